@@ -1,0 +1,50 @@
+import type { AgentId, ExecId } from "../core/ids.ts";
+import type { JsonValue } from "../core/json.ts";
+import type { BudgetDimension } from "../errors/errors.ts";
+import type { SerializedError } from "../errors/serialize.ts";
+import type { ContentPart, ToolCall } from "../model/messages.ts";
+import type { Usage } from "../model/usage.ts";
+import type { AgentResult } from "./agent.ts";
+
+/** What an agent tells the world while it works. `started` and `completed` come from the host, the rest from the loop. */
+export type AgentEvent =
+  | { readonly type: "started"; readonly input: string }
+  | { readonly type: "step"; readonly step: number }
+  | { readonly type: "text" | "reasoning"; readonly delta: string }
+  | {
+      readonly type: "toolArguments";
+      readonly index: number;
+      readonly name?: string | undefined;
+      readonly delta: string;
+    }
+  | { readonly type: "toolCall"; readonly call: ToolCall }
+  | {
+      readonly type: "toolResult";
+      readonly callId: string;
+      readonly name: string;
+      readonly content: string | readonly ContentPart[];
+      readonly isError: boolean;
+    }
+  | { readonly type: "usage"; readonly usage: Usage; readonly costUsd: number | null }
+  | { readonly type: "handoff"; readonly to: AgentId; readonly task: string }
+  | {
+      readonly type: "budgetWarning";
+      readonly dimension: BudgetDimension;
+      readonly used: number;
+      readonly limit: number;
+      readonly scope: string;
+    }
+  /** Whatever an agent or a strategy wants to show beside these. */
+  | { readonly type: "progress"; readonly name: string; readonly data: JsonValue }
+  | { readonly type: "error"; readonly error: SerializedError }
+  | { readonly type: "completed"; readonly result: AgentResult };
+
+/** An event with its place: numbered without gaps over the whole run. */
+export interface RunEvent {
+  readonly seq: number;
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly agentId: AgentId;
+  readonly execId: ExecId;
+  readonly event: AgentEvent;
+}

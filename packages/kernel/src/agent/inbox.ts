@@ -1,0 +1,26 @@
+import type { JsonValue } from "../core/json.ts";
+
+export interface InboxMessage {
+  readonly id: string;
+  /** Who sent it: an agent's id, or `"user"`. */
+  readonly from: string;
+  readonly content: JsonValue;
+  /** Epoch milliseconds. */
+  readonly at: number;
+}
+
+/** What others say to a running agent. Reads are recorded, so a replay sees the same. */
+export interface Inbox {
+  /** What the run was started with. */
+  readonly input: string;
+  /** The next message that is already here, or undefined. */
+  take(): Promise<InboxMessage | undefined>;
+  /** The next message, waiting for it durably. */
+  receive(): Promise<InboxMessage>;
+  /** Done with it; it will not come again. A message is acknowledged by itself when the run ends well. */
+  ack(message: InboxMessage): Promise<void>;
+  /** Not now: it comes again, three times at the most, and is then put aside as a dead letter. */
+  nack(message: InboxMessage, reason: string): Promise<void>;
+  /** Answers a message that came by `ask`. */
+  reply(message: InboxMessage, value: JsonValue): Promise<void>;
+}

@@ -1,0 +1,71 @@
+import type { RaviError } from "../errors/base.ts";
+import type { LLMClient, ModelRequest, ModelResponse } from "../model/llm.ts";
+import type { ContentPart, ToolCall } from "../model/messages.ts";
+import type { Tool } from "../model/tool.ts";
+import type { ExecutionBudgetOptions } from "../policy/execution-budget.ts";
+import type { HistoryRetention, Priority } from "../policy/scales.ts";
+import type { Agent, AgentResult } from "./agent.ts";
+import type { RunHandle } from "./handle.ts";
+
+/** One thing to do, as data. Leaves of a batch run at once. */
+export type Leaf = LlmLeaf | ToolLeaf | HireLeaf;
+
+export interface LlmLeaf {
+  readonly kind: "llm";
+  readonly model: LLMClient;
+  readonly request: ModelRequest;
+  readonly wrapUp?: boolean | undefined;
+}
+
+export interface ToolLeaf<R = unknown> {
+  readonly kind: "tool";
+  readonly call: ToolCall;
+  readonly tool: Tool<unknown, R>;
+}
+
+export interface HireLeaf<T = unknown> {
+  readonly kind: "hire";
+  readonly agent: Agent<T>;
+  readonly input: string;
+  readonly priority?: Priority | undefined;
+  readonly executionBudget?: ExecutionBudgetOptions | undefined;
+  readonly retention?: HistoryRetention | undefined;
+  readonly timeoutS?: number | undefined;
+  /** What happens to a child that is not done in time. Default: cancel. */
+  readonly onTimeout?: "cancel" | "leave" | undefined;
+  /** What a child does that loses its slot. Default: park, and go on later. */
+  readonly onPreempt?: "park" | "return" | undefined;
+  /** What happens when every slot is taken. Default: deny. */
+  readonly onFull?: "deny" | "queue" | undefined;
+}
+
+/** What a tool gave, ready for the model. A tool's own failure is a result with `isError`, not an exception. */
+export interface ToolResult<R = unknown> {
+  readonly content: string | readonly ContentPart[];
+  readonly isError: boolean;
+  /** What the tool returned; undefined after an error, and after a replay when it was not plain JSON. */
+  readonly value?: R | undefined;
+}
+
+export type LlmOutcome =
+  | { readonly status: "completed"; readonly response: ModelResponse }
+  | { readonly status: "failed" | "cancelled"; readonly error: RaviError };
+
+export type ToolOutcome<R = unknown> =
+  | { readonly status: "completed"; readonly result: ToolResult<R> }
+  | { readonly status: "failed" | "cancelled"; readonly error: RaviError };
+
+export type HireOutcome<T = unknown> =
+  | { readonly status: "completed" | "partial" | "paused"; readonly result: AgentResult<T> }
+  | { readonly status: "denied" | "failed" | "cancelled"; readonly error: RaviError }
+  /** The child lives on: join it, or cancel it. */
+  | { readonly status: "timedOut"; readonly handle: RunHandle<T> };
+
+export type OutcomeOf<L> =
+  L extends HireLeaf<infer T>
+    ? HireOutcome<T>
+    : L extends ToolLeaf<infer R>
+      ? ToolOutcome<R>
+      : L extends LlmLeaf
+        ? LlmOutcome
+        : never;

@@ -1,0 +1,89 @@
+import type { AgentId, ExecId } from "../core/ids.ts";
+import type { JsonValue } from "../core/json.ts";
+import type { AbortSignalLike, MaybePromise } from "../core/types.ts";
+import type { LLMClient, ModelRequest, ModelResponse, ToolSpec } from "../model/llm.ts";
+import type { ChatMessage, ToolCall } from "../model/messages.ts";
+import type { Tool } from "../model/tool.ts";
+import type { Supervision } from "../policy/supervision.ts";
+import type { Hooks } from "../ports/hooks.ts";
+import type { Remaining } from "../ports/ledger.ts";
+import type { RunMeta } from "../run/run-meta.ts";
+import type { Agent } from "./agent.ts";
+import type { AgentEvent } from "./events.ts";
+import type { RunHandle } from "./handle.ts";
+import type { HireLeaf, HireOutcome, Leaf, OutcomeOf, ToolResult } from "./leaves.ts";
+import type { RunScope } from "./scope.ts";
+
+/** The minimal view that a loop has of its history (R10). */
+export interface AgentContext {
+  readonly agentId: AgentId;
+  getPromptWindow(sessionId: string): MaybePromise<readonly ChatMessage[]>;
+}
+
+/**
+ * All that an agent can do. The rules (budget, headcount, deadline, cancellation, one lane) are enforced in here, so an
+ * agent that works through its context cannot break them.
+ *
+ * One lane: operations are awaited one after the other, or put into one `batch`. Anything concurrent that has several
+ * steps is a child.
+ */
+export interface RunContext {
+  readonly agentId: AgentId;
+  readonly execId: ExecId;
+  readonly meta: RunMeta;
+  readonly supervision: Supervision;
+  readonly scope: RunScope;
+  readonly hooks: Hooks;
+  readonly signal: AbortSignalLike;
+  /** What is left to this agent. */
+  readonly budget: Remaining;
+
+  /** One model call. `wrapUp` may spend the held-back reserve of the last turn. */
+  llm(
+    model: LLMClient,
+    request: ModelRequest,
+    options?: { readonly wrapUp?: boolean | undefined },
+  ): Promise<ModelResponse>;
+  /** One tool call. Bad arguments and a failing tool are results with `isError`; only the rules throw. */
+  tool<R>(call: ToolCall, tool: Tool<unknown, R>): Promise<ToolResult<R>>;
+  /** A seat, then the child's whole run. Never throws for the child's fate. */
+  hire<T>(leaf: Omit<HireLeaf<T>, "kind">): Promise<HireOutcome<T>>;
+  /** Leaves at once; an outcome for each, in the order asked. Never rejects. */
+  batch<const L extends readonly Leaf[]>(leaves: L): Promise<{ -readonly [K in keyof L]: OutcomeOf<L[K]> }>;
+
+  /** Starts a child that lives beside this agent. Throws when it is denied a seat. */
+  spawn<T>(agent: Agent<T>, options: Omit<HireLeaf<T>, "kind" | "agent">): Promise<RunHandle<T>>;
+  join<T>(handle: RunHandle<T>): Promise<HireOutcome<T>>;
+  /** Says something to a living child and waits for its reply. */
+  ask(
+    handle: RunHandle,
+    message: JsonValue,
+    options?: { readonly timeoutS?: number | undefined },
+  ): Promise<JsonValue>;
+
+  /** Waits durably for `runtime.deliver(runId, name, value)`; what came early is kept. */
+  waitFor(name: string): Promise<JsonValue>;
+  /** Epoch milliseconds. */
+  sleepUntil(time: number): Promise<void>;
+
+  /** The prompt window: system prompt, history after compaction, and what this run has added. A live, append-only list. */
+  window(options?: WindowOptions): MaybePromise<readonly ChatMessage[]>;
+  /** Adds to the window, and to the history as far as it is retained. */
+  remember(message: ChatMessage): MaybePromise<void>;
+
+  /** Publishes on the run's progress topic. */
+  emit(event: AgentEvent): void;
+
+  /** Recorded or seeded: a replay sees the same. */
+  now(): MaybePromise<number>;
+  random(): MaybePromise<number>;
+  uuid(): MaybePromise<string>;
+
+  /** The yield point: throws when cancelled or late, waits while paused. */
+  check(): MaybePromise<void>;
+}
+
+export interface WindowOptions {
+  readonly system?: string | undefined;
+  readonly tools?: readonly ToolSpec[] | undefined;
+}

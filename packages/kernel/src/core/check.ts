@@ -1,0 +1,62 @@
+import { InvalidValueError } from "../errors/errors.ts";
+
+/** Checks of single fields. Each returns the value with its type, or throws an `InvalidValueError` that names it. */
+
+export function checkInteger(field: string, value: unknown, least: number): number {
+  if (typeof value === "number" && Number.isSafeInteger(value) && value >= least) return value;
+  throw new InvalidValueError({ field, value, expected: `a whole number of at least ${least}` });
+}
+
+export function checkIntegerOrNull(field: string, value: unknown, least: number): number | null {
+  if (value === undefined || value === null) return null;
+  if (typeof value === "number" && Number.isSafeInteger(value) && value >= least) return value;
+  throw new InvalidValueError({
+    field,
+    value,
+    expected: `a whole number of at least ${least}, or null for no limit`,
+  });
+}
+
+export function checkAmountOrNull(
+  field: string,
+  value: unknown,
+  bound: "positive" | "not negative",
+): number | null {
+  if (value === undefined || value === null) return null;
+  const low = bound === "positive" ? Number.MIN_VALUE : 0;
+  if (typeof value === "number" && Number.isFinite(value) && value >= low) return value;
+  const least = bound === "positive" ? "greater than 0" : "of at least 0";
+  throw new InvalidValueError({ field, value, expected: `a finite number ${least}, or null for no limit` });
+}
+
+export function checkBoolean(field: string, value: unknown): boolean {
+  if (typeof value === "boolean") return value;
+  throw new InvalidValueError({ field, value, expected: "true or false" });
+}
+
+export function checkOneOf<T>(field: string, value: unknown, allowed: Readonly<Record<string, T>>): T {
+  for (const option of Object.values(allowed)) if (option === value) return option;
+  const names = Object.entries(allowed).map(([name, option]) => `${name} (${JSON.stringify(option)})`);
+  throw new InvalidValueError({ field, value, expected: `one of ${names.join(", ")}` });
+}
+
+/** Refuses anything but a plain object whose keys are all known, so that a misspelt limit is not silently ignored. */
+export function checkFields(
+  what: string,
+  value: unknown,
+  known: readonly string[],
+): Readonly<Record<string, unknown>> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw new InvalidValueError({
+      field: what,
+      value,
+      expected: `an object with the fields ${known.join(", ")}`,
+    });
+  }
+  for (const [key, inner] of Object.entries(value)) {
+    if (known.includes(key)) continue;
+    const expected = `no such field; known are ${known.join(", ")}`;
+    throw new InvalidValueError({ field: `${what}.${key}`, value: inner, expected });
+  }
+  return value as Readonly<Record<string, unknown>>;
+}

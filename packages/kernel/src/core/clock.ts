@@ -1,0 +1,26 @@
+export interface TimerHandle {
+  cancel(): void;
+}
+
+/**
+ * Where time comes from. `now` is in epoch milliseconds. The kernel's default has no timers, because a timer is I/O:
+ * without `setTimer` a deadline is checked, but does not fire by itself.
+ */
+export interface Clock {
+  now(): number;
+  setTimer?(callback: () => void, delayMs: number): TimerHandle;
+}
+
+export const systemClock: Clock = Object.freeze({ now: () => Date.now() });
+
+/** Where ids and randomness come from. */
+export interface IdSource {
+  uuid(): string;
+  /** A number in [0, 1). */
+  random(): number;
+}
+
+export const systemIds: IdSource = Object.freeze({
+  uuid: () => crypto.randomUUID(),
+  random: () => Math.random(),
+});

@@ -1,0 +1,78 @@
+import { InvalidValueError } from "../errors/errors.ts";
+import type { Branded } from "./types.ts";
+
+/** A definition's name (`"lead"`), or a hired instance of it (`"researcher/2"`). */
+export type AgentId = Branded<"AgentId">;
+/** One tree of executions: the result of a single `run()`. */
+export type RunId = Branded<"RunId">;
+/** One agent's execution in a tree: `run/hire:researcher#1`. */
+export type ExecId = Branded<"ExecId">;
+/** One conversation, which may span many runs. */
+export type SessionId = Branded<"SessionId">;
+
+/** A place to publish to or subscribe on. */
+export interface TopicId {
+  readonly type: string;
+  readonly source: string;
+}
+
+const MAX_ID_LENGTH = 512;
+
+export function AgentId(name: string, key?: string | number): AgentId {
+  const checked = checkId("agentId", name);
+  if (checked.includes("/")) {
+    throw new InvalidValueError({
+      field: "agentId",
+      value: name,
+      expected: "a name without '/' (give the key apart)",
+    });
+  }
+  return (key === undefined ? checked : `${checked}/${checkId("agentId key", String(key))}`) as AgentId;
+}
+
+export function RunId(value: string): RunId {
+  return checkId("runId", value) as RunId;
+}
+
+export function SessionId(value: string): SessionId {
+  return checkId("sessionId", value) as SessionId;
+}
+
+/** The root's execution when only the run is given; otherwise the child that `key` names under `parent`. */
+export function ExecId(parent: RunId | ExecId, key?: string): ExecId {
+  return (key === undefined ? parent : `${parent}/${checkId("execId key", key)}`) as ExecId;
+}
+
+export function TopicId(type: string, source: string): TopicId {
+  return Object.freeze({ type: checkId("topic type", type), source: checkId("topic source", source) });
+}
+
+/** The part of an agent's id that names its definition: `"researcher"` of `"researcher/2"`. */
+export function agentName(id: AgentId): string {
+  const slash = id.indexOf("/");
+  return slash === -1 ? id : id.slice(0, slash);
+}
+
+function checkId(field: string, value: unknown): string {
+  if (
+    typeof value !== "string" ||
+    value.length === 0 ||
+    value.length > MAX_ID_LENGTH ||
+    !isPrintable(value)
+  ) {
+    throw new InvalidValueError({
+      field,
+      value,
+      expected: `a text of 1 to ${MAX_ID_LENGTH} characters without control characters`,
+    });
+  }
+  return value;
+}
+
+function isPrintable(value: string): boolean {
+  for (let at = 0; at < value.length; at++) {
+    const code = value.charCodeAt(at);
+    if (code < 0x20 || code === 0x7f) return false;
+  }
+  return value.isWellFormed();
+}

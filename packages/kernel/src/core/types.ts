@@ -1,0 +1,20 @@
+/** A value, or a promise of it. Callers await only when it is a promise: most of the time it is not. */
+export type MaybePromise<T> = T | PromiseLike<T>;
+
+/** An `AbortSignal` as the consumer's own platform declares it (DOM, Node or neither). */
+export type AbortSignalLike = typeof globalThis extends { AbortSignal: { prototype: infer Signal } }
+  ? Signal
+  : {
+      readonly aborted: boolean;
+      readonly reason: unknown;
+      throwIfAborted(): void;
+      addEventListener(type: "abort", listener: () => void, options?: { once?: boolean }): void;
+      removeEventListener(type: "abort", listener: () => void): void;
+    };
+
+/** A string that is told apart by its label. Labels are strings, so two copies of the kernel agree on them. */
+export type Branded<Label extends string> = string & { readonly __ravi: Label };
+
+export function isPromiseLike<T>(value: MaybePromise<T>): value is PromiseLike<T> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+}

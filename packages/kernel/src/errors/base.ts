@@ -1,0 +1,75 @@
+/** Every error of Ravi has one of these codes. Branch on the code, never on the message. */
+export const ErrorCode = Object.freeze({
+  CANCELLED: "CANCELLED",
+  DEADLINE_EXCEEDED: "DEADLINE_EXCEEDED",
+  PAUSED: "PAUSED",
+  BUDGET_EXHAUSTED: "BUDGET_EXHAUSTED",
+  MIDDLEWARE_TERMINATION: "MIDDLEWARE_TERMINATION",
+  MIDDLEWARE_ERROR: "MIDDLEWARE_ERROR",
+  PROVIDER_ERROR: "PROVIDER_ERROR",
+  TOOL_ERROR: "TOOL_ERROR",
+  INVALID_VALUE: "INVALID_VALUE",
+  AGENT_NOT_FOUND: "AGENT_NOT_FOUND",
+  NON_DETERMINISM: "NON_DETERMINISM",
+  LANE_VIOLATION: "LANE_VIOLATION",
+  NEEDS_DECISION: "NEEDS_DECISION",
+  JOURNAL_LOCKED: "JOURNAL_LOCKED",
+  JOURNAL_CORRUPT: "JOURNAL_CORRUPT",
+} as const);
+export type ErrorCode = (typeof ErrorCode)[keyof typeof ErrorCode];
+
+export interface RaviErrorOptions {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly retryable?: boolean | undefined;
+  readonly cause?: unknown;
+}
+
+/** The one base of all errors. It is recognised by `isRaviError`, across copies of the kernel and after JSON. */
+export class RaviError extends Error {
+  /** Which codes `instanceof` goes by; a class without this field of its own (a user's subclass) goes by its prototype. */
+  static readonly codes: readonly ErrorCode[] = Object.values(ErrorCode);
+  /** The mark by which an error of any copy of the kernel is recognised. */
+  readonly isRaviError = true;
+  readonly code: ErrorCode;
+  readonly retryable: boolean;
+
+  constructor(options: RaviErrorOptions) {
+    super(options.message, options.cause === undefined ? undefined : { cause: options.cause });
+    Object.defineProperty(this, "name", { value: new.target.name, writable: true, configurable: true });
+    this.code = options.code;
+    this.retryable = options.retryable ?? false;
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    if (!Object.hasOwn(this, "codes")) return Function.prototype[Symbol.hasInstance].call(this, value);
+    return isMarked(value) && this.codes.includes(value.code);
+  }
+}
+
+const BASE_FIELDS = new Set([
+  "isRaviError",
+  "code",
+  "retryable",
+  "name",
+  "message",
+  "stack",
+  "cause",
+  "__proto__",
+]);
+
+/** Whether `key` is a field that a kind of error adds to the base. */
+export function isOwnField(key: string): boolean {
+  return !BASE_FIELDS.has(key);
+}
+
+export function isMarked(value: unknown): value is RaviError {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "isRaviError" in value &&
+    value.isRaviError === true &&
+    "code" in value &&
+    typeof value.code === "string"
+  );
+}

@@ -1,0 +1,49 @@
+import { type ErrorCode, type RaviError, isMarked } from "./base.ts";
+import type {
+  AgentNotFoundError,
+  BudgetExhaustedError,
+  CancellationError,
+  DeadlineExceededError,
+  InvalidValueError,
+  JournalCorruptError,
+  JournalLockedError,
+  LaneViolationError,
+  MiddlewareError,
+  MiddlewareTermination,
+  NeedsDecisionError,
+  NonDeterminismError,
+  PausedError,
+  ProviderError,
+  ToolError,
+} from "./errors.ts";
+
+/** The error that each code stands for. */
+export interface ErrorByCode {
+  CANCELLED: CancellationError;
+  DEADLINE_EXCEEDED: DeadlineExceededError;
+  PAUSED: PausedError;
+  BUDGET_EXHAUSTED: BudgetExhaustedError;
+  MIDDLEWARE_TERMINATION: MiddlewareTermination;
+  MIDDLEWARE_ERROR: MiddlewareError;
+  PROVIDER_ERROR: ProviderError;
+  TOOL_ERROR: ToolError;
+  INVALID_VALUE: InvalidValueError;
+  AGENT_NOT_FOUND: AgentNotFoundError;
+  NON_DETERMINISM: NonDeterminismError;
+  LANE_VIOLATION: LaneViolationError;
+  NEEDS_DECISION: NeedsDecisionError;
+  JOURNAL_LOCKED: JournalLockedError;
+  JOURNAL_CORRUPT: JournalCorruptError;
+}
+
+/** Whether it is an error of Ravi, and of that code. */
+export function isRaviError(error: unknown): error is RaviError;
+export function isRaviError<C extends ErrorCode>(error: unknown, code: C): error is ErrorByCode[C];
+export function isRaviError(error: unknown, code?: ErrorCode): boolean {
+  return isMarked(error) && (code === undefined || error.code === code);
+}
+
+/** Cancelled, or past its deadline. */
+export function isCancellation(error: unknown): error is CancellationError {
+  return isMarked(error) && (error.code === "CANCELLED" || error.code === "DEADLINE_EXCEEDED");
+}

@@ -1,0 +1,77 @@
+import type { JsonObject, JsonValue } from "../core/json.ts";
+import { type ErrorCode, RaviError, ErrorCode as codes, isMarked, isOwnField } from "./base.ts";
+
+/** An error as plain data. `code` is null for an error that is not Ravi's. */
+export interface SerializedError {
+  readonly code: ErrorCode | null;
+  readonly name: string;
+  readonly message: string;
+  readonly retryable: boolean;
+  readonly fields: JsonObject;
+  readonly cause: SerializedError | null;
+}
+
+const MAX_CAUSES = 8;
+
+export function errorToJSON(error: unknown): SerializedError {
+  return serialize(error, MAX_CAUSES);
+}
+
+function serialize(error: unknown, causesLeft: number): SerializedError {
+  const cause = causesLeft > 0 ? read(error, "cause") : undefined;
+  const base = {
+    name: text(read(error, "name"), "Error"),
+    message: text(
+      read(error, "message"),
+      typeof error === "string" ? error : "something was thrown that is not an error",
+    ),
+    cause: cause === undefined || cause === null ? null : serialize(cause, causesLeft - 1),
+  };
+  if (!isMarked(error)) return { code: null, retryable: false, fields: {}, ...base };
+  const fields: Record<string, JsonValue> = {};
+  for (const [key, value] of Object.entries(error)) {
+    if (isOwnField(key) && isPrimitive(value)) fields[key] = value;
+  }
+  return { code: error.code, retryable: error.retryable, fields, ...base };
+}
+
+/**
+ * The error again, as `isRaviError` and `instanceof` know it. The data chooses no constructor: an error of Ravi comes back
+ * as a `RaviError` with its code and its fields, any other as an `Error` with its name.
+ */
+export function errorFromJSON(data: SerializedError): Error {
+  const cause = data.cause === null ? undefined : errorFromJSON(data.cause);
+  const error = isCode(data.code)
+    ? new RaviError({ code: data.code, message: data.message, retryable: data.retryable, cause })
+    : new Error(data.message, cause === undefined ? undefined : { cause });
+  Object.defineProperty(error, "name", { value: data.name, writable: true, configurable: true });
+  for (const [key, value] of Object.entries(data.fields)) {
+    if (isOwnField(key)) Object.defineProperty(error, key, { value, enumerable: true });
+  }
+  return error;
+}
+
+function isCode(code: string | null): code is ErrorCode {
+  return code !== null && Object.hasOwn(codes, code);
+}
+
+function isPrimitive(value: unknown): value is string | number | boolean | null {
+  return (
+    value === null || typeof value === "string" || typeof value === "number" || typeof value === "boolean"
+  );
+}
+
+function text(value: unknown, otherwise: string): string {
+  return typeof value === "string" ? value : otherwise;
+}
+
+/** Reads a field of something that was thrown: it may be anything, also an object whose getters throw. */
+function read(value: unknown, key: string): unknown {
+  if (typeof value !== "object" || value === null) return undefined;
+  try {
+    return Reflect.get(value, key);
+  } catch {
+    // The getter's own error says nothing about the error that we describe.
+    return undefined;
+  }
+}

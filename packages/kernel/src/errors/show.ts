@@ -1,0 +1,11 @@
+/** A value as short text for a message. Runs no code of the value's: getters, `toString` and `toJSON` are not called. */
+export function show(value: unknown): string {
+  if (typeof value === "string")
+    return JSON.stringify(value.length <= 80 ? value : `${value.slice(0, 77)}...`);
+  if (typeof value === "bigint") return `${value}n`;
+  if (typeof value === "function") return "a function";
+  if (typeof value === "symbol") return "a symbol";
+  if (typeof value !== "object" || value === null) return String(value);
+  if (Array.isArray(value)) return `an array of ${value.length}`;
+  return "an object";
+}

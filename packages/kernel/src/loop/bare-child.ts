@@ -1,0 +1,74 @@
+import type { Agent } from "../agent/agent.ts";
+import type { RunHandle, RunStatus } from "../agent/handle.ts";
+import type { HireLeaf, HireOutcome } from "../agent/leaves.ts";
+import type { RunContext } from "../agent/run-context.ts";
+import { isMarked, type RaviError } from "../errors/base.ts";
+import { InvalidValueError, ToolError } from "../errors/errors.ts";
+import { isCancellation } from "../errors/is.ts";
+import type { BareInbox } from "./bare-inbox.ts";
+import { messageOf } from "./tool-call.ts";
+
+export interface BareChild<T = unknown> {
+  readonly handle: RunHandle<T>;
+  readonly inbox: BareInbox;
+  /** Never rejects. */
+  readonly outcome: Promise<HireOutcome<T>>;
+}
+
+/** Runs an agent as somebody's child, in memory. */
+export function startChild<T>(agent: Agent<T>, ctx: RunContext, inbox: BareInbox): BareChild<T> {
+  refuseLayers(agent);
+  let status: RunStatus = "running";
+  const outcome = agent.run(ctx, inbox).then(
+    (result): HireOutcome<T> => ({ status: result.status, result }),
+    (error: unknown): HireOutcome<T> => ({
+      status: isCancellation(error) ? "cancelled" : "failed",
+      error: asRavi(error, agent),
+    }),
+  );
+  const settled = outcome.then((done) => {
+    status =
+      done.status === "paused" || done.status === "timedOut" || done.status === "denied"
+        ? "suspended"
+        : done.status;
+    ctx.meta.cancellation.dispose();
+    return done;
+  });
+  const handle: RunHandle<T> = {
+    runId: ctx.meta.runId,
+    execId: ctx.execId,
+    agentId: ctx.agentId,
+    get status() {
+      return status;
+    },
+    cancel: (reason) => ctx.meta.cancellation.cancel(reason),
+  };
+  return { handle, inbox, outcome: settled };
+}
+
+/** What a hire without a deadline of its own may still be: late. */
+export function timeLimitOf(leaf: Pick<HireLeaf, "timeoutS">): number | undefined {
+  const { timeoutS } = leaf;
+  if (timeoutS === undefined) return undefined;
+  if (Number.isFinite(timeoutS) && timeoutS > 0) return timeoutS * 1000;
+  throw new InvalidValueError({ field: "hire.timeoutS", value: timeoutS, expected: "seconds above 0" });
+}
+
+/** Layers that guard an agent must not be dropped in silence where nothing runs them. */
+function refuseLayers(agent: Agent): void {
+  const { agent: run, chat, function: call } = agent.pipelines ?? {};
+  const guarded = [run, chat, call].some((pipeline) => pipeline !== undefined && !pipeline.isNoop);
+  if (guarded) {
+    const expected = "an agent without middleware, which a bare context does not run; use a Runtime";
+    throw new InvalidValueError({ field: `agent ${agent.id}: pipelines`, value: agent.pipelines, expected });
+  }
+}
+
+export function asRavi(error: unknown, agent: Pick<Agent, "id">): RaviError {
+  if (isMarked(error)) return error;
+  return new ToolError({
+    toolName: agent.id,
+    message: `${agent.id} failed: ${messageOf(error)}`,
+    cause: error,
+  });
+}

@@ -1,0 +1,308 @@
+import type { Agent } from "../agent/agent.ts";
+import type { AgentEvent, RunEvent } from "../agent/events.ts";
+import type { RunHandle } from "../agent/handle.ts";
+import type {
+  HireLeaf,
+  HireOutcome,
+  Leaf,
+  LlmOutcome,
+  OutcomeOf,
+  ToolOutcome,
+  ToolResult,
+} from "../agent/leaves.ts";
+import type { RunContext, WindowOptions } from "../agent/run-context.ts";
+import type { RunScope } from "../agent/scope.ts";
+import { type Clock, type IdSource, systemClock, systemIds } from "../core/clock.ts";
+import { AgentId, ExecId, agentName } from "../core/ids.ts";
+import { deepFreeze, type JsonObject, type JsonValue } from "../core/json.ts";
+import type { AbortSignalLike } from "../core/types.ts";
+import { DeadlineExceededError, InvalidValueError, ToolError } from "../errors/errors.ts";
+import { isCancellation } from "../errors/is.ts";
+import type { LLMClient, ModelEvent, ModelRequest, ModelResponse } from "../model/llm.ts";
+import type { ChatMessage, ToolCall } from "../model/messages.ts";
+import type { JsonSchemaValidator } from "../model/schema.ts";
+import type { Tool, ToolContext } from "../model/tool.ts";
+import { Supervision } from "../policy/supervision.ts";
+import { type Hooks, NO_HOOKS } from "../ports/hooks.ts";
+import type { Remaining } from "../ports/ledger.ts";
+import { CancellationToken } from "../run/cancellation.ts";
+import { RunMeta } from "../run/run-meta.ts";
+import { asRavi, type BareChild, startChild, timeLimitOf } from "./bare-child.ts";
+import { type BareInbox, bareInbox } from "./bare-inbox.ts";
+import { sleep, waitWithin } from "./bare-wait.ts";
+import { readStream } from "./read-stream.ts";
+import { messageOf, readArguments, toToolResult, toolFailure, toolFailureOf } from "./tool-call.ts";
+
+export interface BareContextOptions {
+  readonly agentId?: AgentId | undefined;
+  readonly supervision?: Supervision | undefined;
+  readonly signal?: AbortSignalLike | undefined;
+  readonly userId?: string | undefined;
+  readonly tenantId?: string | undefined;
+  readonly metadata?: JsonObject | undefined;
+  readonly hooks?: Hooks | undefined;
+  readonly validator?: JsonSchemaValidator | undefined;
+  readonly clock?: Clock | undefined;
+  readonly ids?: IdSource | undefined;
+  /** Gets every event of the tree. Where it is given, models are streamed. */
+  readonly onEvent?: ((event: RunEvent) => void) | undefined;
+}
+
+/** A context with no rules and no journal: for one agent alone, for tests, and for trying things out. */
+export interface BareContext extends RunContext {
+  /** The inbox to run an agent with: `agent.run(ctx, ctx.inbox("the task"))`. */
+  inbox(input: string): BareInbox;
+  /** Answers a `waitFor`, also before it is asked. */
+  deliver(name: string, value: JsonValue): void;
+}
+
+export function bareContext(options: BareContextOptions = {}): BareContext {
+  const supervision =
+    options.supervision ?? Supervision.root(options.agentId ?? AgentId("agent"), { ids: options.ids });
+  const shared: Shared = {
+    hooks: options.hooks ?? NO_HOOKS,
+    validator: options.validator,
+    clock: options.clock ?? systemClock,
+    ids: options.ids ?? systemIds,
+    onEvent: options.onEvent,
+    seq: 0,
+    signals: new Map(),
+  };
+  const meta = RunMeta.of({
+    supervision,
+    cancellation: new CancellationToken(options.signal),
+    tenantId: options.tenantId,
+    clock: shared.clock,
+    ids: shared.ids,
+  });
+  const scope: RunScope = deepFreeze({
+    userId: options.userId ?? null,
+    tenantId: options.tenantId ?? null,
+    sessionId: supervision.sessionId,
+    runId: supervision.runId,
+    metadata: { ...options.metadata },
+  });
+  return new Bare(shared, meta, supervision, scope);
+}
+
+/** What the whole tree has in common. */
+interface Shared {
+  readonly hooks: Hooks;
+  readonly validator: JsonSchemaValidator | undefined;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  readonly onEvent: ((event: RunEvent) => void) | undefined;
+  seq: number;
+  readonly signals: Map<string, PromiseWithResolvers<JsonValue>>;
+}
+
+const UNLIMITED: Remaining = Object.freeze({ tokens: null, cost: null, turns: null, toolCalls: null });
+
+class Bare implements BareContext {
+  readonly budget = UNLIMITED;
+  readonly meta: RunMeta;
+  readonly supervision: Supervision;
+  readonly scope: RunScope;
+  private readonly shared: Shared;
+  private readonly messages: ChatMessage[] = [];
+  private readonly children = new Map<ExecId, BareChild>();
+  private calls = 0;
+
+  constructor(shared: Shared, meta: RunMeta, supervision: Supervision, scope: RunScope) {
+    this.shared = shared;
+    this.meta = meta;
+    this.supervision = supervision;
+    this.scope = scope;
+  }
+
+  get agentId(): AgentId {
+    return this.supervision.agentId;
+  }
+  get execId(): ExecId {
+    return this.meta.execId;
+  }
+  get hooks(): Hooks {
+    return this.shared.hooks;
+  }
+  get signal(): AbortSignalLike {
+    return this.meta.cancellation.signal;
+  }
+
+  inbox(input: string): BareInbox {
+    return bareInbox(input, {
+      clock: this.shared.clock,
+      ids: this.shared.ids,
+      cancellation: this.meta.cancellation,
+    });
+  }
+
+  async llm(model: LLMClient, request: ModelRequest): Promise<ModelResponse> {
+    this.meta.check();
+    const options = { signal: this.signal, idempotencyKey: `${this.execId}:llm#${++this.calls}` };
+    if (this.shared.onEvent === undefined || model.stream === undefined)
+      return model.generate(request, options);
+    return readStream(model.stream(request, options), (event) => this.emit(toAgentEvent(event)));
+  }
+
+  async tool<R>(call: ToolCall, tool: Tool<unknown, R>): Promise<ToolResult<R>> {
+    this.meta.check();
+    const context: ToolContext = {
+      signal: this.signal,
+      scope: this.scope,
+      idempotencyKey: `${this.execId}:tool#${++this.calls}`,
+      llm: (model, request) => this.llm(model, request),
+    };
+    try {
+      const parsed = await readArguments(call, tool, this.shared.validator);
+      return parsed.ok
+        ? toToolResult(await tool.execute(parsed.value, context))
+        : toolFailure(parsed.problem);
+    } catch (error) {
+      return toolFailureOf(error);
+    }
+  }
+
+  async hire<T>(leaf: Omit<HireLeaf<T>, "kind">): Promise<HireOutcome<T>> {
+    const delayMs = timeLimitOf(leaf);
+    let child: BareChild<T>;
+    try {
+      child = this.start(leaf);
+    } catch (error) {
+      return { status: isCancellation(error) ? "cancelled" : "denied", error: asRavi(error, leaf.agent) };
+    }
+    if (delayMs === undefined) return child.outcome;
+    const late = (): Error => new DeadlineExceededError({ deadline: this.now() });
+    return waitWithin(child.outcome, this.meta.cancellation, {
+      clock: this.shared.clock,
+      delayMs,
+      late,
+    }).catch((error: unknown) => {
+      if (leaf.onTimeout === "leave" && !this.meta.cancellation.isCancelled)
+        return { status: "timedOut", handle: child.handle };
+      child.handle.cancel(messageOf(error));
+      return { status: "cancelled", error: asRavi(error, leaf.agent) };
+    });
+  }
+
+  async batch<const L extends readonly Leaf[]>(
+    leaves: L,
+  ): Promise<{ -readonly [K in keyof L]: OutcomeOf<L[K]> }> {
+    const outcomes = await Promise.all(leaves.map((leaf) => this.outcomeOf(leaf)));
+    // Each outcome is that of its leaf, which a type over tuples cannot follow through `map`.
+    return outcomes as { -readonly [K in keyof L]: OutcomeOf<L[K]> };
+  }
+
+  async spawn<T>(agent: Agent<T>, options: Omit<HireLeaf<T>, "kind" | "agent">): Promise<RunHandle<T>> {
+    return this.start({ ...options, agent }).handle;
+  }
+
+  async join<T>(handle: RunHandle<T>): Promise<HireOutcome<T>> {
+    return waitWithin(this.childOf(handle).outcome, this.meta.cancellation) as Promise<HireOutcome<T>>;
+  }
+
+  async ask(
+    handle: RunHandle,
+    message: JsonValue,
+    options: { timeoutS?: number | undefined } = {},
+  ): Promise<JsonValue> {
+    const { inbox } = this.childOf(handle);
+    const reply = inbox.replyTo(inbox.send(this.agentId, message));
+    const delayMs = timeLimitOf(options);
+    if (delayMs === undefined) return waitWithin(reply, this.meta.cancellation);
+    const late = (): Error =>
+      new ToolError({ toolName: handle.agentId, message: `no reply from ${handle.agentId} in time` });
+    return waitWithin(reply, this.meta.cancellation, { clock: this.shared.clock, delayMs, late });
+  }
+
+  waitFor(name: string): Promise<JsonValue> {
+    return waitWithin(this.signalNamed(name).promise, this.meta.cancellation);
+  }
+
+  deliver(name: string, value: JsonValue): void {
+    this.signalNamed(name).resolve(value);
+  }
+
+  sleepUntil(time: number): Promise<void> {
+    return sleep(this.shared.clock, time - this.now(), this.meta.cancellation);
+  }
+
+  window(options: WindowOptions = {}): readonly ChatMessage[] {
+    const { system } = options;
+    if (system !== undefined && this.messages[0]?.role !== "system")
+      this.messages.unshift({ role: "system", content: system });
+    return this.messages;
+  }
+
+  remember(message: ChatMessage): void {
+    this.messages.push(Object.freeze(message));
+  }
+
+  emit(event: AgentEvent): void {
+    const { onEvent } = this.shared;
+    onEvent?.({ seq: ++this.shared.seq, at: this.now(), agentId: this.agentId, execId: this.execId, event });
+  }
+
+  now(): number {
+    return this.shared.clock.now();
+  }
+  random(): number {
+    return this.shared.ids.random();
+  }
+  uuid(): string {
+    return this.shared.ids.uuid();
+  }
+  check(): void {
+    this.meta.check();
+  }
+
+  private start<T>(leaf: Omit<HireLeaf<T>, "kind">): BareChild<T> {
+    this.meta.check();
+    const key = `hire:${agentName(leaf.agent.id)}#${this.children.size + 1}`;
+    const execId = ExecId(this.execId, key);
+    const supervision = this.supervision.spawnChild({
+      agentId: AgentId(agentName(leaf.agent.id), this.children.size + 1),
+      retention: leaf.retention,
+      priority: leaf.priority,
+      executionBudget: leaf.executionBudget,
+    });
+    const ctx = new Bare(this.shared, this.meta.child({ execId, supervision }), supervision, this.scope);
+    const child = startChild(leaf.agent, ctx, ctx.inbox(leaf.input));
+    this.children.set(execId, child);
+    return child;
+  }
+
+  private childOf(handle: RunHandle): BareChild {
+    const child = this.children.get(handle.execId);
+    if (child !== undefined) return child;
+    throw new InvalidValueError({
+      field: "handle",
+      value: handle.execId,
+      expected: `a child of ${this.execId}`,
+    });
+  }
+
+  private async outcomeOf(leaf: Leaf): Promise<HireOutcome | LlmOutcome | ToolOutcome> {
+    if (leaf.kind === "hire") return this.hire(leaf);
+    try {
+      return leaf.kind === "llm"
+        ? { status: "completed", response: await this.llm(leaf.model, leaf.request) }
+        : { status: "completed", result: await this.tool(leaf.call, leaf.tool) };
+    } catch (error) {
+      return {
+        status: isCancellation(error) ? "cancelled" : "failed",
+        error: asRavi(error, { id: this.agentId }),
+      };
+    }
+  }
+
+  private signalNamed(name: string): PromiseWithResolvers<JsonValue> {
+    let signal = this.shared.signals.get(name);
+    if (signal === undefined) this.shared.signals.set(name, (signal = Promise.withResolvers()));
+    return signal;
+  }
+}
+
+function toAgentEvent(event: Exclude<ModelEvent, { type: "finish" }>): AgentEvent {
+  if (event.type !== "toolCall") return event;
+  return { type: "toolArguments", index: event.index, name: event.name, delta: event.delta };
+}

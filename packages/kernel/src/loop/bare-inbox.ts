@@ -1,0 +1,75 @@
+import type { Inbox, InboxMessage } from "../agent/inbox.ts";
+import { type Clock, type IdSource, systemClock, systemIds } from "../core/clock.ts";
+import type { JsonValue } from "../core/json.ts";
+import type { CancellationToken } from "../run/cancellation.ts";
+
+export interface BareInboxOptions {
+  readonly clock?: Clock | undefined;
+  readonly ids?: IdSource | undefined;
+  /** Ends a waiting `receive`. */
+  readonly cancellation?: CancellationToken | undefined;
+}
+
+/** An inbox in memory, for an agent that runs alone. `send` is for whoever talks to it. */
+export interface BareInbox extends Inbox {
+  send(from: string, content: JsonValue): InboxMessage;
+  /** The reply to a message of `send`. */
+  replyTo(message: InboxMessage): Promise<JsonValue>;
+}
+
+const MOST_DELIVERIES = 3;
+
+export function bareInbox(input: string, options: BareInboxOptions = {}): BareInbox {
+  const { clock = systemClock, ids = systemIds, cancellation } = options;
+  const waiting: InboxMessage[] = [];
+  const receivers: ((message: InboxMessage) => void)[] = [];
+  const replies = new Map<string, PromiseWithResolvers<JsonValue>>();
+  const deliveries = new Map<string, number>();
+
+  const deliver = (message: InboxMessage): void => {
+    const receiver = receivers.shift();
+    if (receiver === undefined) waiting.push(message);
+    else receiver(message);
+  };
+  const replyOf = (id: string): PromiseWithResolvers<JsonValue> => {
+    let reply = replies.get(id);
+    if (reply === undefined) replies.set(id, (reply = Promise.withResolvers()));
+    return reply;
+  };
+
+  return {
+    input,
+    send(from, content) {
+      const message: InboxMessage = Object.freeze({ id: ids.uuid(), from, content, at: clock.now() });
+      deliver(message);
+      return message;
+    },
+    replyTo: (message) => replyOf(message.id).promise,
+    take: async () => waiting.shift(),
+    receive: () =>
+      new Promise((resolve, reject) => {
+        const message = waiting.shift();
+        if (message !== undefined) return resolve(message);
+        const receiver = (arrived: InboxMessage): void => {
+          unlisten?.();
+          resolve(arrived);
+        };
+        receivers.push(receiver);
+        const unlisten = cancellation?.onCancel((error) => {
+          receivers.splice(receivers.indexOf(receiver), 1);
+          reject(error);
+        });
+      }),
+    async ack(message) {
+      deliveries.delete(message.id);
+    },
+    async nack(message) {
+      const delivered = (deliveries.get(message.id) ?? 1) + 1;
+      deliveries.set(message.id, delivered);
+      if (delivered <= MOST_DELIVERIES) deliver(message);
+    },
+    async reply(message, value) {
+      replyOf(message.id).resolve(value);
+    },
+  };
+}

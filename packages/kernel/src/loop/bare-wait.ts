@@ -1,0 +1,43 @@
+import type { Clock } from "../core/clock.ts";
+import { InvalidValueError } from "../errors/errors.ts";
+import type { CancellationToken } from "../run/cancellation.ts";
+
+/** Waits until the clock says so. Rejects when cancelled; leaves no timer and no listener behind. */
+export function sleep(clock: Clock, delayMs: number, cancellation: CancellationToken): Promise<void> {
+  if (delayMs <= 0) return Promise.resolve(cancellation.check());
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const timer = startTimer(clock, delayMs, () => resolve());
+  const unlisten = cancellation.onCancel(reject);
+  return promise.finally(() => {
+    timer.cancel();
+    unlisten();
+  });
+}
+
+/** Waits for a promise, but no longer than until cancelled or (with `late`) until the time is up. */
+export function waitWithin<T>(
+  promise: Promise<T>,
+  cancellation: CancellationToken,
+  limit?: { readonly clock: Clock; readonly delayMs: number; readonly late: () => Error } | undefined,
+): Promise<T> {
+  const { promise: outer, resolve, reject } = Promise.withResolvers<T>();
+  promise.then(resolve, reject);
+  const unlisten = cancellation.onCancel(reject);
+  const timer =
+    limit === undefined ? undefined : startTimer(limit.clock, limit.delayMs, () => reject(limit.late()));
+  return outer.finally(() => {
+    timer?.cancel();
+    unlisten();
+  });
+}
+
+function startTimer(clock: Clock, delayMs: number, callback: () => void): { cancel(): void } {
+  if (clock.setTimer === undefined) {
+    throw new InvalidValueError({
+      field: "clock.setTimer",
+      value: undefined,
+      expected: "a clock with timers, because this waits for a time (the kernel has none of its own)",
+    });
+  }
+  return clock.setTimer(callback, delayMs);
+}

@@ -1,0 +1,57 @@
+import { isPromiseLike, type MaybePromise } from "../core/types.ts";
+import { InvalidValueError } from "../errors/errors.ts";
+import {
+  type JsonSchemaValidator,
+  type SchemaIssue,
+  type SchemaLike,
+  type SchemaResult,
+  isStandardSchema,
+} from "../model/schema.ts";
+
+export type Parsed<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly problem: string };
+
+/**
+ * Checks a value against a schema. `problem` is written for a model to act on: each place, and what is wrong there.
+ * A promise only where the schema itself is asynchronous.
+ */
+export function parseWith<T>(
+  schema: SchemaLike<T>,
+  value: unknown,
+  validator?: JsonSchemaValidator | undefined,
+): MaybePromise<Parsed<T>> {
+  if (isStandardSchema(schema)) {
+    const result = schema["~standard"].validate(value);
+    return isPromiseLike(result) ? result.then(toParsed) : toParsed(result);
+  }
+  if (validator === undefined) {
+    throw new InvalidValueError({
+      field: "schema",
+      value: schema,
+      expected: "a Standard Schema (zod, for one); to use a raw JSON Schema, hand over a JsonSchemaValidator",
+    });
+  }
+  const issues = validator(schema, value);
+  // The validator has just vouched for the shape; a raw JSON Schema's type is only known to whoever wrote it.
+  return issues.length === 0 ? { ok: true, value: value as T } : { ok: false, problem: describe(issues) };
+}
+
+function toParsed<T>(result: SchemaResult<T>): Parsed<T> {
+  return result.issues === undefined
+    ? { ok: true, value: result.value }
+    : { ok: false, problem: describe(result.issues) };
+}
+
+const MOST_ISSUES = 10;
+
+function describe(issues: readonly SchemaIssue[]): string {
+  const lines = issues.slice(0, MOST_ISSUES).map((issue) => `${pathOf(issue)}${issue.message}`);
+  if (issues.length > MOST_ISSUES) lines.push(`and ${issues.length - MOST_ISSUES} more`);
+  return lines.join("; ");
+}
+
+function pathOf(issue: SchemaIssue): string {
+  const keys = (issue.path ?? []).map((part) => String(typeof part === "object" ? part.key : part));
+  return keys.length === 0 ? "" : `${keys.join(".")}: `;
+}

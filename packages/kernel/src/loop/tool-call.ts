@@ -1,0 +1,75 @@
+import type { ToolResult } from "../agent/leaves.ts";
+import { parseJson } from "../core/json.ts";
+import { isPromiseLike, type MaybePromise } from "../core/types.ts";
+import type { ErrorCode } from "../errors/base.ts";
+import { isRaviError } from "../errors/is.ts";
+import type { ToolCall } from "../model/messages.ts";
+import type { JsonSchemaValidator } from "../model/schema.ts";
+import type { DelegateTool, Tool } from "../model/tool.ts";
+import { type Parsed, parseWith } from "./parse-with.ts";
+
+/** Reads the arguments that a model wrote: text → JSON within limits → checked. A `problem` is for the model. */
+export function readArguments(
+  call: ToolCall,
+  tool: Tool | DelegateTool,
+  validator?: JsonSchemaValidator | undefined,
+): MaybePromise<Parsed<unknown>> {
+  let json: unknown;
+  try {
+    // Models leave the arguments of a tool without parameters empty.
+    json = call.arguments === "" ? {} : parseJson(call.arguments, "arguments");
+  } catch (error) {
+    return { ok: false, problem: messageOf(error) };
+  }
+  const parsed = parseWith(tool.input, json, validator);
+  return isPromiseLike(parsed) ? parsed.then((done) => explain(done, tool)) : explain(parsed, tool);
+}
+
+function explain(parsed: Parsed<unknown>, tool: Tool | DelegateTool): Parsed<unknown> {
+  return parsed.ok
+    ? parsed
+    : { ok: false, problem: `the arguments do not fit ${tool.name}: ${parsed.problem}` };
+}
+
+/** What a tool returned, as the model gets it. */
+export function toToolResult<R>(value: R): ToolResult<R> {
+  if (typeof value === "string") return { content: value, isError: false, value };
+  if (value === undefined) return { content: "", isError: false };
+  try {
+    return { content: JSON.stringify(value) ?? String(value), isError: false, value };
+  } catch (error) {
+    return toolFailure(`the tool returned what cannot be written as JSON: ${messageOf(error)}`);
+  }
+}
+
+export function toolFailure(problem: string): ToolResult<never> {
+  return { content: `error: ${problem}`, isError: true };
+}
+
+/** A tool's own failure becomes a result for the model. What stops a run (see `isStop`) is thrown on. */
+export function toolFailureOf(error: unknown): ToolResult<never> {
+  if (isStop(error)) throw error;
+  return toolFailure(messageOf(error));
+}
+
+/** Codes that are about the run and not about one call: they end the loop, and are never shown to a model as a result. */
+const STOPS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "CANCELLED",
+  "DEADLINE_EXCEEDED",
+  "PAUSED",
+  "BUDGET_EXHAUSTED",
+  "MIDDLEWARE_TERMINATION",
+  "NON_DETERMINISM",
+  "LANE_VIOLATION",
+  "NEEDS_DECISION",
+  "JOURNAL_LOCKED",
+  "JOURNAL_CORRUPT",
+]);
+
+export function isStop(error: unknown): boolean {
+  return isRaviError(error) && STOPS.has(error.code);
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

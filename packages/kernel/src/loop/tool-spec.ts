@@ -1,0 +1,35 @@
+import { InvalidValueError } from "../errors/errors.ts";
+import type { ToolSpec } from "../model/llm.ts";
+import { type JsonSchema, type SchemaLike, isStandardSchema } from "../model/schema.ts";
+import { type DelegateTool, type Tool, checkToolName } from "../model/tool.ts";
+
+const specs = new WeakMap<object, ToolSpec>();
+
+/** A tool as the model sees it. Made once for each tool: converting a schema costs more than a turn of the loop. */
+export function toolSpec(tool: Tool | DelegateTool): ToolSpec {
+  let spec = specs.get(tool);
+  if (spec === undefined) {
+    checkToolName(tool.name);
+    const parameters = jsonSchemaOf(tool.input, `tool ${tool.name}: input`);
+    spec = Object.freeze({ name: tool.name, description: tool.description, parameters });
+    specs.set(tool, spec);
+  }
+  return spec;
+}
+
+/** The JSON Schema of what a schema accepts. */
+export function jsonSchemaOf(schema: SchemaLike, field: string): JsonSchema {
+  if (!isStandardSchema(schema)) return schema;
+  try {
+    const { $schema: _, ...rest } = schema["~standard"].jsonSchema.input({ target: "draft-2020-12" });
+    return rest;
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new InvalidValueError({
+      field,
+      value: schema,
+      expected: `a schema that can be written as JSON Schema (${why})`,
+      cause,
+    });
+  }
+}

@@ -1,0 +1,80 @@
+import { InvalidValueError } from "../errors/errors.ts";
+import type { AbortSignalLike, MaybePromise } from "../core/types.ts";
+import type { HireLeaf } from "../agent/leaves.ts";
+import type { RunScope } from "../agent/scope.ts";
+import type { LLMClient, ModelRequest, ModelResponse } from "./llm.ts";
+import type { InferSchema, SchemaLike } from "./schema.ts";
+
+/** What a running tool may use. It has no `RunContext`: an effect cannot start another effect. */
+export interface ToolContext {
+  readonly signal: AbortSignalLike;
+  readonly scope: RunScope;
+  /** The same for every attempt at this call, so that the other side can recognise a repeat. */
+  readonly idempotencyKey: string;
+  /** A model call of the tool's own, paid from the same ledger. */
+  llm(model: LLMClient, request: ModelRequest): Promise<ModelResponse>;
+}
+
+export interface Tool<A = unknown, R = unknown> {
+  readonly name: string;
+  readonly description: string;
+  readonly input: SchemaLike;
+  /** Running it twice does no harm. Without it, a call that was in flight at a crash is never repeated silently. */
+  readonly idempotent?: boolean | undefined;
+  readonly needsApproval?: boolean | undefined;
+  readonly timeoutS?: number | undefined;
+  // A method, so that a Tool<{ n: number }> is also a Tool: its arguments are checked against `input` before the call.
+  execute(args: A, context: ToolContext): MaybePromise<R>;
+}
+
+/** A hand-off to another agent. It is not a `Tool`: hiring inside an effect would nest effects. */
+export interface DelegateTool<T = unknown> {
+  readonly kind: "delegate";
+  readonly name: string;
+  readonly description: string;
+  readonly input: SchemaLike;
+  hire(args: unknown): HireLeaf<T>;
+}
+
+export interface ToolDefinition<S extends SchemaLike, R> {
+  readonly name: string;
+  readonly description: string;
+  readonly input: S;
+  readonly idempotent?: boolean | undefined;
+  readonly needsApproval?: boolean | undefined;
+  readonly timeoutS?: number | undefined;
+  execute(args: InferSchema<S>, context: ToolContext): MaybePromise<R>;
+}
+
+/** What every provider accepts as a tool's name. */
+const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+
+/** Makes a tool whose arguments have the type of its schema. */
+export function defineTool<S extends SchemaLike, R>(
+  definition: ToolDefinition<S, R>,
+): Tool<InferSchema<S>, R> {
+  checkToolName(definition.name);
+  const { timeoutS } = definition;
+  if (timeoutS !== undefined && !(Number.isFinite(timeoutS) && timeoutS > 0)) {
+    throw new InvalidValueError({
+      field: `tool ${definition.name}: timeoutS`,
+      value: timeoutS,
+      expected: "seconds above 0",
+    });
+  }
+  return Object.freeze({ ...definition });
+}
+
+export function checkToolName(name: unknown): asserts name is string {
+  if (typeof name !== "string" || !TOOL_NAME.test(name)) {
+    throw new InvalidValueError({
+      field: "tool name",
+      value: name,
+      expected: "1 to 64 letters, digits, '_' or '-'",
+    });
+  }
+}
+
+export function isDelegate(tool: Tool | DelegateTool): tool is DelegateTool {
+  return "kind" in tool && tool.kind === "delegate";
+}

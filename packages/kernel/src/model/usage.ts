@@ -1,0 +1,33 @@
+/** What a model call used. Input includes the cached tokens, output the reasoning tokens. */
+export interface Usage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cachedInputTokens?: number | undefined;
+  readonly cacheWriteTokens?: number | undefined;
+  readonly reasoningTokens?: number | undefined;
+}
+
+export const NO_USAGE: Usage = Object.freeze({ inputTokens: 0, outputTokens: 0 });
+
+export function totalTokens(usage: Usage): number {
+  return usage.inputTokens + usage.outputTokens;
+}
+
+export function addUsage(a: Usage, b: Usage): Usage {
+  return {
+    inputTokens: a.inputTokens + b.inputTokens,
+    outputTokens: a.outputTokens + b.outputTokens,
+    ...sum("cachedInputTokens", a, b),
+    ...sum("cacheWriteTokens", a, b),
+    ...sum("reasoningTokens", a, b),
+  };
+}
+
+/** A count that neither side knows stays unknown. */
+function sum(
+  key: "cachedInputTokens" | "cacheWriteTokens" | "reasoningTokens",
+  a: Usage,
+  b: Usage,
+): Partial<Usage> {
+  return a[key] === undefined && b[key] === undefined ? {} : { [key]: (a[key] ?? 0) + (b[key] ?? 0) };
+}

@@ -1,0 +1,47 @@
+import { checkAmountOrNull, checkFields, checkIntegerOrNull } from "../core/check.ts";
+import type { JsonObject } from "../core/json.ts";
+import { isSealed, readRecord, sealRecord } from "./record.ts";
+
+/** What one agent, with all whom it hires, may spend. A null is no limit in that dimension. */
+export interface ExecutionBudget {
+  /** Input and output tokens together. */
+  readonly maxTokens: number | null;
+  readonly maxCostUsd: number | null;
+  /** Model calls. */
+  readonly maxTurns: number | null;
+  readonly maxToolCalls: number | null;
+  /** Seconds from the start of the run. */
+  readonly deadlineS: number | null;
+  toJSON(): JsonObject;
+}
+
+export interface ExecutionBudgetOptions {
+  readonly maxTokens?: number | null | undefined;
+  readonly maxCostUsd?: number | null | undefined;
+  readonly maxTurns?: number | null | undefined;
+  readonly maxToolCalls?: number | null | undefined;
+  readonly deadlineS?: number | null | undefined;
+}
+
+const FIELDS = ["maxTokens", "maxCostUsd", "maxTurns", "maxToolCalls", "deadlineS"] as const;
+
+export interface ExecutionBudgetFactory {
+  (options?: ExecutionBudgetOptions): ExecutionBudget;
+  fromJSON(json: unknown): ExecutionBudget;
+}
+
+export const executionBudget: ExecutionBudgetFactory = Object.assign(
+  (options: ExecutionBudgetOptions = {}): ExecutionBudget =>
+    isSealed(options) ? (options as ExecutionBudget) : make(checkFields("executionBudget", options, FIELDS)),
+  { fromJSON: (json: unknown): ExecutionBudget => make(readRecord("executionBudget", json, FIELDS)) },
+);
+
+function make(fields: Readonly<Record<string, unknown>>): ExecutionBudget {
+  return sealRecord({
+    maxTokens: checkIntegerOrNull("executionBudget.maxTokens", fields["maxTokens"], 0),
+    maxCostUsd: checkAmountOrNull("executionBudget.maxCostUsd", fields["maxCostUsd"], "not negative"),
+    maxTurns: checkIntegerOrNull("executionBudget.maxTurns", fields["maxTurns"], 0),
+    maxToolCalls: checkIntegerOrNull("executionBudget.maxToolCalls", fields["maxToolCalls"], 0),
+    deadlineS: checkAmountOrNull("executionBudget.deadlineS", fields["deadlineS"], "positive"),
+  });
+}

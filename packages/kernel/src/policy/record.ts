@@ -1,0 +1,39 @@
+import { checkFields } from "../core/check.ts";
+import type { JsonObject } from "../core/json.ts";
+import { InvalidValueError } from "../errors/errors.ts";
+
+/** The version that all policy values carry in JSON. A reader refuses any other: guessing at limits is not safe. */
+export const POLICY_VERSION = 1;
+
+/** Opens a policy value's JSON: known version, known fields, nothing hostile. */
+export function readRecord(
+  what: string,
+  json: unknown,
+  fields: readonly string[],
+): Readonly<Record<string, unknown>> {
+  const { v, ...rest } = checkFields(what, json, ["v", ...fields]);
+  if (v !== POLICY_VERSION) {
+    throw new InvalidValueError({
+      field: `${what}.v`,
+      value: v,
+      expected: `${POLICY_VERSION}, the only version known here`,
+    });
+  }
+  return rest;
+}
+
+const sealed = new WeakSet<object>();
+
+/** Freezes a value and gives it a `toJSON` that is no field of it: it is not copied, compared or listed. */
+export function sealRecord<T extends object>(value: T): T & { toJSON(): JsonObject } {
+  const json = Object.freeze({ v: POLICY_VERSION, ...value }) as JsonObject;
+  sealed.add(value);
+  return Object.freeze(Object.defineProperty(value, "toJSON", { value: () => json })) as T & {
+    toJSON(): JsonObject;
+  };
+}
+
+/** Whether the value was made here, and so needs no second check and keeps its identity. */
+export function isSealed(value: object): boolean {
+  return sealed.has(value);
+}

@@ -1,0 +1,50 @@
+import { checkBoolean, checkFields, checkInteger, checkIntegerOrNull } from "../core/check.ts";
+import type { JsonObject } from "../core/json.ts";
+import { isSealed, readRecord, sealRecord } from "./record.ts";
+
+/** How many agents a whole tree may have. There is one for the run; every node holds the same object. */
+export interface SpawnBudget {
+  /** How many may hold a slot at once; the root is one of them. */
+  readonly maxAgents: number;
+  /** Whether a HIGH or CRITICAL agent may take the slot of a lesser one. */
+  readonly allowPreempt: boolean;
+  /** How many may ever be hired in the run, the root included; null: no limit. */
+  readonly maxTotal: number | null;
+  /** How deep the tree may grow (the root is at 0); null: no limit. */
+  readonly maxDepth: number | null;
+  toJSON(): JsonObject;
+}
+
+export interface SpawnBudgetOptions {
+  readonly maxAgents?: number | undefined;
+  readonly allowPreempt?: boolean | undefined;
+  readonly maxTotal?: number | null | undefined;
+  readonly maxDepth?: number | null | undefined;
+}
+
+const FIELDS = ["maxAgents", "allowPreempt", "maxTotal", "maxDepth"] as const;
+
+export interface SpawnBudgetFactory {
+  (options?: SpawnBudgetOptions): SpawnBudget;
+  fromJSON(json: unknown): SpawnBudget;
+}
+
+export const spawnBudget: SpawnBudgetFactory = Object.assign(
+  (options: SpawnBudgetOptions = {}): SpawnBudget =>
+    isSealed(options) ? (options as SpawnBudget) : make(checkFields("spawnBudget", options, FIELDS)),
+  { fromJSON: (json: unknown): SpawnBudget => make(readRecord("spawnBudget", json, FIELDS)) },
+);
+
+function make(fields: Readonly<Record<string, unknown>>): SpawnBudget {
+  return sealRecord({
+    maxAgents: checkInteger("spawnBudget.maxAgents", orDefault(fields["maxAgents"], 50), 1),
+    allowPreempt: checkBoolean("spawnBudget.allowPreempt", orDefault(fields["allowPreempt"], true)),
+    maxTotal: checkIntegerOrNull("spawnBudget.maxTotal", fields["maxTotal"], 1),
+    maxDepth: checkIntegerOrNull("spawnBudget.maxDepth", fields["maxDepth"], 0),
+  });
+}
+
+/** Only what is absent gets the default: a null here is a mistake, because there is no unlimited headcount. */
+function orDefault(value: unknown, otherwise: unknown): unknown {
+  return value === undefined ? otherwise : value;
+}

@@ -1,0 +1,197 @@
+import { checkInteger, checkOneOf } from "../core/check.ts";
+import { type IdSource, systemIds } from "../core/clock.ts";
+import { AgentId, RunId, SessionId, TopicId } from "../core/ids.ts";
+import type { JsonObject } from "../core/json.ts";
+import { BudgetExhaustedError, InvalidValueError } from "../errors/errors.ts";
+import { type ExecutionBudget, type ExecutionBudgetOptions, executionBudget } from "./execution-budget.ts";
+import { POLICY_VERSION, readRecord } from "./record.ts";
+import { HistoryRetention, Priority } from "./scales.ts";
+import { type SpawnBudget, type SpawnBudgetOptions, spawnBudget } from "./spawn-budget.ts";
+
+/** One agent's place in a tree: whom it reports to, and under which rules. Frozen; a child is a new node. */
+export interface Supervision {
+  readonly agentId: AgentId;
+  /** One execution tree. Keys budgets, supervision, replay and progress. */
+  readonly runId: RunId;
+  /** The conversation, which may span many runs. Keys history. */
+  readonly sessionId: SessionId;
+  readonly rootId: AgentId;
+  /** The manager; null at the root. */
+  readonly parentId: AgentId | null;
+  readonly depth: number;
+  /** The same object in the whole tree. */
+  readonly spawnBudget: SpawnBudget;
+  readonly executionBudget: ExecutionBudget;
+  readonly retention: HistoryRetention;
+  readonly priority: Priority;
+  readonly isRoot: boolean;
+  /** One topic for the whole tree. */
+  readonly progressTopic: TopicId;
+  spawnChild(options?: SpawnChildOptions): Supervision;
+  toJSON(): JsonObject;
+}
+
+export interface RootOptions {
+  /** Fresh when absent; given, it goes on with that conversation. */
+  readonly sessionId?: SessionId | string | undefined;
+  readonly runId?: RunId | string | undefined;
+  readonly spawnBudget?: SpawnBudgetOptions | undefined;
+  readonly executionBudget?: ExecutionBudgetOptions | undefined;
+  readonly retention?: HistoryRetention | undefined;
+  readonly priority?: Priority | undefined;
+  readonly ids?: IdSource | undefined;
+}
+
+export interface SpawnChildOptions {
+  readonly agentId?: AgentId | undefined;
+  readonly parentId?: AgentId | undefined;
+  readonly retention?: HistoryRetention | undefined;
+  readonly priority?: Priority | undefined;
+  /** Inherited when absent. */
+  readonly executionBudget?: ExecutionBudgetOptions | undefined;
+  readonly ids?: IdSource | undefined;
+}
+
+type NodeFields = Omit<Supervision, "isRoot" | "progressTopic" | "spawnChild" | "toJSON">;
+
+class Node implements Supervision {
+  readonly agentId: AgentId;
+  readonly runId: RunId;
+  readonly sessionId: SessionId;
+  readonly rootId: AgentId;
+  readonly parentId: AgentId | null;
+  readonly depth: number;
+  readonly spawnBudget: SpawnBudget;
+  readonly executionBudget: ExecutionBudget;
+  readonly retention: HistoryRetention;
+  readonly priority: Priority;
+
+  constructor(fields: NodeFields) {
+    this.agentId = fields.agentId;
+    this.runId = fields.runId;
+    this.sessionId = fields.sessionId;
+    this.rootId = fields.rootId;
+    this.parentId = fields.parentId;
+    this.depth = fields.depth;
+    this.spawnBudget = fields.spawnBudget;
+    this.executionBudget = fields.executionBudget;
+    this.retention = checkOneOf("supervision.retention", fields.retention, HistoryRetention);
+    this.priority = checkOneOf("supervision.priority", fields.priority, Priority);
+    Object.freeze(this);
+  }
+
+  get isRoot(): boolean {
+    return this.parentId === null;
+  }
+
+  get progressTopic(): TopicId {
+    return TopicId("agent.progress", this.runId);
+  }
+
+  spawnChild(options: SpawnChildOptions = {}): Supervision {
+    const depth = this.depth + 1;
+    const { maxDepth } = this.spawnBudget;
+    if (maxDepth !== null && depth > maxDepth) {
+      const hint = `${this.agentId} may hire nobody; raise maxDepth or let it do the work itself`;
+      throw new BudgetExhaustedError({
+        dimension: "depth",
+        used: depth,
+        limit: maxDepth,
+        scope: this.rootId,
+        hint,
+      });
+    }
+    return new Node({
+      agentId: options.agentId ?? AgentId("agent", (options.ids ?? systemIds).uuid()),
+      runId: this.runId,
+      sessionId: this.sessionId,
+      rootId: this.rootId,
+      parentId: options.parentId ?? this.agentId,
+      depth,
+      spawnBudget: this.spawnBudget,
+      executionBudget:
+        options.executionBudget === undefined
+          ? this.executionBudget
+          : executionBudget(options.executionBudget),
+      retention: options.retention ?? HistoryRetention.RUN,
+      priority: options.priority ?? Priority.NORMAL,
+    });
+  }
+
+  toJSON(): JsonObject {
+    return {
+      v: POLICY_VERSION,
+      agentId: this.agentId,
+      runId: this.runId,
+      sessionId: this.sessionId,
+      rootId: this.rootId,
+      parentId: this.parentId,
+      depth: this.depth,
+      retention: this.retention,
+      priority: this.priority,
+      spawnBudget: this.spawnBudget.toJSON(),
+      executionBudget: this.executionBudget.toJSON(),
+    };
+  }
+}
+
+const FIELDS: readonly (keyof NodeFields)[] = [
+  "agentId",
+  "runId",
+  "sessionId",
+  "rootId",
+  "parentId",
+  "depth",
+  "spawnBudget",
+  "executionBudget",
+  "retention",
+  "priority",
+];
+
+/** The way to a tree: `root` once for the agent that the user talks to, then `spawnChild` on each node. */
+export const Supervision = Object.freeze({
+  root(agentId: AgentId, options: RootOptions = {}): Supervision {
+    const ids = options.ids ?? systemIds;
+    return new Node({
+      agentId: readAgentId("agentId", agentId),
+      runId: RunId(options.runId ?? ids.uuid()),
+      sessionId: SessionId(options.sessionId ?? ids.uuid()),
+      rootId: agentId,
+      parentId: null,
+      depth: 0,
+      spawnBudget: spawnBudget(options.spawnBudget),
+      executionBudget: executionBudget(options.executionBudget),
+      retention: options.retention ?? HistoryRetention.PERMANENT,
+      priority: options.priority ?? Priority.NORMAL,
+    });
+  },
+
+  fromJSON(json: unknown): Supervision {
+    const record = readRecord("supervision", json, FIELDS);
+    const parentId = record["parentId"];
+    return new Node({
+      agentId: readAgentId("supervision.agentId", record["agentId"]),
+      runId: RunId(readText("supervision.runId", record["runId"])),
+      sessionId: SessionId(readText("supervision.sessionId", record["sessionId"])),
+      rootId: readAgentId("supervision.rootId", record["rootId"]),
+      parentId: parentId === null ? null : readAgentId("supervision.parentId", parentId),
+      depth: checkInteger("supervision.depth", record["depth"], 0),
+      spawnBudget: spawnBudget.fromJSON(record["spawnBudget"]),
+      executionBudget: executionBudget.fromJSON(record["executionBudget"]),
+      // Checked by the node itself.
+      retention: record["retention"] as HistoryRetention,
+      priority: record["priority"] as Priority,
+    });
+  },
+});
+
+function readAgentId(field: string, value: unknown): AgentId {
+  const text = readText(field, value);
+  const slash = text.indexOf("/");
+  return slash === -1 ? AgentId(text) : AgentId(text.slice(0, slash), text.slice(slash + 1));
+}
+
+function readText(field: string, value: unknown): string {
+  if (typeof value === "string") return value;
+  throw new InvalidValueError({ field, value, expected: "a text" });
+}

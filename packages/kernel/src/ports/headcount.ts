@@ -1,0 +1,44 @@
+import type { AgentId } from "../core/ids.ts";
+import type { JsonObject } from "../core/json.ts";
+import type { AbortSignalLike, MaybePromise } from "../core/types.ts";
+import type { Priority } from "../policy/scales.ts";
+
+/** A slot that is held. Giving it back twice, or after it was taken by a preemption, does nothing. */
+export interface Lease {
+  readonly agentId: AgentId;
+  release(): void;
+  [Symbol.dispose](): void;
+}
+
+export interface AcquireOptions {
+  /** Who hires; the asker's ancestors are never preempted for it. */
+  readonly parentId?: AgentId | undefined;
+}
+
+export interface QueueOptions extends AcquireOptions {
+  readonly onFull: "queue";
+  readonly signal?: AbortSignalLike | undefined;
+}
+
+/** One count for the whole tree. The root holds a slot from the start. */
+export interface Headcount {
+  /** Throws a `BudgetExhaustedError` when denied. */
+  acquire(id: AgentId, priority?: Priority, options?: AcquireOptions): MaybePromise<Lease>;
+  /** Waits for a slot; rejects when aborted, or at once where it could never be granted. */
+  acquire(id: AgentId, priority: Priority | undefined, options: QueueOptions): Promise<Lease>;
+  /** Does nothing for who holds no slot. */
+  release(leaseOrId: Lease | AgentId): MaybePromise<void>;
+  isPaused(id: AgentId): MaybePromise<boolean>;
+  /** Resolves at once when it is not paused. */
+  whenResumed(id: AgentId, signal?: AbortSignalLike): Promise<void>;
+  reprioritize(id: AgentId, priority: Priority): MaybePromise<void>;
+  snapshot(): JsonObject;
+}
+
+/** Whether an execution that crashed is started again. */
+export interface RestartPolicy {
+  /** Asks and counts. */
+  shouldRetry(execId: string, error?: unknown): boolean;
+  delayMs(attempt: number): number;
+  reset(execId: string): void;
+}

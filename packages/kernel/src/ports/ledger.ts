@@ -1,0 +1,72 @@
+import type { JsonObject } from "../core/json.ts";
+import type { MaybePromise } from "../core/types.ts";
+import type { BudgetDimension } from "../errors/errors.ts";
+import type { ModelInfo, ModelRequest } from "../model/llm.ts";
+import type { Usage } from "../model/usage.ts";
+import type { ExecutionBudgetOptions } from "../policy/execution-budget.ts";
+
+/** What is spent, in each dimension. `cost` is in dollars. */
+export interface Spend {
+  readonly tokens: number;
+  readonly cost: number;
+  readonly turns: number;
+  readonly toolCalls: number;
+}
+
+/** What is left; null where there is no limit. */
+export type Remaining = { readonly [D in keyof Spend]: number | null };
+
+/** What a call really took. */
+export interface Actual extends Partial<Spend> {
+  /** The provider did not say what it used, so the reservation was charged. */
+  readonly estimated?: boolean | undefined;
+}
+
+export interface BudgetWarning {
+  readonly dimension: BudgetDimension;
+  readonly used: number;
+  readonly limit: number;
+  readonly scope: string;
+}
+
+export interface Settlement {
+  /** Limits whose warning threshold this spend crossed, each reported once. */
+  readonly warnings: readonly BudgetWarning[];
+  /** Limits that a provider's excess has passed. What was paid for is still delivered. */
+  readonly exceeded: readonly BudgetWarning[];
+}
+
+export interface Reservation {
+  /** Charges what it took and gives the rest back. Once. */
+  settle(actual: Actual): MaybePromise<Settlement>;
+  /** Nothing was sent: gives all of it back. */
+  cancel(): MaybePromise<void>;
+}
+
+/** The money of an agent and of all whom it hires. A reservation takes from every ancestor, all or nothing. */
+export interface Ledger {
+  /** Throws a `BudgetExhaustedError` when it does not fit. `wrapUp` may take from the reserve for the last turn. */
+  reserve(
+    estimate: Partial<Spend>,
+    options?: { readonly wrapUp?: boolean | undefined },
+  ): MaybePromise<Reservation>;
+  child(budget: ExecutionBudgetOptions, scope: string): Ledger;
+  remaining(): Remaining;
+  readonly used: Spend;
+  snapshot(): JsonObject;
+}
+
+export type Price = { readonly usd: number } | { readonly unpriced: true };
+
+/** What a call will cost at most. */
+export interface Estimate {
+  readonly inputTokens: number;
+  readonly maxOutputTokens: number;
+  readonly price: Price;
+}
+
+/** Counts tokens before a call, and prices them after it. */
+export interface Meter {
+  estimate(info: ModelInfo, request: ModelRequest): MaybePromise<Estimate>;
+  price(info: ModelInfo, usage: Usage): MaybePromise<Price>;
+}

@@ -1,0 +1,97 @@
+import type { ToolResult } from "../agent/leaves.ts";
+import type { AgentResult } from "../agent/agent.ts";
+import type { Clock } from "../core/clock.ts";
+import type { JsonValue } from "../core/json.ts";
+import type { AbortSignalLike, MaybePromise } from "../core/types.ts";
+import type { LLMClient, ModelEvent, ModelRequest, ModelResponse } from "../model/llm.ts";
+import type { Tool } from "../model/tool.ts";
+import type { RunMeta } from "../run/run-meta.ts";
+import type { Hooks } from "./hooks.ts";
+
+export type MiddlewareLevel = "agent" | "chat" | "function";
+
+/** Goes inward. Once: a layer that repeats (a retry) uses `again`, so that a second `next()` is known to be a mistake. */
+export interface Next {
+  (): Promise<void>;
+  again(): Promise<void>;
+}
+
+/** What `admit` may ask for before anything is begun. */
+export interface Gate {
+  /** Suspends durably until somebody delivers an answer under that name (`"approval:…"`), and gives it. */
+  require(name: string, question: JsonValue): Promise<JsonValue>;
+}
+
+/** A layer around every run, model call or tool call. */
+export interface Middleware<C> {
+  readonly level: MiddlewareLevel;
+  /** For messages and traces; the class's or function's name otherwise. */
+  readonly name?: string | undefined;
+  /** Around the call: not calling `next` short-circuits, throwing `MiddlewareTermination` aborts. Not run on replay. */
+  process?(context: C, next: Next): Promise<void>;
+  /** Before the call is begun: may wait durably, or refuse by setting `result`. Run again on replay. */
+  admit?(context: C, gate: Gate): MaybePromise<void>;
+}
+
+/** A layer, or its `process` alone. */
+export type Layer<C> = Middleware<C> | ((context: C, next: Next) => Promise<void>);
+
+interface LevelContext {
+  readonly agentName: string;
+  readonly runId: string;
+  readonly meta: RunMeta;
+  readonly hooks: Hooks;
+  readonly clock: Clock;
+  /** What the call inside gets; a layer may replace it by one that aborts earlier. */
+  signal: AbortSignalLike;
+}
+
+/** Around one agent's run. */
+export interface AgentRunContext extends LevelContext {
+  readonly sessionId: string;
+  input: string;
+  result: AgentResult | undefined;
+}
+
+/** Around one model call. */
+export interface ChatContext extends LevelContext {
+  readonly systemInstructions: string;
+  /** Replaced by Fallback. */
+  model: LLMClient;
+  request: ModelRequest;
+  result: ModelResponse | undefined;
+  /** A model call of the layer's own (a judge's), from the same ledger. */
+  call(model: LLMClient, request: ModelRequest): Promise<ModelResponse>;
+  /** Changes streamed events before anybody sees them. */
+  addTransform(transform: StreamTransform): void;
+}
+
+/** Changes what is streamed. It may hold back text that it cannot judge yet; `flush` gives the rest at the end. */
+export interface StreamTransform {
+  push(event: ModelEvent): readonly ModelEvent[];
+  flush(): readonly ModelEvent[];
+}
+
+/** Around one tool call. */
+export interface FunctionContext extends LevelContext {
+  readonly functionName: string;
+  readonly callId: string;
+  readonly tool: Tool;
+  /** Checked against the tool's schema again after a layer changed it. */
+  arguments: unknown;
+  result: ToolResult | undefined;
+}
+
+/** Layers put together. `isNoop` says that there are none, and then nobody calls it. */
+export interface Pipeline<C> {
+  readonly isNoop: boolean;
+  admit(context: C, gate: Gate): MaybePromise<void>;
+  run(context: C, core: () => Promise<void>): Promise<void>;
+}
+
+/** What an agent (or a runtime) takes: a pipeline for each level that it wants. */
+export interface Pipelines {
+  readonly agent?: Pipeline<AgentRunContext> | undefined;
+  readonly chat?: Pipeline<ChatContext> | undefined;
+  readonly function?: Pipeline<FunctionContext> | undefined;
+}

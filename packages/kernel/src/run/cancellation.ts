@@ -1,0 +1,184 @@
+import type { AbortSignalLike } from "../core/types.ts";
+import { CancellationError } from "../errors/errors.ts";
+import { isCancellation } from "../errors/is.ts";
+
+/**
+ * A cooperative stop button. Cancelling goes down to children, never up; the first reason stays. A child costs its parent
+ * nothing until somebody listens on it (`signal`, `wait`, `onCancel`), and `dispose` takes even that away.
+ */
+export interface CancellationToken {
+  /** The first call counts, later ones do nothing. */
+  cancel(reason?: string | CancellationError): void;
+  readonly isCancelled: boolean;
+  readonly reason: string | undefined;
+  /** What `check` throws and the signal carries; undefined while not cancelled. */
+  readonly error: CancellationError | undefined;
+  /** Throws when cancelled. */
+  check(): void;
+  /** Resolves with the reason when cancelled; never, if it is disposed of first. */
+  wait(): Promise<string>;
+  /** Calls back once when cancelled, at once when it already is. Returns how to take the callback off. */
+  onCancel(callback: (error: CancellationError) => void): () => void;
+  child(): CancellationToken;
+  /** Made when first asked for. */
+  readonly signal: AbortSignalLike;
+  /** Leaves the parent (or the outer signal) and forgets all callbacks. */
+  dispose(): void;
+  [Symbol.dispose](): void;
+}
+
+export interface CancellationTokenConstructor {
+  /** With a signal given, the token is cancelled when that aborts. */
+  new (outer?: AbortSignalLike): CancellationToken;
+}
+
+type Listener = (error: CancellationError) => void;
+
+class Token implements CancellationToken {
+  private parent: Token | undefined;
+  private own: CancellationError | undefined;
+  private listeners: Set<Listener> | undefined;
+  private controller: AbortController | undefined;
+  /** Leaves the parent or the outer signal; undefined while nobody listens here. */
+  private detach: (() => void) | undefined;
+  private outer: AbortSignalLike | undefined;
+  private disposed = false;
+
+  constructor(outer?: AbortSignalLike, parent?: Token) {
+    this.outer = outer;
+    this.parent = parent;
+  }
+
+  /** Pulls: walks up to whoever was cancelled, and keeps the answer. */
+  get error(): CancellationError | undefined {
+    if (this.own !== undefined) return this.own;
+    if (this.outer?.aborted === true) return (this.own = fromAbort(this.outer.reason));
+    return (this.own = this.parent?.error);
+  }
+
+  get isCancelled(): boolean {
+    return this.error !== undefined;
+  }
+
+  get reason(): string | undefined {
+    return this.error?.reason;
+  }
+
+  cancel(reason: string | CancellationError = "no reason given"): void {
+    if (this.disposed || this.error !== undefined) return;
+    this.fire(typeof reason === "string" ? new CancellationError({ reason }) : reason);
+  }
+
+  check(): void {
+    const { error } = this;
+    if (error !== undefined) throw error;
+  }
+
+  wait(): Promise<string> {
+    return new Promise((resolve) => this.onCancel((error) => resolve(error.reason)));
+  }
+
+  onCancel(callback: Listener): () => void {
+    const { error } = this;
+    if (error !== undefined) {
+      callback(error);
+      return noop;
+    }
+    if (this.disposed) return noop;
+    const listeners = this.listen();
+    // Wrapped, so that the same callback may be added twice and each taken off by itself.
+    const listener: Listener = (reason) => callback(reason);
+    listeners.add(listener);
+    return () => {
+      listeners.delete(listener);
+      this.leaveIfIdle();
+    };
+  }
+
+  child(): CancellationToken {
+    return new Token(undefined, this);
+  }
+
+  get signal(): AbortSignalLike {
+    if (this.controller === undefined) {
+      this.controller = new AbortController();
+      const { error } = this;
+      if (error !== undefined) this.controller.abort(error);
+      else if (!this.disposed) this.listen();
+    }
+    return this.controller.signal;
+  }
+
+  dispose(): void {
+    this.disposed = true;
+    this.leave();
+    this.listeners = undefined;
+    // What was so stays so: cancelled keeps its reason, and what happens above no longer matters.
+    if (this.own === undefined) this.own = this.error;
+    this.parent = undefined;
+    this.outer = undefined;
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+
+  /** Begins to be told by the parent or the outer signal. */
+  private listen(): Set<Listener> {
+    const listeners = (this.listeners ??= new Set());
+    if (this.detach !== undefined) return listeners;
+    const { outer, parent } = this;
+    if (outer !== undefined) {
+      const heard = (): void => this.fire(fromAbort(outer.reason));
+      outer.addEventListener("abort", heard, { once: true });
+      this.detach = () => outer.removeEventListener("abort", heard);
+    } else if (parent !== undefined) {
+      const heard: Listener = (error) => this.fire(error);
+      parent.listen().add(heard);
+      this.detach = () => {
+        parent.listeners?.delete(heard);
+        parent.leaveIfIdle();
+      };
+    }
+    return listeners;
+  }
+
+  private leaveIfIdle(): void {
+    if (this.controller === undefined && this.listeners?.size === 0) this.leave();
+  }
+
+  private leave(): void {
+    this.detach?.();
+    this.detach = undefined;
+  }
+
+  private fire(error: CancellationError): void {
+    this.own ??= error;
+    const listeners = this.listeners;
+    this.listeners = undefined;
+    this.leave();
+    this.controller?.abort(this.own);
+    const failures: unknown[] = [];
+    for (const listener of listeners ?? []) {
+      try {
+        listener(this.own);
+      } catch (failure) {
+        failures.push(failure);
+      }
+    }
+    // One broken callback must not keep the others from stopping; then it is heard.
+    if (failures.length === 1) throw failures[0];
+    if (failures.length > 1) throw new AggregateError(failures, "several callbacks of a cancellation failed");
+  }
+}
+
+function noop(): void {}
+
+function fromAbort(reason: unknown): CancellationError {
+  if (isCancellation(reason)) return reason;
+  const why =
+    reason instanceof Error ? reason.message : typeof reason === "string" ? reason : "the signal was aborted";
+  return new CancellationError({ reason: why, cause: reason });
+}
+
+export const CancellationToken: CancellationTokenConstructor = Token;

@@ -1,0 +1,122 @@
+import { type Clock, type IdSource, systemClock, systemIds } from "../core/clock.ts";
+import { ExecId, RunId } from "../core/ids.ts";
+import { DeadlineExceededError, InvalidValueError } from "../errors/errors.ts";
+import type { Supervision } from "../policy/supervision.ts";
+import { CancellationToken } from "./cancellation.ts";
+
+/** The badge that every call carries: which run, until when, and who may stop it. Frozen. */
+export interface RunMeta {
+  readonly runId: RunId;
+  readonly execId: ExecId;
+  readonly cancellation: CancellationToken;
+  /** Null for a run without a tree. */
+  readonly supervision: Supervision | null;
+  /** Epoch milliseconds; null: none. */
+  readonly deadline: number | null;
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly tenantId: string | null;
+  /** Throws a `CancellationError`, or a `DeadlineExceededError` (which also aborts the signal). */
+  check(): void;
+  /** A child span: a child token, a new span id, and the earlier of both deadlines. */
+  child(options?: RunMetaChildOptions): RunMeta;
+}
+
+export interface RunMetaOptions {
+  readonly runId?: RunId | string | undefined;
+  readonly execId?: ExecId | undefined;
+  readonly cancellation?: CancellationToken | undefined;
+  readonly supervision?: Supervision | null | undefined;
+  readonly deadline?: number | null | undefined;
+  readonly traceId?: string | undefined;
+  readonly tenantId?: string | null | undefined;
+  readonly clock?: Clock | undefined;
+  readonly ids?: IdSource | undefined;
+}
+
+export interface RunMetaChildOptions {
+  readonly execId?: ExecId | undefined;
+  readonly supervision?: Supervision | undefined;
+  readonly deadline?: number | null | undefined;
+}
+
+class Meta implements RunMeta {
+  readonly runId: RunId;
+  readonly execId: ExecId;
+  readonly cancellation: CancellationToken;
+  readonly supervision: Supervision | null;
+  readonly deadline: number | null;
+  readonly tenantId: string | null;
+  private readonly sources: { readonly clock: Clock; readonly ids: IdSource };
+  /** Ids that nobody may ever ask for are made when asked for; a child shares its root's trace. */
+  private readonly trace: { id: string | undefined };
+  private readonly span: { id: string | undefined };
+
+  constructor(options: RunMetaOptions, trace?: { id: string | undefined }) {
+    this.sources = { clock: options.clock ?? systemClock, ids: options.ids ?? systemIds };
+    this.runId = RunId(options.runId ?? options.supervision?.runId ?? this.sources.ids.uuid());
+    this.execId = options.execId ?? ExecId(this.runId);
+    this.cancellation = options.cancellation ?? new CancellationToken();
+    this.supervision = options.supervision ?? null;
+    this.deadline = checkDeadline(options.deadline);
+    this.tenantId = options.tenantId ?? null;
+    this.trace = trace ?? { id: options.traceId };
+    this.span = { id: undefined };
+    Object.freeze(this);
+  }
+
+  get traceId(): string {
+    return (this.trace.id ??= hex(this.sources.ids, 32));
+  }
+
+  get spanId(): string {
+    return (this.span.id ??= hex(this.sources.ids, 16));
+  }
+
+  check(): void {
+    this.cancellation.check();
+    if (this.deadline === null || this.sources.clock.now() <= this.deadline) return;
+    this.cancellation.cancel(new DeadlineExceededError({ deadline: this.deadline }));
+    this.cancellation.check();
+  }
+
+  child(options: RunMetaChildOptions = {}): RunMeta {
+    return new Meta(
+      {
+        runId: this.runId,
+        execId: options.execId ?? this.execId,
+        cancellation: this.cancellation.child(),
+        supervision: options.supervision ?? this.supervision,
+        deadline: earlier(this.deadline, checkDeadline(options.deadline)),
+        tenantId: this.tenantId,
+        ...this.sources,
+      },
+      this.trace,
+    );
+  }
+}
+
+export const RunMeta = Object.freeze({
+  of: (options: RunMetaOptions): RunMeta => new Meta(options),
+  /** For a run without a tree. */
+  standalone: (options: Omit<RunMetaOptions, "supervision"> = {}): RunMeta => new Meta(options),
+});
+
+function earlier(a: number | null, b: number | null): number | null {
+  if (a === null || b === null) return a ?? b;
+  return Math.min(a, b);
+}
+
+function checkDeadline(value: number | null | undefined): number | null {
+  if (value === undefined || value === null) return null;
+  if (Number.isFinite(value)) return value;
+  throw new InvalidValueError({
+    field: "runMeta.deadline",
+    value,
+    expected: "epoch milliseconds, or null for none",
+  });
+}
+
+function hex(ids: IdSource, length: number): string {
+  return ids.uuid().replaceAll("-", "").slice(0, length);
+}

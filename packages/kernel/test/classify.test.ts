@@ -1,0 +1,139 @@
+import { describe, expect, test } from "vitest";
+import {
+  CancellationError,
+  BudgetExhaustedError,
+  classifyError,
+  ErrorKind,
+  isRetryableKind,
+  ProviderError,
+} from "@ravi/kernel";
+
+const http = (status: number, body: { message?: string; code?: string; type?: string } = {}): unknown =>
+  Object.assign(new Error(`${status} ${body.message ?? ""}`), { status, error: body });
+
+describe("O6: classifyError", () => {
+  test("O6: the kinds, and which of them are worth another try", () => {
+    expect(Object.keys(ErrorKind).filter((kind) => isRetryableKind(kind as ErrorKind))).toEqual([
+      "RATE_LIMIT",
+      "OVERLOADED",
+      "SERVER_ERROR",
+      "TIMEOUT",
+      "CONTEXT_OVERFLOW",
+      "UNKNOWN",
+    ]);
+    expect(Object.keys(ErrorKind).filter((kind) => !isRetryableKind(kind as ErrorKind))).toEqual([
+      "AUTH",
+      "AUTH_PERMANENT",
+      "BILLING",
+      "MODEL_NOT_FOUND",
+      "CONTENT_BLOCKED",
+      "FORMAT_ERROR",
+    ]);
+  });
+
+  test.each<[string, unknown, ErrorKind]>([
+    ["429", http(429), "RATE_LIMIT"],
+    ["429 quota by code", http(429, { code: "insufficient_quota" }), "BILLING"],
+    ["429 quota by words", http(429, { message: "You exceeded your current quota" }), "BILLING"],
+    ["503", http(503), "OVERLOADED"],
+    ["529", http(529, { type: "overloaded_error" }), "OVERLOADED"],
+    ["500", http(500), "SERVER_ERROR"],
+    ["502", http(502), "SERVER_ERROR"],
+    ["408", http(408), "TIMEOUT"],
+    ["504", http(504), "TIMEOUT"],
+    ["401", http(401, { code: "invalid_api_key" }), "AUTH"],
+    ["403", http(403), "AUTH"],
+    ["401 for good", http(401, { message: "this account has been deactivated" }), "AUTH_PERMANENT"],
+    ["402", http(402), "BILLING"],
+    ["404", http(404, { code: "model_not_found" }), "MODEL_NOT_FOUND"],
+    ["413", http(413), "CONTEXT_OVERFLOW"],
+    ["400", http(400, { message: "'messages' is required" }), "FORMAT_ERROR"],
+    ["422", http(422), "FORMAT_ERROR"],
+    ["400 filter", http(400, { code: "content_filter" }), "CONTENT_BLOCKED"],
+    ["400 policy", http(400, { code: "content_policy_violation" }), "CONTENT_BLOCKED"],
+    [
+      "an error event in a stream",
+      { error: { type: "overloaded_error", message: "Overloaded" } },
+      "OVERLOADED",
+    ],
+    ["a reset", Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" }), "SERVER_ERROR"],
+    [
+      "fetch's own",
+      new TypeError("fetch failed", { cause: Object.assign(new Error(), { code: "ECONNREFUSED" }) }),
+      "SERVER_ERROR",
+    ],
+    ["a socket time-out", Object.assign(new Error("x"), { code: "ETIMEDOUT" }), "TIMEOUT"],
+    ["something else", new Error("what?"), "UNKNOWN"],
+    ["not an error", "text", "UNKNOWN"],
+  ])("O6: %s", (_, error, kind) => {
+    const classified = classifyError(error);
+    expect(classified.kind).toBe(kind);
+    expect(classified.retryable).toBe(isRetryableKind(kind));
+  });
+
+  const overflows = [
+    "This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens",
+    "prompt is too long: 210000 tokens > 200000 maximum",
+    "input length and `max_tokens` exceed context limit: input length 190000 exceeds 180000",
+    "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)",
+    "Your input exceeds the context window of this model",
+    "Please reduce the length of the messages or completion",
+    "the request exceeds the model's maximum context",
+    "Input is too long for requested model",
+    "Requested token count exceeds the model's maximum context length",
+    "too many tokens: 9000 > 8192",
+    "prompt is larger than the maximum context size",
+    "context window exceeded",
+    "context_length_exceeded",
+    "too many input tokens",
+    "input too large for this model",
+    "Please shorten the length of your prompt",
+    "model_context_window_exceeded",
+    "token limit of 8192 exceeded",
+    "string_above_max_length",
+    "the prompt exceeds maximum context",
+  ];
+  test.each(overflows)("O6: a prompt that is too long, in the words %j", (message) => {
+    expect(classifyError(http(400, { message })).kind).toBe("CONTEXT_OVERFLOW");
+  });
+
+  test.each([
+    [429, "Request too large for gpt-x on tokens per min (TPM): Limit 30000, Requested 40000", "RATE_LIMIT"],
+    [
+      400,
+      "max_tokens is too large: 200000. This model supports at most 16384 completion tokens",
+      "FORMAT_ERROR",
+    ],
+    [400, "max_output_tokens must be at least 16", "FORMAT_ERROR"],
+    [400, "the context parameter is not allowed", "FORMAT_ERROR"],
+    [500, "maximum context length could not be determined", "SERVER_ERROR"],
+  ])("O6: %i %j only looks like one", (status, message, kind) => {
+    expect(classifyError(http(status, { message })).kind).toBe(kind);
+  });
+
+  test("O6: a ProviderError says it itself", () => {
+    const error = new ProviderError({ kind: "RATE_LIMIT", message: "m", status: 429, retryAfterMs: 1500 });
+    expect(classifyError(error)).toEqual({
+      kind: "RATE_LIMIT",
+      retryable: true,
+      status: 429,
+      retryAfterMs: 1500,
+    });
+    expect(
+      classifyError(new ProviderError({ kind: "UNKNOWN", message: "m", retryable: false })).retryable,
+    ).toBe(false);
+  });
+
+  test("O6: a program's mistake, a cancellation and a refusal are never tried again", () => {
+    const broken = [
+      new TypeError("x is not a function"),
+      new ReferenceError("x is not defined"),
+      new RangeError("stack"),
+      new SyntaxError("unexpected"),
+      new CancellationError({ reason: "user" }),
+      new BudgetExhaustedError({ dimension: "cost", used: 1, limit: 1, scope: "a" }),
+    ];
+    for (const error of broken)
+      expect(classifyError(error)).toMatchObject({ kind: "UNKNOWN", retryable: false });
+  });
+});

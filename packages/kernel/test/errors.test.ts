@@ -1,0 +1,172 @@
+import { describe, expect, expectTypeOf, test } from "vitest";
+import {
+  AgentNotFoundError,
+  BudgetExhaustedError,
+  CancellationError,
+  DeadlineExceededError,
+  ErrorCode,
+  errorFromJSON,
+  errorToJSON,
+  InvalidValueError,
+  isCancellation,
+  isRaviError,
+  JournalCorruptError,
+  JournalLockedError,
+  LaneViolationError,
+  MiddlewareError,
+  MiddlewareTermination,
+  NeedsDecisionError,
+  NonDeterminismError,
+  PausedError,
+  ProviderError,
+  RaviError,
+  ToolError,
+} from "@ravi/kernel";
+
+const samples: readonly RaviError[] = [
+  new CancellationError({ reason: "user" }),
+  new DeadlineExceededError({ deadline: 1 }),
+  new PausedError({ agentId: "a" }),
+  new BudgetExhaustedError({
+    dimension: "cost",
+    used: 4.98,
+    limit: 5,
+    scope: "lead/researcher",
+    hint: "raise maxCostUsd",
+  }),
+  new MiddlewareTermination({ layer: "ContentFilter", reason: "blocked word" }),
+  new MiddlewareError({ layer: "Cache", problem: "next() was called twice" }),
+  new ProviderError({
+    kind: "RATE_LIMIT",
+    message: "slow down",
+    status: 429,
+    retryAfterMs: 1500,
+    provider: "openai",
+  }),
+  new ToolError({ toolName: "search", message: "no index" }),
+  new InvalidValueError({ field: "maxAgents", value: -1, expected: "at least 1" }),
+  new AgentNotFoundError({ agent: "ghost@2", known: ["lead@1"] }),
+  new NonDeterminismError({ execId: "r", key: "llm#1", recorded: "abc", requested: "def" }),
+  new LaneViolationError({ execId: "r", running: "llm#1", attempted: "llm#2" }),
+  new NeedsDecisionError({ execId: "r", key: "tool:1:0", what: "the call to send_mail" }),
+  new JournalLockedError({ runId: "r" }),
+  new JournalCorruptError({ runId: "r", position: 17, problem: "checksum" }),
+];
+
+describe("R13: errors", () => {
+  test("R13: one base with a code, and every code has its class", () => {
+    expect(samples.map((error) => error.code).toSorted()).toEqual(Object.values(ErrorCode).toSorted());
+    for (const error of samples) {
+      expect(error).toBeInstanceOf(RaviError);
+      expect(error).toBeInstanceOf(Error);
+      expect(error.name).toBe(error.constructor.name);
+      expect(isRaviError(error)).toBe(true);
+      expect(isRaviError(error, error.code)).toBe(true);
+    }
+  });
+
+  test("R13: each is told apart from all others, but a deadline is a cancellation", () => {
+    for (const error of samples) {
+      for (const other of samples) {
+        const Class = other.constructor as typeof RaviError;
+        const same =
+          error.code === other.code || (error.code === "DEADLINE_EXCEEDED" && other.code === "CANCELLED");
+        expect(error instanceof Class).toBe(same);
+      }
+    }
+    expect(samples.filter((error) => isCancellation(error)).map((error) => error.code)).toEqual([
+      "CANCELLED",
+      "DEADLINE_EXCEEDED",
+    ]);
+  });
+
+  test("R13: dimension and scope are fields", () => {
+    const error: unknown = samples[3];
+    if (!isRaviError(error, "BUDGET_EXHAUSTED")) throw new Error("not recognised");
+    expectTypeOf(error).toEqualTypeOf<BudgetExhaustedError>();
+    expect(error).toMatchObject({ dimension: "cost", used: 4.98, limit: 5, scope: "lead/researcher" });
+    expect(error.message).toBe("cost budget of lead/researcher exhausted: 4.98 of 5; raise maxCostUsd");
+  });
+
+  test("R13: recognised by a field: an error of another copy of the kernel counts", () => {
+    const foreign = Object.assign(new Error("other copy"), {
+      isRaviError: true,
+      code: "BUDGET_EXHAUSTED",
+      retryable: false,
+    });
+    expect(isRaviError(foreign, "BUDGET_EXHAUSTED")).toBe(true);
+    expect(foreign).toBeInstanceOf(BudgetExhaustedError);
+    expect(foreign).not.toBeInstanceOf(ToolError);
+    for (const no of [null, undefined, "text", 7, {}, new Error("plain"), { isRaviError: true }])
+      expect(isRaviError(no)).toBe(false);
+  });
+
+  test("R13: a subclass of the user's own is known by its prototype", () => {
+    class MyToolError extends ToolError {}
+    const mine = new MyToolError({ toolName: "x", message: "y" });
+    expect(mine).toBeInstanceOf(MyToolError);
+    expect(mine).toBeInstanceOf(ToolError);
+    expect(new ToolError({ toolName: "x", message: "y" })).not.toBeInstanceOf(MyToolError);
+  });
+
+  test("R13: an error survives JSON as plain data", () => {
+    for (const error of samples) {
+      const back = errorFromJSON(JSON.parse(JSON.stringify(errorToJSON(error))));
+      expect(isRaviError(back, error.code)).toBe(true);
+      expect(back).toBeInstanceOf(error.constructor);
+      expect([back.name, back.message]).toEqual([error.name, error.message]);
+      expect(errorToJSON(back)).toEqual(errorToJSON(error));
+    }
+  });
+
+  test("R13: causes are kept, a chain without end is cut, and what is no error is described", () => {
+    const cause = new TypeError("root cause");
+    const back = errorFromJSON(errorToJSON(new ToolError({ toolName: "t", message: "m", cause })));
+    expect(back.cause).toMatchObject({ name: "TypeError", message: "root cause" });
+
+    const loop = new Error("loop");
+    loop.cause = loop;
+    expect(JSON.stringify(errorToJSON(loop)).length).toBeLessThan(2_000);
+    expect(errorToJSON("just text")).toMatchObject({ code: null, message: "just text" });
+    expect(errorToJSON(undefined)).toMatchObject({
+      code: null,
+      message: "something was thrown that is not an error",
+    });
+    const hostile = {
+      get message(): string {
+        throw new Error("no");
+      },
+    };
+    expect(errorToJSON(hostile).code).toBeNull();
+  });
+
+  test("R13: data chooses no constructor and overwrites no base field", () => {
+    const data = JSON.parse(
+      '{"code":"TOOL_ERROR","name":"ToolError","message":"m","retryable":false,"cause":null,"fields":{"__proto__":{"polluted":1},"stack":"fake","code":"X","isRaviError":false,"toolName":"t"}}',
+    );
+    const back = errorFromJSON(data);
+    expect(back).toMatchObject({ code: "TOOL_ERROR", toolName: "t", isRaviError: true });
+    expect(back.stack).not.toBe("fake");
+    expect("polluted" in back).toBe(false);
+    expect(isRaviError(errorFromJSON({ ...data, code: "NO_SUCH" }))).toBe(false);
+  });
+
+  test("R13: a message shows a value without running its code", () => {
+    const hostile = {
+      toString() {
+        throw new Error("ran");
+      },
+      toJSON() {
+        throw new Error("ran");
+      },
+    };
+    expect(new InvalidValueError({ field: "f", value: hostile, expected: "e" }).message).toBe(
+      "f is an object; expected e",
+    );
+    expect(
+      new InvalidValueError({ field: "f", value: "x".repeat(500), expected: "e" }).value.length,
+    ).toBeLessThan(100);
+    expect(new InvalidValueError({ field: "f", value: [1, 2], expected: "e" }).value).toBe("an array of 2");
+    expect(new InvalidValueError({ field: "f", value: 10n, expected: "e" }).value).toBe("10n");
+  });
+});

@@ -1,0 +1,96 @@
+import { describe, expect, test } from "vitest";
+import {
+  AgentId,
+  CancellationError,
+  CancellationToken,
+  DeadlineExceededError,
+  ExecId,
+  RunMeta,
+  Supervision,
+} from "@ravi/kernel";
+
+function clockAt(time: number): { now(): number; time: number } {
+  return {
+    time,
+    now() {
+      return this.time;
+    },
+  };
+}
+
+describe("R8: RunMeta", () => {
+  test("R8: standalone makes its own ids and token, and is frozen", () => {
+    const meta = RunMeta.standalone({ tenantId: "acme" });
+    expect(Object.isFrozen(meta)).toBe(true);
+    expect(meta).toMatchObject({ supervision: null, deadline: null, tenantId: "acme" });
+    expect(meta.traceId).toMatch(/^[0-9a-f]{32}$/);
+    expect(meta.spanId).toMatch(/^[0-9a-f]{16}$/);
+    expect([meta.traceId, meta.spanId]).toEqual([meta.traceId, meta.spanId]);
+    expect(RunMeta.standalone().runId).not.toBe(meta.runId);
+  });
+
+  test("R8: in a tree it takes the run's id from its place", () => {
+    const supervision = Supervision.root(AgentId("lead"));
+    expect(RunMeta.of({ supervision }).runId).toBe(supervision.runId);
+  });
+
+  test("R8: check throws when cancelled", () => {
+    const meta = RunMeta.standalone();
+    meta.check();
+    meta.cancellation.cancel("stop");
+    expect(() => meta.check()).toThrow(CancellationError);
+  });
+
+  test("R8: a deadline raises its own error, which is a cancellation, and aborts the signal", () => {
+    const clock = clockAt(1_000);
+    const meta = RunMeta.standalone({ deadline: 2_000, clock });
+    const { signal } = meta.cancellation;
+    clock.time = 2_000;
+    meta.check();
+    clock.time = 2_001;
+    expect(() => meta.check()).toThrow(DeadlineExceededError);
+    expect(() => meta.check()).toThrow(CancellationError);
+    expect(signal.aborted).toBe(true);
+    expect(signal.reason).toBeInstanceOf(DeadlineExceededError);
+  });
+
+  test("R8: a cancellation that came first is what is thrown, also past the deadline", () => {
+    const clock = clockAt(5);
+    const meta = RunMeta.standalone({ deadline: 10, clock });
+    meta.cancellation.cancel("user");
+    clock.time = 11;
+    expect(() => meta.check()).toThrow("cancelled: user");
+  });
+
+  test("R8: a child has a child token, a new span in the same trace, and the earlier deadline", () => {
+    const parent = RunMeta.standalone({ deadline: 100, tenantId: "acme" });
+    const child = parent.child({ execId: ExecId(parent.runId, "hire:a#1"), deadline: 200 });
+    expect(child.deadline).toBe(100);
+    expect(parent.child({ deadline: 50 }).deadline).toBe(50);
+    expect(parent.child().deadline).toBe(100);
+    expect(RunMeta.standalone().child({ deadline: 7 }).deadline).toBe(7);
+    expect(child.traceId).toBe(parent.traceId);
+    expect(child.spanId).not.toBe(parent.spanId);
+    expect(child).toMatchObject({
+      runId: parent.runId,
+      execId: `${parent.runId}/hire:a#1`,
+      tenantId: "acme",
+    });
+    child.cancellation.cancel("child only");
+    expect(parent.cancellation.isCancelled).toBe(false);
+    parent.cancellation.cancel("all");
+    expect(parent.child().cancellation.reason).toBe("all");
+  });
+
+  test("R8: a deadline that is no time is refused", () => {
+    expect(() => RunMeta.standalone({ deadline: Number.NaN })).toThrow(/runMeta.deadline is NaN/);
+  });
+
+  test("R8: a given token is used, and its signal reaches every child", () => {
+    const cancellation = new CancellationToken();
+    const child = RunMeta.standalone({ cancellation }).child().child();
+    const { signal } = child.cancellation;
+    cancellation.cancel("stop");
+    expect(signal.aborted).toBe(true);
+  });
+});

@@ -1,0 +1,25 @@
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { defineConfig } from "vitest/config";
+
+const root = import.meta.dirname;
+
+// Tests run the sources of every @ravi package, not their build. Setting conditions replaces vite's own list.
+const conditions = ["@ravi/source", "module", "node", "development|production"];
+
+const projects = globSync(["{packages,apps,examples}/*/package.json", "bench/package.json"], { cwd: root })
+  .map((manifest) => dirname(join(root, manifest)))
+  .filter((folder) => existsSync(join(folder, "test")))
+  .toSorted()
+  .map((folder) => ({
+    resolve: { conditions },
+    ssr: { resolve: { conditions } },
+    test: { name: nameOf(folder), root: folder, include: ["test/**/*.test.ts"] },
+  }));
+
+export default defineConfig({ test: { projects, passWithNoTests: false } });
+
+function nameOf(folder: string): string {
+  const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { name: string };
+  return manifest.name;
+}
