@@ -54,6 +54,13 @@ export interface BareContext extends RunContext {
   inbox(input: string): BareInbox;
   /** Answers a `waitFor`, also before it is asked. */
   deliver(name: string, value: JsonValue): void;
+  // Without a journal nothing has to be waited for here.
+  window(options?: WindowOptions): readonly ChatMessage[];
+  remember(message: ChatMessage): void;
+  now(): number;
+  random(): number;
+  uuid(): string;
+  check(): void;
 }
 
 export function bareContext(options: BareContextOptions = {}): BareContext {
@@ -222,7 +229,7 @@ class Bare implements BareContext {
     this.signalNamed(name).resolve(value);
   }
 
-  sleepUntil(time: number): Promise<void> {
+  async sleepUntil(time: number): Promise<void> {
     return sleep(this.shared.clock, time - this.now(), this.meta.cancellation);
   }
 

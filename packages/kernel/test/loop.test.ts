@@ -1,0 +1,579 @@
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import {
+  type Agent,
+  AgentId,
+  type AgentResult,
+  BudgetExhaustedError,
+  defineTool,
+  type DelegateTool,
+  HookEvent,
+  type LLMClient,
+  type ModelEvent,
+  type ModelRequest,
+  type ModelResponse,
+  NO_HOOKS,
+  type RunEvent,
+  textOf,
+  type Tool,
+  type ToolCall,
+} from "@ravi/kernel";
+import {
+  bareContext,
+  isStop,
+  land,
+  parseWith,
+  readArguments,
+  readStream,
+  toolSpec,
+  toolTurn,
+  toToolResult,
+} from "@ravi/kernel/loop";
+
+const add = defineTool({
+  name: "add",
+  description: "Adds two numbers.",
+  input: z.object({ a: z.number(), b: z.number() }),
+  execute: ({ a, b }) => a + b,
+});
+
+const call = (name: string, args: unknown, id = "c1"): ToolCall => ({
+  id,
+  name,
+  arguments: JSON.stringify(args),
+});
+const asking = (...toolCalls: ToolCall[]): ModelResponse => ({
+  message: { role: "assistant", content: "", toolCalls },
+  finishReason: "toolCalls",
+});
+
+/** The edge of these tests: a model that says what it is told to. */
+function model(answer: (request: ModelRequest) => ModelResponse): LLMClient & { requests: ModelRequest[] } {
+  const requests: ModelRequest[] = [];
+  return {
+    id: "fake",
+    info: { provider: "fake", model: "fake" },
+    requests,
+    generate: async (request) => {
+      requests.push({ ...request, messages: [...request.messages] });
+      return answer(request);
+    },
+  };
+}
+const saying = (text: string): ModelResponse => ({
+  message: { role: "assistant", content: text },
+  finishReason: "stop",
+});
+
+function agent<T = unknown>(name: string, run: Agent<T>["run"]): Agent<T> {
+  return { id: AgentId(name), run };
+}
+const done = (output: string): AgentResult => ({ status: "completed", output, stopReason: "done" });
+
+describe("toolSpec", () => {
+  test("gives what the schema accepts, once for each tool", () => {
+    expect(toolSpec(add)).toEqual({
+      name: "add",
+      description: "Adds two numbers.",
+      parameters: {
+        type: "object",
+        properties: { a: { type: "number" }, b: { type: "number" } },
+        required: ["a", "b"],
+      },
+    });
+    expect(toolSpec(add)).toBe(toolSpec(add));
+  });
+
+  test("a schema that has no JSON form is refused with the tool's name", () => {
+    const tool = defineTool({
+      name: "when",
+      description: "",
+      input: z.object({ at: z.date() }),
+      execute: () => "",
+    });
+    expect(() => toolSpec(tool)).toThrow(
+      /^tool when: input is an object; expected a schema that can be written as JSON Schema/,
+    );
+  });
+});
+
+describe("parseWith", () => {
+  test("says where a value is wrong", async () => {
+    expect(await parseWith(add.input, { a: 1, b: 2 })).toEqual({ ok: true, value: { a: 1, b: 2 } });
+    expect(await parseWith(add.input, { a: "1" })).toEqual({
+      ok: false,
+      problem:
+        "a: Invalid input: expected number, received string; b: Invalid input: expected number, received undefined",
+    });
+  });
+
+  test("waits for a schema that is asynchronous", async () => {
+    const known = z.string().refine(async (name) => name === "ada", "nobody of that name");
+    expect(await parseWith(known, "bob")).toEqual({ ok: false, problem: "nobody of that name" });
+  });
+
+  test("checks a raw JSON Schema with the validator it is given, and refuses to guess without", async () => {
+    const raw = { type: "object", required: ["q"] };
+    const validator = (_: unknown, value: unknown) =>
+      typeof value === "object" && value !== null && "q" in value ? [] : [{ message: "q is missing" }];
+    expect(await parseWith(raw, { q: 1 }, validator)).toEqual({ ok: true, value: { q: 1 } });
+    expect(await parseWith(raw, {}, validator)).toEqual({ ok: false, problem: "q is missing" });
+    expect(() => parseWith(raw, {})).toThrow("hand over a JsonSchemaValidator");
+  });
+
+  test("lists at most ten problems", async () => {
+    const many = await parseWith(
+      z.array(z.number()),
+      Array.from({ length: 25 }, () => "x"),
+    );
+    expect(many).toMatchObject({ ok: false, problem: expect.stringMatching(/; and 15 more$/) });
+  });
+});
+
+describe("tool calls", () => {
+  test("T11: arguments are read within limits, and empty ones are none", async () => {
+    expect(await readArguments({ id: "c", name: "add", arguments: '{"a":1,"b":2}' }, add)).toEqual({
+      ok: true,
+      value: { a: 1, b: 2 },
+    });
+    const none = defineTool({ name: "now", description: "", input: z.object({}), execute: () => "" });
+    expect(await readArguments({ id: "c", name: "now", arguments: "" }, none)).toEqual({
+      ok: true,
+      value: {},
+    });
+    for (const bad of ["{", "[".repeat(5_000), '{"a":1,"b":2,"__proto__":{}}', '"x"', "null"]) {
+      expect(await readArguments({ id: "c", name: "add", arguments: bad }, add)).toMatchObject({ ok: false });
+    }
+  });
+
+  test("what a tool returns becomes text for the model", () => {
+    expect(toToolResult("plain")).toEqual({ content: "plain", isError: false, value: "plain" });
+    expect(toToolResult({ n: 1 })).toEqual({ content: '{"n":1}', isError: false, value: { n: 1 } });
+    expect(toToolResult(undefined)).toEqual({ content: "", isError: false });
+    expect(toToolResult(null).content).toBe("null");
+    expect(toToolResult(1n)).toMatchObject({ isError: true });
+    const loop: { self?: unknown } = {};
+    loop.self = loop;
+    expect(toToolResult(loop)).toMatchObject({ isError: true });
+  });
+
+  test("rules stop a run, everything else is the model's to deal with", () => {
+    expect(isStop(new BudgetExhaustedError({ dimension: "cost", used: 1, limit: 1, scope: "a" }))).toBe(true);
+    expect(isStop(new Error("broken"))).toBe(false);
+  });
+});
+
+describe("readStream", () => {
+  async function* events(...list: ModelEvent[]): AsyncGenerator<ModelEvent> {
+    yield* list;
+  }
+
+  test("hands on each delta and gives the response", async () => {
+    const seen: string[] = [];
+    const stream = events(
+      { type: "text", delta: "a" },
+      { type: "text", delta: "b" },
+      { type: "finish", response: saying("ab") },
+    );
+    expect(await readStream(stream, (event) => seen.push(event.delta))).toEqual(saying("ab"));
+    expect(seen).toEqual(["a", "b"]);
+  });
+
+  test("an end without finish is a failure", async () => {
+    await expect(readStream(events({ type: "text", delta: "a" }), () => {})).rejects.toMatchObject({
+      code: "PROVIDER_ERROR",
+      retryable: true,
+    });
+  });
+});
+
+describe("toolTurn", () => {
+  test("runs every call and answers each in the order asked", async () => {
+    const turn = await toolTurn(
+      bareContext(),
+      asking(call("add", { a: 1, b: 2 }, "x"), call("add", { a: 5, b: 5 }, "y")),
+      [add],
+    );
+    expect(turn).toEqual({
+      stop: undefined,
+      messages: [
+        { role: "tool", toolCallId: "x", name: "add", content: "3" },
+        { role: "tool", toolCallId: "y", name: "add", content: "10" },
+      ],
+    });
+  });
+
+  test("an unknown tool, bad arguments and a failing tool are answers that the model can act on", async () => {
+    const broken = defineTool({
+      name: "broken",
+      description: "",
+      input: z.object({}),
+      execute: () => {
+        throw new Error("no index");
+      },
+    });
+    const { messages, stop } = await toolTurn(
+      bareContext(),
+      asking(call("ad", {}, "1"), call("add", { a: 1 }, "2"), call("broken", {}, "3"), {
+        id: "4",
+        name: "add",
+        arguments: "{",
+      }),
+      [add, broken],
+    );
+    expect(stop).toBeUndefined();
+    expect(messages.map(({ toolCallId, isError }) => [toolCallId, isError])).toEqual([
+      ["1", true],
+      ["2", true],
+      ["3", true],
+      ["4", true],
+    ]);
+    expect(messages.map((message) => message.content)).toEqual([
+      'error: no tool is called "ad"; there are add, broken',
+      "error: the arguments do not fit add: b: Invalid input: expected number, received undefined",
+      "error: no index",
+      expect.stringMatching(/^error: arguments is "\{"; expected valid JSON/),
+    ]);
+  });
+
+  test("an answer cut off by its length runs none of its calls", async () => {
+    let ran = 0;
+    const counted = defineTool({
+      name: "pay",
+      description: "",
+      input: z.object({}),
+      execute: () => String(++ran),
+    });
+    const { messages } = await toolTurn(
+      bareContext(),
+      { ...asking(call("pay", {}), call("pay", {}, "c2")), finishReason: "length" },
+      [counted],
+    );
+    expect(ran).toBe(0);
+    expect(messages.map((message) => message.isError)).toEqual([true, true]);
+    expect(messages[0]?.content).toContain("cut off by its length limit");
+  });
+
+  test("a rule that a tool met ends the run, and every call still has its answer", async () => {
+    const spend = defineTool({
+      name: "spend",
+      description: "",
+      input: z.object({}),
+      execute: () => {
+        throw new BudgetExhaustedError({ dimension: "cost", used: 5, limit: 5, scope: "lead" });
+      },
+    });
+    const turn = await toolTurn(
+      bareContext(),
+      asking(call("spend", {}, "1"), call("add", { a: 1, b: 1 }, "2")),
+      [spend, add],
+      { concurrency: 1 },
+    );
+    expect(turn.stop).toMatchObject({ code: "BUDGET_EXHAUSTED" });
+    expect(turn.messages.map((message) => message.toolCallId)).toEqual(["1", "2"]);
+    expect(turn.messages[1]?.content).toBe("error: not run: the run is ending");
+  });
+
+  test("concurrency bounds how many run at once", async () => {
+    let [running, most] = [0, 0];
+    const slow = defineTool({
+      name: "slow",
+      description: "",
+      input: z.object({}),
+      execute: async () => {
+        most = Math.max(most, ++running);
+        await Promise.resolve();
+        running--;
+      },
+    });
+    const calls = Array.from({ length: 7 }, (_, n) => call("slow", {}, `c${n}`));
+    await toolTurn(bareContext(), asking(...calls), [slow], { concurrency: 3 });
+    expect(most).toBe(3);
+  });
+
+  const delegate = (to: Agent, extra: object = {}): DelegateTool => ({
+    kind: "delegate",
+    name: "handoff",
+    description: "",
+    input: z.object({ task: z.string() }),
+    hire: (args) => ({ kind: "hire", agent: to, input: (args as { task: string }).task, ...extra }),
+  });
+
+  test("a hand-off is a hire; the child's output is the answer", async () => {
+    const echo = agent("echo", async (ctx, inbox) =>
+      done(`${ctx.agentId} of ${ctx.supervision.parentId}: ${inbox.input}`),
+    );
+    const { messages } = await toolTurn(
+      bareContext({ agentId: AgentId("lead") }),
+      asking(call("handoff", { task: "hi" })),
+      [delegate(echo)],
+    );
+    expect(messages[0]).toMatchObject({ content: "echo/1 of lead: hi" });
+    expect(messages[0]).not.toHaveProperty("isError");
+  });
+
+  test("a child that was cut off never looks like success", async () => {
+    const cut = agent("cut", async () => ({ status: "partial", output: "half", stopReason: "budget" }));
+    const paused = agent("paused", async () => ({ status: "paused", output: "some", stopReason: "paused" }));
+    const failed = agent("failed", async () => {
+      throw new Error("crashed");
+    });
+    for (const [child, text] of [
+      [cut, "error: only a partial result (budget): half"],
+      [paused, "error: paused for more urgent work, with this so far: some"],
+      [failed, "error: failed failed: crashed"],
+    ] as const) {
+      const { messages, stop } = await toolTurn(bareContext(), asking(call("handoff", { task: "t" })), [
+        delegate(child),
+      ]);
+      expect(messages[0]).toMatchObject({ content: text, isError: true });
+      expect(stop).toBeUndefined();
+    }
+  });
+});
+
+describe("land", () => {
+  const request: ModelRequest = {
+    messages: [
+      { role: "user", content: "q" },
+      { role: "assistant", content: "thinking aloud" },
+    ],
+    tools: [toolSpec(add)],
+    toolChoice: "auto",
+  };
+
+  test("takes one last turn without tools and gives a partial result", async () => {
+    const last = model(() => saying("best so far"));
+    expect(await land(bareContext(), { model: last, request, stopReason: "budget" })).toEqual({
+      status: "partial",
+      output: "best so far",
+      stopReason: "budget",
+    });
+    expect(last.requests[0]).not.toHaveProperty("tools");
+    expect(last.requests[0]?.messages.at(-1)).toMatchObject({
+      role: "user",
+      content: expect.stringContaining("Your budget is used up"),
+    });
+    expect(request.messages).toHaveLength(2);
+  });
+
+  test("falls back to what was said when even that turn is refused, but lets a cancellation through", async () => {
+    const refused = model(() => {
+      throw new BudgetExhaustedError({ dimension: "cost", used: 1, limit: 1, scope: "a" });
+    });
+    expect(await land(bareContext(), { model: refused, request, stopReason: "budget" })).toMatchObject({
+      output: "thinking aloud",
+    });
+    const stopped = bareContext({ signal: AbortSignal.abort("enough") });
+    await expect(land(stopped, { model: refused, request, stopReason: "steps" })).rejects.toMatchObject({
+      code: "CANCELLED",
+    });
+  });
+});
+
+describe("R12, R23: bareContext runs any agent without rules", () => {
+  const loop = agent("worker", async (ctx, inbox) => {
+    await ctx.remember({ role: "user", content: inbox.input });
+    const adder = model((request) =>
+      request.messages.some((message) => message.role === "tool")
+        ? saying("3")
+        : asking(call("add", { a: 1, b: 2 })),
+    );
+    for (;;) {
+      const response = await ctx.llm(adder, {
+        messages: await ctx.window({ system: "add" }),
+        tools: [toolSpec(add)],
+      });
+      await ctx.remember(response.message);
+      if (response.message.toolCalls === undefined) return done(textOf(response.message));
+      for (const message of (await toolTurn(ctx, response, [add])).messages) await ctx.remember(message);
+    }
+  });
+
+  test("R12: a whole loop, with a window that grows and starts with the system prompt", async () => {
+    const ctx = bareContext();
+    expect(await loop.run(ctx, ctx.inbox("1 + 2"))).toEqual(done("3"));
+    expect(ctx.window().map((message) => message.role)).toEqual([
+      "system",
+      "user",
+      "assistant",
+      "tool",
+      "assistant",
+    ]);
+  });
+
+  test("R23: children have their own window, place and execution id; a batch joins them in order", async () => {
+    const ctx = bareContext({ agentId: AgentId("lead") });
+    const who = agent("who", async (child, inbox) =>
+      done(`${inbox.input} ${child.execId.slice(ctx.execId.length)} ${(await child.window()).length}`),
+    );
+    ctx.remember({ role: "user", content: "for the lead only" });
+    const outcomes = await ctx.batch([
+      { kind: "hire", agent: who, input: "a" },
+      { kind: "hire", agent: who, input: "b" },
+    ]);
+    expect(outcomes.map((outcome) => "result" in outcome && outcome.result.output)).toEqual([
+      "a /hire:who#1 0",
+      "b /hire:who#2 0",
+    ]);
+  });
+
+  test("R23: a living child can be asked, joined and cancelled", async () => {
+    const ctx = bareContext();
+    const clerk = agent("clerk", async (_, inbox) => {
+      for (let answered = 0; ; answered++) {
+        const message = await inbox.receive();
+        if (message.content === "bye") return done(`answered ${answered}`);
+        await inbox.reply(message, `re: ${JSON.stringify(message.content)}`);
+      }
+    });
+    const handle = await ctx.spawn(clerk, { input: "" });
+    expect(await ctx.ask(handle, "one")).toBe('re: "one"');
+    expect(handle.status).toBe("running");
+    expect(await ctx.ask(handle, "two")).toBe('re: "two"');
+    const left = await ctx.spawn(clerk, { input: "" });
+    left.cancel("not needed");
+    expect(await ctx.join(left)).toMatchObject({ status: "cancelled", error: { reason: "not needed" } });
+    expect(left.status).toBe("cancelled");
+    await expect(ctx.ask({ ...left, execId: ctx.execId }, "x")).rejects.toThrow("expected a child of");
+  });
+
+  test("R23: an early signal is kept, a later one is waited for", async () => {
+    const ctx = bareContext();
+    ctx.deliver("early", 1);
+    expect(await ctx.waitFor("early")).toBe(1);
+    const waiting = ctx.waitFor("late");
+    ctx.deliver("late", { yes: true });
+    expect(await waiting).toEqual({ yes: true });
+  });
+
+  test("R9: cancelling the outer signal ends everything that waits", async () => {
+    const outer = new AbortController();
+    const ctx = bareContext({ signal: outer.signal });
+    const idle = agent("idle", async (_, inbox) => done((await inbox.receive()).id));
+    const waits = [ctx.waitFor("never"), ctx.hire({ agent: idle, input: "" }), ctx.inbox("").receive()];
+    outer.abort("ctrl-c");
+    const [waited, hired, received] = await Promise.allSettled(waits);
+    expect(waited).toMatchObject({ status: "rejected", reason: { code: "CANCELLED", reason: "ctrl-c" } });
+    expect(hired).toMatchObject({ status: "fulfilled", value: { status: "cancelled" } });
+    expect(received).toMatchObject({ status: "rejected" });
+    await expect(
+      ctx.llm(
+        model(() => saying("x")),
+        { messages: [] },
+      ),
+    ).rejects.toMatchObject({ code: "CANCELLED" });
+  });
+
+  test("a time limit needs a clock with timers, and says so", async () => {
+    const ctx = bareContext();
+    await expect(ctx.sleepUntil(ctx.now() + 1000)).rejects.toThrow(
+      "clock.setTimer is undefined; expected a clock with timers",
+    );
+    await ctx.sleepUntil(ctx.now() - 1);
+  });
+
+  test("a time limit cancels a child, or leaves it living, as the hire says", async () => {
+    const due: (() => void)[] = [];
+    const clock = {
+      now: () => 0,
+      setTimer: (callback: () => void) => (due.push(callback), { cancel: () => {} }),
+    };
+    const ctx = bareContext({ clock });
+    const idle = agent("idle", async (_, inbox) => done((await inbox.receive()).id));
+    const cancelled = ctx.hire({ agent: idle, input: "", timeoutS: 5 });
+    const left = ctx.hire({ agent: idle, input: "", timeoutS: 5, onTimeout: "leave" });
+    for (const fire of due) fire();
+    expect(await cancelled).toMatchObject({ status: "cancelled", error: { code: "DEADLINE_EXCEEDED" } });
+    const outcome = await left;
+    if (outcome.status !== "timedOut") throw new Error(`not timedOut but ${outcome.status}`);
+    expect(outcome.handle.status).toBe("running");
+    outcome.handle.cancel("the test is over");
+    expect(await ctx.join(outcome.handle)).toMatchObject({ status: "cancelled" });
+    expect(
+      await ctx.hire({ agent: idle, input: "", timeoutS: -1 }).catch((error: unknown) => error),
+    ).toMatchObject({ field: "hire.timeoutS" });
+  });
+
+  test("an agent with middleware is refused, because nothing would run it", async () => {
+    const pipeline = { isNoop: false, admit: () => {}, run: async () => {} };
+    const guarded: Agent = { ...agent("guarded", async () => done("")), pipelines: { chat: pipeline } };
+    expect(await bareContext().hire({ agent: guarded, input: "" })).toMatchObject({
+      status: "denied",
+      error: { code: "INVALID_VALUE", message: expect.stringContaining("use a Runtime") },
+    });
+    const noop: Agent = { ...guarded, pipelines: { chat: { ...pipeline, isNoop: true } } };
+    expect(await bareContext().hire({ agent: noop, input: "" })).toMatchObject({ status: "completed" });
+  });
+
+  test("J3: events are numbered over the whole tree, and models stream where somebody looks", async () => {
+    const seen: RunEvent[] = [];
+    const streaming: LLMClient = {
+      ...model(() => saying("unused")),
+      async *stream() {
+        yield { type: "reasoning", delta: "hm" };
+        yield { type: "text", delta: "ok" };
+        yield { type: "toolCall", index: 0, id: "c1", name: "add", delta: "{}" };
+        yield { type: "finish", response: saying("ok") };
+      },
+    };
+    const child = agent("child", async (ctx) => {
+      await ctx.llm(streaming, { messages: [] });
+      return done("");
+    });
+    const ctx = bareContext({ onEvent: (event) => seen.push(event), agentId: AgentId("lead") });
+    ctx.emit({ type: "started", input: "" });
+    await ctx.hire({ agent: child, input: "" });
+    expect(seen.map(({ seq, agentId, event }) => [seq, agentId, event.type])).toEqual([
+      [1, "lead", "started"],
+      [2, "child/1", "reasoning"],
+      [3, "child/1", "text"],
+      [4, "child/1", "toolArguments"],
+    ]);
+  });
+
+  test("a tool gets the scope, a key of its own, and a model that it may call", async () => {
+    const keys: string[] = [];
+    const asks: Tool = defineTool({
+      name: "asks",
+      description: "",
+      input: z.object({}),
+      execute: async (_, context) => {
+        keys.push(context.idempotencyKey);
+        return [
+          context.scope.userId,
+          (
+            await context.llm(
+              model(() => saying("deep")),
+              { messages: [] },
+            )
+          ).message.content,
+        ];
+      },
+    });
+    const ctx = bareContext({ userId: "u1", metadata: { plan: "pro" } });
+    expect(await ctx.tool(call("asks", {}), asks)).toMatchObject({
+      content: '["u1","deep"]',
+      isError: false,
+    });
+    await ctx.tool(call("asks", {}), asks);
+    expect(new Set(keys).size).toBe(2);
+    expect(Object.isFrozen(ctx.scope) && Object.isFrozen(ctx.scope.metadata)).toBe(true);
+  });
+
+  test("R24: a message that is refused comes again, three times at the most", async () => {
+    const inbox = bareContext().inbox("");
+    const sent = inbox.send("user", "hard");
+    for (let delivery = 1; delivery <= 3; delivery++) {
+      expect(await inbox.take()).toBe(sent);
+      await inbox.nack(sent, "not now");
+    }
+    expect(await inbox.take()).toBeUndefined();
+    await inbox.ack(sent);
+  });
+
+  test("nobody listens on a context that was given no hooks", () => {
+    expect(NO_HOOKS.has(HookEvent.RUN_START)).toBe(false);
+    expect(bareContext().hooks).toBe(NO_HOOKS);
+  });
+});

@@ -1,0 +1,165 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import * as kernel from "@ravi/kernel";
+import * as loop from "@ravi/kernel/loop";
+
+test("the exports of @ravi/kernel are these", () => {
+  expect(Object.keys(kernel).toSorted()).toMatchInlineSnapshot(`
+    [
+      "ARGUMENT_LIMITS",
+      "AgentId",
+      "AgentNotFoundError",
+      "BudgetExhaustedError",
+      "CancellationError",
+      "CancellationToken",
+      "DeadlineExceededError",
+      "ErrorCode",
+      "ErrorKind",
+      "ExecId",
+      "HistoryRetention",
+      "HookEvent",
+      "InvalidValueError",
+      "JournalCorruptError",
+      "JournalLockedError",
+      "LaneViolationError",
+      "MiddlewareError",
+      "MiddlewareTermination",
+      "NO_HOOKS",
+      "NO_USAGE",
+      "NeedsDecisionError",
+      "NonDeterminismError",
+      "PausedError",
+      "Priority",
+      "ProviderError",
+      "RaviError",
+      "RunId",
+      "RunMeta",
+      "SessionId",
+      "Supervision",
+      "ToolError",
+      "TopicId",
+      "addUsage",
+      "agentName",
+      "checkAmountOrNull",
+      "checkBoolean",
+      "checkFields",
+      "checkInteger",
+      "checkIntegerOrNull",
+      "checkOneOf",
+      "checkToolName",
+      "classifyError",
+      "deepFreeze",
+      "defineTool",
+      "errorFromJSON",
+      "errorToJSON",
+      "executionBudget",
+      "isCancellation",
+      "isDelegate",
+      "isPromiseLike",
+      "isRaviError",
+      "isRetryableKind",
+      "isStandardSchema",
+      "parseJson",
+      "sameValue",
+      "spawnBudget",
+      "systemClock",
+      "systemIds",
+      "textOf",
+      "totalTokens",
+    ]
+  `);
+});
+
+test("the exports of @ravi/kernel/loop are these", () => {
+  expect(Object.keys(loop).toSorted()).toMatchInlineSnapshot(`
+    [
+      "bareContext",
+      "bareInbox",
+      "isStop",
+      "jsonSchemaOf",
+      "land",
+      "messageOf",
+      "parseWith",
+      "readArguments",
+      "readStream",
+      "toToolResult",
+      "toolFailure",
+      "toolFailureOf",
+      "toolSpec",
+      "toolTurn",
+    ]
+  `);
+});
+
+/** Types leave no trace at run time, so their names are read off the entry itself. */
+function typesOf(entry: string): string[] {
+  const source = readFileSync(join(import.meta.dirname, "../src", entry), "utf8");
+  const lists = [...source.matchAll(/export (type )?\{([^}]*)\}/g)];
+  return lists
+    .flatMap(([, all, names = ""]) =>
+      names
+        .split(",")
+        .map((name) => name.trim())
+        .filter((name) => name !== "" && (all !== undefined || name.startsWith("type ")))
+        .map((name) => name.replace(/^type /, "")),
+    )
+    .toSorted();
+}
+
+test("the exported types are these", () => {
+  expect(typesOf("index.ts").join(" ")).toMatchInlineSnapshot(
+    `"AbortSignalLike AcquireOptions Actual Agent AgentContext AgentDefaults AgentEvent AgentResult AgentRunContext AgentSession Architecture AssistantMessage AuditEntry AuditLog BlobStore Branded BudgetDimension BudgetExhaustedInit BudgetWarning CallOptions CancellationTokenConstructor ChatContext ChatMessage ClassifiedError Clock CompactionContext CompactionStrategy ContentPart DelegateTool Dependencies ErrorByCode Estimate ExecutionBudget ExecutionBudgetFactory ExecutionBudgetOptions FilePart FinishReason FunctionContext Gate Headcount HireLeaf HireOutcome HistoryKey HistoryProvider HookBase HookPayloads Hooks IdSource ImagePart Inbox InboxMessage InferSchema Journal JournalEntry JournalRecord JsonLimits JsonObject JsonPrimitive JsonSchema JsonSchemaValidator JsonValue LLMClient Layer Leaf Lease Ledger Limiter LimiterRequest LlmLeaf LlmOutcome Logger MaybePromise Memory MemoryItem Meter Middleware MiddlewareLevel ModelEvent ModelInfo ModelRequest ModelResponse Next OutcomeOf PermissionDecision PermissionRequest Permissions Permit Pipeline Pipelines PostedItem PostedRecord Price ProviderErrorInit QueueOptions RaviErrorOptions ReasoningPart Remaining Reservation RestartPolicy RootHandle RootOptions RunContext RunEvent RunHandle RunMetaChildOptions RunMetaOptions RunResult RunScope RunStatus RunSummary SchemaIssue SchemaLike SchemaResult SerializedError Settlement Skippable Span SpawnBudget SpawnBudgetFactory SpawnBudgetOptions SpawnChildOptions Spend StandardSchema StopReason StreamTransform SystemMessage Telemetry TextPart TimerHandle Tool ToolCall ToolContext ToolDefinition ToolLeaf ToolMessage ToolOutcome ToolResult ToolSpec Usage UserMessage WindowOptions"`,
+  );
+  expect(typesOf("loop.ts").join(" ")).toMatchInlineSnapshot(
+    `"BareContext BareContextOptions BareInbox BareInboxOptions LandOptions Parsed ToolTurn ToolTurnOptions"`,
+  );
+});
+
+test("R21: the hook events are these", () => {
+  expect(kernel.HookEvent).toMatchInlineSnapshot(`
+    {
+      "APPROVAL_REQUESTED": "approval_requested",
+      "BUDGET_WARNING": "budget_warning",
+      "COMPACTION": "compaction",
+      "FLOW_END": "flow_end",
+      "FLOW_START": "flow_start",
+      "GUARDRAIL_TRIP": "guardrail_trip",
+      "HANDOFF": "handoff",
+      "LLM_END": "llm_end",
+      "LLM_START": "llm_start",
+      "PREEMPTED": "preempted",
+      "RESUMED": "resumed",
+      "RETRY": "retry",
+      "RUN_END": "run_end",
+      "RUN_START": "run_start",
+      "STEP_END": "step_end",
+      "STEP_START": "step_start",
+      "TOOL_END": "tool_end",
+      "TOOL_START": "tool_start",
+    }
+  `);
+});
+
+test("R13: the error codes are these", () => {
+  expect(Object.values(kernel.ErrorCode)).toMatchInlineSnapshot(`
+    [
+      "CANCELLED",
+      "DEADLINE_EXCEEDED",
+      "PAUSED",
+      "BUDGET_EXHAUSTED",
+      "MIDDLEWARE_TERMINATION",
+      "MIDDLEWARE_ERROR",
+      "PROVIDER_ERROR",
+      "TOOL_ERROR",
+      "INVALID_VALUE",
+      "AGENT_NOT_FOUND",
+      "NON_DETERMINISM",
+      "LANE_VIOLATION",
+      "NEEDS_DECISION",
+      "JOURNAL_LOCKED",
+      "JOURNAL_CORRUPT",
+    ]
+  `);
+  expect(Object.entries(kernel.ErrorCode).every(([name, value]) => name === value)).toBe(true);
+});

@@ -1,0 +1,165 @@
+import { describe, expect, expectTypeOf, test } from "vitest";
+import * as z from "zod";
+import {
+  type Agent,
+  type AgentContext,
+  type AgentResult,
+  AgentId,
+  type ChatContext,
+  type ChatMessage,
+  type CompactionStrategy,
+  defineTool,
+  type FunctionContext,
+  type HookEvent,
+  type HookPayloads,
+  type Hooks,
+  type HireLeaf,
+  type HireOutcome,
+  type InferSchema,
+  type LlmLeaf,
+  type LlmOutcome,
+  type Middleware,
+  type Next,
+  type RunContext,
+  type Tool,
+  type ToolLeaf,
+  type ToolOutcome,
+  type Usage,
+} from "@ravi/kernel";
+
+describe("defineTool infers its arguments", () => {
+  test("from zod, with defaults and transforms", () => {
+    const tool = defineTool({
+      name: "search",
+      description: "Finds documents.",
+      input: z.object({
+        query: z.string(),
+        limit: z.number().default(5),
+        since: z.string().transform((text) => new Date(text)),
+      }),
+      execute(args) {
+        expectTypeOf(args).toEqualTypeOf<{ query: string; limit: number; since: Date }>();
+        return [args.query];
+      },
+    });
+    expectTypeOf(tool).toEqualTypeOf<Tool<{ query: string; limit: number; since: Date }, string[]>>();
+    // A tool of any arguments fits where tools are listed.
+    expectTypeOf(tool).toExtend<Tool>();
+  });
+
+  test("from any Standard Schema that gives JSON Schema; from raw JSON Schema they are unknown", () => {
+    const standard = {
+      "~standard": {
+        version: 1,
+        vendor: "mine",
+        types: undefined as { input: string; output: number } | undefined,
+        validate: (value: unknown) => ({ value: Number(value) }),
+        jsonSchema: { input: () => ({ type: "string" }), output: () => ({ type: "number" }) },
+      },
+    } as const;
+    expectTypeOf<InferSchema<typeof standard>>().toEqualTypeOf<number>();
+    defineTool({
+      name: "n",
+      description: "",
+      input: standard,
+      execute: (args) => expectTypeOf(args).toEqualTypeOf<number>(),
+    });
+    defineTool({
+      name: "raw",
+      description: "",
+      input: { type: "object" },
+      execute: (args) => expectTypeOf(args).toEqualTypeOf<unknown>(),
+    });
+  });
+
+  test("a schema that cannot give JSON Schema is a compile error", () => {
+    const mute = {
+      "~standard": { version: 1, vendor: "mute", validate: (value: unknown) => ({ value }) },
+    } as const;
+    // @ts-expect-error it could not be described to a model
+    const tool = defineTool({ name: "mute", description: "", input: mute, execute: () => "" });
+    expect(tool.name).toBe("mute");
+  });
+
+  test("a bad name or time limit is refused", () => {
+    const input = z.object({});
+    for (const name of ["", "has space", "ünï", "x".repeat(65)]) {
+      expect(() => defineTool({ name, description: "", input, execute: () => "" })).toThrow(
+        /tool name is .*; expected 1 to 64 letters/,
+      );
+    }
+    expect(() => defineTool({ name: "t", description: "", input, timeoutS: 0, execute: () => "" })).toThrow(
+      "tool t: timeoutS is 0; expected seconds above 0",
+    );
+  });
+});
+
+describe("R21: hook payloads are typed by event", () => {
+  test("R21: each event has its payload, and no other event exists", () => {
+    expectTypeOf<HookPayloads[typeof HookEvent.LLM_END]["usage"]>().toEqualTypeOf<Usage>();
+    expectTypeOf<HookPayloads["tool_end"]>().toExtend<{
+      toolName: string;
+      status: "ok" | "error";
+      durationMs: number;
+    }>();
+    expectTypeOf<HookPayloads["step_start"]["step"]>().toEqualTypeOf<number>();
+    expectTypeOf<keyof HookPayloads>().toEqualTypeOf<HookEvent>();
+    expectTypeOf<Parameters<Hooks["has"]>[0]>().toEqualTypeOf<HookEvent>();
+  });
+});
+
+describe("contracts", () => {
+  test("R10: a loop sees its id and its window, a strategy makes a window of a history", () => {
+    expectTypeOf<AgentContext["agentId"]>().toEqualTypeOf<AgentId>();
+    const lastTwo: CompactionStrategy = { compact: (messages) => messages.slice(-2) };
+    const messages: ChatMessage[] = [1, 2, 3].map((n) => ({ role: "user", content: `${n}` }));
+    expect(lastTwo.compact(messages)).toEqual(messages.slice(1));
+  });
+
+  test("R11: a layer wraps, and its context has the fields of its level", () => {
+    const layer: Middleware<ChatContext> = {
+      level: "chat",
+      async process(context, next) {
+        expectTypeOf(context.agentName).toEqualTypeOf<string>();
+        expectTypeOf(context.systemInstructions).toEqualTypeOf<string>();
+        expectTypeOf(next).toEqualTypeOf<Next>();
+        await next();
+      },
+    };
+    expect(layer.level).toBe("chat");
+    expectTypeOf<FunctionContext>().toExtend<{
+      functionName: string;
+      arguments: unknown;
+      agentName: string;
+      runId: string;
+    }>();
+  });
+
+  test("R12: any object with an id and a run is an agent", async () => {
+    const echo = {
+      id: AgentId("echo"),
+      run: async (_ctx: RunContext, inbox: { input: string }): Promise<AgentResult> => ({
+        status: "completed",
+        output: inbox.input,
+        stopReason: "done",
+      }),
+    };
+    expectTypeOf(echo).toExtend<Agent>();
+    expect(Object.keys(echo)).toEqual(["id", "run"]);
+  });
+
+  test("R23: a batch gives each leaf its own outcome", () => {
+    type Batch = ReturnType<typeof batchOf>;
+    expectTypeOf<Batch>().toEqualTypeOf<
+      Promise<[ToolOutcome<string>, LlmOutcome, HireOutcome<{ answer: number }>]>
+    >();
+    expectTypeOf<RunContext["hire"]>().toBeFunction();
+  });
+});
+
+function batchOf(
+  ctx: RunContext,
+  leaves: readonly [ToolLeaf<string>, LlmLeaf, HireLeaf<{ answer: number }>],
+) {
+  return ctx.batch(leaves);
+}
