@@ -175,7 +175,7 @@ export type {
   Leaf,
   LlmLeaf,
   LlmOutcome,
-  OutcomeOf,
+  Outcome,
   ToolLeaf,
   ToolOutcome,
   ToolResult,

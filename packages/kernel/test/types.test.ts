@@ -20,6 +20,7 @@ import {
   type LlmOutcome,
   type Middleware,
   type Next,
+  type Outcome,
   type RunContext,
   type Tool,
   type ToolLeaf,
@@ -148,18 +149,15 @@ describe("contracts", () => {
     expect(Object.keys(echo)).toEqual(["id", "run"]);
   });
 
-  test("R23: a batch gives each leaf its own outcome", () => {
-    type Batch = ReturnType<typeof batchOf>;
-    expectTypeOf<Batch>().toEqualTypeOf<
-      Promise<[ToolOutcome<string>, LlmOutcome, HireOutcome<{ answer: number }>]>
-    >();
-    expectTypeOf<RunContext["hire"]>().toBeFunction();
+  test("R23: a batch gives its leaves' outcomes", () => {
+    expectTypeOf<ReturnType<typeof hires>>().toEqualTypeOf<Promise<HireOutcome<{ answer: number }>[]>>();
+    expectTypeOf<ReturnType<typeof tools>>().toEqualTypeOf<Promise<ToolOutcome<string>[]>>();
+    expectTypeOf<ReturnType<typeof calls>>().toEqualTypeOf<Promise<LlmOutcome[]>>();
+    expectTypeOf<ReturnType<typeof mixed>>().toEqualTypeOf<Promise<Outcome[]>>();
   });
 });
 
-function batchOf(
-  ctx: RunContext,
-  leaves: readonly [ToolLeaf<string>, LlmLeaf, HireLeaf<{ answer: number }>],
-) {
-  return ctx.batch(leaves);
-}
+const hires = (ctx: RunContext, leaves: readonly HireLeaf<{ answer: number }>[]) => ctx.batch(leaves);
+const tools = (ctx: RunContext, leaves: readonly ToolLeaf<string>[]) => ctx.batch(leaves);
+const calls = (ctx: RunContext, leaves: readonly LlmLeaf[]) => ctx.batch(leaves);
+const mixed = (ctx: RunContext, leaves: readonly (LlmLeaf | HireLeaf)[]) => ctx.batch(leaves);

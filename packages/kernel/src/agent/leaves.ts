@@ -61,11 +61,4 @@ export type HireOutcome<T = unknown> =
   /** The child lives on: join it, or cancel it. */
   | { readonly status: "timedOut"; readonly handle: RunHandle<T> };
 
-export type OutcomeOf<L> =
-  L extends HireLeaf<infer T>
-    ? HireOutcome<T>
-    : L extends ToolLeaf<infer R>
-      ? ToolOutcome<R>
-      : L extends LlmLeaf
-        ? LlmOutcome
-        : never;
+export type Outcome = HireOutcome | ToolOutcome | LlmOutcome;

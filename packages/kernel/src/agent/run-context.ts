@@ -11,7 +11,17 @@ import type { RunMeta } from "../run/run-meta.ts";
 import type { Agent } from "./agent.ts";
 import type { AgentEvent } from "./events.ts";
 import type { RunHandle } from "./handle.ts";
-import type { HireLeaf, HireOutcome, Leaf, OutcomeOf, ToolResult } from "./leaves.ts";
+import type {
+  HireLeaf,
+  HireOutcome,
+  Leaf,
+  LlmLeaf,
+  LlmOutcome,
+  Outcome,
+  ToolLeaf,
+  ToolOutcome,
+  ToolResult,
+} from "./leaves.ts";
 import type { RunScope } from "./scope.ts";
 
 /** The minimal view that a loop has of its history (R10). */
@@ -49,7 +59,11 @@ export interface RunContext {
   /** A seat, then the child's whole run. Never throws for the child's fate. */
   hire<T>(leaf: Omit<HireLeaf<T>, "kind">): Promise<HireOutcome<T>>;
   /** Leaves at once; an outcome for each, in the order asked. Never rejects. */
-  batch<const L extends readonly Leaf[]>(leaves: L): Promise<{ -readonly [K in keyof L]: OutcomeOf<L[K]> }>;
+  batch<T>(leaves: readonly HireLeaf<T>[]): Promise<HireOutcome<T>[]>;
+  batch<R>(leaves: readonly ToolLeaf<R>[]): Promise<ToolOutcome<R>[]>;
+  batch(leaves: readonly LlmLeaf[]): Promise<LlmOutcome[]>;
+  batch(leaves: readonly (ToolLeaf | HireLeaf)[]): Promise<(ToolOutcome | HireOutcome)[]>;
+  batch(leaves: readonly Leaf[]): Promise<Outcome[]>;
 
   /** Starts a child that lives beside this agent. Throws when it is denied a seat. */
   spawn<T>(agent: Agent<T>, options: Omit<HireLeaf<T>, "kind" | "agent">): Promise<RunHandle<T>>;

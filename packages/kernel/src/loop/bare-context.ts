@@ -5,8 +5,10 @@ import type {
   HireLeaf,
   HireOutcome,
   Leaf,
+  LlmLeaf,
   LlmOutcome,
-  OutcomeOf,
+  Outcome,
+  ToolLeaf,
   ToolOutcome,
   ToolResult,
 } from "../agent/leaves.ts";
@@ -191,12 +193,13 @@ class Bare implements BareContext {
     });
   }
 
-  async batch<const L extends readonly Leaf[]>(
-    leaves: L,
-  ): Promise<{ -readonly [K in keyof L]: OutcomeOf<L[K]> }> {
-    const outcomes = await Promise.all(leaves.map((leaf) => this.outcomeOf(leaf)));
-    // Each outcome is that of its leaf, which a type over tuples cannot follow through `map`.
-    return outcomes as { -readonly [K in keyof L]: OutcomeOf<L[K]> };
+  batch<T>(leaves: readonly HireLeaf<T>[]): Promise<HireOutcome<T>[]>;
+  batch<R>(leaves: readonly ToolLeaf<R>[]): Promise<ToolOutcome<R>[]>;
+  batch(leaves: readonly LlmLeaf[]): Promise<LlmOutcome[]>;
+  batch(leaves: readonly (ToolLeaf | HireLeaf)[]): Promise<(ToolOutcome | HireOutcome)[]>;
+  batch(leaves: readonly Leaf[]): Promise<Outcome[]>;
+  batch(leaves: readonly Leaf[]): Promise<Outcome[]> {
+    return Promise.all(leaves.map((leaf) => this.outcomeOf(leaf)));
   }
 
   async spawn<T>(agent: Agent<T>, options: Omit<HireLeaf<T>, "kind" | "agent">): Promise<RunHandle<T>> {
@@ -288,7 +291,7 @@ class Bare implements BareContext {
     });
   }
 
-  private async outcomeOf(leaf: Leaf): Promise<HireOutcome | LlmOutcome | ToolOutcome> {
+  private async outcomeOf(leaf: Leaf): Promise<Outcome> {
     if (leaf.kind === "hire") return this.hire(leaf);
     try {
       return leaf.kind === "llm"

@@ -1,0 +1,67 @@
+import { posix } from "node:path";
+import type { Member, SourceFile } from "./workspace.ts";
+
+const SCOPE = "@ravi/";
+const KERNEL = "@ravi/kernel";
+const TESTING = "@ravi/testing";
+
+/** Who may know more than the kernel: what puts the packages together. */
+function isComposition(member: Member): boolean {
+  return member.folder === "packages/sdk" || !member.folder.startsWith("packages/");
+}
+
+/** The rule "only the kernel", over every manifest and every import. One line for each arrow that must not be. */
+export function violations(members: readonly Member[]): string[] {
+  return members.flatMap((member) => [
+    ...manifestViolations(member),
+    ...member.files.flatMap((file) => importViolations(member, file)),
+  ]);
+}
+
+function manifestViolations(member: Member): string[] {
+  if (isComposition(member)) return [];
+  const { name, dependencies, peerDependencies, optionalDependencies, devDependencies } = member.manifest;
+  const runtime = Object.keys({ ...dependencies, ...peerDependencies, ...optionalDependencies });
+  const found = runtime.filter((wanted) =>
+    name === KERNEL ? true : wanted.startsWith(SCOPE) && wanted !== KERNEL,
+  );
+  const allowed = name === KERNEL ? [] : [KERNEL, TESTING];
+  const dev = Object.keys(devDependencies ?? {}).filter(
+    (wanted) => wanted.startsWith(SCOPE) && !allowed.includes(wanted),
+  );
+  return [
+    ...found.map((wanted) => `${name} depends on ${wanted}`),
+    ...dev.map((wanted) => `${name} depends on ${wanted} for development`),
+  ];
+}
+
+function importViolations(member: Member, file: SourceFile): string[] {
+  const say = (specifier: string, why: string): string =>
+    `${member.folder}/${file.path} imports ${specifier}: ${why}`;
+  return file.imports.flatMap((specifier) => {
+    if (specifier.startsWith(".")) {
+      const target = posix.normalize(posix.join(posix.dirname(file.path), specifier));
+      return target.startsWith("..") ? [say(specifier, "outside its package")] : [];
+    }
+    if (isComposition(member)) return [];
+    const packageName = packageOf(specifier);
+    if (file.path.startsWith("src/")) {
+      if (member.manifest.name === KERNEL) return [say(specifier, "the kernel imports nothing")];
+      if (specifier.startsWith("node:")) return [];
+      if (packageName.startsWith(SCOPE) && packageName !== KERNEL)
+        return [say(specifier, "only the kernel is allowed")];
+      const { dependencies, peerDependencies } = member.manifest;
+      const declared = packageName in { ...dependencies, ...peerDependencies };
+      return declared ? [] : [say(specifier, "not among its dependencies")];
+    }
+    const known = [member.manifest.name, KERNEL, TESTING];
+    return packageName.startsWith(SCOPE) && !known.includes(packageName)
+      ? [say(specifier, "tests may add only testing")]
+      : [];
+  });
+}
+
+function packageOf(specifier: string): string {
+  const [first = "", second] = specifier.split("/");
+  return first.startsWith("@") && second !== undefined ? `${first}/${second}` : first;
+}

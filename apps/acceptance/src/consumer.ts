@@ -1,0 +1,77 @@
+import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { type Finished, sh } from "./shell.ts";
+import { tarballOf } from "./tarballs.ts";
+import { readManifest, root } from "./workspace.ts";
+
+export const tsc = join(root, "node_modules/.bin/tsc");
+
+/** An empty folder outside the repository, as somebody has who installs the packages. It is removed at the end. */
+export interface Consumer extends AsyncDisposable {
+  readonly folder: string;
+  write(file: string, content: string): Promise<void>;
+  /** Packs a package as a release would, and puts what came out where `npm install` puts it. */
+  install(packageFolder: string, into?: string): Promise<string>;
+  compile(compilerOptions: Readonly<Record<string, unknown>>, files: readonly string[]): Promise<Finished>;
+  run(file: string): Promise<Finished>;
+}
+
+export async function emptyConsumer(): Promise<Consumer> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), "ravi-consumer-")));
+  const consumer: Consumer = {
+    folder,
+    async write(file, content) {
+      await mkdir(dirname(join(folder, file)), { recursive: true });
+      await writeFile(join(folder, file), content);
+    },
+    async install(packageFolder, into = "") {
+      const { name } = readManifest(join(root, packageFolder));
+      const target = join(folder, into, "node_modules", name);
+      await mkdir(target, { recursive: true });
+      const untar = ["-xzf", await tarballOf(packageFolder), "-C", target, "--strip-components=1"];
+      const { code, stderr } = await sh("tar", untar);
+      if (code !== 0) throw new Error(`${name} could not be unpacked: ${stderr}`);
+      return target;
+    },
+    async compile(compilerOptions, files) {
+      await consumer.write(
+        "tsconfig.json",
+        JSON.stringify({
+          compilerOptions: { noEmit: true, strict: true, skipLibCheck: false, types: [], ...compilerOptions },
+          files,
+        }),
+      );
+      return sh(tsc, ["-p", folder, "--pretty", "false"]);
+    },
+    run: (file) => sh(process.execPath, [join(folder, file)], { cwd: folder }),
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  };
+  await consumer.write("package.json", JSON.stringify({ name: "consumer", private: true, type: "module" }));
+  return consumer;
+}
+
+/** Gives a consumer what a package of ours depends on besides the kernel, from the workspace's own install. */
+export async function linkDependencies(consumer: Consumer, packageFolder: string): Promise<void> {
+  const { dependencies = {}, peerDependencies = {} } = readManifest(join(root, packageFolder));
+  const require = createRequire(join(root, packageFolder, "package.json"));
+  for (const name of Object.keys({ ...dependencies, ...peerDependencies })) {
+    if (name.startsWith("@ravi/")) continue;
+    const target = join(consumer.folder, "node_modules", name);
+    await mkdir(dirname(target), { recursive: true });
+    const found = (require.resolve.paths(name) ?? []).map((path) => join(path, name));
+    await symlink(await firstThatExists(found), target);
+  }
+}
+
+async function firstThatExists(paths: readonly string[]): Promise<string> {
+  for (const path of paths) {
+    try {
+      return await realpath(path);
+    } catch {
+      // Node looks in the next folder up, and so do we.
+    }
+  }
+  throw new Error(`none of ${paths.join(", ")} exists`);
+}

@@ -1,0 +1,21 @@
+import { execFile } from "node:child_process";
+
+export interface Finished {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a program to its end. A code other than 0 is for the caller to judge; one that cannot be started throws. */
+export function sh(
+  command: string,
+  args: readonly string[],
+  options: { cwd?: string } = {},
+): Promise<Finished> {
+  const { promise, resolve, reject } = Promise.withResolvers<Finished>();
+  execFile(command, args, { ...options, maxBuffer: 1 << 26 }, (error, stdout, stderr) => {
+    if (error !== null && typeof error.code !== "number") reject(error);
+    else resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
+  });
+  return promise;
+}

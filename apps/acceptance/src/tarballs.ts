@@ -1,0 +1,27 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { sh } from "./shell.ts";
+import { readManifest, root } from "./workspace.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "ravi-tarballs-"));
+process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+
+const packed = new Map<string, Promise<string>>();
+
+/** The tarball that a release of the package would publish, made once for all tests of a file. */
+export function tarballOf(packageFolder: string): Promise<string> {
+  let tarball = packed.get(packageFolder);
+  if (tarball === undefined) packed.set(packageFolder, (tarball = pack(packageFolder)));
+  return tarball;
+}
+
+async function pack(packageFolder: string): Promise<string> {
+  const { name } = readManifest(join(root, packageFolder));
+  const tarball = join(folder, `${name.replaceAll("/", "-")}.tgz`);
+  const done = await sh("npx", ["-y", "pnpm@12", "pack", "--out", tarball], {
+    cwd: join(root, packageFolder),
+  });
+  if (done.code !== 0) throw new Error(`${name} could not be packed\n${done.stdout}${done.stderr}`);
+  return tarball;
+}

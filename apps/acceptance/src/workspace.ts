@@ -1,0 +1,54 @@
+import { globSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+
+export const root = join(import.meta.dirname, "../../..");
+
+export interface Manifest {
+  readonly name: string;
+  readonly version?: string;
+  readonly private?: boolean;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
+}
+
+/** A member of the workspace with all that its files import. */
+export interface Member {
+  /** Relative to the root: `packages/kernel`. */
+  readonly folder: string;
+  readonly manifest: Manifest;
+  readonly files: readonly SourceFile[];
+}
+
+export interface SourceFile {
+  /** Relative to the member: `src/index.ts`. */
+  readonly path: string;
+  readonly imports: readonly string[];
+}
+
+export function readWorkspace(): Member[] {
+  const manifests = globSync(["{packages,apps,examples}/*/package.json", "bench/package.json"], {
+    cwd: root,
+  });
+  return manifests.toSorted().map((manifest) => readMember(dirname(join(root, manifest))));
+}
+
+export function readManifest(folder: string): Manifest {
+  return JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Manifest;
+}
+
+function readMember(folder: string): Member {
+  const files = globSync("{src,test}/**/*.{ts,mts,js,mjs}", { cwd: folder }).toSorted();
+  return {
+    folder: relative(root, folder),
+    manifest: readManifest(folder),
+    files: files.map((path) => ({ path, imports: importsOf(readFileSync(join(folder, path), "utf8")) })),
+  };
+}
+
+/** Every specifier that a file imports, types included. A look-alike inside a comment counts too: better one too many. */
+export function importsOf(source: string): string[] {
+  const found = source.matchAll(/(?:\bfrom|\bimport|\brequire)\s*\(?\s*["']([^"'\n]+)["']/g);
+  return [...new Set([...found].map((match) => String(match[1])))];
+}

@@ -1,0 +1,123 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { emptyConsumer, linkDependencies } from "../src/consumer.ts";
+import { sh } from "../src/shell.ts";
+import { tarballOf } from "../src/tarballs.ts";
+import { readWorkspace, root } from "../src/workspace.ts";
+
+const TIMEOUT = 120_000;
+
+const program = `
+import { AgentId, type AbortSignalLike, type Agent, CancellationToken, defineTool, isRaviError, type Lease, spawnBudget, Supervision } from "@ravi/kernel";
+import { bareContext } from "@ravi/kernel/loop";
+
+const echo: Agent = {
+  id: AgentId("echo"),
+  run: async (ctx, inbox) => ({ status: "completed", output: ctx.agentId + ": " + inbox.input, stopReason: "done" }),
+};
+const ctx = bareContext({ agentId: AgentId("echo") });
+const result = await echo.run(ctx, ctx.inbox("hello"));
+if (result.output !== "echo: hello") throw new Error(result.output);
+
+const signal: AbortSignalLike = new CancellationToken().signal;
+const lease: Pick<Lease, "agentId"> = { agentId: Supervision.root(AgentId("lead")).agentId };
+const tool = defineTool({ name: "raw", description: "", input: { type: "object" }, execute: () => "" });
+try {
+  spawnBudget({ maxAgents: 0 });
+} catch (error) {
+  if (isRaviError(error, "INVALID_VALUE")) console.log(error.message, signal.aborted, lease.agentId, tool.name);
+}
+`;
+
+describe("the packed kernel, installed into an empty folder", () => {
+  test("type-checks in every setting, and runs", { timeout: TIMEOUT }, async () => {
+    await using consumer = await emptyConsumer();
+    const tarball = await tarballOf("packages/kernel");
+    const installed = await sh("npm", ["install", "--no-audit", "--no-fund", tarball], {
+      cwd: consumer.folder,
+    });
+    expect(installed).toMatchObject({ code: 0 });
+    expect(installed.stdout).toContain("added 1 package");
+
+    await consumer.write("main.ts", program);
+    const resolutions = [
+      { module: "nodenext", moduleResolution: "nodenext", target: "es2023" },
+      { module: "esnext", moduleResolution: "bundler", target: "es2023" },
+    ];
+    for (const resolution of resolutions) {
+      for (const lib of [["ES2023"], ["ES2023", "DOM"], ["ESNext", "DOM"]]) {
+        // The program logs, which is no part of the language: without DOM it says so itself.
+        await consumer.write(
+          "console.d.ts",
+          lib.includes("DOM") ? "export {};" : "declare const console: { log(...values: unknown[]): void };",
+        );
+        const compiled = await consumer.compile({ ...resolution, lib }, ["main.ts", "console.d.ts"]);
+        expect({ lib, resolution, ...compiled }).toMatchObject({ stdout: "", code: 0 });
+      }
+    }
+    expect(await consumer.run("main.ts")).toMatchObject({
+      code: 0,
+      stdout: "spawnBudget.maxAgents is 0; expected a whole number of at least 1 false lead raw\n",
+    });
+  });
+
+  test("fits together with another copy of itself", { timeout: TIMEOUT }, async () => {
+    await using consumer = await emptyConsumer();
+    await consumer.install("packages/kernel");
+    const other = await consumer.install("packages/kernel", "vendor");
+    // The compiler takes two installs of one version for the same package; another version makes them two.
+    const manifest = JSON.parse(await readFile(join(other, "package.json"), "utf8")) as object;
+    await writeFile(join(other, "package.json"), JSON.stringify({ ...manifest, version: "9.9.9" }));
+
+    await consumer.write(
+      "vendor/agent.ts",
+      `import { type Agent, AgentId, BudgetExhaustedError, type CancellationToken, defineTool, type Supervision, type Tool } from "@ravi/kernel";
+       export const tool: Tool = defineTool({ name: "t", description: "", input: { type: "object" }, execute: () => "" });
+       export const spendthrift: Agent = {
+         id: AgentId("spendthrift"),
+         run: async (ctx) => {
+           ctx.meta.cancellation.check();
+           throw new BudgetExhaustedError({ dimension: "cost", used: 5, limit: 5, scope: ctx.agentId });
+         },
+       };
+       export const nameOf = (node: Supervision, token: CancellationToken): string => node.agentId + token.isCancelled;`,
+    );
+    await consumer.write(
+      "main.ts",
+      `import { type Agent, AgentId, BudgetExhaustedError, CancellationToken, isRaviError, Supervision, type Tool } from "@ravi/kernel";
+       import { bareContext } from "@ravi/kernel/loop";
+       import { nameOf, spendthrift, tool } from "./vendor/agent.ts";
+       const agent: Agent = spendthrift;
+       const tools: readonly Tool[] = [tool];
+       const outcome = await bareContext().hire({ agent, input: "" });
+       if (!("error" in outcome)) throw new Error(outcome.status);
+       const { error } = outcome;
+       console.log(isRaviError(error, "BUDGET_EXHAUSTED") && error.dimension, error instanceof BudgetExhaustedError, tools.length);
+       console.log(nameOf(Supervision.root(AgentId("lead")), new CancellationToken()));`,
+    );
+    const settings = {
+      module: "nodenext",
+      target: "es2023",
+      lib: ["ES2023", "DOM"],
+      allowImportingTsExtensions: true,
+    };
+    expect(await consumer.compile(settings, ["main.ts"])).toMatchObject({ stdout: "", code: 0 });
+    expect(await consumer.run("main.ts")).toMatchObject({ code: 0, stdout: "cost true 1\nleadfalse\n" });
+  });
+});
+
+describe("a package's README example, with the kernel and that package alone", () => {
+  const published = readWorkspace().filter(
+    ({ folder, manifest }) => folder.startsWith("packages/") && manifest.private !== true,
+  );
+
+  test.each(published.map(({ folder }) => folder))("%s", { timeout: TIMEOUT }, async (folder) => {
+    await using consumer = await emptyConsumer();
+    await consumer.install("packages/kernel");
+    if (folder !== "packages/kernel") await consumer.install(folder);
+    await linkDependencies(consumer, folder);
+    await consumer.write("example.ts", await readFile(join(root, folder, "test/readme.example.ts"), "utf8"));
+    expect(await consumer.run("example.ts")).toMatchObject({ stderr: "", code: 0 });
+  });
+});

@@ -1,0 +1,60 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { examplesOf, readExamples } from "../src/documents.ts";
+import { sh } from "../src/shell.ts";
+import { readWorkspace, root } from "../src/workspace.ts";
+
+const examples = readExamples();
+const source = (file: string): string => readFileSync(join(root, file), "utf8");
+
+describe("examples in the documents", () => {
+  test.each(examples.map(({ document, file, code }) => [document, file, code]))(
+    "%s shows %s as it is",
+    (_, file, code) => {
+      expect(code).toBe(source(file));
+    },
+  );
+
+  test.each([...new Set(examples.map(({ file }) => file))])("%s runs", async (file) => {
+    expect(await sh(process.execPath, ["--conditions=@ravi/source", join(root, file)])).toMatchObject({
+      stderr: "",
+      code: 0,
+    });
+  });
+
+  test("a document that drifts from its file is noticed", () => {
+    const [first] = examples;
+    if (first === undefined) throw new Error("there are no examples");
+    const page = `<!-- example: ${first.file} -->\n\n\`\`\`ts\n${first.code.replace("import", "export")}\`\`\`\n`;
+    const [drifted] = examplesOf("README.md", page);
+    expect(drifted?.file).toBe(first.file);
+    expect(drifted?.code).not.toBe(source(first.file));
+  });
+
+  test("no code of ours stands in a README without such a file behind it", () => {
+    for (const { folder } of readWorkspace()) {
+      const readme = join(folder, "README.md");
+      if (!existsSync(join(root, readme))) continue;
+      const blocks = source(readme).match(/```ts\n/g)?.length ?? 0;
+      expect({ readme, backed: examples.filter(({ document }) => document === readme).length }).toEqual({
+        readme,
+        backed: blocks,
+      });
+    }
+  });
+
+  test("the root README and every published package have an example", () => {
+    const published = readWorkspace().filter(({ folder }) => folder.startsWith("packages/"));
+    const documented = new Set(examples.map(({ document }) => document));
+    for (const { folder } of published) expect([...documented]).toContain(`${folder}/README.md`);
+    expect([...documented]).toContain("README.md");
+  });
+});
+
+test("the README shows the two commands, and the CI calls the very same test command", () => {
+  const readme = source("README.md");
+  expect(readme).toContain("npx -y pnpm@12 test");
+  expect(readme).toContain("npx -y pnpm@12 demo");
+  expect(source(".ci/run").trim().split("\n").at(-1)).toBe("npx -y pnpm@12 test");
+});

@@ -1,0 +1,63 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { readWorkspace, root } from "../src/workspace.ts";
+
+const packages = readWorkspace().filter(({ folder }) => folder.startsWith("packages/"));
+const workflows = globSync(".github/workflows/*.yml", { cwd: root });
+
+describe("T19: publishing", () => {
+  test.each(packages.map(({ folder, manifest }) => [folder, manifest]))(
+    "T19: %s has what npm needs",
+    (folder, manifest) => {
+      expect(manifest).toMatchObject({
+        name: folder.replace("packages/", "@ravi/"),
+        license: "MIT",
+        type: "module",
+        sideEffects: false,
+        engines: { node: ">=22.18" },
+        publishConfig: { access: "public", provenance: true },
+        repository: { type: "git", directory: folder },
+        files: ["dist", "!dist/.tsbuildinfo", "src", "README.md", "LICENSE"],
+      });
+      expect(manifest).toHaveProperty("description");
+      const scripts = Object.keys((manifest as { scripts?: object }).scripts ?? {});
+      expect(scripts.toSorted()).toEqual(["build", "publishable", "test", "types"]);
+    },
+  );
+
+  test("T19: all packages share one version, so nobody ends up with two kernels", () => {
+    expect(new Set(packages.map(({ manifest }) => manifest.version)).size).toBe(1);
+    expect(readFileSync(join(root, ".changeset/config.json"), "utf8")).toContain('"fixed": [["@ravi/*"]]');
+  });
+
+  test.each(workflows)(
+    "T19: every action of %s is pinned by a full hash, and only one job may ask for an identity",
+    (file) => {
+      const text = readFileSync(join(root, file), "utf8");
+      const uses = [...text.matchAll(/uses: (\S+)/g)].map((match) => match[1]);
+      expect(uses.length).toBeGreaterThan(0);
+      for (const action of uses) expect(action).toMatch(/^[\w./-]+@[0-9a-f]{40}$/);
+      expect(text.match(/id-token: write/g)?.length ?? 0).toBe(file.endsWith("release.yml") ? 1 : 0);
+      expect(text).toMatch(/^permissions:\n {2}contents: read$/m);
+      expect(text).not.toMatch(/^\s+cache:/m);
+    },
+  );
+
+  test("no `any` stands in the public types", () => {
+    for (const { folder } of packages) {
+      const declarations = globSync("dist/**/*.d.ts", { cwd: join(root, folder) });
+      expect({ folder, built: declarations.length > 0 }).toEqual({ folder, built: true });
+      for (const file of declarations) {
+        const text = readFileSync(join(root, folder, file), "utf8").replaceAll(
+          /\/\*[\s\S]*?\*\/|\/\/.*/g,
+          "",
+        );
+        expect({ file: `${folder}/${file}`, any: /[:<|&(,=]\s*any\b/.test(text) }).toEqual({
+          file: `${folder}/${file}`,
+          any: false,
+        });
+      }
+    }
+  });
+});

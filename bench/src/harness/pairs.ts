@@ -1,0 +1,59 @@
+/** Two figures measured one right after the other, so that whatever else the machine does falls on both. */
+export interface Pair {
+  readonly ours: number;
+  readonly base: number;
+}
+
+export interface Comparison {
+  readonly ours: number;
+  readonly base: number;
+  /** The median of the ratios of the pairs, not the ratio of the medians. */
+  readonly ratio: number;
+  readonly spread: readonly [low: number, high: number];
+  readonly pairs: number;
+}
+
+/** Measures both sides in turn; every other pair begins with the other side. */
+export async function measurePairs(
+  count: number,
+  ours: () => Promise<number>,
+  base: () => Promise<number>,
+): Promise<Pair[]> {
+  const pairs: Pair[] = [];
+  for (let at = 0; at < count; at++) {
+    if (at % 2 === 0) {
+      const first = await ours();
+      pairs.push({ ours: first, base: await base() });
+    } else {
+      const first = await base();
+      pairs.push({ base: first, ours: await ours() });
+    }
+  }
+  return pairs;
+}
+
+export function compare(pairs: readonly Pair[]): Comparison {
+  const ratios = pairs.map(({ ours, base }) => ours / base).toSorted((a, b) => a - b);
+  return {
+    ours: median(pairs.map(({ ours }) => ours)),
+    base: median(pairs.map(({ base }) => base)),
+    ratio: median(ratios),
+    spread: [quantile(ratios, 0.25), quantile(ratios, 0.75)],
+    pairs: pairs.length,
+  };
+}
+
+export function median(values: readonly number[]): number {
+  return quantile(
+    values.toSorted((a, b) => a - b),
+    0.5,
+  );
+}
+
+/** Of a sorted list, between its neighbours where it falls between two. */
+function quantile(sorted: readonly number[], part: number): number {
+  const at = (sorted.length - 1) * part;
+  const [low, high] = [sorted[Math.floor(at)], sorted[Math.ceil(at)]];
+  if (low === undefined || high === undefined) throw new RangeError("nothing was measured");
+  return low + (high - low) * (at - Math.floor(at));
+}
