@@ -1,9 +1,8 @@
 import { type ModelRequest, textOf } from "@ravi/kernel";
+import type { Answer } from "@ravi/testing";
 
 // What the stand-in models say. There is no reasoning in here, but every answer depends on what was really sent: a note
 // with another price, or a tool that fails, gives another result.
-
-type Answer = string | { toolCalls: readonly { name: string; arguments: object }[] };
 
 const VENDORS = ["acme", "borealis", "cascade"];
 
