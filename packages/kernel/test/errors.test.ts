@@ -138,6 +138,15 @@ describe("R13: errors", () => {
       },
     };
     expect(errorToJSON(hostile).code).toBeNull();
+    const refuse = (): never => {
+      throw new Error("no");
+    };
+    const proxy = new Proxy({}, { has: refuse, get: refuse, ownKeys: refuse });
+    expect(errorToJSON(proxy)).toMatchObject({ code: null });
+    expect(isRaviError(proxy)).toBe(false);
+    const trap = new ToolError({ toolName: "t", message: "m" });
+    Object.defineProperty(trap, "toolName", { get: refuse, enumerable: true });
+    expect(errorToJSON(trap)).toMatchObject({ code: "TOOL_ERROR", message: "m", fields: {} });
   });
 
   test("R13: data chooses no constructor and overwrites no base field", () => {

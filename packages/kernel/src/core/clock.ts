@@ -1,5 +1,8 @@
 export interface TimerHandle {
   cancel(): void;
+  /** Whether the timer alone keeps the process alive; a clock without a process has neither. */
+  ref?(): void;
+  unref?(): void;
 }
 
 /**

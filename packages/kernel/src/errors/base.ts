@@ -64,12 +64,11 @@ export function isOwnField(key: string): boolean {
 }
 
 export function isMarked(value: unknown): value is RaviError {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    "isRaviError" in value &&
-    value.isRaviError === true &&
-    "code" in value &&
-    typeof value.code === "string"
-  );
+  if (typeof value !== "object" || value === null) return false;
+  try {
+    return Reflect.get(value, "isRaviError") === true && typeof Reflect.get(value, "code") === "string";
+  } catch {
+    // Anything can be thrown, also an object that throws when it is looked at. It is none of ours.
+    return false;
+  }
 }

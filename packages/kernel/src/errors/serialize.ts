@@ -1,15 +1,15 @@
 import type { JsonObject, JsonValue } from "../core/json.ts";
-import { type ErrorCode, RaviError, ErrorCode as codes, isMarked, isOwnField } from "./base.ts";
+import { type ErrorCode, RaviError, ErrorCode as codes, isOwnField } from "./base.ts";
 
 /** An error as plain data. `code` is null for an error that is not Ravi's. */
-export interface SerializedError {
+export type SerializedError = {
   readonly code: ErrorCode | null;
   readonly name: string;
   readonly message: string;
   readonly retryable: boolean;
   readonly fields: JsonObject;
   readonly cause: SerializedError | null;
-}
+};
 
 const MAX_CAUSES = 8;
 
@@ -27,12 +27,19 @@ function serialize(error: unknown, causesLeft: number): SerializedError {
     ),
     cause: cause === undefined || cause === null ? null : serialize(cause, causesLeft - 1),
   };
-  if (!isMarked(error)) return { code: null, retryable: false, fields: {}, ...base };
+  const code = read(error, "code");
+  if (read(error, "isRaviError") !== true || !isCode(code))
+    return { code: null, retryable: false, fields: {}, ...base };
+  return { code, retryable: read(error, "retryable") === true, fields: fieldsOf(error), ...base };
+}
+
+function fieldsOf(error: unknown): JsonObject {
   const fields: Record<string, JsonValue> = {};
-  for (const [key, value] of Object.entries(error)) {
+  for (const key of keysOf(error)) {
+    const value = read(error, key);
     if (isOwnField(key) && isPrimitive(value)) fields[key] = value;
   }
-  return { code: error.code, retryable: error.retryable, fields, ...base };
+  return fields;
 }
 
 /**
@@ -51,8 +58,8 @@ export function errorFromJSON(data: SerializedError): Error {
   return error;
 }
 
-function isCode(code: string | null): code is ErrorCode {
-  return code !== null && Object.hasOwn(codes, code);
+function isCode(code: unknown): code is ErrorCode {
+  return typeof code === "string" && Object.hasOwn(codes, code);
 }
 
 function isPrimitive(value: unknown): value is string | number | boolean | null {
@@ -73,5 +80,15 @@ function read(value: unknown, key: string): unknown {
   } catch {
     // The getter's own error says nothing about the error that we describe.
     return undefined;
+  }
+}
+
+function keysOf(value: unknown): string[] {
+  if (typeof value !== "object" || value === null) return [];
+  try {
+    return Object.keys(value);
+  } catch {
+    // A proxy that refuses to be listed has no fields to show.
+    return [];
   }
 }

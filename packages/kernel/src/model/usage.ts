@@ -1,11 +1,11 @@
 /** What a model call used. Input includes the cached tokens, output the reasoning tokens. */
-export interface Usage {
+export type Usage = {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cachedInputTokens?: number | undefined;
   readonly cacheWriteTokens?: number | undefined;
   readonly reasoningTokens?: number | undefined;
-}
+};
 
 export const NO_USAGE: Usage = Object.freeze({ inputTokens: 0, outputTokens: 0 });
 

@@ -67,7 +67,7 @@ export interface HookPayloads {
     readonly model: string;
     readonly status: "ok" | "error";
     readonly usage: Usage;
-    /** Dollars; null when the price is not known. */
+    /** Dollars; null when the price is not known, 0 for a call that failed before anything was used. */
     readonly costUsd: number | null;
     /** The provider did not say what it used. */
     readonly estimated?: boolean | undefined;

@@ -1,0 +1,164 @@
+import {
+  checkFields,
+  deepFreeze,
+  HookEvent,
+  type HookPayloads,
+  isPromiseLike,
+  type Logger,
+  type Meter,
+  type Price,
+} from "@ravi/kernel";
+import { Attachments } from "./attachments.ts";
+import { type CostTally, Tally } from "./tally.ts";
+import type { HookSource } from "./types.ts";
+
+export interface CostReport {
+  readonly total: CostTally;
+  /** By the agent's name, so that a thousand hired researchers are one line. */
+  readonly agents: readonly (CostTally & { readonly agentName: string })[];
+  readonly models: readonly (CostTally & { readonly provider: string; readonly model: string })[];
+}
+
+export interface CostTrackerOptions {
+  /** Prices a call whose event carries no price. Without it such a call stays unpriced. */
+  readonly meter?: Pick<Meter, "price"> | undefined;
+  /** Is told the sums at the end of each run. */
+  readonly onReport?: ((report: CostReport, run: HookPayloads["run_end"]) => unknown) | undefined;
+  /** Gets one line at the end of each run. */
+  readonly logger?: Logger | undefined;
+}
+
+interface Line<Who> {
+  readonly who: Who;
+  readonly tally: Tally;
+}
+
+/** Sums what model calls used and cost, per agent, per model and in all, over every source that it is attached to. */
+export class CostTracker {
+  private readonly options: CostTrackerOptions;
+  private readonly attachments = new Attachments();
+  private readonly lookups = new Set<Promise<void>>();
+  private total = new Tally();
+  private agents = new Map<string, Line<{ agentName: string }>>();
+  private models = new Map<string, Line<{ provider: string; model: string }>>();
+
+  constructor(options: CostTrackerOptions = {}) {
+    checkFields("CostTracker options", options, ["meter", "onReport", "logger"]);
+    this.options = options;
+  }
+
+  /** Begins to count. Returns how to stop; the sums stay. */
+  attachTo(hooks: HookSource): () => void {
+    // Their names are what a problem is reported under.
+    const costTracker = (call: HookPayloads["llm_end"]): unknown => this.count(call);
+    const costReport = (run: HookPayloads["run_end"]): unknown => this.runEnded(run);
+    return this.attachments.attach(hooks, () => [
+      hooks.on(HookEvent.LLM_END, costTracker),
+      hooks.on(HookEvent.RUN_END, costReport),
+    ]);
+  }
+
+  detach(): void {
+    this.attachments.detachAll();
+  }
+
+  /** The sums so far. */
+  report(): CostReport {
+    return deepFreeze({
+      total: this.total.read(),
+      agents: [...this.agents.values()].map(({ who, tally }) => ({ ...who, ...tally.read() })),
+      models: [...this.models.values()].map(({ who, tally }) => ({ ...who, ...tally.read() })),
+    });
+  }
+
+  /** Starts again at nothing; a price that comes later for an earlier call is not counted. */
+  reset(): void {
+    this.total = new Tally();
+    this.agents = new Map();
+    this.models = new Map();
+    this.lookups.clear();
+  }
+
+  private count(call: HookPayloads["llm_end"]): unknown {
+    const tallies = this.talliesOf(call);
+    if (call.replayed === true) {
+      for (const tally of tallies) tally.addReplayed();
+      return undefined;
+    }
+    for (const tally of tallies) tally.add(call);
+    const charge = (usd: number): void => {
+      if (isAmount(usd)) for (const tally of tallies) tally.price(usd);
+    };
+    if (isAmount(call.costUsd)) {
+      charge(call.costUsd);
+      return undefined;
+    }
+    const { provider, model, usage } = call;
+    const price = this.options.meter?.price({ provider, model }, usage);
+    if (!isPromiseLike(price)) {
+      charge(dollars(price));
+      return undefined;
+    }
+    const lookup = Promise.resolve(price).then((found) => charge(dollars(found)));
+    this.await(lookup);
+    return lookup;
+  }
+
+  private talliesOf({ agentName, provider, model }: HookPayloads["llm_end"]): readonly Tally[] {
+    return [
+      this.total,
+      line(this.agents, agentName, { agentName }),
+      line(this.models, JSON.stringify([provider, model]), { provider, model }),
+    ];
+  }
+
+  private await(lookup: Promise<void>): void {
+    const settled = lookup.then(
+      () => {},
+      // Whoever called us is told; the call stays unpriced.
+      () => {},
+    );
+    this.lookups.add(settled);
+    void settled.then(() => this.lookups.delete(settled));
+  }
+
+  /** Waits for prices that are being looked up: a sum without them would be too early. */
+  private runEnded(run: HookPayloads["run_end"]): unknown {
+    if (run.replayed === true) return undefined;
+    if (this.lookups.size === 0) return this.publish(run);
+    return Promise.all(this.lookups).then(() => this.publish(run));
+  }
+
+  private publish(run: HookPayloads["run_end"]): unknown {
+    const { logger, onReport } = this.options;
+    if (logger === undefined && onReport === undefined) return undefined;
+    const report = this.report();
+    const { usage, ...total } = report.total;
+    logger?.info(costLine(run.agentName, report.total), { runId: run.runId, ...total, ...usage });
+    return onReport?.(report, run);
+  }
+}
+
+function line<Who>(lines: Map<string, Line<Who>>, key: string, who: Who): Tally {
+  const known = lines.get(key);
+  if (known !== undefined) return known.tally;
+  const tally = new Tally();
+  lines.set(key, { who, tally });
+  return tally;
+}
+
+/** NaN where there is no price. */
+function dollars(price: Price | undefined): number {
+  return price !== undefined && "usd" in price ? price.usd : Number.NaN;
+}
+
+/** 0 is an amount. */
+function isAmount(value: number | null): value is number {
+  return typeof value === "number" && value >= 0 && value < Infinity;
+}
+
+function costLine(agentName: string, { calls, pricedUsd, unpricedCalls, estimated }: CostTally): string {
+  const known = `${estimated ? "about " : ""}$${pricedUsd.toFixed(6)}`;
+  const cost = unpricedCalls === 0 ? known : `${known} and ${unpricedCalls} calls without a known price`;
+  return `${agentName} ended; ${calls} model calls so far cost ${cost}`;
+}

@@ -1,0 +1,173 @@
+import {
+  checkFields,
+  checkInteger,
+  checkOneOf,
+  type Clock,
+  HookEvent,
+  type HookPayloads,
+  type Hooks,
+  InvalidValueError,
+  type Logger,
+  type MaybePromise,
+} from "@ravi/kernel";
+import { EventEmitter } from "eventemitter3";
+import { frozenCopy } from "./frozen-copy.ts";
+import { guard, type Listener, subscription } from "./listener.ts";
+import { Problems } from "./problems.ts";
+import { Recursion } from "./recursion.ts";
+import { OpenRounds, Round } from "./round.ts";
+import { timersOf } from "./timers.ts";
+import type { AnyHookCallback, HookCallback, HookProblem, HookSource } from "./types.ts";
+
+export interface HookManagerOptions {
+  /** How long a listener may take before it is no longer waited for. Default 5,000. */
+  readonly timeoutMs?: number | undefined;
+  /** How many calls of one listener may be pending; beyond it the listener misses events. Default 10,000. */
+  readonly maxPending?: number | undefined;
+  /** Is told of every problem with a listener. Without it nothing is printed. */
+  readonly logger?: Logger | undefined;
+  /** Is told the same as data. What it dispatches itself is ignored. */
+  readonly onError?: ((problem: HookProblem) => unknown) | undefined;
+  /** Where timers come from; the platform's without one. */
+  readonly clock?: Clock | undefined;
+}
+
+/** What `setTimeout` can count to; beyond it, it fires at once. */
+const LONGEST_TIMEOUT = 2_147_483_647;
+
+/**
+ * The observers of a run. They get frozen copies, run side by side, and nothing that they do (throw, reject, hang, dispatch,
+ * leave) reaches whoever dispatches.
+ */
+export class HookManager implements Hooks, HookSource {
+  private readonly emitter = new EventEmitter<Record<HookEvent, [payload: unknown, round: Round]>>();
+  private readonly problems: Problems;
+  private readonly rounds: OpenRounds;
+  private readonly recursion = new Recursion();
+  private readonly toldRecursion = new Set<HookEvent>();
+  private readonly maxPending: number;
+
+  constructor(options: HookManagerOptions = {}) {
+    checkFields("HookManager options", options, ["timeoutMs", "maxPending", "logger", "onError", "clock"]);
+    const timeoutMs = checkInteger("timeoutMs", options.timeoutMs ?? 5_000, 1);
+    if (timeoutMs > LONGEST_TIMEOUT) {
+      throw new InvalidValueError({
+        field: "timeoutMs",
+        value: timeoutMs,
+        expected: `at most ${LONGEST_TIMEOUT}`,
+      });
+    }
+    this.maxPending = checkInteger("maxPending", options.maxPending ?? 10_000, 1);
+    this.problems = new Problems({ logger: options.logger, onError: options.onError });
+    this.rounds = new OpenRounds(timersOf(options.clock), timeoutMs);
+  }
+
+  /** Returns how to take this callback off again. Added twice, it is called twice. */
+  on<E extends HookEvent>(event: E, callback: HookCallback<E>): () => void {
+    checkOneOf("event", event, HookEvent);
+    checkCallback(callback);
+    const { maxPending, problems } = this;
+    return this.add(
+      event,
+      guard({ event, subscription: subscription(callback), invoke: callback, maxPending, problems }),
+    );
+  }
+
+  /** One callback for every event. */
+  onAny(callback: AnyHookCallback): () => void {
+    checkCallback(callback);
+    const { maxPending, problems } = this;
+    const owner = subscription(callback);
+    const call = callback as (event: HookEvent, payload: unknown) => unknown;
+    const leaves = Object.values(HookEvent).map((event) => {
+      const invoke = (payload: unknown): unknown => call(event, payload);
+      return this.add(event, guard({ event, subscription: owner, invoke, maxPending, problems }));
+    });
+    return () => {
+      for (const leave of leaves) leave();
+    };
+  }
+
+  /** `on` for those who take it off by `unregister`. */
+  register<E extends HookEvent>(event: E, callback: HookCallback<E>): void {
+    this.on(event, callback);
+  }
+
+  /** Takes the callback off the event, however often it was added. False when it was not there. */
+  unregister<E extends HookEvent>(event: E, callback: HookCallback<E>): boolean {
+    const leaving = this.listeners(event).filter((listener) => listener.subscription.callback === callback);
+    for (const listener of leaving) this.remove(event, listener);
+    return leaving.length > 0;
+  }
+
+  /** Takes off all listeners of the event, or of all events. What is under way is still drained. */
+  clear(event?: HookEvent): void {
+    for (const name of event === undefined ? this.emitter.eventNames() : [event]) {
+      for (const listener of this.listeners(name)) listener.live = false;
+      this.emitter.removeAllListeners(name);
+    }
+  }
+
+  has(event: HookEvent): boolean {
+    return this.emitter.listenerCount(event) > 0;
+  }
+
+  /**
+   * Tells all listeners of the event, in the order in which they came. Never throws. The promise, where a listener is still
+   * at work, never rejects; it need not be awaited.
+   */
+  dispatch<E extends HookEvent>(event: E, payload: HookPayloads[E]): MaybePromise<void> {
+    if (!this.has(event) || this.problems.telling) return undefined;
+    if (!this.recursion.enter()) {
+      this.tooDeep(event);
+      return undefined;
+    }
+    try {
+      const round = new Round(event, this.problems);
+      this.emitter.emit(event, frozenCopy(payload), round);
+      return round.isOpen ? this.rounds.follow(round) : undefined;
+    } catch (error) {
+      this.problems.tell({
+        kind: "payload",
+        event,
+        what: "were not told, as the payload could not be copied",
+        thrown: { error },
+      });
+      return undefined;
+    } finally {
+      this.recursion.leave();
+    }
+  }
+
+  /** Resolves when every dispatch so far is done or cut off; undefined when there is nothing to wait for. */
+  drain(): MaybePromise<void> {
+    return this.rounds.drain();
+  }
+
+  private add(event: HookEvent, listener: Listener): () => void {
+    this.emitter.on(event, listener);
+    return () => this.remove(event, listener);
+  }
+
+  private remove(event: HookEvent, listener: Listener): void {
+    listener.live = false;
+    this.emitter.off(event, listener);
+  }
+
+  private listeners(event: HookEvent): readonly Listener[] {
+    return this.emitter.listeners(event) as Listener[];
+  }
+
+  private tooDeep(event: HookEvent): void {
+    if (this.toldRecursion.has(event)) return;
+    this.toldRecursion.add(event);
+    const what =
+      "dispatch again and again from inside a listener; the innermost dispatch was dropped (told once)";
+    this.problems.tell({ kind: "recursion", event, what });
+  }
+}
+
+function checkCallback(callback: unknown): void {
+  if (typeof callback === "function") return;
+  throw new InvalidValueError({ field: "callback", value: callback, expected: "a function" });
+}

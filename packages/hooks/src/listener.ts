@@ -1,0 +1,60 @@
+import { type HookEvent, isPromiseLike } from "@ravi/kernel";
+import type { Problems } from "./problems.ts";
+import type { Round } from "./round.ts";
+
+/** One callback that somebody handed over, with what has been told of it. `onAny` makes one for all events. */
+export interface Subscription {
+  readonly callback: object;
+  /** How many of its calls are neither done nor cut off. */
+  pending: number;
+  toldHung: boolean;
+  toldOverloaded: boolean;
+}
+
+/** What the emitter calls: the guarded callback for one event. */
+export interface Listener {
+  (payload: unknown, round: Round): void;
+  readonly subscription: Subscription;
+  /** False once it left. An emission that is under way still holds it, and must pass it over. */
+  live: boolean;
+}
+
+export interface ListenerOptions {
+  readonly event: HookEvent;
+  readonly subscription: Subscription;
+  readonly invoke: (payload: never) => unknown;
+  readonly maxPending: number;
+  readonly problems: Problems;
+}
+
+export function subscription(callback: object): Subscription {
+  return { callback, pending: 0, toldHung: false, toldOverloaded: false };
+}
+
+/** Wraps a callback so that nothing it does reaches whoever dispatches. */
+export function guard(options: ListenerOptions): Listener {
+  const { event, subscription: owner, maxPending, problems } = options;
+  const invoke = options.invoke as (payload: unknown) => unknown;
+  const call = (payload: unknown, round: Round): void => {
+    if (!listener.live) return;
+    if (owner.pending >= maxPending) {
+      overloaded(options);
+      return;
+    }
+    try {
+      const result = invoke(payload);
+      if (isPromiseLike(result)) round.watch(owner, result);
+    } catch (error) {
+      problems.tell({ kind: "failed", event, callback: owner.callback, what: "failed", thrown: { error } });
+    }
+  };
+  const listener: Listener = Object.assign(call, { subscription: owner, live: true });
+  return listener;
+}
+
+function overloaded({ event, subscription: owner, maxPending, problems }: ListenerOptions): void {
+  if (owner.toldOverloaded) return;
+  owner.toldOverloaded = true;
+  const what = `misses events: ${maxPending} of its calls are pending already; make it faster, or raise maxPending`;
+  problems.tell({ kind: "overloaded", event, callback: owner.callback, what });
+}

@@ -1,0 +1,7 @@
+// Everything of the platform that this package touches. It is compiled without DOM and Node types.
+
+/** A number in browsers, an object in Node. */
+type PlatformTimer = number | { ref?(): void; unref?(): void };
+
+declare function setTimeout(callback: () => void, delayMs: number): PlatformTimer;
+declare function clearTimeout(timer: PlatformTimer): void;

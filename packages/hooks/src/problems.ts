@@ -1,0 +1,87 @@
+import { errorToJSON, type HookEvent, isPromiseLike, type Logger } from "@ravi/kernel";
+import type { HookProblem, HookProblemKind } from "./types.ts";
+
+export interface ProblemSinks {
+  readonly logger?: Logger | undefined;
+  readonly onError?: ((problem: HookProblem) => unknown) | undefined;
+}
+
+interface Incident {
+  readonly kind: HookProblemKind;
+  readonly event: HookEvent;
+  readonly callback?: object | undefined;
+  /** What happened, after the name of the listener. */
+  readonly what: string;
+  readonly thrown?: { readonly error: unknown } | undefined;
+}
+
+/** Where problems of observers go. Telling one never fails, whatever the logger and the handler do. */
+export class Problems {
+  /** Somebody is being told right now. Dispatching meanwhile could go round for ever, so it is refused. */
+  telling = false;
+  private readonly sinks: ProblemSinks;
+
+  constructor(sinks: ProblemSinks) {
+    this.sinks = sinks;
+  }
+
+  tell(incident: Incident): void {
+    const { logger, onError } = this.sinks;
+    if (this.telling || (logger === undefined && onError === undefined)) return;
+    this.telling = true;
+    try {
+      const problem = describe(incident);
+      if (logger !== undefined) quietly(() => log(logger, problem));
+      if (onError !== undefined) quietly(() => onError(problem));
+    } finally {
+      this.telling = false;
+    }
+  }
+}
+
+function describe({ kind, event, callback, what, thrown }: Incident): HookProblem {
+  const listener = callback === undefined ? "" : nameOf(callback);
+  const who = callback === undefined ? `hooks of ${event}` : `hook ${listener} of ${event}`;
+  const message = thrown === undefined ? `${who} ${what}` : `${who} ${what}: ${textOf(thrown.error)}`;
+  return Object.freeze({ kind, event, listener, message, ...thrown });
+}
+
+function log(logger: Logger, { kind, event, listener, message }: HookProblem): unknown {
+  const fields = { kind, event, listener };
+  return kind === "failed" ? logger.error(message, fields) : logger.warn(message, fields);
+}
+
+/** A function may be a proxy or have a `name` of its own that throws. */
+function nameOf(callback: object): string {
+  try {
+    const name: unknown = Reflect.get(callback, "name");
+    if (typeof name === "string" && name !== "") return name;
+  } catch {
+    // Then it has no name.
+  }
+  return "(anonymous)";
+}
+
+function textOf(error: unknown): string {
+  try {
+    if (typeof error === "function") return "a function was thrown";
+    if (typeof error !== "object" || error === null) return clip(`${String(error)} was thrown`);
+    const { name, message } = errorToJSON(error);
+    return clip(`${name}: ${message}`);
+  } catch {
+    return "something was thrown that cannot be read";
+  }
+}
+
+function clip(text: string): string {
+  return text.length <= 500 ? text : `${text.slice(0, 497)}...`;
+}
+
+function quietly(act: () => unknown): void {
+  try {
+    const result = act();
+    if (isPromiseLike(result)) result.then(undefined, () => {});
+  } catch {
+    // There is nobody left to tell.
+  }
+}

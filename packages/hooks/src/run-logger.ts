@@ -1,0 +1,95 @@
+import {
+  checkFields,
+  checkInteger,
+  checkOneOf,
+  type HookEvent,
+  type HookPayloads,
+  type JsonObject,
+  type Logger,
+} from "@ravi/kernel";
+import { Attachments } from "./attachments.ts";
+import type { AnyHookCallback, HookSource } from "./types.ts";
+
+/** An event that was seen. Comparing `event` narrows `payload`. */
+export type RunLogEntry = {
+  [E in HookEvent]: {
+    readonly event: E;
+    /** Epoch milliseconds, as the run told it. */
+    readonly at: number;
+    readonly payload: HookPayloads[E];
+  };
+}[HookEvent];
+
+export interface RunLoggerOptions {
+  /** How many entries are kept; the oldest go first. Default 500. */
+  readonly limit?: number | undefined;
+  /** Gets every entry too, as a line. */
+  readonly logger?: Logger | undefined;
+  /** At which level. Default `debug`. */
+  readonly level?: keyof Logger | undefined;
+}
+
+const LEVELS = { debug: "debug", info: "info", warn: "warn", error: "error" } as const;
+
+/** Keeps the last events of whatever it is attached to. */
+export class RunLogger {
+  private readonly limit: number;
+  private readonly logger: Logger | undefined;
+  private readonly level: keyof Logger;
+  private readonly attachments = new Attachments();
+  /** A ring: `oldest` is where it begins once it is full. */
+  private ring: RunLogEntry[] = [];
+  private oldest = 0;
+  private overwritten = 0;
+
+  constructor(options: RunLoggerOptions = {}) {
+    checkFields("RunLogger options", options, ["limit", "logger", "level"]);
+    this.limit = checkInteger("limit", options.limit ?? 500, 1);
+    this.level = checkOneOf<keyof Logger>("level", options.level ?? "debug", LEVELS);
+    this.logger = options.logger;
+  }
+
+  /** Begins to listen. Returns how to stop; the entries stay. */
+  attachTo(hooks: HookSource): () => void {
+    // Its name is what a problem is reported under.
+    const runLogger: AnyHookCallback = (event, payload) =>
+      this.keep({ event, at: payload.at, payload } as RunLogEntry);
+    return this.attachments.attach(hooks, () => [hooks.onAny(runLogger)]);
+  }
+
+  detach(): void {
+    this.attachments.detachAll();
+  }
+
+  /** The oldest first. */
+  entries(): readonly RunLogEntry[] {
+    return [...this.ring.slice(this.oldest), ...this.ring.slice(0, this.oldest)];
+  }
+
+  /** How many entries had to make room since the start or the last `clear`. */
+  get dropped(): number {
+    return this.overwritten;
+  }
+
+  clear(): void {
+    this.ring = [];
+    this.oldest = 0;
+    this.overwritten = 0;
+  }
+
+  private keep(entry: RunLogEntry): unknown {
+    Object.freeze(entry);
+    if (this.ring.length < this.limit) {
+      this.ring.push(entry);
+    } else {
+      this.ring[this.oldest] = entry;
+      this.oldest = (this.oldest + 1) % this.limit;
+      this.overwritten++;
+    }
+    return this.logger?.[this.level](entry.event, fieldsOf(entry));
+  }
+}
+
+function fieldsOf({ payload }: RunLogEntry): JsonObject {
+  return { ...payload };
+}
