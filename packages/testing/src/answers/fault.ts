@@ -1,0 +1,89 @@
+import {
+  checkFields,
+  checkInteger,
+  classifyError,
+  InvalidValueError,
+  type ModelInfo,
+  ProviderError,
+} from "@ravi/kernel";
+import type { AnswerFault } from "./answer.ts";
+
+type StatusFault = Extract<AnswerFault, { type: "status" }>;
+
+const FIELDS: Readonly<Record<AnswerFault["type"], readonly string[]>> = {
+  hang: ["type", "afterDeltas"],
+  cut: ["type", "afterDeltas", "error"],
+  unfinished: ["type"],
+  status: ["type", "status", "message", "code", "headers"],
+  malformed: ["type", "body", "contentType"],
+};
+
+export function checkFault(fault: AnswerFault | undefined): AnswerFault | undefined {
+  if (fault === undefined) return undefined;
+  const known = Object.hasOwn(FIELDS, fault.type) ? FIELDS[fault.type] : undefined;
+  if (known === undefined) {
+    const expected = `one of ${Object.keys(FIELDS).join(", ")}`;
+    throw new InvalidValueError({ field: "answer.fault.type", value: fault.type, expected });
+  }
+  checkFields("answer.fault", fault, known);
+  if ("afterDeltas" in fault && fault.afterDeltas !== undefined) {
+    checkInteger("answer.fault.afterDeltas", fault.afterDeltas, 0);
+  }
+  if (fault.type === "status" && !(checkInteger("answer.fault.status", fault.status, 300) <= 599)) {
+    throw new InvalidValueError({
+      field: "answer.fault.status",
+      value: fault.status,
+      expected: "an HTTP status from 300 to 599",
+    });
+  }
+  return fault;
+}
+
+/** How many deltas still come before the fault strikes; Infinity where it does not interrupt them. */
+export function deltasBefore(fault: AnswerFault | undefined): number {
+  if (fault?.type === "cut") return fault.afterDeltas ?? 1;
+  if (fault?.type === "hang") return fault.afterDeltas ?? 0;
+  return Infinity;
+}
+
+/** Whether nothing at all comes, not even the headers. */
+export function hangsAtOnce(fault: AnswerFault | undefined): boolean {
+  return fault?.type === "hang" && fault.afterDeltas === undefined;
+}
+
+/** What a well-behaved provider's client makes of the fault, for a model that has no wire. */
+export function errorOfFault(
+  fault: Exclude<AnswerFault, { type: "hang" }>,
+  who: Pick<ModelInfo, "provider" | "model">,
+  now: number,
+): Error {
+  if (fault.type === "status") {
+    const { status, code, message } = fault;
+    const { kind } = classifyError({ status, code, message });
+    const retryAfterMs = readRetryAfter(headerOf(fault, "retry-after"), now);
+    return new ProviderError({ ...who, kind, message: statusMessage(fault), status, retryAfterMs });
+  }
+  if (fault.type === "cut" && fault.error !== undefined) return fault.error;
+  return new ProviderError({ ...who, kind: "SERVER_ERROR", message: WHAT_HAPPENED[fault.type] });
+}
+
+const WHAT_HAPPENED = {
+  cut: "the connection broke off (scripted)",
+  unfinished: "the answer ended before its finish (scripted)",
+  malformed: "the body is no answer (scripted)",
+} as const;
+
+export function statusMessage(fault: StatusFault): string {
+  return fault.message ?? `refused with status ${fault.status} (scripted)`;
+}
+
+function headerOf(fault: StatusFault, name: string): string | undefined {
+  return Object.entries(fault.headers ?? {}).find(([key]) => key.toLowerCase() === name)?.[1];
+}
+
+/** Seconds or an HTTP date. What is neither, or lies in the past, says nothing. */
+function readRetryAfter(value: string | undefined, now: number): number | undefined {
+  if (value === undefined) return undefined;
+  const ms = /^\d+$/.test(value.trim()) ? Number(value) * 1_000 : Date.parse(value) - now;
+  return ms >= 0 ? ms : undefined;
+}

@@ -1,0 +1,17 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+// What tests are made of. This list is the public surface; a test pins it.
+
+export type { Answer, AnswerFault, AnswerParts, ScriptedToolCall } from "./answers/answer.ts";
+export type { Script, ScriptFunction, ScriptMatcher } from "./answers/script.ts";
+export type { LoopbackOptions } from "./loopback/house.ts";
+export type { Prices } from "./loopback/price.ts";
+export { type BillEntry, type BillSummary, readBill } from "./loopback/read-bill.ts";
+export type { LoopbackCall, LoopbackRequest } from "./loopback/request.ts";
+export { loopbackOpenAI, type LoopbackServer } from "./loopback/server.ts";
+export {
+  type RecordedCall,
+  type ScriptedModel,
+  scriptedModel,
+  type ScriptedModelOptions,
+} from "./scripted-model.ts";
+export { type VirtualClock, virtualClock } from "./virtual-clock.ts";

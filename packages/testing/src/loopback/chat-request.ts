@@ -1,0 +1,99 @@
+import type { JsonObject, JsonValue, ModelRequest, ToolSpec } from "@ravi/kernel";
+import { readMessages } from "./chat-messages.ts";
+import {
+  invalid,
+  readBoolean,
+  readList,
+  readNumber,
+  readObject,
+  readOptional,
+  readString,
+} from "./read-json.ts";
+
+/** A Chat Completions request as it was meant. */
+export interface ChatRequest {
+  readonly model: string;
+  readonly stream: boolean;
+  /** Whether a stream ends with its usage. */
+  readonly includeUsage: boolean;
+  readonly request: ModelRequest;
+}
+
+/** Reads what the kernel has a word for. Everything else (`response_format` of other kinds, `user`, ...) is accepted and stays in the body. */
+export function readChatRequest(value: JsonValue): ChatRequest {
+  const body = readObject(value, "body");
+  const streamOptions = readOptional(body["stream_options"], "stream_options", readObject);
+  const includeUsage = readOptional(
+    streamOptions?.["include_usage"],
+    "stream_options.include_usage",
+    readBoolean,
+  );
+  const optional: { -readonly [K in keyof ModelRequest]?: ModelRequest[K] } = {
+    tools: readOptional(body["tools"], "tools", readTools),
+    toolChoice: readOptional(body["tool_choice"], "tool_choice", readToolChoice),
+    output: readOptional(body["response_format"], "response_format", readOutput),
+    maxOutputTokens: readOptional(
+      body["max_completion_tokens"] ?? body["max_tokens"],
+      "max_completion_tokens",
+      readNumber,
+    ),
+    temperature: readOptional(body["temperature"], "temperature", readNumber),
+    topP: readOptional(body["top_p"], "top_p", readNumber),
+    stop: readOptional(body["stop"], "stop", readStop),
+    seed: readOptional(body["seed"], "seed", readNumber),
+    reasoning: readOptional(body["reasoning_effort"], "reasoning_effort", readReasoning),
+  };
+  return {
+    model: readString(body["model"], "model"),
+    stream: readOptional(body["stream"], "stream", readBoolean) ?? false,
+    includeUsage: includeUsage ?? false,
+    request: {
+      messages: readMessages(body["messages"]),
+      ...Object.fromEntries(Object.entries(optional).filter(([, given]) => given !== undefined)),
+    },
+  };
+}
+
+function readTools(value: JsonValue, param: string): readonly ToolSpec[] {
+  return readList(value, param).map((item, index) => {
+    const at = `${param}[${index}].function`;
+    const target = readObject(readObject(item, `${param}[${index}]`)["function"], at);
+    return {
+      name: readString(target["name"], `${at}.name`),
+      description: readOptional(target["description"], `${at}.description`, readString) ?? "",
+      parameters: schemaOf(readOptional(target["parameters"], `${at}.parameters`, readObject) ?? {}),
+    };
+  });
+}
+
+function readToolChoice(value: JsonValue, param: string): ModelRequest["toolChoice"] {
+  if (value === "auto" || value === "none" || value === "required") return value;
+  const target = readObject(readObject(value, param)["function"], `${param}.function`);
+  return { name: readString(target["name"], `${param}.function.name`) };
+}
+
+function readOutput(value: JsonValue, param: string): ModelRequest["output"] {
+  const format = readObject(value, param);
+  if (format["type"] !== "json_schema") return undefined;
+  const described = readObject(format["json_schema"], `${param}.json_schema`);
+  const schema = readOptional(described["schema"], `${param}.json_schema.schema`, readObject) ?? {};
+  return { name: readString(described["name"], `${param}.json_schema.name`), schema: schemaOf(schema) };
+}
+
+function readStop(value: JsonValue, param: string): readonly string[] {
+  if (typeof value === "string") return [value];
+  return readList(value, param).map((item, index) => readString(item, `${param}[${index}]`));
+}
+
+function readReasoning(value: JsonValue, param: string): ModelRequest["reasoning"] {
+  if (value === "minimal" || value === "low" || value === "medium" || value === "high")
+    return { effort: value };
+  // Efforts that only some models know have no word in the kernel.
+  if (typeof value === "string") return undefined;
+  throw invalid(param, "a string");
+}
+
+function schemaOf(schema: JsonObject): ToolSpec["parameters"] {
+  const { "~standard": _, ...rest } = schema;
+  return rest;
+}

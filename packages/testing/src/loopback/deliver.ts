@@ -1,0 +1,107 @@
+import type { ServerResponse } from "node:http";
+import type { AbortSignalLike } from "@ravi/kernel";
+import { deltasOf } from "../answers/deltas.ts";
+import { deltasBefore, hangsAtOnce } from "../answers/fault.ts";
+import type { Plan } from "../answers/plan.ts";
+import { type TimerClock, wait } from "../time.ts";
+import type { Wire } from "./chat-completions.ts";
+import { errorBody, type Refusal, refusalOf } from "./refusal.ts";
+import { frame, SSE_HEADERS } from "./sse.ts";
+
+export interface Delivery {
+  readonly plan: Plan;
+  readonly wire: Wire;
+  readonly stream: boolean;
+  readonly chunkSize: number;
+  readonly clock: TimerClock;
+  /** Aborts when the client has gone or the server closes; then a `CancellationError` is thrown. */
+  readonly signal: AbortSignalLike;
+}
+
+const JSON_HEADERS = { "content-type": "application/json" };
+/** An answer that stops in the middle of a word. */
+const BROKEN_JSON = '{"id":"chatcmpl-';
+
+/** Sends an answer with its delays and its faults. */
+export async function deliver(response: ServerResponse, delivery: Delivery): Promise<void> {
+  const { plan, clock, signal } = delivery;
+  if (plan.delayMs > 0) await wait(clock, plan.delayMs, signal);
+  if (hangsAtOnce(plan.fault)) await wait(clock, Infinity, signal);
+  const refusal = refusalOf(plan);
+  if (refusal !== undefined) refuse(response, refusal);
+  else if (plan.fault?.type === "malformed") sendMalformed(response, delivery, plan.fault);
+  else if (delivery.stream) await sendStream(response, delivery);
+  else await sendWhole(response, delivery);
+}
+
+export function refuse(response: ServerResponse, refusal: Refusal): void {
+  response.writeHead(refusal.status, { ...JSON_HEADERS, ...refusal.headers });
+  response.end(JSON.stringify(errorBody(refusal)));
+}
+
+async function sendWhole(response: ServerResponse, { plan, wire, clock, signal }: Delivery): Promise<void> {
+  const body = Buffer.from(JSON.stringify(wire.whole()));
+  const half = body.subarray(0, Math.floor(body.length / 2));
+  switch (plan.fault?.type) {
+    case "hang":
+      response.writeHead(200, JSON_HEADERS).flushHeaders();
+      return wait(clock, Infinity, signal);
+    case "cut":
+      response.writeHead(200, { ...JSON_HEADERS, "content-length": body.length });
+      await write(response, half);
+      response.destroy();
+      return;
+    case "unfinished":
+      response.writeHead(200, JSON_HEADERS).end(half);
+      return;
+    default:
+      response.writeHead(200, { ...JSON_HEADERS, "content-length": body.length }).end(body);
+  }
+}
+
+async function sendStream(response: ServerResponse, delivery: Delivery): Promise<void> {
+  const { plan, wire, clock, signal } = delivery;
+  response.writeHead(200, SSE_HEADERS).flushHeaders();
+  let left = deltasBefore(plan.fault);
+  if (left > 0) await write(response, wire.opening());
+  for (const delta of deltasOf(plan, delivery.chunkSize)) {
+    if (left-- <= 0) break;
+    if (plan.chunkDelayMs > 0) await wait(clock, plan.chunkDelayMs, signal);
+    signal.throwIfAborted();
+    await write(response, wire.delta(delta));
+  }
+  switch (plan.fault?.type) {
+    case "hang":
+      return wait(clock, Infinity, signal);
+    case "cut":
+      if (plan.fault.error === undefined) response.destroy();
+      else response.end(wire.failure(plan.fault.error));
+      return;
+    case "unfinished":
+      response.end();
+      return;
+    default:
+      response.end(wire.closing());
+  }
+}
+
+function sendMalformed(
+  response: ServerResponse,
+  { stream }: Delivery,
+  fault: { readonly body?: string | undefined; readonly contentType?: string | undefined },
+): void {
+  const headers = stream ? SSE_HEADERS : JSON_HEADERS;
+  response.writeHead(200, {
+    ...headers,
+    ...(fault.contentType === undefined ? {} : { "content-type": fault.contentType }),
+  });
+  response.end(fault.body ?? (stream ? frame(BROKEN_JSON) : BROKEN_JSON));
+}
+
+/** Waits until the bytes have left the process, so that a connection which is cut next still carries them. */
+function write(response: ServerResponse, data: string | Uint8Array): Promise<void> {
+  return new Promise((resolve) => {
+    // An error means that the client has gone. The signal tells; the write has nothing to add.
+    response.write(data, () => resolve());
+  });
+}

@@ -1,0 +1,91 @@
+import { readFileSync } from "node:fs";
+import { InvalidValueError } from "@ravi/kernel";
+import { dollarsOf, nanoOf } from "./price.ts";
+
+/** One request that was served and charged. */
+export interface BillEntry {
+  /** From 1, without gaps. */
+  readonly n: number;
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly model: string;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly costUsd: number;
+  /** Of the input tokens, those that were cached, where the answer says so. */
+  readonly cachedInputTokens?: number | undefined;
+  readonly idempotencyKey?: string | undefined;
+  /** The last four characters of the key. */
+  readonly key?: string | undefined;
+}
+
+export interface BillSummary {
+  readonly calls: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** Summed in whole nano-dollars, so that it is exact. */
+  readonly costUsd: number;
+  readonly entries: readonly BillEntry[];
+}
+
+/**
+ * Adds up a bill file, also while the server is still writing it or after it was killed. A last line without its end was
+ * never answered and is left out. Damage anywhere else, and numbers out of sequence (two servers on one file), are an error
+ * that names the line.
+ */
+export function readBill(file: string): BillSummary {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (cause) {
+    throw new InvalidValueError({
+      field: "bill file",
+      value: file,
+      expected: "a file that can be read",
+      cause,
+    });
+  }
+  return sumBill(parseBill(text, file));
+}
+
+/** The entries of a bill's text, without a torn last line. */
+export function parseBill(text: string, file: string): readonly BillEntry[] {
+  const lines = text.split("\n").slice(0, -1);
+  return lines.map((line, index) => parseEntry(line, index + 1, file));
+}
+
+export function sumBill(entries: readonly BillEntry[]): BillSummary {
+  let inputTokens = 0;
+  let outputTokens = 0;
+  let nano = 0n;
+  for (const entry of entries) {
+    inputTokens += entry.inputTokens;
+    outputTokens += entry.outputTokens;
+    nano += nanoOf(entry.costUsd);
+  }
+  return { calls: entries.length, inputTokens, outputTokens, costUsd: dollarsOf(nano), entries };
+}
+
+function parseEntry(line: string, number: number, file: string): BillEntry {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    value = undefined;
+  }
+  if (isEntry(value) && value.n === number) return value;
+  throw new InvalidValueError({
+    field: `line ${number} of ${file}`,
+    value: line,
+    expected: `entry ${number} of a bill; the file is damaged, or more than one server wrote to it`,
+  });
+}
+
+function isEntry(value: unknown): value is BillEntry {
+  if (typeof value !== "object" || value === null) return false;
+  const counts = ["n", "at", "inputTokens", "outputTokens", "costUsd"];
+  return (
+    counts.every((key) => Number.isFinite(Reflect.get(value, key))) &&
+    typeof Reflect.get(value, "model") === "string"
+  );
+}

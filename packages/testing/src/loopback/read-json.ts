@@ -1,0 +1,46 @@
+import type { JsonObject, JsonValue } from "@ravi/kernel";
+import { RefusedRequest } from "./refusal.ts";
+
+/** Reading fields of a request's body. What is not as it should be is refused with 400 and the field's path. */
+
+export function invalid(param: string, expected: string): RefusedRequest {
+  return new RefusedRequest({ status: 400, message: `Invalid '${param}': expected ${expected}`, param });
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export function readObject(value: JsonValue | undefined, param: string): JsonObject {
+  if (isObject(value)) return value;
+  throw invalid(param, "an object");
+}
+
+export function readString(value: JsonValue | undefined, param: string): string {
+  if (typeof value === "string") return value;
+  throw invalid(param, "a string");
+}
+
+export function readList(value: JsonValue | undefined, param: string): readonly JsonValue[] {
+  if (Array.isArray(value)) return value as readonly JsonValue[];
+  throw invalid(param, "an array");
+}
+
+/** Absent and null are the same to these servers. */
+export function readOptional<T>(
+  value: JsonValue | undefined,
+  param: string,
+  read: (value: JsonValue, param: string) => T,
+): T | undefined {
+  return value === undefined || value === null ? undefined : read(value, param);
+}
+
+export function readNumber(value: JsonValue | undefined, param: string): number {
+  if (typeof value === "number") return value;
+  throw invalid(param, "a number");
+}
+
+export function readBoolean(value: JsonValue | undefined, param: string): boolean {
+  if (typeof value === "boolean") return value;
+  throw invalid(param, "true or false");
+}

@@ -1,0 +1,82 @@
+import { type ErrorKind, isRaviError, type JsonObject } from "@ravi/kernel";
+import { statusMessage } from "../answers/fault.ts";
+import type { Plan } from "../answers/plan.ts";
+
+/** A request that gets an error instead of an answer, and is not charged. */
+export interface Refusal {
+  readonly status: number;
+  readonly message: string;
+  readonly code?: string | undefined;
+  readonly param?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Thrown where a request is read; the server turns it into its response. */
+export class RefusedRequest extends Error {
+  readonly refusal: Refusal;
+  constructor(refusal: Refusal) {
+    super(refusal.message);
+    this.refusal = refusal;
+  }
+}
+
+/** The body of an error, in OpenAI's shape. */
+export function errorBody({ status, message, code, param }: Refusal): JsonObject {
+  return { error: { message, type: typeOf(status), param: param ?? null, code: code ?? null } };
+}
+
+function typeOf(status: number): string {
+  if (status === 429) return "rate_limit_error";
+  return status >= 500 ? "server_error" : "invalid_request_error";
+}
+
+/** The refusal that an answer stands for, if it is one. */
+export function refusalOf(plan: Pick<Plan, "error" | "fault">): Refusal | undefined {
+  if (plan.error !== undefined) return refusalOfError(plan.error);
+  if (plan.fault?.type !== "status") return undefined;
+  const { status, code, headers } = plan.fault;
+  return { status, code, headers, message: statusMessage(plan.fault) };
+}
+
+const STATUS_OF_KIND: Readonly<Record<ErrorKind, number>> = {
+  RATE_LIMIT: 429,
+  OVERLOADED: 503,
+  SERVER_ERROR: 500,
+  TIMEOUT: 504,
+  CONTEXT_OVERFLOW: 400,
+  UNKNOWN: 500,
+  AUTH: 401,
+  AUTH_PERMANENT: 403,
+  BILLING: 402,
+  MODEL_NOT_FOUND: 404,
+  CONTENT_BLOCKED: 400,
+  FORMAT_ERROR: 400,
+};
+
+/** Codes by which clients tell apart what one status stands for. */
+const CODE_OF_KIND: Readonly<Partial<Record<ErrorKind, string>>> = {
+  RATE_LIMIT: "rate_limit_exceeded",
+  CONTEXT_OVERFLOW: "context_length_exceeded",
+  BILLING: "insufficient_quota",
+  MODEL_NOT_FOUND: "model_not_found",
+  CONTENT_BLOCKED: "content_filter",
+};
+
+/** How an error that a script gives or throws looks over HTTP. */
+export function refusalOfError(error: unknown): Refusal {
+  const message = error instanceof Error ? error.message : String(error);
+  if (isRaviError(error, "PROVIDER_ERROR")) {
+    const { kind, retryAfterMs } = error;
+    return {
+      status: error.status ?? STATUS_OF_KIND[kind],
+      code: CODE_OF_KIND[kind],
+      message,
+      ...(retryAfterMs === undefined
+        ? {}
+        : { headers: { "retry-after": String(Math.ceil(retryAfterMs / 1_000)) } }),
+    };
+  }
+  // A script that has no answer, or a wrong one, is a mistake in the test: nobody should retry it.
+  if (isRaviError(error, "INVALID_VALUE")) return { status: 400, code: "script_error", message };
+  return { status: 500, message };
+}

@@ -1,0 +1,111 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { CancellationError, type JsonValue, parseJson } from "@ravi/kernel";
+import { readBody } from "./body.ts";
+import { serveChat } from "./chat-endpoint.ts";
+import { refuse } from "./deliver.ts";
+import type { House } from "./house.ts";
+import { RefusedRequest, refusalOfError } from "./refusal.ts";
+import { describeIncoming, keyOf, type LoopbackRequest } from "./request.ts";
+
+/** How deep a request may nest: schemas go deeper than the arguments of a tool. */
+const MAX_DEPTH = 200;
+
+/** Takes one request to its end. Never rejects. */
+export async function serve(request: IncomingMessage, response: ServerResponse, house: House): Promise<void> {
+  const gone = new AbortController();
+  response.once("close", () => gone.abort(new CancellationError({ reason: "the client has gone" })));
+  try {
+    const { incoming, problem } = await receive(request, house);
+    house.note(incoming);
+    checkKey(keyOf(request.headers), house.requireKey);
+    if (problem !== undefined) throw problem;
+    await route(incoming, response, house, gone.signal);
+  } catch (error) {
+    if (gone.signal.aborted || house.closing.aborted || response.headersSent) response.destroy();
+    else refuse(response, error instanceof RefusedRequest ? error.refusal : refusalOfError(error));
+  }
+}
+
+/** The request with its body; a body that cannot be taken is a problem to tell once the key was found right. */
+async function receive(
+  request: IncomingMessage,
+  house: House,
+): Promise<{ readonly incoming: LoopbackRequest; readonly problem: RefusedRequest | undefined }> {
+  let body: JsonValue | undefined;
+  let problem: RefusedRequest | undefined;
+  try {
+    const text = await readBody(request, house.maxBodyBytes);
+    if (text !== "") body = parseBody(text, house.maxBodyBytes);
+  } catch (error) {
+    if (!(error instanceof RefusedRequest)) throw error;
+    problem = error;
+  }
+  return { incoming: describeIncoming(request, body), problem };
+}
+
+function parseBody(text: string, maxLength: number): JsonValue {
+  try {
+    return parseJson(text, "body", { maxDepth: MAX_DEPTH, maxLength });
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new RefusedRequest({ status: 400, message: `the body of the request cannot be read: ${why}` });
+  }
+}
+
+function checkKey(key: string | undefined, required: boolean | string): void {
+  if (required === false || key === required) return;
+  if (key === undefined || key === "") {
+    throw new RefusedRequest({
+      status: 401,
+      message: "You didn't provide an API key. Send it as Authorization: Bearer YOUR_KEY.",
+    });
+  }
+  if (required === true) return;
+  throw new RefusedRequest({
+    status: 401,
+    message: "Incorrect API key provided.",
+    code: "invalid_api_key",
+  });
+}
+
+async function route(
+  incoming: LoopbackRequest,
+  response: ServerResponse,
+  house: House,
+  gone: AbortSignal,
+): Promise<void> {
+  const { method, path } = incoming;
+  const wanted = ROUTES.get(path);
+  if (wanted === undefined) {
+    throw new RefusedRequest({
+      status: 404,
+      message: `Invalid URL (${method} ${path}); there are ${[...ROUTES.keys()].join(", ")}`,
+    });
+  }
+  if (method !== wanted.method) {
+    const message = `Not allowed to ${method} on ${path}; use ${wanted.method}`;
+    throw new RefusedRequest({ status: 405, message, headers: { allow: wanted.method } });
+  }
+  await wanted.serve(incoming, response, house, gone);
+}
+
+interface Route {
+  readonly method: string;
+  readonly serve: typeof serveChat;
+}
+
+const ROUTES: ReadonlyMap<string, Route> = new Map([
+  ["/v1/chat/completions", { method: "POST", serve: serveChat }],
+  ["/v1/models", { method: "GET", serve: serveModels }],
+]);
+
+async function serveModels(_: LoopbackRequest, response: ServerResponse, house: House): Promise<void> {
+  const data = (house.models ?? ["loopback"]).map((id) => ({
+    id,
+    object: "model",
+    created: 0,
+    owned_by: "loopback",
+  }));
+  response.writeHead(200, { "content-type": "application/json" });
+  response.end(JSON.stringify({ object: "list", data }));
+}

@@ -1,0 +1,79 @@
+import { setMaxListeners } from "node:events";
+import { createServer, type Server } from "node:http";
+import { CancellationError, checkInteger, InvalidValueError } from "@ravi/kernel";
+import { withTimers } from "../time.ts";
+import { type Bill, makeBill } from "./bill.ts";
+import { openBillFile } from "./bill-file.ts";
+import { checkOptions, type LoopbackOptions, makeHouse } from "./house.ts";
+import type { BillSummary } from "./read-bill.ts";
+import type { LoopbackRequest } from "./request.ts";
+import { serve } from "./serve.ts";
+
+export interface LoopbackServer {
+  /** With `/v1`: what a client takes as its base URL. */
+  readonly url: string;
+  readonly port: number;
+  /** All that came, the refused ones too, in their order. */
+  readonly requests: readonly LoopbackRequest[];
+  /** What was charged so far, and is on the disk where there is a file. */
+  bill(): BillSummary;
+  /** Ends every connection and closes the bill. Nothing is left that keeps the process alive. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** An OpenAI-compatible server on 127.0.0.1 that answers from a script and keeps a bill. */
+export async function loopbackOpenAI(options: LoopbackOptions): Promise<LoopbackServer> {
+  checkOptions(options);
+  const { billFile, prices } = options;
+  const disk = billFile === undefined ? undefined : await openBillFile(billFile);
+  return serveLoopback(options, makeBill({ disk, prices, clock: withTimers(options.clock) }));
+}
+
+/** The server on a given bill, which it closes with itself, also when it cannot start. */
+export async function serveLoopback(options: LoopbackOptions, bill: Bill): Promise<LoopbackServer> {
+  const closing = new AbortController();
+  // Every call that waits for its script listens here.
+  setMaxListeners(0, closing.signal);
+  const underWay = new Set<Promise<void>>();
+  try {
+    const house = makeHouse(options, bill, closing.signal);
+    const server = createServer((request, response) => {
+      const served = serve(request, response, house).finally(() => underWay.delete(served));
+      underWay.add(served);
+    });
+    const port = await listen(server, checkInteger("port", options.port ?? 0, 0));
+    const close = async (): Promise<void> => {
+      const ended = new Promise<void>((resolve) => server.close(() => resolve()));
+      closing.abort(new CancellationError({ reason: "the server closes" }));
+      server.closeAllConnections();
+      await Promise.all([ended, ...underWay]);
+      await bill.close();
+    };
+    let closed: Promise<void> | undefined;
+    const closeOnce = (): Promise<void> => (closed ??= close());
+    return {
+      url: `http://127.0.0.1:${port}/v1`,
+      port,
+      requests: house.requests,
+      bill: () => bill.summary(),
+      close: closeOnce,
+      [Symbol.asyncDispose]: closeOnce,
+    };
+  } catch (error) {
+    await bill.close();
+    throw error;
+  }
+}
+
+function listen(server: Server, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (cause) => {
+      reject(new InvalidValueError({ field: "port", value: port, expected: "a port that is free", cause }));
+    });
+    server.listen(port, "127.0.0.1", () => {
+      const address = server.address();
+      resolve(typeof address === "object" && address !== null ? address.port : port);
+    });
+  });
+}

@@ -1,0 +1,155 @@
+import {
+  type AbortSignalLike,
+  type AssistantMessage,
+  type CallOptions,
+  checkFields,
+  checkInteger,
+  type Clock,
+  isPromiseLike,
+  type LLMClient,
+  type ModelEvent,
+  type ModelInfo,
+  type ModelRequest,
+  type ModelResponse,
+} from "@ravi/kernel";
+import { DEFAULT_CHUNK_SIZE, deltasOf } from "./answers/deltas.ts";
+import { deltasBefore, errorOfFault, hangsAtOnce } from "./answers/fault.ts";
+import { type Plan, planAnswer } from "./answers/plan.ts";
+import { compileScript, type Script } from "./answers/script.ts";
+import { abortable, cancellationOf, wait, withTimers } from "./time.ts";
+
+export interface ScriptedModelOptions {
+  /** `provider/model`, unless given. */
+  readonly id?: string | undefined;
+  /** Provider and model are both `scripted`, unless given. */
+  readonly info?: Partial<ModelInfo> | undefined;
+  /** Where delays come from; real timers, unless given. */
+  readonly clock?: Clock | undefined;
+  /** Characters in a piece of a stream: 8. */
+  readonly chunkSize?: number | undefined;
+  /** `false` keeps and copies nothing, for benchmarks. */
+  readonly record?: boolean | undefined;
+}
+
+const OPTIONS = [
+  "id",
+  "info",
+  "clock",
+  "chunkSize",
+  "record",
+] as const satisfies readonly (keyof ScriptedModelOptions)[];
+
+export interface RecordedCall {
+  /** From 0, in the order in which the calls were made. */
+  readonly index: number;
+  readonly mode: "generate" | "stream";
+  /** As it was at the time of the call, through JSON: the list of messages is live and grows afterwards. */
+  readonly request: ModelRequest;
+  readonly idempotencyKey: string | undefined;
+}
+
+export interface ScriptedModel extends LLMClient {
+  readonly calls: readonly RecordedCall[];
+  stream(request: ModelRequest, options?: CallOptions): AsyncIterable<ModelEvent>;
+}
+
+/** A model that says what a test wants it to say. */
+export function scriptedModel(script: Script, options: ScriptedModelOptions = {}): ScriptedModel {
+  checkFields("scriptedModel options", options, OPTIONS);
+  const answerTo = compileScript(script);
+  const info: ModelInfo = { provider: "scripted", model: "scripted", ...options.info };
+  const clock = withTimers(options.clock);
+  const chunkSize = checkInteger("chunkSize", options.chunkSize ?? DEFAULT_CHUNK_SIZE, 1);
+  const record = options.record ?? true;
+  const calls: RecordedCall[] = [];
+  let made = 0;
+
+  /** Numbers the call and keeps it. One that was cancelled before it began does not count. */
+  const begin = (
+    mode: RecordedCall["mode"],
+    request: ModelRequest,
+    call: CallOptions | undefined,
+  ): number => {
+    if (call?.signal?.aborted === true) return made;
+    const index = made++;
+    if (record) calls.push({ index, mode, request: copy(request), idempotencyKey: call?.idempotencyKey });
+    return index;
+  };
+
+  /** What comes before the first byte: asking the script, the delay, and the faults that let nothing through. */
+  const prepare = async (
+    index: number,
+    request: ModelRequest,
+    signal: AbortSignalLike | undefined,
+  ): Promise<Plan> => {
+    if (signal?.aborted === true) throw cancellationOf(signal);
+    const answer = answerTo(request, index, index);
+    const plan = planAnswer(isPromiseLike(answer) ? await abortable(answer, signal) : answer, request);
+    if (plan.delayMs > 0) await wait(clock, plan.delayMs, signal);
+    if (hangsAtOnce(plan.fault)) await wait(clock, Infinity, signal);
+    if (plan.error !== undefined) throw plan.error;
+    if (plan.fault?.type === "status" || plan.fault?.type === "malformed") {
+      throw errorOfFault(plan.fault, info, clock.now());
+    }
+    return plan;
+  };
+
+  async function* streamPlan(
+    index: number,
+    request: ModelRequest,
+    signal: AbortSignalLike | undefined,
+  ): AsyncGenerator<ModelEvent, void, undefined> {
+    const plan = await prepare(index, request, signal);
+    let left = deltasBefore(plan.fault);
+    for (const delta of deltasOf(plan, chunkSize)) {
+      if (left-- === 0) break;
+      if (plan.chunkDelayMs > 0) await wait(clock, plan.chunkDelayMs, signal);
+      if (signal?.aborted === true) throw cancellationOf(signal);
+      yield delta;
+    }
+    if (plan.fault?.type === "hang") await wait(clock, Infinity, signal);
+    if (plan.fault?.type === "cut") throw errorOfFault(plan.fault, info, clock.now());
+    if (plan.fault?.type === "unfinished") return;
+    if (signal?.aborted === true) throw cancellationOf(signal);
+    yield { type: "finish", response: responseOf(plan, index) };
+  }
+
+  return {
+    id: options.id ?? `${info.provider}/${info.model}`,
+    info,
+    calls,
+    async generate(request, call) {
+      const index = begin("generate", request, call);
+      const plan = await prepare(index, request, call?.signal);
+      if (plan.fault?.type === "hang") await wait(clock, Infinity, call?.signal);
+      else if (plan.fault !== undefined) throw errorOfFault(plan.fault, info, clock.now());
+      return responseOf(plan, index);
+    },
+    stream(request, call) {
+      return streamPlan(begin("stream", request, call), request, call?.signal);
+    },
+  };
+}
+
+function responseOf(plan: Plan, index: number): ModelResponse {
+  const { text, reasoning, toolCalls, finishReason } = plan;
+  const content: AssistantMessage["content"] =
+    reasoning === ""
+      ? text
+      : [
+          { type: "reasoning", text: reasoning },
+          { type: "text", text },
+        ];
+  return {
+    message: { role: "assistant", content, ...(toolCalls.length > 0 ? { toolCalls } : {}) },
+    finishReason,
+    ...(plan.saysUsage ? { usage: plan.usage } : {}),
+    ...(plan.model === undefined ? {} : { model: plan.model }),
+    id: plan.id ?? `scripted-${index}`,
+  };
+}
+
+/** Through JSON, as a provider would send it. `structuredClone` would fail on a list that is a proxy or carries functions. */
+function copy(request: ModelRequest): ModelRequest {
+  return JSON.parse(JSON.stringify(request)) as ModelRequest;
+}

@@ -1,0 +1,64 @@
+import {
+  type AbortSignalLike,
+  CancellationError,
+  type Clock,
+  isCancellation,
+  type TimerHandle,
+} from "@ravi/kernel";
+
+/** A clock that surely has timers. */
+export interface TimerClock extends Clock {
+  setTimer(callback: () => void, delayMs: number): TimerHandle;
+}
+
+/** `setTimeout` fires at once when asked for more than this. */
+const LONGEST_TIMEOUT_MS = 2_147_483_647;
+
+/** The given clock, with real timers where it has none of its own. */
+export function withTimers(clock: Clock | undefined): TimerClock {
+  return {
+    now: () => clock?.now() ?? Date.now(),
+    setTimer: (callback, delayMs) => clock?.setTimer?.(callback, delayMs) ?? realTimer(callback, delayMs),
+  };
+}
+
+function realTimer(callback: () => void, delayMs: number): TimerHandle {
+  const timer = setTimeout(callback, Math.min(delayMs, LONGEST_TIMEOUT_MS));
+  return { cancel: () => clearTimeout(timer) };
+}
+
+/**
+ * Resolves after `delayMs`, or never when that is Infinity. Rejects with a `CancellationError` when the signal aborts first.
+ * Either way it leaves neither a timer nor a listener behind.
+ */
+export function wait(clock: TimerClock, delayMs: number, signal: AbortSignalLike | undefined): Promise<void> {
+  let timer: TimerHandle | undefined;
+  const due = new Promise<void>((resolve) => {
+    if (delayMs < Infinity) timer = clock.setTimer(resolve, delayMs);
+  });
+  return abortable(due, signal).finally(() => timer?.cancel());
+}
+
+/** The promise's outcome, or a `CancellationError` as soon as the signal aborts; then nobody waits for the promise any more. */
+export async function abortable<T>(promise: PromiseLike<T>, signal: AbortSignalLike | undefined): Promise<T> {
+  if (signal === undefined) return promise;
+  let onAbort: (() => void) | undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(cancellationOf(signal));
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
+  });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    if (onAbort !== undefined) signal.removeEventListener("abort", onAbort);
+  }
+}
+
+/** What a call rejects with once its signal has aborted: the reason itself where that is a cancellation already. */
+export function cancellationOf(signal: AbortSignalLike): CancellationError {
+  const reason: unknown = signal.reason;
+  if (isCancellation(reason)) return reason;
+  const text = reason instanceof Error ? reason.message : typeof reason === "string" ? reason : "aborted";
+  return new CancellationError({ reason: text, cause: reason });
+}

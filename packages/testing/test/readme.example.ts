@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { loopbackOpenAI, readBill, scriptedModel } from "@ravi/testing";
+
+// A model without a network: it says what the script says, and keeps what it was asked.
+const model = scriptedModel([
+  { toolCalls: [{ name: "search", arguments: { query: "weather in Oslo" } }] },
+  "It rains in Oslo.",
+]);
+const request = { messages: [{ role: "user", content: "How is the weather in Oslo?" }] } as const;
+const first = await model.generate(request);
+assert.equal(first.finishReason, "toolCalls");
+assert.equal(first.message.toolCalls?.[0]?.arguments, '{"query":"weather in Oslo"}');
+assert.deepEqual(model.calls[0]?.request, request);
+
+// The same script behind real HTTP, with a bill that is on the disk before an answer goes out.
+const billFile = join(tmpdir(), `ravi-bill-${process.pid}.jsonl`);
+await using server = await loopbackOpenAI({
+  script: [
+    { when: /weather/, answer: { text: "It rains in Oslo.", usage: { inputTokens: 20, outputTokens: 5 } } },
+  ],
+  prices: { input: 0.25, output: 2 },
+  billFile,
+});
+const response = await fetch(`${server.url}/chat/completions`, {
+  method: "POST",
+  headers: { authorization: "Bearer any-key-will-do" },
+  body: JSON.stringify({ model: "small", ...request }),
+});
+assert.equal(response.status, 200);
+assert.equal(readBill(billFile).costUsd, 0.000015);
+await rm(billFile);
