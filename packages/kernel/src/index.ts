@@ -128,11 +128,13 @@ export type {
   Actual,
   BudgetWarning,
   Estimate,
+  KnownPrice,
   Ledger,
   Meter,
   Price,
   Remaining,
   Reservation,
+  ReserveOptions,
   Settlement,
   Spend,
 } from "./ports/ledger.ts";

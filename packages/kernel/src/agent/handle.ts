@@ -44,4 +44,6 @@ export interface RunResult<T = unknown> {
   readonly usage: Usage;
   /** Dollars; null when a call had no known price. */
   readonly cost: number | null;
+  /** Keys of calls that were in flight at a crash and made again: each may have been paid for twice. */
+  readonly inDoubt?: readonly string[] | undefined;
 }

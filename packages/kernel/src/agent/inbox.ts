@@ -1,13 +1,13 @@
 import type { JsonValue } from "../core/json.ts";
 
-export interface InboxMessage {
+export type InboxMessage = {
   readonly id: string;
   /** Who sent it: an agent's id, or `"user"`. */
   readonly from: string;
   readonly content: JsonValue;
   /** Epoch milliseconds. */
   readonly at: number;
-}
+};
 
 /** What others say to a running agent. Reads are recorded, so a replay sees the same. */
 export interface Inbox {

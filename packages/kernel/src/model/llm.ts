@@ -44,7 +44,7 @@ export interface ModelRequest {
 
 export type FinishReason = "stop" | "toolCalls" | "length" | "refused" | "filtered" | "other";
 
-export interface ModelResponse {
+export type ModelResponse = {
   readonly message: AssistantMessage;
   readonly finishReason: FinishReason;
   /** Absent when the provider did not say; then the reservation is charged and flagged as estimated. */
@@ -52,7 +52,7 @@ export interface ModelResponse {
   /** The model that really answered, where the provider says so. */
   readonly model?: string | undefined;
   readonly id?: string | undefined;
-}
+};
 
 export type ModelEvent =
   | { readonly type: "text"; readonly delta: string }

@@ -93,7 +93,8 @@ export interface HookPayloads {
     readonly durationMs: number;
   };
   budget_warning: HookBase & BudgetWarning;
-  preempted: HookBase & { readonly by: AgentId };
+  /** `by` only where the headcount says who took the slot. */
+  preempted: HookBase & { readonly by?: AgentId | undefined };
   resumed: HookBase & { readonly pausedMs: number };
   retry: HookBase & {
     readonly attempt: number;

@@ -43,20 +43,36 @@ export interface Reservation {
   cancel(): MaybePromise<void>;
 }
 
+export interface ReserveOptions {
+  /** May take from the reserve for the last turn. */
+  readonly wrapUp?: boolean | undefined;
+  /** What it is for, in words for a refusal. */
+  readonly what?: string | undefined;
+}
+
 /** The money of an agent and of all whom it hires. A reservation takes from every ancestor, all or nothing. */
 export interface Ledger {
-  /** Throws a `BudgetExhaustedError` when it does not fit. `wrapUp` may take from the reserve for the last turn. */
-  reserve(
-    estimate: Partial<Spend>,
-    options?: { readonly wrapUp?: boolean | undefined },
-  ): MaybePromise<Reservation>;
+  /**
+   * Throws a `BudgetExhaustedError` when it does not fit. A model call without a `cost`, because its price is not known, is
+   * refused wherever there is a limit in dollars.
+   */
+  reserve(estimate: Partial<Spend>, options?: ReserveOptions): MaybePromise<Reservation>;
+  /** Counts what was spent already, as when a journal is read again. Never refuses. */
+  charge(spent: Actual): MaybePromise<Settlement>;
   child(budget: ExecutionBudgetOptions, scope: string): Ledger;
   remaining(): Remaining;
   readonly used: Spend;
   snapshot(): JsonObject;
 }
 
-export type Price = { readonly usd: number } | { readonly unpriced: true };
+export type Price = KnownPrice | { readonly unpriced: true };
+
+export interface KnownPrice {
+  readonly usd: number;
+  /** Where the price is from and what it is for each unit, to be kept with the spend. */
+  readonly source?: string | undefined;
+  readonly rates?: JsonObject | undefined;
+}
 
 /** What a call will cost at most. */
 export interface Estimate {
@@ -68,5 +84,6 @@ export interface Estimate {
 /** Counts tokens before a call, and prices them after it. */
 export interface Meter {
   estimate(info: ModelInfo, request: ModelRequest): MaybePromise<Estimate>;
-  price(info: ModelInfo, usage: Usage): MaybePromise<Price>;
+  /** With the estimate that was made for the call, a meter can learn from the difference. */
+  price(info: ModelInfo, usage: Usage, estimate?: Estimate): MaybePromise<Price>;
 }

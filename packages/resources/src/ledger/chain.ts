@@ -1,0 +1,131 @@
+import type { BudgetWarning, Settlement } from "@ravi/kernel";
+import type { Account } from "./account.ts";
+import { type Amounts, DIMENSIONS, nothing, shown } from "./units.ts";
+import { heldBack } from "./wrap-up.ts";
+
+/** Whether a ledger has passed one of its limits is asked of every dimension, also of those from which nothing is wanted. */
+export function hasRoom(cap: number, taken: number, wanted: number, back: number): boolean {
+  const total = taken + wanted;
+  return wanted === 0 ? total <= cap : total + back <= cap;
+}
+
+const NO_RESERVE: Amounts = Object.freeze(nothing());
+
+/** The first ledger, from `account` up to the root, that has no room. */
+export function findRefusal(
+  account: Account,
+  wanted: Amounts,
+  wrapUp: boolean,
+): { readonly account: Account; readonly back: Amounts } | undefined {
+  let mine = wrapUp;
+  for (let at: Account | undefined = account; at !== undefined; at = at.parent) {
+    const { caps, used, held } = at;
+    // A reserve is for the agent whose ledger it is: else the first of many helpers to land would leave the root without.
+    const back = mine ? NO_RESERVE : at.back;
+    if (
+      !hasRoom(caps.tokens, used.tokens + held.tokens, wanted.tokens, back.tokens) ||
+      !hasRoom(caps.nanos, used.nanos + held.nanos, wanted.nanos, back.nanos) ||
+      !hasRoom(caps.turns, used.turns + held.turns, wanted.turns, back.turns) ||
+      !hasRoom(caps.toolCalls, used.toolCalls + held.toolCalls, wanted.toolCalls, back.toolCalls)
+    ) {
+      return { account: at, back };
+    }
+    mine &&= at.sameAgent;
+  }
+  return undefined;
+}
+
+/** The first ledger, from `account` up to the root, that has passed one of its limits. */
+export function findOverrun(account: Account): Account | undefined {
+  for (let at: Account | undefined = account; at !== undefined; at = at.parent) {
+    const { caps, used } = at;
+    if (
+      used.tokens > caps.tokens ||
+      used.nanos > caps.nanos ||
+      used.turns > caps.turns ||
+      used.toolCalls > caps.toolCalls
+    ) {
+      return at;
+    }
+  }
+  return undefined;
+}
+
+export function hold(account: Account, wanted: Amounts): void {
+  for (let at: Account | undefined = account; at !== undefined; at = at.parent) {
+    add(at.held, wanted);
+    at.open++;
+  }
+}
+
+export function letGo(account: Account, held: Amounts): void {
+  for (let at: Account | undefined = account; at !== undefined; at = at.parent) {
+    subtract(at.held, held);
+    at.open--;
+  }
+}
+
+const NOTHING_TO_REPORT: Settlement = Object.freeze({
+  warnings: Object.freeze([]),
+  exceeded: Object.freeze([]),
+});
+
+/** Adds what was spent to the whole chain. It never refuses: this money is gone. */
+export function spend(account: Account, spent: Amounts): Settlement {
+  let warnings: BudgetWarning[] | undefined;
+  let exceeded: BudgetWarning[] | undefined;
+  for (let at: Account | undefined = account; at !== undefined; at = at.parent) {
+    const { used, watch } = at;
+    add(used, spent);
+    if (
+      used.tokens >= watch.tokens ||
+      used.nanos >= watch.nanos ||
+      used.turns >= watch.turns ||
+      used.toolCalls >= watch.toolCalls
+    ) {
+      look(at, spent, (warnings ??= []), (exceeded ??= []));
+    }
+  }
+  // A call, not a tool's share: only those say how large a last turn may be.
+  if (spent.turns > 0) noteSize(account, spent);
+  return warnings === undefined || exceeded === undefined ? NOTHING_TO_REPORT : { warnings, exceeded };
+}
+
+function look(account: Account, spent: Amounts, warnings: BudgetWarning[], exceeded: BudgetWarning[]): void {
+  for (const { name, unit } of DIMENSIONS) {
+    const used = account.used[unit];
+    const cap = account.caps[unit];
+    if (spent[unit] === 0 || used < account.watch[unit]) continue;
+    const report = {
+      dimension: name,
+      used: shown(unit, used),
+      limit: shown(unit, cap),
+      scope: account.scope,
+    };
+    if (account.watch[unit] <= cap) warnings.push(report);
+    if (used > cap) exceeded.push(report);
+    account.watch[unit] = cap + 1;
+  }
+}
+
+function noteSize(account: Account, spent: Amounts): void {
+  const { largest } = account;
+  if (spent.tokens <= largest.tokens && spent.nanos <= largest.nanos) return;
+  largest.tokens = Math.max(largest.tokens, spent.tokens);
+  largest.nanos = Math.max(largest.nanos, spent.nanos);
+  account.back = heldBack(account.caps, largest, account.fixed, account.limited);
+}
+
+function add(to: Amounts, amounts: Amounts): void {
+  to.tokens += amounts.tokens;
+  to.nanos += amounts.nanos;
+  to.turns += amounts.turns;
+  to.toolCalls += amounts.toolCalls;
+}
+
+function subtract(from: Amounts, amounts: Amounts): void {
+  from.tokens -= amounts.tokens;
+  from.nanos -= amounts.nanos;
+  from.turns -= amounts.turns;
+  from.toolCalls -= amounts.toolCalls;
+}

@@ -1,0 +1,96 @@
+import { BudgetExhaustedError, InvalidValueError } from "@ravi/kernel";
+import type { Account } from "./account.ts";
+import { hasRoom } from "./chain.ts";
+import { type Amounts, DIMENSIONS, type SpendDimension, shown } from "./units.ts";
+
+const OPTION = {
+  tokens: "maxTokens",
+  cost: "maxCostUsd",
+  turns: "maxTurns",
+  toolCalls: "maxToolCalls",
+} as const satisfies Record<SpendDimension, string>;
+
+/** `used` counts what calls in flight have reserved: that, too, is no longer to be had. */
+export function refused(account: Account, wanted: Amounts, back: Amounts): BudgetExhaustedError {
+  const { caps, used, held } = account;
+  for (const { name, unit } of DIMENSIONS) {
+    const taken = used[unit] + held[unit];
+    if (hasRoom(caps[unit], taken, wanted[unit], back[unit])) continue;
+    return new BudgetExhaustedError({
+      dimension: name,
+      used: shown(unit, taken),
+      limit: shown(unit, caps[unit]),
+      scope: account.scope,
+      hint: hintFor(name, {
+        wanted: wanted[unit],
+        left: caps[unit] - taken,
+        held: held[unit],
+        back: back[unit],
+        open: account.open,
+      }),
+    });
+  }
+  throw new Error("unreachable: a refusal has a dimension that refuses");
+}
+
+interface Shortage {
+  readonly wanted: number;
+  readonly left: number;
+  readonly held: number;
+  readonly back: number;
+  readonly open: number;
+}
+
+function hintFor(name: SpendDimension, { wanted, left, held, back, open }: Shortage): string {
+  const show = name === "cost" ? usd : count;
+  const parts: string[] = [];
+  if (left < 0) parts.push(`the limit was passed by ${show(-left)}, so nothing more is admitted`);
+  else if (name === "turns" || name === "toolCalls") parts.push(`${show(left)} left`);
+  else {
+    const unit = name === "tokens" ? " tokens" : "";
+    parts.push(
+      `the next call may ${name === "cost" ? "cost" : "take"} up to ${show(wanted)}${unit} and ${show(left)} is left`,
+    );
+  }
+  if (back > 0) parts.push(`${show(back)} of it held back for the last turn (wrapUp: true)`);
+  if (held > 0)
+    parts.push(
+      `${show(held)} reserved by ${open} open call${open === 1 ? "" : "s"}, which may give some back`,
+    );
+  return `${parts.join(", ")}; raise ${OPTION[name]}${name === "tokens" || name === "cost" ? " or lower maxOutputTokens" : ""}`;
+}
+
+/** What `consume` throws once it has added. */
+export function overrun(account: Account): BudgetExhaustedError {
+  for (const { name, unit } of DIMENSIONS) {
+    if (account.used[unit] <= account.caps[unit]) continue;
+    return new BudgetExhaustedError({
+      dimension: name,
+      used: shown(unit, account.used[unit]),
+      limit: shown(unit, account.caps[unit]),
+      scope: account.scope,
+      hint: `this spend is counted, but nothing more should be spent; raise ${OPTION[name]}, or reserve before each call`,
+    });
+  }
+  throw new Error("unreachable: an overrun has a dimension that was passed");
+}
+
+/** Not a budget that ran out but one that cannot be kept: nobody knows what the call would cost. */
+export function unpriced(account: Account, what: string | undefined): InvalidValueError {
+  let capped: Account | undefined = account;
+  while (capped !== undefined && !capped.limited.nanos) capped = capped.parent;
+  const limit = capped === undefined ? "" : `: ${capped.scope} has a limit of ${usd(capped.caps.nanos)}`;
+  return new InvalidValueError({
+    field: `the cost of ${what ?? "a model call"}`,
+    value: "unknown",
+    expected: `a price${limit}. Give one, in dollars per million tokens (0 is a price): new PriceBook({ prices: { "${what ?? "provider:model"}": { input: 0.5, output: 1.5 } } }), or remove maxCostUsd`,
+  });
+}
+
+function usd(nanos: number): string {
+  return `$${Number(shown("nanos", nanos).toPrecision(6))}`;
+}
+
+function count(amount: number): string {
+  return String(amount);
+}

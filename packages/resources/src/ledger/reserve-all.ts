@@ -1,0 +1,89 @@
+import {
+  type BudgetWarning,
+  isPromiseLike,
+  type Ledger,
+  type MaybePromise,
+  type Reservation,
+  type Settlement,
+  type Spend,
+} from "@ravi/kernel";
+
+/**
+ * Reserves the same from several ledgers that do not share an ancestor, all or nothing: what the first ones gave is handed
+ * back when a later one refuses. It is for a tracker of the user's own beside the run's ledger. It waits for none that answers
+ * at once.
+ */
+export function reserveAll(
+  ledgers: readonly Ledger[],
+  estimate: Partial<Spend>,
+  options?: { readonly wrapUp?: boolean | undefined },
+): MaybePromise<Reservation> {
+  const held: Reservation[] = [];
+  for (let index = 0; index < ledgers.length; index++) {
+    let one: MaybePromise<Reservation> | undefined;
+    try {
+      one = ledgers[index]?.reserve(estimate, options);
+    } catch (refusal) {
+      return giveBack(held, refusal);
+    }
+    if (one === undefined) continue;
+    if (isPromiseLike(one)) return laterAll(held, one, ledgers.slice(index + 1), estimate, options);
+    held.push(one);
+  }
+  return joined(held);
+}
+
+async function laterAll(
+  held: Reservation[],
+  first: PromiseLike<Reservation>,
+  rest: readonly Ledger[],
+  estimate: Partial<Spend>,
+  options: { readonly wrapUp?: boolean | undefined } | undefined,
+): Promise<Reservation> {
+  try {
+    held.push(await first);
+    for (const ledger of rest) held.push(await ledger.reserve(estimate, options));
+  } catch (refusal) {
+    await giveBack(held, refusal);
+  }
+  return joined(held);
+}
+
+function giveBack(held: readonly Reservation[], refusal: unknown): MaybePromise<never> {
+  const waits = held.map((one) => one.cancel()).filter((wait) => isPromiseLike(wait));
+  if (waits.length === 0) throw refusal;
+  return Promise.all(waits).then(() => {
+    throw refusal;
+  });
+}
+
+function joined(held: readonly Reservation[]): Reservation {
+  return {
+    settle: (actual) => {
+      const known: Settlement[] = [];
+      const later: PromiseLike<Settlement>[] = [];
+      for (const one of held) {
+        const settlement = one.settle(actual);
+        if (isPromiseLike(settlement)) later.push(settlement);
+        else known.push(settlement);
+      }
+      return later.length === 0
+        ? merged(known)
+        : Promise.all(later).then((others) => merged([...known, ...others]));
+    },
+    cancel: () => {
+      const waits = held.map((one) => one.cancel()).filter((wait) => isPromiseLike(wait));
+      return waits.length === 0 ? undefined : Promise.all(waits).then(() => undefined);
+    },
+  };
+}
+
+function merged(settlements: readonly Settlement[]): Settlement {
+  const warnings: BudgetWarning[] = [];
+  const exceeded: BudgetWarning[] = [];
+  for (const one of settlements) {
+    warnings.push(...one.warnings);
+    exceeded.push(...one.exceeded);
+  }
+  return { warnings, exceeded };
+}

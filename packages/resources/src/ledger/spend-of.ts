@@ -1,0 +1,26 @@
+import { type Estimate, totalTokens, type Price, type Spend, type Usage } from "@ravi/kernel";
+
+/**
+ * What to reserve for one attempt at a model call. An unknown price leaves the cost out, which `reserve` refuses wherever a
+ * ledger has a limit in dollars: a caller cannot forget that rule.
+ */
+export function spendOf(estimate: Estimate): Partial<Spend> {
+  return {
+    tokens: estimate.inputTokens + estimate.maxOutputTokens,
+    turns: 1,
+    ...costOf(estimate.price),
+  };
+}
+
+/** What to settle with: the tokens that were used and their price. Without usage, the reservation is charged as estimated. */
+export function actualOf(
+  usage: Usage | undefined,
+  price: Price | undefined,
+): Partial<Spend> & { readonly estimated?: boolean } {
+  if (usage === undefined) return { estimated: true };
+  return { tokens: totalTokens(usage), ...(price === undefined ? {} : costOf(price)) };
+}
+
+function costOf(price: Price): { readonly cost?: number } {
+  return "usd" in price ? { cost: price.usd } : {};
+}

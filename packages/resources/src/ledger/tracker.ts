@@ -1,0 +1,229 @@
+import {
+  type Actual,
+  type Clock,
+  type ExecutionBudget,
+  executionBudget,
+  type ExecutionBudgetOptions,
+  InvalidValueError,
+  type JsonObject,
+  type Ledger,
+  type Remaining,
+  type ReserveOptions,
+  type Settlement,
+  type Spend,
+  systemClock,
+} from "@ravi/kernel";
+import { type Account, openAccount } from "./account.ts";
+import { findOverrun, findRefusal, hold, spend } from "./chain.ts";
+import { overrun, refused, unpriced } from "./refusal.ts";
+import { eachOpen, Held, type OpenList, type OpenReservation } from "./reservation.ts";
+import { readSnapshot, warnedOf, writeSnapshot } from "./snapshot.ts";
+import { type Amounts, DIMENSIONS, nothing, reservedAmounts, shown, spentAmounts, toSpend } from "./units.ts";
+import type { ExecutionTrackerOptions, RestoreOptions } from "./options.ts";
+import { heldBack, readReserve, type WrapUpReserve } from "./wrap-up.ts";
+
+/**
+ * The running tab of an agent and of all whom it hires. Money is reserved before a call and settled after it, in this
+ * ledger and in every one above, all or nothing and in one tick, so that calls at the same time cannot pass a limit.
+ */
+export class ExecutionTracker implements Ledger {
+  readonly budget: ExecutionBudget;
+  private readonly account: Account;
+  private readonly clock: Clock;
+  private readonly reserveRule: WrapUpReserve | undefined;
+  private readonly reservations: OpenList = { first: undefined, last: undefined };
+  private readonly needsPrice: boolean;
+  private nextId = 1;
+  private doubt: readonly (Spend & { readonly id: number })[] = [];
+
+  constructor(budget: ExecutionBudgetOptions = {}, options: ExecutionTrackerOptions = {}) {
+    const { parent, scope = "budget", warnAt = parent?.account.warnAt ?? 0.8 } = options;
+    if (!(typeof warnAt === "number" && warnAt > 0 && warnAt <= 1)) {
+      throw new InvalidValueError({
+        field: "warnAt",
+        value: warnAt,
+        expected: "a part of the limit, above 0 and up to 1",
+      });
+    }
+    this.budget = executionBudget(budget);
+    this.clock = options.clock ?? parent?.clock ?? systemClock;
+    this.reserveRule = options.reserve ?? (parent?.reserveRule === false ? false : undefined);
+    this.account = openAccount({
+      scope,
+      parent: parent?.account,
+      sameAgent: options.sameAgent ?? false,
+      budget: this.budget,
+      warnAt,
+      fixed: readReserve(this.reserveRule, this.budget),
+    });
+    this.needsPrice = this.budget.maxCostUsd !== null || (parent?.needsPrice ?? false);
+  }
+
+  get scope(): string {
+    return this.account.scope;
+  }
+
+  /** What was spent here and below. Open reservations are not in it. */
+  get used(): Spend {
+    return toSpend(this.account.used);
+  }
+
+  /** How many reservations are open, here and below. */
+  get open(): number {
+    return this.account.open;
+  }
+
+  /** Reservations that were open in the snapshot and now count as spent. */
+  get inDoubt(): readonly (Spend & { readonly id: number })[] {
+    return this.doubt;
+  }
+
+  /** What may still be reserved, here and in every ledger above, the wrap-up reserve included; null where none has a limit. */
+  remaining(): Remaining {
+    const left: { -readonly [D in keyof Spend]: number | null } = {
+      tokens: null,
+      cost: null,
+      turns: null,
+      toolCalls: null,
+    };
+    for (let at: Account | undefined = this.account; at !== undefined; at = at.parent) {
+      for (const { name, unit } of DIMENSIONS) {
+        if (!at.limited[unit]) continue;
+        const here = shown(unit, Math.max(0, at.caps[unit] - at.used[unit] - at.held[unit]));
+        left[name] = Math.min(left[name] ?? Infinity, here);
+      }
+    }
+    return left;
+  }
+
+  /**
+   * Sets money aside for one call, here and in every ledger above, or throws a `BudgetExhaustedError` that names the one
+   * which refuses. Where any of them has a limit in dollars, a model call (tokens or turns) must say its cost.
+   */
+  reserve(estimate: Partial<Spend>, options?: ReserveOptions): OpenReservation {
+    const { tokens, cost, turns, toolCalls } = estimate;
+    if (cost === undefined) {
+      if (tokens === undefined && turns === undefined && toolCalls === undefined) throw empty(estimate);
+      if (this.needsPrice && ((tokens ?? 0) > 0 || (turns ?? 0) > 0)) {
+        throw unpriced(this.account, options?.what);
+      }
+    }
+    const wanted = reservedAmounts(estimate);
+    const refusal = findRefusal(this.account, wanted, options?.wrapUp === true);
+    if (refusal !== undefined) throw refused(refusal.account, wanted, refusal.back);
+    hold(this.account, wanted);
+    return new Held(this.nextId++, this.account, wanted, this.reservations).enlist();
+  }
+
+  /** The simple case: adds, here and above, then throws at the first limit that is passed. What was spent stays counted. */
+  consume(spent: Partial<Spend>): void {
+    this.charge(spent);
+    const passed = findOverrun(this.account);
+    if (passed !== undefined) throw overrun(passed);
+  }
+
+  /** Counts what was spent without a reservation, as when a journal is read again. It never refuses. */
+  charge(spent: Actual): Settlement {
+    return spend(this.account, spentAmounts(spent, nothing()));
+  }
+
+  /** A ledger below this one. Without a limit of its own it draws on those above; what it does not use stays theirs. */
+  child(
+    budget: ExecutionBudgetOptions,
+    scope: string,
+    options: Omit<ExecutionTrackerOptions, "parent" | "scope"> = {},
+  ): ExecutionTracker {
+    return new ExecutionTracker(budget, { ...options, parent: this, scope });
+  }
+
+  /** An open reservation that was made on this ledger. */
+  reservation(id: number): OpenReservation | undefined {
+    for (const one of eachOpen(this.reservations)) if (one.id === id) return one;
+    return undefined;
+  }
+
+  /** This ledger alone, as plain JSON. A tree is the snapshots of all its ledgers, taken in one tick; see `restoreLedgers`. */
+  snapshot(): JsonObject {
+    const { account } = this;
+    return writeSnapshot(
+      {
+        scope: account.scope,
+        parent: account.parent?.scope ?? null,
+        sameAgent: account.sameAgent,
+        budget: this.budget.toJSON(),
+        warnAt: account.warnAt,
+        reserve: this.reserveRule ?? null,
+        used: account.used,
+        held: account.held,
+        open: account.open,
+        largest: account.largest,
+        warned: warnedOf(account),
+        nextId: this.nextId,
+        reservations: Array.from(eachOpen(this.reservations), ({ id, amounts }) => ({ id, ...amounts })),
+      },
+      this.clock.now(),
+    );
+  }
+
+  /**
+   * A ledger as it was. Its parent must be restored first (`{ parent }`), and from a snapshot of the same moment: nothing is
+   * added to it here, because what its children have spent and reserved is in its own snapshot.
+   */
+  static restore(snapshot: unknown, options: RestoreOptions = {}): ExecutionTracker {
+    const state = readSnapshot(snapshot);
+    if ((options.parent?.scope ?? null) !== state.parent) {
+      throw new InvalidValueError({
+        field: "parent",
+        value: options.parent?.scope,
+        expected:
+          state.parent === null
+            ? `none: ${state.scope} was a root`
+            : `the restored ledger of ${state.parent}, which ${state.scope} spends from`,
+      });
+    }
+    const tracker = new ExecutionTracker(options.budget ?? executionBudget.fromJSON(state.budget), {
+      parent: options.parent,
+      clock: options.clock,
+      scope: state.scope,
+      warnAt: state.warnAt,
+      reserve: state.reserve ?? undefined,
+      sameAgent: state.sameAgent,
+    });
+    const { account } = tracker;
+    const keep = options.open === "keep";
+    Object.assign(account.used, keep ? state.used : sum(state.used, state.held));
+    Object.assign(account.largest, state.largest);
+    account.back = heldBack(account.caps, account.largest, account.fixed, account.limited);
+    for (const { name, unit } of DIMENSIONS) {
+      if (account.limited[unit] && state.warned.includes(name)) account.watch[unit] = account.caps[unit] + 1;
+    }
+    tracker.nextId = state.nextId;
+    if (keep) {
+      Object.assign(account.held, state.held);
+      account.open = state.open;
+      for (const { id, ...amounts } of state.reservations) {
+        new Held(id, account, amounts, tracker.reservations).enlist();
+      }
+    } else {
+      tracker.doubt = state.reservations.map(({ id, ...amounts }) => ({ id, ...toSpend(amounts) }));
+    }
+    return tracker;
+  }
+}
+
+function sum(a: Amounts, b: Amounts): Amounts {
+  return {
+    tokens: a.tokens + b.tokens,
+    nanos: a.nanos + b.nanos,
+    turns: a.turns + b.turns,
+    toolCalls: a.toolCalls + b.toolCalls,
+  };
+}
+
+function empty(estimate: Partial<Spend>): InvalidValueError {
+  return new InvalidValueError({
+    field: "estimate",
+    value: estimate,
+    expected: "at least one of tokens, cost, turns and toolCalls",
+  });
+}

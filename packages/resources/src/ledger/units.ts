@@ -1,0 +1,98 @@
+import { InvalidValueError, type Spend } from "@ravi/kernel";
+
+/**
+ * Spend in whole numbers: tokens, billionths of a dollar, turns, tool calls. Sums of whole numbers do not drift. The money
+ * field has a name of its own, so that the compiler tells dollars from billionths.
+ */
+export interface Amounts {
+  tokens: number;
+  nanos: number;
+  turns: number;
+  toolCalls: number;
+}
+
+export type SpendDimension = keyof Spend;
+
+/** In the order in which limits are checked and named. */
+export const DIMENSIONS: readonly { readonly name: SpendDimension; readonly unit: keyof Amounts }[] = [
+  { name: "tokens", unit: "tokens" },
+  { name: "cost", unit: "nanos" },
+  { name: "turns", unit: "turns" },
+  { name: "toolCalls", unit: "toolCalls" },
+];
+
+const NANOS_PER_DOLLAR = 1_000_000_000;
+/** About nine million dollars: beyond it, billionths are no longer exact in a double. */
+const MOST_DOLLARS = Number.MAX_SAFE_INTEGER / NANOS_PER_DOLLAR;
+
+export function nothing(): Amounts {
+  return { tokens: 0, nanos: 0, turns: 0, toolCalls: 0 };
+}
+
+/** A reservation rounds money up: it must cover what it stands for. */
+export function reservedAmounts(estimate: Partial<Spend>): Amounts {
+  return {
+    tokens: whole("estimate.tokens", estimate.tokens, 0),
+    nanos: nanosUp(dollars("estimate.cost", estimate.cost)),
+    turns: whole("estimate.turns", estimate.turns, 0),
+    toolCalls: whole("estimate.toolCalls", estimate.toolCalls, 0),
+  };
+}
+
+/** What was really spent, to the nearest billionth. What is not said counts as `unsaid`. */
+export function spentAmounts(spend: Partial<Spend>, unsaid: Amounts): Amounts {
+  return {
+    tokens: whole("spend.tokens", spend.tokens, unsaid.tokens),
+    nanos:
+      spend.cost === undefined
+        ? unsaid.nanos
+        : Math.round(dollars("spend.cost", spend.cost) * NANOS_PER_DOLLAR),
+    turns: whole("spend.turns", spend.turns, unsaid.turns),
+    toolCalls: whole("spend.toolCalls", spend.toolCalls, unsaid.toolCalls),
+  };
+}
+
+export function toSpend(amounts: Amounts): Spend {
+  return {
+    tokens: amounts.tokens,
+    cost: amounts.nanos / NANOS_PER_DOLLAR,
+    turns: amounts.turns,
+    toolCalls: amounts.toolCalls,
+  };
+}
+
+/** An amount as the dimension's users know it: dollars for money. */
+export function shown(unit: keyof Amounts, amount: number): number {
+  return unit === "nanos" ? amount / NANOS_PER_DOLLAR : amount;
+}
+
+export function nanosUp(usd: number): number {
+  return Math.ceil(snapped(usd * NANOS_PER_DOLLAR));
+}
+
+/** A limit rounds down: what it admits is never above what was written. */
+export function nanosDown(usd: number): number {
+  return Math.floor(snapped(usd * NANOS_PER_DOLLAR));
+}
+
+/** $0.07 is 70000000.00000001 billionths in a double: a few units in the last place are no reason to round a whole one away. */
+function snapped(nanos: number): number {
+  const nearest = Math.round(nanos);
+  return Math.abs(nanos - nearest) <= nearest * 2e-15 ? nearest : nanos;
+}
+
+function whole(field: string, value: number | undefined, unsaid: number): number {
+  if (value === undefined) return unsaid;
+  if (Number.isSafeInteger(value) && value >= 0) return value;
+  throw new InvalidValueError({ field, value, expected: "a whole number of at least 0" });
+}
+
+export function dollars(field: string, value: number | undefined): number {
+  if (value === undefined) return 0;
+  if (typeof value === "number" && value >= 0 && value <= MOST_DOLLARS) return value;
+  throw new InvalidValueError({
+    field,
+    value,
+    expected: `dollars from 0 to ${Math.floor(MOST_DOLLARS)} (they are counted in billionths); leave a limit out, or set it to null, for none`,
+  });
+}

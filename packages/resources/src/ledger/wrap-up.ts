@@ -1,0 +1,84 @@
+import { checkFields, type ExecutionBudget, InvalidValueError } from "@ravi/kernel";
+import { type Amounts, dollars, nanosUp, nothing } from "./units.ts";
+
+/**
+ * What is held back for the last turn. Fixed sizes replace the rule below for their dimension; `false` holds nothing back.
+ */
+export type WrapUpReserve =
+  | false
+  | {
+      readonly tokens?: number | undefined;
+      /** In dollars. */
+      readonly cost?: number | undefined;
+      readonly turns?: number | undefined;
+    };
+
+/** Fixed sizes, in whole numbers; undefined where the rule decides. */
+export interface FixedReserve {
+  readonly tokens: number | undefined;
+  readonly nanos: number | undefined;
+  readonly turns: number | undefined;
+}
+
+/** How much larger the last turn may be than the largest before it: the history has grown by then. */
+const GROWTH = 1.25;
+
+/**
+ * The rule. Of two turns or more, one is held back. Of tokens and dollars, as much as the largest call of this agent took
+ * and a quarter more, but at most half of the limit: a last turn reads the same history and is about as large. Before the
+ * first call nothing is known, and nothing held back, so a limit that has room for one call admits it.
+ */
+export function heldBack(
+  caps: Amounts,
+  largest: Amounts,
+  fixed: FixedReserve | false,
+  limited: { readonly [U in keyof Amounts]: boolean },
+): Amounts {
+  if (fixed === false) return nothing();
+  return {
+    tokens: limited.tokens ? (fixed.tokens ?? share(largest.tokens, caps.tokens)) : 0,
+    nanos: limited.nanos ? (fixed.nanos ?? share(largest.nanos, caps.nanos)) : 0,
+    turns: limited.turns ? (fixed.turns ?? (caps.turns >= 2 ? 1 : 0)) : 0,
+    // The last turn calls no tools.
+    toolCalls: 0,
+  };
+}
+
+function share(largest: number, cap: number): number {
+  return Math.min(Math.ceil(largest * GROWTH), Math.floor(cap / 2));
+}
+
+export function readReserve(
+  reserve: WrapUpReserve | undefined,
+  budget: ExecutionBudget,
+): FixedReserve | false {
+  if (reserve === false) return false;
+  if (reserve === undefined) return { tokens: undefined, nanos: undefined, turns: undefined };
+  checkFields("reserve", reserve, ["tokens", "cost", "turns"]);
+  return {
+    tokens: size("tokens", reserve.tokens, budget.maxTokens),
+    nanos: reserve.cost === undefined ? undefined : nanosUp(cost(reserve.cost, budget.maxCostUsd)),
+    turns: size("turns", reserve.turns, budget.maxTurns),
+  };
+}
+
+function size(name: string, value: number | undefined, limit: number | null): number | undefined {
+  if (value === undefined) return undefined;
+  if (Number.isSafeInteger(value) && value >= 0 && (limit === null || value <= limit)) return value;
+  throw tooMuch(name, value, limit);
+}
+
+function cost(value: number, limit: number | null): number {
+  dollars("reserve.cost", value);
+  if (limit !== null && value > limit) throw tooMuch("cost", value, limit);
+  return value;
+}
+
+function tooMuch(name: string, value: number, limit: number | null): InvalidValueError {
+  const most = limit === null ? "" : ` and at most ${limit}, the limit that it is part of`;
+  return new InvalidValueError({
+    field: `reserve.${name}`,
+    value,
+    expected: `a number of at least 0${most}`,
+  });
+}

@@ -1,0 +1,50 @@
+import { checkFields, InvalidValueError, type ModelInfo } from "@ravi/kernel";
+import type { Rates } from "./rates.ts";
+
+/** A price of one's own, in dollars per million tokens. 0 is a price. */
+export interface ModelPrice {
+  readonly input: number;
+  readonly output: number;
+  /** Default: the price of input. */
+  readonly cachedInput?: number | undefined;
+  /** Default: the price of input. */
+  readonly cacheWrite?: number | undefined;
+  /** Default: the price of output. */
+  readonly reasoning?: number | undefined;
+}
+
+/** By `model`, or by `provider:model`, which goes first. */
+export type OwnPrices = Readonly<Record<string, ModelPrice>>;
+
+const FIELDS = ["input", "output", "cachedInput", "cacheWrite", "reasoning"] as const;
+
+export function readOwnPrices(prices: OwnPrices): ReadonlyMap<string, Rates> {
+  return new Map(Object.entries(prices).map(([model, price]) => [model, toRates(model, price)]));
+}
+
+export function ownRates(prices: ReadonlyMap<string, Rates>, info: ModelInfo): Rates | undefined {
+  return prices.get(`${info.provider}:${info.model}`) ?? prices.get(info.model);
+}
+
+function toRates(model: string, price: ModelPrice): Rates {
+  checkFields(`prices["${model}"]`, price, FIELDS);
+  const input = rate(model, "input", price.input);
+  const output = rate(model, "output", price.output);
+  return Object.freeze({
+    input,
+    output,
+    cachedInput: rate(model, "cachedInput", price.cachedInput ?? input),
+    cacheWrite: rate(model, "cacheWrite", price.cacheWrite ?? input),
+    reasoning: rate(model, "reasoning", price.reasoning ?? output),
+    request: 0,
+  });
+}
+
+function rate(model: string, field: string, value: unknown): number {
+  if (typeof value === "number" && Number.isFinite(value) && value >= 0) return value;
+  throw new InvalidValueError({
+    field: `prices["${model}"].${field}`,
+    value,
+    expected: "dollars per million tokens, at least 0",
+  });
+}

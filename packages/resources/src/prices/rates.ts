@@ -1,0 +1,47 @@
+import { InvalidValueError, type Usage } from "@ravi/kernel";
+
+/** What was applied to a call: dollars per million tokens, and per request. It is plain data, to be kept with the spend. */
+export type Rates = {
+  readonly input: number;
+  readonly cachedInput: number;
+  readonly cacheWrite: number;
+  readonly output: number;
+  readonly reasoning: number;
+  /** Dollars for the request itself, whatever its size. */
+  readonly request: number;
+};
+
+const MILLION = 1_000_000;
+
+/** Cached and written tokens are parts of the input, reasoning tokens of the output: each is paid for once. */
+export function priceAt(rates: Rates, usage: Usage): number {
+  const cached = count("cachedInputTokens", usage.cachedInputTokens);
+  const written = count("cacheWriteTokens", usage.cacheWriteTokens);
+  const reasoning = count("reasoningTokens", usage.reasoningTokens);
+  // A provider that reports less than the parts of it is taken at the larger figure.
+  const input = Math.max(count("inputTokens", usage.inputTokens), cached + written);
+  const output = Math.max(count("outputTokens", usage.outputTokens), reasoning);
+  const perMillion =
+    (input - cached - written) * rates.input +
+    cached * rates.cachedInput +
+    written * rates.cacheWrite +
+    (output - reasoning) * rates.output +
+    reasoning * rates.reasoning;
+  return perMillion / MILLION + rates.request;
+}
+
+/** What a call can cost at most: the provider may write all of the input to its cache, and may reason all of the output. */
+export function worstPriceAt(rates: Rates, inputTokens: number, outputTokens: number): number {
+  const worst = {
+    ...rates,
+    input: Math.max(rates.input, rates.cachedInput, rates.cacheWrite),
+    output: Math.max(rates.output, rates.reasoning),
+  };
+  return priceAt(worst, { inputTokens, outputTokens });
+}
+
+function count(field: keyof Usage, value: number | undefined): number {
+  if (value === undefined) return 0;
+  if (typeof value === "number" && Number.isFinite(value) && value >= 0) return value;
+  throw new InvalidValueError({ field: `usage.${field}`, value, expected: "a number of tokens, at least 0" });
+}

@@ -1,0 +1,77 @@
+import { charactersToTokens } from "./characters.ts";
+
+/** Counts the tokens of a text. It must be quick for any text whatever. */
+export type CountText = (text: string) => number;
+
+/** As much of `gpt-tokenizer` as is used here. */
+export interface Encoding {
+  countTokens(text: string, options: { readonly disallowedSpecial: Set<string> }): number;
+}
+
+const SLICE = 1_024;
+/**
+ * Merging one unbroken run of signs of a kind takes time with its square (100 kB of one letter took 6 s in one piece), so a run
+ * is cut much sooner than a text of words.
+ */
+const RUN = 128;
+/** What comes after this many characters is counted by characters, so that a huge tool result does not hold up the process. */
+const MOST_CHARACTERS = 65_536;
+
+/** A text that spells a special token is still only text. */
+const NO_SPECIAL = new Set<string>();
+
+/** A cut adds about one token, so the count errs on the safe side. */
+export function sliced(encoding: Encoding): CountText {
+  return (text) => {
+    const end = Math.min(text.length, MOST_CHARACTERS);
+    let tokens = 0;
+    for (let from = 0; from < end;) {
+      const to = cut(text, from, end);
+      tokens += encoding.countTokens(text.slice(from, to), { disallowedSpecial: NO_SPECIAL });
+      from = to;
+    }
+    return end === text.length ? tokens : tokens + charactersToTokens(text.slice(end));
+  };
+}
+
+/** The end of the slice that begins at `from`: before a space where there is one, so that few words are cut. */
+function cut(text: string, from: number, end: number): number {
+  if (end - from <= RUN) return end;
+  const limit = Math.min(from + SLICE, end);
+  let edge = limit;
+  let kind = -1;
+  let run = 0;
+  for (let at = from; at < limit; at++) {
+    const next = kindOf(text.charCodeAt(at));
+    if (next !== kind) {
+      kind = next;
+      run = 0;
+      if (next === SPACE && at > from) edge = at;
+    }
+    if (++run > RUN) return at;
+  }
+  return limit === end ? end : edge;
+}
+
+const SPACE = 0;
+const DIGIT = 1;
+const SIGN = 2;
+const LETTER = 3;
+
+/** Roughly the kinds that vocabularies split a text by before they merge. */
+function kindOf(code: number): number {
+  if (code <= 0x20) return SPACE;
+  if (code >= 0x80 || (code >= 0x61 && code <= 0x7a) || (code >= 0x41 && code <= 0x5a)) return LETTER;
+  return code >= 0x30 && code <= 0x39 ? DIGIT : SIGN;
+}
+
+/** The o200k vocabulary, or undefined where the optional `gpt-tokenizer` is not installed. */
+export async function loadEncoding(
+  load: () => Promise<Encoding> = () => import("gpt-tokenizer/encoding/o200k_base"),
+): Promise<Encoding | undefined> {
+  try {
+    return await load();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,298 @@
+import { describe, expect, test } from "vitest";
+import type { Ledger } from "@ravi/kernel";
+import { ExecutionTracker, reserveAll } from "@ravi/resources";
+import { complaint, exhaustion } from "./helpers.ts";
+
+const CALL = { tokens: 100, cost: 0.01, turns: 1 };
+
+describe("R18: consume adds, then throws at the first limit that is passed", () => {
+  test("R18: reaching a limit is fine, passing it throws and names the dimension", () => {
+    const tracker = new ExecutionTracker({ maxTokens: 1000, maxTurns: 20 }, { scope: "researcher" });
+    tracker.consume({ tokens: 1000, turns: 1 });
+    const error = exhaustion(() => tracker.consume({ tokens: 1 }));
+    expect(error).toMatchObject({ dimension: "tokens", used: 1001, limit: 1000, scope: "researcher" });
+    expect(tracker.used.tokens).toBe(1001);
+  });
+
+  test("R18: of several limits that are passed the first in the order tokens, cost, turns, toolCalls is named", () => {
+    const all = { maxTokens: 0, maxCostUsd: 0, maxTurns: 0, maxToolCalls: 0 };
+    const spend = { tokens: 1, cost: 1, turns: 1, toolCalls: 1 };
+    const named = (budget: object): string =>
+      exhaustion(() => new ExecutionTracker(budget).consume(spend)).dimension;
+    expect(named(all)).toBe("tokens");
+    expect(named({ ...all, maxTokens: null })).toBe("cost");
+    expect(named({ ...all, maxTokens: null, maxCostUsd: null })).toBe("turns");
+    expect(named({ maxToolCalls: 0 })).toBe("toolCalls");
+  });
+
+  test("R18: null, or nothing, is no limit", () => {
+    const tracker = new ExecutionTracker({ maxTokens: null });
+    tracker.consume({ tokens: 1e12, cost: 1e6, turns: 1e9, toolCalls: 1e9 });
+    expect(tracker.remaining()).toEqual({ tokens: null, cost: null, turns: null, toolCalls: null });
+  });
+
+  test("R18: what is consumed is consumed in every ancestor, and an ancestor's limit throws too", () => {
+    const root = new ExecutionTracker({ maxTokens: 100 }, { scope: "lead" });
+    const leaf = root.child({}, "researcher").child({}, "reader");
+    leaf.consume({ tokens: 100, cost: 0.5 });
+    expect(root.used).toEqual({ tokens: 100, cost: 0.5, turns: 0, toolCalls: 0 });
+    expect(exhaustion(() => leaf.consume({ tokens: 1 })).scope).toBe("lead");
+  });
+});
+
+describe("R18: reserve before each attempt, settle after", () => {
+  test("R18: what was reserved is not to be had by others until it is settled, then the rest is", () => {
+    const tracker = new ExecutionTracker({ maxTokens: 150 });
+    const first = tracker.reserve({ tokens: 100 });
+    expect(tracker.remaining().tokens).toBe(50);
+    expect(exhaustion(() => tracker.reserve({ tokens: 51 }))).toMatchObject({ used: 100, limit: 150 });
+    first.settle({ tokens: 30 });
+    expect(tracker.used.tokens).toBe(30);
+    expect(tracker.remaining().tokens).toBe(120);
+    expect(tracker.open).toBe(0);
+  });
+
+  test("R18: a reservation that does not fit somewhere takes nothing anywhere", () => {
+    const root = new ExecutionTracker({ maxTokens: 50 }, { scope: "lead" });
+    const child = root.child({ maxTokens: 1000 }, "researcher");
+    const error = exhaustion(() => child.reserve({ tokens: 60 }));
+    expect(error).toMatchObject({ scope: "lead", dimension: "tokens" });
+    expect([child.open, root.open]).toEqual([0, 0]);
+    expect(child.remaining().tokens).toBe(50);
+  });
+
+  test("R18: the same chain is charged at every level, and siblings share what is left above", () => {
+    const root = new ExecutionTracker({ maxTurns: 10 }, { reserve: false });
+    const one = root.child({}, "one");
+    const two = root.child({ maxTurns: 4 }, "two");
+    one.reserve({ turns: 7 }).settle({});
+    expect(two.remaining().turns).toBe(3);
+    expect(exhaustion(() => two.reserve({ turns: 4 })).scope).toBe("budget");
+    expect(one.used.turns).toBe(7);
+    expect(two.used.turns).toBe(0);
+  });
+
+  test("R18: the 21st turn of 20 is refused before it is paid", () => {
+    const tracker = new ExecutionTracker({ maxTurns: 20 }, { reserve: false });
+    for (let turn = 0; turn < 20; turn++) tracker.reserve({ turns: 1 }).settle({});
+    expect(exhaustion(() => tracker.reserve({ turns: 1 }))).toMatchObject({
+      dimension: "turns",
+      used: 20,
+      limit: 20,
+    });
+    expect(tracker.used.turns).toBe(20);
+  });
+
+  test("R18: an excess is charged in full and everywhere, is delivered with a flag, and nothing is admitted after it", () => {
+    const root = new ExecutionTracker({ maxCostUsd: 1 }, { scope: "lead", reserve: false });
+    const child = root.child({}, "researcher");
+    const settlement = child.reserve({ ...CALL, cost: 0.9 }).settle({ tokens: 10, cost: 1.25 });
+    expect(settlement.exceeded).toEqual([{ dimension: "cost", used: 1.25, limit: 1, scope: "lead" }]);
+    expect(root.used.cost).toBe(1.25);
+    const free = exhaustion(() => child.reserve({ tokens: 1, cost: 0, turns: 1 }));
+    expect(free.hint).toContain("passed by $0.25");
+    expect(exhaustion(() => root.child({}, "other").reserve({ toolCalls: 1 })).dimension).toBe("cost");
+    expect(root.remaining().cost).toBe(0);
+  });
+
+  test("R18: without usage the whole reservation is charged", () => {
+    const tracker = new ExecutionTracker({ maxTokens: 1000, maxCostUsd: 1 });
+    tracker.reserve(CALL).settle({ estimated: true });
+    expect(tracker.used).toEqual({ tokens: 100, cost: 0.01, turns: 1, toolCalls: 0 });
+  });
+
+  test("R18: what the settlement does not say is charged as reserved: the turn was taken", () => {
+    const tracker = new ExecutionTracker();
+    tracker.reserve(CALL).settle({ tokens: 40 });
+    expect(tracker.used).toEqual({ tokens: 40, cost: 0.01, turns: 1, toolCalls: 0 });
+  });
+
+  test("R18: to settle twice is an error that charges nothing", () => {
+    const tracker = new ExecutionTracker({ maxTokens: 1000 });
+    const reservation = tracker.reserve({ tokens: 100 });
+    reservation.settle({ tokens: 50 });
+    expect(complaint(() => reservation.settle({ tokens: 50 })).message).toContain("settle each once");
+    expect(tracker.used.tokens).toBe(50);
+    expect(tracker.remaining().tokens).toBe(950);
+  });
+
+  test("R18: cancel gives all of it back, and does nothing after a settlement or a second time", () => {
+    const tracker = new ExecutionTracker({ maxTokens: 1000 });
+    const cancelled = tracker.reserve({ tokens: 100 });
+    cancelled.cancel();
+    cancelled.cancel();
+    expect(tracker.remaining().tokens).toBe(1000);
+    const settled = tracker.reserve({ tokens: 100 });
+    settled.settle({});
+    settled.cancel();
+    expect(tracker.used.tokens).toBe(100);
+    expect(tracker.open).toBe(0);
+    expect(complaint(() => cancelled.settle({ tokens: 1 })).value).toContain("cancelled");
+  });
+
+  test("R18: a settlement that makes no sense leaves the reservation open, to be settled again", () => {
+    const tracker = new ExecutionTracker({ maxTokens: 1000 });
+    const reservation = tracker.reserve({ tokens: 100 });
+    for (const tokens of [-1, Number.NaN, 1.5, Infinity]) complaint(() => reservation.settle({ tokens }));
+    complaint(() => reservation.settle({ cost: -0.1 }));
+    expect(tracker.remaining().tokens).toBe(900);
+    reservation.settle({ tokens: 10 });
+    expect(tracker.used.tokens).toBe(10);
+  });
+
+  test("R18: an estimate must say something that makes sense", () => {
+    const tracker = new ExecutionTracker();
+    expect(complaint(() => tracker.reserve({})).expected).toContain("at least one of tokens");
+    expect(complaint(() => tracker.reserve({ tokens: -5 })).field).toBe("estimate.tokens");
+    expect(complaint(() => tracker.reserve({ cost: Number.NaN })).field).toBe("estimate.cost");
+    expect(complaint(() => tracker.reserve({ cost: 1e9 })).expected).toContain("9007199");
+    expect(tracker.open).toBe(0);
+  });
+
+  test("R18: it is the kernel's Ledger", () => {
+    const ledger: Ledger = new ExecutionTracker({ maxTokens: 5 });
+    expect(ledger.child({}, "x").remaining().tokens).toBe(5);
+  });
+});
+
+describe("R18: a refusal says what to do", () => {
+  test("R18: it says what the call may cost, what is left, and what is held for others", () => {
+    const tracker = new ExecutionTracker({ maxCostUsd: 5 }, { scope: "lead/researcher", reserve: false });
+    tracker.consume({ cost: 4.9 });
+    tracker.reserve({ cost: 0.04 });
+    const error = exhaustion(() => tracker.reserve({ tokens: 10, cost: 0.12, turns: 1 }));
+    expect(error.message).toBe(
+      "cost budget of lead/researcher exhausted: 4.94 of 5; the next call may cost up to $0.12 and $0.06 is left, $0.04 reserved by 1 open call, which may give some back; raise maxCostUsd or lower maxOutputTokens",
+    );
+  });
+
+  test("R18: it says when the last turn is what is held back", () => {
+    const tracker = new ExecutionTracker({ maxTurns: 2 });
+    tracker.reserve({ turns: 1 }).settle({});
+    expect(exhaustion(() => tracker.reserve({ turns: 1 })).hint).toBe(
+      "1 left, 1 of it held back for the last turn (wrapUp: true); raise maxTurns",
+    );
+  });
+});
+
+describe("R18: a model without a price under a limit in dollars", () => {
+  test("R18: is refused, whoever in the chain has the limit, and told how to give a price", () => {
+    const root = new ExecutionTracker({ maxCostUsd: 5 }, { scope: "lead" });
+    const child = root.child({}, "researcher");
+    const error = complaint(() => child.reserve({ tokens: 100, turns: 1 }, { what: "acme:large" }));
+    expect(error.message).toContain("the cost of acme:large");
+    expect(error.message).toContain("lead has a limit of $5");
+    expect(error.message).toContain('"acme:large": { input: 0.5, output: 1.5 }');
+    expect(root.open).toBe(0);
+  });
+
+  test("R18: a price of 0 is a price, a tool call needs none, and without a limit in dollars nobody asks", () => {
+    const root = new ExecutionTracker({ maxCostUsd: 0 });
+    root.reserve({ tokens: 100, cost: 0, turns: 1 }).settle({});
+    root.reserve({ tokens: 0, turns: 0, toolCalls: 1 }).settle({});
+    new ExecutionTracker({ maxTokens: 100 }).reserve({ tokens: 100, turns: 1 }).settle({});
+    expect(root.used).toEqual({ tokens: 100, cost: 0, turns: 1, toolCalls: 1 });
+  });
+});
+
+describe("R18: warnings", () => {
+  test("R18: crossing 80 % is reported once for each limit of each ledger", () => {
+    const root = new ExecutionTracker({ maxTokens: 100, maxTurns: 5 }, { scope: "lead", reserve: false });
+    const child = root.child({ maxTokens: 90 }, "researcher");
+    const step = () => child.reserve({ tokens: 15, turns: 1 }).settle({}).warnings;
+    expect([step(), step(), step()].flat()).toEqual([]);
+    expect(step()).toEqual([{ dimension: "turns", used: 4, limit: 5, scope: "lead" }]);
+    expect(step()).toEqual([{ dimension: "tokens", used: 75, limit: 90, scope: "researcher" }]);
+    expect(root.charge({ tokens: 4 }).warnings).toEqual([]);
+    expect(root.charge({ tokens: 1 }).warnings).toMatchObject([
+      { dimension: "tokens", used: 80, scope: "lead" },
+    ]);
+    expect(root.charge({ tokens: 1 }).warnings).toEqual([]);
+  });
+
+  test("R18: the threshold can be set, is inherited, and must be a part of the limit", () => {
+    const root = new ExecutionTracker({ maxTokens: 100 }, { warnAt: 0.5 });
+    expect(root.child({ maxTokens: 10 }, "c").charge({ tokens: 5 }).warnings).toMatchObject([{ scope: "c" }]);
+    for (const warnAt of [0, -1, 1.1, Number.NaN]) complaint(() => new ExecutionTracker({}, { warnAt }));
+  });
+
+  test("R18: spend of nothing warns of nothing", () => {
+    expect(new ExecutionTracker({ maxTokens: 0 }).charge({ turns: 1 })).toEqual({
+      warnings: [],
+      exceeded: [],
+    });
+  });
+});
+
+describe("R18: exact money", () => {
+  test("R18: 1,000,000 settles of $0.000001 sum to exactly $1", () => {
+    const root = new ExecutionTracker({ maxCostUsd: 1 }, { reserve: false });
+    const child = root.child({}, "child");
+    for (let n = 0; n < 1_000_000; n++) child.reserve({ cost: 0.000_001 }).settle({ cost: 0.000_001 });
+    expect(root.used.cost).toBe(1);
+    expect(root.remaining().cost).toBe(0);
+    expect(exhaustion(() => child.reserve({ cost: 1e-9 })).used).toBe(1);
+  });
+
+  test("R18: amounts that a double cannot hold still fill a limit to the brim", () => {
+    for (const cost of [0.07, 0.1, 0.57, 1.1, 4.35, 1234.56]) {
+      const tracker = new ExecutionTracker({ maxCostUsd: cost });
+      tracker.reserve({ cost }).settle({ cost });
+      expect(tracker.used.cost).toBe(cost);
+      expect(tracker.remaining().cost).toBe(0);
+    }
+    const sum = new ExecutionTracker({ maxCostUsd: 0.3 }, { reserve: false });
+    sum.reserve({ cost: 0.1 }).settle({});
+    sum.reserve({ cost: 0.2 }).settle({});
+    expect(sum.used.cost).toBe(0.3);
+  });
+
+  test("R18: a reservation rounds up, a limit down, a settlement to the nearest billionth", () => {
+    const tracker = new ExecutionTracker({ maxCostUsd: 2.9e-9 }, { reserve: false });
+    expect(tracker.remaining().cost).toBe(2e-9);
+    const reservation = tracker.reserve({ cost: 1.1e-9 });
+    expect(tracker.remaining().cost).toBe(0);
+    reservation.settle({ cost: 1.4e-9 });
+    expect(tracker.used.cost).toBe(1e-9);
+  });
+
+  test("R18: a limit that cannot be counted exactly is refused", () => {
+    expect(complaint(() => new ExecutionTracker({ maxCostUsd: 1e9 })).field).toBe(
+      "executionBudget.maxCostUsd",
+    );
+  });
+});
+
+describe("R18: reserveAll, for a tracker of the user's own beside the run's", () => {
+  test("R18: takes from all or from none", () => {
+    const run = new ExecutionTracker({ maxTokens: 100 }, { scope: "run", reserve: false });
+    const own = new ExecutionTracker({ maxTokens: 50 }, { scope: "own", reserve: false });
+    expect(exhaustion(() => reserveAll([run, own], { tokens: 60 })).scope).toBe("own");
+    expect([run.open, own.open]).toEqual([0, 0]);
+    const both = reserveAll([run, own], { tokens: 45 });
+    expect([run.open, own.open]).toEqual([1, 1]);
+    if ("then" in both) throw new Error("both answer at once, so the answer is no promise");
+    expect(both.settle({ tokens: 45 })).toMatchObject({
+      warnings: [{ scope: "own", used: 45 }],
+      exceeded: [],
+    });
+    expect([run.used.tokens, own.used.tokens]).toEqual([45, 45]);
+  });
+
+  test("R18: waits for a remote ledger and gives back what it got when that refuses", async () => {
+    const run = new ExecutionTracker({ maxTokens: 100 });
+    const far = new ExecutionTracker({ maxTokens: 50 });
+    const remote: Ledger = {
+      reserve: async (estimate) => far.reserve(estimate),
+      child: (budget, scope) => far.child(budget, scope),
+      remaining: () => far.remaining(),
+      used: far.used,
+      snapshot: () => far.snapshot(),
+    };
+    await expect(reserveAll([run, remote], { tokens: 60 })).rejects.toThrow("tokens budget");
+    expect(run.open).toBe(0);
+    const both = await reserveAll([run, remote, new ExecutionTracker()], { tokens: 50 });
+    await both.cancel();
+    expect([run.open, far.open]).toEqual([0, 0]);
+  });
+});

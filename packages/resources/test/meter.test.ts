@@ -1,0 +1,107 @@
+import { describe, expect, test } from "vitest";
+import type { Meter, ModelInfo, ModelRequest } from "@ravi/kernel";
+import {
+  actualOf,
+  DEFAULT_MAX_OUTPUT_TOKENS,
+  ExecutionTracker,
+  ModelMeter,
+  PriceBook,
+  spendOf,
+} from "@ravi/resources";
+import { complaint } from "./helpers.ts";
+
+const prices = { large: { input: 1, output: 10, cacheWrite: 2 } };
+const info: ModelInfo = { provider: "house", model: "large" };
+const hundred = (): number => 100 - 4 - 3;
+const request: ModelRequest = { messages: [{ role: "user", content: "x" }] };
+
+describe("R18: the meter says before a call what it takes at most", () => {
+  const meter = new ModelMeter({ prices, tokenizer: hundred });
+
+  test("R18: input, the longest answer, and the price of both at its worst", () => {
+    const estimate = meter.estimate({ ...info, maxOutputTokens: 1000 }, request);
+    expect(estimate).toMatchObject({ inputTokens: 100, maxOutputTokens: 1000 });
+    expect(estimate).toMatchObject({ price: { usd: (100 * 2 + 1000 * 10) / 1e6, source: "own" } });
+  });
+
+  test("R18: the request's own limit goes before the model's, and a documented one stands in for both", () => {
+    const most = (model: ModelInfo, call: ModelRequest): unknown => meter.estimate(model, call);
+    expect(most({ ...info, maxOutputTokens: 1000 }, { ...request, maxOutputTokens: 50 })).toMatchObject({
+      maxOutputTokens: 50,
+    });
+    expect(most(info, request)).toMatchObject({ maxOutputTokens: DEFAULT_MAX_OUTPUT_TOKENS });
+    const short = new ModelMeter({ prices, tokenizer: hundred, defaultMaxOutputTokens: 10 });
+    expect(short.estimate(info, request)).toMatchObject({ maxOutputTokens: 10 });
+  });
+
+  test("R18: other vocabularies than OpenAI's are counted with 30 % more; characters err on the high side already", async () => {
+    const message = { role: "user", content: "The quick brown fox jumps over the lazy dog." } as const;
+    const auto = new ModelMeter();
+    const tokens = async (model: string, by = auto): Promise<number> =>
+      (await by.estimate({ provider: "any", model }, { messages: [message] })).inputTokens;
+    const openai = await tokens("gpt-4o-mini");
+    expect(await tokens("openai/gpt-5")).toBe(openai);
+    expect(await tokens("o3-mini")).toBe(openai);
+    for (const model of ["claude-sonnet-4-5", "gpt-4-turbo", "llama3", "pro3-large"]) {
+      expect(await tokens(model)).toBe(Math.ceil(openai * 1.3));
+    }
+    const characters = new ModelMeter({ tokenizer: "characters" });
+    expect(await tokens("claude-sonnet-4-5", characters)).toBe(await tokens("gpt-4o-mini", characters));
+  });
+
+  test("R18: an unknown model is unpriced, which a limit in dollars refuses and others do not mind", () => {
+    const bare = new ModelMeter({ prices: new PriceBook({ catalogue: false }), tokenizer: hundred });
+    const estimate = bare.estimate(info, request);
+    if ("then" in estimate) throw new Error("nothing had to be loaded");
+    expect(estimate.price).toEqual({ unpriced: true });
+    expect(spendOf(estimate)).toEqual({ tokens: 100 + 4096, turns: 1 });
+    complaint(() => new ExecutionTracker({ maxCostUsd: 1 }).reserve(spendOf(estimate)));
+    new ExecutionTracker({ maxTokens: 10_000 }).reserve(spendOf(estimate)).settle({});
+  });
+
+  test("R18: it learns from a model that took more than was estimated, once, however many calls were in flight", () => {
+    const learning = new ModelMeter({ prices, tokenizer: hundred });
+    const estimates = Array.from({ length: 20 }, () => learning.estimate(info, request));
+    for (const estimate of estimates) {
+      if ("then" in estimate) throw new Error("nothing had to be loaded");
+      void learning.price(info, { inputTokens: 150, outputTokens: 1 }, estimate);
+      void learning.price(info, { inputTokens: 20, outputTokens: 1 }, estimate);
+    }
+    expect(learning.estimate(info, request)).toMatchObject({ inputTokens: Math.ceil(100 * 1.5 * 1.05) });
+    expect(learning.estimate({ ...info, model: "other", provider: "house" }, request)).not.toMatchObject({
+      inputTokens: 158,
+    });
+  });
+
+  test("R18: it is the kernel's Meter", async () => {
+    const port: Meter = meter;
+    expect(await port.price(info, { inputTokens: 1_000_000, outputTokens: 0 })).toMatchObject({ usd: 1 });
+  });
+
+  test("R18: wrong options are refused", () => {
+    expect(complaint(() => new ModelMeter({ defaultMaxOutputTokens: 0 })).field).toBe(
+      "defaultMaxOutputTokens",
+    );
+    expect(complaint(() => new ModelMeter({ imageTokens: -1 })).field).toBe("imageTokens");
+  });
+});
+
+describe("R18: from an estimate to a settled call", () => {
+  test("R18: what a meter says fits what a ledger takes, and the price is kept with it", async () => {
+    const meter = new ModelMeter({ prices, tokenizer: hundred });
+    const ledger = new ExecutionTracker({ maxCostUsd: 1 });
+    const estimate = await meter.estimate(info, request);
+    const reservation = ledger.reserve(spendOf(estimate), { what: "house:large" });
+    const usage = { inputTokens: 90, outputTokens: 10 };
+    const price = await meter.price(info, usage, estimate);
+    reservation.settle(actualOf(usage, price));
+    expect(ledger.used).toEqual({ tokens: 100, cost: 0.000_19, turns: 1, toolCalls: 0 });
+    expect(price).toMatchObject({ rates: { input: 1, output: 10 } });
+  });
+
+  test("R18: no usage is charged as estimated, a free call as free", () => {
+    expect(actualOf(undefined, undefined)).toEqual({ estimated: true });
+    expect(actualOf({ inputTokens: 1, outputTokens: 2 }, { unpriced: true })).toEqual({ tokens: 3 });
+    expect(actualOf({ inputTokens: 1, outputTokens: 2 }, { usd: 0 })).toEqual({ tokens: 3, cost: 0 });
+  });
+});

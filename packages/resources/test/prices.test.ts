@@ -1,0 +1,205 @@
+import { calcPrice, findProvider } from "@pydantic/genai-prices";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { ModelInfo, Usage } from "@ravi/kernel";
+import { type ListedPrice, PriceBook } from "@ravi/resources";
+import { findListing, ratesFor } from "../src/prices/catalogue.ts";
+import { priceAt } from "../src/prices/rates.ts";
+import { complaint } from "./helpers.ts";
+
+const RUNS = process.env["RAVI_LONG"] ? 20_000 : 500;
+
+const sonnet: ModelInfo = { provider: "anthropic", model: "claude-sonnet-4-5" };
+const mini: ModelInfo = { provider: "openai", model: "gpt-4o-mini" };
+const house: ModelInfo = { provider: "house", model: "large" };
+
+async function known(book: PriceBook, info: ModelInfo, usage: Usage): Promise<ListedPrice> {
+  const price = await book.price(info, usage);
+  if ("unpriced" in price) throw new Error(`${info.model} has no price`);
+  return price;
+}
+
+describe("R18: prices", () => {
+  test("R18: cached input, cache writes and output are each paid for once, at their own price", async () => {
+    const usage = { inputTokens: 1000, outputTokens: 100, cachedInputTokens: 500, cacheWriteTokens: 200 };
+    const price = await known(new PriceBook(), sonnet, usage);
+    expect(price.usd).toBeCloseTo((300 * 3 + 500 * 0.3 + 200 * 3.75 + 100 * 15) / 1e6, 12);
+    expect(price).toMatchObject({
+      source: "catalogue",
+      rates: { input: 3, cachedInput: 0.3, cacheWrite: 3.75, output: 15 },
+    });
+  });
+
+  test("R18: reasoning tokens are part of the output and not paid for twice", async () => {
+    const usage = { inputTokens: 1000, outputTokens: 100, reasoningTokens: 60 };
+    const price = await known(new PriceBook(), { provider: "openai", model: "gpt-5" }, usage);
+    expect(price.usd).toBeCloseTo((1000 * 1.25 + 100 * 10) / 1e6, 12);
+  });
+
+  test("R18: above a tier's start the dearer price applies to all of it", async () => {
+    const gemini = { provider: "google", model: "gemini-2.5-pro" };
+    const book = new PriceBook();
+    expect((await known(book, gemini, { inputTokens: 200_000, outputTokens: 0 })).usd).toBeCloseTo(0.25, 12);
+    expect((await known(book, gemini, { inputTokens: 200_001, outputTokens: 0 })).usd).toBeCloseTo(
+      0.500_002_5,
+      12,
+    );
+  });
+
+  test("R18: an unknown model is unpriced, and so is one that is not paid for by tokens", async () => {
+    const book = new PriceBook();
+    const usage = { inputTokens: 10, outputTokens: 10 };
+    for (const info of [house, { ...mini, model: "gpt-none" }, { provider: "openai", model: "whisper-1" }]) {
+      expect(await book.price(info, usage)).toEqual({ unpriced: true });
+    }
+    expect(await book.price({ ...mini, provider: "" }, usage)).toEqual({ unpriced: true });
+    expect(await book.price({ provider: "constructor", model: "__proto__" }, usage)).toEqual({
+      unpriced: true,
+    });
+  });
+
+  test("R18: own prices go first, the one with the provider's name before the one without", async () => {
+    const book = new PriceBook({
+      prices: {
+        large: { input: 1, output: 2 },
+        "house:large": { input: 3, output: 4 },
+        "gpt-4o-mini": { input: 9, output: 9 },
+      },
+    });
+    const usage = { inputTokens: 1_000_000, outputTokens: 1_000_000 };
+    expect((await known(book, house, usage)).usd).toBe(7);
+    expect((await known(book, { ...house, provider: "other" }, usage)).usd).toBe(3);
+    expect(await known(book, mini, usage)).toMatchObject({ usd: 18, source: "own" });
+  });
+
+  test("R18: what an own price leaves out is charged as input or output", () => {
+    const usage = {
+      inputTokens: 1_000_000,
+      outputTokens: 0,
+      cachedInputTokens: 400_000,
+      cacheWriteTokens: 100_000,
+    };
+    const plain = new PriceBook({ prices: { large: { input: 1, output: 2 } } });
+    const full = new PriceBook({
+      prices: { large: { input: 1, output: 2, cachedInput: 0.5, cacheWrite: 2 } },
+    });
+    expect(plain.price(house, usage)).toMatchObject({ usd: 1 });
+    expect(full.price(house, usage)).toMatchObject({ usd: 0.9 });
+  });
+
+  test("R18: a price of 0 is a price, and needs no catalogue: the answer is no promise", () => {
+    const book = new PriceBook({ prices: { large: { input: 0, output: 0 } } });
+    expect(book.price(house, { inputTokens: 5, outputTokens: 5 })).toMatchObject({ usd: 0, source: "own" });
+  });
+
+  test("R18: without the catalogue only own prices count", () => {
+    expect(new PriceBook({ catalogue: false }).price(mini, { inputTokens: 1, outputTokens: 1 })).toEqual({
+      unpriced: true,
+    });
+  });
+
+  test("R18: once the catalogue is there, answers are no promises", async () => {
+    const book = new PriceBook();
+    const usage = { inputTokens: 1, outputTokens: 1 };
+    expect(book.price(mini, usage)).toBeInstanceOf(Promise);
+    await book.price(mini, usage);
+    expect(book.price(sonnet, usage)).toHaveProperty("usd");
+  });
+
+  test("R18: a price that changes with the hour is looked up anew", async () => {
+    let now = Date.UTC(2025, 6, 1, 12);
+    const book = new PriceBook({ clock: { now: () => now } });
+    const deepseek = { provider: "deepseek", model: "deepseek-chat" };
+    const usage = { inputTokens: 1_000_000, outputTokens: 0 };
+    const day = (await known(book, deepseek, usage)).usd;
+    now = Date.UTC(2025, 6, 1, 20);
+    expect((await known(book, deepseek, usage)).usd).toBe(day / 2);
+  });
+
+  test("R18: the worst price covers a cache that is written, and so every way the call can go", async () => {
+    const book = new PriceBook();
+    const worst = await book.worstPrice(sonnet, 1000, 100);
+    expect(worst).toMatchObject({ usd: (1000 * 3.75 + 100 * 15) / 1e6 });
+  });
+
+  test("R18: usage that makes no sense is an error that names it; parts above the whole are not", () => {
+    const book = new PriceBook({ prices: { large: { input: 1_000_000, output: 0 } } });
+    expect(complaint(() => book.price(house, { inputTokens: -1, outputTokens: 0 })).field).toBe(
+      "usage.inputTokens",
+    );
+    complaint(() => book.price(house, { inputTokens: Number.NaN, outputTokens: 0 }));
+    expect(book.price(house, { inputTokens: 1, outputTokens: 0, cachedInputTokens: 3 })).toMatchObject({
+      usd: 3,
+    });
+  });
+
+  test("R18: a wrong price is refused when the book is made", () => {
+    expect(complaint(() => new PriceBook({ prices: { a: { input: -1, output: 0 } } })).field).toBe(
+      'prices["a"].input',
+    );
+    const misspelt = { input: 1, output: 1, cached: 1 };
+    expect(complaint(() => new PriceBook({ prices: { a: misspelt } })).field).toBe('prices["a"].cached');
+    const half: object = { input: 1 };
+    expect(complaint(() => new PriceBook({ prices: { a: half as { input: 1; output: 1 } } })).field).toBe(
+      'prices["a"].output',
+    );
+  });
+});
+
+test("R18: for every model of the catalogue that is paid by tokens, the price is the catalogue's own", () => {
+  const when = new Date(Date.UTC(2026, 0, 15, 10));
+  const models = [
+    "openai",
+    "anthropic",
+    "google",
+    "groq",
+    "mistral",
+    "x-ai",
+    "deepseek",
+    "cohere",
+    "perplexity",
+    "aws",
+  ]
+    .flatMap((id) =>
+      (findProvider({ providerId: id })?.models ?? []).map((model) => ({ provider: id, model: model.id })),
+    )
+    .filter((info) => {
+      const prices = findListing({ calcPrice }, info, when.getTime())?.prices ?? {};
+      return "input_mtok" in prices && "output_mtok" in prices;
+    });
+  expect(models.length).toBeGreaterThan(100);
+  const usages = fc.record({
+    info: fc.constantFrom(...models),
+    plain: fc.nat(300_000),
+    cached: fc.nat(300_000),
+    written: fc.nat(1000),
+    answer: fc.nat(10_000),
+    reasoning: fc.nat(10_000),
+  });
+  fc.assert(
+    fc.property(usages, ({ info, plain, cached, written, answer, reasoning }) => {
+      const usage = {
+        inputTokens: plain + cached + written,
+        outputTokens: answer + reasoning,
+        cachedInputTokens: cached,
+        cacheWriteTokens: written,
+        reasoningTokens: reasoning,
+      };
+      const listing = findListing({ calcPrice }, info, when.getTime());
+      const rates = listing && ratesFor(listing, usage.inputTokens, usage.outputTokens);
+      const theirs = calcPrice(
+        {
+          input_tokens: usage.inputTokens,
+          output_tokens: usage.outputTokens,
+          cache_read_tokens: cached,
+          cache_write_tokens: written,
+          output_reasoning_tokens: reasoning,
+        },
+        info.model,
+        { providerId: info.provider, timestamp: when },
+      );
+      expect(rates && priceAt(rates, usage)).toBeCloseTo(theirs?.total_price ?? Number.NaN, 9);
+    }),
+    { numRuns: RUNS },
+  );
+});

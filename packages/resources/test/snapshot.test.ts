@@ -1,0 +1,102 @@
+import { describe, expect, test } from "vitest";
+import { ExecutionTracker, restoreLedgers } from "@ravi/resources";
+import { complaint, exhaustion } from "./helpers.ts";
+
+const json = (tracker: ExecutionTracker): unknown => JSON.parse(JSON.stringify(tracker.snapshot()));
+
+describe("R18: a ledger survives as plain JSON", () => {
+  test("R18: spend, limits, warnings given and the reserve's size come back", () => {
+    const before = new ExecutionTracker(
+      { maxTokens: 1000, maxCostUsd: 2, maxTurns: 9 },
+      { scope: "lead", warnAt: 0.5 },
+    );
+    before.reserve({ tokens: 400, cost: 1, turns: 1 }).settle({ tokens: 500, cost: 1.1 });
+    const after = ExecutionTracker.restore(json(before));
+    expect(after.used).toEqual({ tokens: 500, cost: 1.1, turns: 1, toolCalls: 0 });
+    expect(after.remaining()).toEqual(before.remaining());
+    expect(after.scope).toBe("lead");
+    expect(after.charge({ tokens: 1, cost: 0.01 }).warnings).toEqual([]);
+    expect(exhaustion(() => after.reserve({ tokens: 100, cost: 0.1, turns: 1 })).hint).toContain("held back");
+    expect(
+      JSON.stringify(ExecutionTracker.restore(json(before), { clock: { now: () => 5 } }).snapshot()),
+    ).toBe(JSON.stringify({ ...before.snapshot(), at: 5 }));
+  });
+
+  test("R18: a reservation left open by a crash stays charged, in every ancestor, and is reported", () => {
+    const root = new ExecutionTracker({ maxTokens: 1000 }, { scope: "run" });
+    const child = root.child({ maxTokens: 500 }, "run/hire:a");
+    root.reserve({ tokens: 10 });
+    child.reserve({ tokens: 100, cost: 0.5, turns: 1 });
+    child.charge({ tokens: 7 });
+    const tree = restoreLedgers([json(child), json(root)]);
+    const [again, below] = [tree.get("run"), tree.get("run/hire:a")];
+    expect(again?.used).toEqual({ tokens: 117, cost: 0.5, turns: 1, toolCalls: 0 });
+    expect(below?.used).toEqual({ tokens: 107, cost: 0.5, turns: 1, toolCalls: 0 });
+    expect(below?.inDoubt).toEqual([{ id: 1, tokens: 100, cost: 0.5, turns: 1, toolCalls: 0 }]);
+    expect(again?.inDoubt).toEqual([{ id: 1, tokens: 10, cost: 0, turns: 0, toolCalls: 0 }]);
+    expect([again?.open, below?.open]).toEqual([0, 0]);
+  });
+
+  test("R18: kept open, a reservation is found again by its id and settled once, in every ancestor", () => {
+    const root = new ExecutionTracker({ maxTokens: 1000 }, { scope: "run" });
+    const child = root.child({}, "child");
+    const { id } = child.reserve({ tokens: 100 });
+    const tree = restoreLedgers([json(root), json(child)], { open: "keep" });
+    const [again, below] = [tree.get("run"), tree.get("child")];
+    expect([again?.open, again?.remaining().tokens]).toEqual([1, 900]);
+    below?.reservation(id)?.settle({ tokens: 60 });
+    expect([again?.used.tokens, below?.used.tokens, again?.open]).toEqual([60, 60, 0]);
+    expect(below?.reservation(id)).toBeUndefined();
+    expect(below?.reserve({ tokens: 1 }).id).toBe(id + 1);
+  });
+
+  test("R18: a run can go on with more money than it began with", () => {
+    const before = new ExecutionTracker({ maxTokens: 100 }, { scope: "run" });
+    before.charge({ tokens: 100 });
+    const after = ExecutionTracker.restore(json(before), { budget: { maxTokens: 300 } });
+    expect(after.remaining().tokens).toBe(200);
+    expect(
+      restoreLedgers([json(before)], { budgets: { run: {} } })
+        .get("run")
+        ?.remaining().tokens,
+    ).toBeNull();
+  });
+
+  test("R18: reading a journal again, charge counts each effect once and never refuses", () => {
+    const tracker = new ExecutionTracker({ maxTokens: 100 });
+    const recorded = [60, 60];
+    for (const tokens of recorded) tracker.charge({ tokens, turns: 1 });
+    expect(tracker.used).toMatchObject({ tokens: 120, turns: 2 });
+    exhaustion(() => tracker.reserve({ tokens: 1, turns: 1 }));
+  });
+
+  test("R18: money is not guessed at: a broken, foreign or misplaced snapshot is refused", () => {
+    const root = new ExecutionTracker({}, { scope: "run" });
+    const child = root.child({}, "child");
+    const good = root.snapshot();
+    for (const bad of [
+      null,
+      7,
+      [],
+      {},
+      { ...good, v: 2 },
+      { ...good, used: { tokens: 1 } },
+      { ...good, extra: 1 },
+    ]) {
+      complaint(() => ExecutionTracker.restore(bad));
+    }
+    complaint(() =>
+      ExecutionTracker.restore({ ...good, used: { tokens: -1, nanos: 0, turns: 0, toolCalls: 0 } }),
+    );
+    complaint(() => ExecutionTracker.restore({ ...good, warned: ["agents"] }));
+    expect(complaint(() => ExecutionTracker.restore(child.snapshot())).expected).toContain(
+      "the restored ledger of run",
+    );
+    expect(complaint(() => ExecutionTracker.restore(good, { parent: root })).expected).toContain(
+      "was a root",
+    );
+    expect(complaint(() => restoreLedgers([child.snapshot()])).value).toBe('"run"');
+    expect(complaint(() => restoreLedgers([good, good])).expected).toBe("each scope once");
+    complaint(() => restoreLedgers([{ ...child.snapshot(), parent: "child" }]));
+  });
+});

@@ -1,0 +1,207 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { ChatMessage, ModelRequest } from "@ravi/kernel";
+import { estimateTokens, FILE_TOKENS, IMAGE_TOKENS } from "@ravi/resources";
+import { charactersToTokens } from "../src/tokens/characters.ts";
+import { RequestCounter } from "../src/tokens/count-request.ts";
+import { type Encoding, loadEncoding, sliced } from "../src/tokens/tokenizer.ts";
+import { complaint } from "./helpers.ts";
+
+const user = (content: string): ChatMessage => ({ role: "user", content });
+const request = (...messages: ChatMessage[]): ModelRequest => ({ messages });
+/** One token for each character makes sums easy to read. */
+const letters = (text: string): number => text.length;
+
+const encoding = await loadEncoding();
+if (encoding === undefined) throw new Error("gpt-tokenizer is installed for these tests");
+const count = sliced(encoding);
+const whole = (text: string): number => encoding.countTokens(text, { disallowedSpecial: new Set() });
+
+describe("estimateTokens counts all that is sent", () => {
+  const counter = new RequestCounter(letters);
+  const base = counter.count(request());
+
+  test("messages, names, tool calls and their results", () => {
+    expect(counter.count(request({ role: "system", content: "12345" })) - base).toBe(4 + 5);
+    expect(counter.count(request({ role: "user", content: "1234", name: "ab" })) - base).toBe(4 + 4 + 1 + 2);
+    const call = { id: "c1", name: "find", arguments: '{"a":1}' };
+    expect(counter.count(request({ role: "assistant", content: "", toolCalls: [call] })) - base).toBe(
+      4 + 8 + 2 + 4 + 7,
+    );
+    expect(
+      counter.count(request({ role: "tool", toolCallId: "c1", name: "find", content: "ok" })) - base,
+    ).toBe(4 + 2 + 4 + 2);
+  });
+
+  test("tools and the output schema", () => {
+    const schema = { type: "object" };
+    const size = JSON.stringify(schema).length;
+    const tool = { name: "find", description: "finds", parameters: schema };
+    expect(counter.count({ messages: [], tools: [tool, tool] }) - base).toBe(2 * (8 + 4 + 5 + size));
+    expect(counter.count({ messages: [], output: { name: "out", schema } }) - base).toBe(8 + 3 + size);
+  });
+
+  test("images and files, by flat figures and by their bytes", () => {
+    const parts = (content: Extract<ChatMessage, { role: "user" }>["content"]): number =>
+      counter.count(request({ role: "user", content })) - base - 4;
+    expect(parts([{ type: "image", url: `data:image/png;base64,${"A".repeat(100_000)}` }])).toBe(
+      IMAGE_TOKENS,
+    );
+    expect(parts([{ type: "file", url: "https://example.org/a.pdf", mediaType: "application/pdf" }])).toBe(
+      FILE_TOKENS,
+    );
+    const bytes = `data:x;base64,${"A".repeat(400_000)}`;
+    expect(parts([{ type: "file", url: bytes, mediaType: "application/pdf" }])).toBe(37_500);
+    expect(parts([{ type: "file", url: bytes, mediaType: "text/csv" }])).toBe(100_000);
+    expect(parts([{ type: "reasoning", text: "hm", opaque: { provider: "p", data: "A".repeat(40) } }])).toBe(
+      12,
+    );
+    const dearImages = new RequestCounter(letters, 25_000);
+    expect(
+      dearImages.count(request({ role: "user", content: [{ type: "image", url: "x" }] })),
+    ).toBeGreaterThan(25_000);
+  });
+
+  test("a schema with a cycle is refused with the tool's name", () => {
+    const cycle: { [key: string]: unknown } = {};
+    cycle["self"] = cycle;
+    const tools = [{ name: "find", description: "", parameters: cycle }];
+    expect(complaint(() => counter.count({ messages: [], tools })).field).toBe("tool find: parameters");
+  });
+
+  test("by the real vocabulary, as o200k has it", async () => {
+    const text = "The quick brown fox jumps over the lazy dog.";
+    expect(await estimateTokens(request(user(text)))).toBe(whole(text) + 7);
+    expect(estimateTokens(request(user(text)))).toBe(whole(text) + 7);
+  });
+});
+
+describe("estimateTokens costs only what is new", () => {
+  test("each message is counted once, in whatever list it stands", () => {
+    let counted = 0;
+    const counter = new RequestCounter((text) => {
+      counted++;
+      return text.length;
+    });
+    const messages = Array.from({ length: 100 }, (_, index) => user(`message ${index}`));
+    const first = counter.count({ messages });
+    expect(counted).toBe(100);
+    messages.push(user("new"));
+    expect(counter.count({ messages })).toBe(first + 4 + 3);
+    expect(counter.count({ messages: [...messages] })).toBe(first + 7);
+    expect(counted).toBe(101);
+  });
+
+  test("a list that only grew is not walked through again", () => {
+    const counter = new RequestCounter(letters);
+    const messages = Array.from({ length: 1000 }, (_, index) => user(`message ${index}`));
+    counter.count({ messages });
+    let reads = 0;
+    const watched = new Proxy(messages, {
+      get: (target, key, self) => {
+        if (typeof key === "string" && /^\d+$/.test(key)) reads++;
+        return Reflect.get(target, key, self) as unknown;
+      },
+    });
+    const before = counter.count({ messages: watched });
+    reads = 0;
+    watched.push(user("x"));
+    expect(counter.count({ messages: watched })).toBe(before + 5);
+    expect(reads).toBeLessThan(5);
+  });
+
+  test("any sequence of appending, cutting and replacing gives the same as counting anew", () => {
+    const edits = fc.array(fc.tuple(fc.constantFrom("push", "pop", "clear", "copy"), fc.string()), {
+      maxLength: 30,
+    });
+    fc.assert(
+      fc.property(edits, (steps) => {
+        const counter = new RequestCounter(letters);
+        let messages: ChatMessage[] = [];
+        for (const [edit, text] of steps) {
+          if (edit === "push") messages.push(user(text));
+          else if (edit === "pop") messages.pop();
+          else if (edit === "clear") messages.length = 0;
+          else messages = [...messages];
+          expect(counter.count({ messages })).toBe(new RequestCounter(letters).count({ messages }));
+        }
+      }),
+    );
+  });
+});
+
+describe("the tokenizer is never given a text that would hold it up", () => {
+  const sizes: number[] = [];
+  const spy: Encoding = {
+    countTokens: (text) => {
+      sizes.push(text.length);
+      return text.length;
+    },
+  };
+
+  test("slices are at most 1,024 characters, and 128 where nothing breaks them", () => {
+    for (const text of ["a", " ", "漢", "!", "7"].map((sign) => sign.repeat(10_000))) {
+      sizes.length = 0;
+      expect(sliced(spy)(text)).toBe(10_000);
+      expect(Math.max(...sizes)).toBe(128);
+    }
+    sizes.length = 0;
+    expect(sliced(spy)("some words and more ".repeat(500))).toBe(10_000);
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(1_024);
+  });
+
+  test("nothing is lost or counted twice by slicing", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.constantFrom("a", "bc ", "漢", "🙂", "\n", "=", "12"), fc.nat(400))),
+        (parts) => {
+          const text = parts
+            .map(([sign, times]) => sign.repeat(times))
+            .join("")
+            .slice(0, 60_000);
+          expect(sliced(spy)(text)).toBe(text.length);
+        },
+      ),
+    );
+  });
+
+  test("100 kB of one letter, of random letters and of base64 are counted; slicing words changes next to nothing", () => {
+    expect(count("a".repeat(100_000))).toBeGreaterThan(10_000);
+    const prose = "An agent near its limit is told so, and returns what it has. ".repeat(150);
+    expect(count(prose)).toBeGreaterThanOrEqual(whole(prose));
+    expect(count(prose)).toBeLessThanOrEqual(whole(prose) * 1.01);
+  });
+
+  test("beyond 65,536 characters the rest is counted by characters", () => {
+    sizes.length = 0;
+    sliced(spy)("word ".repeat(100_000));
+    expect(sizes.reduce((a, b) => a + b, 0)).toBe(65_536);
+  });
+
+  test("a text that spells a special token is only text", () => {
+    expect(count("<|endoftext|> and <|im_start|>")).toBeGreaterThan(5);
+  });
+
+  test("where the tokenizer is not installed, characters are counted", async () => {
+    expect(await loadEncoding(() => Promise.reject(new Error("ERR_MODULE_NOT_FOUND")))).toBeUndefined();
+  });
+});
+
+test("counting by characters errs on the high side for prose, code, JSON, other scripts and random text", () => {
+  const random = (alphabet: string, seed: number): string =>
+    Array.from({ length: 3000 }, (_, n) => alphabet[(n * n * 31 + n * seed) % alphabet.length]).join("");
+  const samples = [
+    "An agent near its limit is told so, gets one last turn without tools, and returns a typed partial result.",
+    "export function add(to: Amounts, amounts: Amounts): void { to.tokens += amounts.tokens; }",
+    JSON.stringify(Array.from({ length: 50 }, (_, id) => ({ id, name: `item ${id}`, price: id / 7 }))),
+    "Быстрая коричневая лиса перепрыгивает через ленивую собаку.",
+    "敏捷的棕色狐狸跳过了懒狗。这是一个关于预算的句子。",
+    "素早い茶色の狐がのろまな犬を飛び越える。",
+    "الثعلب البني السريع يقفز فوق الكلب الكسول",
+    random("abcdefghijklmnopqrstuvwxyz", 17),
+    random("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", 7919),
+    "0123456789abcdef".repeat(100),
+  ];
+  const tooLow = samples.filter((text) => charactersToTokens(text) < whole(text));
+  expect(tooLow).toEqual([]);
+});
