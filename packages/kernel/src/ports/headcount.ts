@@ -13,20 +13,21 @@ export interface Lease {
 export interface AcquireOptions {
   /** Who hires; the asker's ancestors are never preempted for it. */
   readonly parentId?: AgentId | undefined;
+  readonly onFull?: "deny" | undefined;
 }
 
-export interface QueueOptions extends AcquireOptions {
+export interface QueueOptions extends Omit<AcquireOptions, "onFull"> {
   readonly onFull: "queue";
   readonly signal?: AbortSignalLike | undefined;
 }
 
 /** One count for the whole tree. The root holds a slot from the start. */
 export interface Headcount {
-  /** Throws a `BudgetExhaustedError` when denied. */
-  acquire(id: AgentId, priority?: Priority, options?: AcquireOptions): MaybePromise<Lease>;
   /** Waits for a slot; rejects when aborted, or at once where it could never be granted. */
   acquire(id: AgentId, priority: Priority | undefined, options: QueueOptions): Promise<Lease>;
-  /** Does nothing for who holds no slot. */
+  /** Throws a `BudgetExhaustedError` when denied. */
+  acquire(id: AgentId, priority?: Priority, options?: AcquireOptions): MaybePromise<Lease>;
+  /** Frees the slot that is held; who is paused or queued gives up its place. Otherwise it does nothing. */
   release(leaseOrId: Lease | AgentId): MaybePromise<void>;
   isPaused(id: AgentId): MaybePromise<boolean>;
   /** Resolves at once when it is not paused. */
@@ -39,6 +40,7 @@ export interface Headcount {
 export interface RestartPolicy {
   /** Asks and counts. */
   shouldRetry(execId: string, error?: unknown): boolean;
+  /** How long to wait before it; attempt 1 is the first restart. */
   delayMs(attempt: number): number;
   reset(execId: string): void;
 }

@@ -1,0 +1,58 @@
+import {
+  type AgentId,
+  type Clock,
+  type SpawnBudget,
+  type SpawnBudgetOptions,
+  checkFields,
+  checkInteger,
+  spawnBudget,
+  systemClock,
+} from "@ravi/kernel";
+import { Roster } from "./roster.ts";
+import { RosterHeadcount } from "./roster-headcount.ts";
+import { checkAgentId, readSnapshot } from "./snapshot.ts";
+
+export interface SpawnTrackerOptions {
+  /** Holds a slot from the start, is never paused and never gives it back. */
+  readonly rootId: AgentId;
+  readonly clock?: Clock | undefined;
+  /** How long somebody waits until its place in the queue rises by one priority step; a minute unless given. */
+  readonly agingMs?: number | undefined;
+}
+
+export interface RestoreOptions {
+  readonly clock?: Clock | undefined;
+  /** As it was, unless given. */
+  readonly agingMs?: number | undefined;
+}
+
+const AGING_MS = 60_000;
+
+/** The headcount of one run: one for the whole tree, however deep. */
+export class SpawnTracker extends RosterHeadcount {
+  constructor(budget: SpawnBudget | SpawnBudgetOptions, options: SpawnTrackerOptions) {
+    checkFields("options", options, ["rootId", "clock", "agingMs"]);
+    super(
+      new Roster({
+        budget: spawnBudget(budget),
+        rootId: checkAgentId("rootId", options.rootId),
+        clock: options.clock ?? systemClock,
+        agingMs: checkInteger("agingMs", options.agingMs ?? AGING_MS, 1),
+      }),
+    );
+  }
+
+  /**
+   * Brings back who held, who was paused or queued, in which order and for how long. Leases and promises ended with their
+   * process, so everybody but the root can be acquired once more: that gives the lease of who holds or is paused, and the
+   * old place to who was queued. Nothing is counted again. Whose slot comes first simply holds it when it is acquired.
+   */
+  static restore(snapshot: unknown, options: RestoreOptions = {}): SpawnTracker {
+    checkFields("options", options, ["clock", "agingMs"]);
+    const state = readSnapshot(snapshot);
+    const { clock, agingMs = state.agingMs } = options;
+    const tracker = new SpawnTracker(state.budget, { rootId: state.root.id, clock, agingMs });
+    tracker.roster.load(state);
+    return tracker;
+  }
+}

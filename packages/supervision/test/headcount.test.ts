@@ -1,0 +1,447 @@
+import { describe, expect, test } from "vitest";
+import {
+  AgentId,
+  BudgetExhaustedError,
+  type Headcount,
+  InvalidValueError,
+  Priority,
+  spawnBudget,
+} from "@ravi/kernel";
+import { SpawnTracker } from "@ravi/supervision";
+import { denial } from "./denial.ts";
+
+const { BACKGROUND, LOW, NORMAL, HIGH, CRITICAL } = Priority;
+const lead = AgentId("lead");
+const [a, b, c, d, e] = ["a", "b", "c", "d", "e"].map((name) => AgentId(name)) as [
+  AgentId,
+  AgentId,
+  AgentId,
+  AgentId,
+  AgentId,
+];
+
+function tracker(maxAgents: number, more: { allowPreempt?: boolean } = {}): SpawnTracker {
+  return new SpawnTracker({ maxAgents, ...more }, { rootId: lead });
+}
+
+describe("R14: acquire", () => {
+  test("R14: it is a kernel Headcount, and takes a budget or its options", () => {
+    const headcount: Headcount = new SpawnTracker(spawnBudget({ maxAgents: 2 }), { rootId: lead });
+    headcount.acquire(a);
+    expect(denial(() => headcount.acquire(b))).toMatchObject({ used: 2, limit: 2 });
+  });
+
+  test("R14: the root counts from the start", () => {
+    const one = tracker(1);
+    expect(one.held).toBe(1);
+    expect(one.totalSpawned).toBe(1);
+    expect(one.priorityOf(lead)).toBe(NORMAL);
+    expect(denial(() => one.acquire(a))).toMatchObject({
+      dimension: "agents",
+      used: 1,
+      limit: 1,
+      scope: "lead",
+    });
+  });
+
+  test("R14: where there is room, anyone is granted", () => {
+    const five = tracker(6);
+    for (const [id, priority] of [
+      [a, BACKGROUND],
+      [b, LOW],
+      [c, NORMAL],
+      [d, HIGH],
+      [e, CRITICAL],
+    ] as const) {
+      expect(five.acquire(id, priority).agentId).toBe(id);
+      expect(five.priorityOf(id)).toBe(priority);
+    }
+    expect(five.held).toBe(6);
+  });
+
+  test.each([BACKGROUND, LOW, NORMAL])("R14: full and priority %i is denied", (priority) => {
+    const two = tracker(2);
+    two.acquire(a, BACKGROUND);
+    expect(() => two.acquire(b, priority)).toThrow(BudgetExhaustedError);
+    expect(two.isPaused(a)).toBe(false);
+    expect(two.priorityOf(b)).toBeUndefined();
+  });
+
+  test.each([HIGH, CRITICAL])(
+    "R14: full and priority %i takes the lowest slot, the count unchanged",
+    (priority) => {
+      const four = tracker(4);
+      four.acquire(a, NORMAL);
+      four.acquire(b, LOW);
+      four.acquire(c, NORMAL);
+      four.acquire(d, priority);
+      expect(four.paused).toEqual([b]);
+      expect(four.held).toBe(4);
+      expect(four.isPaused(d)).toBe(false);
+    },
+  );
+
+  test("R14: nobody strictly lower is denied", () => {
+    const two = tracker(2);
+    two.acquire(a, HIGH);
+    expect(denial(() => two.acquire(b, HIGH)).dimension).toBe("agents");
+    two.acquire(b, CRITICAL);
+    expect(denial(() => two.acquire(c, CRITICAL)).dimension).toBe("agents");
+  });
+
+  test("R14: allowPreempt: false denies, and says so", () => {
+    const two = tracker(2, { allowPreempt: false });
+    two.acquire(a, BACKGROUND);
+    expect(denial(() => two.acquire(b, CRITICAL)).message).toContain("allowPreempt is false");
+    expect(two.paused).toEqual([]);
+  });
+
+  test("R14: a victim is no candidate again; cap 2 never admits 7", () => {
+    const two = tracker(2);
+    two.acquire(a, LOW);
+    two.acquire(b, HIGH);
+    const admitted = Array.from({ length: 5 }, (_, n) => {
+      try {
+        return two.acquire(AgentId("late", n), HIGH);
+      } catch {
+        return undefined;
+      }
+    });
+    expect(admitted.filter((lease) => lease !== undefined)).toEqual([]);
+    expect(two.held).toBe(2);
+    expect(two.paused).toEqual([a]);
+  });
+
+  test("R14: a victim's later release frees nothing", () => {
+    const two = tracker(2);
+    const victim = two.acquire(a, LOW);
+    two.acquire(b, HIGH);
+    victim.release();
+    expect(two.held).toBe(2);
+    expect(two.paused).toEqual([]);
+    expect(() => two.acquire(c)).toThrow(BudgetExhaustedError);
+  });
+
+  test("R14: releases are by lease: an old one does not give back the slot of a later agent of the same id", () => {
+    const two = tracker(2);
+    const first = two.acquire(a);
+    first.release();
+    two.acquire(a);
+    first.release();
+    two.release(first);
+    expect(two.held).toBe(2);
+  });
+
+  test("R14: a lease of another tracker is not this one's business", () => {
+    const [mine, other] = [tracker(2), tracker(2)];
+    mine.acquire(a);
+    const foreign = other.acquire(a);
+    mine.release(foreign);
+    expect([mine.held, other.held]).toEqual([2, 2]);
+  });
+
+  test("R14: the same id twice is refused while it holds, is paused or is queued", async () => {
+    const three = tracker(3);
+    three.acquire(a, LOW);
+    expect(() => three.acquire(a)).toThrow(InvalidValueError);
+    three.acquire(b, NORMAL);
+    three.acquire(c, HIGH);
+    expect(three.isPaused(a)).toBe(true);
+    expect(() => three.acquire(a, CRITICAL)).toThrow(/agent is paused/);
+    const abort = new AbortController();
+    const queued = three.acquire(d, NORMAL, { onFull: "queue", signal: abort.signal });
+    expect(() => three.acquire(d)).toThrow(/agent is queued/);
+    await expect(three.acquire(d, NORMAL, { onFull: "queue" })).rejects.toThrow(InvalidValueError);
+    expect(() => three.acquire(lead)).toThrow(InvalidValueError);
+    abort.abort();
+    await expect(queued).rejects.toThrow(/abort/);
+    expect(three.totalSpawned).toBe(4);
+  });
+
+  test("R14: ties fall on the newest hire", () => {
+    const four = tracker(4);
+    for (const id of [a, b, c]) four.acquire(id);
+    four.acquire(d, HIGH);
+    expect(four.paused).toEqual([c]);
+    four.acquire(e, HIGH);
+    expect(four.paused).toEqual([c, b]);
+  });
+
+  test("R14: a rank changed later does not make an old hire new", () => {
+    const three = tracker(3);
+    three.acquire(a, HIGH);
+    three.acquire(b, NORMAL);
+    three.reprioritize(a, NORMAL);
+    three.acquire(c, HIGH);
+    expect(three.paused).toEqual([b]);
+  });
+
+  test("R14: never the asker's ancestor, however deep and however low", () => {
+    const four = tracker(4);
+    four.acquire(a, BACKGROUND);
+    four.acquire(b, BACKGROUND, { parentId: a });
+    four.acquire(c, NORMAL);
+    four.acquire(d, CRITICAL, { parentId: b });
+    expect(four.paused).toEqual([c]);
+    expect(denial(() => four.acquire(e, CRITICAL, { parentId: d })).dimension).toBe("agents");
+  });
+
+  test("R14: an ancestor stays one when those between have ended", () => {
+    const four = tracker(4);
+    four.acquire(a, LOW);
+    const between = four.acquire(b, LOW, { parentId: a });
+    four.acquire(c, NORMAL, { parentId: b });
+    between.release();
+    four.acquire(d, NORMAL);
+    four.acquire(e, HIGH, { parentId: c });
+    expect(four.paused).toEqual([d]);
+  });
+
+  test("R14: one tracker for the root run, however deep the orchestrators nest", () => {
+    const deep = tracker(4);
+    deep.acquire(a, NORMAL, { parentId: lead });
+    deep.acquire(b, NORMAL, { parentId: a });
+    deep.acquire(c, NORMAL, { parentId: b });
+    expect(denial(() => deep.acquire(d, NORMAL, { parentId: c }))).toMatchObject({ used: 4, scope: "lead" });
+  });
+
+  test("R14: a parent that is not in the tree is refused", () => {
+    const two = tracker(2);
+    expect(() => two.acquire(a, NORMAL, { parentId: b })).toThrow(/parentId is "b".*holds a slot/);
+    expect(two.held).toBe(1);
+  });
+
+  test("R14: maxTotal counts every hire of the run, the root and finished ones included", () => {
+    const few = new SpawnTracker({ maxAgents: 2, maxTotal: 3 }, { rootId: lead });
+    few.acquire(a).release();
+    few.acquire(b).release();
+    expect(few.totalSpawned).toBe(3);
+    expect(denial(() => few.acquire(c))).toMatchObject({ dimension: "totalAgents", used: 3, limit: 3 });
+    expect(few.held).toBe(1);
+  });
+
+  test("R14: maxDepth counts from the root, also through parents that have ended", () => {
+    const flat = new SpawnTracker({ maxDepth: 2 }, { rootId: lead });
+    const first = flat.acquire(a);
+    flat.acquire(b, NORMAL, { parentId: a });
+    first.release();
+    expect(denial(() => flat.acquire(c, CRITICAL, { parentId: b }))).toMatchObject({
+      dimension: "depth",
+      used: 2,
+      limit: 2,
+    });
+    expect(new SpawnTracker({ maxDepth: 0 }, { rootId: lead }).held).toBe(1);
+  });
+
+  test("R14: a denied hire leaves nothing behind", () => {
+    const one = tracker(1);
+    const before = one.snapshot();
+    expect(() => one.acquire(a, CRITICAL)).toThrow(BudgetExhaustedError);
+    expect(one.snapshot()).toEqual(before);
+  });
+
+  test.each([
+    ["an empty id", () => tracker(2).acquire("" as AgentId)],
+    ["an id that is no text", () => tracker(2).acquire(7 as never)],
+    ["a priority between the steps", () => tracker(2).acquire(a, 3 as never)],
+    ["an unknown answer to a full pool", () => tracker(2).acquire(a, NORMAL, { onFull: "wait" } as never)],
+    ["an unknown option", () => new SpawnTracker({}, { rootId: lead, aging: 5 } as never)],
+    ["an aging of 0", () => new SpawnTracker({}, { rootId: lead, agingMs: 0 })],
+    ["a cap of 0", () => tracker(0)],
+  ])("R14: %s is refused with the field's name", (_what, act) => {
+    expect(act).toThrow(InvalidValueError);
+  });
+});
+
+describe("R15: release, pause and reprioritize", () => {
+  test("R15: a lease given back in a finally, by `using` or by id frees the slot", () => {
+    const two = tracker(2);
+    expect(() => {
+      using lease = two.acquire(a);
+      throw new Error(`${lease.agentId} crashed`);
+    }).toThrow("a crashed");
+    expect(two.held).toBe(1);
+    two.acquire(b);
+    two.release(b);
+    expect(two.held).toBe(1);
+    expect(two.priorityOf(b)).toBeUndefined();
+  });
+
+  test("R15: never below the root", () => {
+    const two = tracker(2);
+    two.release(lead);
+    two.release(lead);
+    expect(two.held).toBe(1);
+    two.acquire(a);
+    expect(() => two.acquire(b)).toThrow(BudgetExhaustedError);
+  });
+
+  test("R15: unknown or double release does nothing", () => {
+    const two = tracker(2);
+    const lease = two.acquire(a);
+    two.release(b);
+    lease.release();
+    lease.release();
+    two.release(lease);
+    two.release(a);
+    expect(two.held).toBe(1);
+  });
+
+  test("R15: the root is never paused, whatever its rank", () => {
+    const two = tracker(2);
+    two.acquire(a, HIGH);
+    two.reprioritize(lead, BACKGROUND);
+    expect(two.priorityOf(lead)).toBe(BACKGROUND);
+    expect(() => two.acquire(b, HIGH)).toThrow(BudgetExhaustedError);
+    two.acquire(c, CRITICAL);
+    expect(two.paused).toEqual([a]);
+  });
+
+  test("R15: a paused agent hires nobody, at once or queued, and is told why", async () => {
+    const three = tracker(3);
+    three.acquire(a, LOW);
+    three.acquire(b);
+    three.acquire(c, HIGH);
+    expect(denial(() => three.acquire(d, CRITICAL, { parentId: a })).message).toContain(
+      "a is paused and hires nobody",
+    );
+    await expect(three.acquire(d, NORMAL, { parentId: a, onFull: "queue" })).rejects.toThrow(/hires nobody/);
+    expect(three.totalSpawned).toBe(4);
+  });
+
+  test("R15: a freed slot resumes the best waiting paused agent in the same tick", () => {
+    const four = tracker(4);
+    four.acquire(a, LOW);
+    four.acquire(b, NORMAL);
+    four.acquire(c, NORMAL);
+    const urgent = [d, e, AgentId("f")].map((id) => four.acquire(id, HIGH));
+    expect(four.paused).toEqual([a, c, b]);
+    urgent[0]?.release();
+    expect(four.paused).toEqual([a, b]);
+    urgent[1]?.release();
+    expect(four.paused).toEqual([a]);
+    urgent[2]?.release();
+    expect(four.paused).toEqual([]);
+    expect(four.held).toBe(4);
+  });
+
+  test("R15: whenResumed resolves for all who await it, and at once for who is not paused", async () => {
+    const two = tracker(2);
+    two.acquire(a);
+    await two.whenResumed(a);
+    await two.whenResumed(AgentId("nobody"));
+    const urgent = two.acquire(b, HIGH);
+    const resumed: string[] = [];
+    const both = [1, 2].map(async (n) => {
+      await two.whenResumed(a);
+      resumed.push(`${n}`);
+    });
+    expect(resumed).toEqual([]);
+    urgent.release();
+    await Promise.all(both);
+    expect(resumed).toEqual(["1", "2"]);
+  });
+
+  test("R15: whenResumed ends with its signal, and leaves the agent in its place", async () => {
+    const two = tracker(2);
+    two.acquire(a);
+    const urgent = two.acquire(b, HIGH);
+    const abort = new AbortController();
+    const waiting = two.whenResumed(a, abort.signal);
+    abort.abort(new Error("enough"));
+    await expect(waiting).rejects.toMatchObject({ code: "CANCELLED", reason: "enough" });
+    await expect(two.whenResumed(a, abort.signal)).rejects.toMatchObject({ code: "CANCELLED" });
+    expect(two.isPaused(a)).toBe(true);
+    urgent.release();
+    expect(two.isPaused(a)).toBe(false);
+  });
+
+  test("R15: an agent that ends while it is paused is not resumed, and who awaits it is told", async () => {
+    const two = tracker(2);
+    const lease = two.acquire(a);
+    two.acquire(b, HIGH);
+    const waiting = two.whenResumed(a);
+    lease.release();
+    await expect(waiting).rejects.toThrow("a was released while it was paused");
+    two.release(b);
+    expect(two.held).toBe(1);
+  });
+
+  test("R15: demotion below NORMAL while full frees the slot to who waits", () => {
+    const three = tracker(3);
+    three.acquire(a);
+    three.acquire(b);
+    three.acquire(c, HIGH);
+    expect(three.paused).toEqual([b]);
+    three.reprioritize(c, LOW);
+    expect(three.paused).toEqual([c]);
+    expect(three.priorityOf(c)).toBe(LOW);
+    expect(three.held).toBe(3);
+  });
+
+  test("R15: demotion pauses nobody where nobody waits, or only somebody lower", () => {
+    const two = tracker(2);
+    two.acquire(a);
+    two.reprioritize(a, BACKGROUND);
+    expect(two.paused).toEqual([]);
+    two.acquire(b, HIGH);
+    two.reprioritize(b, LOW);
+    expect(two.paused).toEqual([a]);
+    two.reprioritize(b, BACKGROUND);
+    expect(two.paused).toEqual([b]);
+  });
+
+  test("R15: demotion to NORMAL keeps the slot", () => {
+    const two = tracker(2);
+    two.acquire(a);
+    two.acquire(b, CRITICAL);
+    two.reprioritize(b, NORMAL);
+    expect(two.paused).toEqual([a]);
+  });
+
+  test("R15: promotion of a paused agent waits for a slot, ahead of the others", () => {
+    const three = tracker(3);
+    three.acquire(a);
+    three.acquire(b);
+    three.acquire(c, HIGH);
+    const last = three.acquire(d, HIGH);
+    expect(three.paused).toEqual([b, a]);
+    three.reprioritize(a, HIGH);
+    expect(three.isPaused(a)).toBe(true);
+    last.release();
+    expect(three.paused).toEqual([b]);
+  });
+
+  test("R15: promotion preempts where it now may", async () => {
+    const three = tracker(3);
+    three.acquire(a);
+    three.acquire(b);
+    three.acquire(c, HIGH);
+    const resumed = three.whenResumed(b);
+    three.reprioritize(b, HIGH);
+    await resumed;
+    expect(three.paused).toEqual([a]);
+    expect(three.held).toBe(3);
+  });
+
+  test("R15: an unknown agent is reprioritized by nobody, and a wrong rank is refused", () => {
+    const two = tracker(2);
+    two.reprioritize(a, HIGH);
+    expect(two.priorityOf(a)).toBeUndefined();
+    expect(() => two.reprioritize(a, 5 as never)).toThrow(InvalidValueError);
+  });
+
+  test("R15: finished agents leave nothing, also where each hires the next and ends", () => {
+    const many = tracker(3);
+    const before = JSON.stringify(many.snapshot()["agents"]);
+    let lease = many.acquire(AgentId("link", 0));
+    for (let n = 1; n < 5000; n++) {
+      const next = many.acquire(AgentId("link", n), NORMAL, { parentId: lease.agentId });
+      lease.release();
+      lease = next;
+    }
+    expect(many.snapshot()["agents"]).toHaveLength(1);
+    lease.release();
+    expect(JSON.stringify(many.snapshot()["agents"])).toBe(before);
+  });
+});
