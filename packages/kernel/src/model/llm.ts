@@ -52,6 +52,8 @@ export type ModelResponse = {
   /** The model that really answered, where the provider says so. */
   readonly model?: string | undefined;
   readonly id?: string | undefined;
+  /** It came from a cache: nothing was paid. */
+  readonly cached?: boolean | undefined;
 };
 
 export type ModelEvent =

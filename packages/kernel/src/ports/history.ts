@@ -22,7 +22,7 @@ export interface HistoryProvider {
   close?(): MaybePromise<void>;
 }
 
-/** What a strategy may use. A model call goes through the context, and so through the ledger and the journal. */
+/** What a strategy may use; one object for each execution. A model call goes through the context, and so through the ledger and the journal. */
 export interface CompactionContext {
   readonly contextWindow?: number | undefined;
   readonly system?: string | undefined;
@@ -32,6 +32,9 @@ export interface CompactionContext {
 
 /** Makes a window of a long history. A view: the transcript stays as it is. Never parts a tool call from its result. */
 export interface CompactionStrategy {
+  /** For hooks and logs. */
+  readonly name?: string | undefined;
+  /** Gives the very list that it got where there is nothing to do. */
   compact(
     messages: readonly ChatMessage[],
     context?: CompactionContext,

@@ -36,13 +36,17 @@ export interface Middleware<C> {
 /** A layer, or its `process` alone. */
 export type Layer<C> = Middleware<C> | ((context: C, next: Next) => Promise<void>);
 
+/** One for each call: its `admit` and every attempt at it get the same object. */
 interface LevelContext {
   readonly agentName: string;
   readonly runId: string;
   readonly meta: RunMeta;
   readonly hooks: Hooks;
   readonly clock: Clock;
-  /** What the call inside gets; a layer may replace it by one that aborts earlier. */
+  /**
+   * What the call inside gets; a layer may replace it by one that aborts earlier. The core reads it at its start, and throws
+   * if it has aborted by the time the answer comes: a late answer must not replace that of a newer attempt.
+   */
   signal: AbortSignalLike;
 }
 
@@ -55,6 +59,8 @@ export interface AgentRunContext extends LevelContext {
 
 /** Around one model call. */
 export interface ChatContext extends LevelContext {
+  /** The key of the call in its execution; absent outside a run. */
+  readonly key?: string | undefined;
   readonly systemInstructions: string;
   /** Replaced by Fallback. */
   model: LLMClient;
@@ -62,11 +68,14 @@ export interface ChatContext extends LevelContext {
   result: ModelResponse | undefined;
   /** A model call of the layer's own (a judge's), from the same ledger. */
   call(model: LLMClient, request: ModelRequest): Promise<ModelResponse>;
-  /** Changes streamed events before anybody sees them. */
+  /** Changes streamed events before anybody sees them. The one added last, the innermost, sees an event first. */
   addTransform(transform: StreamTransform): void;
 }
 
-/** Changes what is streamed. It may hold back text that it cannot judge yet; `flush` gives the rest at the end. */
+/**
+ * Changes what is streamed. It may hold back text that it cannot judge yet; `flush` gives the rest at the end of an attempt.
+ * It is called after a failed attempt too, and what it gives then is dropped.
+ */
 export interface StreamTransform {
   push(event: ModelEvent): readonly ModelEvent[];
   flush(): readonly ModelEvent[];
@@ -74,6 +83,8 @@ export interface StreamTransform {
 
 /** Around one tool call. */
 export interface FunctionContext extends LevelContext {
+  /** The key of the call in its execution; absent outside a run. */
+  readonly key?: string | undefined;
   readonly functionName: string;
   readonly callId: string;
   readonly tool: Tool;

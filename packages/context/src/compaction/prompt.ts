@@ -1,0 +1,139 @@
+import type { ChatMessage, ToolCall, ToolMessage } from "@ravi/kernel";
+import { type CallingMessage, hasCalls, isValidPrompt } from "./prompt-check.ts";
+
+/** What stands in for the result of a call that never came back, so that the model is not left waiting for it. */
+const NO_RESULT = "No result: the run ended before this call returned. It may or may not have happened.";
+
+/**
+ * The same messages as a prompt that every provider takes: each tool call is followed directly by its results, ids are
+ * unique, and no result stands without its call. A list that is so already is given back as it is. A call without a
+ * result gets one that says so, a result that was parted from its call moves back to it, one without a call is left out,
+ * and an id that was used before (some servers begin at `call_0` in every turn) gets a number.
+ *
+ * In such a list, a new group begins wherever a message is not a tool's. All strategies cut only there.
+ */
+export function validPrompt(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+  if (isMarked(messages) || isValidPrompt(messages)) return markValid(messages);
+  return markValid(repair(messages));
+}
+
+/** Where the last group begins; 0 in an empty list. */
+export function lastGroupStart(prompt: readonly ChatMessage[]): number {
+  let at = prompt.length - 1;
+  while (at > 0 && prompt[at]?.role === "tool") at--;
+  return Math.max(at, 0);
+}
+
+/** How many system messages stand at the front. No strategy touches them. */
+export function frontOf(prompt: readonly ChatMessage[]): number {
+  let count = 0;
+  while (prompt[count]?.role === "system") count++;
+  return count;
+}
+
+interface Mark {
+  readonly length: number;
+  readonly last: ChatMessage | undefined;
+}
+
+/** Lists known to be valid, so that a composition checks its input once and not in each strategy. */
+const marks = new WeakMap<readonly ChatMessage[], Mark>();
+
+/** For lists that are valid by the way they were made. A list that has grown since is checked anew. */
+export function markValid(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+  if (!isMarked(messages)) marks.set(messages, { length: messages.length, last: messages.at(-1) });
+  return messages;
+}
+
+function isMarked(messages: readonly ChatMessage[]): boolean {
+  const mark = marks.get(messages);
+  return mark !== undefined && mark.length === messages.length && mark.last === messages.at(-1);
+}
+
+interface Slot {
+  readonly call: ToolCall;
+  result: ToolMessage | undefined;
+  /** Where the result stood. Results keep their order; the ones that stand in for others come last. */
+  place: number;
+}
+
+function repair(messages: readonly ChatMessage[]): ChatMessage[] {
+  const slots = pair(messages);
+  const used = new Set<string>();
+  const repaired: ChatMessage[] = [];
+  messages.forEach((message, at) => {
+    if (message.role === "tool") return;
+    const group = slots.get(at);
+    if (group === undefined || !hasCalls(message)) {
+      repaired.push(message);
+      return;
+    }
+    const ids = group.map(({ call }) => freshId(call.id, used));
+    const renamed = group.some(({ call }, n) => call.id !== ids[n]);
+    repaired.push(renamed ? withIds(message, ids) : message);
+    const results = group.map(({ call, result, place }, n) => ({
+      place,
+      message: resultOf(call, result, ids[n] ?? call.id),
+    }));
+    for (const result of results.toSorted((a, b) => a.place - b.place)) repaired.push(result.message);
+  });
+  return repaired;
+}
+
+/** Gives each call the first result that names it and comes before the id is used again. */
+function pair(messages: readonly ChatMessage[]): Map<number, Slot[]> {
+  const slots = new Map<number, Slot[]>();
+  const open = new Map<string, Slot[]>();
+  messages.forEach((message, at) => {
+    if (message.role === "tool") {
+      const slot = open.get(message.toolCallId)?.shift();
+      if (slot === undefined) return;
+      slot.result = message;
+      slot.place = at;
+    } else if (hasCalls(message)) {
+      const group = message.toolCalls.map((call): Slot => ({
+        call,
+        result: undefined,
+        place: messages.length,
+      }));
+      for (const { call } of group) open.set(call.id, []);
+      for (const slot of group) open.get(slot.call.id)?.push(slot);
+      slots.set(at, group);
+    }
+  });
+  return slots;
+}
+
+function freshId(id: string, used: Set<string>): string {
+  let fresh = id;
+  for (let n = 2; used.has(fresh); n++) fresh = `${id}_${n}`;
+  used.add(fresh);
+  return fresh;
+}
+
+function withIds(message: CallingMessage, ids: readonly string[]): ChatMessage {
+  return remade(message, ids.join("\n"), () => ({
+    ...message,
+    toolCalls: message.toolCalls.map((call, n) => ({ ...call, id: ids[n] ?? call.id })),
+  }));
+}
+
+function resultOf(call: ToolCall, result: ToolMessage | undefined, id: string): ChatMessage {
+  if (result?.toolCallId === id) return result;
+  return remade(result ?? call, id, () =>
+    result === undefined
+      ? { role: "tool", toolCallId: id, name: call.name, content: NO_RESULT, isError: true }
+      : { ...result, toolCallId: id },
+  );
+}
+
+const made = new WeakMap<object, Map<string, ChatMessage>>();
+
+/** The same repair gives the same object in each turn: what goes by the object (counts, hashes, summaries) goes on. */
+function remade(original: object, how: string, make: () => ChatMessage): ChatMessage {
+  let versions = made.get(original);
+  if (versions === undefined) made.set(original, (versions = new Map<string, ChatMessage>()));
+  let version = versions.get(how);
+  if (version === undefined) versions.set(how, (version = Object.freeze(make())));
+  return version;
+}

@@ -1,0 +1,65 @@
+import {
+  type AssistantMessage,
+  type ChatMessage,
+  checkFields,
+  checkInteger,
+  type CompactionStrategy,
+  textOf,
+} from "@ravi/kernel";
+import { hasCalls } from "./prompt-check.ts";
+import { markValid, validPrompt } from "./prompt.ts";
+
+export interface SelectiveToolCallOptions {
+  /** How many groups of tool calls stay, the newest ones: 5. */
+  readonly groups?: number | undefined;
+}
+
+/**
+ * Keeps the newest groups (an assistant's message with tool calls, and their results) whole. Of an older one only what
+ * the assistant said stays, as a plain message; calls and results go together. All other messages stay.
+ */
+export class SelectiveToolCall implements CompactionStrategy {
+  readonly name = "SelectiveToolCall";
+  readonly groups: number;
+  private readonly spoken = new WeakMap<AssistantMessage, AssistantMessage>();
+
+  constructor(options: SelectiveToolCallOptions = {}) {
+    checkFields("SelectiveToolCall", options, ["groups"]);
+    this.groups = checkInteger("SelectiveToolCall.groups", options.groups ?? 5, 1);
+  }
+
+  compact(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+    const prompt = validPrompt(messages);
+    const end = this.firstKept(prompt);
+    if (end === undefined) return prompt;
+    const kept: ChatMessage[] = [];
+    for (const message of prompt.slice(0, end)) {
+      if (message.role === "tool") continue;
+      if (!hasCalls(message)) kept.push(message);
+      else if (textOf(message).trim() !== "") kept.push(this.words(message));
+    }
+    return markValid(kept.concat(prompt.slice(end)));
+  }
+
+  /** Where the oldest kept group begins, if there is an older one. */
+  private firstKept(prompt: readonly ChatMessage[]): number | undefined {
+    let count = 0;
+    let oldest: number | undefined;
+    for (let at = prompt.length - 1; at >= 0; at--) {
+      const message = prompt[at];
+      if (message === undefined || !hasCalls(message)) continue;
+      if (++count > this.groups) return oldest;
+      oldest = at;
+    }
+    return undefined;
+  }
+
+  private words(message: AssistantMessage): AssistantMessage {
+    let words = this.spoken.get(message);
+    if (words === undefined) {
+      words = Object.freeze({ role: "assistant", content: textOf(message) });
+      this.spoken.set(message, words);
+    }
+    return words;
+  }
+}

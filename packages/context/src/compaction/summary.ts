@@ -1,0 +1,20 @@
+import type { ChatMessage, UserMessage } from "@ravi/kernel";
+
+/** The name of a message that stands for earlier ones. It goes to the provider as any user's name does. */
+export const SUMMARY_NAME = "ravi_summary";
+
+const HEADING = "[Summary of the earlier conversation]\n";
+
+export function summaryMessage(text: string): UserMessage {
+  return Object.freeze({ role: "user", name: SUMMARY_NAME, content: HEADING + text });
+}
+
+export function isSummary(message: ChatMessage): boolean {
+  return message.role === "user" && message.name === SUMMARY_NAME;
+}
+
+/** The text that a summary message was made of. */
+export function summaryText(message: UserMessage): string {
+  const content = typeof message.content === "string" ? message.content : "";
+  return content.startsWith(HEADING) ? content.slice(HEADING.length) : content;
+}

@@ -1,0 +1,131 @@
+import {
+  type ChatMessage,
+  checkFields,
+  checkOneOf,
+  type CompactionContext,
+  type CompactionStrategy,
+  ErrorKind,
+  InvalidValueError,
+  isPromiseLike,
+  type MaybePromise,
+  ProviderError,
+} from "@ravi/kernel";
+import { applyInTurn, checkStrategies } from "./compose.ts";
+import { markValid, validPrompt } from "./prompt.ts";
+import { SelectiveToolCall } from "./selective-tool-call.ts";
+import { type CountTokens, type TokenCounter, tokenCounter } from "./token-counter.ts";
+import { ToolResultCompaction } from "./tool-result-compaction.ts";
+import { truncate } from "./truncation.ts";
+
+export interface TokenBudgetOptions {
+  /** The share of the context window that a request may take: 0.8. The rest is for the answer, and for wrong estimates. */
+  readonly share?: number | undefined;
+  /** Tried in this order until the request fits: `ToolResultCompaction`, then `SelectiveToolCall`. */
+  readonly strategies?: readonly CompactionStrategy[] | undefined;
+  /** What happens when they are not enough: the oldest groups are left out ("truncate"), or it is an error ("throw"). */
+  readonly lastResort?: "truncate" | "throw" | undefined;
+  /** The share that the last resort cuts down to, so that it is not needed again in the next turn: three quarters of `share`. */
+  readonly target?: number | undefined;
+  /** For models whose window is not known. The context's own goes before. */
+  readonly contextWindow?: number | undefined;
+  readonly countTokens?: CountTokens | undefined;
+}
+
+const LAST_RESORT = { TRUNCATE: "truncate", THROW: "throw" } as const;
+
+/** Does nothing while the request fits; then no more than is needed. What comes out fits, or it is an error. */
+export class TokenBudget implements CompactionStrategy {
+  readonly name = "TokenBudget";
+  readonly share: number;
+  readonly target: number;
+  readonly lastResort: "truncate" | "throw";
+  private readonly strategies: readonly CompactionStrategy[];
+  private readonly contextWindow: number | undefined;
+  private readonly counter: TokenCounter;
+
+  constructor(options: TokenBudgetOptions = {}) {
+    checkFields("TokenBudget", options, [
+      "share",
+      "strategies",
+      "lastResort",
+      "target",
+      "contextWindow",
+      "countTokens",
+    ]);
+    this.share = checkShare("TokenBudget.share", options.share ?? 0.8, 1);
+    this.target = checkShare("TokenBudget.target", options.target ?? this.share * 0.75, this.share);
+    this.lastResort = checkOneOf("TokenBudget.lastResort", options.lastResort ?? "truncate", LAST_RESORT);
+    this.strategies = [...(options.strategies ?? [new ToolResultCompaction(), new SelectiveToolCall()])];
+    checkStrategies("TokenBudget.strategies", this.strategies);
+    this.contextWindow =
+      options.contextWindow === undefined
+        ? undefined
+        : checkWindow("TokenBudget.contextWindow", options.contextWindow);
+    this.counter = tokenCounter(options.countTokens);
+  }
+
+  compact(
+    messages: readonly ChatMessage[],
+    context: CompactionContext = {},
+  ): MaybePromise<readonly ChatMessage[]> {
+    const window = checkWindow("contextWindow", context.contextWindow ?? this.contextWindow);
+    const limit = Math.floor(window * this.share);
+    const fits = (prompt: readonly ChatMessage[]): boolean => !this.counter.exceeds(prompt, context, limit);
+    const made = applyInTurn(this.strategies, validPrompt(messages), context, fits);
+    const finish = (prompt: readonly ChatMessage[]): readonly ChatMessage[] =>
+      fits(prompt) ? prompt : this.forced(prompt, context, window);
+    return isPromiseLike(made) ? made.then(finish) : finish(made);
+  }
+
+  private forced(
+    prompt: readonly ChatMessage[],
+    context: CompactionContext,
+    window: number,
+  ): readonly ChatMessage[] {
+    const { counter } = this;
+    const maxTokens = Math.floor(window * this.share);
+    if (this.lastResort === "throw") {
+      throw overflow(`after all strategies the request takes ${counter.request(prompt, context)} tokens`, {
+        maxTokens,
+        window,
+        advice: 'add a stronger strategy, or set lastResort to "truncate"',
+      });
+    }
+    const keepTokens = Math.floor(window * this.target);
+    const smallest = truncate({ prompt, context, counter, maxTokens, keepTokens });
+    if (!counter.exceeds(smallest, context, maxTokens)) return markValid(smallest);
+    throw overflow(
+      `the system prompt, the tools, the newest user message and the newest turn alone take ${counter.request(smallest, context)} tokens`,
+      {
+        maxTokens,
+        window,
+        advice:
+          "return less from the tool, or add a ToolResultCompaction({ includeUnread: true }) with a larger maxChars",
+      },
+    );
+  }
+}
+
+/** The same kind of error as a provider's refusal of too long a prompt, but before anything is paid, and final. */
+function overflow(
+  what: string,
+  { maxTokens, window, advice }: { maxTokens: number; window: number; advice: string },
+): ProviderError {
+  return new ProviderError({
+    kind: ErrorKind.CONTEXT_OVERFLOW,
+    retryable: false,
+    message: `${what}, and ${maxTokens} of the window of ${window} may be used; ${advice}`,
+  });
+}
+
+function checkShare(field: string, value: unknown, most: number): number {
+  if (typeof value === "number" && value > 0 && value <= most) return value;
+  throw new InvalidValueError({ field, value, expected: `a number above 0 and at most ${most}` });
+}
+
+function checkWindow(field: string, value: unknown): number {
+  if (typeof value === "number" && Number.isFinite(value) && value >= 1) return value;
+  const expected =
+    "the size of the model's context window in tokens; give TokenBudget({ contextWindow }), or a model whose info says it";
+  throw new InvalidValueError({ field, value, expected });
+}

@@ -1,0 +1,89 @@
+import { type ChatMessage, type CompactionContext, InvalidValueError, type ToolSpec } from "@ravi/kernel";
+import { estimateTokens } from "./estimate-tokens.ts";
+
+/** How many tokens a message takes. It must always say the same of the same message: a replay has to see the same window. */
+export type CountTokens = (message: ChatMessage) => number;
+
+/** Counts each message once: what was said of a message object is kept for as long as the object lives. */
+export interface TokenCounter {
+  message(message: ChatMessage): number;
+  /** The system prompt and the tools, which every request carries beside the messages. */
+  fixed(context: CompactionContext, messages: readonly ChatMessage[]): number;
+  /** All that a request with these messages takes. */
+  request(messages: readonly ChatMessage[], context: CompactionContext): number;
+  /** Whether it takes more than `limit`. Reads from the end and stops as soon as that is clear. */
+  exceeds(messages: readonly ChatMessage[], context: CompactionContext, limit: number): boolean;
+}
+
+/** Strategies that count in the same way share what was counted. */
+const counters = new WeakMap<CountTokens, TokenCounter>();
+
+export function tokenCounter(count: CountTokens = estimateTokens): TokenCounter {
+  let counter = counters.get(count);
+  if (counter === undefined) counters.set(count, (counter = newCounter(count)));
+  return counter;
+}
+
+function newCounter(count: CountTokens): TokenCounter {
+  const messages = new WeakMap<ChatMessage, number>();
+  const tools = new WeakMap<ToolSpec, number>();
+  let system = { text: "", tokens: 0 };
+
+  function ofMessage(message: ChatMessage): number {
+    let tokens = messages.get(message);
+    if (tokens === undefined) messages.set(message, (tokens = checked(count(message))));
+    return tokens;
+  }
+
+  function ofTool(tool: ToolSpec): number {
+    let tokens = tools.get(tool);
+    if (tokens === undefined) {
+      const { name, description, parameters } = tool;
+      const content = JSON.stringify({ name, description, parameters });
+      tools.set(tool, (tokens = checked(count({ role: "system", content }))));
+    }
+    return tokens;
+  }
+
+  function ofSystem(text: string): number {
+    if (system.text !== text) system = { text, tokens: checked(count({ role: "system", content: text })) };
+    return system.tokens;
+  }
+
+  function fixed(context: CompactionContext, list: readonly ChatMessage[]): number {
+    let tokens = 0;
+    for (const tool of context.tools ?? []) tokens += ofTool(tool);
+    const first = list[0];
+    // A window that carries its system prompt as a message has it counted there.
+    const carried = first?.role === "system" && first.content === context.system;
+    if (context.system !== undefined && context.system !== "" && !carried) tokens += ofSystem(context.system);
+    return tokens;
+  }
+
+  return {
+    message: ofMessage,
+    fixed,
+    request(list, context) {
+      let tokens = fixed(context, list);
+      for (const message of list) tokens += ofMessage(message);
+      return tokens;
+    },
+    exceeds(list, context, limit) {
+      let tokens = fixed(context, list);
+      for (let at = list.length - 1; at >= 0 && tokens <= limit; at--) {
+        const message = list[at];
+        if (message !== undefined) tokens += ofMessage(message);
+      }
+      return tokens > limit;
+    },
+  };
+}
+
+function checked(tokens: unknown): number {
+  if (typeof tokens === "number" && Number.isFinite(tokens) && tokens >= 0) return tokens;
+  throw new InvalidValueError({
+    field: "countTokens",
+    value: tokens,
+    expected: "a function that returns a finite number of at least 0",
+  });
+}

@@ -1,0 +1,88 @@
+import {
+  type ChatMessage,
+  checkFields,
+  checkInteger,
+  type CompactionContext,
+  type CompactionStrategy,
+  InvalidValueError,
+} from "@ravi/kernel";
+import { pinned, type Pins, pinsOf, windowFrom } from "./pins.ts";
+import { lastGroupStart, markValid, validPrompt } from "./prompt.ts";
+import { type CountTokens, type TokenCounter, tokenCounter } from "./token-counter.ts";
+
+export interface TruncationOptions {
+  /** What the request may take: messages, system prompt and tools. */
+  readonly maxTokens: number;
+  /** How far it is cut down once it takes more: to `maxTokens`. A lower mark cuts less often, which spares prompt caches. */
+  readonly keepTokens?: number | undefined;
+  readonly countTokens?: CountTokens | undefined;
+}
+
+/**
+ * Leaves out the oldest groups until the rest fits. The first user message and a summary go last of all. The system
+ * messages, the newest user message and the newest group stay even where they do not fit; `TokenBudget` makes an error
+ * of that.
+ */
+export class Truncation implements CompactionStrategy {
+  readonly name = "Truncation";
+  readonly maxTokens: number;
+  readonly keepTokens: number;
+  private readonly counter: TokenCounter;
+
+  constructor(options: TruncationOptions) {
+    checkFields("Truncation", options, ["maxTokens", "keepTokens", "countTokens"]);
+    this.maxTokens = checkInteger("Truncation.maxTokens", options.maxTokens, 1);
+    this.keepTokens = checkInteger("Truncation.keepTokens", options.keepTokens ?? options.maxTokens, 1);
+    if (this.keepTokens > this.maxTokens) {
+      const expected = `at most maxTokens (${this.maxTokens})`;
+      throw new InvalidValueError({ field: "Truncation.keepTokens", value: this.keepTokens, expected });
+    }
+    this.counter = tokenCounter(options.countTokens);
+  }
+
+  compact(messages: readonly ChatMessage[], context: CompactionContext = {}): readonly ChatMessage[] {
+    const { maxTokens, keepTokens, counter } = this;
+    const prompt = validPrompt(messages);
+    if (!counter.exceeds(prompt, context, maxTokens)) return prompt;
+    return markValid(truncate({ prompt, context, counter, maxTokens, keepTokens }));
+  }
+}
+
+interface Cut {
+  readonly prompt: readonly ChatMessage[];
+  readonly context: CompactionContext;
+  readonly counter: TokenCounter;
+  readonly maxTokens: number;
+  readonly keepTokens: number;
+}
+
+/** The most that fits, with as many of the pinned messages as there is room for. */
+export function truncate(cut: Cut): readonly ChatMessage[] {
+  const pins = pinsOf(cut.prompt);
+  const tries = [pinned(pins), pinned(pins, { first: true }), pinned(pins, { first: true, summary: true })];
+  let smallest: readonly ChatMessage[] = cut.prompt;
+  for (const places of tries) {
+    smallest = windowFrom(cut.prompt, pins.front, places, startWith(cut, pins, places));
+    if (!cut.counter.exceeds(smallest, cut.context, cut.maxTokens)) return smallest;
+  }
+  return smallest;
+}
+
+/** Walks back from the newest group, a group at a time, for as long as all of it fits into `keepTokens`. */
+function startWith(cut: Cut, pins: Pins, places: readonly number[]): number {
+  const { prompt, counter } = cut;
+  const weigh = (at: number): number => {
+    const message = prompt[at];
+    return message === undefined ? 0 : counter.message(message);
+  };
+  let tokens = counter.fixed(cut.context, prompt);
+  for (let at = 0; at < pins.front; at++) tokens += weigh(at);
+  for (const at of places) tokens += weigh(at);
+  let start = lastGroupStart(prompt);
+  for (let at = prompt.length - 1; at >= pins.front; at--) {
+    if (!places.includes(at)) tokens += weigh(at);
+    if (tokens > cut.keepTokens) break;
+    if (prompt[at]?.role !== "tool") start = Math.min(start, at);
+  }
+  return Math.max(start, pins.front);
+}

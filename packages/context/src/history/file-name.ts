@@ -1,0 +1,20 @@
+import { createHash } from "node:crypto";
+
+const MAX_HINT = 24;
+
+/**
+ * The name of a key's file. What tells two keys apart is the hash: it has one case, no separators and one length,
+ * whatever the ids hold. The hints before it are for people who look into the folder.
+ */
+export function fileNameOf(keyText: string): string {
+  const [sessionId, agentName] = JSON.parse(keyText) as [string, string, string | null];
+  const hash = createHash("sha256").update(keyText, "utf8").digest("hex");
+  return `h-${hint(sessionId)}-${hint(agentName)}-${hash}.jsonl`;
+}
+
+function hint(id: string): string {
+  return id
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "_")
+    .slice(0, MAX_HINT);
+}

@@ -1,0 +1,65 @@
+import { constants } from "node:fs";
+import { mkdir, open, unlink } from "node:fs/promises";
+import { dirname } from "node:path";
+import { InvalidValueError } from "@ravi/kernel";
+
+/** All that a file history needs of a disk: a part of `node:fs/promises`, which is the default. */
+export interface HistoryFiles {
+  /** Gives the path of the first folder that it had to make, if any. */
+  mkdir(path: string, options: { recursive: true; mode: number }): Promise<unknown>;
+  open(path: string, flags: number, mode?: number): Promise<HistoryFile>;
+  unlink(path: string): Promise<void>;
+}
+
+export interface HistoryFile {
+  stat(): Promise<{ readonly size: number }>;
+  /** From the beginning to the end. */
+  readFile(): Promise<Uint8Array>;
+  /** At the end of the file (it was opened for appending). It may write less than asked for. */
+  write(bytes: Uint8Array, offset: number, length: number): Promise<{ readonly bytesWritten: number }>;
+  truncate(size: number): Promise<void>;
+  sync(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export const nodeFiles: HistoryFiles = Object.freeze({ mkdir, open, unlink });
+
+// A link in the folder is not followed: it could lead anywhere.
+const { O_APPEND, O_CREAT, O_DIRECTORY, O_NOFOLLOW, O_RDONLY, O_RDWR } = constants;
+export const READ = O_RDONLY | (O_NOFOLLOW ?? 0);
+export const APPEND = O_RDWR | O_APPEND | O_CREAT | (O_NOFOLLOW ?? 0);
+const FOLDER = O_RDONLY | (O_DIRECTORY ?? 0);
+
+export function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && "code" in error && error.code === code;
+}
+
+export async function writeAll(file: HistoryFile, bytes: Uint8Array): Promise<void> {
+  for (let done = 0; done < bytes.length;) {
+    const { bytesWritten } = await file.write(bytes, done, bytes.length - done);
+    if (bytesWritten <= 0) throw new Error(`wrote ${done} of ${bytes.length} bytes, and no more is taken`);
+    done += bytesWritten;
+  }
+}
+
+/** A file or folder that was made or removed is so for good only when the folder it is in is on the disk. */
+export async function syncFolder(files: HistoryFiles, path: string): Promise<void> {
+  if (process.platform === "win32") return;
+  const folder = await files.open(path, FOLDER);
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+export async function makeFolder(files: HistoryFiles, path: string, sync: boolean): Promise<void> {
+  try {
+    const first = await files.mkdir(path, { recursive: true, mode: 0o700 });
+    if (!sync || typeof first !== "string") return;
+    for (let at = path; at.length >= first.length; at = dirname(at)) await syncFolder(files, dirname(at));
+  } catch (cause) {
+    const expected = "the path of a folder that can be made or opened";
+    throw new InvalidValueError({ field: "directory", value: path, expected, cause });
+  }
+}

@@ -1,0 +1,10 @@
+import { type HistoryKey, JournalCorruptError } from "@ravi/kernel";
+
+/** A run that goes on has to see what it saw before. Fewer messages than it recorded would be another window, silently. */
+export function lostMessages(
+  key: HistoryKey,
+  { wanted, found, position }: { wanted: number; found: number; position: number },
+): JournalCorruptError {
+  const problem = `the history of ${key.agentName} holds ${found} messages, and ${wanted} were recorded; it was cleared or is another one`;
+  return new JournalCorruptError({ runId: key.sessionId, position, problem });
+}

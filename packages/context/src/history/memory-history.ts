@@ -1,0 +1,29 @@
+import { type ChatMessage, deepFreeze, type HistoryKey, type HistoryProvider } from "@ravi/kernel";
+import { checkUpTo, keyText, messageTexts } from "./message-text.ts";
+import { lostMessages } from "./lost-messages.ts";
+
+/** Histories that live as long as the process does. What is kept is a frozen copy, as it would come back from a file. */
+export class MemoryHistory implements HistoryProvider {
+  private readonly histories = new Map<string, ChatMessage[]>();
+
+  load(key: HistoryKey, upTo?: number): { readonly messages: readonly ChatMessage[]; readonly head: number } {
+    const all = this.histories.get(keyText(key)) ?? [];
+    const count = checkUpTo(upTo, all.length);
+    if (count > all.length)
+      throw lostMessages(key, { wanted: count, found: all.length, position: all.length });
+    return { messages: all.slice(0, count), head: all.length };
+  }
+
+  append(key: HistoryKey, messages: readonly ChatMessage[]): void {
+    const name = keyText(key);
+    const copies = messageTexts(messages).map((text) => deepFreeze(JSON.parse(text) as ChatMessage));
+    if (copies.length === 0) return;
+    const all = this.histories.get(name);
+    if (all === undefined) this.histories.set(name, copies);
+    else for (const copy of copies) all.push(copy);
+  }
+
+  clear(key: HistoryKey): void {
+    this.histories.delete(keyText(key));
+  }
+}

@@ -1,0 +1,41 @@
+import { type ChatMessage, type HistoryKey, InvalidValueError } from "@ravi/kernel";
+
+const ROLES: ReadonlySet<unknown> = new Set(["system", "user", "assistant", "tool"]);
+
+/** Each message as one line of JSON. One that cannot be kept is refused before any of them is. */
+export function messageTexts(messages: readonly ChatMessage[]): string[] {
+  return messages.map((message, at) => {
+    const field = `messages[${at}]`;
+    if (!isMessage(message)) {
+      const expected = "a message with a role (system, user, assistant or tool) and a content";
+      throw new InvalidValueError({ field, value: message, expected });
+    }
+    try {
+      return JSON.stringify(message);
+    } catch (cause) {
+      throw new InvalidValueError({ field, value: message, expected: "a message of plain JSON", cause });
+    }
+  });
+}
+
+export function isMessage(value: unknown): value is ChatMessage {
+  if (typeof value !== "object" || value === null || !("role" in value) || !("content" in value))
+    return false;
+  return ROLES.has(value.role) && (typeof value.content === "string" || Array.isArray(value.content));
+}
+
+/** A text that is the same for the same key only: JSON keeps the parts apart, whatever is in them. */
+export function keyText(key: HistoryKey): string {
+  const { sessionId, agentName, execId } = key;
+  for (const [field, value] of Object.entries({ sessionId, agentName, execId: execId ?? "-" })) {
+    if (typeof value === "string" && value !== "") continue;
+    throw new InvalidValueError({ field: `key.${field}`, value, expected: "a text that is not empty" });
+  }
+  return JSON.stringify([sessionId, agentName, execId ?? null]);
+}
+
+export function checkUpTo(upTo: number | undefined, head: number): number {
+  if (upTo === undefined) return head;
+  if (Number.isSafeInteger(upTo) && upTo >= 0) return upTo;
+  throw new InvalidValueError({ field: "upTo", value: upTo, expected: "a whole number of at least 0" });
+}

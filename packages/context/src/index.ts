@@ -1,0 +1,23 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+// What an agent remembers, and what of it the model gets to see. This list is the public surface; a test pins it.
+
+export { agentContext, type AgentContextOptions } from "./agent-context.ts";
+
+export { compose } from "./compaction/compose.ts";
+export { estimateTokens } from "./compaction/estimate-tokens.ts";
+export { validPrompt } from "./compaction/prompt.ts";
+export { SelectiveToolCall, type SelectiveToolCallOptions } from "./compaction/selective-tool-call.ts";
+export { SlidingWindow, type SlidingWindowOptions } from "./compaction/sliding-window.ts";
+export { Summarization, type SummarizationOptions } from "./compaction/summarization.ts";
+export { SUMMARY_NAME } from "./compaction/summary.ts";
+export { TokenBudget, type TokenBudgetOptions } from "./compaction/token-budget.ts";
+export type { CountTokens } from "./compaction/token-counter.ts";
+export {
+  ToolResultCompaction,
+  type ToolResultCompactionOptions,
+} from "./compaction/tool-result-compaction.ts";
+export { Truncation, type TruncationOptions } from "./compaction/truncation.ts";
+
+export { FileHistory, type FileHistoryOptions } from "./history/file-history.ts";
+export type { HistoryFile, HistoryFiles } from "./history/files.ts";
+export { MemoryHistory } from "./history/memory-history.ts";

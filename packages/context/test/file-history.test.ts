@@ -1,0 +1,330 @@
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import fc from "fast-check";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import type { ChatMessage } from "@ravi/kernel";
+import { FileHistory } from "@ravi/context";
+import { FakeDisk, type Fault } from "./support/fake-disk.ts";
+import { many, say } from "./support/history-suite.ts";
+import { HOSTILE_IDS, keyOf } from "./support/keys.ts";
+import { runs } from "./support/transcripts.ts";
+
+vi.setConfig({ testTimeout: runs(20_000, 900_000) });
+
+const key = keyOf("s");
+const folders: string[] = [];
+async function folder(): Promise<string> {
+  const made = await mkdtemp(join(tmpdir(), "ravi-files-"));
+  folders.push(made);
+  return made;
+}
+afterEach(() => Promise.all(folders.splice(0).map((path) => rm(path, { recursive: true, force: true }))));
+
+async function onlyFile(directory: string): Promise<string> {
+  const names = await readdir(directory);
+  expect(names).toHaveLength(1);
+  return join(directory, names[0] ?? "");
+}
+
+/** A disk with three appends: of one, of two and of three messages. */
+async function written(): Promise<{ disk: FakeDisk; whole: Buffer; ends: number[] }> {
+  const disk = new FakeDisk();
+  const history = await FileHistory.open("/h", { files: disk });
+  const ends: number[] = [];
+  const messages = many(6);
+  for (const [from, to] of [
+    [0, 1],
+    [1, 3],
+    [3, 6],
+  ]) {
+    await history.append(key, messages.slice(from, to));
+    ends.push(disk.bytes()?.length ?? 0);
+  }
+  return { disk, whole: Buffer.from(disk.bytes() ?? []), ends };
+}
+
+const reopened = (disk: FakeDisk): Promise<FileHistory> => FileHistory.open("/h", { files: disk });
+
+describe("T12: ids and paths", () => {
+  test("T12: hostile ids make files in the folder and nowhere else, and no two share one", async () => {
+    const outer = await folder();
+    const directory = join(outer, "deep", "history");
+    const history = await FileHistory.open(directory, { sync: false });
+    for (const id of HOSTILE_IDS) await history.append(keyOf(id), [say(id)]);
+    expect(await readdir(outer, { recursive: true })).toHaveLength(HOSTILE_IDS.length + 2);
+    const names = await readdir(directory);
+    expect(new Set(names.map((name) => name.normalize("NFKC").toLowerCase())).size).toBe(HOSTILE_IDS.length);
+    for (const name of names) expect(name).toMatch(/^h-[a-z0-9_]{0,24}-lead-[0-9a-f]{64}\.jsonl$/);
+  });
+
+  test("T12: nothing outside the folder is ever opened", async () => {
+    const disk = new FakeDisk();
+    const history = await FileHistory.open("/root/of/it", { files: disk });
+    for (const id of HOSTILE_IDS) {
+      await history.append(keyOf(id, id, id), [say("x")]);
+      await history.load(keyOf("s", id));
+      await history.clear(keyOf(id, id, id));
+    }
+    expect(new Set(disk.opened.map((path) => (path.endsWith(".jsonl") ? dirname(path) : path)))).toEqual(
+      new Set(["/root/of/it"]),
+    );
+  });
+
+  test("T12: a link in the folder is not followed", async () => {
+    const directory = await folder();
+    const history = await FileHistory.open(directory);
+    await history.append(key, many(1));
+    const path = await onlyFile(directory);
+    const outside = join(await folder(), "outside.txt");
+    await writeFile(outside, "untouched");
+    await rm(path);
+    await symlink(outside, path);
+    await expect(history.append(key, many(1))).rejects.toMatchObject({ code: "ELOOP" });
+    await expect(history.load(key)).rejects.toMatchObject({ code: "ELOOP" });
+    expect(await readFile(outside, "utf8")).toBe("untouched");
+    await history.clear(key);
+    expect(await readFile(outside, "utf8")).toBe("untouched");
+  });
+
+  test("T12: files are 0600 and folders 0700", async () => {
+    const directory = join(await folder(), "a", "b");
+    const history = await FileHistory.open(directory);
+    await history.append(key, many(1));
+    const modes = await Promise.all(
+      [dirname(directory), directory, await onlyFile(directory)].map(
+        async (path) => (await stat(path)).mode & 0o777,
+      ),
+    );
+    expect(modes).toEqual([0o700, 0o700, 0o600]);
+  });
+
+  test("T12: a folder that cannot be one is refused, in words", async () => {
+    const file = join(await folder(), "file");
+    await writeFile(file, "");
+    await expect(FileHistory.open(file)).rejects.toMatchObject({ code: "INVALID_VALUE", field: "directory" });
+    await expect(FileHistory.open("")).rejects.toMatchObject({ field: "directory" });
+    await expect(FileHistory.open("/x", { snyc: true } as never)).rejects.toMatchObject({
+      field: "FileHistory options.snyc",
+    });
+  });
+});
+
+describe("T5: what a crash leaves", () => {
+  test("T5: cut at every byte, whole appends are read, and the next append is readable", async () => {
+    const { disk, whole, ends } = await written();
+    const counts = [1, 3, 6];
+    for (let size = 0; size < whole.length; size++) {
+      disk.overwrite(whole.subarray(0, size));
+      const head = counts[ends.findLastIndex((end) => end <= size)] ?? 0;
+      const history = await reopened(disk);
+      expect(await history.load(key)).toEqual({ messages: many(head), head });
+      await history.append(key, [say("next")]);
+      expect((await history.load(key)).messages).toEqual([...many(head), say("next")]);
+      expect((await (await reopened(disk)).load(key)).head).toBe(head + 1);
+    }
+  });
+
+  test("T5: loading never writes: what looks torn may be another process at work", async () => {
+    const { disk, whole } = await written();
+    disk.overwrite(whole.subarray(0, whole.length - 4));
+    await (await reopened(disk)).load(key);
+    expect(disk.bytes()).toHaveLength(whole.length - 4);
+  });
+
+  test("T5: every flipped bit is an error that says where, and nothing is written after it", async () => {
+    const { disk, whole } = await written();
+    for (let at = 0; at < whole.length; at++) {
+      const flipped = Buffer.from(whole);
+      flipped[at] = (flipped[at] ?? 0) ^ (1 << (at % 8));
+      disk.overwrite(flipped);
+      const history = await reopened(disk);
+      const failure: unknown = await history.load(key).catch((error: unknown) => error);
+      expect(failure, `byte ${at}`).toMatchObject({
+        code: expect.stringMatching(/JOURNAL_CORRUPT|INVALID_VALUE/),
+      });
+      if (failure instanceof Error && "position" in failure) expect(failure.position).toBeLessThanOrEqual(at);
+      await expect(history.append(key, [say("next")])).rejects.toEqual(failure);
+      expect(disk.bytes()?.equals(flipped)).toBe(true);
+    }
+  });
+
+  test("T5: lines that are missing, doubled, swapped or from elsewhere are an error with the offset", async () => {
+    const { disk, whole } = await written();
+    const [header = "", ...lines] = whole.toString().trimEnd().split("\n");
+    const elsewhere = new FakeDisk();
+    await (await reopened(elsewhere)).append(keyOf("other"), many(1));
+    const foreign = elsewhere.bytes()?.toString().split("\n")[1] ?? "";
+    const [a = "", b = "", c = "", ...rest] = lines;
+    for (const broken of [
+      [b, c, ...rest],
+      [a, c, ...rest],
+      [a, a, b, c, ...rest],
+      [a, c, b, ...rest],
+      [foreign, b, c, ...rest],
+      [a, "", b, c, ...rest],
+    ]) {
+      disk.overwrite(Buffer.from(`${[header, ...broken].join("\n")}\n`));
+      await expect((await reopened(disk)).load(key)).rejects.toMatchObject({
+        code: "JOURNAL_CORRUPT",
+        runId: "s",
+        position: expect.any(Number),
+      });
+    }
+  });
+
+  test("T5: the error's position is the byte where the line begins", async () => {
+    const { disk, whole, ends } = await written();
+    const flipped = Buffer.from(whole);
+    const at = (ends[0] ?? 0) + 40;
+    flipped[at] = (flipped[at] ?? 0) ^ 1;
+    disk.overwrite(flipped);
+    await expect((await reopened(disk)).load(key)).rejects.toMatchObject({ position: ends[0] });
+  });
+
+  test("T5: a newer format is refused and left untouched", async () => {
+    const { disk, whole } = await written();
+    const newer = Buffer.from(whole.toString().replace('"v":1', '"v":2'));
+    disk.overwrite(newer);
+    const history = await reopened(disk);
+    await expect(history.load(key)).rejects.toMatchObject({ code: "INVALID_VALUE", field: "history format" });
+    await expect(history.append(key, many(1))).rejects.toThrow(/newer version/);
+    expect(disk.bytes()?.equals(newer)).toBe(true);
+  });
+
+  test("T1: after a power cut, all that was acknowledged is there, and nothing is there by half", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 8 }),
+        fc.integer({ min: 1, max: 60 }),
+        fc.array(fc.boolean(), { minLength: 1, maxLength: 40 }),
+        fc.constantFrom(2, 16, 64),
+        async (appends, cutAt, sectors, sector) => {
+          const disk = new FakeDisk();
+          const history = await reopened(disk);
+          disk.failAt(cutAt, "EIO");
+          const messages: ChatMessage[] = [];
+          let acknowledged = 0;
+          let asked = 0;
+          for (const [n, count] of appends.entries()) {
+            const batch = Array.from({ length: count }, (_, at) => say(`${n}.${at} ${"x".repeat(30)}`));
+            asked = messages.push(...batch);
+            const went = await history.append(key, batch).then(
+              () => true,
+              () => false,
+            );
+            if (!went) break;
+            acknowledged = asked;
+          }
+          disk.powerOut((offset) => sectors[Math.floor(offset / sector) % sectors.length] ?? false);
+          const after = await reopened(disk);
+          const { messages: found, head } = await after.load(key);
+          expect(found).toEqual(messages.slice(0, head));
+          expect([acknowledged, asked]).toContain(head);
+          await after.append(key, [say("on we go")]);
+          expect((await after.load(key)).head).toBe(head + 1);
+        },
+      ),
+      { numRuns: runs(300, 50_000) },
+    );
+  });
+
+  test("T1: without sync the same power cut loses what was acknowledged (the disk above is honest)", async () => {
+    const disk = new FakeDisk();
+    const history = await FileHistory.open("/h", { files: disk, sync: false });
+    await history.append(key, many(3));
+    disk.powerOut();
+    expect((await (await reopened(disk)).load(key)).head).toBe(0);
+  });
+
+  test.each<Fault>(["EIO", "ENOSPC", "EFBIG", "short write"])(
+    "T5: %s at any operation: an append is whole or not there, and the next one works",
+    async (kind) => {
+      for (let nth = 1; nth <= 14; nth++) {
+        const disk = new FakeDisk();
+        const history = await reopened(disk);
+        await history.append(key, many(2));
+        disk.failAt(nth, kind);
+        const head = [2];
+        for (const batch of [[say("2"), say("3")], [say("4")]]) {
+          const went = await history.append(key, batch).then(
+            () => true,
+            () => false,
+          );
+          const { head: now, messages } = await history.load(key).catch(() => history.load(key));
+          expect(now).toBe((head.at(-1) ?? 0) + (went ? batch.length : 0));
+          expect(messages.slice(0, 2)).toEqual(many(2));
+          head.push(now);
+        }
+        disk.heal();
+        await history.append(key, [say("last")]);
+        expect((await (await reopened(disk)).load(key)).messages.at(-1)).toEqual(say("last"));
+      }
+    },
+  );
+});
+
+describe("FileHistory at work", () => {
+  test("R7: a cleared history's file is gone", async () => {
+    const directory = await folder();
+    const history = await FileHistory.open(directory);
+    await history.append(keyOf("s", "lead", "run/1"), many(2));
+    await history.clear(keyOf("s", "lead", "run/1"));
+    expect(await readdir(directory)).toEqual([]);
+  });
+
+  test("R10: what another process wrote in between is seen, and numbers go on from there", async () => {
+    const directory = await folder();
+    const [one, two] = [await FileHistory.open(directory), await FileHistory.open(directory)];
+    for (let n = 0; n < 6; n++) await (n % 2 === 0 ? one : two).append(key, [say(`${n}`)]);
+    expect((await one.load(key)).messages).toEqual(many(6));
+  });
+
+  test("R10: close waits for what was begun, and refuses the rest in words", async () => {
+    const directory = await folder();
+    const history = await FileHistory.open(directory);
+    const job = history.append(key, many(5));
+    await history.close();
+    await history.close();
+    await job;
+    await expect(history.append(key, many(1))).rejects.toThrow(/^history is "closed"; expected an open one/);
+    await expect(history.load(key)).rejects.toThrow(/closed/);
+    await expect(history.clear(key)).rejects.toThrow(/closed/);
+    await using again = await FileHistory.open(directory);
+    expect((await again.load(key)).head).toBe(5);
+  });
+
+  test("R10: a failed append does not stop the ones that wait behind it", async () => {
+    const disk = new FakeDisk();
+    const history = await reopened(disk);
+    await history.append(key, many(1));
+    disk.failAt(3, "ENOSPC");
+    const [first, second] = await Promise.allSettled([
+      history.append(key, [say("a")]),
+      history.append(key, [say("b")]),
+    ]);
+    expect([first.status, second.status]).toEqual(["rejected", "fulfilled"]);
+    expect((await history.load(key)).messages).toEqual([say("0"), say("b")]);
+  });
+
+  test("R10: an append to a file left alone reads nothing of it", async () => {
+    const disk = new FakeDisk();
+    const history = await reopened(disk);
+    await history.append(key, many(1_000));
+    const before = disk.operations;
+    await history.append(key, many(1));
+    // open, stat, write, sync
+    expect(disk.operations - before).toBe(4);
+  });
+
+  test("T12: a folder that may not be written to gives the system's error", async () => {
+    const directory = join(await folder(), "locked");
+    await mkdir(directory, { mode: 0o500 });
+    const history = await FileHistory.open(directory);
+    const outcome = await history.append(key, many(1)).catch((error: unknown) => error);
+    // Root may write everywhere; everybody else gets EACCES.
+    if (process.getuid?.() === 0) expect(outcome).toBeUndefined();
+    else expect(outcome).toMatchObject({ code: "EACCES" });
+    await chmod(directory, 0o700);
+  });
+});

@@ -1,0 +1,37 @@
+import { type AuditLog, checkBoolean, checkFields } from "@ravi/kernel";
+import { audited, checkAuditLog } from "../audit.ts";
+import { checkOnError, type OnGuardError } from "../guard.ts";
+import type { AgentMiddleware } from "../types.ts";
+
+export interface AuditLoggerOptions {
+  readonly log: AuditLog;
+  /** Whether input and output are written down too. Default false: they may be personal. */
+  readonly recordContent?: boolean | undefined;
+  /** What happens when the log fails. Default: the run does not begin, or counts as failed. */
+  readonly onError?: OnGuardError | undefined;
+}
+
+/** Writes down every run: who, for whom, how it ended. */
+export function auditLogger(options: AuditLoggerOptions): AgentMiddleware {
+  checkFields("auditLogger", options, ["log", "recordContent", "onError"]);
+  const log = checkAuditLog("auditLogger.log", options.log);
+  const recordContent = checkBoolean("auditLogger.recordContent", options.recordContent ?? false);
+  const onError = checkOnError("auditLogger.onError", options.onError);
+  return {
+    level: "agent",
+    name: "auditLogger",
+    process(context, next) {
+      const content = recordContent ? { input: context.input } : {};
+      const about = {
+        layer: "auditLogger",
+        log,
+        onError,
+        context,
+        action: "run",
+        target: context.agentName,
+        details: { sessionId: context.sessionId, ...content },
+      };
+      return audited(about, next, () => (context.result === undefined ? "error" : "ok"));
+    },
+  };
+}

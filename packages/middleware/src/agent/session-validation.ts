@@ -1,0 +1,74 @@
+import { type AgentRunContext, type MaybePromise, checkFields, checkInteger } from "@ravi/kernel";
+import { checkOnError, enforce, type OnGuardError } from "../guard.ts";
+import { checkFunction } from "../options.ts";
+import type { AgentMiddleware } from "../types.ts";
+
+export interface SessionValidationOptions {
+  /** How long an input may be, in characters. Default 1,000,000. */
+  readonly maxInputLength?: number | undefined;
+  /** Whether a run needs a tenant. Default false. */
+  readonly requireTenant?: boolean | undefined;
+  /** Whether this session may be used now and by this tenant: true, or why not. */
+  readonly validate?: ((session: SessionToValidate) => MaybePromise<true | string>) | undefined;
+  readonly onError?: OnGuardError | undefined;
+}
+
+export interface SessionToValidate {
+  readonly sessionId: string;
+  readonly tenantId: string | null;
+  readonly agentName: string;
+  readonly runId: string;
+}
+
+const LAYER = "sessionValidation";
+/** A child's id is derived from its parent's (`session/hire:helper#1`). */
+const SESSION_ID = /^\w[\w.:@#/-]{0,511}$/;
+
+/** Refuses a run whose session is malformed or not to be used, before anything is spent on it. */
+export function sessionValidation(options: SessionValidationOptions = {}): AgentMiddleware {
+  checkFields(LAYER, options, ["maxInputLength", "requireTenant", "validate", "onError"]);
+  checkFunction(`${LAYER}.validate`, options.validate);
+  const maxInputLength = checkInteger(`${LAYER}.maxInputLength`, options.maxInputLength ?? 1_000_000, 1);
+  const onError = checkOnError(`${LAYER}.onError`, options.onError);
+  const { validate, requireTenant = false } = options;
+  return {
+    level: "agent",
+    name: LAYER,
+    async process(context, next) {
+      context.meta.check();
+      await enforce(
+        { layer: LAYER, context, onError },
+        () => problemOf(context, { maxInputLength, requireTenant }) ?? askOwner(context, validate),
+      );
+      await next();
+    },
+  };
+}
+
+function problemOf(
+  { sessionId, input, meta }: AgentRunContext,
+  rules: { readonly maxInputLength: number; readonly requireTenant: boolean },
+): string | undefined {
+  // Session ids become file names and keys elsewhere.
+  if (!SESSION_ID.test(sessionId) || sessionId.includes(".."))
+    return "the session id is malformed (1 to 512 letters, digits, or _ . : @ # / -)";
+  if (input.length > rules.maxInputLength)
+    return `the input has ${input.length} characters; at most ${rules.maxInputLength} are allowed`;
+  if (rules.requireTenant && meta.tenantId === null) return "the run has no tenant";
+  return undefined;
+}
+
+function askOwner(
+  { sessionId, meta, agentName }: AgentRunContext,
+  validate: SessionValidationOptions["validate"],
+): MaybePromise<string | undefined> {
+  if (validate === undefined) return undefined;
+  const answer = validate({ sessionId, tenantId: meta.tenantId, agentName, runId: meta.runId });
+  return typeof answer === "object" ? answer.then(toReason) : toReason(answer);
+}
+
+/** Only `true` allows: an undefined from a forgotten return does not. */
+function toReason(answer: true | string): string | undefined {
+  if (answer === true) return undefined;
+  return typeof answer === "string" && answer !== "" ? answer : "the session was not accepted";
+}

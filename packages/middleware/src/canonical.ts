@@ -1,0 +1,54 @@
+import { createHash } from "node:crypto";
+
+/**
+ * A key that is the same for equal values and different for others: sorted JSON, hashed. Undefined for a value that is not
+ * plain JSON (a Date, a Map, a function, a cycle, NaN): two of those could look alike, so they have no key.
+ */
+export function keyOf(value: unknown): string | undefined {
+  const text = canonical(value, 0);
+  return text === undefined ? undefined : createHash("sha256").update(text).digest("base64url");
+}
+
+const MAX_DEPTH = 200;
+
+function canonical(value: unknown, depth: number): string | undefined {
+  if (depth > MAX_DEPTH) return undefined;
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+      return JSON.stringify(value);
+    case "number":
+      // JSON has neither of them, and -0 would become 0.
+      return Number.isFinite(value) && !Object.is(value, -0) ? String(value) : undefined;
+    case "object":
+      if (value === null) return "null";
+      return Array.isArray(value) ? canonicalList(value, depth) : canonicalObject(value, depth);
+    default:
+      return undefined;
+  }
+}
+
+function canonicalList(list: readonly unknown[], depth: number): string | undefined {
+  const parts: string[] = [];
+  for (const item of list) {
+    const part = canonical(item, depth + 1);
+    if (part === undefined) return undefined;
+    parts.push(part);
+  }
+  return `[${parts.join(",")}]`;
+}
+
+function canonicalObject(value: object, depth: number): string | undefined {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== null && prototype !== Object.prototype) return undefined;
+  const parts: string[] = [];
+  for (const key of Object.keys(value).toSorted()) {
+    const inner: unknown = Reflect.get(value, key);
+    // A field that is undefined is a field that is not there, as in JSON.
+    if (inner === undefined) continue;
+    const part = canonical(inner, depth + 1);
+    if (part === undefined) return undefined;
+    parts.push(`${JSON.stringify(key)}:${part}`);
+  }
+  return `{${parts.join(",")}}`;
+}

@@ -1,0 +1,114 @@
+import {
+  type ChatContext,
+  type ModelResponse,
+  type Next,
+  checkBoolean,
+  checkFields,
+  checkInteger,
+  deepFreeze,
+  NO_USAGE,
+} from "@ravi/kernel";
+import { keyOf } from "../canonical.ts";
+import { type ExpiringCache, expiringCache } from "../expiring-cache.ts";
+import { checkNumber } from "../options.ts";
+import { untilAborted } from "../timer.ts";
+import type { ChatMiddleware } from "../types.ts";
+
+export interface CacheOptions {
+  /** The least recently used answer goes first. Default 1,000. */
+  readonly maxEntries?: number | undefined;
+  /** How long an answer may be given again. Default 300,000 (five minutes). */
+  readonly ttlMs?: number | undefined;
+  /** Whether equal calls that run at once wait for the first of them. Default false. */
+  readonly shareInFlight?: boolean | undefined;
+}
+
+/** An answer that was given before. Nothing was paid for it, so it used nothing. */
+export interface CachedResponse extends ModelResponse {
+  readonly cached: true;
+}
+
+export function isCached(response: ModelResponse): response is CachedResponse {
+  return "cached" in response && response.cached === true;
+}
+
+interface Shelf {
+  readonly answers: ExpiringCache<ModelResponse>;
+  /** Calls under way, by key; each gives its answer, or undefined when it failed. */
+  readonly flights: Map<string, Promise<ModelResponse | undefined>> | undefined;
+}
+
+/**
+ * Gives the same answer to the same question: same tenant, model, parameters, messages and tools. Only complete answers are
+ * kept. It must stand inside of every redactor, so that it never keeps what should not be kept.
+ */
+export function cache(options: CacheOptions = {}): ChatMiddleware {
+  checkFields("cache", options, ["maxEntries", "ttlMs", "shareInFlight"]);
+  const shelf: Shelf = {
+    answers: expiringCache({
+      maxEntries: checkInteger("cache.maxEntries", options.maxEntries ?? 1_000, 1),
+      ttlMs: checkNumber("cache.ttlMs", options.ttlMs ?? 300_000, 1),
+    }),
+    flights: checkBoolean("cache.shareInFlight", options.shareInFlight ?? false) ? new Map() : undefined,
+  };
+  return {
+    level: "chat",
+    name: "cache",
+    insideOf: ["redactor"],
+    async process(context, next) {
+      const key = keyOfCall(context);
+      if (key === undefined) return next();
+      let known = shelf.answers.get(key, context.clock.now());
+      // An equal call under way that fails is no answer: the next in line asks for itself. No await stands between the last
+      // look and the asking, so only one of them does.
+      for (
+        let flight = shelf.flights?.get(key);
+        known === undefined && flight !== undefined;
+        flight = shelf.flights?.get(key)
+      ) {
+        known = await untilAborted(flight, context.signal);
+      }
+      if (known !== undefined) {
+        context.result = { ...known, usage: NO_USAGE, cached: true } as CachedResponse;
+        return undefined;
+      }
+      return answer(shelf, key, context, next);
+    },
+  };
+}
+
+function keyOfCall({ meta, model, request }: ChatContext): string | undefined {
+  const { provider, model: name } = model.info;
+  return keyOf({ tenant: meta.tenantId, model: { id: model.id, provider, name }, request });
+}
+
+async function answer(
+  { answers, flights }: Shelf,
+  key: string,
+  context: ChatContext,
+  next: Next,
+): Promise<void> {
+  const flight = flights === undefined ? undefined : Promise.withResolvers<ModelResponse | undefined>();
+  if (flight !== undefined) flights?.set(key, flight.promise);
+  let kept: ModelResponse | undefined;
+  try {
+    await next();
+    kept = keepable(context.result);
+    if (kept !== undefined) answers.set(key, kept, context.clock.now());
+  } finally {
+    // Off the list before the others are told, so that one of them becomes the next to ask.
+    flights?.delete(key);
+    flight?.resolve(kept);
+  }
+}
+
+/** A frozen copy, or undefined for an answer that is cut off, refused or filtered. */
+function keepable(response: ModelResponse | undefined): ModelResponse | undefined {
+  if (response === undefined || (response.finishReason !== "stop" && response.finishReason !== "toolCalls"))
+    return undefined;
+  return deepFreeze(structuredCopy(response));
+}
+
+function structuredCopy(response: ModelResponse): ModelResponse {
+  return JSON.parse(JSON.stringify(response)) as ModelResponse;
+}

@@ -1,0 +1,118 @@
+import {
+  type ChatContext,
+  type LLMClient,
+  checkFields,
+  classifyError,
+  errorToJSON,
+  ErrorKind,
+  HookEvent,
+  InvalidValueError,
+  isRetryableKind,
+} from "@ravi/kernel";
+import { hookBase } from "../guard.ts";
+import { checkFunction, checkWord } from "../options.ts";
+import type { ChatMiddleware } from "../types.ts";
+
+export interface FallbackOptions {
+  /** Tried in this order after the agent's own model. */
+  readonly models: readonly LLMClient[];
+  /** Which failures lead to the next model. Default: the temporary ones, and a model that is not there. */
+  readonly on?: readonly ErrorKind[] | undefined;
+  /** Told each time, before the next model is called. */
+  readonly onFallback?: ((step: FallbackStep) => void) | undefined;
+}
+
+export interface FallbackStep {
+  readonly from: string;
+  readonly to: string;
+  readonly error: unknown;
+}
+
+const DEFAULT_KINDS: readonly ErrorKind[] = [
+  ErrorKind.RATE_LIMIT,
+  ErrorKind.OVERLOADED,
+  ErrorKind.SERVER_ERROR,
+  ErrorKind.TIMEOUT,
+  ErrorKind.MODEL_NOT_FOUND,
+  ErrorKind.UNKNOWN,
+];
+
+/**
+ * Goes to the next model when one fails. `result.model` says who answered. Outside of a retry each model is retried first;
+ * inside of one, every try goes through all models.
+ */
+export function fallback(options: FallbackOptions): ChatMiddleware {
+  const { models, kinds, onFallback } = checked(options);
+  return {
+    level: "chat",
+    name: "fallback",
+    async process(context, next) {
+      const own = context.model;
+      try {
+        await next();
+        return;
+      } catch (error) {
+        let failure = error;
+        for (const model of models) {
+          if (!mayFallBack(failure, kinds) || context.signal.aborted) break;
+          tell(context, { from: context.model.id, to: model.id, error: failure }, onFallback);
+          context.model = model;
+          try {
+            await next.again();
+            nameModel(context, model);
+            return;
+          } catch (another) {
+            failure = another;
+          }
+        }
+        throw failure;
+      } finally {
+        context.model = own;
+      }
+    },
+  };
+}
+
+/** What is final by itself (also a call that failed after part of its answer was streamed) stays final. */
+function mayFallBack(error: unknown, kinds: ReadonlySet<ErrorKind>): boolean {
+  const { kind, retryable } = classifyError(error);
+  return kinds.has(kind) && (retryable || !isRetryableKind(kind));
+}
+
+function tell(context: ChatContext, step: FallbackStep, onFallback: FallbackOptions["onFallback"]): void {
+  onFallback?.(step);
+  if (!context.hooks.has(HookEvent.RETRY)) return;
+  const about = { attempt: 1, delayMs: 0, error: errorToJSON(step.error) };
+  void context.hooks.dispatch(HookEvent.RETRY, { ...hookBase(context), ...about });
+}
+
+function nameModel(context: ChatContext, model: LLMClient): void {
+  const { result } = context;
+  if (result !== undefined && result.model === undefined)
+    context.result = { ...result, model: model.info.model };
+}
+
+function checked(options: FallbackOptions): {
+  models: readonly LLMClient[];
+  kinds: ReadonlySet<ErrorKind>;
+  onFallback: FallbackOptions["onFallback"];
+} {
+  checkFields("fallback", options, ["models", "on", "onFallback"]);
+  checkFunction("fallback.onFallback", options.onFallback);
+  const { models } = options;
+  if (!Array.isArray(models) || models.length === 0) {
+    throw new InvalidValueError({
+      field: "fallback.models",
+      value: models,
+      expected: "a list of at least one model",
+    });
+  }
+  const kinds = (options.on ?? DEFAULT_KINDS).map((kind) =>
+    checkWord("fallback.on", kind, Object.values(ErrorKind)),
+  );
+  return {
+    models: [...(models as readonly LLMClient[])],
+    kinds: new Set(kinds),
+    onFallback: options.onFallback,
+  };
+}

@@ -1,0 +1,35 @@
+import { type ChatMessage, checkFields, checkInteger } from "@ravi/kernel";
+import type { ChatMiddleware } from "../types.ts";
+
+export interface HistoryTruncatorOptions {
+  /** How many of the newest messages stay, system messages not counted. Default 100. */
+  readonly maxMessages?: number | undefined;
+}
+
+/** Sends a model the system messages and the newest others. The transcript itself stays whole. */
+export function historyTruncator(options: HistoryTruncatorOptions = {}): ChatMiddleware {
+  checkFields("historyTruncator", options, ["maxMessages"]);
+  const maxMessages = checkInteger("historyTruncator.maxMessages", options.maxMessages ?? 100, 1);
+  return {
+    level: "chat",
+    name: "historyTruncator",
+    async process(context, next) {
+      const messages = truncateHistory(context.request.messages, maxMessages);
+      if (messages !== context.request.messages) context.request = { ...context.request, messages };
+      await next();
+    },
+  };
+}
+
+/**
+ * The system messages and the newest `keep` others. Where the cut would fall between a tool call and its results, it moves
+ * back to the call: a result without its call is refused by every provider, and the newest turn must stay whole.
+ */
+export function truncateHistory(messages: readonly ChatMessage[], keep: number): readonly ChatMessage[] {
+  let from = messages.length;
+  for (let left = keep; from > 0 && left > 0; from--) if (messages[from - 1]?.role !== "system") left--;
+  while (from > 0 && messages[from]?.role === "tool") from--;
+  const dropped = messages.slice(0, from);
+  if (dropped.every(({ role }) => role === "system")) return messages;
+  return [...dropped.filter(({ role }) => role === "system"), ...messages.slice(from)];
+}

@@ -1,0 +1,78 @@
+import { type ModelRequest, checkFields, checkInteger, InvalidValueError, textOf } from "@ravi/kernel";
+import { checkOnError, enforce, type OnGuardError, trip } from "../guard.ts";
+import { checkFunction, checkWord } from "../options.ts";
+import type { ChatMiddleware } from "../types.ts";
+
+export interface MaxTokensOptions {
+  /** A request estimated above it is refused. */
+  readonly maxInputTokens?: number | undefined;
+  /** What an answer may have at most. */
+  readonly maxOutputTokens?: number | undefined;
+  /** What happens to a request that asks for a longer answer. Default: it is clipped. */
+  readonly onExceed?: "clip" | "refuse" | undefined;
+  /** Default: a third of the characters, which is more than most tokenizers count. */
+  readonly estimate?: ((request: ModelRequest) => number) | undefined;
+  readonly onError?: OnGuardError | undefined;
+}
+
+/** Keeps requests and answers within a size. A request that names no size for its answer is given one. */
+export function maxTokens(options: MaxTokensOptions): ChatMiddleware {
+  checkFields("maxTokens", options, ["maxInputTokens", "maxOutputTokens", "onExceed", "estimate", "onError"]);
+  checkFunction("maxTokens.estimate", options.estimate);
+  const input = limitOf("maxTokens.maxInputTokens", options.maxInputTokens);
+  const output = limitOf("maxTokens.maxOutputTokens", options.maxOutputTokens);
+  if (input === undefined && output === undefined) {
+    throw new InvalidValueError({
+      field: "maxTokens",
+      value: options,
+      expected: "maxInputTokens, maxOutputTokens, or both",
+    });
+  }
+  const onExceed = checkWord("maxTokens.onExceed", options.onExceed ?? "clip", ["clip", "refuse"]);
+  const onError = checkOnError("maxTokens.onError", options.onError);
+  const estimate = options.estimate ?? roughTokens;
+  return {
+    level: "chat",
+    name: "maxTokens",
+    async process(context, next) {
+      if (input !== undefined) {
+        await enforce({ layer: "maxTokens", context, onError }, () => {
+          const size = estimate(context.request);
+          if (!Number.isFinite(size))
+            throw new InvalidValueError({ field: "estimate", value: size, expected: "a number" });
+          return size > input
+            ? `the request has about ${size} tokens; at most ${input} are allowed`
+            : undefined;
+        });
+      }
+      if (output !== undefined) {
+        const asked = context.request.maxOutputTokens;
+        if (asked !== undefined && asked > output && onExceed === "refuse") {
+          trip(
+            context,
+            "maxTokens",
+            `the request asks for ${asked} tokens of output; at most ${output} are allowed`,
+          );
+        }
+        if (asked === undefined || asked > output)
+          context.request = { ...context.request, maxOutputTokens: output };
+      }
+      await next();
+    },
+  };
+}
+
+function limitOf(field: string, value: number | undefined): number | undefined {
+  return value === undefined ? undefined : checkInteger(field, value, 1);
+}
+
+/** Characters of messages, calls and tools, divided by three. */
+function roughTokens(request: ModelRequest): number {
+  let characters = JSON.stringify(request.tools ?? []).length;
+  for (const message of request.messages) {
+    characters += textOf(message).length + 12;
+    if (message.role !== "assistant") continue;
+    for (const call of message.toolCalls ?? []) characters += call.name.length + call.arguments.length;
+  }
+  return Math.ceil(characters / 3);
+}

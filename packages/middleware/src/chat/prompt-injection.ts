@@ -1,0 +1,68 @@
+import { type ChatContext, type ChatMessage, checkFields, textOf } from "@ravi/kernel";
+import { checkOnError, enforce, type OnGuardError, tellTrip } from "../guard.ts";
+import { checkFunction, checkNumber, checkWord } from "../options.ts";
+import { injectionScore } from "../text/injection-score.ts";
+import type { ChatMiddleware } from "../types.ts";
+
+export interface PromptInjectionOptions {
+  /** From this score (0 to 1) on a message counts as an attack. Default 0.6. */
+  readonly threshold?: number | undefined;
+  /** `flag` only tells the hooks. Default: block. */
+  readonly action?: "block" | "flag" | undefined;
+  /** Whose messages are looked at. Default: the user's and the tools'. */
+  readonly roles?: readonly ("user" | "tool")[] | undefined;
+  /** An own judgement, 0 to 1; the higher of both counts. */
+  readonly score?: ((text: string) => number) | undefined;
+  readonly onError?: OnGuardError | undefined;
+}
+
+const LAYER = "promptInjection";
+
+/**
+ * Looks for texts that try to give a model other orders. It knows common wordings, no more: it lowers the risk and does not
+ * remove it. What a model may do must be bounded elsewhere (tools, approvals, budgets).
+ */
+export function promptInjection(options: PromptInjectionOptions = {}): ChatMiddleware {
+  checkFields(LAYER, options, ["threshold", "action", "roles", "score", "onError"]);
+  checkFunction(`${LAYER}.score`, options.score);
+  const threshold = checkNumber(`${LAYER}.threshold`, options.threshold ?? 0.6, 0, 1);
+  const action = checkWord(`${LAYER}.action`, options.action ?? "block", ["block", "flag"]);
+  const roles = new Set<string>(
+    (options.roles ?? ["user", "tool"]).map((role) => checkWord(`${LAYER}.roles`, role, ["user", "tool"])),
+  );
+  const onError = checkOnError(`${LAYER}.onError`, options.onError);
+  const scores = new WeakMap<ChatMessage, number>();
+
+  const scoreOf = (message: ChatMessage): number => {
+    const known = scores.get(message);
+    if (known !== undefined) return known;
+    const text = textOf(message);
+    const own = options.score?.(text) ?? 0;
+    const score = Math.max(injectionScore(text), checkNumber("the score", own, 0, 1));
+    // A frozen message is judged once, not once a turn.
+    if (Object.isFrozen(message) && typeof message.content === "string") scores.set(message, score);
+    return score;
+  };
+  const violation = (context: ChatContext): string | undefined => {
+    for (const message of context.request.messages) {
+      if (!roles.has(message.role)) continue;
+      const score = scoreOf(message);
+      if (score >= threshold)
+        return `a ${message.role} message looks like a prompt injection (score ${score.toFixed(2)})`;
+    }
+    return undefined;
+  };
+  return {
+    level: "chat",
+    name: LAYER,
+    async process(context, next) {
+      await enforce({ layer: LAYER, context, onError }, () => {
+        const reason = violation(context);
+        if (reason === undefined || action === "block") return reason;
+        tellTrip(context, LAYER, reason);
+        return undefined;
+      });
+      await next();
+    },
+  };
+}

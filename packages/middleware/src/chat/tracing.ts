@@ -1,0 +1,74 @@
+import {
+  type ChatContext,
+  type JsonObject,
+  type Span,
+  type Telemetry,
+  checkBoolean,
+  checkFields,
+  InvalidValueError,
+  textOf,
+} from "@ravi/kernel";
+import type { ChatMiddleware } from "../types.ts";
+
+export interface TracingOptions {
+  readonly telemetry: Telemetry;
+  /** Whether what was said goes into the span. Default false: it may be personal. */
+  readonly recordContent?: boolean | undefined;
+}
+
+/** A span around each model call, with the attributes of OpenTelemetry's `gen_ai` conventions. */
+export function tracing(options: TracingOptions): ChatMiddleware {
+  checkFields("tracing", options, ["telemetry", "recordContent"]);
+  const { telemetry } = options;
+  if (typeof telemetry?.startSpan !== "function") {
+    throw new InvalidValueError({ field: "tracing.telemetry", value: telemetry, expected: "a Telemetry" });
+  }
+  const recordContent = checkBoolean("tracing.recordContent", options.recordContent ?? false);
+  return {
+    level: "chat",
+    name: "tracing",
+    async process(context, next) {
+      if (telemetry.isNoop) return next();
+      const began = context.clock.now();
+      const span = telemetry.startSpan(`chat ${context.model.info.model}`, attributesOf(context));
+      try {
+        await next();
+        describeResult(span, context, recordContent);
+      } catch (error) {
+        span.recordError(error);
+        throw error;
+      } finally {
+        telemetry.metric("gen_ai.client.operation.duration", (context.clock.now() - began) / 1_000, {
+          "gen_ai.operation.name": "chat",
+        });
+        span.end();
+      }
+      return undefined;
+    },
+  };
+}
+
+function attributesOf({ agentName, meta, model, request }: ChatContext): JsonObject {
+  return {
+    "gen_ai.operation.name": "chat",
+    "gen_ai.provider.name": model.info.provider,
+    "gen_ai.request.model": model.info.model,
+    "gen_ai.request.max_tokens": request.maxOutputTokens,
+    "gen_ai.request.temperature": request.temperature,
+    "gen_ai.agent.name": agentName,
+    "ravi.run_id": meta.runId,
+    "ravi.exec_id": meta.execId,
+  };
+}
+
+function describeResult(span: Span, { result }: ChatContext, recordContent: boolean): void {
+  if (result === undefined) return;
+  span.setAttribute("gen_ai.response.finish_reasons", result.finishReason);
+  if (result.model !== undefined) span.setAttribute("gen_ai.response.model", result.model);
+  if (result.id !== undefined) span.setAttribute("gen_ai.response.id", result.id);
+  if (result.usage !== undefined) {
+    span.setAttribute("gen_ai.usage.input_tokens", result.usage.inputTokens);
+    span.setAttribute("gen_ai.usage.output_tokens", result.usage.outputTokens);
+  }
+  if (recordContent) span.setAttribute("gen_ai.output.messages", textOf(result.message));
+}

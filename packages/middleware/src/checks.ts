@@ -1,0 +1,86 @@
+import { type Layer, type MiddlewareLevel, InvalidValueError, MiddlewareError } from "@ravi/kernel";
+import type { Placement } from "./types.ts";
+
+type PlacedLayer<C> = Layer<C> & Placement;
+
+/** What a layer is called in messages and traces; one without a name goes by its place. */
+export function layerName<C>(layer: Layer<C>, at: number): string {
+  if (typeof layer === "function") return layer.name === "" ? `layers[${at}]` : layer.name;
+  if (typeof layer.name === "string" && layer.name !== "") return layer.name;
+  const maker: unknown = layer.constructor;
+  if (typeof maker === "function" && maker !== Object && maker.name !== "") return maker.name;
+  return `layers[${at}]`;
+}
+
+const LEVELS: readonly MiddlewareLevel[] = ["agent", "chat", "function"];
+
+/** Refuses what cannot run: things that are no layers, layers of two levels, and an order that would leak. */
+export function checkLayers<C>(
+  layers: readonly Layer<C>[],
+  level?: MiddlewareLevel,
+): MiddlewareLevel | undefined {
+  let wanted = level;
+  for (const [at, layer] of layers.entries()) {
+    checkShape(layer, `layers[${at}]`);
+    if (typeof layer === "function") continue;
+    wanted ??= layer.level;
+    if (layer.level === wanted) continue;
+    throw new MiddlewareError({
+      layer: layerName(layer, at),
+      problem: `it is of the ${layer.level} level, but this pipeline is of the ${wanted} level; put it into the ${layer.level} pipeline`,
+    });
+  }
+  checkOrder(layers);
+  return wanted;
+}
+
+function checkShape(layer: unknown, field: string): void {
+  if (typeof layer === "function") return;
+  if (typeof layer !== "object" || layer === null) {
+    throw new InvalidValueError({
+      field,
+      value: layer,
+      expected: "a layer: an object with a level, or a (context, next) function",
+    });
+  }
+  const level: unknown = Reflect.get(layer, "level");
+  if (!LEVELS.some((known) => known === level)) {
+    throw new InvalidValueError({
+      field: `${field}.level`,
+      value: level,
+      expected: `one of ${LEVELS.join(", ")}`,
+    });
+  }
+  const process: unknown = Reflect.get(layer, "process");
+  const admit: unknown = Reflect.get(layer, "admit");
+  for (const [name, part] of [
+    ["process", process],
+    ["admit", admit],
+  ] as const) {
+    if (part === undefined || typeof part === "function") continue;
+    throw new InvalidValueError({
+      field: `${field}.${name}`,
+      value: part,
+      expected: "a function, or nothing",
+    });
+  }
+  if (process === undefined && admit === undefined) {
+    throw new InvalidValueError({ field, value: layer, expected: "a layer with process or admit (or both)" });
+  }
+}
+
+/** Layers are listed from the outside in: what comes later stands inside. */
+function checkOrder<C>(layers: readonly PlacedLayer<C>[]): void {
+  for (const [at, outer] of layers.entries()) {
+    for (const role of outer.insideOf ?? []) {
+      const index = layers.findIndex((other, place) => place > at && other.role === role);
+      const inner = layers[index];
+      if (inner === undefined) continue;
+      const name = layerName(inner, index);
+      throw new MiddlewareError({
+        layer: layerName(outer, at),
+        problem: `it stands outside of ${name} (a ${role}), and would keep what that has not yet cleaned; list ${name} before it`,
+      });
+    }
+  }
+}

@@ -1,0 +1,63 @@
+import { type ContentPart, checkFields, checkInteger } from "@ravi/kernel";
+import type { FunctionMiddleware } from "../types.ts";
+
+export interface ContentTruncatorOptions {
+  /** How long a result may be, in characters. Default 20,000. */
+  readonly maxLength?: number | undefined;
+}
+
+/** Cuts results that would fill the prompt. The model reads how much is missing; beginning and end stay. */
+export function contentTruncator(options: ContentTruncatorOptions = {}): FunctionMiddleware {
+  checkFields("contentTruncator", options, ["maxLength"]);
+  const maxLength = checkInteger("contentTruncator.maxLength", options.maxLength ?? 20_000, 200);
+  return {
+    level: "function",
+    name: "contentTruncator",
+    async process(context, next) {
+      await next();
+      const { result } = context;
+      if (result === undefined) return;
+      const content = truncateContent(result.content, maxLength);
+      if (content !== result.content) context.result = { ...result, content };
+    },
+  };
+}
+
+/** Of several parts the first ones keep what they need; images and files are left as they are. */
+function truncateContent(
+  content: string | readonly ContentPart[],
+  maxLength: number,
+): string | readonly ContentPart[] {
+  if (typeof content === "string") return truncate(content, maxLength);
+  let left = maxLength;
+  let isSame = true;
+  const parts = content.map((part) => {
+    if (part.type !== "text") return part;
+    const text = truncate(part.text, left);
+    left = Math.max(0, left - text.length);
+    if (text === part.text) return part;
+    isSame = false;
+    return { ...part, text };
+  });
+  return isSame ? content : parts;
+}
+
+/** The result, with its notice, is at most `maxLength` long, or the notice alone where even that is too long. */
+function truncate(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text;
+  const room = maxLength - noticeOf(text.length).length;
+  if (room <= 0) return noticeOf(text.length);
+  const head = wholeEnd(text, Math.ceil(room * 0.75));
+  const tail = wholeEnd(text, text.length - (room - Math.ceil(room * 0.75)));
+  return `${text.slice(0, head)}${noticeOf(tail - head)}${text.slice(tail)}`;
+}
+
+function noticeOf(missing: number): string {
+  return `\n[… ${missing} characters left out …]\n`;
+}
+
+/** Not between the two halves of a character. */
+function wholeEnd(text: string, at: number): number {
+  const code = text.charCodeAt(at);
+  return code >= 0xdc00 && code <= 0xdfff ? at + 1 : at;
+}

@@ -1,0 +1,174 @@
+import {
+  type FunctionContext,
+  type MaybePromise,
+  checkFields,
+  checkInteger,
+  InvalidValueError,
+} from "@ravi/kernel";
+import { ask, checkOnError, type OnGuardError } from "../guard.ts";
+import { checkNames } from "../options.ts";
+import { isInside, pathProblem, resolvePath } from "../text/path.ts";
+import type { FunctionMiddleware } from "../types.ts";
+import { checkOnViolation, type OnViolation, refuseCall } from "./refuse.ts";
+
+export interface FileValidatorOptions {
+  /** Absolute folders; a path must lie inside of one of them. A relative path counts from the first. */
+  readonly roots: readonly string[];
+  /** The arguments that are paths, at any depth. Default: path, paths, file, files, filename, filePath, file_path, directory, dir, folder, source, destination. */
+  readonly fields?: readonly string[] | undefined;
+  /** Only these endings (".md"), in any case. Default: all. */
+  readonly extensions?: readonly string[] | undefined;
+  /** A larger file is refused. Default 10,000,000. */
+  readonly maxBytes?: number | undefined;
+  /** Default: the real disk. */
+  readonly disk?: FileDisk | undefined;
+  readonly onViolation?: OnViolation | undefined;
+  readonly onError?: OnGuardError | undefined;
+}
+
+/** What the layer asks a disk. Undefined: there is no such thing. */
+export interface FileDisk {
+  /** Where a path really leads, symbolic links followed. */
+  realPath(path: string): MaybePromise<string | undefined>;
+  sizeOf(path: string): MaybePromise<number | undefined>;
+}
+
+const LAYER = "fileValidator";
+const FIELDS =
+  "path paths file files filename filePath file_path directory dir folder source destination".split(" ");
+
+/**
+ * Keeps the files that tools are asked to touch inside of given folders: no `..`, no NUL, no other root, no symbolic link that
+ * leads out. It looks before the tool runs; a link that is changed in between is a matter for the operating system.
+ */
+export function fileValidator(options: FileValidatorOptions): FunctionMiddleware {
+  checkFields(LAYER, options, [
+    "roots",
+    "fields",
+    "extensions",
+    "maxBytes",
+    "disk",
+    "onViolation",
+    "onError",
+  ]);
+  const roots = checkNames(`${LAYER}.roots`, options.roots).map(checkRoot);
+  if (roots.length === 0)
+    throw new InvalidValueError({
+      field: `${LAYER}.roots`,
+      value: options.roots,
+      expected: "at least one folder",
+    });
+  const fields = new Set(checkNames(`${LAYER}.fields`, options.fields ?? FIELDS));
+  const extensions =
+    options.extensions === undefined
+      ? undefined
+      : checkNames(`${LAYER}.extensions`, options.extensions).map((ending) => ending.toLowerCase());
+  const maxBytes = checkInteger(`${LAYER}.maxBytes`, options.maxBytes ?? 10_000_000, 1);
+  const onViolation = checkOnViolation(`${LAYER}.onViolation`, options.onViolation);
+  const onError = checkOnError(`${LAYER}.onError`, options.onError);
+  const disk = options.disk ?? realDisk;
+
+  const check = async (path: string): Promise<string | undefined> => {
+    const problem = pathProblem(path);
+    if (problem !== undefined) return problem;
+    const [home = ""] = roots;
+    // There it is part of a name, and a tool that splits at it would end up elsewhere.
+    if (home.startsWith("/") && path.includes("\\")) return "the path contains a backslash";
+    const full = resolvePath(home, path);
+    if (!roots.some((root) => isInside(root, full))) return "the path lies outside of the allowed folders";
+    if (extensions !== undefined && !extensions.some((ending) => full.toLowerCase().endsWith(ending))) {
+      return `only files that end with ${extensions.join(", ")} are allowed`;
+    }
+    return diskProblem({ full, roots, maxBytes, disk });
+  };
+  return {
+    level: "function",
+    name: LAYER,
+    async process(context, next) {
+      const reason = await ask({ layer: LAYER, context, onError }, () =>
+        firstProblem(context, fields, check),
+      );
+      if (reason !== undefined) return refuseCall(context, LAYER, reason, onViolation);
+      return next();
+    },
+  };
+}
+
+async function firstProblem(
+  context: FunctionContext,
+  fields: ReadonlySet<string>,
+  check: (path: string) => Promise<string | undefined>,
+): Promise<string | undefined> {
+  for (const path of pathsIn(context.arguments, fields)) {
+    const problem = await check(path);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+/** The texts under the given names, also in lists. Without recursion: arguments may be deep. */
+function* pathsIn(value: unknown, fields: ReadonlySet<string>): Generator<string> {
+  const open: { readonly value: unknown; readonly isPath: boolean }[] = [{ value, isPath: false }];
+  const seen = new Set<object>();
+  for (let item = open.pop(); item !== undefined; item = open.pop()) {
+    if (typeof item.value === "string" && item.isPath) yield item.value;
+    if (typeof item.value !== "object" || item.value === null || seen.has(item.value)) continue;
+    seen.add(item.value);
+    const isList = Array.isArray(item.value);
+    for (const [key, inner] of Object.entries(item.value))
+      open.push({ value: inner, isPath: isList ? item.isPath : fields.has(key) });
+  }
+}
+
+interface DiskQuestion {
+  readonly full: string;
+  readonly roots: readonly string[];
+  readonly maxBytes: number;
+  readonly disk: FileDisk;
+}
+
+/** A file that is yet to be written does not exist: then the nearest folder above it must really lie inside. */
+async function diskProblem({ full, roots, maxBytes, disk }: DiskQuestion): Promise<string | undefined> {
+  const realRoots = await Promise.all(roots.map(async (root) => (await disk.realPath(root)) ?? root));
+  for (let path = full; ; path = resolvePath(path, "..")) {
+    const real = await disk.realPath(path);
+    if (real !== undefined) {
+      if (!realRoots.some((root) => isInside(root, real)))
+        return "the path leads out of the allowed folders through a link";
+      break;
+    }
+    if (roots.includes(path) || path === resolvePath(path, "..")) break;
+  }
+  const size = await disk.sizeOf(full);
+  return size !== undefined && size > maxBytes
+    ? `the file has ${size} bytes; at most ${maxBytes} are allowed`
+    : undefined;
+}
+
+function checkRoot(root: string): string {
+  if (root.startsWith("/") || /^[A-Za-z]:[\\/]/.test(root)) return resolvePath(root, ".");
+  throw new InvalidValueError({ field: `${LAYER}.roots`, value: root, expected: "absolute paths" });
+}
+
+const realDisk: FileDisk = {
+  async realPath(path) {
+    const { realpath } = await import("node:fs/promises");
+    return realpath(path).catch(missing);
+  },
+  async sizeOf(path) {
+    const { stat } = await import("node:fs/promises");
+    const found = await stat(path).catch(missing);
+    return found?.isFile() === true ? found.size : undefined;
+  },
+};
+
+function missing(error: unknown): undefined {
+  if (
+    typeof error === "object" &&
+    error !== null &&
+    "code" in error &&
+    (error.code === "ENOENT" || error.code === "ENOTDIR")
+  )
+    return undefined;
+  throw error;
+}

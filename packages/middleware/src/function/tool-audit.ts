@@ -1,0 +1,40 @@
+import { type AuditLog, checkBoolean, checkFields, type JsonValue } from "@ravi/kernel";
+import { audited, checkAuditLog } from "../audit.ts";
+import { checkOnError, type OnGuardError } from "../guard.ts";
+import { asJson } from "../as-json.ts";
+import type { FunctionMiddleware } from "../types.ts";
+
+export interface ToolAuditOptions {
+  readonly log: AuditLog;
+  /** Whether the arguments are written down too. Default false: they may be personal. */
+  readonly recordArguments?: boolean | undefined;
+  /** What happens when the log fails. Default: the tool is not run, or its call counts as failed. */
+  readonly onError?: OnGuardError | undefined;
+}
+
+/** Writes down every tool call: who, what, how it ended. */
+export function toolAudit(options: ToolAuditOptions): FunctionMiddleware {
+  checkFields("toolAudit", options, ["log", "recordArguments", "onError"]);
+  const log = checkAuditLog("toolAudit.log", options.log);
+  const recordArguments = checkBoolean("toolAudit.recordArguments", options.recordArguments ?? false);
+  const onError = checkOnError("toolAudit.onError", options.onError);
+  return {
+    level: "function",
+    name: "toolAudit",
+    process(context, next) {
+      const args: { readonly arguments?: JsonValue } = recordArguments
+        ? { arguments: asJson(context.arguments) }
+        : {};
+      const about = {
+        layer: "toolAudit",
+        log,
+        onError,
+        context,
+        action: "tool",
+        target: context.functionName,
+        details: { callId: context.callId, ...args },
+      };
+      return audited(about, next, () => (context.result?.isError === false ? "ok" : "error"));
+    },
+  };
+}

@@ -1,0 +1,88 @@
+import { type FunctionContext, ARGUMENT_LIMITS, checkFields, checkInteger } from "@ravi/kernel";
+import { ask, checkOnError, type OnGuardError } from "../guard.ts";
+import { checkNames } from "../options.ts";
+import type { FunctionMiddleware } from "../types.ts";
+import { checkOnViolation, type OnViolation, refuseCall } from "./refuse.ts";
+
+export interface ToolCallValidationOptions {
+  /** Only these tools may be called. Default: all but the denied ones. */
+  readonly allow?: readonly string[] | undefined;
+  /** These may not, whatever `allow` says. */
+  readonly deny?: readonly string[] | undefined;
+  /** How long the arguments may be as JSON. Default 100,000 characters. */
+  readonly maxLength?: number | undefined;
+  /** How deep they may nest. Default 32. */
+  readonly maxDepth?: number | undefined;
+  /** How many values they may hold in all. Default 10,000. */
+  readonly maxValues?: number | undefined;
+  readonly onViolation?: OnViolation | undefined;
+  readonly onError?: OnGuardError | undefined;
+}
+
+const LAYER = "toolCallValidation";
+
+interface Limits {
+  readonly maxLength: number;
+  readonly maxDepth: number;
+  readonly maxValues: number;
+}
+
+/** Refuses calls of tools that are not allowed, and arguments that are too large. */
+export function toolCallValidation(options: ToolCallValidationOptions = {}): FunctionMiddleware {
+  checkFields(LAYER, options, [
+    "allow",
+    "deny",
+    "maxLength",
+    "maxDepth",
+    "maxValues",
+    "onViolation",
+    "onError",
+  ]);
+  const allow =
+    options.allow === undefined ? undefined : new Set(checkNames(`${LAYER}.allow`, options.allow));
+  const deny = new Set(checkNames(`${LAYER}.deny`, options.deny ?? []));
+  const limits: Limits = {
+    maxLength: checkInteger(`${LAYER}.maxLength`, options.maxLength ?? 100_000, 1),
+    maxDepth: checkInteger(`${LAYER}.maxDepth`, options.maxDepth ?? ARGUMENT_LIMITS.maxDepth / 2, 1),
+    maxValues: checkInteger(`${LAYER}.maxValues`, options.maxValues ?? 10_000, 1),
+  };
+  const onViolation = checkOnViolation(`${LAYER}.onViolation`, options.onViolation);
+  const onError = checkOnError(`${LAYER}.onError`, options.onError);
+  const check = ({ functionName, arguments: args }: FunctionContext): string | undefined => {
+    if (deny.has(functionName) || allow?.has(functionName) === false)
+      return "this tool may not be called here";
+    return sizeProblem(args, limits);
+  };
+  return {
+    level: "function",
+    name: LAYER,
+    async process(context, next) {
+      const reason = await ask({ layer: LAYER, context, onError }, () => check(context));
+      if (reason !== undefined) return refuseCall(context, LAYER, reason, onViolation);
+      return next();
+    },
+  };
+}
+
+/** Walks without recursion, so that no depth overflows the stack, and stops at the first limit; a cycle meets one too. */
+function sizeProblem(value: unknown, { maxLength, maxDepth, maxValues }: Limits): string | undefined {
+  const open: { readonly value: unknown; readonly depth: number }[] = [{ value, depth: 1 }];
+  let length = 0;
+  let values = 0;
+  for (let item = open.pop(); item !== undefined; item = open.pop()) {
+    if (++values > maxValues) return `the arguments hold more than ${maxValues} values`;
+    if (typeof item.value !== "object" || item.value === null) {
+      length += typeof item.value === "string" ? item.value.length + 2 : String(item.value).length;
+    } else if (item.depth > maxDepth) {
+      return `the arguments nest deeper than ${maxDepth}`;
+    } else {
+      for (const [key, inner] of Object.entries(item.value)) {
+        length += Array.isArray(item.value) ? 1 : key.length + 4;
+        open.push({ value: inner, depth: item.depth + 1 });
+        if (open.length > maxValues) return `the arguments hold more than ${maxValues} values`;
+      }
+    }
+    if (length > maxLength) return `the arguments are longer than ${maxLength} characters`;
+  }
+  return undefined;
+}

@@ -1,0 +1,40 @@
+// Layers around runs, model calls and tool calls. This list is the public surface; a test pins it.
+
+export { MiddlewarePipeline, type MiddlewarePipelineOptions } from "./pipeline.ts";
+export type { AgentMiddleware, ChatMiddleware, FunctionMiddleware, Placement, WithResult } from "./types.ts";
+export type { OnGuardError } from "./guard.ts";
+export { wrapModel, type WrapModelOptions } from "./model/wrap-model.ts";
+
+export { cache, type CachedResponse, type CacheOptions, isCached } from "./chat/cache.ts";
+export { contentFilter, type ContentFilterOptions } from "./chat/content-filter.ts";
+export { fallback, type FallbackOptions, type FallbackStep } from "./chat/fallback.ts";
+export { historyTruncator, type HistoryTruncatorOptions, truncateHistory } from "./chat/history-truncator.ts";
+export { llmJudge, type LlmJudgeOptions } from "./chat/llm-judge.ts";
+export { maxTokens, type MaxTokensOptions } from "./chat/max-tokens.ts";
+export { piiRedaction, type PiiRedactionOptions } from "./chat/pii-redaction.ts";
+export { promptInjection, type PromptInjectionOptions } from "./chat/prompt-injection.ts";
+export { retry, type RetryOptions } from "./chat/retry.ts";
+export { timeout, type TimeoutOptions } from "./chat/timeout.ts";
+export { tracing, type TracingOptions } from "./chat/tracing.ts";
+
+export { auditLogger, type AuditLoggerOptions } from "./agent/audit-logger.ts";
+export { piiRunRedaction } from "./agent/pii-run-redaction.ts";
+export { rateLimiter, type RateLimiterOptions } from "./agent/rate-limiter.ts";
+export {
+  sessionValidation,
+  type SessionToValidate,
+  type SessionValidationOptions,
+} from "./agent/session-validation.ts";
+
+export { approval, type ApprovalAnswer, type ApprovalOptions } from "./function/approval.ts";
+export { contentTruncator, type ContentTruncatorOptions } from "./function/content-truncator.ts";
+export { type FileDisk, fileValidator, type FileValidatorOptions } from "./function/file-validator.ts";
+export { piiToolRedaction } from "./function/pii-tool-redaction.ts";
+export type { OnViolation } from "./function/refuse.ts";
+export { schemaValidator, type SchemaValidatorOptions } from "./function/schema-validator.ts";
+export { toolAudit, type ToolAuditOptions } from "./function/tool-audit.ts";
+export { toolCache, type ToolCacheOptions } from "./function/tool-cache.ts";
+export { toolCallValidation, type ToolCallValidationOptions } from "./function/tool-call-validation.ts";
+
+export { type LinearPattern, linearPattern } from "./text/linear-pattern.ts";
+export type { LiteralPattern, PiiKind, RedactionOptions } from "./text/redactor.ts";

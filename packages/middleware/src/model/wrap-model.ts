@@ -1,0 +1,141 @@
+import {
+  type CallOptions,
+  type ChatContext,
+  type Clock,
+  type Gate,
+  type Hooks,
+  type JsonValue,
+  type Layer,
+  type LLMClient,
+  type ModelEvent,
+  type ModelRequest,
+  type ModelResponse,
+  type Pipeline,
+  AgentId,
+  checkFields,
+  InvalidValueError,
+  isPromiseLike,
+  MiddlewareError,
+  NO_HOOKS,
+  systemClock,
+} from "@ravi/kernel";
+import { MiddlewarePipeline } from "../pipeline.ts";
+import { type ChatCall, chatCall } from "./chat-call.ts";
+import { eventChannel } from "./event-channel.ts";
+import { eventsOf } from "./transforms.ts";
+
+export interface WrapModelOptions {
+  /** Who calls, in hooks and traces. Default: the model's id, as far as it is a name. */
+  readonly agentName?: string | undefined;
+  readonly tenantId?: string | undefined;
+  readonly hooks?: Hooks | undefined;
+  /** Default: the real time. */
+  readonly clock?: Clock | undefined;
+  /** Answers what a layer's `admit` asks for. Without it such a layer fails: here nothing can wait durably. */
+  readonly answer?: Gate["require"] | undefined;
+}
+
+/** A model with layers around it, for whoever uses no agent. What comes back is an `LLMClient` like any other. */
+export function wrapModel(
+  client: LLMClient,
+  layers: readonly Layer<ChatContext>[] | Pipeline<ChatContext>,
+  options: WrapModelOptions = {},
+): LLMClient {
+  checkFields("wrapModel", options, ["agentName", "tenantId", "hooks", "clock", "answer"]);
+  if (typeof client?.generate !== "function") {
+    throw new InvalidValueError({ field: "wrapModel.client", value: client, expected: "an LLMClient" });
+  }
+  const pipeline = isPipeline(layers)
+    ? layers
+    : new MiddlewarePipeline<ChatContext>(layers, { level: "chat" });
+  const agentName = options.agentName ?? client.id.replaceAll("/", ":");
+  AgentId(agentName);
+  const gate: Gate = { require: options.answer ?? refuseToWait };
+  const begin = (request: ModelRequest, callOptions: CallOptions = {}): ChatCall =>
+    chatCall({
+      client,
+      request,
+      options: callOptions,
+      agentName,
+      tenantId: options.tenantId,
+      hooks: options.hooks ?? NO_HOOKS,
+      clock: options.clock ?? systemClock,
+    });
+
+  const drive = async (call: ChatCall, core: () => Promise<void>): Promise<ModelResponse> => {
+    const { context } = call;
+    context.meta.check();
+    const admitted = pipeline.admit(context, gate);
+    if (isPromiseLike(admitted)) await admitted;
+    if (context.result === undefined) await pipeline.run(context, core);
+    if (context.result !== undefined) return context.result;
+    throw new MiddlewareError({
+      layer: "wrapModel",
+      problem: "there is no answer: a layer neither called next() nor set a result, or dropped an error",
+    });
+  };
+
+  return {
+    id: client.id,
+    info: client.info,
+    async generate(request, callOptions) {
+      const call = begin(request, callOptions);
+      try {
+        return await drive(call, () => call.generate());
+      } finally {
+        call.dispose();
+      }
+    },
+    stream: (request, callOptions) => ({
+      [Symbol.asyncIterator]: () => readStream(begin(request, callOptions), drive),
+    }),
+  };
+}
+
+function isPipeline(
+  layers: readonly Layer<ChatContext>[] | Pipeline<ChatContext>,
+): layers is Pipeline<ChatContext> {
+  return typeof layers === "object" && layers !== null && "run" in layers && typeof layers.run === "function";
+}
+
+/** Begins with the first read. A reader that stops early cancels the call. */
+function readStream(
+  call: ChatCall,
+  drive: (call: ChatCall, core: () => Promise<void>) => Promise<ModelResponse>,
+): AsyncIterator<ModelEvent, undefined> {
+  const channel = eventChannel();
+  let isStarted = false;
+  const run = async (): Promise<void> => {
+    try {
+      const response = await drive(call, () => call.stream((event) => channel.push(event)));
+      if (!call.hasStreamed) for (const event of eventsOf(response)) await channel.push(event);
+      await channel.push({ type: "finish", response });
+      channel.close();
+    } catch (error) {
+      channel.fail(error);
+    } finally {
+      call.dispose();
+    }
+  };
+  return {
+    next() {
+      if (!isStarted) {
+        isStarted = true;
+        void run();
+      }
+      return channel.next();
+    },
+    async return() {
+      channel.drop();
+      if (isStarted) call.cancel("the reader of the stream stopped");
+      else call.dispose();
+      isStarted = true;
+      return { done: true, value: undefined };
+    },
+  };
+}
+
+function refuseToWait(name: string): Promise<JsonValue> {
+  const problem = `it asks for ${name}, but a model used without an agent cannot wait; give wrapModel an \`answer\` function`;
+  return Promise.reject(new MiddlewareError({ layer: "wrapModel", problem }));
+}

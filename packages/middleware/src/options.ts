@@ -1,0 +1,36 @@
+import { InvalidValueError } from "@ravi/kernel";
+
+/** Checks of options that the kernel's field checks do not cover. Each gives the value, or says what was expected. */
+
+export function checkNumber(field: string, value: unknown, least: number, most = Number.MAX_VALUE): number {
+  if (typeof value === "number" && Number.isFinite(value) && value >= least && value <= most) return value;
+  const upTo = most === Number.MAX_VALUE ? "" : ` and at most ${most}`;
+  throw new InvalidValueError({ field, value, expected: `a finite number of at least ${least}${upTo}` });
+}
+
+export function checkWord<const W extends string>(field: string, value: unknown, words: readonly W[]): W {
+  for (const word of words) if (word === value) return word;
+  throw new InvalidValueError({
+    field,
+    value,
+    expected: `one of ${words.map((word) => `"${word}"`).join(", ")}`,
+  });
+}
+
+export function checkFunction(field: string, value: unknown): void {
+  if (value === undefined || typeof value === "function") return;
+  throw new InvalidValueError({ field, value, expected: "a function" });
+}
+
+/** A list of texts, none of them empty. */
+export function checkNames(field: string, value: unknown): readonly string[] {
+  if (!Array.isArray(value)) throw new InvalidValueError({ field, value, expected: "a list of texts" });
+  return value.map((item: unknown, at) => {
+    if (typeof item === "string" && item !== "") return item;
+    throw new InvalidValueError({
+      field: `${field}[${at}]`,
+      value: item,
+      expected: "a text that is not empty",
+    });
+  });
+}

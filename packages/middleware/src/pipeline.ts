@@ -1,0 +1,115 @@
+import {
+  type Gate,
+  type Layer,
+  type MaybePromise,
+  type Middleware,
+  type MiddlewareLevel,
+  type Next,
+  type Pipeline,
+  InvalidValueError,
+  isPromiseLike,
+} from "@ravi/kernel";
+import { type Core, type Link, pass } from "./chain.ts";
+import { checkLayers, layerName } from "./checks.ts";
+import type { WithResult } from "./types.ts";
+
+type Admit<C> = (context: C, gate: Gate) => MaybePromise<void>;
+
+/** A pipeline's layers, sorted once by what they have to do. */
+interface Plan<C> {
+  readonly layers: readonly Layer<C>[];
+  readonly level: MiddlewareLevel | undefined;
+  readonly links: readonly Link<C>[];
+  readonly admits: readonly Admit<C>[];
+}
+
+export interface MiddlewarePipelineOptions {
+  /** Which level it is of. Default: that of its first layer that says so. */
+  readonly level?: MiddlewareLevel | undefined;
+}
+
+/**
+ * Layers put together, the first outermost. A call in flight keeps the layers that it began with; `use` is for the calls
+ * that come after it.
+ */
+export class MiddlewarePipeline<C extends WithResult> implements Pipeline<C> {
+  private plan: Plan<C>;
+
+  constructor(layers: readonly Layer<C>[] = [], options: MiddlewarePipelineOptions = {}) {
+    if (!Array.isArray(layers)) {
+      throw new InvalidValueError({ field: "layers", value: layers, expected: "a list of layers" });
+    }
+    this.plan = planOf(layers, options.level);
+  }
+
+  /** Adds a layer inside of the others. */
+  use(layer: Layer<C>): this {
+    this.plan = planOf([...this.plan.layers, layer], this.plan.level);
+    return this;
+  }
+
+  get isNoop(): boolean {
+    return this.plan.layers.length === 0;
+  }
+
+  get level(): MiddlewareLevel | undefined {
+    return this.plan.level;
+  }
+
+  /** The layers' names, from the outside in. */
+  get names(): readonly string[] {
+    return this.plan.layers.map(layerName);
+  }
+
+  /** Asks each layer in order, until one refuses by setting a result. A promise only where a layer gives one. */
+  admit(context: C, gate: Gate): MaybePromise<void> {
+    const { admits } = this.plan;
+    return admits.length === 0 ? undefined : admitFrom(admits, 0, context, gate);
+  }
+
+  run(context: C, core: Core): Promise<void> {
+    const { links } = this.plan;
+    return links.length === 0 ? core() : pass(links, context, core);
+  }
+}
+
+function planOf<C>(layers: readonly Layer<C>[], wanted: MiddlewareLevel | undefined): Plan<C> {
+  const level = checkLayers(layers, wanted);
+  const links: Link<C>[] = [];
+  const admits: Admit<C>[] = [];
+  for (const [at, layer] of layers.entries()) {
+    const name = layerName(layer, at);
+    if (typeof layer === "function") {
+      links.push({ name, process: layer });
+      continue;
+    }
+    if (layer.process !== undefined)
+      links.push({ name, process: (context, next) => processOf(layer, context, next) });
+    if (layer.admit !== undefined) admits.push((context, gate) => layer.admit?.(context, gate));
+  }
+  return { layers: [...layers], level, links, admits };
+}
+
+/** Called as a method, so that layers which are objects of a class keep their `this`. */
+function processOf<C>(layer: Middleware<C>, context: C, next: Next): Promise<void> {
+  return layer.process === undefined ? next() : layer.process(context, next);
+}
+
+function admitFrom<C extends WithResult>(
+  admits: readonly Admit<C>[],
+  from: number,
+  context: C,
+  gate: Gate,
+): MaybePromise<void> {
+  for (let at = from; at < admits.length; at++) {
+    const asked = admits[at]?.(context, gate);
+    if (isPromiseLike(asked)) {
+      return asked.then(() => {
+        if (context.result === undefined) return admitFrom(admits, at + 1, context, gate);
+        return undefined;
+      });
+    }
+    if (context.result !== undefined) return undefined;
+  }
+  return undefined;
+}

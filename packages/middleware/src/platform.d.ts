@@ -1,0 +1,40 @@
+// Everything of the platform that this package touches. It is compiled without DOM and Node types.
+
+interface AbortSignal {
+  readonly aborted: boolean;
+  readonly reason: unknown;
+  throwIfAborted(): void;
+  addEventListener(type: "abort", listener: () => void, options?: { once?: boolean }): void;
+  removeEventListener(type: "abort", listener: () => void): void;
+}
+declare const AbortSignal: { prototype: AbortSignal };
+
+/** Named by the types of lru-cache; not used here. */
+declare class AbortController {
+  readonly signal: AbortSignal;
+  abort(reason?: unknown): void;
+}
+
+/** A number in browsers, an object in Node. */
+type PlatformTimer = number | { unref?(): void };
+
+declare function setTimeout(callback: () => void, delayMs: number): PlatformTimer;
+declare function clearTimeout(timer: PlatformTimer): void;
+
+declare module "node:crypto" {
+  export function createHash(algorithm: "sha256"): {
+    update(data: string): { digest(encoding: "base64url"): string };
+  };
+}
+
+declare module "node:fs/promises" {
+  export function realpath(path: string): Promise<string>;
+  export function stat(path: string): Promise<{ readonly size: number; isFile(): boolean }>;
+}
+
+/** Named by the types of lru-cache; not used here. */
+declare namespace NodeJS {
+  interface Timeout {
+    unref(): void;
+  }
+}

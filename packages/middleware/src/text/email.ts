@@ -1,0 +1,57 @@
+import { type Detector, type Reader, DIGITS, isAlphanumeric, isLetter, LETTERS } from "./reader.ts";
+
+/** The longest local part and domain that RFC 5321 allows. */
+const MAX_LOCAL = 64;
+const MAX_DOMAIN = 253;
+const AT = 0x40;
+const DOT = 0x2e;
+const HYPHEN = 0x2d;
+
+/** `name@host.tld`. From a longer run of letters, the last 64 before the @ are taken. */
+export const email: Detector = {
+  kind: "EMAIL",
+  starts: `${LETTERS}${DIGITS}_+%`,
+  startsWord: false,
+  match(reader, at) {
+    let end = at;
+    while (end - at < 2 * MAX_LOCAL && isLocal(reader.at(end))) end++;
+    const run = end - at;
+    // Whatever begins in the same run meets the same end. So a long run is read in strides, and not anew from each place.
+    if (reader.at(end) !== AT) return run < 2 * MAX_LOCAL ? -run : -MAX_LOCAL;
+    if (run > MAX_LOCAL) return MAX_LOCAL - run;
+    const domain = domainLength(reader, end + 1);
+    return domain === 0 ? -run : run + 1 + domain;
+  },
+};
+
+/** Letters, digits and `_%+-.'`. */
+const LOCAL = new Uint8Array(128);
+for (const char of `${LETTERS}${DIGITS}_%+-.'`) LOCAL[char.charCodeAt(0)] = 1;
+
+function isLocal(code: number): boolean {
+  return LOCAL[code] === 1;
+}
+
+/** The longest beginning that is a host with a top-level domain. */
+function domainLength(reader: Reader, from: number): number {
+  let best = 0;
+  let label = from;
+  let labels = 0;
+  for (let at = from; at - from <= MAX_DOMAIN; at++) {
+    const code = reader.at(at);
+    if (isAlphanumeric(code) || code === HYPHEN) continue;
+    if (at === label || reader.at(label) === HYPHEN || reader.at(at - 1) === HYPHEN) return best;
+    if (++labels >= 2 && isTopLevel(reader, label, at)) best = at - from;
+    if (code !== DOT) return best;
+    label = at + 1;
+  }
+  return best;
+}
+
+/** Letters only, or an internationalised one (`xn--p1ai`). */
+function isTopLevel(reader: Reader, from: number, to: number): boolean {
+  if (to - from < 2) return false;
+  const isEncoded = reader.at(from + 2) === HYPHEN && reader.at(from + 3) === HYPHEN;
+  for (let at = from; at < to; at++) if (!isLetter(reader.at(at)) && !isEncoded) return false;
+  return true;
+}

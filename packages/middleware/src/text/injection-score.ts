@@ -1,0 +1,107 @@
+import { plainText } from "./plain.ts";
+
+/** How much of a text is read at most; what is longer is judged by its beginning and its end. */
+const MOST = 200_000;
+
+const TURN_AWAY = new Set(["ignore", "disregard", "forget", "override", "bypass", "neglect", "discard"]);
+const EARLIER = new Set([
+  "previous",
+  "prior",
+  "above",
+  "earlier",
+  "preceding",
+  "all",
+  "any",
+  "your",
+  "system",
+  "original",
+  "these",
+  "the",
+]);
+const ORDERS = new Set([
+  "instructions",
+  "instruction",
+  "rules",
+  "rule",
+  "prompt",
+  "prompts",
+  "guidelines",
+  "directives",
+  "commands",
+  "programming",
+  "restrictions",
+]);
+const REVEAL = new Set(["reveal", "print", "show", "repeat", "output", "leak", "display", "dump", "expose"]);
+
+/** Phrases, in words of small letters, and how telling each is. */
+const PHRASES: readonly (readonly [string, number])[] = [
+  ["developer mode", 0.4],
+  ["jailbreak", 0.4],
+  ["do anything now", 0.6],
+  ["you are now", 0.3],
+  ["from now on you", 0.35],
+  ["pretend to be", 0.2],
+  ["act as if", 0.15],
+  ["new instructions", 0.35],
+  ["without any restrictions", 0.4],
+  ["no longer bound", 0.5],
+  ["do not tell the user", 0.5],
+  ["do not mention this", 0.4],
+  ["without telling the user", 0.5],
+  ["system override", 0.6],
+  ["admin override", 0.6],
+  ["end of system prompt", 0.6],
+];
+
+/** Marks of a conversation's format, which have no place inside of a message. */
+const MARKS: readonly (readonly [string, number])[] = [
+  ["<|im_start|>", 0.7],
+  ["<|im_end|>", 0.5],
+  ["<|system|>", 0.7],
+  ["<|endoftext|>", 0.6],
+  ["[inst]", 0.5],
+  ["<<sys>>", 0.7],
+  ["\nsystem:", 0.3],
+  ["### system", 0.4],
+  ["</system>", 0.5],
+  ["<system>", 0.4],
+];
+
+/** How much a text looks like an attempt to give a model other orders: 0 not at all, 1 certainly. Linear in its length. */
+export function injectionScore(text: string): number {
+  const cut = text.length > MOST ? `${text.slice(0, MOST / 2)}\n${text.slice(-MOST / 2)}` : text;
+  const plain = plainText(cut).toLowerCase();
+  const words = plain.split(/[^\p{L}\p{N}]+/u);
+  const spaced = ` ${words.join(" ")} `;
+  const weights = [
+    ...(turnsAway(words) ? [0.8] : []),
+    ...(asksForPrompt(words) ? [0.6] : []),
+    ...PHRASES.flatMap(([phrase, weight]) => (spaced.includes(` ${phrase} `) ? [weight] : [])),
+    ...MARKS.flatMap(([mark, weight]) => (plain.includes(mark) ? [weight] : [])),
+  ];
+  // Each sign leaves a part of the doubt; together they leave the product.
+  return 1 - weights.reduce((doubt, weight) => doubt * (1 - weight), 1);
+}
+
+/** "Ignore all the previous instructions", in up to six words. */
+function turnsAway(words: readonly string[]): boolean {
+  return words.some((word, at) => {
+    if (!TURN_AWAY.has(word)) return false;
+    const after = words.slice(at + 1, at + 7);
+    const order = after.findIndex((other) => ORDERS.has(other));
+    return order > 0 && after.slice(0, order).some((other) => EARLIER.has(other));
+  });
+}
+
+/** "Reveal your system prompt", in up to six words. */
+function asksForPrompt(words: readonly string[]): boolean {
+  return words.some((word, at) => {
+    if (!REVEAL.has(word)) return false;
+    const after = words.slice(at + 1, at + 7).join(" ");
+    return (
+      after.includes("system prompt") ||
+      after.includes("your instructions") ||
+      after.includes("initial prompt")
+    );
+  });
+}

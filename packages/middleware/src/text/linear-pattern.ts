@@ -1,0 +1,113 @@
+import type { RE2JS } from "re2js";
+import { InvalidValueError } from "@ravi/kernel";
+import type { TextFilter } from "./filter.ts";
+
+/** A pattern of the user's own that is known to run in linear time. */
+export interface LinearPattern {
+  /** What stands in the place of what it finds: `EMPLOYEE` becomes `[EMPLOYEE]`. */
+  readonly name: string;
+  /** Where it is found, as [from, to): from left to right, not overlapping, none empty. */
+  ranges(text: string): readonly (readonly [number, number])[];
+}
+
+/**
+ * Makes a pattern from a regular expression, on re2js (an optional peer: `npm install re2js`), where no expression can take
+ * more than linear time. What that engine does not know (back references, look-around) is refused here.
+ */
+export async function linearPattern(name: string, expression: RegExp | string): Promise<LinearPattern> {
+  checkPatternName("linearPattern.name", name);
+  if (typeof expression !== "string" && !(expression instanceof RegExp)) {
+    throw new InvalidValueError({
+      field: "linearPattern.expression",
+      value: expression,
+      expected: "a RegExp, or its source",
+    });
+  }
+  const engine = (await loadEngine()).RE2JS;
+  const source = typeof expression === "string" ? expression : expression.source;
+  try {
+    const compiled = engine.compile(engine.translateRegExp(expression));
+    return Object.freeze({
+      name,
+      ranges(text: string) {
+        const found: (readonly [number, number])[] = [];
+        const matcher = compiled.matcher(text);
+        while (matcher.find())
+          if (matcher.end() > matcher.start()) found.push([matcher.start(), matcher.end()]);
+        return found;
+      },
+    });
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    const expected = `an expression without back references and look-around, which have no linear engine (${why})`;
+    throw new InvalidValueError({ field: `linearPattern ${name}`, value: source, expected, cause });
+  }
+}
+
+async function loadEngine(): Promise<{ readonly RE2JS: typeof RE2JS }> {
+  try {
+    return await import("re2js");
+  } catch (cause) {
+    const expected = "re2js to be installed (npm install re2js): own expressions only run on a linear engine";
+    throw new InvalidValueError({ field: "linearPattern", value: "re2js", expected, cause });
+  }
+}
+
+export function isLinearPattern(value: unknown): value is LinearPattern {
+  return typeof value === "object" && value !== null && typeof Reflect.get(value, "ranges") === "function";
+}
+
+export function checkPatternName(field: string, name: unknown): string {
+  // Safe inside of JSON, and not something that a detector could find again.
+  if (typeof name === "string" && /^[A-Za-z][A-Za-z_]{0,39}$/.test(name)) return name;
+  throw new InvalidValueError({
+    field,
+    value: name,
+    expected: "1 to 40 letters or '_', beginning with a letter",
+  });
+}
+
+/** Lines longer than this are looked at in parts of this length. */
+const LONGEST_LINE = 4_096;
+
+/** What is found is replaced line by line, so that a stream is held back by a line at most. */
+export function lineFilter(change: (line: string) => string): TextFilter {
+  let held = "";
+  return {
+    push(text) {
+      held += text;
+      let out = "";
+      for (let end = lineEnd(held); end > 0; end = lineEnd(held)) {
+        out += change(held.slice(0, end));
+        held = held.slice(end);
+      }
+      return out;
+    },
+    end() {
+      const rest = held;
+      held = "";
+      return rest === "" ? "" : change(rest);
+    },
+  };
+}
+
+/** After the first line, or after the longest part of one; 0 when neither is there yet. */
+function lineEnd(text: string): number {
+  const newline = text.indexOf("\n");
+  if (newline !== -1 && newline < LONGEST_LINE) return newline + 1;
+  return text.length >= LONGEST_LINE ? LONGEST_LINE : 0;
+}
+
+export function replaceRanges(
+  text: string,
+  pattern: LinearPattern,
+  replace: (name: string, value: string) => string,
+): string {
+  let out = "";
+  let from = 0;
+  for (const [start, end] of pattern.ranges(text)) {
+    out += text.slice(from, start) + replace(pattern.name, text.slice(start, end));
+    from = end;
+  }
+  return from === 0 ? text : out + text.slice(from);
+}

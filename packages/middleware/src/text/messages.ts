@@ -1,0 +1,56 @@
+import type { AssistantMessage, ChatMessage, ContentPart, ModelResponse, ToolCall } from "@ravi/kernel";
+
+/** How the texts of a message are changed; `json` for the arguments of tool calls. */
+export type ChangeText = (text: string, json: boolean) => string;
+
+/** The same object where nothing changed, so that whoever compares lists sees that. */
+export function changeMessage<M extends ChatMessage>(message: M, change: ChangeText): M {
+  const content = changeContent(message.content, change);
+  const calls = message.role === "assistant" ? changeCalls(message.toolCalls, change) : undefined;
+  const isSame = content === message.content && (message.role !== "assistant" || calls === message.toolCalls);
+  if (isSame) return message;
+  return calls === undefined ? { ...message, content } : { ...message, content, toolCalls: calls };
+}
+
+export function changeContent<T extends string | readonly ContentPart[]>(content: T, change: ChangeText): T;
+export function changeContent(
+  content: string | readonly ContentPart[],
+  change: ChangeText,
+): string | readonly ContentPart[] {
+  return typeof content === "string"
+    ? change(content, false)
+    : changeList(content, (part) => changePart(part, change));
+}
+
+function changePart(part: ContentPart, change: ChangeText): ContentPart {
+  if (part.type !== "text" && part.type !== "reasoning") return part;
+  const text = change(part.text, false);
+  if (text === part.text) return part;
+  // A provider's signature is over the text that it wrote; over another one it is worth nothing.
+  return part.type === "text" ? { type: "text", text } : { type: "reasoning", text };
+}
+
+function changeCalls(
+  calls: readonly ToolCall[] | undefined,
+  change: ChangeText,
+): readonly ToolCall[] | undefined {
+  if (calls === undefined) return undefined;
+  return changeList(calls, (call) => {
+    const text = change(call.arguments, true);
+    return text === call.arguments ? call : { ...call, arguments: text };
+  });
+}
+
+export function changeList<T>(list: readonly T[], change: (item: T) => T): readonly T[] {
+  let changed: T[] | undefined;
+  for (const [at, item] of list.entries()) {
+    const other = change(item);
+    if (other !== item) (changed ??= [...list])[at] = other;
+  }
+  return changed ?? list;
+}
+
+export function changeResponse(response: ModelResponse, change: ChangeText): ModelResponse {
+  const message: AssistantMessage = changeMessage(response.message, change);
+  return message === response.message ? response : { ...response, message };
+}

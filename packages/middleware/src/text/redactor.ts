@@ -1,0 +1,189 @@
+import { checkBoolean, checkFields, InvalidValueError, type JsonValue, parseJson } from "@ravi/kernel";
+import { checkNames, checkWord } from "../options.ts";
+import { email } from "./email.ts";
+import { chainFilters, filterWhole, type TextFilter } from "./filter.ts";
+import { ipv4, ipv6 } from "./ip.ts";
+import {
+  checkPatternName,
+  isLinearPattern,
+  type LinearPattern,
+  lineFilter,
+  replaceRanges,
+} from "./linear-pattern.ts";
+import { literal } from "./literal.ts";
+import { changeList } from "./messages.ts";
+import { card, iban, phone } from "./numbers.ts";
+import type { Detector } from "./reader.ts";
+import { createScanner } from "./scanner.ts";
+import { privateKey, privateKeyEnd } from "./private-key.ts";
+import { apiKey, bearer, jwt } from "./secrets.ts";
+
+/** What is looked for without being told. */
+export type PiiKind = "email" | "phone" | "card" | "ip" | "iban" | "secret";
+
+/** A text to remove exactly as it is written. */
+export interface LiteralPattern {
+  readonly name: string;
+  readonly text: string;
+  readonly ignoreCase?: boolean | undefined;
+}
+
+export interface RedactionOptions {
+  /** Default: all of them. */
+  readonly kinds?: readonly PiiKind[] | undefined;
+  /** Own patterns: texts as they are, or expressions made with `await linearPattern(…)`. */
+  readonly patterns?: readonly (LiteralPattern | LinearPattern)[] | undefined;
+  /** `[EMAIL_1]`, `[EMAIL_2]`: the same value gets the same number within a call. Default false: `[EMAIL]`. */
+  readonly numbered?: boolean | undefined;
+}
+
+const KINDS: Readonly<Record<PiiKind, readonly Detector[]>> = {
+  secret: [privateKey, privateKeyEnd, jwt, apiKey, bearer],
+  email: [email],
+  iban: [iban],
+  card: [card],
+  ip: [ipv6, ipv4],
+  phone: [phone],
+};
+
+/** Every built-in detector, first come first served. */
+export const BUILT_IN: readonly Detector[] = Object.values(KINDS).flat();
+
+export const REDACTION_FIELDS = ["kinds", "patterns", "numbered"] as const;
+
+/** What to look for, checked and made ready once. */
+export interface Redaction {
+  readonly isNumbered: boolean;
+  /** A filter for a text, and one for JSON. Filters of one `Numbering` agree on their numbers. */
+  filter(numbering: Numbering, json?: boolean): TextFilter;
+  whole(text: string, numbering: Numbering, json?: boolean): string;
+}
+
+/** Numbers of one call's values, by kind. */
+export type Numbering = Map<string, Map<string, number>>;
+
+export function redactionOf(what: string, options: RedactionOptions): Redaction {
+  const names = options.kinds === undefined ? undefined : checkNames(`${what}.kinds`, options.kinds);
+  const kinds = names?.map((kind) => checkWord(`${what}.kinds`, kind, Object.keys(KINDS) as PiiKind[]));
+  const wanted = new Set(kinds ?? (Object.keys(KINDS) as PiiKind[]));
+  const literals: Detector[] = [];
+  const patterns: LinearPattern[] = [];
+  if (options.patterns !== undefined && !Array.isArray(options.patterns)) {
+    throw new InvalidValueError({
+      field: `${what}.patterns`,
+      value: options.patterns,
+      expected: "a list of patterns",
+    });
+  }
+  for (const [at, pattern] of (options.patterns ?? []).entries()) {
+    if (isLinearPattern(pattern)) patterns.push(pattern);
+    else literals.push(literalOf(`${what}.patterns[${at}]`, pattern));
+  }
+  const detectors = [
+    ...literals,
+    ...Object.entries(KINDS).flatMap(([kind, list]) => (wanted.has(kind as PiiKind) ? list : [])),
+  ];
+  const inJson = detectors.filter(isSafeInJson);
+  const isNumbered = checkBoolean(`${what}.numbered`, options.numbered ?? false);
+
+  const filter = (numbering: Numbering, json = false): TextFilter => {
+    const replace = (kind: string, value: string): string =>
+      placeholder(kind, value, isNumbered ? numbering : undefined);
+    const scanner = createScanner({ detectors: json ? inJson : detectors, replace, json });
+    if (patterns.length === 0) return scanner;
+    const change = (text: string): string =>
+      patterns.reduce((rest, pattern) => replaceRanges(rest, pattern, replace), text);
+    return chainFilters(json ? jsonFilter(change) : lineFilter(change), scanner);
+  };
+  const whole = (text: string, numbering: Numbering, json = false): string => {
+    const clean = filterWhole(filter(numbering, json), text);
+    // A character written as \u0040 is only seen by whoever reads the JSON.
+    if (!json || !clean.includes("\\u")) return clean;
+    return filterWhole(
+      jsonFilter((inner) => whole(inner, numbering)),
+      clean,
+    );
+  };
+  return { isNumbered, filter, whole };
+}
+
+function placeholder(kind: string, value: string, numbering: Numbering | undefined): string {
+  if (kind === "") return "";
+  if (numbering === undefined) return `[${kind}]`;
+  const known = numbering.get(kind) ?? new Map<string, number>();
+  numbering.set(kind, known);
+  const number = known.get(value) ?? known.size + 1;
+  known.set(value, number);
+  return `[${kind}_${number}]`;
+}
+
+function literalOf(field: string, pattern: unknown): Detector {
+  if (pattern instanceof RegExp) {
+    const expected =
+      "an expression that runs in linear time: write `await linearPattern(name, /…/)`, or give a text";
+    throw new InvalidValueError({ field, value: String(pattern), expected });
+  }
+  const { name, text, ignoreCase } = checkFields(field, pattern, ["name", "text", "ignoreCase"]);
+  if (typeof text !== "string" || text === "" || text.length > 1_024) {
+    throw new InvalidValueError({
+      field: `${field}.text`,
+      value: text,
+      expected: "a text of 1 to 1,024 characters",
+    });
+  }
+  return literal({
+    kind: checkPatternName(`${field}.name`, name),
+    text,
+    ignoreCase: ignoreCase === true,
+    wholeWord: false,
+  });
+}
+
+/** In JSON, quotes and backslashes are marks of the format and not of the text. */
+function isSafeInJson({ starts }: Detector): boolean {
+  return !starts.includes('"') && !starts.includes("\\");
+}
+
+/** Own expressions know nothing of JSON, so they get its texts one by one, when all of it is there. */
+function jsonFilter(change: (text: string) => string): TextFilter {
+  let held = "";
+  return {
+    push(text) {
+      held += text;
+      return "";
+    },
+    end() {
+      const json = held;
+      held = "";
+      try {
+        const value = parseJson(json, "arguments");
+        const changed = changeTexts(value, change);
+        return changed === value ? json : JSON.stringify(changed);
+      } catch {
+        // Not JSON, so there is nothing to keep intact.
+        return change(json);
+      }
+    },
+  };
+}
+
+/** The same value where nothing changed. */
+function changeTexts(value: JsonValue, change: (text: string) => string): JsonValue {
+  if (typeof value === "string") return change(value);
+  if (typeof value === "number") {
+    const text = String(value);
+    const changed = change(text);
+    return changed === text ? value : changed;
+  }
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) {
+    return changeList(value as readonly JsonValue[], (item) => changeTexts(item, change));
+  }
+  const entries = Object.entries(value).map(
+    ([key, inner]) => [change(key), changeTexts(inner ?? null, change)] as const,
+  );
+  const isSame = Object.entries(value).every(
+    ([key, inner], at) => entries[at]?.[0] === key && entries[at]?.[1] === (inner ?? null),
+  );
+  return isSame ? value : Object.fromEntries(entries);
+}

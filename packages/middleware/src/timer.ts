@@ -1,0 +1,74 @@
+import {
+  type AbortSignalLike,
+  type Clock,
+  type TimerHandle,
+  CancellationError,
+  isCancellation,
+} from "@ravi/kernel";
+
+/** Longer delays overflow the platform's timers and would fire at once. */
+const LONGEST = 2_147_483_647;
+
+/** A timer of the clock, or of the platform where the clock has none: a wait or a time limit must end in any case. */
+export function setTimer(clock: Clock, callback: () => void, delayMs: number): TimerHandle {
+  return clock.setTimer === undefined ? platformTimer(callback, delayMs) : clock.setTimer(callback, delayMs);
+}
+
+function platformTimer(callback: () => void, delayMs: number): TimerHandle {
+  let left = delayMs;
+  let timer: PlatformTimer;
+  const arm = (): void => {
+    const part = Math.min(left, LONGEST);
+    left -= part;
+    timer = setTimeout(left > 0 ? arm : callback, part);
+  };
+  arm();
+  return { cancel: () => clearTimeout(timer) };
+}
+
+/** Waits, or rejects as soon as the signal aborts. Leaves neither a timer nor a listener behind. */
+export function sleep(clock: Clock, delayMs: number, signal: AbortSignalLike): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) {
+      reject(abortOf(signal));
+      return;
+    }
+    const stop = (): void => {
+      timer.cancel();
+      reject(abortOf(signal));
+    };
+    const timer = setTimer(
+      clock,
+      () => {
+        signal.removeEventListener("abort", stop);
+        resolve();
+      },
+      delayMs,
+    );
+    signal.addEventListener("abort", stop, { once: true });
+  });
+}
+
+/** Rejects when the signal aborts before the promise settles. The promise's own failure is heard in any case. */
+export function untilAborted<T>(promise: Promise<T>, signal: AbortSignalLike): Promise<T> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) {
+      promise.catch(() => {});
+      reject(abortOf(signal));
+      return;
+    }
+    const stop = (): void => reject(abortOf(signal));
+    const leave = (): void => signal.removeEventListener("abort", stop);
+    signal.addEventListener("abort", stop, { once: true });
+    promise.finally(leave).then(resolve, reject);
+  });
+}
+
+/** Why a signal was aborted, as an error of ours. */
+export function abortOf(signal: AbortSignalLike): CancellationError {
+  const { reason } = signal;
+  if (isCancellation(reason)) return reason;
+  const why =
+    reason instanceof Error ? reason.message : typeof reason === "string" ? reason : "the signal was aborted";
+  return new CancellationError({ reason: why, cause: reason });
+}

@@ -1,0 +1,213 @@
+import { getEventListeners } from "node:events";
+import { describe, expect, it } from "vitest";
+import {
+  type AgentRunContext,
+  type AuditEntry,
+  type Layer,
+  CancellationToken,
+  isCancellation,
+  isRaviError,
+  MiddlewareTermination,
+} from "@ravi/kernel";
+import { auditLogger, MiddlewarePipeline, rateLimiter, sessionValidation } from "@ravi/middleware";
+import { virtualClock } from "@ravi/testing";
+import fc from "fast-check";
+import { agentContext, recordingHooks, PATIENCE, RUNS } from "./support.ts";
+
+const done = { status: "completed", output: "ok", stopReason: "done" } as const;
+
+async function through(layer: Layer<AgentRunContext>, options: Parameters<typeof agentContext>[0] = {}) {
+  const context = agentContext(options);
+  let ran = 0;
+  const error = await new MiddlewarePipeline<AgentRunContext>([layer])
+    .run(context, async () => {
+      ran++;
+      context.result = done;
+    })
+    .then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+  return { context, error, ran };
+}
+
+describe("R27: rateLimiter", () => {
+  it("R27: 60 runs in 60 seconds for each tenant, then a refusal that says when", async () => {
+    const clock = virtualClock();
+    const layer = rateLimiter();
+    for (let at = 0; at < 60; at++)
+      expect((await through(layer, { clock, tenantId: "a" })).error).toBeUndefined();
+    const hooks = recordingHooks();
+    const refused = await through(layer, { clock, hooks, tenantId: "a" });
+    expect(isRaviError(refused.error, "MIDDLEWARE_TERMINATION")).toBe(true);
+    expect(String(refused.error)).toMatch(/in 60000 ms/);
+    expect(refused.ran).toBe(0);
+    expect(hooks.events).toHaveLength(1);
+    expect((await through(layer, { clock, tenantId: "b" })).ran).toBe(1);
+    expect((await through(layer, { clock })).ran).toBe(1);
+    await clock.advance(60_000);
+    expect((await through(layer, { clock, tenantId: "a" })).ran).toBe(1);
+  });
+
+  it("R27: in no window of that length do more begin, whatever the times", PATIENCE, async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.integer({ min: 0, max: 50 }), { maxLength: 60 }),
+        fc.integer({ min: 1, max: 5 }),
+        async (gaps, limit) => {
+          const clock = virtualClock();
+          const layer = rateLimiter({ limit, windowMs: 100 });
+          const begun: number[] = [];
+          let now = 0;
+          const at = { ...clock, now: () => now };
+          for (const gap of gaps) {
+            now += gap;
+            if ((await through(layer, { clock: at })).ran === 1) begun.push(now);
+          }
+          for (const start of begun)
+            expect(begun.filter((time) => time >= start && time < start + 100).length).toBeLessThanOrEqual(
+              limit,
+            );
+        },
+      ),
+      { numRuns: RUNS(100, 5_000) },
+    );
+  });
+
+  it("R27: those who may wait begin in the order asked, each as soon as there is room", async () => {
+    const clock = virtualClock();
+    const layer = rateLimiter({ limit: 2, windowMs: 1_000, onExceed: "wait", maxWaitMs: 2_000 });
+    const begun: string[] = [];
+    const runs = ["a", "b", "c", "d", "e", "f", "g"].map(async (name) => {
+      const { error } = await through(layer, { clock });
+      begun.push(`${name} at ${clock.now()}${error === undefined ? "" : " refused"}`);
+    });
+    await clock.runAll();
+    await Promise.all(runs);
+    expect(begun.toSorted()).toEqual([
+      "a at 0",
+      "b at 0",
+      "c at 1000",
+      "d at 1000",
+      "e at 2000",
+      "f at 2000",
+      "g at 0 refused",
+    ]);
+    expect(clock.pending).toBe(0);
+  });
+
+  it("R27: who is cancelled while waiting gives the place back", async () => {
+    const clock = virtualClock();
+    const layer = rateLimiter({ limit: 1, windowMs: 1_000, onExceed: "wait", maxWaitMs: 5_000 });
+    await through(layer, { clock });
+    const token = new CancellationToken();
+    const waiting = through(layer, { clock, token });
+    await clock.advance(10);
+    token.cancel("enough");
+    expect(isCancellation((await waiting).error)).toBe(true);
+    expect(getEventListeners(token.signal, "abort")).toEqual([]);
+    const next = through(layer, { clock });
+    await clock.runAll();
+    expect((await next).ran).toBe(1);
+    expect(clock.now()).toBe(1_000);
+  });
+
+  it("R27: tenants cannot be confused, and quiet ones are forgotten", async () => {
+    const clock = virtualClock();
+    const layer = rateLimiter({ limit: 1 });
+    await through(layer, { clock });
+    expect((await through(layer, { clock, tenantId: "null" })).ran).toBe(1);
+    const keyed = rateLimiter({ limit: 1, key: ({ sessionId }) => sessionId });
+    expect((await through(keyed, { clock, sessionId: "x" })).ran).toBe(1);
+    expect((await through(keyed, { clock, sessionId: "y" })).ran).toBe(1);
+    expect((await through(keyed, { clock, sessionId: "x" })).ran).toBe(0);
+  });
+});
+
+describe("R27: sessionValidation", () => {
+  it.each(["", "a b", "../etc", "a..b", "/x", "a\0b", "x".repeat(513), "naïve"])(
+    "R27: the session id %j is refused",
+    async (sessionId) => {
+      const { error, ran } = await through(sessionValidation(), { sessionId });
+      expect(isRaviError(error, "MIDDLEWARE_TERMINATION")).toBe(true);
+      expect(ran).toBe(0);
+    },
+  );
+
+  it("R27: only a true from the owner lets a session be used", async () => {
+    const answering = (answer: unknown) => sessionValidation({ validate: (() => answer) as () => true });
+    expect((await through(answering(true))).ran).toBe(1);
+    expect((await through(answering(Promise.resolve(true)))).ran).toBe(1);
+    for (const no of [
+      undefined,
+      false,
+      "",
+      "expired",
+      1,
+      null,
+      Promise.resolve("expired"),
+      Promise.reject(new Error("db down")),
+    ]) {
+      expect((await through(answering(no))).ran).toBe(0);
+    }
+    const relaxed = sessionValidation({
+      validate: () => Promise.reject(new Error("db down")),
+      onError: "allow",
+    });
+    expect((await through(relaxed)).ran).toBe(1);
+  });
+
+  it("R27: an input that is too long, a missing tenant and a run that is cancelled are refused", async () => {
+    expect((await through(sessionValidation({ maxInputLength: 3 }), { input: "long" })).ran).toBe(0);
+    expect((await through(sessionValidation({ requireTenant: true }))).ran).toBe(0);
+    expect((await through(sessionValidation({ requireTenant: true }), { tenantId: "a" })).ran).toBe(1);
+    const token = new CancellationToken();
+    token.cancel("before");
+    expect(isCancellation((await through(sessionValidation(), { token })).error)).toBe(true);
+  });
+});
+
+describe("R27: auditLogger", () => {
+  const logOf = () => {
+    const entries: AuditEntry[] = [];
+    return { entries, isNoop: false, append: (entry: AuditEntry) => void entries.push(entry) };
+  };
+
+  it("R27: writes down every run, with its content only when asked for", async () => {
+    const log = logOf();
+    await through(auditLogger({ log }), { input: "private", tenantId: "acme" });
+    expect(log.entries).toMatchObject([
+      {
+        action: "run.begin",
+        actor: "tester",
+        target: "tester",
+        outcome: "ok",
+        details: { runId: "run-1", sessionId: "session-1", tenantId: "acme" },
+      },
+      { action: "run.end", outcome: "ok" },
+    ]);
+    expect(JSON.stringify(log.entries)).not.toContain("private");
+    const open = logOf();
+    await through(auditLogger({ log: open, recordContent: true }), { input: "private" });
+    expect(JSON.stringify(open.entries)).toContain("private");
+  });
+
+  it("R27: a guardrail's stop is a denial, another failure an error", async () => {
+    const log = logOf();
+    for (const error of [new MiddlewareTermination({ layer: "x", reason: "no" }), new Error("boom")]) {
+      const pipeline = new MiddlewarePipeline<AgentRunContext>([auditLogger({ log })]);
+      await expect(pipeline.run(agentContext(), () => Promise.reject(error))).rejects.toBe(error);
+    }
+    expect(log.entries.filter(({ action }) => action === "run.end").map(({ outcome }) => outcome)).toEqual([
+      "denied",
+      "error",
+    ]);
+  });
+
+  it("R27: a log that fails keeps the run from beginning, unless set otherwise", async () => {
+    const broken = { isNoop: false, append: () => Promise.reject(new Error("disk full")) };
+    expect((await through(auditLogger({ log: broken }))).ran).toBe(0);
+    expect((await through(auditLogger({ log: broken, onError: "allow" }))).ran).toBe(1);
+    expect((await through(auditLogger({ log: { ...broken, isNoop: true } }))).ran).toBe(1);
+  });
+});

@@ -1,0 +1,416 @@
+import { mkdtempSync, mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import {
+  type AuditEntry,
+  type FunctionContext,
+  type Gate,
+  type JsonValue,
+  type Layer,
+  ExecId,
+  HookEvent,
+  RunId,
+  RunMeta,
+  isRaviError,
+} from "@ravi/kernel";
+import {
+  approval,
+  contentTruncator,
+  fileValidator,
+  MiddlewarePipeline,
+  schemaValidator,
+  toolAudit,
+  toolCallValidation,
+} from "@ravi/middleware";
+import { functionContext, recordingHooks } from "./support.ts";
+
+interface Call {
+  readonly name?: string;
+  readonly args?: unknown;
+  readonly gives?: FunctionContext["result"];
+  readonly throws?: Error;
+}
+
+async function through(layer: Layer<FunctionContext>, call: Call = {}) {
+  const hooks = recordingHooks();
+  const context = functionContext({
+    hooks,
+    ...(call.name === undefined ? {} : { name: call.name }),
+    args: call.args,
+  });
+  let ran = 0;
+  const error = await new MiddlewarePipeline<FunctionContext>([layer])
+    .run(context, async () => {
+      ran++;
+      if (call.throws !== undefined) throw call.throws;
+      context.result = call.gives ?? { content: "done", isError: false, value: "done" };
+    })
+    .then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+  return { context, error, ran, events: hooks.events };
+}
+
+describe("R27: approval", () => {
+  function asking(answer: JsonValue) {
+    const asked: { name: string; question: JsonValue }[] = [];
+    const gate: Gate = { require: async (name, question) => (asked.push({ name, question }), answer) };
+    return { asked, gate };
+  }
+  const admit = async (layer: Layer<FunctionContext>, context: FunctionContext, gate: Gate) =>
+    new MiddlewarePipeline<FunctionContext>([layer]).admit(context, gate);
+
+  it.each<JsonValue>([true, "approve", "Approved", " yes ", { approved: true }])(
+    "R27: %j lets the call go on",
+    async (answer) => {
+      const context = functionContext();
+      await admit(approval(), context, asking(answer).gate);
+      expect(context.result).toBeUndefined();
+    },
+  );
+
+  it.each<JsonValue>([
+    false,
+    null,
+    1,
+    "",
+    "no",
+    "maybe later",
+    [],
+    [true],
+    {},
+    { approved: "true" },
+    { approved: false, reason: "too risky" },
+    { ok: true },
+  ])("R27: %j denies it, with an error result for the model", async (answer) => {
+    const context = functionContext();
+    await admit(approval(), context, asking(answer).gate);
+    expect(context.result).toMatchObject({
+      isError: true,
+      content: expect.stringMatching(/^search was not approved/),
+    });
+  });
+
+  it("R27: asks by the call's id, with all that is needed to decide, and tells the hooks", async () => {
+    const hooks = recordingHooks();
+    const { asked, gate } = asking(true);
+    await admit(
+      approval(),
+      functionContext({ hooks, name: "pay", callId: "call_7", args: { usd: 5 } }),
+      gate,
+    );
+    expect(asked).toEqual([
+      {
+        name: "approval:call_7",
+        question: {
+          question: "tester wants to call pay. Allow it?",
+          agent: "tester",
+          tool: "pay",
+          callId: "call_7",
+          arguments: { usd: 5 },
+        },
+      },
+    ]);
+    expect(hooks.events).toMatchObject([
+      { event: HookEvent.APPROVAL_REQUESTED, payload: { name: "approval:call_7" } },
+    ]);
+  });
+
+  it("R27: a call id that a server uses again is a new question, in the same order after a resume; a child's carries its execution", async () => {
+    const layer = approval();
+    const { asked, gate } = asking(true);
+    const first = functionContext();
+    const again = functionContext({ meta: first.meta });
+    const resumed = functionContext();
+    const runId = RunId("run-1");
+    const child = functionContext({
+      meta: RunMeta.standalone({ runId, execId: ExecId(runId, "hire:helper#1") }),
+    });
+    for (const context of [first, again, resumed, child]) await admit(layer, context, gate);
+    expect(asked.map(({ name }) => name)).toEqual([
+      "approval:call_0",
+      "approval:call_0#2",
+      "approval:call_0",
+      "approval:run-1/hire:helper#1:call_0",
+    ]);
+  });
+
+  it("R27: only chosen tools and calls are asked about; a predicate that throws asks", async () => {
+    const { asked, gate } = asking(true);
+    await admit(approval({ tools: ["pay"] }), functionContext(), gate);
+    await admit(approval({ when: () => false }), functionContext(), gate);
+    expect(asked).toEqual([]);
+    await admit(
+      approval({
+        when: () => {
+          throw new Error("x");
+        },
+      }),
+      functionContext(),
+      gate,
+    );
+    expect(asked).toHaveLength(1);
+  });
+
+  it("R27: arguments that are not JSON are described, not lost", async () => {
+    const { asked, gate } = asking(true);
+    const cyclic: Record<string, unknown> = {};
+    cyclic["self"] = cyclic;
+    await admit(approval(), functionContext({ args: cyclic }), gate);
+    expect(asked[0]?.question).toMatchObject({ arguments: "(a value that is not JSON)" });
+  });
+});
+
+describe("R27: toolCallValidation", () => {
+  it.each<[string, Parameters<typeof toolCallValidation>[0], Call]>([
+    ["a denied tool", { deny: ["search"] }, {}],
+    ["a tool that is not allowed", { allow: ["other"] }, {}],
+    ["a tool that is both", { allow: ["search"], deny: ["search"] }, {}],
+    ["arguments that are too long", { maxLength: 10 }, { args: { q: "x".repeat(20) } }],
+    ["arguments that nest too deep", { maxDepth: 3 }, { args: { a: { b: { c: { d: 1 } } } } }],
+    ["too many values", { maxValues: 10 }, { args: Array.from({ length: 20 }, () => 1) }],
+  ])("R27: %s is refused with an error result, and the tool is not run", async (_what, options, call) => {
+    const { context, error, ran, events } = await through(toolCallValidation(options), call);
+    expect(error).toBeUndefined();
+    expect(ran).toBe(0);
+    expect(context.result).toMatchObject({
+      isError: true,
+      content: expect.stringMatching(/^search was refused: /),
+    });
+    expect(events.map(({ event }) => event)).toEqual([HookEvent.GUARDRAIL_TRIP]);
+  });
+
+  it("R27: hostile arguments meet a limit: a depth of 100,000, a million keys, a cycle, a getter that throws", async () => {
+    let deep: unknown = 1;
+    for (let at = 0; at < 100_000; at++) deep = [deep];
+    const cyclic: Record<string, unknown> = {};
+    cyclic["self"] = cyclic;
+    const wide = Object.fromEntries(Array.from({ length: 100_000 }, (_, at) => [at, at]));
+    const trap = {
+      get boom(): never {
+        throw new Error("trap");
+      },
+    };
+    for (const args of [deep, cyclic, wide, trap]) {
+      const { ran, context } = await through(toolCallValidation(), { args });
+      expect([ran, context.result?.isError]).toEqual([0, true]);
+    }
+  });
+
+  it("R27: it can end the run instead; what is fine passes", async () => {
+    const { error, ran } = await through(toolCallValidation({ deny: ["search"], onViolation: "terminate" }));
+    expect(isRaviError(error, "MIDDLEWARE_TERMINATION")).toBe(true);
+    expect(ran).toBe(0);
+    expect((await through(toolCallValidation({ allow: ["search"] }), { args: { q: "x" } })).ran).toBe(1);
+  });
+});
+
+describe("R27: contentTruncator", () => {
+  const text = (content: unknown): string =>
+    typeof content === "string" ? content : JSON.stringify(content);
+
+  it("R27: cuts a long result with a notice, keeping its beginning and its end", async () => {
+    const gives = { content: `BEGIN${"x".repeat(5_000)}END`, isError: false, value: 1 };
+    const { context } = await through(contentTruncator({ maxLength: 300 }), { gives });
+    const cut = text(context.result?.content);
+    expect(cut).toMatch(/^BEGINx+\n\[… 4\d{3} characters left out …\]\nx+END$/);
+    expect(cut.length).toBeLessThanOrEqual(300);
+    expect(context.result?.value).toBe(1);
+  });
+
+  it("R27: leaves short results, images and whole characters alone", async () => {
+    const short = { content: "short", isError: false };
+    expect((await through(contentTruncator(), { gives: short })).context.result).toBe(short);
+    const parts = [
+      { type: "image", url: "data:x" } as const,
+      { type: "text", text: "y".repeat(500) } as const,
+      { type: "text", text: "z".repeat(500) } as const,
+    ];
+    const { context } = await through(contentTruncator({ maxLength: 300 }), {
+      gives: { content: parts, isError: false },
+    });
+    expect(text(context.result?.content).length).toBeLessThan(500);
+    expect(context.result?.content[0]).toBe(parts[0]);
+    for (let shift = 0; shift < 4; shift++) {
+      const emoji = await through(contentTruncator({ maxLength: 200 }), {
+        gives: { content: "a".repeat(shift) + "😀".repeat(500), isError: false },
+      });
+      expect(text(emoji.context.result?.content).isWellFormed()).toBe(true);
+    }
+  });
+});
+
+describe("R27: schemaValidator", () => {
+  const schemas = { search: z.object({ hits: z.array(z.string()) }) };
+
+  it("R27: a result that does not fit becomes an error that says where", async () => {
+    const { context, ran } = await through(schemaValidator({ schemas }), {
+      gives: { content: "{}", isError: false, value: { hits: [1] } },
+    });
+    expect(ran).toBe(1);
+    expect(context.result).toMatchObject({ isError: true, content: expect.stringMatching(/hits\.0/) });
+    expect(context.result).not.toHaveProperty("value");
+  });
+
+  it("R27: fitting results, errors and other tools pass", async () => {
+    const fits = { content: "x", isError: false, value: { hits: ["a"] } };
+    expect((await through(schemaValidator({ schemas }), { gives: fits })).context.result).toBe(fits);
+    const failed = { content: "no", isError: true };
+    expect((await through(schemaValidator({ schemas }), { gives: failed })).context.result).toBe(failed);
+    expect((await through(schemaValidator({ schemas }), { name: "other" })).context.result?.isError).toBe(
+      false,
+    );
+  });
+
+  it("R27: a raw JSON Schema needs a validator, and a broken one fails closed", async () => {
+    expect(() => schemaValidator({ schemas: { search: { type: "string" } } })).toThrow(/validator/);
+    const broken = schemaValidator({
+      schemas: { search: { type: "string" } },
+      validator: () => {
+        throw new Error("x");
+      },
+    });
+    expect((await through(broken)).context.result?.isError).toBe(true);
+  });
+});
+
+describe("R27: fileValidator", () => {
+  let root = "";
+  beforeAll(() => {
+    root = realpathSync(mkdtempSync(join(tmpdir(), "ravi-files-")));
+    mkdirSync(join(root, "work/sub"), { recursive: true });
+    writeFileSync(join(root, "secret.txt"), "secret");
+    writeFileSync(join(root, "work/a.md"), "hello");
+    writeFileSync(join(root, "work/big.md"), "x".repeat(2_000));
+    symlinkSync(join(root, "secret.txt"), join(root, "work/link.md"));
+    symlinkSync(root, join(root, "work/up"));
+  });
+  afterAll(() => rmSync(root, { recursive: true, force: true }));
+  const layer = (more: Partial<Parameters<typeof fileValidator>[0]> = {}) =>
+    fileValidator({ roots: [join(root, "work")], maxBytes: 1_000, ...more });
+
+  it.each(["a.md", "sub/new.md", "./a.md", "new/deep/er.md", "..a/x.md", "a..md"])(
+    "R27: %s inside of the folder is allowed",
+    async (path) => {
+      expect((await through(layer(), { args: { path } })).ran).toBe(1);
+    },
+  );
+
+  it.each([
+    "../secret.txt",
+    "sub/../../secret.txt",
+    "/etc/passwd",
+    "~/.ssh/id_rsa",
+    "~root",
+    "a.md\0.png",
+    "a\nb",
+    "..\\secret.txt",
+    "C:\\Windows\\x",
+    "C:secret",
+    "//server/share",
+    "\\\\server\\share",
+    "file:///etc/passwd",
+    "https://example.com/x",
+    "%2e%2e/secret.txt",
+    "..%2fsecret.txt",
+    "link.md",
+    "up/secret.txt",
+    "up/work/../secret.txt",
+    "big.md",
+    "",
+    "x".repeat(5_000),
+  ])("R27: %j is refused", async (path) => {
+    const { ran, context } = await through(layer(), { args: { path } });
+    expect(ran).toBe(0);
+    expect(context.result?.isError).toBe(true);
+  });
+
+  it("R27: paths are found in lists and at any depth, under the names that are set", async () => {
+    for (const args of [
+      { paths: ["a.md", "../x"] },
+      { options: { file: { path: "../x" } } },
+      [{ filename: "../x" }],
+    ]) {
+      expect((await through(layer(), { args })).ran).toBe(0);
+    }
+    expect((await through(layer(), { args: { text: "../x" } })).ran).toBe(1);
+    expect((await through(layer({ fields: ["where"] }), { args: { where: "../x" } })).ran).toBe(0);
+  });
+
+  it("R27: endings can be limited, and a disk that fails, fails closed", async () => {
+    expect((await through(layer({ extensions: [".md"] }), { args: { path: "x.sh" } })).ran).toBe(0);
+    expect((await through(layer({ extensions: [".md"] }), { args: { path: "x.MD" } })).ran).toBe(1);
+    const broken = {
+      realPath: () => {
+        throw new Error("EIO");
+      },
+      sizeOf: () => 0,
+    };
+    expect((await through(layer({ disk: broken }), { args: { path: "a.md" } })).ran).toBe(0);
+    expect(() => fileValidator({ roots: ["relative"] })).toThrow(/absolute/);
+    expect(() => fileValidator({ roots: [] })).toThrow(/at least one/);
+  });
+});
+
+describe("R27: toolAudit", () => {
+  function auditLog(fails: (entry: AuditEntry) => boolean = () => false) {
+    const entries: AuditEntry[] = [];
+    return {
+      entries,
+      isNoop: false,
+      append: async (entry: AuditEntry) => {
+        if (fails(entry)) throw new Error("disk full");
+        entries.push(entry);
+      },
+    };
+  }
+
+  it("R27: writes down the beginning and the end, and arguments only when asked for", async () => {
+    const log = auditLog();
+    await through(toolAudit({ log }), { args: { q: "private" } });
+    expect(log.entries).toMatchObject([
+      { action: "tool.begin", target: "search", actor: "tester", outcome: "ok" },
+      {
+        action: "tool.end",
+        target: "search",
+        outcome: "ok",
+        details: { callId: "call_0", durationMs: expect.any(Number) },
+      },
+    ]);
+    expect(JSON.stringify(log.entries)).not.toContain("private");
+    const open = auditLog();
+    await through(toolAudit({ log: open, recordArguments: true }), { args: { q: "private" } });
+    expect(JSON.stringify(open.entries)).toContain("private");
+  });
+
+  it("R27: errors are written down as what they are", async () => {
+    const log = auditLog();
+    await through(toolAudit({ log }), { gives: { content: "x", isError: true } });
+    await through(toolAudit({ log }), { throws: new Error("boom") });
+    expect(log.entries.filter(({ action }) => action === "tool.end").map(({ outcome }) => outcome)).toEqual([
+      "error",
+      "error",
+    ]);
+  });
+
+  it("R27: what cannot be written down does not happen, unless set otherwise", async () => {
+    const before = await through(toolAudit({ log: auditLog(() => true) }));
+    expect(isRaviError(before.error, "MIDDLEWARE_ERROR")).toBe(true);
+    expect(before.ran).toBe(0);
+    const after = await through(toolAudit({ log: auditLog(({ action }) => action === "tool.end") }));
+    expect(isRaviError(after.error, "MIDDLEWARE_ERROR")).toBe(true);
+    const both = await through(toolAudit({ log: auditLog(({ action }) => action === "tool.end") }), {
+      throws: new Error("boom"),
+    });
+    expect(
+      both.error instanceof Error &&
+        both.error.cause instanceof AggregateError &&
+        both.error.cause.errors.map(String),
+    ).toEqual(["Error: boom", expect.stringMatching(/disk full/)]);
+    const relaxed = await through(toolAudit({ log: auditLog(() => true), onError: "allow" }));
+    expect([relaxed.error, relaxed.ran]).toEqual([undefined, 1]);
+  });
+});

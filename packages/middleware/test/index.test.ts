@@ -1,0 +1,35 @@
+import { expect, it } from "vitest";
+import * as surface from "@ravi/middleware";
+
+it("exports exactly this", () => {
+  expect(Object.keys(surface).toSorted()).toEqual([
+    "MiddlewarePipeline",
+    "approval",
+    "auditLogger",
+    "cache",
+    "contentFilter",
+    "contentTruncator",
+    "fallback",
+    "fileValidator",
+    "historyTruncator",
+    "isCached",
+    "linearPattern",
+    "llmJudge",
+    "maxTokens",
+    "piiRedaction",
+    "piiRunRedaction",
+    "piiToolRedaction",
+    "promptInjection",
+    "rateLimiter",
+    "retry",
+    "schemaValidator",
+    "sessionValidation",
+    "timeout",
+    "toolAudit",
+    "toolCache",
+    "toolCallValidation",
+    "tracing",
+    "truncateHistory",
+    "wrapModel",
+  ]);
+});

@@ -1,0 +1,47 @@
+import { describe, expect, it } from "vitest";
+import { ADVERSARIAL } from "./adversarial.ts";
+import { filterWhole } from "../src/text/filter.ts";
+import { type Detector, Reader } from "../src/text/reader.ts";
+import { BUILT_IN } from "../src/text/redactor.ts";
+import { createScanner } from "../src/text/scanner.ts";
+
+class CountingReader extends Reader {
+  reads = 0;
+  override at(index: number): number {
+    this.reads++;
+    return super.at(index);
+  }
+}
+
+function readsOf(detectors: readonly Detector[], text: string): number {
+  const reader = new CountingReader();
+  filterWhole(createScanner({ detectors, replace: () => "", reader }), text);
+  return reader.reads;
+}
+
+describe("T16: every built-in pattern is linear", () => {
+  it.each(Object.entries(ADVERSARIAL))(
+    "T16: twice as much of %s costs each pattern twice as many reads at most",
+    (_what, make) => {
+      const [half, whole] = [make(8_000), make(16_000)];
+      for (const detector of BUILT_IN)
+        expect(readsOf([detector], whole)).toBeLessThanOrEqual(readsOf([detector], half) * 2.1 + 2_000);
+      expect(readsOf(BUILT_IN, whole)).toBeLessThan(whole.length * 64);
+    },
+  );
+
+  it("T16: the count bites: an e-mail pattern that looks to the end of the run fails it", () => {
+    const naive: Detector = {
+      kind: "EMAIL",
+      starts: "a",
+      startsWord: false,
+      match(reader, at) {
+        let end = at;
+        while (reader.at(end) === 0x61) end++;
+        return 0;
+      },
+    };
+    const text = "a".repeat(2_000);
+    expect(readsOf([naive], text)).toBeGreaterThan(readsOf([naive], text.slice(1_000)) * 3);
+  });
+});

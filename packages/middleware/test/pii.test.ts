@@ -1,0 +1,306 @@
+import { describe, expect, it } from "vitest";
+import {
+  type AgentRunContext,
+  type ChatContext,
+  type FunctionContext,
+  type ModelEvent,
+  type StreamTransform,
+  isRaviError,
+} from "@ravi/kernel";
+import {
+  contentFilter,
+  linearPattern,
+  MiddlewarePipeline,
+  piiRedaction,
+  piiRunRedaction,
+  piiToolRedaction,
+} from "@ravi/middleware";
+import { agentContext, answer, chatContext, closedGate, functionContext, user } from "./support.ts";
+import { redactionOf } from "../src/text/redactor.ts";
+
+const redaction = redactionOf("test", {});
+const redact = (text: string, json = false): string => redaction.whole(text, new Map(), json);
+
+describe("R27: what is taken for personal data", () => {
+  it.each([
+    ["write to alice@example.com.", "write to [EMAIL]."],
+    ["<bob.smith+news@mail.example.co.uk>, thanks", "<[EMAIL]>, thanks"],
+    ["ивану: ivan@xn--e1afmkfd.xn--p1ai!", "ивану: [EMAIL]!"],
+    ["请联系alice@example.com谢谢", "请联系[EMAIL]谢谢"],
+    [`${"x".repeat(200)}@example.com`, `${"x".repeat(136)}[EMAIL]`],
+    ["pay with 4111 1111 1111 1111 now", "pay with [CARD] now"],
+    ["4111-1111-1111-1111,5500005555555559;378282246310005", "[CARD],[CARD];[CARD]"],
+    ["3782 822463 10005", "[CARD]"],
+    ["4111 1111 1111 1111 4012 8888 8888 1881", "[CARD] [CARD]"],
+    ["from 192.168.0.1, 10.0.0.255.", "from [IP], [IP]."],
+    ["fe80::1 and 2001:db8:85a3::8a2e:370:7334", "[IP] and [IP]"],
+    ["2001:0db8:0000:0000:0000:ff00:0042:8329 ::ffff:10.0.0.1", "[IP] [IP]"],
+    ["call +49 171 1234567 or +1 (415) 555-2671", "call [PHONE] or [PHONE]"],
+    ["(415) 555-2671, 415-555-2671, 1-415-555-2671, 415.555.2671", "[PHONE], [PHONE], [PHONE], [PHONE]"],
+    ["020 7946 0958 0171/1234567", "[PHONE] [PHONE]"],
+    ["DE89 3704 0044 0532 0130 00, GB29NWBK60161331926819", "[IBAN], [IBAN]"],
+    ["nl91abna0417164300", "[IBAN]"],
+    ["key=sk-proj-abcdefghij1234567890ABCDEF;", "key=[SECRET];"],
+    ["sk-ant-api03-abcdefghij1234567890", "[SECRET]"],
+    ["AKIAIOSFODNN7EXAMPLE ghp_abcdefghijklmnopqrstuvwxyz0123456789", "[SECRET] [SECRET]"],
+    ["xoxb-123456789012-abcdef, AIzaSyA-1234567890abcdefghijklmnopqrstu", "[SECRET], [SECRET]"],
+    ["Authorization: Bearer abcdefghij1234567890==", "Authorization: [SECRET]"],
+    ["eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-def_123 end", "[SECRET] end"],
+    [`eyJhbGciOiJIUzI1NiJ9.${"eyJzdWIi".repeat(2_000)}.sig end`, "[SECRET] end"],
+    [
+      "a\n-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,AB12\n\nMIIE+/=\nabc\n-----END RSA PRIVATE KEY-----\nb",
+      "a\n[SECRET]\nb",
+    ],
+  ])("R27: %j", (text, expected) => {
+    expect(redact(text)).toBe(expected);
+    expect(redact(expected)).toBe(expected);
+  });
+
+  it.each([
+    "4111 1111 1111 1112 is no card, and 1731628800000 is a time",
+    "version 1.2.3.4.5, 300.1.1.1, std::add, a::b, 12:30:45, ::1",
+    "2024-01-02 10:20, 01.02.2024, 3.14159265358979, order 123456789, 0.30000000000000004",
+    "GB29NWBK60161331926818 and DE00 0000",
+    "alice@localhost, @alice, a@b, sk-learn-based-classifiers, a Bearer of good news",
+    "-----BEGIN CERTIFICATE-----\nMIIE\n-----END CERTIFICATE-----",
+    "eyJub3QiOiJhIHRva2VuIn0",
+  ])("R27: %j is left alone", (text) => {
+    expect(redact(text)).toBe(text);
+  });
+
+  it("R27: JSON stays JSON: escapes are whole, and a number becomes a text", () => {
+    const args = {
+      to: 'a "quoted" alice@example.com',
+      lines: "x\nbob@example.com\tz",
+      card: 4_111_111_111_111_111,
+      key: "-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----\n",
+      é: "ü alice@example.com",
+    };
+    expect(JSON.parse(redact(JSON.stringify(args), true))).toEqual({
+      to: 'a "quoted" [EMAIL]',
+      lines: "x\n[EMAIL]\tz",
+      card: "[CARD]",
+      key: "[SECRET]\n",
+      é: "ü [EMAIL]",
+    });
+  });
+
+  it("R27: what JSON hides behind escapes is found in the whole text", () => {
+    const hidden = '{"to":"alice\\u0040example.com","name":"Zo\\u00eb"}';
+    expect(JSON.parse(redact(hidden, true))).toEqual({ to: "[EMAIL]", name: "Zoë" });
+    const harmless = '{ "name": "Zo\\u00eb" }';
+    expect(redact(harmless, true)).toBe(harmless);
+  });
+
+  it("R27: numbered placeholders give the same value the same number", () => {
+    const numbered = redactionOf("test", { numbered: true });
+    expect(numbered.whole("a@x.org b@x.org a@x.org 10.0.0.1", new Map())).toBe(
+      "[EMAIL_1] [EMAIL_2] [EMAIL_1] [IP_1]",
+    );
+  });
+
+  it("R27: kinds can be chosen, own texts and expressions added", async () => {
+    const own = redactionOf("test", {
+      kinds: ["email"],
+      patterns: [
+        { name: "PROJECT", text: "Blue Moon", ignoreCase: true },
+        await linearPattern("EMPLOYEE", /\bE-\d{4,}\b/),
+      ],
+    });
+    expect(own.whole("blue moon, E-12345, e-1, a@x.org, 10.0.0.1\nE-0001", new Map())).toBe(
+      "[PROJECT], [EMPLOYEE], e-1, [EMAIL], 10.0.0.1\n[EMPLOYEE]",
+    );
+    expect(JSON.parse(own.whole('{"who":"E-12345","n":[1,"Blue Moon"]}', new Map(), true))).toEqual({
+      who: "[EMPLOYEE]",
+      n: [1, "[PROJECT]"],
+    });
+  });
+
+  it.each([
+    { sides: "inputs" },
+    { numbered: "yes" },
+    { kinds: ["ssn"] },
+    { kinds: "email" },
+    { patterns: "x" },
+    { patterns: ["x"] },
+    { kind: "email" },
+  ])("R27: the options %j are refused", (options) => {
+    expect(() => piiRedaction(options as Parameters<typeof piiRedaction>[0])).toThrow(/piiRedaction\./);
+  });
+
+  it("T16: an own expression runs on a linear engine or is refused", async () => {
+    // @ts-expect-error a plain RegExp may take for ever
+    expect(() => piiRedaction({ patterns: [/(a+)+$/] })).toThrow(/linearPattern/);
+    // @ts-expect-error the same
+    expect(() => contentFilter({ blocked: [/(a+)+$/] })).toThrow(/linearPattern/);
+    for (const refused of [/(?=a)b/, /(a)\1/, /(?<!a)b/]) {
+      await expect(linearPattern("X", refused)).rejects.toThrow(/back references and look-around/);
+    }
+    await expect(linearPattern("not a name!", /a/)).rejects.toThrow(/letters/);
+    const evil = await linearPattern("EVIL", /(a+)+$/);
+    expect(evil.ranges(`${"a".repeat(20_000)}b`)).toEqual([]);
+  });
+});
+
+describe("R27: piiRedaction", () => {
+  it("T9: cleans the input in admit, before anything of the call is written down", () => {
+    const context = chatContext({
+      messages: [
+        { role: "system", content: "Help bob@example.com" },
+        {
+          role: "user",
+          content: [
+            { type: "text", text: "I am alice@example.com" },
+            { type: "image", url: "data:x" },
+          ],
+        },
+        {
+          role: "assistant",
+          content: "",
+          toolCalls: [{ id: "1", name: "mail", arguments: '{"to":"alice@example.com"}' }],
+        },
+        { role: "tool", toolCallId: "1", name: "mail", content: "sent to alice@example.com" },
+      ],
+    });
+    expect(new MiddlewarePipeline<ChatContext>([piiRedaction()]).admit(context, closedGate)).toBeUndefined();
+    expect(JSON.stringify(context.request)).not.toContain("@");
+    expect(context.request.messages[2]).toMatchObject({ toolCalls: [{ arguments: '{"to":"[EMAIL]"}' }] });
+  });
+
+  it("T9: a run's input is cleaned in admit too, and its output at the end", async () => {
+    const context = agentContext({ input: "I am alice@example.com" });
+    const pipeline = new MiddlewarePipeline<AgentRunContext>([piiRunRedaction()]);
+    await pipeline.admit(context, closedGate);
+    expect(context.input).toBe("I am [EMAIL]");
+    await pipeline.run(context, async () => {
+      context.result = { status: "completed", output: "hello 10.0.0.1", stopReason: "done" };
+    });
+    expect(context.result?.output).toBe("hello [IP]");
+  });
+
+  it("a tool's result is cleaned, and the raw value goes with it", async () => {
+    const context = functionContext();
+    await new MiddlewarePipeline<FunctionContext>([piiToolRedaction()]).run(context, async () => {
+      context.result = { content: "alice@example.com", isError: false, value: { mail: "alice@example.com" } };
+    });
+    expect(context.result).toEqual({ content: "[EMAIL]", isError: false });
+  });
+
+  it("a request without anything to clean stays the same object", async () => {
+    const context = chatContext();
+    const { request } = context;
+    await new MiddlewarePipeline<ChatContext>([piiRedaction()]).admit(context, closedGate);
+    expect(context.request).toBe(request);
+  });
+
+  it("changed reasoning loses its signature, which no longer fits", async () => {
+    const context = chatContext();
+    const reasoning = {
+      type: "reasoning",
+      text: "alice@example.com",
+      opaque: { provider: "x", data: "signed" },
+    } as const;
+    await new MiddlewarePipeline<ChatContext>([piiRedaction()]).run(context, async () => {
+      context.result = answer("", {
+        message: { role: "assistant", content: [reasoning, { ...reasoning, text: "nothing" }] },
+      });
+    });
+    expect(context.result?.message.content).toEqual([
+      { type: "reasoning", text: "[EMAIL]" },
+      { ...reasoning, text: "nothing" },
+    ]);
+  });
+
+  it("sides can be chosen", async () => {
+    for (const [sides, input, output] of [
+      ["input", "[EMAIL]", "b@x.org"],
+      ["output", "a@x.org", "[EMAIL]"],
+    ] as const) {
+      const context = chatContext({ messages: [user("a@x.org")] });
+      const pipeline = new MiddlewarePipeline<ChatContext>([piiRedaction({ sides })]);
+      await pipeline.admit(context, closedGate);
+      await pipeline.run(context, async () => {
+        context.result = answer("b@x.org");
+      });
+      expect([context.request.messages[0]?.content, context.result?.message.content]).toEqual([
+        input,
+        output,
+      ]);
+    }
+  });
+});
+
+async function transformOf(layer: ReturnType<typeof piiRedaction>): Promise<StreamTransform> {
+  const context = chatContext();
+  await new MiddlewarePipeline<ChatContext>([layer]).run(context, async () => {
+    context.result = answer("");
+  });
+  const [transform] = context.transforms;
+  if (transform === undefined) throw new Error("no transform was added");
+  return transform;
+}
+
+describe("R27: streamed deltas", () => {
+  it("text, reasoning and the arguments of each call are streams of their own", async () => {
+    const transform = await transformOf(piiRedaction());
+    const events: ModelEvent[] = [
+      { type: "reasoning", delta: "ask bob@exa" },
+      { type: "text", delta: "mail alice@" },
+      { type: "toolCall", index: 0, id: "c0", name: "mail", delta: '{"to":"ali' },
+      { type: "toolCall", index: 1, id: "c1", name: "mail", delta: '{"to":"x' },
+      { type: "toolCall", index: 0, delta: 'ce@example.com"}' },
+      { type: "text", delta: "example.com now" },
+      { type: "toolCall", index: 1, delta: '@example.com"}' },
+      { type: "reasoning", delta: "mple.com" },
+    ];
+    const out = [...events.flatMap((event) => transform.push(event)), ...transform.flush()];
+    const joined = (of: (event: ModelEvent) => boolean): string =>
+      out.map((event) => (of(event) && event.type !== "finish" ? event.delta : "")).join("");
+    expect(joined(({ type }) => type === "text")).toBe("mail [EMAIL] now");
+    expect(joined(({ type }) => type === "reasoning")).toBe("ask [EMAIL]");
+    expect(joined((event) => event.type === "toolCall" && event.index === 0)).toBe('{"to":"[EMAIL]"}');
+    expect(joined((event) => event.type === "toolCall" && event.index === 1)).toBe('{"to":"[EMAIL]"}');
+    expect(out.filter((event) => event.type === "toolCall" && event.id !== undefined)).toHaveLength(2);
+  });
+
+  it("a finish event brings the rest before it, and is clean itself", async () => {
+    const transform = await transformOf(piiRedaction());
+    expect(transform.push({ type: "text", delta: "alice@example.com" })).toEqual([]);
+    expect(transform.push({ type: "finish", response: answer("alice@example.com") })).toEqual([
+      { type: "text", delta: "[EMAIL]" },
+      { type: "finish", response: answer("[EMAIL]") },
+    ]);
+    expect(transform.flush()).toEqual([]);
+  });
+
+  it("a call that is tried again has one transform, which begins anew", async () => {
+    const context = chatContext();
+    const twice = async (
+      _context: ChatContext,
+      next: { (): Promise<void>; again(): Promise<void> },
+    ): Promise<void> => {
+      await next();
+      context.transforms[0]?.push({ type: "text", delta: "half of alice@" });
+      await next.again();
+    };
+    await new MiddlewarePipeline<ChatContext>([twice, piiRedaction()]).run(context, async () => {
+      context.result = answer("");
+    });
+    expect(context.transforms).toHaveLength(1);
+    expect(context.transforms[0]?.flush()).toEqual([]);
+  });
+
+  it("a content filter stops a stream before the word is out", async () => {
+    const transform = await transformOf(contentFilter({ blocked: ["top secret"] }));
+    expect(transform.push({ type: "text", delta: "this is to" })).toEqual([
+      { type: "text", delta: "this is " },
+    ]);
+    expect(transform.push({ type: "text", delta: "p sec" })).toEqual([]);
+    try {
+      transform.push({ type: "text", delta: "ret stuff" });
+      expect.unreachable();
+    } catch (error) {
+      expect(isRaviError(error, "MIDDLEWARE_TERMINATION") && error.layer).toBe("contentFilter");
+    }
+  });
+});

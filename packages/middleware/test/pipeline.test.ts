@@ -1,0 +1,470 @@
+import { describe, expect, expectTypeOf, it } from "vitest";
+import {
+  type AgentRunContext,
+  type ChatContext,
+  type FunctionContext,
+  type Layer,
+  type Pipeline,
+  type Pipelines,
+  isRaviError,
+  MiddlewareTermination,
+} from "@ravi/kernel";
+import {
+  MiddlewarePipeline,
+  piiRedaction,
+  cache,
+  rateLimiter,
+  retry,
+  toolCache,
+  piiToolRedaction,
+} from "@ravi/middleware";
+import { agentContext, answer, chatContext, closedGate, coreOf, functionContext } from "./support.ts";
+
+type ChatLayer = Layer<ChatContext>;
+
+function logging(name: string, log: string[]): ChatLayer {
+  return async (_context, next) => {
+    log.push(`${name} in`);
+    try {
+      await next();
+    } finally {
+      log.push(`${name} out`);
+    }
+  };
+}
+
+/** Resolves after a turn of the event loop, as a real call does. */
+function later(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+describe("R11: the onion", () => {
+  it("R11: layers wrap the call, the first one outermost", async () => {
+    const log: string[] = [];
+    const pipeline = new MiddlewarePipeline<ChatContext>([logging("a", log), logging("b", log)]).use(
+      logging("c", log),
+    );
+    await pipeline.run(chatContext(), async () => void log.push("core"));
+    expect(log).toEqual(["a in", "b in", "c in", "core", "c out", "b out", "a out"]);
+  });
+
+  it("R11: a layer that does not call next short-circuits, and outer layers still unwind", async () => {
+    const log: string[] = [];
+    const context = chatContext();
+    const stop: ChatLayer = async (current) => {
+      current.result = answer("from the layer");
+    };
+    await new MiddlewarePipeline<ChatContext>([logging("a", log), stop, logging("never", log)]).run(
+      context,
+      async () => void log.push("core"),
+    );
+    expect(log).toEqual(["a in", "a out"]);
+    expect(context.result?.message.content).toBe("from the layer");
+  });
+
+  it("R11: a termination passes through all outer layers as it is", async () => {
+    const log: string[] = [];
+    const error = new MiddlewareTermination({ layer: "guard", reason: "no" });
+    const pipeline = new MiddlewarePipeline<ChatContext>([
+      logging("a", log),
+      async () => {
+        throw error;
+      },
+    ]);
+    await expect(pipeline.run(chatContext(), async () => {})).rejects.toBe(error);
+    expect(log).toEqual(["a in", "a out"]);
+  });
+
+  it("R11: objects keep their this, and may have process, admit or both", async () => {
+    class Counting {
+      readonly level = "chat";
+      count = 0;
+      async process(_context: ChatContext, next: () => Promise<void>): Promise<void> {
+        this.count++;
+        await next();
+      }
+      admit(): void {
+        this.count += 10;
+      }
+    }
+    const layer = new Counting();
+    const pipeline = new MiddlewarePipeline<ChatContext>([layer]);
+    expect(pipeline.names).toEqual(["Counting"]);
+    const context = chatContext();
+    expect(pipeline.admit(context, closedGate)).toBeUndefined();
+    await pipeline.run(context, async () => {});
+    expect(layer.count).toBe(11);
+  });
+
+  it("R11: a pipeline of no layers is a no-op and runs the core itself", async () => {
+    const pipeline = new MiddlewarePipeline<ChatContext>();
+    expect(pipeline.isNoop).toBe(true);
+    const promise = Promise.resolve();
+    expect(pipeline.run(chatContext(), () => promise)).toBe(promise);
+    expect(pipeline.use(retry()).isNoop).toBe(false);
+  });
+
+  it("R11: a call in flight keeps the layers that it began with", async () => {
+    const log: string[] = [];
+    const gate = Promise.withResolvers<void>();
+    const pipeline = new MiddlewarePipeline<ChatContext>([
+      async (_context, next) => {
+        await gate.promise;
+        await next();
+      },
+    ]);
+    const run = pipeline.run(chatContext(), async () => void log.push("core"));
+    pipeline.use(logging("late", log));
+    gate.resolve();
+    await run;
+    expect(log).toEqual(["core"]);
+  });
+});
+
+describe("R11: admit", () => {
+  it("runs in order and stops at the first that sets a result", async () => {
+    const log: string[] = [];
+    const pipeline = new MiddlewarePipeline<ChatContext>([
+      { level: "chat", admit: () => void log.push("first") },
+      {
+        level: "chat",
+        async admit(context) {
+          await later();
+          log.push("second");
+          context.result = answer("refused");
+        },
+      },
+      { level: "chat", admit: () => void log.push("never") },
+    ]);
+    await pipeline.admit(chatContext(), closedGate);
+    expect(log).toEqual(["first", "second"]);
+  });
+
+  it("is no promise when no layer gives one", () => {
+    expect(new MiddlewarePipeline<ChatContext>([retry()]).admit(chatContext(), closedGate)).toBeUndefined();
+  });
+
+  it("passes on what a layer throws, at once or later", async () => {
+    const boom = new Error("boom");
+    const sync = new MiddlewarePipeline<ChatContext>([
+      {
+        level: "chat",
+        admit: () => {
+          throw boom;
+        },
+      },
+    ]);
+    expect(() => sync.admit(chatContext(), closedGate)).toThrow(boom);
+    const async = new MiddlewarePipeline<ChatContext>([{ level: "chat", admit: () => Promise.reject(boom) }]);
+    await expect(async.admit(chatContext(), closedGate)).rejects.toBe(boom);
+  });
+});
+
+describe("R11: misuse is named", () => {
+  async function failureOf(layer: ChatLayer, core: () => Promise<void> = later): Promise<unknown> {
+    const context = chatContext();
+    return new MiddlewarePipeline<ChatContext>([layer]).run(context, core).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+  }
+
+  it("next() twice is an error that says so and names the layer, also when the layer catches it", async () => {
+    const doubling: ChatLayer = async (_context, next) => {
+      await next();
+      await next().catch(() => {});
+    };
+    const error = await failureOf(doubling);
+    expect(isRaviError(error, "MIDDLEWARE_ERROR") && error.layer).toBe("doubling");
+    expect(String(error)).toMatch(/next\(\) twice.*next\.again\(\)/);
+  });
+
+  it("a layer without a name goes by its place in the list", async () => {
+    const pipeline = new MiddlewarePipeline<ChatContext>([
+      retry(),
+      async (_context, next) => {
+        void next();
+      },
+    ]);
+    await expect(pipeline.run(chatContext(), later)).rejects.toThrow(
+      /middleware layers\[1\]: returned while/,
+    );
+  });
+
+  it("next() twice at once runs the core once, and nothing floats", async () => {
+    let cores = 0;
+    const error = await failureOf(
+      async (_context, next) => {
+        await Promise.all([next(), next()]);
+      },
+      async () => {
+        await later();
+        cores++;
+      },
+    );
+    expect(String(error)).toMatch(/twice/);
+    expect(cores).toBe(1);
+  });
+
+  it.each([
+    ["that takes a turn of the event loop", later],
+    ["that is done at once", async () => {}],
+    ["that fails at once", () => Promise.reject(new Error("inner"))],
+    [
+      "that throws instead of giving a promise",
+      () => {
+        throw new Error("inner");
+      },
+    ],
+  ])("a forgotten await is an error that says so, with a core %s", async (_what, core) => {
+    const forgetful: ChatLayer = async (_context, next) => {
+      void next();
+    };
+    const error = await failureOf(forgetful, core);
+    expect(isRaviError(error, "MIDDLEWARE_ERROR") && error.layer).toBe("forgetful");
+    expect(String(error)).toMatch(/await next\(\)/);
+  });
+
+  it("a forgotten await is reported after the inner call has settled, with its failure as the cause", async () => {
+    const log: string[] = [];
+    const error = await failureOf(
+      async (_context, next) => {
+        void next();
+      },
+      async () => {
+        await later();
+        log.push("settled");
+        throw new Error("inner");
+      },
+    );
+    expect(log).toEqual(["settled"]);
+    expect(error instanceof Error && String(error.cause)).toBe("Error: inner");
+  });
+
+  it("a forgotten await further in does not let pass what a guard inside refused", async () => {
+    const context = chatContext();
+    const forgetful: ChatLayer = async (_context, next) => {
+      void next();
+      await later();
+      await later();
+    };
+    const guard: ChatLayer = async (_context, next) => {
+      await next();
+      throw new MiddlewareTermination({ layer: "guard", reason: "refused" });
+    };
+    await new MiddlewarePipeline<ChatContext>([forgetful, guard]).run(context, coreOf(context));
+    expect(context.result).toBeUndefined();
+  });
+
+  it.each<[string, ChatLayer]>([
+    [
+      "await",
+      async (_context, next) => {
+        await next();
+      },
+    ],
+    ["return", (_context, next) => next()],
+    ["then", (_context, next) => next().then(() => {})],
+    [
+      "try and finally",
+      async (_context, next) => {
+        try {
+          await next();
+        } finally {
+          await later();
+        }
+      },
+    ],
+    [
+      "await later",
+      async (_context, next) => {
+        const call = next();
+        await later();
+        await call;
+      },
+    ],
+  ])("a layer that waits (%s) is never taken for one that does not", async (_how, layer) => {
+    for (const core of [later, async () => {}, () => Promise.resolve()]) {
+      expect(await failureOf(layer, core)).toBeUndefined();
+    }
+  });
+
+  it("a layer that drops a failed call leaves no unhandled rejection", async () => {
+    const unhandled: unknown[] = [];
+    const listener = (reason: unknown): void => void unhandled.push(reason);
+    process.on("unhandledRejection", listener);
+    try {
+      await failureOf(
+        async (_context, next) => {
+          void next();
+          await later();
+          await later();
+        },
+        () => Promise.reject(new Error("dropped")),
+      );
+      await later();
+      expect(unhandled).toEqual([]);
+    } finally {
+      process.off("unhandledRejection", listener);
+    }
+  });
+});
+
+describe("R11: next.again", () => {
+  it("runs the inner layers and the core anew, each with a fresh next", async () => {
+    const log: string[] = [];
+    const context = chatContext();
+    const thrice: ChatLayer = async (_context, next) => {
+      await next();
+      await next.again();
+      await next.again();
+    };
+    await new MiddlewarePipeline<ChatContext>([thrice, logging("inner", log)]).run(
+      context,
+      async () => void log.push("core"),
+    );
+    expect(log).toEqual(Array.from({ length: 3 }, () => ["inner in", "core", "inner out"]).flat());
+  });
+
+  it("begins without the earlier result", async () => {
+    const context = chatContext();
+    const seen: unknown[] = [];
+    const twice: ChatLayer = async (_context, next) => {
+      await next();
+      await next.again();
+    };
+    await new MiddlewarePipeline<ChatContext>([twice]).run(context, async () => {
+      seen.push(context.result);
+      context.result = answer("x");
+    });
+    expect(seen).toEqual([undefined, undefined]);
+  });
+
+  it.each<[string, ChatLayer, RegExp]>([
+    ["before next()", async (_context, next) => next.again(), /before next\(\)/],
+    [
+      "while a call is running",
+      async (_context, next) => void (await Promise.all([next(), next.again()])),
+      /still running/,
+    ],
+  ])("%s is an error that says so", async (_when, layer, message) => {
+    await expect(new MiddlewarePipeline<ChatContext>([layer]).run(chatContext(), later)).rejects.toThrow(
+      message,
+    );
+  });
+
+  it("a call that was given up begins nothing more, so a late repeat pays nothing", async () => {
+    let cores = 0;
+    const inner = Promise.withResolvers<void>();
+    const outcome = Promise.withResolvers<unknown>();
+    const giveUp: ChatLayer = async (_context, next) => {
+      void next().catch(() => {});
+      throw new Error("too slow");
+    };
+    const stubborn: ChatLayer = async (_context, next) => {
+      await next();
+      await inner.promise;
+      await next.again().catch((error: unknown) => outcome.resolve(error));
+    };
+    const run = new MiddlewarePipeline<ChatContext>([giveUp, stubborn]).run(
+      chatContext(),
+      async () => void cores++,
+    );
+    await expect(run).rejects.toThrow("too slow");
+    await later();
+    inner.resolve();
+    expect(isRaviError(await outcome.promise, "CANCELLED")).toBe(true);
+    expect(cores).toBe(1);
+  });
+});
+
+describe("R11: what is refused when a pipeline is built", () => {
+  it("a layer of another level, named with the level that it belongs to", () => {
+    // @ts-expect-error the compiler says it too
+    expect(() => new MiddlewarePipeline<ChatContext>([retry(), rateLimiter()])).toThrow(
+      /rateLimiter.*agent level.*chat level/,
+    );
+    // @ts-expect-error a tool's layer
+    expect(() => new MiddlewarePipeline<ChatContext>([retry()]).use(toolCache({ tools: [] }))).toThrow(
+      /toolCache/,
+    );
+    const sneaky: ChatLayer = { level: "agent", process: (_context, next) => next() };
+    expect(() => new MiddlewarePipeline<ChatContext>([sneaky], { level: "chat" })).toThrow(/agent level/);
+  });
+
+  it("what is no layer", () => {
+    for (const bad of [
+      undefined,
+      null,
+      7,
+      "retry",
+      {},
+      { level: "chat" },
+      { level: "tool", process() {} },
+      { level: "chat", process: 7 },
+    ]) {
+      // @ts-expect-error not a layer
+      expect(() => new MiddlewarePipeline<ChatContext>([bad])).toThrow(/layers\[0\]/);
+    }
+    // @ts-expect-error a factory that was not called is a function, and a layer by its type only
+    expect(() => new MiddlewarePipeline<ChatContext>(retry())).toThrow(/a list of layers/);
+  });
+
+  it("T9: a cache outside of a redactor, at both levels, also when added later", () => {
+    expect(() => new MiddlewarePipeline<ChatContext>([cache(), piiRedaction()])).toThrow(
+      /cache.*outside of piiRedaction.*before it/,
+    );
+    expect(() => new MiddlewarePipeline<ChatContext>([cache(), retry()]).use(piiRedaction())).toThrow(
+      /cache/,
+    );
+    expect(
+      () => new MiddlewarePipeline<FunctionContext>([toolCache({ tools: ["a"] }), piiToolRedaction()]),
+    ).toThrow(/toolCache/);
+    expect(new MiddlewarePipeline<ChatContext>([piiRedaction(), retry(), cache()]).names).toEqual([
+      "piiRedaction",
+      "retry",
+      "cache",
+    ]);
+  });
+});
+
+describe("R11: types", () => {
+  it("a pipeline is typed by its level, and fits the kernel's port", () => {
+    expectTypeOf(new MiddlewarePipeline([retry(), cache()])).toExtend<Pipeline<ChatContext>>();
+    expectTypeOf(new MiddlewarePipeline([rateLimiter()])).toExtend<Pipeline<AgentRunContext>>();
+    expectTypeOf(new MiddlewarePipeline([toolCache({ tools: [] })])).toExtend<Pipeline<FunctionContext>>();
+    expectTypeOf<{
+      agent: MiddlewarePipeline<AgentRunContext>;
+      chat: MiddlewarePipeline<ChatContext>;
+      function: MiddlewarePipeline<FunctionContext>;
+    }>().toExtend<Pipelines>();
+    expectTypeOf<MiddlewarePipeline<ChatContext>>().not.toExtend<Pipeline<FunctionContext>>();
+    expectTypeOf<MiddlewarePipeline<AgentRunContext>>().not.toExtend<Pipeline<ChatContext>>();
+    expectTypeOf<
+      Parameters<Extract<Layer<FunctionContext>, (...args: never[]) => unknown>>[0]
+    >().toEqualTypeOf<FunctionContext>();
+  });
+
+  it("plain functions see their level's fields", async () => {
+    const names: string[] = [];
+    await new MiddlewarePipeline<AgentRunContext>([
+      async (context, next) => {
+        names.push(context.sessionId);
+        await next();
+      },
+    ]).run(agentContext(), async () => {});
+    await new MiddlewarePipeline<FunctionContext>([
+      async (context, next) => {
+        names.push(context.functionName);
+        await next();
+      },
+    ]).run(functionContext(), async () => {});
+    await new MiddlewarePipeline<ChatContext>([
+      async (context, next) => {
+        names.push(context.model.id);
+        await next();
+      },
+    ]).run(chatContext(), async () => {});
+    expect(names).toEqual(["session-1", "search", "main"]);
+  });
+});

@@ -1,0 +1,363 @@
+import { getEventListeners } from "node:events";
+import { describe, expect, it } from "vitest";
+import {
+  type ChatContext,
+  BudgetExhaustedError,
+  CancellationError,
+  CancellationToken,
+  HookEvent,
+  InvalidValueError,
+  isCancellation,
+  isRaviError,
+  MiddlewareError,
+  MiddlewareTermination,
+  PausedError,
+  ProviderError,
+} from "@ravi/kernel";
+import { fallback, MiddlewarePipeline, retry, timeout } from "@ravi/middleware";
+import { virtualClock } from "@ravi/testing";
+import { answer, chatContext, coreOf, fakeModel, overloaded, recordingHooks } from "./support.ts";
+
+/** Runs a pipeline to its end, moving the clock on as long as something waits. */
+async function finish(run: Promise<void>, clock: { runAll(): Promise<void> }): Promise<unknown> {
+  let error: unknown;
+  const ended = run.catch((reason: unknown) => void (error = reason));
+  await clock.runAll();
+  await ended;
+  return error;
+}
+
+function setup(options: {
+  script: (Error | string)[];
+  layers: ConstructorParameters<typeof MiddlewarePipeline<ChatContext>>[0];
+}) {
+  const clock = virtualClock();
+  const hooks = recordingHooks();
+  const model = fakeModel("main", ...options.script);
+  const token = new CancellationToken();
+  const context = chatContext({ clock, hooks, model, token });
+  const pipeline = new MiddlewarePipeline<ChatContext>(options.layers);
+  return { clock, hooks, model, token, context, run: () => pipeline.run(context, coreOf(context)) };
+}
+
+describe("R27: retry", () => {
+  it("R27: tries three times more, waiting at most 1, 2 and 4 seconds (full jitter), and throws the last error", async () => {
+    const errors = [1, 2, 3, 4].map(
+      (n) => new ProviderError({ kind: "SERVER_ERROR", message: `failure ${n}` }),
+    );
+    const { clock, hooks, model, run } = setup({ script: errors, layers: [retry({ random: () => 0.5 })] });
+    expect(await finish(run(), clock)).toBe(errors[3]);
+    expect(model.requests).toHaveLength(4);
+    expect(
+      hooks.events.map(({ event, payload }) => [
+        event,
+        Reflect.get(payload, "attempt"),
+        Reflect.get(payload, "delayMs"),
+      ]),
+    ).toEqual([
+      [HookEvent.RETRY, 1, 500],
+      [HookEvent.RETRY, 2, 1_000],
+      [HookEvent.RETRY, 3, 2_000],
+    ]);
+    expect(clock.now()).toBe(3_500);
+    expect(clock.pending).toBe(0);
+  });
+
+  it("R27: no wait that it chooses is longer than 30 seconds", async () => {
+    const { clock, hooks, run } = setup({
+      script: [overloaded()],
+      layers: [retry({ maxRetries: 8, random: () => 0.999_999 })],
+    });
+    await finish(run(), clock);
+    const waits = hooks.events.map(({ payload }) => Number(Reflect.get(payload, "delayMs")));
+    expect(waits.slice(0, 5)).toEqual([999, 1_999, 3_999, 7_999, 15_999]);
+    expect(waits.slice(5)).toEqual([29_999, 29_999, 29_999]);
+  });
+
+  it("R27: Retry-After is the floor, and one that is too long is not waited for", async () => {
+    const patient = setup({ script: [overloaded(7_000), "ok"], layers: [retry({ random: () => 0 })] });
+    expect(await finish(patient.run(), patient.clock)).toBeUndefined();
+    expect(patient.clock.now()).toBe(7_000);
+
+    const hopeless = setup({ script: [overloaded(3_600_000), "ok"], layers: [retry()] });
+    expect(isRaviError(await finish(hopeless.run(), hopeless.clock), "PROVIDER_ERROR")).toBe(true);
+    expect(hopeless.clock.now()).toBe(0);
+  });
+
+  it.each([
+    ["a termination", new MiddlewareTermination({ layer: "guard", reason: "no" })],
+    ["a cancellation", new CancellationError({ reason: "stop" })],
+    ["a budget stop", new BudgetExhaustedError({ dimension: "cost", used: 5, limit: 5, scope: "lead" })],
+    ["a pause", new PausedError({ agentId: "lead" })],
+    ["a broken layer", new MiddlewareError({ layer: "x", problem: "broken" })],
+    ["a bad value", new InvalidValueError({ field: "x", value: 1, expected: "2" })],
+    ["a wrong key", new ProviderError({ kind: "AUTH", message: "401" })],
+    ["an unpaid bill", new ProviderError({ kind: "BILLING", message: "402" })],
+    ["a prompt that is too long", new ProviderError({ kind: "CONTEXT_OVERFLOW", message: "too long" })],
+    ["a mistake in a program", new TypeError("x is not a function")],
+  ])("R27: never repeats %s", async (_what, error) => {
+    const { clock, model, hooks, run } = setup({ script: [error, "ok"], layers: [retry()] });
+    expect(await finish(run(), clock)).toBe(error);
+    expect(model.requests).toHaveLength(1);
+    expect(hooks.events).toEqual([]);
+  });
+
+  it("R27: a wait is cancelled at once, and leaves neither timer nor listener behind", async () => {
+    const { clock, model, token, run } = setup({
+      script: [overloaded(), "ok"],
+      layers: [retry({ random: () => 0.5 })],
+    });
+    const ended = run().catch((error: unknown) => error);
+    await clock.advance(100);
+    expect(clock.pending).toBe(1);
+    token.cancel("enough");
+    expect(isCancellation(await ended)).toBe(true);
+    expect(model.requests).toHaveLength(1);
+    expect(clock.pending).toBe(0);
+    expect(getEventListeners(token.signal, "abort")).toEqual([]);
+  });
+
+  it("R27: does not wait past the deadline", async () => {
+    const clock = virtualClock();
+    const model = fakeModel("main", overloaded(5_000), "ok");
+    const context = chatContext({ clock, model, deadline: 4_000 });
+    const error = await finish(
+      new MiddlewarePipeline<ChatContext>([retry()]).run(context, coreOf(context)),
+      clock,
+    );
+    expect(isRaviError(error, "PROVIDER_ERROR")).toBe(true);
+    expect(clock.now()).toBe(0);
+  });
+
+  it("R27: waits by real timers where the clock has none", async () => {
+    const model = fakeModel("main", overloaded(), "ok");
+    const context = chatContext({ model });
+    await new MiddlewarePipeline<ChatContext>([retry({ baseMs: 1 })]).run(context, coreOf(context));
+    expect(context.result?.message.content).toBe("ok");
+  });
+
+  it("R27: misspelt and impossible options are refused", () => {
+    // @ts-expect-error no such option
+    expect(() => retry({ retries: 3 })).toThrow(/retry\.retries/);
+    expect(() => retry({ maxRetries: -1 })).toThrow(/retry\.maxRetries/);
+    expect(() => retry({ baseMs: Number.NaN })).toThrow(/retry\.baseMs/);
+  });
+});
+
+describe("R27: fallback", () => {
+  it("R27: goes through the models in order, says who answered, and gives the agent its own model back", async () => {
+    const steps: string[] = [];
+    const [second, third] = [fakeModel("second", overloaded()), fakeModel("third", "from the third")];
+    const layer = fallback({
+      models: [second, third],
+      onFallback: ({ from, to }) => void steps.push(`${from} → ${to}`),
+    });
+    const { clock, context, model, run } = setup({
+      script: [new ProviderError({ kind: "MODEL_NOT_FOUND", message: "404" })],
+      layers: [layer],
+    });
+    expect(await finish(run(), clock)).toBeUndefined();
+    expect(context.result?.message.content).toBe("from the third");
+    expect(context.result?.model).toBe("third");
+    expect(context.model).toBe(model);
+    expect(steps).toEqual(["main → second", "second → third"]);
+  });
+
+  it("R27: throws the last failure when all fail, and stops at one that is final", async () => {
+    const last = new ProviderError({ kind: "AUTH", message: "no key for the second" });
+    const never = fakeModel("never");
+    const { clock, run } = setup({
+      script: [overloaded()],
+      layers: [fallback({ models: [fakeModel("second", last), never] })],
+    });
+    expect(await finish(run(), clock)).toBe(last);
+    expect(never.requests).toEqual([]);
+  });
+
+  it.each([
+    ["a termination", new MiddlewareTermination({ layer: "guard", reason: "no" })],
+    ["a budget stop", new BudgetExhaustedError({ dimension: "cost", used: 5, limit: 5, scope: "lead" })],
+    ["a cancellation", new CancellationError({ reason: "stop" })],
+    ["a blocked prompt", new ProviderError({ kind: "CONTENT_BLOCKED", message: "blocked" })],
+    [
+      "a failure after part of the answer was streamed",
+      new ProviderError({ kind: "SERVER_ERROR", message: "reset", retryable: false }),
+    ],
+    ["a mistake in a program", new TypeError("x is not a function")],
+  ])("R27: no other model is asked after %s", async (_what, error) => {
+    const spare = fakeModel("spare");
+    const { clock, run } = setup({ script: [error], layers: [fallback({ models: [spare] })] });
+    expect(await finish(run(), clock)).toBe(error);
+    expect(spare.requests).toEqual([]);
+  });
+
+  it("R27: which failures lead on can be set", async () => {
+    const spare = fakeModel("spare", "ok");
+    const { clock, run } = setup({
+      script: [new ProviderError({ kind: "AUTH", message: "401" })],
+      layers: [fallback({ models: [spare], on: ["AUTH"] })],
+    });
+    expect(await finish(run(), clock)).toBeUndefined();
+    // @ts-expect-error no such kind
+    expect(() => fallback({ models: [spare], on: ["TIRED"] })).toThrow(/fallback\.on/);
+    expect(() => fallback({ models: [] })).toThrow(/at least one model/);
+  });
+});
+
+describe("R27: timeout", () => {
+  function hanging(options: { listens: boolean; late?: Error }) {
+    const clock = virtualClock();
+    const token = new CancellationToken();
+    const context = chatContext({ clock, token });
+    const aborted = Promise.withResolvers<unknown>();
+    const settle = Promise.withResolvers<void>();
+    const core = async (): Promise<void> => {
+      const { signal } = context;
+      signal.addEventListener("abort", () => aborted.resolve(signal.reason), { once: true });
+      await (options.listens
+        ? aborted.promise.then((reason) => Promise.reject(reason as Error))
+        : settle.promise);
+    };
+    return { clock, token, context, core, aborted: aborted.promise, settle };
+  }
+
+  it.each([true, false])(
+    "R27: gives up in time whether the call listens to its signal (%s) or not, and cancels it",
+    async (listens) => {
+      const { clock, token, context, core, aborted } = hanging({ listens });
+      const error = await finish(
+        new MiddlewarePipeline<ChatContext>([timeout({ timeoutMs: 2_000 })]).run(context, core),
+        clock,
+      );
+      expect(isRaviError(error, "PROVIDER_ERROR") && [error.kind, error.retryable]).toEqual([
+        "TIMEOUT",
+        true,
+      ]);
+      expect(clock.now()).toBe(2_000);
+      expect(isCancellation(await aborted)).toBe(true);
+      expect(clock.pending).toBe(0);
+      expect(getEventListeners(token.signal, "abort")).toEqual([]);
+      expect(context.signal).toBe(token.signal);
+    },
+  );
+
+  it("R27: a call that fails late is heard, and leaves no unhandled rejection", async () => {
+    const { clock, context, core, settle } = hanging({ listens: false });
+    const late: unknown[] = [];
+    const unhandled: unknown[] = [];
+    const listener = (reason: unknown): void => void unhandled.push(reason);
+    process.on("unhandledRejection", listener);
+    try {
+      await finish(
+        new MiddlewarePipeline<ChatContext>([
+          timeout({ timeoutMs: 10, onLate: (error) => void late.push(error) }),
+        ]).run(context, core),
+        clock,
+      );
+      settle.reject(new Error("connection reset"));
+      await clock.advance(1);
+      expect(String(late)).toBe("Error: connection reset");
+      expect(unhandled).toEqual([]);
+    } finally {
+      process.off("unhandledRejection", listener);
+    }
+  });
+
+  it("R27: a cancellation from outside comes at once, as what it is", async () => {
+    const { clock, token, context, core } = hanging({ listens: false });
+    const ended = new MiddlewarePipeline<ChatContext>([timeout()])
+      .run(context, core)
+      .catch((error: unknown) => error);
+    await clock.advance(5);
+    token.cancel("the user left");
+    expect(String(await ended)).toMatch(/the user left/);
+    expect(clock.pending).toBe(0);
+  });
+
+  it("R27: a call that is cancelled already is not begun", async () => {
+    const { clock, token, context } = hanging({ listens: true });
+    token.cancel("before");
+    let begun = false;
+    const error = await finish(
+      new MiddlewarePipeline<ChatContext>([timeout()]).run(context, async () => void (begun = true)),
+      clock,
+    );
+    expect(isCancellation(error)).toBe(true);
+    expect(begun).toBe(false);
+  });
+
+  it("R27: a call in time leaves nothing behind", async () => {
+    const clock = virtualClock();
+    const token = new CancellationToken();
+    const context = chatContext({ clock, token });
+    await new MiddlewarePipeline<ChatContext>([timeout()]).run(context, coreOf(context));
+    expect(context.result?.message.content).toBe("ok");
+    expect(clock.pending).toBe(0);
+    expect(getEventListeners(token.signal, "abort")).toEqual([]);
+  });
+});
+
+describe("R27: retry, fallback and timeout together", () => {
+  it("R27: a slow model is given up, the other asked, and all of it tried again, on one clock", async () => {
+    const clock = virtualClock();
+    const token = new CancellationToken();
+    const calls: string[] = [];
+    const slow = {
+      ...fakeModel("slow"),
+      generate: () => {
+        calls.push(`slow at ${clock.now()}`);
+        return new Promise<never>(() => {});
+      },
+    };
+    let spareFails = 2;
+    const spare = {
+      ...fakeModel("spare"),
+      generate: async () => {
+        calls.push(`spare at ${clock.now()}`);
+        if (spareFails-- > 0) throw overloaded(4_000);
+        return answer("from the spare");
+      },
+    };
+    const context = chatContext({ clock, token, model: slow });
+    const pipeline = new MiddlewarePipeline<ChatContext>([
+      retry({ random: () => 0 }),
+      fallback({ models: [spare] }),
+      timeout({ timeoutMs: 1_000 }),
+    ]);
+    expect(await finish(pipeline.run(context, coreOf(context)), clock)).toBeUndefined();
+    expect(calls).toEqual([
+      "slow at 0",
+      "spare at 1000",
+      "slow at 5000",
+      "spare at 6000",
+      "slow at 10000",
+      "spare at 11000",
+    ]);
+    expect(context.result?.model).toBe("spare");
+    expect(clock.pending).toBe(0);
+    expect(getEventListeners(token.signal, "abort")).toEqual([]);
+  });
+
+  it("R27: an answer that comes after its time limit does not take the place of the second try's", async () => {
+    const clock = virtualClock();
+    const first = Promise.withResolvers<void>();
+    let calls = 0;
+    const model = {
+      ...fakeModel("main"),
+      generate: async () => {
+        if (++calls > 1) return answer("second");
+        await first.promise;
+        return answer("first, too late");
+      },
+    };
+    const context = chatContext({ clock, model });
+    const pipeline = new MiddlewarePipeline<ChatContext>([
+      retry({ random: () => 0 }),
+      timeout({ timeoutMs: 100 }),
+    ]);
+    expect(await finish(pipeline.run(context, coreOf(context)), clock)).toBeUndefined();
+    first.resolve();
+    await clock.advance(1);
+    expect(context.result?.message.content).toBe("second");
+  });
+});
