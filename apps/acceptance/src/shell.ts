@@ -6,6 +6,9 @@ export interface Finished {
   readonly stderr: string;
 }
 
+/** What a shell says of a program that was killed by SIGKILL. */
+const KILLED = 137;
+
 /** Runs a program to its end. A code other than 0 is for the caller to judge; one that cannot be started throws. */
 export function sh(
   command: string,
@@ -14,8 +17,9 @@ export function sh(
 ): Promise<Finished> {
   const { promise, resolve, reject } = Promise.withResolvers<Finished>();
   execFile(command, args, { ...options, maxBuffer: 1 << 26 }, (error, stdout, stderr) => {
-    if (error !== null && typeof error.code !== "number") reject(error);
-    else resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
+    const killed = typeof error?.signal === "string";
+    if (error !== null && typeof error.code !== "number" && !killed) reject(error);
+    else resolve({ code: error === null ? 0 : killed ? KILLED : Number(error.code), stdout, stderr });
   });
   return promise;
 }

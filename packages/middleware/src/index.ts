@@ -5,7 +5,7 @@ export type { AgentMiddleware, ChatMiddleware, FunctionMiddleware, Placement, Wi
 export type { OnGuardError } from "./guard.ts";
 export { wrapModel, type WrapModelOptions } from "./model/wrap-model.ts";
 
-export { cache, type CachedResponse, type CacheOptions, isCached } from "./chat/cache.ts";
+export { cache, type CacheOptions } from "./chat/cache.ts";
 export { contentFilter, type ContentFilterOptions } from "./chat/content-filter.ts";
 export { fallback, type FallbackOptions, type FallbackStep } from "./chat/fallback.ts";
 export { historyTruncator, type HistoryTruncatorOptions, truncateHistory } from "./chat/history-truncator.ts";

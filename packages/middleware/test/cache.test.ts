@@ -8,7 +8,7 @@ import {
   isCancellation,
   NO_USAGE,
 } from "@ravi/kernel";
-import { cache, isCached, MiddlewarePipeline, toolCache } from "@ravi/middleware";
+import { cache, MiddlewarePipeline, toolCache } from "@ravi/middleware";
 import { virtualClock } from "@ravi/testing";
 import { answer, chatContext, coreOf, fakeModel, functionContext, overloaded, user } from "./support.ts";
 import { keyOf } from "../src/canonical.ts";
@@ -38,8 +38,8 @@ describe("R27: cache", () => {
     const first = await ask();
     const second = await ask();
     expect(model.requests).toHaveLength(1);
-    expect(isCached(first)).toBe(false);
-    expect(isCached(second)).toBe(true);
+    expect(first.cached).toBe(undefined);
+    expect(second.cached).toBe(true);
     expect(second.message).toEqual(first.message);
     expect(first.usage).toEqual({ inputTokens: 10, outputTokens: 5 });
     expect(second.usage).toBe(NO_USAGE);
@@ -62,13 +62,13 @@ describe("R27: cache", () => {
   it.each(others)("R27: another %s is another question", async (_what, about) => {
     const { ask } = setup();
     await ask();
-    expect(isCached(await ask(about))).toBe(false);
+    expect((await ask(about)).cached).toBe(undefined);
   });
 
   it("R27: the order of fields is the same question, and undefined is the same as absent", async () => {
     const { ask } = setup();
     await ask({ request: { temperature: 1, seed: 2 } });
-    expect(isCached(await ask({ request: { seed: 2, topP: undefined, temperature: 1 } }))).toBe(true);
+    expect((await ask({ request: { seed: 2, topP: undefined, temperature: 1 } })).cached).toBe(true);
   });
 
   it("R27: keys cannot be made to collide, and what is not plain JSON has none", () => {
@@ -130,12 +130,12 @@ describe("R27: cache", () => {
     const { ask, clock } = setup({ ttlMs: 1_000, maxEntries: 2 });
     await ask();
     await clock.advance(999);
-    expect(isCached(await ask())).toBe(true);
+    expect((await ask()).cached).toBe(true);
     await clock.advance(1);
-    expect(isCached(await ask())).toBe(false);
+    expect((await ask()).cached).toBe(undefined);
 
     for (const text of ["a", "b"]) await ask({ request: { messages: [user(text)] } });
-    expect(isCached(await ask())).toBe(false);
+    expect((await ask()).cached).toBe(undefined);
   });
 
   it("R27: what is kept cannot be changed from outside", async () => {
@@ -156,7 +156,7 @@ describe("R27: cache", () => {
     const together = setup({ shareInFlight: true });
     const responses = await Promise.all([together.ask(), together.ask(), together.ask()]);
     expect(together.model.requests).toHaveLength(1);
-    expect(responses.map(isCached)).toEqual([false, true, true]);
+    expect(responses.map((answer) => answer.cached === true)).toEqual([false, true, true]);
   });
 
   it("R27: when the shared call fails, the next in line asks for itself", async () => {

@@ -12,7 +12,6 @@ it("exports exactly this", () => {
     "fallback",
     "fileValidator",
     "historyTruncator",
-    "isCached",
     "linearPattern",
     "llmJudge",
     "maxTokens",

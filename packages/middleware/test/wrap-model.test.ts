@@ -15,7 +15,6 @@ import {
   cache,
   contentFilter,
   fallback,
-  isCached,
   llmJudge,
   MiddlewarePipeline,
   piiRedaction,
@@ -98,7 +97,7 @@ describe("wrapModel: generate", () => {
       "I am [EMAIL]",
       "I am [EMAIL]",
     ]);
-    expect(isCached(await model.generate({ messages: [user("I am bob@example.com")] }))).toBe(true);
+    expect((await model.generate({ messages: [user("I am bob@example.com")] })).cached).toBe(true);
     expect(hooks.events).toMatchObject([{ event: HookEvent.RETRY, payload: { agentName: "main" } }]);
   });
 

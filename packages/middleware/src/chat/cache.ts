@@ -23,15 +23,6 @@ export interface CacheOptions {
   readonly shareInFlight?: boolean | undefined;
 }
 
-/** An answer that was given before. Nothing was paid for it, so it used nothing. */
-export interface CachedResponse extends ModelResponse {
-  readonly cached: true;
-}
-
-export function isCached(response: ModelResponse): response is CachedResponse {
-  return "cached" in response && response.cached === true;
-}
-
 interface Shelf {
   readonly answers: ExpiringCache<ModelResponse>;
   /** Calls under way, by key; each gives its answer, or undefined when it failed. */
@@ -69,7 +60,7 @@ export function cache(options: CacheOptions = {}): ChatMiddleware {
         known = await untilAborted(flight, context.signal);
       }
       if (known !== undefined) {
-        context.result = { ...known, usage: NO_USAGE, cached: true } as CachedResponse;
+        context.result = { ...known, usage: NO_USAGE, cached: true };
         return undefined;
       }
       return answer(shelf, key, context, next);
