@@ -14,7 +14,14 @@ const projects = globSync(["{packages,apps,examples}/*/package.json", "bench/pac
   .map((folder) => ({
     resolve: { conditions },
     ssr: { resolve: { conditions } },
-    test: { name: nameOf(folder), root: folder, include: ["test/**/*.test.ts"] },
+    // A time limit only guards against a hang: how fast something is belongs to the benchmarks.
+    test: {
+      name: nameOf(folder),
+      root: folder,
+      include: ["test/**/*.test.ts"],
+      testTimeout: 60_000,
+      hookTimeout: 60_000,
+    },
   }));
 
 export default defineConfig({ test: { projects, passWithNoTests: false } });

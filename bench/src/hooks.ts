@@ -1,4 +1,3 @@
-import { pathToFileURL } from "node:url";
 import { HookEvent, HookManager } from "@ravi/hooks";
 import { AgentId, ExecId, type HookPayloads, RunId, SessionId } from "@ravi/kernel";
 
@@ -90,5 +89,3 @@ function llmEnd(): HookPayloads["llm_end"] {
     durationMs: 800,
   };
 }
-
-if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) await hooks();

@@ -1,7 +1,12 @@
 import os from "node:os";
 import { parseArgs } from "node:util";
+import { hooks } from "./hooks.ts";
 import { imports } from "./imports.ts";
+import { journal } from "./journal.ts";
 import { loops } from "./loops.ts";
+import { middleware } from "./middleware.ts";
+import { resources } from "./resources.ts";
+import { supervision } from "./supervision.ts";
 
 const HELP = `bench: what Ravi costs, beside the plain code that it replaces.
 
@@ -9,13 +14,23 @@ const HELP = `bench: what Ravi costs, beside the plain code that it replaces.
 
   imports   what importing an entry costs above an empty process
   loops     one agent beside a hand-written loop (S1, S2, S3)
+  supervision, resources, hooks, middleware, journal
+            what each package costs beside the plain code that it wraps
 
   --pairs N   how often each pair is measured (default 15)
 
 Everything runs in alternating child processes; a ratio is the median of paired ratios. WARM_MS and MEASURE_MS (500)
 set how long a process warms up and measures.`;
 
-const sections: Readonly<Record<string, (pairs: number) => Promise<void>>> = { imports, loops };
+const sections: Readonly<Record<string, (pairs: number) => Promise<void>>> = {
+  imports,
+  loops,
+  supervision,
+  resources,
+  hooks,
+  middleware,
+  journal: () => journal(),
+};
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

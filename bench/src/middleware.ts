@@ -1,4 +1,3 @@
-import { pathToFileURL } from "node:url";
 import {
   type ChatContext,
   type LLMClient,
@@ -145,6 +144,3 @@ function print(title: string, rows: readonly (readonly string[])[]): void {
   }
   console.log();
 }
-
-if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href)
-  await middleware();

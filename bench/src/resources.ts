@@ -1,4 +1,3 @@
-import { pathToFileURL } from "node:url";
 import { type ChatMessage, type ModelRequest, Priority } from "@ravi/kernel";
 import { estimateTokens, ExecutionTracker, FairPool } from "@ravi/resources";
 
@@ -121,5 +120,3 @@ function perCall(act: () => unknown): string {
 function nanoseconds(milliseconds: number): string {
   return `${(milliseconds * 1e6).toFixed(milliseconds < 1e-5 ? 1 : 0)} ns`;
 }
-
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) await resources();

@@ -1,4 +1,3 @@
-import { pathToFileURL } from "node:url";
 import { AgentId, type Lease, Priority } from "@ravi/kernel";
 import { SpawnTracker } from "@ravi/supervision";
 
@@ -140,8 +139,4 @@ export async function supervision(): Promise<void> {
   for (const [name = "", ...cells] of rows) {
     console.log(name.padEnd(38) + cells.map((cell) => cell.padStart(17)).join(""));
   }
-}
-
-if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  await supervision();
 }

@@ -6,7 +6,7 @@ import { type Finished, sh } from "./shell.ts";
 import { tarballOf } from "./tarballs.ts";
 import { readManifest, root } from "./workspace.ts";
 
-export const tsc = join(root, "node_modules/.bin/tsc");
+const tsc = join(root, "node_modules/.bin/tsc");
 
 /** An empty folder outside the repository, as somebody has who installs the packages. It is removed at the end. */
 export interface Consumer extends AsyncDisposable {

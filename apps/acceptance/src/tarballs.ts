@@ -7,6 +7,10 @@ import { readManifest, root } from "./workspace.ts";
 const folder = mkdtempSync(join(tmpdir(), "ravi-tarballs-"));
 process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
 
+// Below a script of pnpm's it is on the path. There, `npx` would wait for the lock that the outer `npx` holds, for ever.
+const isBelowPnpm = process.env["npm_config_user_agent"]?.startsWith("pnpm") === true;
+const [pnpm, before] = isBelowPnpm ? ["pnpm", []] : ["npx", ["-y", "pnpm@12"]];
+
 const packed = new Map<string, Promise<string>>();
 
 /** The tarball that a release of the package would publish, made once for all tests of a file. */
@@ -19,9 +23,7 @@ export function tarballOf(packageFolder: string): Promise<string> {
 async function pack(packageFolder: string): Promise<string> {
   const { name } = readManifest(join(root, packageFolder));
   const tarball = join(folder, `${name.replaceAll("/", "-")}.tgz`);
-  const done = await sh("npx", ["-y", "pnpm@12", "pack", "--out", tarball], {
-    cwd: join(root, packageFolder),
-  });
+  const done = await sh(pnpm, [...before, "pack", "--out", tarball], { cwd: join(root, packageFolder) });
   if (done.code !== 0) throw new Error(`${name} could not be packed\n${done.stdout}${done.stderr}`);
   return tarball;
 }

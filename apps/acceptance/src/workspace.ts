@@ -49,6 +49,6 @@ function readMember(folder: string): Member {
 
 /** Every specifier that a file imports, types included. A look-alike inside a comment counts too: better one too many. */
 export function importsOf(source: string): string[] {
-  const found = source.matchAll(/(?:\bfrom|\bimport|\brequire)\s*\(?\s*["']([^"'\n]+)["']/g);
+  const found = source.matchAll(/(?:\bfrom|\bimport|\brequire)\s*\(?\s*["']([@.\w][\w@./:-]*)["']/g);
   return [...new Set([...found].map((match) => String(match[1])))];
 }

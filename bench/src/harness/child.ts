@@ -6,7 +6,7 @@ const bench = join(import.meta.dirname, "../..");
 const exec = promisify(execFile);
 
 /** Runs a file in a process of its own and gives what its last line says. */
-export async function child(args: readonly string[]): Promise<unknown> {
+async function child(args: readonly string[]): Promise<unknown> {
   const env = { ...process.env, NODE_ENV: "production", NODE_COMPILE_CACHE: "" };
   const { stdout } = await exec(process.execPath, args, { cwd: bench, env, maxBuffer: 1 << 26 });
   return JSON.parse(stdout.trim().split("\n").at(-1) ?? "null");

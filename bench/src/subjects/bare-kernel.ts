@@ -1,50 +1,10 @@
-import { type Agent, AgentId, defineTool, type LLMClient, type ModelResponse, textOf } from "@ravi/kernel";
-import { bareContext, toolSpec, toolTurn } from "@ravi/kernel/loop";
-import * as z from "zod";
-import { DONE, inc, type Plan } from "../fake.ts";
+import { bareContext } from "@ravi/kernel/loop";
+import { benchAgent } from "../bench-agent.ts";
+import type { Plan } from "../fake.ts";
 
-// The same loop through the kernel's contracts: an agent on a bare context, with `toolTurn`.
-
-const tools = [
-  defineTool({
-    name: "inc",
-    description: "n -> n + 1",
-    input: z.object({ n: z.number() }),
-    idempotent: true,
-    execute: inc,
-  }),
-];
-const specs = tools.map(toolSpec);
-
-function fakeModel(plan: Plan): LLMClient {
-  return {
-    id: "fake",
-    info: { provider: "fake", model: "fake" },
-    async generate({ messages }): Promise<ModelResponse> {
-      const last = messages.at(-1);
-      const calls = plan(last?.role === "tool" ? Number(last.content) : 0);
-      if (calls === null) return { message: { role: "assistant", content: DONE }, finishReason: "stop" };
-      const toolCalls = calls.map(({ id, name, args }) => ({ id, name, arguments: JSON.stringify(args) }));
-      return { message: { role: "assistant", content: "", toolCalls }, finishReason: "toolCalls" };
-    },
-  };
-}
-
+/** The agent on the kernel's bare context. */
 export function subject(plan: Plan): () => Promise<string> {
-  const model = fakeModel(plan);
-  const agent: Agent = {
-    id: AgentId("bench"),
-    async run(ctx, inbox) {
-      await ctx.remember({ role: "user", content: inbox.input });
-      for (;;) {
-        const response = await ctx.llm(model, { messages: await ctx.window(), tools: specs });
-        await ctx.remember(response.message);
-        if (response.finishReason === "stop")
-          return { status: "completed", output: textOf(response.message), stopReason: "done" };
-        for (const message of (await toolTurn(ctx, response, tools)).messages) await ctx.remember(message);
-      }
-    },
-  };
+  const agent = benchAgent(plan);
   return async () => {
     const ctx = bareContext();
     return (await agent.run(ctx, ctx.inbox("go"))).output;

@@ -10,7 +10,7 @@ test("R20: a listener's payload is typed by its event", () => {
     expectTypeOf(payload.usage).toEqualTypeOf<Usage>();
     return payload.usage;
   });
-  hooks.on("preempted", (payload) => expectTypeOf(payload.by).toEqualTypeOf<AgentId>());
+  hooks.on("preempted", (payload) => expectTypeOf(payload.by).toEqualTypeOf<AgentId | undefined>());
   hooks.register(HookEvent.TOOL_END, async ({ toolName, status, durationMs }) => {
     expectTypeOf(toolName).toEqualTypeOf<string>();
     expectTypeOf(status).toEqualTypeOf<"ok" | "error">();

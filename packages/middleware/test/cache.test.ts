@@ -156,7 +156,7 @@ describe("R27: cache", () => {
     const together = setup({ shareInFlight: true });
     const responses = await Promise.all([together.ask(), together.ask(), together.ask()]);
     expect(together.model.requests).toHaveLength(1);
-    expect(responses.map((answer) => answer.cached === true)).toEqual([false, true, true]);
+    expect(responses.map(({ cached }) => cached === true)).toEqual([false, true, true]);
   });
 
   it("R27: when the shared call fails, the next in line asks for itself", async () => {

@@ -284,6 +284,7 @@ describe("R18: reserveAll, for a tracker of the user's own beside the run's", ()
     const far = new ExecutionTracker({ maxTokens: 50 });
     const remote: Ledger = {
       reserve: async (estimate) => far.reserve(estimate),
+      charge: async (spent) => far.charge(spent),
       child: (budget, scope) => far.child(budget, scope),
       remaining: () => far.remaining(),
       used: far.used,

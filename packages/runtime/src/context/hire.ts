@@ -1,0 +1,248 @@
+import {
+  type Agent,
+  AgentId,
+  agentName,
+  type AgentResult,
+  type DeadlineExceededError,
+  errorFromJSON,
+  errorToJSON,
+  ExecId,
+  type ExecutionBudgetOptions,
+  type HireLeaf,
+  type HireOutcome,
+  isCancellation,
+  isRaviError,
+  type JsonObject,
+  type JsonValue,
+  type Lease,
+  type RaviError,
+  type RunHandle,
+  type RunStatus,
+  type SerializedError,
+  type StopReason,
+} from "@ravi/kernel";
+import type { Effect } from "../engine/effect.ts";
+import { Suspension } from "../engine/suspension.ts";
+import { host } from "../host.ts";
+import type { Child } from "./child.ts";
+import type { Execution } from "./execution.ts";
+import { digest } from "./fingerprint.ts";
+import { ExecutionInbox } from "./inbox.ts";
+import { tighterBudget, withAgentLedger } from "./ledgers.ts";
+import { planFor } from "./plan.ts";
+
+export type Terms<T = unknown> = Omit<HireLeaf<T>, "kind">;
+
+/** A hire as a recorded effect: it takes a seat, runs the child to its end, and gives the seat back. */
+export class Hire implements Effect<HireOutcome> {
+  readonly key: string;
+  readonly onDoubt = "resume";
+  readonly started = Promise.withResolvers<void>();
+  private readonly exec: Execution;
+  private readonly terms: Terms;
+  private readonly number: number;
+  private readonly budget: ExecutionBudgetOptions | undefined;
+  private readonly execId: ExecId;
+  private living: Execution | undefined;
+  private known: Child | undefined;
+  private status: RunStatus = "pending";
+  private ended: Promise<HireOutcome> | undefined;
+
+  constructor(exec: Execution, terms: Terms) {
+    this.exec = exec;
+    this.terms = terms;
+    this.key = exec.nextKey("hire", agentName(terms.agent.id));
+    this.number = ++exec.hires;
+    this.budget = tighterBudget(terms.agent, terms.executionBudget);
+    this.execId = ExecId(exec.execId, this.key);
+  }
+
+  get what(): string {
+    return `the hire of ${this.terms.agent.id}`;
+  }
+
+  get isLiving(): boolean {
+    return this.living !== undefined;
+  }
+
+  get child(): Child {
+    if (this.known === undefined) throw new TypeError("the hire has not begun");
+    return this.known;
+  }
+
+  /** The outcome, whoever waits for it: a child that nobody joins must not become an unhandled rejection. */
+  watch(ended: Promise<HireOutcome>): void {
+    this.ended = ended;
+    ended.then(
+      (outcome) => (this.status = statusOf(outcome)),
+      () => (this.status = "suspended"),
+    );
+  }
+
+  cancel(error: DeadlineExceededError): void {
+    this.living?.token.cancel(error);
+  }
+
+  fingerprint(): string {
+    const { agent, input } = this.terms;
+    return digest(`${nameOf(agent)}\n${input}`);
+  }
+
+  begin(): JsonObject {
+    const { agent, input, priority } = this.terms;
+    const { budget } = this;
+    return {
+      agent: nameOf(agent),
+      agentId: this.agentId(),
+      input,
+      parentId: this.exec.agentId,
+      deadline: this.deadline(),
+      ...(priority !== undefined && { priority }),
+      ...(budget !== undefined && { budget: { ...budget } }),
+    };
+  }
+
+  async run(): Promise<HireOutcome> {
+    const { exec, terms } = this;
+    let lease: Lease | undefined;
+    try {
+      lease = await this.takeSeat();
+      this.living = this.makeExecution();
+    } catch (error) {
+      lease?.release();
+      if (error instanceof Suspension) throw error;
+      if (!isRaviError(error)) throw error;
+      return { status: isCancellation(error) ? "cancelled" : "denied", error };
+    }
+    const execution = this.living;
+    const inbox = new ExecutionInbox(execution, terms.input);
+    this.status = "running";
+    this.known = this.makeChild(execution, inbox);
+    exec.children.set(this.execId, this.known);
+    this.started.resolve();
+    try {
+      return await host(execution, inbox);
+    } finally {
+      lease?.release();
+      execution.token.dispose();
+      this.living = undefined;
+    }
+  }
+
+  record(outcome: HireOutcome): JsonObject {
+    if ("result" in outcome) return { status: outcome.status, result: resultToJSON(outcome.result) };
+    if ("error" in outcome) return { status: outcome.status, failure: errorToJSON(outcome.error) };
+    return { status: outcome.status };
+  }
+
+  restore(body: JsonObject): HireOutcome {
+    const outcome = restoreOutcome(body);
+    this.status = statusOf(outcome);
+    return outcome;
+  }
+
+  private makeChild(execution: Execution, inbox: ExecutionInbox): Child {
+    const status = (): RunStatus => this.status;
+    const handle: RunHandle = {
+      runId: execution.tree.runId,
+      execId: this.execId,
+      agentId: execution.agentId,
+      get status() {
+        return status();
+      },
+      cancel: (reason) => execution.token.cancel(reason),
+    };
+    return { handle, inbox, outcome: this.ended ?? Promise.reject(new TypeError("the hire is not watched")) };
+  }
+
+  private agentId(): AgentId {
+    const { agentId } = this.exec;
+    const slash = agentId.indexOf("/");
+    // The numbers of all hires on the way down: no two agents of a tree have the same.
+    const path = slash === -1 ? String(this.number) : `${agentId.slice(slash + 1)}.${this.number}`;
+    return AgentId(agentName(this.terms.agent.id), path);
+  }
+
+  private deadline(): number | null {
+    const recorded = this.exec.tree.recording?.of(this.exec.execId).steps.get(this.key)?.begin?.body[
+      "deadline"
+    ];
+    if (typeof recorded === "number" || recorded === null) return recorded;
+    const seconds = this.budget?.deadlineS ?? null;
+    const own = seconds === null ? null : this.exec.tree.ports.clock.now() + seconds * 1000;
+    const { deadline } = this.exec;
+    return own === null || deadline === null ? (own ?? deadline) : Math.min(own, deadline);
+  }
+
+  private async takeSeat(): Promise<Lease | undefined> {
+    const { exec, terms, execId } = this;
+    const { headcount, restoredSeats } = exec.tree;
+    if (headcount === undefined) return undefined;
+    const agentId = this.agentId();
+    if (restoredSeats.delete(execId)) {
+      return {
+        agentId,
+        release: () => void headcount.release(agentId),
+        [Symbol.dispose]: () => void headcount.release(agentId),
+      };
+    }
+    const parentId = exec.agentId;
+    if (terms.onFull !== "queue") return headcount.acquire(agentId, terms.priority, { parentId });
+    return headcount.acquire(agentId, terms.priority, { parentId, onFull: "queue", signal: exec.signal });
+  }
+
+  private makeExecution(): Execution {
+    const { exec, terms, execId } = this;
+    const { agent } = terms;
+    const { tree } = exec;
+    const agentId = this.agentId();
+    const supervision = exec.supervision.spawnChild({
+      agentId,
+      retention: terms.retention,
+      priority: terms.priority,
+      executionBudget: this.budget,
+    });
+    const ledger = tree.restoredLedgers.get(execId) ?? exec.ledger?.child(this.budget ?? {}, agentId);
+    return exec.descend({
+      agent,
+      plan: planFor(agent, tree.ports),
+      supervision,
+      execId,
+      token: exec.token.child(),
+      deadline: this.deadline(),
+      ledger: withAgentLedger(agent, ledger),
+      onPreempt: terms.onPreempt ?? "park",
+    });
+  }
+}
+
+export function nameOf(agent: Agent): string {
+  return `${agentName(agent.id)}@${agent.version ?? "1"}`;
+}
+
+type ResultRecord = {
+  readonly status: AgentResult["status"];
+  readonly output: string;
+  readonly stopReason: StopReason;
+  readonly structured?: JsonValue;
+};
+
+/** A structured result is recorded as the model's JSON; whoever needs its type parses it again. */
+function resultToJSON({ status, output, stopReason, structured }: AgentResult): ResultRecord {
+  const record = { status, output, stopReason };
+  return structured === undefined ? record : { ...record, structured: structured as JsonValue };
+}
+
+function restoreOutcome(body: JsonObject): HireOutcome {
+  const status = body["status"] as HireOutcome["status"];
+  if (status === "completed" || status === "partial" || status === "paused") {
+    return { status, result: body["result"] as ResultRecord };
+  }
+  const error = errorFromJSON(body["failure"] as SerializedError) as RaviError;
+  return { status: status === "timedOut" ? "failed" : status, error };
+}
+
+function statusOf(outcome: HireOutcome): RunStatus {
+  const { status } = outcome;
+  return status === "paused" || status === "timedOut" ? "suspended" : status === "denied" ? "failed" : status;
+}

@@ -1,0 +1,109 @@
+import {
+  DeadlineExceededError,
+  type HireOutcome,
+  InvalidValueError,
+  type JsonValue,
+  type RunHandle,
+  ToolError,
+} from "@ravi/kernel";
+import type { Child } from "./child.ts";
+import type { Execution } from "./execution.ts";
+import { Hire, type Terms } from "./hire.ts";
+import { delay, orStopped } from "./waits.ts";
+
+/** A seat, then the child's whole run. */
+export async function hire(exec: Execution, terms: Terms): Promise<HireOutcome> {
+  const child = await startHire(exec, terms);
+  return child instanceof Hire ? inTime(exec, child, terms) : child;
+}
+
+export async function spawn(exec: Execution, terms: Terms): Promise<RunHandle> {
+  const hired = await startHire(exec, terms);
+  if (hired instanceof Hire) return hired.child.handle;
+  if ("error" in hired) throw hired.error;
+  throw new TypeError("a hire ended before it began");
+}
+
+export async function join(exec: Execution, handle: RunHandle): Promise<HireOutcome> {
+  return orStopped(exec, childOf(exec, handle).outcome);
+}
+
+/** Says something to a living child. Sent again after a crash it has the same id, and the child reads it once. */
+export async function ask(
+  exec: Execution,
+  key: string,
+  handle: RunHandle,
+  message: JsonValue,
+  timeoutS: number | undefined,
+): Promise<JsonValue> {
+  const limit = secondsOf("ask.timeoutS", timeoutS);
+  const { inbox } = childOf(exec, handle);
+  return exec.engine.fact(key, async () => {
+    const silent = (): ToolError =>
+      new ToolError({
+        toolName: handle.agentId,
+        message: `no reply from ${handle.agentId} in time`,
+        retryable: true,
+      });
+    if (inbox === undefined) throw silent();
+    const id = `${exec.execId}:${key}`;
+    inbox.deliver({ id, from: exec.agentId, content: message, at: exec.tree.ports.clock.now() });
+    const reply = inbox.replyTo(id);
+    if (limit === undefined) return orStopped(exec, reply);
+    const timer = delay(exec, limit);
+    try {
+      const late = timer.promise.then(() => {
+        throw silent();
+      });
+      return await orStopped(exec, Promise.race([reply, late]));
+    } finally {
+      timer.cancel();
+    }
+  });
+}
+
+function childOf(exec: Execution, handle: RunHandle): Child {
+  const child = exec.children.get(handle.execId);
+  if (child !== undefined) return child;
+  throw new InvalidValueError({
+    field: "handle",
+    value: handle.execId,
+    expected: `a child of ${exec.execId}`,
+  });
+}
+
+/** Waits for a child, but no longer than its hire says. */
+async function inTime(exec: Execution, hired: Hire, terms: Terms): Promise<HireOutcome> {
+  const limit = secondsOf("hire.timeoutS", terms.timeoutS);
+  const { handle, outcome } = hired.child;
+  const lateKey = `late:${hired.key}`;
+  if (exec.engine.isRecorded(lateKey)) {
+    await exec.engine.fact(lateKey, () => true);
+    return { status: "timedOut", handle };
+  }
+  if (limit === undefined) return orStopped(exec, outcome);
+  const timer = delay(exec, limit);
+  const first = await orStopped(exec, Promise.race([outcome, timer.promise])).finally(() => timer.cancel());
+  if (first !== undefined) return first;
+  if (terms.onTimeout === "leave") {
+    await exec.engine.fact(lateKey, () => true);
+    return { status: "timedOut", handle };
+  }
+  hired.cancel(new DeadlineExceededError({ deadline: exec.tree.ports.clock.now() }));
+  return outcome;
+}
+
+function secondsOf(field: string, seconds: number | undefined): number | undefined {
+  if (seconds === undefined) return undefined;
+  if (Number.isFinite(seconds) && seconds > 0) return seconds * 1000;
+  throw new InvalidValueError({ field, value: seconds, expected: "seconds above 0" });
+}
+
+/** The hire as it lives, or why there is none. */
+async function startHire(exec: Execution, terms: Terms): Promise<Hire | HireOutcome> {
+  const hired = new Hire(exec, terms);
+  const ended = exec.engine.effect(hired);
+  hired.watch(ended);
+  await Promise.race([hired.started.promise, ended]);
+  return hired.isLiving ? hired : ended;
+}

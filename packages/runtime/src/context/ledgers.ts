@@ -1,0 +1,84 @@
+import {
+  type Agent,
+  executionBudget,
+  type ExecutionBudgetOptions,
+  type Ledger,
+  type Reservation,
+} from "@ravi/kernel";
+
+/** What an agent may spend at most: the tighter of what its hire and what its definition say, in each dimension. */
+export function tighterBudget(
+  agent: Agent,
+  budget: ExecutionBudgetOptions | undefined,
+): ExecutionBudgetOptions | undefined {
+  const own = agent.defaults?.executionBudget;
+  if (own === undefined || isLedger(own)) return budget;
+  if (budget === undefined) return own;
+  const [a, b] = [executionBudget(budget), executionBudget(own)];
+  return {
+    maxTokens: least(a.maxTokens, b.maxTokens),
+    maxCostUsd: least(a.maxCostUsd, b.maxCostUsd),
+    maxTurns: least(a.maxTurns, b.maxTurns),
+    maxToolCalls: least(a.maxToolCalls, b.maxToolCalls),
+    deadlineS: least(a.deadlineS, b.deadlineS),
+  };
+}
+
+/** An execution's ledger, and with it one that a user gave to the agent, which is reserved from in addition. */
+export function withAgentLedger(agent: Agent, ledger: Ledger | undefined): Ledger | undefined {
+  const given = agent.defaults?.executionBudget;
+  if (given === undefined || !isLedger(given)) return ledger;
+  return ledger === undefined ? given : both(ledger, given);
+}
+
+function isLedger(value: object): value is Ledger {
+  return "reserve" in value && typeof value.reserve === "function";
+}
+
+function least(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.min(a, b);
+}
+
+/** Two ledgers that do not know each other, reserved from together: all or nothing. */
+function both(first: Ledger, second: Ledger): Ledger {
+  return {
+    async reserve(estimate, options) {
+      const one = await first.reserve(estimate, options);
+      let two: Reservation;
+      try {
+        two = await second.reserve(estimate, options);
+      } catch (error) {
+        await one.cancel();
+        throw error;
+      }
+      return {
+        async settle(actual) {
+          const [a, b] = [await one.settle(actual), await two.settle(actual)];
+          return { warnings: [...a.warnings, ...b.warnings], exceeded: [...a.exceeded, ...b.exceeded] };
+        },
+        async cancel() {
+          await one.cancel();
+          await two.cancel();
+        },
+      };
+    },
+    async charge(spent) {
+      const [a, b] = [await first.charge(spent), await second.charge(spent)];
+      return { warnings: [...a.warnings, ...b.warnings], exceeded: [...a.exceeded, ...b.exceeded] };
+    },
+    child: (budget, scope) => both(first.child(budget, scope), second.child({}, scope)),
+    remaining() {
+      const [a, b] = [first.remaining(), second.remaining()];
+      return {
+        tokens: least(a.tokens, b.tokens),
+        cost: least(a.cost, b.cost),
+        turns: least(a.turns, b.turns),
+        toolCalls: least(a.toolCalls, b.toolCalls),
+      };
+    },
+    get used() {
+      return first.used;
+    },
+    snapshot: () => first.snapshot(),
+  };
+}

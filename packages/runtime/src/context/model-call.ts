@@ -1,0 +1,268 @@
+import {
+  type ChatContext,
+  errorToJSON,
+  HookEvent,
+  type JsonObject,
+  type LlmLeaf,
+  type ModelEvent,
+  type ModelResponse,
+  NO_USAGE,
+  type StreamTransform,
+  textOf,
+  type Usage,
+} from "@ravi/kernel";
+import { noteSpend } from "../engine/engine.ts";
+import type { Effect, EffectScope } from "../engine/effect.ts";
+import { attempt, Bill, estimateOf } from "./attempt.ts";
+import type { Execution } from "./execution.ts";
+import { fingerprintOf } from "./fingerprint.ts";
+import { gateFor } from "./gate.ts";
+
+type Delta = Exclude<ModelEvent, { type: "finish" }>;
+
+/** One model call of an agent: its layers' admits, then the recorded effect, with its hooks around it. */
+export async function callModel(exec: Execution, key: string, leaf: LlmLeaf): Promise<ModelResponse> {
+  const prepared = await prepareModelCall(exec, key, leaf);
+  if (prepared.refused !== undefined) return prepared.refused;
+  return exec.engine.effect(prepared.effect);
+}
+
+export interface PreparedModelCall {
+  readonly effect: Effect<ModelResponse>;
+  /** A layer answered in its `admit`: nothing is made and nothing is recorded. */
+  readonly refused: ModelResponse | undefined;
+}
+
+export async function prepareModelCall(
+  exec: Execution,
+  key: string,
+  leaf: LlmLeaf,
+): Promise<PreparedModelCall> {
+  exec.modelCalls++;
+  const call = new ModelCall(exec, key, leaf);
+  const { chat } = exec.plan;
+  if (chat !== undefined) {
+    call.context = call.makeContext();
+    await chat.admit(call.context, gateFor(exec, key));
+  }
+  if (exec.engine.isRecorded(key)) call.tellReplay();
+  else if (exec.ledger !== undefined && exec.tree.journal !== undefined) await call.estimate();
+  return { effect: call, refused: call.context?.result };
+}
+
+class ModelCall implements Effect<ModelResponse> {
+  readonly key: string;
+  readonly onDoubt = "retry";
+  context: ChatContext | undefined;
+  private readonly exec: Execution;
+  private readonly leaf: LlmLeaf;
+  private readonly transforms: StreamTransform[] = [];
+  private readonly bill = new Bill();
+  private scope: EffectScope | undefined;
+  private reserve: JsonObject | undefined;
+
+  constructor(exec: Execution, key: string, leaf: LlmLeaf) {
+    this.exec = exec;
+    this.key = key;
+    this.leaf = leaf;
+  }
+
+  get what(): string {
+    return `the call of ${this.leaf.model.id}`;
+  }
+
+  fingerprint(): string {
+    return fingerprintOf(this.leaf.model.id, this.context?.request ?? this.leaf.request);
+  }
+
+  begin(): JsonObject {
+    return {
+      messages: this.leaf.request.messages.length,
+      ...(this.reserve !== undefined && { reserve: this.reserve }),
+    };
+  }
+
+  /** What a crash in the middle would leave charged. */
+  async estimate(): Promise<void> {
+    const { exec, leaf } = this;
+    const { model, request } = this.context ?? leaf;
+    const { inputTokens, maxOutputTokens, price } = await estimateOf(exec, model, request);
+    const cost = "unpriced" in price ? 0 : price.usd;
+    this.reserve = { tokens: inputTokens + maxOutputTokens, cost, turns: 1 };
+  }
+
+  async run(scope: EffectScope): Promise<ModelResponse> {
+    this.scope = scope;
+    const { exec } = this;
+    const started = exec.tree.ports.clock.now();
+    this.tellStart(false);
+    try {
+      const response = await this.throughLayers();
+      this.tellEnd({ status: "ok", response, started, replayed: false });
+      return response;
+    } catch (error) {
+      noteSpend(error, this.bill.toJSON());
+      this.tellEnd({ status: "error", error, started, replayed: false });
+      throw error;
+    }
+  }
+
+  record(response: ModelResponse): JsonObject {
+    const { bill } = this;
+    return {
+      response,
+      spend: bill.toJSON(),
+      costUsd: bill.costUsd,
+      ...(bill.estimated && { estimated: true }),
+    };
+  }
+
+  restore(body: JsonObject): ModelResponse {
+    return body["response"] as ModelResponse;
+  }
+
+  makeContext(): ChatContext {
+    const { exec, leaf } = this;
+    const system = leaf.request.messages[0];
+    return {
+      agentName: exec.supervision.agentId,
+      runId: exec.tree.runId,
+      meta: exec.meta,
+      hooks: exec.hooks,
+      clock: exec.tree.ports.clock,
+      signal: exec.signal,
+      key: this.key,
+      systemInstructions: system?.role === "system" ? textOf(system) : "",
+      model: leaf.model,
+      request: leaf.request,
+      result: undefined,
+      call: (model, request) => this.attempt(model, request, exec.signal, undefined),
+      addTransform: (transform) => void this.transforms.push(transform),
+    };
+  }
+
+  private async throughLayers(): Promise<ModelResponse> {
+    const { exec, leaf, context } = this;
+    const { chat } = exec.plan;
+    if (chat === undefined || context === undefined) {
+      return this.streamed(leaf.model, leaf.request, exec.signal);
+    }
+    await chat.run(context, async () => {
+      const { signal } = context;
+      const result = await this.streamed(context.model, context.request, signal);
+      // A layer gave up on this attempt: what comes late must not replace the answer of a newer one.
+      signal.throwIfAborted();
+      context.result = result;
+    });
+    if (context.result !== undefined) return context.result;
+    throw new TypeError("a chat layer neither called next() nor set a result");
+  }
+
+  private attempt(
+    model: LlmLeaf["model"],
+    request: LlmLeaf["request"],
+    signal: ChatContext["signal"],
+    sink: ((event: Delta) => void) | undefined,
+  ): Promise<ModelResponse> {
+    const { exec, bill } = this;
+    const idempotencyKey = this.scope?.idempotencyKey ?? `${exec.execId}:${this.key}`;
+    return attempt(exec, {
+      model,
+      request,
+      signal,
+      idempotencyKey,
+      wrapUp: this.leaf.wrapUp ?? false,
+      bill,
+      sink,
+    });
+  }
+
+  /** One attempt whose deltas reach observers through the layers' transforms, so that what a redactor removes never does. */
+  private async streamed(
+    model: LlmLeaf["model"],
+    request: LlmLeaf["request"],
+    signal: ChatContext["signal"],
+  ): Promise<ModelResponse> {
+    const { exec } = this;
+    if (!exec.tree.events.isWatched) return this.attempt(model, request, signal, undefined);
+    // The one added last is the innermost, and sees an event first.
+    const transforms = this.transforms.toReversed();
+    try {
+      const response = await this.attempt(model, request, signal, (event) =>
+        emitThrough(exec, transforms, 0, [event]),
+      );
+      for (const [at, transform] of transforms.entries())
+        emitThrough(exec, transforms, at + 1, transform.flush());
+      return response;
+    } catch (error) {
+      for (const transform of transforms) transform.flush();
+      throw error;
+    }
+  }
+
+  tellReplay(): void {
+    this.tellStart(true);
+    const body = this.exec.tree.recording?.of(this.exec.execId).steps.get(this.key)?.end?.body;
+    const response = body?.["response"] as ModelResponse | undefined;
+    if (response !== undefined)
+      this.tellEnd({ status: "ok", response, started: this.exec.tree.ports.clock.now(), replayed: true });
+  }
+
+  private tellStart(replayed: boolean): void {
+    const { exec, leaf } = this;
+    if (!exec.hooks.has(HookEvent.LLM_START)) return;
+    const { provider, model } = leaf.model.info;
+    const messageCount = leaf.request.messages.length;
+    void exec.hooks.dispatch(HookEvent.LLM_START, {
+      ...exec.hookBase(replayed),
+      key: this.key,
+      provider,
+      model,
+      messageCount,
+    });
+  }
+
+  private tellEnd(end: {
+    status: "ok" | "error";
+    response?: ModelResponse;
+    error?: unknown;
+    started: number;
+    replayed: boolean;
+  }): void {
+    const { exec, leaf, bill } = this;
+    const usage: Usage = end.replayed ? (end.response?.usage ?? NO_USAGE) : bill.usage;
+    if (!end.replayed) exec.emit({ type: "usage", usage, costUsd: bill.costUsd });
+    if (!exec.hooks.has(HookEvent.LLM_END)) return;
+    const { provider, model } = leaf.model.info;
+    void exec.hooks.dispatch(HookEvent.LLM_END, {
+      ...exec.hookBase(end.replayed),
+      key: this.key,
+      provider,
+      model,
+      status: end.status,
+      usage,
+      costUsd: bill.costUsd,
+      durationMs: exec.tree.ports.clock.now() - end.started,
+      ...(bill.estimated && { estimated: true }),
+      ...(end.response !== undefined && { finishReason: end.response.finishReason }),
+      ...(end.error !== undefined && { error: errorToJSON(end.error) }),
+    });
+  }
+}
+
+/** Sends events through the transforms from the `at`-th on, and what comes out of the last to the observers. */
+function emitThrough(
+  exec: Execution,
+  transforms: readonly StreamTransform[],
+  at: number,
+  events: readonly ModelEvent[],
+): void {
+  let left = events;
+  for (const transform of transforms.slice(at)) left = left.flatMap((event) => transform.push(event));
+  for (const event of left) if (event.type !== "finish") emitDelta(exec, event);
+}
+
+function emitDelta(exec: Execution, event: Delta): void {
+  if (event.type !== "toolCall") exec.emit(event);
+  else exec.emit({ type: "toolArguments", index: event.index, name: event.name, delta: event.delta });
+}

@@ -1,0 +1,59 @@
+import { type Agent, type Hooks, NO_HOOKS, type Pipeline, type Pipelines } from "@ravi/kernel";
+import type { Ports } from "../ports.ts";
+
+/** What surrounds one agent's runs, put together once: the runtime's layers outside, the agent's own inside. */
+export interface Plan {
+  readonly hooks: Hooks;
+  readonly agent: NonNullable<Pipelines["agent"]> | undefined;
+  readonly chat: NonNullable<Pipelines["chat"]> | undefined;
+  readonly function: NonNullable<Pipelines["function"]> | undefined;
+}
+
+const BARE: Plan = Object.freeze({ hooks: NO_HOOKS, agent: undefined, chat: undefined, function: undefined });
+
+export function planFor(agent: Agent, ports: Ports): Plan {
+  const own = agent.pipelines;
+  const shared = ports.pipelines;
+  if (own === undefined && shared === undefined && agent.hooks === undefined && ports.hooks === NO_HOOKS)
+    return BARE;
+  return {
+    hooks: joinHooks(ports.hooks, agent.hooks),
+    agent: join(shared?.agent, own?.agent),
+    chat: join(shared?.chat, own?.chat),
+    function: join(shared?.function, own?.function),
+  };
+}
+
+/** Undefined when there is no layer at all, so that the hot path has one thing to ask. */
+function join<C extends { result: unknown }>(
+  outer: Pipeline<C> | undefined,
+  inner: Pipeline<C> | undefined,
+): Pipeline<C> | undefined {
+  const layers = [outer, inner].filter((layer) => layer !== undefined && !layer.isNoop);
+  const [first, second] = layers;
+  if (first === undefined || second === undefined) return first;
+  return {
+    isNoop: false,
+    async admit(context, gate) {
+      await first.admit(context, gate);
+      if (context.result === undefined) await second.admit(context, gate);
+    },
+    run: (context, core) => first.run(context, () => second.run(context, core)),
+  };
+}
+
+function joinHooks(shared: Hooks, own: Hooks | undefined): Hooks {
+  if (own === undefined || own === shared) return shared;
+  if (shared === NO_HOOKS) return own;
+  return {
+    has: (event) => shared.has(event) || own.has(event),
+    dispatch: (event, payload) => {
+      // Nobody on the way waits for a listener; `drain` does, at the end.
+      void shared.dispatch(event, payload);
+      void own.dispatch(event, payload);
+    },
+    async drain() {
+      await Promise.all([shared.drain(), own.drain()]);
+    },
+  };
+}

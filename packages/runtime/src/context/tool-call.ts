@@ -1,0 +1,284 @@
+import {
+  errorToJSON,
+  type FunctionContext,
+  HookEvent,
+  isRaviError,
+  type JsonObject,
+  type JsonValue,
+  type Tool,
+  type ToolCall,
+  type ToolContext,
+  ToolError,
+  type ToolResult,
+} from "@ravi/kernel";
+import { messageOf, readArguments, toolFailure, toolFailureOf, toToolResult } from "@ravi/kernel/loop";
+import { noteSpend } from "../engine/engine.ts";
+import type { Effect, EffectScope } from "../engine/effect.ts";
+import { attempt, Bill } from "./attempt.ts";
+import type { Execution } from "./execution.ts";
+import { digest } from "./fingerprint.ts";
+import { gateFor } from "./gate.ts";
+import { delay } from "./waits.ts";
+
+/** One tool call of an agent. Bad arguments, a denial and a failing tool are results; only the rules throw. */
+export async function callTool(
+  exec: Execution,
+  key: string,
+  call: ToolCall,
+  tool: Tool,
+): Promise<ToolResult> {
+  const prepared = await prepareToolCall(exec, key, call, tool);
+  return prepared.refused ?? exec.engine.effect(prepared.effect);
+}
+
+export interface PreparedToolCall {
+  readonly effect: Effect<ToolResult>;
+  /** It is not made: the arguments do not fit, somebody denied it, or a layer answered in its `admit`. */
+  readonly refused: ToolResult | undefined;
+}
+
+export async function prepareToolCall(
+  exec: Execution,
+  key: string,
+  call: ToolCall,
+  tool: Tool,
+): Promise<PreparedToolCall> {
+  const running = new RunningTool(exec, key, call, tool);
+  return { effect: running, refused: await running.admit() };
+}
+
+class RunningTool implements Effect<ToolResult> {
+  readonly key: string;
+  readonly onDoubt: "retry" | "ask";
+  private readonly exec: Execution;
+  private readonly call: ToolCall;
+  private readonly tool: Tool;
+  private readonly bill = new Bill();
+  private args: unknown;
+  private context: FunctionContext | undefined;
+
+  constructor(exec: Execution, key: string, call: ToolCall, tool: Tool) {
+    this.exec = exec;
+    this.key = key;
+    this.call = call;
+    this.tool = tool;
+    this.onDoubt = tool.idempotent === true ? "retry" : "ask";
+  }
+
+  get what(): string {
+    return `the call of ${this.tool.name}`;
+  }
+
+  /** Everything that can refuse before anything is begun. It is repeated on replay, so it decides from recorded facts. */
+  async admit(): Promise<ToolResult | undefined> {
+    const { exec, call, tool, key } = this;
+    const parsed = await readArguments(call, tool, exec.tree.ports.validator);
+    if (!parsed.ok) return toolFailure(parsed.problem);
+    this.args = parsed.value;
+    const denied = await this.denial();
+    if (denied !== undefined) return toolFailure(denied);
+    const gate = gateFor(exec, key);
+    const layers = exec.plan.function;
+    if (layers !== undefined) {
+      this.context = this.makeContext();
+      await layers.admit(this.context, gate);
+      if (this.context.result !== undefined) return this.context.result;
+    }
+    if (tool.needsApproval !== true) return undefined;
+    const name = `approval:${exec.execId}:${key}`;
+    const isAsked = exec.engine.isRecorded(`gate:${name}@${key}`);
+    if (!isAsked && layers === undefined && exec.hooks.has(HookEvent.APPROVAL_REQUESTED)) {
+      const question = `${exec.agentId} wants to call ${tool.name}. Allow it?`;
+      void exec.hooks.dispatch(HookEvent.APPROVAL_REQUESTED, { ...exec.hookBase(false), name, question });
+    }
+    const answer = await gate.require(name, { tool: tool.name, arguments: call.arguments });
+    return isApproval(answer) ? undefined : toolFailure(`${tool.name} was not approved${reasonOf(answer)}`);
+  }
+
+  /** The model's own id is part of it: servers use `call_0` again and again, but not for another call at the same place. */
+  fingerprint(): string {
+    return digest(`${this.tool.name}\n${this.call.id}\n${this.call.arguments}`);
+  }
+
+  begin(): JsonObject {
+    return { tool: this.tool.name };
+  }
+
+  async run(scope: EffectScope): Promise<ToolResult> {
+    const { exec, tool } = this;
+    const { clock } = exec.tree.ports;
+    const started = clock.now();
+    if (exec.hooks.has(HookEvent.TOOL_START)) {
+      void exec.hooks.dispatch(HookEvent.TOOL_START, { ...exec.hookBase(false), ...this.names() });
+    }
+    const end = (status: "ok" | "error", error?: unknown): void => {
+      if (!exec.hooks.has(HookEvent.TOOL_END)) return;
+      const durationMs = clock.now() - started;
+      const failure = error === undefined ? {} : { error: errorToJSON(error) };
+      void exec.hooks.dispatch(HookEvent.TOOL_END, {
+        ...exec.hookBase(false),
+        ...this.names(),
+        status,
+        durationMs,
+        ...failure,
+      });
+    };
+    try {
+      const result = await this.paid(() => this.throughLayers(scope));
+      end(result.isError ? "error" : "ok");
+      return result;
+    } catch (error) {
+      noteSpend(error, { ...this.bill.toJSON(), toolCalls: 1 });
+      end("error", error);
+      // An error of Ravi's goes on as it is; a stranger's gets a code to branch on.
+      if (isRaviError(error)) throw error;
+      throw new ToolError({ toolName: tool.name, message: messageOf(error), cause: error });
+    }
+  }
+
+  record(result: ToolResult): JsonObject {
+    const { content, isError } = result;
+    return { content, isError, spend: { ...this.bill.toJSON(), toolCalls: 1 } };
+  }
+
+  restore(body: JsonObject): ToolResult {
+    const content = body["content"] as ToolResult["content"];
+    return { content, isError: body["isError"] === true };
+  }
+
+  skipped(): ToolResult {
+    return toolFailure(
+      `${this.tool.name} was in doubt after a crash, and it was decided not to call it again`,
+    );
+  }
+
+  private names(): { key: string; toolName: string; callId: string } {
+    return { key: this.key, toolName: this.tool.name, callId: this.call.id };
+  }
+
+  private async paid(run: () => Promise<ToolResult>): Promise<ToolResult> {
+    const reservation = await this.exec.ledger?.reserve({ toolCalls: 1 });
+    try {
+      return await run();
+    } finally {
+      await reservation?.settle({ toolCalls: 1 });
+    }
+  }
+
+  private async throughLayers(scope: EffectScope): Promise<ToolResult> {
+    const { exec, context } = this;
+    const layers = exec.plan.function;
+    if (layers === undefined || context === undefined) return this.execute(this.args, exec.signal, scope);
+    await layers.run(context, async () => {
+      const { signal } = context;
+      const result = await this.execute(context.arguments, signal, scope);
+      // A layer gave up on this attempt: what comes late must not replace the answer of a newer one.
+      signal.throwIfAborted();
+      context.result = result;
+    });
+    return (
+      context.result ?? toolFailure(`a layer around ${this.tool.name} neither called next() nor set a result`)
+    );
+  }
+
+  private async execute(
+    args: unknown,
+    signal: ToolContext["signal"],
+    scope: EffectScope,
+  ): Promise<ToolResult> {
+    const { exec, tool, bill } = this;
+    const context: ToolContext = {
+      signal,
+      scope: exec.scope,
+      idempotencyKey: scope.idempotencyKey,
+      llm: (model, request) =>
+        attempt(exec, {
+          model,
+          request,
+          signal,
+          idempotencyKey: `${scope.idempotencyKey}/llm`,
+          wrapUp: false,
+          bill,
+          sink: undefined,
+        }),
+    };
+    try {
+      const value = await this.inTime(() => tool.execute(args, context));
+      return toToolResult(value);
+    } catch (error) {
+      return toolFailureOf(error);
+    }
+  }
+
+  private async inTime(run: () => unknown): Promise<unknown> {
+    const { timeoutS, name } = this.tool;
+    if (timeoutS === undefined) return run();
+    const limit = delay(this.exec, timeoutS * 1000);
+    const late = limit.promise.then(() => {
+      throw new ToolError({
+        toolName: name,
+        message: `${name} took longer than ${timeoutS} s`,
+        retryable: true,
+      });
+    });
+    try {
+      return await Promise.race([run(), late]);
+    } finally {
+      limit.cancel();
+    }
+  }
+
+  private async denial(): Promise<string | undefined> {
+    const { exec, tool, call } = this;
+    const { permissions } = exec.tree.ports;
+    if (permissions === undefined || permissions.isNoop) return undefined;
+    try {
+      const request = {
+        agentId: exec.agentId,
+        action: "tool",
+        target: tool.name,
+        arguments: call.arguments,
+        scope: exec.scope,
+      } as const;
+      const decision = await permissions.check(request);
+      return decision.allow ? undefined : `${tool.name} is not permitted: ${decision.reason}`;
+    } catch (error) {
+      return `${tool.name} is not permitted: the policy failed (${messageOf(error)})`;
+    }
+  }
+
+  private makeContext(): FunctionContext {
+    const { exec, tool, call } = this;
+    return {
+      agentName: exec.supervision.agentId,
+      runId: exec.tree.runId,
+      meta: exec.meta,
+      hooks: exec.hooks,
+      clock: exec.tree.ports.clock,
+      signal: exec.signal,
+      key: this.key,
+      functionName: tool.name,
+      callId: call.id,
+      tool,
+      arguments: this.args,
+      result: undefined,
+    };
+  }
+}
+
+/** `true`, or `{ approved: true }`. Anything else is no. */
+function isApproval(answer: JsonValue): boolean {
+  if (answer === true) return true;
+  return (
+    typeof answer === "object" &&
+    answer !== null &&
+    !Array.isArray(answer) &&
+    Reflect.get(answer, "approved") === true
+  );
+}
+
+function reasonOf(answer: JsonValue): string {
+  const reason =
+    typeof answer === "object" && answer !== null ? (Reflect.get(answer, "reason") as unknown) : undefined;
+  return typeof reason === "string" ? `: ${reason}` : "";
+}

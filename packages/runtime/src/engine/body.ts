@@ -1,0 +1,7 @@
+import type { JsonObject } from "@ravi/kernel";
+
+/** A text in what was recorded; "" where there is none. */
+export function textAt(body: JsonObject | undefined, field: string): string {
+  const value = body?.[field];
+  return typeof value === "string" ? value : "";
+}

@@ -1,0 +1,211 @@
+import {
+  type Clock,
+  errorFromJSON,
+  errorToJSON,
+  type ExecId,
+  isCancellation,
+  isPromiseLike,
+  isRaviError,
+  type JournalEntry,
+  type JsonObject,
+  type JsonValue,
+  type MaybePromise,
+  NeedsDecisionError,
+  NonDeterminismError,
+  type SerializedError,
+} from "@ravi/kernel";
+import { textAt } from "./body.ts";
+import type { Decisions, Effect, Settled } from "./effect.ts";
+import type { ExecRecording, RecordedStep } from "./recording.ts";
+import type { RunJournal } from "./run-journal.ts";
+import { Suspension } from "./suspension.ts";
+
+export interface EngineOptions {
+  readonly execId: ExecId;
+  readonly clock: Clock;
+  /** Without a journal nothing is recorded, and every effect is simply made. */
+  readonly journal: RunJournal | undefined;
+  readonly recording: ExecRecording | undefined;
+  readonly decisions: Decisions;
+  /** Somebody has to decide before the run can go on. Throws what unwinds it. */
+  readonly suspend: (why: NeedsDecisionError) => never;
+  /** A call may have been paid for twice. */
+  readonly inDoubt: (key: string) => void;
+}
+
+interface Prepared<T> {
+  readonly effect: Effect<T>;
+  readonly attempt: number;
+  readonly entry?: JournalEntry | undefined;
+  readonly settled?: Settled<T> | undefined;
+}
+
+/** Makes effects of one execution, and makes none of them twice that is on record. */
+export class Engine {
+  private readonly options: EngineOptions;
+  private lastRecordedAt: number | undefined;
+
+  constructor(options: EngineOptions) {
+    this.options = options;
+  }
+
+  /** The time of the fact that was read last while an execution catches up with its record; then the clock's. */
+  now(): number {
+    const { recording, clock } = this.options;
+    if (recording?.nextUnread() !== undefined && this.lastRecordedAt !== undefined)
+      return this.lastRecordedAt;
+    return clock.now();
+  }
+
+  /** Whether the effect's outcome is on record, so that making it costs nothing. */
+  isRecorded(key: string): boolean {
+    return this.options.recording?.steps.get(key)?.end !== undefined;
+  }
+
+  async effect<T>(effect: Effect<T>): Promise<T> {
+    const { journal, execId } = this.options;
+    if (journal === undefined) return effect.run({ idempotencyKey: `${execId}:${effect.key}`, attempt: 1 });
+    const { entry, settled, attempt } = this.prepare(effect);
+    if (entry !== undefined) await journal.append([entry]);
+    return settled === undefined ? this.perform(effect, attempt, journal) : unwrap(settled);
+  }
+
+  /** A fact that is recorded when it is first made, and read ever after. */
+  fact(key: string, make: () => MaybePromise<JsonValue>): MaybePromise<JsonValue> {
+    const { journal } = this.options;
+    if (journal === undefined) return make();
+    const step = this.take(key);
+    if (step?.end !== undefined) {
+      this.lastRecordedAt = step.end.at;
+      return step.end.body["value"] ?? null;
+    }
+    const keep = (value: JsonValue): MaybePromise<JsonValue> => {
+      const written = journal.append([this.entry(key, 1, "note", { value })]);
+      return isPromiseLike(written) ? written.then(() => value) : value;
+    };
+    const made = make();
+    return isPromiseLike(made) ? made.then(keep) : keep(made);
+  }
+
+  /** What has to be written down before the effect is made, or its outcome where that is known already. */
+  private prepare<T>(effect: Effect<T>): Prepared<T> {
+    const step = this.take(effect.key);
+    const fingerprint = effect.fingerprint();
+    const begin = (attempt: number): Prepared<T> => ({
+      effect,
+      attempt,
+      entry: this.entry(effect.key, attempt, "begin", { fingerprint, ...effect.begin() }),
+    });
+    if (step === undefined) return begin(1);
+
+    const recorded = textAt(step.begin?.body, "fingerprint");
+    if (recorded !== fingerprint) {
+      const { execId } = this.options;
+      throw new NonDeterminismError({
+        execId,
+        key: effect.key,
+        recorded,
+        requested: fingerprint,
+      });
+    }
+    if (step.end !== undefined) {
+      this.lastRecordedAt = step.end.at;
+      return { effect, attempt: step.attempt, settled: outcomeOf(effect, step.end.body) };
+    }
+    this.lastRecordedAt = step.begin?.at;
+    if (effect.onDoubt === "resume") return { effect, attempt: step.attempt };
+    if (effect.onDoubt === "ask") {
+      const settled = this.decide(effect, step);
+      // A decision is made once: it is written down like the outcome that it stands for.
+      if (settled !== undefined) {
+        const body = settled.ok ? effect.record(settled.value) : { error: errorToJSON(settled.error) };
+        return {
+          effect,
+          attempt: step.attempt,
+          settled,
+          entry: this.entry(effect.key, step.attempt, "end", body),
+        };
+      }
+    }
+    this.options.inDoubt(effect.key);
+    return begin(step.attempt + 1);
+  }
+
+  /** Undefined when it is to be made again. */
+  private decide<T>(effect: Effect<T>, step: RecordedStep): Settled<T> | undefined {
+    const { execId, decisions } = this.options;
+    const decision = decisions[`${execId}:${step.key}`] ?? decisions[step.key];
+    const doubt = new NeedsDecisionError({ execId, key: step.key, what: effect.what });
+    if (decision === "retry") return undefined;
+    if (decision === "skip" && effect.skipped !== undefined) return { ok: true, value: effect.skipped() };
+    if (decision === "fail") return { ok: false, error: doubt };
+    return this.options.suspend(doubt);
+  }
+
+  private async perform<T>(effect: Effect<T>, attempt: number, journal: RunJournal): Promise<T> {
+    const { execId } = this.options;
+    let value: T;
+    try {
+      value = await effect.run({ idempotencyKey: `${execId}:${effect.key}`, attempt });
+    } catch (error) {
+      if (isFinal(error)) {
+        await journal.append([
+          this.entry(effect.key, attempt, "end", { error: errorToJSON(error), ...spendOf(error) }),
+        ]);
+      }
+      throw error;
+    }
+    await journal.append([this.entry(effect.key, attempt, "end", effect.record(value))]);
+    return value;
+  }
+
+  /** Asking for a step that is not on record, while others are, means that the agent took another way this time. */
+  private take(key: string): RecordedStep | undefined {
+    const { recording, execId } = this.options;
+    const step = recording?.take(key);
+    if (step !== undefined) return step;
+    const missed = recording?.nextUnread();
+    if (missed === undefined) return undefined;
+    throw new NonDeterminismError({ execId, key, recorded: missed.key, requested: key });
+  }
+
+  private entry(key: string, attempt: number, phase: JournalEntry["phase"], body: JsonObject): JournalEntry {
+    return { exec: this.options.execId, key, attempt, phase, at: this.options.clock.now(), body };
+  }
+}
+
+/** Whether it will be the same next time. What stops a run from outside, or stops the journal itself, will not. */
+function isFinal(error: unknown): boolean {
+  if (isCancellation(error) || error instanceof Suspension) return false;
+  return !(
+    isRaviError(error, "PAUSED") ||
+    isRaviError(error, "NEEDS_DECISION") ||
+    isRaviError(error, "NON_DETERMINISM") ||
+    isRaviError(error, "LANE_VIOLATION") ||
+    isRaviError(error, "JOURNAL_LOCKED") ||
+    isRaviError(error, "JOURNAL_CORRUPT")
+  );
+}
+
+/** What a call that failed has cost all the same. */
+const failedSpend = new WeakMap<object, JsonObject>();
+
+export function noteSpend(error: unknown, spend: JsonObject): void {
+  if (typeof error === "object" && error !== null) failedSpend.set(error, spend);
+}
+
+function spendOf(error: unknown): JsonObject {
+  const spend = typeof error === "object" && error !== null ? failedSpend.get(error) : undefined;
+  return spend === undefined ? {} : { spend };
+}
+
+function outcomeOf<T>(effect: Effect<T>, body: JsonObject): Settled<T> {
+  const error = body["error"];
+  if (error !== undefined) return { ok: false, error: errorFromJSON(error as SerializedError) };
+  return { ok: true, value: effect.restore(body) };
+}
+
+function unwrap<T>(settled: Settled<T>): T {
+  if (settled.ok) return settled.value;
+  throw settled.error;
+}

@@ -1,0 +1,73 @@
+import type { ExecId, JournalRecord } from "@ravi/kernel";
+import { RUN_START, RUN_STATUS } from "../journal/run-facts.ts";
+
+/** What was recorded under one key: the newest attempt at it. */
+export interface RecordedStep {
+  readonly key: string;
+  attempt: number;
+  begin: JournalRecord | undefined;
+  end: JournalRecord | undefined;
+  /** The resumed agent has asked for it. */
+  read: boolean;
+}
+
+/** The recorded steps of one execution, as its agent asks for them again. */
+export class ExecRecording {
+  readonly steps = new Map<string, RecordedStep>();
+  private unread = 0;
+
+  add(record: JournalRecord): void {
+    let step = this.steps.get(record.key);
+    if (step === undefined) {
+      step = { key: record.key, attempt: 0, begin: undefined, end: undefined, read: false };
+      this.steps.set(record.key, step);
+      this.unread++;
+    }
+    step.attempt = Math.max(step.attempt, record.attempt);
+    if (record.phase === "begin") step.begin = record;
+    else step.end = record;
+  }
+
+  /** The step under that key; from then on it counts as asked for. */
+  take(key: string): RecordedStep | undefined {
+    const step = this.steps.get(key);
+    if (step !== undefined && !step.read) {
+      step.read = true;
+      this.unread--;
+    }
+    return step;
+  }
+
+  /** A step that nobody has asked for yet; undefined when the agent has caught up with its record. */
+  nextUnread(): RecordedStep | undefined {
+    if (this.unread === 0) return undefined;
+    return this.steps.values().find((step) => !step.read);
+  }
+}
+
+/** Facts about the run as a whole are no steps of its agent. */
+function isAboutRun(key: string): boolean {
+  return key === RUN_START || key === RUN_STATUS;
+}
+
+/** Everything that a run has recorded, by execution, with what it says about money and seats. */
+export class Recording {
+  readonly execs = new Map<ExecId, ExecRecording>();
+  readonly records: readonly JournalRecord[];
+
+  constructor(records: readonly JournalRecord[]) {
+    this.records = records;
+    for (const record of records) if (!isAboutRun(record.key)) this.of(record.exec).add(record);
+  }
+
+  of(exec: ExecId): ExecRecording {
+    let recording = this.execs.get(exec);
+    if (recording === undefined) this.execs.set(exec, (recording = new ExecRecording()));
+    return recording;
+  }
+
+  /** The newest fact about the run itself. */
+  aboutRun(key: typeof RUN_START | typeof RUN_STATUS): JournalRecord | undefined {
+    return this.records.findLast((record) => record.key === key);
+  }
+}

@@ -1,0 +1,11 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+// Hosts agents and makes their runs survivable. This list is the public surface; a test pins it.
+
+export type { Decision, Decisions } from "./engine/effect.ts";
+export { MemoryJournal } from "./journal/memory-journal.ts";
+export { SqliteJournal, type SqliteJournalOptions } from "./journal/sqlite-journal.ts";
+export type { RuntimePorts } from "./ports.ts";
+export type { RunOptions } from "./run-start.ts";
+export { type ResumeOptions, Runtime, type RuntimeOptions } from "./runtime.ts";
+export { getRunScope } from "./scope.ts";
+export { wallClock } from "./wall-clock.ts";

@@ -1,0 +1,46 @@
+import { hash } from "node:crypto";
+import { type BlobStore, InvalidValueError, JournalCorruptError } from "@ravi/kernel";
+
+const PREFIX = "sha256-";
+
+/** A blob is named by its content, so that the same bytes are kept once, and what comes back can be checked. */
+export function blobRef(bytes: Uint8Array): string {
+  return PREFIX + hash("sha256", bytes, "hex");
+}
+
+export function checkBytes(bytes: Uint8Array): Uint8Array {
+  if (bytes instanceof Uint8Array) return bytes;
+  throw new InvalidValueError({ field: "bytes", value: bytes, expected: "a Uint8Array" });
+}
+
+/** The bytes, if they are there and are what their name says. */
+export function verifiedBlob(ref: string, bytes: Uint8Array | undefined): Uint8Array {
+  if (bytes === undefined) {
+    throw new InvalidValueError({
+      field: "ref",
+      value: ref,
+      expected: "the name of a blob that was put here",
+    });
+  }
+  if (blobRef(bytes) === ref) return bytes;
+  throw new JournalCorruptError({
+    runId: ref,
+    position: 0,
+    problem: "the blob's content is not what its name says",
+  });
+}
+
+/** Blobs for the life of the process. Keeps and gives copies: what a caller does with its bytes changes nothing here. */
+export class MemoryBlobs implements BlobStore {
+  private readonly kept = new Map<string, Uint8Array>();
+
+  put(bytes: Uint8Array): string {
+    const ref = blobRef(checkBytes(bytes));
+    if (!this.kept.has(ref)) this.kept.set(ref, bytes.slice());
+    return ref;
+  }
+
+  get(ref: string): Uint8Array {
+    return verifiedBlob(ref, this.kept.get(ref)).slice();
+  }
+}

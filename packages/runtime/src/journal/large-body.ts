@@ -1,0 +1,32 @@
+import type { JsonObject } from "@ravi/kernel";
+import { blobRef } from "./blobs.ts";
+import { stringify } from "./plain-json.ts";
+
+/** Above this many bytes of JSON a body is kept as a blob, and its entry holds the blob's name. */
+export const LARGE_BODY_BYTES = 256 * 1024;
+
+export interface LargeBody {
+  readonly ref: string;
+  readonly bytes: Uint8Array;
+}
+
+/**
+ * The blob that a body is to be kept as, if it is large. Together with `bodyOf` this is all that a store needs for it: a
+ * journal writes the blob in the transaction of the entry, an engine puts it into a `BlobStore` first.
+ */
+export function largeBody(body: JsonObject, limit: number = LARGE_BODY_BYTES): LargeBody | undefined {
+  const text = stringify(body);
+  if (!mayExceed(text, limit)) return undefined;
+  const bytes = new TextEncoder().encode(text);
+  return bytes.length > limit ? { ref: blobRef(bytes), bytes } : undefined;
+}
+
+/** Whether the text can be over the limit in UTF-8, which takes three bytes at most for a unit of UTF-16. */
+export function mayExceed(text: string, limit: number): boolean {
+  return text.length * 3 > limit;
+}
+
+/** The body that a blob holds. */
+export function bodyOf(bytes: Uint8Array): JsonObject {
+  return JSON.parse(new TextDecoder().decode(bytes)) as JsonObject;
+}

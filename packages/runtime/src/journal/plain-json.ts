@@ -1,0 +1,18 @@
+import { InvalidValueError } from "@ravi/kernel";
+
+/** A value as JSON text; what cannot be written as such is an `InvalidValueError`, never a crash of the writer. */
+export function stringify(value: unknown): string {
+  try {
+    // What stands for nothing in JSON (a `toJSON` that gives undefined) is null, as it is inside a list.
+    return JSON.stringify(value) ?? "null";
+  } catch (cause) {
+    // A cycle, a bigint, a getter that throws, or nested so deeply that the stack overflows.
+    const problem = cause instanceof Error ? cause.message : String(cause);
+    throw new InvalidValueError({
+      field: "the value for the journal",
+      value: problem,
+      expected: "plain JSON data",
+      cause,
+    });
+  }
+}

@@ -1,0 +1,26 @@
+import { InvalidValueError, type PostedItem } from "@ravi/kernel";
+
+const KINDS: ReadonlySet<unknown> = new Set<PostedItem["kind"]>(["signal", "message", "decision", "cancel"]);
+
+/** Posting needs no claim, so that anybody may send anything: it is checked before it is kept. */
+export function checkItem(item: PostedItem): void {
+  if (typeof item !== "object" || item === null) {
+    throw new InvalidValueError({ field: "item", value: item, expected: "an item" });
+  }
+  const { id, kind, name, at, value } = item;
+  if (!isText(id) || id.length === 0) refuse("id", id, "a text that is unique in its run");
+  if (!KINDS.has(kind)) refuse("kind", kind, "signal, message, decision or cancel");
+  if (!isText(name)) refuse("name", name, "a text");
+  if (!Number.isFinite(at)) refuse("at", at, "epoch milliseconds");
+  if (value === undefined || typeof value === "function" || typeof value === "symbol") {
+    refuse("value", value, "plain JSON; null for nothing");
+  }
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string" && value.isWellFormed() && !value.includes("\0");
+}
+
+function refuse(field: string, value: unknown, expected: string): never {
+  throw new InvalidValueError({ field: `item.${field}`, value, expected });
+}

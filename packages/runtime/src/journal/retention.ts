@@ -1,0 +1,28 @@
+import { checkFields, checkInteger, InvalidValueError, type RunStatus, type RunSummary } from "@ravi/kernel";
+
+export interface PruneOptions {
+  /** How long ago a run's last entry must be. */
+  readonly olderThanMs: number;
+  /** Which ones may go; without it, those that have ended. */
+  readonly statuses?: readonly RunStatus[] | undefined;
+}
+
+const ENDED: readonly RunStatus[] = ["completed", "partial", "failed", "cancelled"];
+
+export interface PrunePlan {
+  readonly before: number;
+  readonly statuses: readonly RunStatus[];
+}
+
+export function prunePlan(options: PruneOptions, now: number): PrunePlan {
+  checkFields("prune", options, ["olderThanMs", "statuses"]);
+  const { statuses = ENDED } = options;
+  if (!Array.isArray(statuses)) {
+    throw new InvalidValueError({ field: "prune.statuses", value: statuses, expected: "a list of statuses" });
+  }
+  return { before: now - checkInteger("olderThanMs", options.olderThanMs, 0), statuses };
+}
+
+export function isPrunable(run: RunSummary, plan: PrunePlan): boolean {
+  return run.updatedAt <= plan.before && plan.statuses.includes(run.status);
+}

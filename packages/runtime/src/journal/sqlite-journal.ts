@@ -1,0 +1,261 @@
+import { setTimeout as wait } from "node:timers/promises";
+import type { DatabaseSync } from "node:sqlite";
+import {
+  checkFields,
+  checkInteger,
+  type Clock,
+  InvalidValueError,
+  isRaviError,
+  type Journal,
+  type JournalEntry,
+  JournalCorruptError,
+  type JournalRecord,
+  type JsonObject,
+  type PostedItem,
+  type PostedRecord,
+  RunId,
+  type RunSummary,
+  systemClock,
+} from "@ravi/kernel";
+import { checkClaim } from "./claims.ts";
+import { encodeEntries } from "./entry-codec.ts";
+import { JournalFailedError } from "./journal-failed.ts";
+import { bodyOf, LARGE_BODY_BYTES, type LargeBody, largeBody, mayExceed } from "./large-body.ts";
+import { isOwnerGone } from "./owner.ts";
+import { stringify } from "./plain-json.ts";
+import { checkItem } from "./posted.ts";
+import { type PruneOptions, prunePlan } from "./retention.ts";
+import { type Append, Appender } from "./sqlite/appender.ts";
+import { SqliteBlobs } from "./sqlite/blobs.ts";
+import { isBusy } from "./sqlite/errors.ts";
+import { GroupCommit, type Job } from "./sqlite/group-commit.ts";
+import { Items } from "./sqlite/items.ts";
+import { Log } from "./sqlite/log.ts";
+import { openDatabase } from "./sqlite/open-database.ts";
+import { Runs, type StoredRun } from "./sqlite/runs.ts";
+
+export interface SqliteJournalOptions {
+  /** For claims that lapse. Processes that share a journal must agree on the time. */
+  readonly clock?: Clock | undefined;
+  /** How long a write waits for other processes that write, in all (10,000). */
+  readonly busyTimeoutMs?: number | undefined;
+}
+
+/**
+ * A journal in one SQLite file, `ravi.db`. Several processes may have it open at once, each writing to runs of its own.
+ * Writes of one turn of the event loop share a commit, and resolve when that is on disk.
+ */
+export class SqliteJournal implements Journal {
+  /** Blobs in the same file, for values that somebody wants to keep apart by hand. */
+  readonly blobs: SqliteBlobs;
+  private readonly db: DatabaseSync;
+  private readonly clock: Clock;
+  private readonly commits: GroupCommit;
+  private readonly runs: Runs;
+  private readonly log: Log;
+  private readonly posted: Items;
+  private readonly appender: Appender;
+  private closing: Promise<void> | undefined;
+
+  private constructor(db: DatabaseSync, options: SqliteJournalOptions) {
+    this.db = db;
+    this.clock = options.clock ?? systemClock;
+    this.runs = new Runs(db);
+    this.log = new Log(db);
+    this.posted = new Items(db);
+    this.blobs = new SqliteBlobs(db, {
+      write: (act) => this.write(act),
+      reading: (what, act) => this.reading(what, act),
+    });
+    this.appender = new Appender({
+      runs: this.runs,
+      log: this.log,
+      blobs: this.blobs,
+      read: (runId, run) => this.read(runId, run),
+    });
+    const busyTimeoutMs = checkInteger("busyTimeoutMs", options.busyTimeoutMs ?? 10_000, 0);
+    // Locks are held in real time, whatever the clock of the claims says.
+    this.commits = new GroupCommit({ store: storeOf(db, this.appender), busyTimeoutMs, wait });
+  }
+
+  /** Makes the directory and the file when they are not there. Throws when the file is not ours, or of a newer format. */
+  static open(directory: string, options: SqliteJournalOptions = {}): SqliteJournal {
+    checkFields("options", options, ["clock", "busyTimeoutMs"]);
+    const db = openDatabase(directory);
+    try {
+      return new SqliteJournal(db, options);
+    } catch (cause) {
+      db.close();
+      if (isRaviError(cause)) throw cause;
+      const expected = `a journal whose tables are whole: ${String(cause)}`;
+      throw new InvalidValueError({ field: "journal", value: directory, expected, cause });
+    }
+  }
+
+  async claim(runId: RunId, owner: string, ttlMs: number): Promise<{ readonly epoch: number } | null> {
+    const id = RunId(runId);
+    checkClaim(owner, ttlMs);
+    return this.write(() => {
+      const claim = this.runs.claim(id, { owner, ttlMs, now: this.clock.now(), isGone: isOwnerGone });
+      if (claim === null) return null;
+      this.appender.expect(id, claim.epoch);
+      return { epoch: claim.epoch };
+    });
+  }
+
+  release(runId: RunId, epoch: number): Promise<void> {
+    return this.write(() => {
+      this.runs.release(runId, epoch);
+      this.appender.forget(runId);
+    });
+  }
+
+  /** With what was appended here before, also if nobody waited for it. */
+  async load(runId: RunId): Promise<readonly JournalRecord[]> {
+    this.checkOpen();
+    await this.commits.settled();
+    return this.reading(runId, () => {
+      const run = this.runs.find(runId);
+      if (run === undefined) return [];
+      const records = this.read(runId, run);
+      this.appender.learn(runId, run, records);
+      return records;
+    });
+  }
+
+  append(runId: RunId, epoch: number, entries: readonly JournalEntry[]): Promise<void> {
+    // Not an async function: that would add a promise to each append, and there are tens of thousands a second.
+    try {
+      this.checkOpen();
+      const append = appendOf(runId, epoch, entries);
+      return this.commits.add((job: Job) => this.appender.stage(append, job));
+    } catch (error) {
+      if (isRaviError(error)) return Promise.reject(error);
+      throw error;
+    }
+  }
+
+  async post(runId: RunId, item: PostedItem): Promise<void> {
+    const id = RunId(runId);
+    checkItem(item);
+    const posted = { ...item };
+    const value = stringify(item.value);
+    return this.write(() => this.posted.add(id, posted, value));
+  }
+
+  /** One look into an index: cheap enough to be asked again and again. */
+  items(runId: RunId, after: number): readonly PostedRecord[] {
+    checkInteger("after", after, 0);
+    return this.reading(runId, () => this.posted.after(RunId(runId), after));
+  }
+
+  list(): readonly RunSummary[] {
+    return this.reading("all runs", () => this.runs.list());
+  }
+
+  /** Also under a living claim: its holder's next append is refused. */
+  async delete(runId: RunId): Promise<void> {
+    const id = RunId(runId);
+    return this.write(() => this.remove(id));
+  }
+
+  /** Deletes runs that ended long ago, but none that somebody holds. Gives the ids of those that are gone. */
+  async prune(options: PruneOptions): Promise<readonly RunId[]> {
+    const now = this.clock.now();
+    const plan = prunePlan(options, now);
+    return this.write(() => {
+      const gone = this.runs.prunable(plan, now);
+      for (const runId of gone) this.remove(runId);
+      for (const runId of this.posted.orphansBefore(plan.before)) this.posted.delete(runId);
+      return gone;
+    });
+  }
+
+  /** Waits for what was begun, then lets the file go. Afterwards only `close` may be called. */
+  close(): Promise<void> {
+    this.closing ??= this.commits.settled().then(() => this.db.close());
+    return this.closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** In the group's transaction, after the appends that came before it. */
+  private async write<T>(act: () => T): Promise<T> {
+    this.checkOpen();
+    return this.commits.add(() => {
+      this.appender.write();
+      return act();
+    });
+  }
+
+  /** What goes wrong in SQLite comes out as an error of ours. */
+  private reading<T>(what: string, act: () => T): T {
+    this.checkOpen();
+    try {
+      return act();
+    } catch (cause) {
+      if (isRaviError(cause)) throw cause;
+      if (isBusy(cause)) throw new JournalFailedError({ what: "the journal is locked", final: false, cause });
+      throw new JournalCorruptError({ runId: what, position: 0, problem: "the file cannot be read", cause });
+    }
+  }
+
+  private read(runId: RunId, run: StoredRun): JournalRecord[] {
+    return this.log.read(runId, run.no, run, (ref, seq) => {
+      try {
+        return bodyOf(this.blobs.read(ref));
+      } catch (cause) {
+        const problem = `its blob ${ref} is lost or damaged`;
+        throw new JournalCorruptError({ runId, position: seq, problem, cause });
+      }
+    });
+  }
+
+  private remove(runId: RunId): void {
+    const run = this.runs.find(runId);
+    this.posted.delete(runId);
+    if (run === undefined) return;
+    this.appender.forget(runId);
+    this.log.delete(run.no, run);
+    this.blobs.deleteOf(run.no);
+    this.runs.delete(run);
+  }
+
+  private checkOpen(): void {
+    if (this.closing === undefined) return;
+    const expected = "an open one; it was closed, so open the directory again";
+    throw new InvalidValueError({ field: "journal", value: "closed", expected });
+  }
+}
+
+function appendOf(runId: RunId, epoch: number, entries: readonly JournalEntry[]): Append {
+  const encoded = encodeEntries(runId, entries);
+  if (!mayExceed(encoded.text, LARGE_BODY_BYTES)) return { runId, epoch, encoded, large: [] };
+  const large: LargeBody[] = [];
+  const putAside = (body: JsonObject): string | undefined => {
+    const blob = largeBody(body);
+    if (blob !== undefined) large.push(blob);
+    return blob?.ref;
+  };
+  return { runId, epoch, encoded: encodeEntries(runId, entries, putAside), large };
+}
+
+function storeOf(db: DatabaseSync, appender: Appender) {
+  const begin = db.prepare("BEGIN IMMEDIATE");
+  const commit = db.prepare("COMMIT");
+  return {
+    begin: () => {
+      begin.run();
+      appender.begin();
+    },
+    finish: () => appender.write(),
+    commit: () => void commit.run(),
+    rollback: () => {
+      // After a full disk SQLite has rolled back by itself, and says so as an error.
+      if (db.isTransaction) db.exec("ROLLBACK");
+    },
+    isBusy,
+  };
+}

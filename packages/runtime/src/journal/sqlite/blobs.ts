@@ -1,0 +1,65 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { BlobStore } from "@ravi/kernel";
+import { blobRef, checkBytes, verifiedBlob } from "../blobs.ts";
+import type { LargeBody } from "../large-body.ts";
+
+/** Stands for nobody's run: what was put by hand stays until the file is deleted, since nobody says when it may go. */
+const BY_HAND = 0;
+
+/** What the blobs need of the journal whose file they share. */
+export interface BlobsJournal {
+  write<T>(act: () => T): Promise<T>;
+  reading<T>(what: string, act: () => T): T;
+}
+
+/** Blobs in the journal's own file. What an append puts aside is kept in its transaction, so both are there or neither. */
+export class SqliteBlobs implements BlobStore {
+  private readonly journal: BlobsJournal;
+  private readonly insert: StatementSync;
+  private readonly insertUse: StatementSync;
+  private readonly select: StatementSync;
+  private readonly selectUses: StatementSync;
+  private readonly deleteUses: StatementSync;
+  private readonly deleteUnused: StatementSync;
+
+  constructor(db: DatabaseSync, journal: BlobsJournal) {
+    this.journal = journal;
+    this.insert = db.prepare("INSERT OR IGNORE INTO blobs VALUES (?, ?)");
+    this.insertUse = db.prepare("INSERT OR IGNORE INTO blob_uses VALUES (?, ?)");
+    this.select = db.prepare("SELECT bytes FROM blobs WHERE ref = ?");
+    this.selectUses = db.prepare("SELECT ref FROM blob_uses WHERE run = ?");
+    this.deleteUses = db.prepare("DELETE FROM blob_uses WHERE run = ?");
+    this.deleteUnused = db.prepare(
+      "DELETE FROM blobs WHERE ref = ? AND NOT EXISTS (SELECT 1 FROM blob_uses WHERE blob_uses.ref = blobs.ref)",
+    );
+  }
+
+  async put(bytes: Uint8Array): Promise<string> {
+    // A copy: the caller may go on with its bytes before the group is written.
+    const blob = { ref: blobRef(checkBytes(bytes)), bytes: bytes.slice() };
+    await this.journal.write(() => this.keep(BY_HAND, blob));
+    return blob.ref;
+  }
+
+  async get(ref: string): Promise<Uint8Array> {
+    return this.journal.reading(ref, () => this.read(ref));
+  }
+
+  /** Inside the transaction. */
+  keep(run: number, blob: LargeBody): void {
+    this.insert.run(blob.ref, blob.bytes);
+    this.insertUse.run(run, blob.ref);
+  }
+
+  read(ref: string): Uint8Array {
+    const bytes = this.select.get(ref)?.["bytes"];
+    return verifiedBlob(ref, bytes instanceof Uint8Array ? bytes : undefined);
+  }
+
+  /** Inside the transaction. Blobs that another run needs too stay. */
+  deleteOf(run: number): void {
+    const refs = this.selectUses.all(run).map((row) => String(row["ref"]));
+    this.deleteUses.run(run);
+    for (const ref of refs) this.deleteUnused.run(ref);
+  }
+}

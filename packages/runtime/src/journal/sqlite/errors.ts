@@ -1,0 +1,21 @@
+/** Primary result codes of SQLite that are told apart here; the extended ones have them in their low byte. */
+const BUSY = 5;
+const CORRUPT = 11;
+const NOT_A_DATABASE = 26;
+
+function resultCode(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number")
+    return undefined;
+  return error.errcode & 0xff;
+}
+
+/** Another process holds the lock; trying again helps. */
+export function isBusy(error: unknown): boolean {
+  return resultCode(error) === BUSY;
+}
+
+/** SQLite itself found the file damaged. */
+export function isDamaged(error: unknown): boolean {
+  const code = resultCode(error);
+  return code === CORRUPT || code === NOT_A_DATABASE;
+}

@@ -1,0 +1,123 @@
+import { isRaviError, type RaviError } from "@ravi/kernel";
+import { JournalFailedError } from "../journal-failed.ts";
+
+/** What a group of writes is carried out on. Everything is synchronous: no other statement comes between. */
+export interface GroupStore {
+  begin(): void;
+  /** Writes what jobs have only staged. */
+  finish(): void;
+  commit(): void;
+  rollback(): void;
+  isBusy(error: unknown): boolean;
+}
+
+/** A write that waits for its group. Whatever it returns is given to its caller once the group is on disk. */
+export interface Job {
+  readonly run: (job: Job) => unknown;
+  /** Set while the group runs: this one is refused, the others go on. */
+  refused?: RaviError;
+  value?: unknown;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+export interface GroupCommitOptions {
+  readonly store: GroupStore;
+  /** How long a group waits in all for other processes that write. */
+  readonly busyTimeoutMs: number;
+  readonly wait: (ms: number) => Promise<void>;
+}
+
+const LONGEST_WAIT_MS = 50;
+
+/**
+ * Collects the writes of one turn of the event loop into one transaction, so that many runs share one sync of the disk.
+ * A write resolves after its commit. When a commit fails, its whole group is refused and so is everything after it: nobody
+ * may pay for a call that could not be recorded. Another process's lock is no failure: the group waits and tries again.
+ */
+export class GroupCommit {
+  private readonly options: GroupCommitOptions;
+  private queue: Job[] = [];
+  private scheduled = false;
+  private failure: JournalFailedError | undefined;
+  private waitedMs = 0;
+
+  constructor(options: GroupCommitOptions) {
+    this.options = options;
+  }
+
+  add<T>(run: (job: Job) => T): Promise<T> {
+    if (this.failure !== undefined) return Promise.reject(this.failure);
+    return new Promise<T>((resolve, reject) => {
+      this.queue.push({ run, resolve: resolve as (value: unknown) => void, reject });
+      if (this.scheduled) return;
+      this.scheduled = true;
+      setImmediate(() => this.flush());
+    });
+  }
+
+  /** Resolves when all that was added so far has settled, well or badly. */
+  async settled(): Promise<void> {
+    if (!this.scheduled) return;
+    await this.add(() => undefined).catch(() => undefined);
+  }
+
+  private flush(): void {
+    const jobs = this.queue;
+    this.queue = [];
+    const { store } = this.options;
+    try {
+      store.begin();
+    } catch (error) {
+      return store.isBusy(error) ? this.waitForOthers(jobs, error) : this.fail(jobs, error);
+    }
+    this.waitedMs = 0;
+    try {
+      for (const job of jobs) carryOut(job);
+      store.finish();
+      store.commit();
+    } catch (error) {
+      store.rollback();
+      return this.fail(jobs, error);
+    }
+    this.scheduled = false;
+    for (const job of jobs) {
+      if (job.refused === undefined) job.resolve(job.value);
+      else job.reject(job.refused);
+    }
+  }
+
+  private waitForOthers(jobs: Job[], error: unknown): void {
+    const { busyTimeoutMs, wait } = this.options;
+    if (this.waitedMs >= busyTimeoutMs) {
+      const what = `the journal was locked by another process for ${this.waitedMs} ms`;
+      this.waitedMs = 0;
+      this.scheduled = false;
+      const refusal = new JournalFailedError({ what, final: false, cause: error });
+      for (const job of jobs) job.reject(refusal);
+      return;
+    }
+    const pause = Math.min(LONGEST_WAIT_MS, 5 + this.waitedMs);
+    this.waitedMs += pause;
+    this.queue = [...jobs, ...this.queue];
+    void wait(pause).then(() => this.flush());
+  }
+
+  private fail(jobs: readonly Job[], cause: unknown): void {
+    const failure = new JournalFailedError({ what: "the journal could not be written", final: true, cause });
+    this.failure = failure;
+    this.scheduled = false;
+    for (const job of [...jobs, ...this.queue]) job.reject(failure);
+    this.queue = [];
+  }
+}
+
+/** A refusal is the job's own; anything else that is thrown concerns the whole group. */
+function carryOut(job: Job): void {
+  try {
+    job.value = job.run(job);
+  } catch (error) {
+    if (!isRaviError(error)) throw error;
+    job.refused = error;
+  }
+}

@@ -1,0 +1,73 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { crc32 } from "node:zlib";
+import {
+  JournalCorruptError,
+  type JsonValue,
+  type PostedItem,
+  type PostedRecord,
+  type RunId,
+} from "@ravi/kernel";
+
+interface ItemRow extends Omit<PostedRecord, "value"> {
+  readonly crc: number;
+  readonly value: string;
+}
+
+/** What others posted for a run, numbered in each run from 1. */
+export class Items {
+  private readonly insert: StatementSync;
+  private readonly highest: StatementSync;
+  private readonly known: StatementSync;
+  private readonly select: StatementSync;
+  private readonly remove: StatementSync;
+  private readonly orphans: StatementSync;
+
+  constructor(db: DatabaseSync) {
+    this.insert = db.prepare("INSERT INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+    this.highest = db.prepare("SELECT max(seq) AS seq FROM items WHERE run = ?");
+    this.known = db.prepare("SELECT 1 FROM items WHERE run = ? AND id = ?");
+    this.select = db.prepare(
+      "SELECT seq, id, kind, name, at, crc, value FROM items WHERE run = ? AND seq > ? ORDER BY seq",
+    );
+    this.remove = db.prepare("DELETE FROM items WHERE run = ?");
+    this.orphans = db.prepare(
+      "SELECT run FROM items WHERE run NOT IN (SELECT id FROM runs) GROUP BY run HAVING max(at) <= ?",
+    );
+  }
+
+  /** Inside the transaction. One that is known already is dropped. */
+  add(runId: RunId, { id, kind, name, at }: PostedItem, value: string): void {
+    if (this.known.get(runId, id) !== undefined) return;
+    const seq = Number(this.highest.get(runId)?.["seq"] ?? 0) + 1;
+    const crc = checksum(runId, { seq, id, kind, name, at, value });
+    this.insert.run(runId, seq, id, kind, name, at, crc, value);
+  }
+
+  after(runId: RunId, after: number): PostedRecord[] {
+    const rows = this.select.all(runId, after) as (Record<string, unknown> & ItemRow)[];
+    return rows.map((row, index) => {
+      const { seq, id, kind, name, at, crc, value } = row;
+      const expected = after + index + 1;
+      if (seq !== expected) throw damaged(runId, expected, "a posted item is missing");
+      if (checksum(runId, row) !== crc) throw damaged(runId, seq, "a posted item does not fit its checksum");
+      return { seq, id, kind, name, at, value: JSON.parse(value) as JsonValue };
+    });
+  }
+
+  delete(runId: RunId): void {
+    this.remove.run(runId);
+  }
+
+  /** Ids for which something was posted, long ago, without such a run being here. */
+  orphansBefore(before: number): RunId[] {
+    return this.orphans.all(before).map((row) => row["run"] as RunId);
+  }
+}
+
+function checksum(runId: RunId, row: Omit<ItemRow, "crc">): number {
+  return crc32(JSON.stringify([runId, row.seq, row.id, row.kind, row.name, row.at, row.value]));
+}
+
+function damaged(runId: RunId, position: number, problem: string): JournalCorruptError {
+  return new JournalCorruptError({ runId, position, problem });
+}

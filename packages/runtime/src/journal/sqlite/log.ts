@@ -1,0 +1,148 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { crc32 } from "node:zlib";
+import { isRaviError, JournalCorruptError, type JournalRecord, type RunId } from "@ravi/kernel";
+import { decodeEntries, type FetchBody } from "../entry-codec.ts";
+import { isBusy } from "./errors.ts";
+import { type Columns, type RowReader, rowReader } from "./read-ahead.ts";
+
+/** Where a run's chain of rows ends. */
+export interface Tip {
+  readonly fence: number;
+  readonly entries: number;
+  readonly last: number;
+}
+
+export interface LogRow {
+  readonly runId: RunId;
+  readonly run: number;
+  readonly first: number;
+  readonly count: number;
+  /** The id of the row before it in its run; 0 for the first. */
+  readonly prev: number;
+  readonly data: string;
+}
+
+/** A row as it lies in the file, before anything about it is believed. */
+interface StoredRow extends LogRow {
+  readonly crc: number;
+}
+
+/** The rows of all runs, each run's chained from its tip backwards. See `SCHEMA`. */
+export class Log {
+  private readonly highest: StatementSync;
+  private readonly insert: StatementSync;
+  private readonly rows: RowReader;
+  private readonly remove: StatementSync;
+  private readonly removeAll: StatementSync;
+
+  constructor(db: DatabaseSync) {
+    this.highest = db.prepare("SELECT max(id) AS id FROM log");
+    this.insert = db.prepare("INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?)");
+    this.rows = rowReader(db);
+    this.remove = db.prepare("DELETE FROM log WHERE id = ? AND run = ? RETURNING prev, count");
+    this.removeAll = db.prepare("DELETE FROM log WHERE run = ?");
+  }
+
+  highestId(): number {
+    return Number(this.highest.get()?.["id"] ?? 0);
+  }
+
+  write(id: number, row: LogRow): void {
+    const { run, first, count, prev, data } = row;
+    this.insert.run(id, run, first, count, prev, checksum(row), data);
+  }
+
+  /**
+   * All records of a run, or a `JournalCorruptError` that names the first place, from the end, where something is wrong.
+   * Row by row, since each must be proved before its pointer to the next is trusted.
+   */
+  read(runId: RunId, run: number, tip: Tip, fetchBody: FetchBody): JournalRecord[] {
+    const rows: StoredRow[] = [];
+    const next = this.rows.along(run);
+    let end = tip.entries;
+    for (let id = tip.last; end > 0 || id !== 0;) {
+      const row = storedRow(runId, id, end, next);
+      const problem = problemOf(row, run, end);
+      if (problem !== undefined) throw damaged(runId, placeOf(row, end), problem);
+      rows.push(row);
+      end = row.first - 1;
+      id = row.prev;
+    }
+    const records: JournalRecord[] = [];
+    for (const row of rows.toReversed()) {
+      decode(runId, row, records, fetchBody);
+      if (records.length !== row.first + row.count - 1) {
+        throw damaged(runId, row.first, `the row says ${row.count} entries, but has another number of them`);
+      }
+    }
+    return records;
+  }
+
+  /** Removes a run's rows along its chain; where that is broken, by a search of the whole log. */
+  delete(run: number, tip: Tip): void {
+    let left = tip.entries;
+    try {
+      for (let id = tip.last; id !== 0;) {
+        const gone = this.remove.get(id, run);
+        if (gone === undefined) break;
+        left -= Number(gone["count"]);
+        id = Number(gone["prev"]);
+      }
+    } catch (error) {
+      // A number that JavaScript cannot hold is damage like any other; a failing disk fails the search as well.
+      if (!(error instanceof RangeError)) throw error;
+    }
+    if (left !== 0) this.removeAll.run(run);
+  }
+}
+
+function storedRow(
+  runId: RunId,
+  id: number,
+  end: number,
+  next: (id: number) => Columns | undefined,
+): StoredRow {
+  let columns: Columns | undefined;
+  try {
+    columns = next(id);
+  } catch (cause) {
+    if (isBusy(cause)) throw cause;
+    // Also a number that JavaScript cannot hold, where a bit of it was flipped.
+    throw damaged(runId, end, "its row cannot be read", cause);
+  }
+  if (columns === undefined) throw damaged(runId, end, "its row is missing");
+  const [, run, first, count, prev, crc, data] = columns;
+  return { runId, run, first, count, prev, crc, data };
+}
+
+function decode(runId: RunId, row: StoredRow, into: JournalRecord[], fetchBody: FetchBody): void {
+  try {
+    decodeEntries(row.data, row.first, into, fetchBody);
+  } catch (cause) {
+    if (isRaviError(cause)) throw cause;
+    throw damaged(runId, row.first, "its text is not what was written, though its checksum fits", cause);
+  }
+}
+
+function problemOf(row: StoredRow, run: number, end: number): string | undefined {
+  if (typeof row.data !== "string") return "its data is no text";
+  if (checksum(row) !== row.crc) return "its checksum does not fit its content";
+  if (row.run !== run) return `its row belongs to another run (${row.run})`;
+  if (row.count < 1 || row.first + row.count - 1 !== end) {
+    return `entries up to ${end} were expected, but its row has ${row.first} to ${row.first + row.count - 1}`;
+  }
+  return undefined;
+}
+
+/** The row's own number where that is credible. */
+function placeOf(row: StoredRow, end: number): number {
+  return Number.isSafeInteger(row.first) && row.first >= 1 && row.first <= end ? row.first : end;
+}
+
+function checksum(row: LogRow): number {
+  return crc32(`${row.runId}\n${row.run} ${row.first} ${row.count} ${row.prev}\n${row.data}`);
+}
+
+function damaged(runId: RunId, position: number, problem: string, cause?: unknown): JournalCorruptError {
+  return new JournalCorruptError({ runId, position, problem, cause });
+}

@@ -1,0 +1,147 @@
+import { closeSync, mkdirSync, openSync, readSync } from "node:fs";
+import { resolve } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { InvalidValueError } from "@ravi/kernel";
+import { isBusy, isDamaged } from "./errors.ts";
+import { APPLICATION_ID, FORMAT, SCHEMA } from "./schema.ts";
+
+const FILE = "ravi.db";
+/** Opening waits this long for others that open, or mend after a crash, at the same moment. */
+const OPEN_TIMEOUT_MS = 10_000;
+/**
+ * Later, a statement waits this long inside SQLite, where it blocks this process; `GroupCommit` goes on waiting outside.
+ * A commit holds the lock for a millisecond or so, hence most waits end here.
+ */
+const BUSY_TIMEOUT_MS = 10;
+
+/** Opens `ravi.db` in the directory, making both when they are not there: 0700 and 0600, for nobody else's eyes. */
+export function openDatabase(directory: string): DatabaseSync {
+  const path = prepareFile(directory);
+  refuseForeign(path, headerOf(path));
+  let db: DatabaseSync | undefined;
+  try {
+    db = new DatabaseSync(path);
+    db.exec(`PRAGMA busy_timeout = ${OPEN_TIMEOUT_MS}`);
+    setUp(db, path);
+    db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    return db;
+  } catch (error) {
+    db?.close();
+    if (error instanceof InvalidValueError) throw error;
+    const what = isDamaged(error) ? "a whole SQLite database" : "a file that can be opened and written to";
+    throw new InvalidValueError({
+      field: "journal",
+      value: path,
+      expected: `${what}: ${messageOf(error)}`,
+      cause: error,
+    });
+  }
+}
+
+function prepareFile(directory: string): string {
+  if (typeof directory !== "string" || directory.length === 0 || directory.includes("\0")) {
+    throw new InvalidValueError({
+      field: "directory",
+      value: directory,
+      expected: "the path of a directory",
+    });
+  }
+  // Absolute: SQLite would read a path that begins with `file:` as an address with options.
+  const path = resolve(directory, FILE);
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    // SQLite would make it readable for all; the files that it makes beside it take over this one's mode.
+    closeSync(openSync(path, "a", 0o600));
+    return path;
+  } catch (cause) {
+    const expected = `a directory in which ${FILE} can be written: ${messageOf(cause)}`;
+    throw new InvalidValueError({ field: "directory", value: directory, expected, cause });
+  }
+}
+
+interface Header {
+  readonly format: number;
+  readonly application: number;
+}
+
+/** Read without SQLite, which would leave its marks on a file that is not ours to touch. */
+function headerOf(path: string): Header | undefined {
+  const bytes = Buffer.alloc(100);
+  const file = openSync(path, "r");
+  try {
+    const length = readSync(file, bytes, 0, bytes.length, 0);
+    if (length === 0) return undefined;
+    if (length < bytes.length || bytes.toString("latin1", 0, 16) !== "SQLite format 3\0") {
+      throw new InvalidValueError({
+        field: "journal",
+        value: path,
+        expected: "a journal, or no file of that name",
+      });
+    }
+    return { format: bytes.readUInt32BE(60), application: bytes.readUInt32BE(68) };
+  } finally {
+    closeSync(file);
+  }
+}
+
+function refuseForeign(path: string, header: Header | undefined): void {
+  if (header === undefined || (header.application === 0 && header.format === 0)) return;
+  if (header.application !== APPLICATION_ID) {
+    const expected = "a journal; this is another program's SQLite database";
+    throw new InvalidValueError({ field: "journal", value: path, expected });
+  }
+  if (header.format > FORMAT) {
+    const expected = `format ${FORMAT} or older; a newer release of @ravi/runtime wrote this file: use that one`;
+    throw new InvalidValueError({ field: `the format of ${path}`, value: header.format, expected });
+  }
+}
+
+function setUp(db: DatabaseSync, path: string): void {
+  patiently(() => db.exec("BEGIN IMMEDIATE"));
+  try {
+    const header = { format: pragma(db, "user_version"), application: pragma(db, "application_id") };
+    refuseForeign(path, header);
+    if (header.format === 0) create(db, path);
+    db.exec("COMMIT");
+  } catch (error) {
+    db.exec("ROLLBACK");
+    throw error;
+  }
+  // Changing the mode does not wait for others by itself.
+  const mode = patiently(() => db.prepare("PRAGMA journal_mode = WAL").get()?.["journal_mode"]);
+  if (mode !== "wal") {
+    const expected = `a disk on which SQLite can keep a write-ahead log (it answered ${String(mode)})`;
+    throw new InvalidValueError({ field: "journal", value: path, expected });
+  }
+  db.exec("PRAGMA synchronous = FULL; PRAGMA cell_size_check = ON");
+}
+
+/** Before the write-ahead log is switched on, so that the format stands in the file itself from the start. */
+function create(db: DatabaseSync, path: string): void {
+  if (db.prepare("SELECT 1 FROM sqlite_schema").get() !== undefined) {
+    const expected = "a journal; this is another program's SQLite database";
+    throw new InvalidValueError({ field: "journal", value: path, expected });
+  }
+  db.exec(SCHEMA);
+  db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${FORMAT}`);
+}
+
+function pragma(db: DatabaseSync, name: string): number {
+  return Number(db.prepare(`PRAGMA ${name}`).get()?.[name]);
+}
+
+function patiently<T>(act: () => T): T {
+  const until = performance.now() + OPEN_TIMEOUT_MS;
+  for (;;) {
+    try {
+      return act();
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > until) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+    }
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

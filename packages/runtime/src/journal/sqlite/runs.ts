@@ -1,0 +1,167 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { RunId, RunSummary } from "@ravi/kernel";
+import { type Claim, type ClaimRequest, decideClaim, isHeld } from "../claims.ts";
+import { isPrunable, type PrunePlan } from "../retention.ts";
+import type { RunFacts } from "../run-facts.ts";
+import type { Tip } from "./log.ts";
+
+/** A run as the tables have it. */
+export interface StoredRun extends Claim, Tip {
+  readonly no: number;
+}
+
+interface ListedRun extends Claim {
+  readonly id: RunId;
+  readonly agent: string;
+  readonly status: RunSummary["status"];
+  readonly started: number;
+  readonly updated: number;
+  readonly entries: number;
+}
+
+export interface NewTip {
+  readonly run: number;
+  readonly epoch: number;
+  /** How many entries there were before. */
+  readonly from: number;
+  readonly entries: number;
+  readonly last: number;
+  readonly at: number;
+}
+
+const BATCH = 16;
+
+/** Who may write to which run, where its entries end, and what `list` says of it. To be called inside a transaction. */
+export class Runs {
+  private readonly select: StatementSync;
+  private readonly insertRun: StatementSync;
+  private readonly insertTip: StatementSync;
+  private readonly updateClaim: StatementSync;
+  private readonly updateFence: StatementSync;
+  private readonly updateFacts: StatementSync;
+  private readonly moveTip: StatementSync;
+  private readonly moveTips: StatementSync;
+  private readonly dataVersion: StatementSync;
+  private readonly selectAll: StatementSync;
+  private readonly deleteRun: StatementSync;
+  private readonly deleteTip: StatementSync;
+  private readonly selectFloor: StatementSync;
+  private readonly updateFloor: StatementSync;
+
+  constructor(db: DatabaseSync) {
+    this.select = db.prepare(
+      `SELECT no, owner, epoch, expires, fence, entries, last FROM runs JOIN tips ON run = no WHERE id = ?`,
+    );
+    this.insertRun = db.prepare("INSERT INTO runs VALUES (NULL, ?, ?, ?, ?, '', 'pending', ?)");
+    this.insertTip = db.prepare("INSERT INTO tips VALUES (?, ?, 0, 0, ?)");
+    this.updateClaim = db.prepare("UPDATE runs SET owner = ?, epoch = ?, expires = ? WHERE no = ?");
+    this.updateFence = db.prepare("UPDATE tips SET fence = ? WHERE run = ?");
+    this.updateFacts = db.prepare(
+      `UPDATE runs SET agent = coalesce(?, agent), status = coalesce(?, status), started = coalesce(?, started)
+       WHERE no = ?`,
+    );
+    this.moveTip = db.prepare(
+      "UPDATE tips SET entries = ?, last = ?, updated = ? WHERE run = ? AND fence = ? AND entries = ?",
+    );
+    this.moveTips = db.prepare(`REPLACE INTO tips VALUES ${Array(BATCH).fill("(?, ?, ?, ?, ?)").join(", ")}`);
+    this.dataVersion = db.prepare("PRAGMA data_version");
+    this.selectAll = db.prepare(
+      `SELECT id, owner, epoch, expires, agent, status, started, updated, entries
+       FROM runs JOIN tips ON run = no ORDER BY no`,
+    );
+    this.deleteRun = db.prepare("DELETE FROM runs WHERE no = ?");
+    this.deleteTip = db.prepare("DELETE FROM tips WHERE run = ?");
+    this.selectFloor = db.prepare("SELECT epoch FROM deleted");
+    this.updateFloor = db.prepare("UPDATE deleted SET epoch = max(epoch, ?)");
+  }
+
+  find(runId: RunId): StoredRun | undefined {
+    // SQLite keeps UTF-8: half a character would be stored, and found, as another id.
+    if (typeof runId !== "string" || !runId.isWellFormed()) return undefined;
+    return this.select.get(runId) as (Record<string, unknown> & StoredRun) | undefined;
+  }
+
+  claim(runId: RunId, request: ClaimRequest): Claim | null {
+    const current = this.find(runId);
+    const floor = current === undefined ? Number(this.selectFloor.get()?.["epoch"]) : 0;
+    const claim = decideClaim(current, request, floor);
+    if (claim === null) return null;
+    if (current === undefined) {
+      const { lastInsertRowid } = this.insertRun.run(
+        runId,
+        claim.owner,
+        claim.epoch,
+        claim.expires,
+        request.now,
+      );
+      this.insertTip.run(lastInsertRowid, claim.epoch, request.now);
+    } else {
+      this.updateClaim.run(claim.owner, claim.epoch, claim.expires, current.no);
+      if (current.fence !== claim.epoch) this.updateFence.run(claim.epoch, current.no);
+    }
+    return claim;
+  }
+
+  release(runId: RunId, epoch: number): void {
+    const current = this.find(runId);
+    if (current === undefined || current.fence !== epoch) return;
+    this.updateClaim.run(null, epoch, 0, current.no);
+    this.updateFence.run(0, current.no);
+  }
+
+  /** False, and nothing is changed, when another epoch holds the run or its number of entries is not what we know. */
+  advance(
+    run: number,
+    epoch: number,
+    from: number,
+    to: { entries: number; last: number; at: number },
+  ): boolean {
+    return Number(this.moveTip.run(to.entries, to.last, to.at, run, epoch, from).changes) === 1;
+  }
+
+  /** The same for runs that surely nobody else has touched: without looking, and many at a time. */
+  advanceAll(tips: readonly NewTip[]): void {
+    let at = 0;
+    for (; at + BATCH <= tips.length; at += BATCH) {
+      this.moveTips.run(
+        ...tips.slice(at, at + BATCH).flatMap((tip) => [tip.run, tip.epoch, tip.entries, tip.last, tip.at]),
+      );
+    }
+    for (const { run, epoch, from, ...to } of tips.slice(at)) this.advance(run, epoch, from, to);
+  }
+
+  /** A number that changes whenever another connection has written to the file. */
+  version(): number {
+    return Number(this.dataVersion.get()?.["data_version"]);
+  }
+
+  note(run: number, facts: RunFacts): void {
+    this.updateFacts.run(facts.agent ?? null, facts.status ?? null, facts.startedAt ?? null, run);
+  }
+
+  list(): RunSummary[] {
+    return this.listed().map(summaryOf);
+  }
+
+  /** Those that the plan lets go, and that nobody holds. */
+  prunable(plan: PrunePlan, now: number): RunId[] {
+    return this.listed()
+      .filter((run) => !isHeld(run, now) && isPrunable(summaryOf(run), plan))
+      .map((run) => run.id);
+  }
+
+  delete(run: StoredRun): void {
+    this.updateFloor.run(run.epoch);
+    this.deleteRun.run(run.no);
+    this.deleteTip.run(run.no);
+  }
+
+  private listed(): (Record<string, unknown> & ListedRun)[] {
+    return this.selectAll.all() as (Record<string, unknown> & ListedRun)[];
+  }
+}
+
+function summaryOf(run: ListedRun): RunSummary {
+  const { id, agent, status, started, updated, entries } = run;
+  return { runId: id, agent, status, startedAt: started, updatedAt: updated, entries };
+}

@@ -1,0 +1,98 @@
+import {
+  type AbortSignalLike,
+  type Agent,
+  AgentNotFoundError,
+  deepFreeze,
+  type ExecutionBudgetOptions,
+  type HistoryRetention,
+  type JsonObject,
+  type Priority,
+  type RunScope,
+  type SpawnBudgetOptions,
+  Supervision,
+} from "@ravi/kernel";
+import { nameOf } from "./context/hire.ts";
+import { tighterBudget } from "./context/ledgers.ts";
+import { textAt } from "./engine/body.ts";
+import type { Ports } from "./ports.ts";
+
+export interface RunOptions {
+  readonly runId?: string | undefined;
+  readonly sessionId?: string | undefined;
+  readonly spawnBudget?: SpawnBudgetOptions | undefined;
+  readonly executionBudget?: ExecutionBudgetOptions | undefined;
+  readonly priority?: Priority | undefined;
+  readonly retention?: HistoryRetention | undefined;
+  readonly tenantId?: string | undefined;
+  readonly userId?: string | undefined;
+  readonly metadata?: JsonObject | undefined;
+  readonly signal?: AbortSignalLike | undefined;
+}
+
+/** What a run needs to start, and what its first journal entry says. */
+export interface Start {
+  readonly agent: Agent;
+  readonly input: string;
+  readonly root: Supervision;
+  readonly deadline: number | null;
+  readonly tenantId: string | null;
+  readonly scope: RunScope;
+}
+
+/** A new run, by what its caller and its agent say. */
+export function newStart({ ids, clock }: Ports, agent: Agent, input: string, options: RunOptions): Start {
+  const root = Supervision.root(agent.id, {
+    ids,
+    runId: options.runId,
+    sessionId: options.sessionId,
+    spawnBudget: options.spawnBudget ?? agent.defaults?.spawnBudget,
+    executionBudget: tighterBudget(agent, options.executionBudget),
+    retention: options.retention,
+    priority: options.priority,
+  });
+  const { deadlineS } = root.executionBudget;
+  const deadline = deadlineS === null ? null : clock.now() + deadlineS * 1000;
+  return { agent, input, root, deadline, ...scopeOf(root, options) };
+}
+
+/** A run from its first journal entry. It is pinned to the version of its agent. */
+export function readStart(agents: ReadonlyMap<string, Agent>, body: JsonObject): Start {
+  const name = textAt(body, "agent");
+  const agent = agents.get(name);
+  if (agent === undefined) throw new AgentNotFoundError({ agent: name, known: [...agents.keys()] });
+  const root = Supervision.fromJSON(body["supervision"]);
+  const deadline = body["deadline"];
+  return {
+    agent,
+    input: textAt(body, "input"),
+    root,
+    deadline: typeof deadline === "number" ? deadline : null,
+    ...scopeOf(root, {
+      tenantId: textAt(body, "tenantId") || null,
+      userId: textAt(body, "userId") || null,
+      metadata: body["metadata"] as JsonObject | undefined,
+    }),
+  };
+}
+
+function scopeOf(
+  root: Supervision,
+  {
+    tenantId = null,
+    userId = null,
+    metadata = {},
+  }: {
+    tenantId?: string | null | undefined;
+    userId?: string | null | undefined;
+    metadata?: JsonObject | undefined;
+  },
+): Pick<Start, "tenantId" | "scope"> {
+  const { sessionId, runId } = root;
+  return { tenantId, scope: deepFreeze({ userId, tenantId, sessionId, runId, metadata: { ...metadata } }) };
+}
+
+/** What the first journal entry says. */
+export function startRecord({ agent, input, root, deadline, tenantId, scope }: Start): JsonObject {
+  const { userId, metadata } = scope;
+  return { agent: nameOf(agent), input, supervision: root.toJSON(), deadline, tenantId, userId, metadata };
+}

@@ -1,0 +1,13 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { RunScope } from "@ravi/kernel";
+
+const storage = new AsyncLocalStorage<RunScope>();
+
+/** For whom the run works that this code is part of; undefined outside a run, and in a runtime without `ambientScope`. */
+export function getRunScope(): RunScope | undefined {
+  return storage.getStore();
+}
+
+export function withScope<T>(scope: RunScope, run: () => T): T {
+  return storage.run(scope, run);
+}

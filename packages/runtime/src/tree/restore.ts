@@ -1,0 +1,134 @@
+import {
+  type AgentId,
+  ExecId,
+  type ExecutionBudgetOptions,
+  isRaviError,
+  type JournalRecord,
+  type Ledger,
+  type Priority,
+  type Spend,
+  type Usage,
+} from "@ravi/kernel";
+import { textAt } from "../engine/body.ts";
+import type { Recording } from "../engine/recording.ts";
+import { charge } from "./accounts.ts";
+import type { Tree } from "./tree.ts";
+
+/**
+ * Puts money and seats back to where they were, before any agent of a resumed run moves: otherwise a branch that catches up
+ * faster than its sister could spend what the other has spent already.
+ */
+export async function restoreTree(tree: Tree, recording: Recording): Promise<void> {
+  await restoreSeats(tree, recording);
+  await restoreLedgers(tree, recording);
+  restoreAccounts(tree, recording);
+}
+
+interface Hired {
+  readonly execId: ExecId;
+  readonly begin: JournalRecord;
+  readonly isOver: boolean;
+}
+
+function hiresOf(recording: Recording): Hired[] {
+  const over = new Set(
+    recording.records.filter(({ key, phase }) => isHire(key) && phase === "end").map(idOf),
+  );
+  const begun = recording.records.filter(({ key, phase }) => isHire(key) && phase === "begin");
+  return begun.map((begin) => ({ execId: idOf(begin), begin, isOver: over.has(idOf(begin)) }));
+}
+
+function isHire(key: string): boolean {
+  return key.startsWith("hire:");
+}
+
+function idOf({ exec, key }: JournalRecord): ExecId {
+  return ExecId(exec, key);
+}
+
+/** Seats are taken and given back again in the order of the record, which ends in the same state. */
+async function restoreSeats(tree: Tree, recording: Recording): Promise<void> {
+  const { headcount } = tree;
+  if (headcount === undefined) return;
+  const seated = new Map<ExecId, AgentId>();
+  for (const record of recording.records) {
+    if (!isHire(record.key)) continue;
+    const execId = idOf(record);
+    if (record.phase === "end") {
+      const agentId = seated.get(execId);
+      if (agentId !== undefined) await headcount.release(agentId);
+      seated.delete(execId);
+      continue;
+    }
+    const { agentId, parentId, priority } = record.body as {
+      agentId: AgentId;
+      parentId: AgentId;
+      priority?: Priority;
+    };
+    try {
+      await headcount.acquire(agentId, priority, { parentId });
+      seated.set(execId, agentId);
+    } catch (error) {
+      // It was denied then as well, or it was waiting in the queue; its hire asks again by itself.
+      if (!isRaviError(error, "BUDGET_EXHAUSTED")) throw error;
+    }
+  }
+  for (const execId of seated.keys()) tree.restoredSeats.add(execId);
+}
+
+/** Living executions get their ledgers now; what others have spent counts in the nearest one above them. */
+async function restoreLedgers(tree: Tree, recording: Recording): Promise<void> {
+  const { ledger: root } = tree;
+  if (root === undefined) return;
+  const ledgers = new Map<ExecId, Ledger>([[ExecId(tree.runId), root]]);
+  for (const { execId, begin, isOver } of hiresOf(recording)) {
+    const above = ledgers.get(begin.exec);
+    if (above === undefined) continue;
+    if (isOver) {
+      ledgers.set(execId, above);
+      continue;
+    }
+    const ledger = above.child(
+      (begin.body["budget"] ?? {}) as ExecutionBudgetOptions,
+      textAt(begin.body, "agentId"),
+    );
+    ledgers.set(execId, ledger);
+    tree.restoredLedgers.set(execId, ledger);
+  }
+  for (const { exec, spend } of spendsOf(recording)) {
+    const ledger = ledgers.get(exec);
+    const { tokens = 0, cost = 0, turns = 0, toolCalls = 0 } = spend;
+    // What was paid is counted, also where it has passed a limit.
+    await ledger?.charge({ tokens, cost, turns, toolCalls });
+  }
+}
+
+type Recorded = Partial<Spend> & { readonly usage?: Usage; readonly priced?: boolean };
+
+/** What is on record as spent, and what was set aside for a call whose end is not: it may have been paid. */
+function* spendsOf(recording: Recording): Generator<{ readonly exec: ExecId; readonly spend: Recorded }> {
+  const ended = new Set(recording.records.filter(({ phase }) => phase === "end").map(attemptOf));
+  for (const record of recording.records) {
+    const { exec, phase, body } = record;
+    if (phase === "end" && body["spend"] !== undefined) yield { exec, spend: body["spend"] as Recorded };
+    if (phase === "begin" && body["reserve"] !== undefined && !ended.has(attemptOf(record))) {
+      yield { exec, spend: body["reserve"] as Recorded };
+    }
+  }
+}
+
+function attemptOf({ exec, key, attempt }: JournalRecord): string {
+  return `${exec}\n${key}\n${attempt}`;
+}
+
+/** Who has used what before this process. */
+function restoreAccounts(tree: Tree, recording: Recording): void {
+  const names = new Map(
+    hiresOf(recording).map(({ execId, begin }) => [execId, textAt(begin.body, "agentId") as AgentId]),
+  );
+  for (const { exec, spend } of spendsOf(recording)) {
+    if (spend.usage === undefined) continue;
+    const account = tree.accounts.open(names.get(exec) ?? tree.root.agentId, exec);
+    charge(account, spend.usage, spend.priced === true ? (spend.cost ?? 0) : null);
+  }
+}

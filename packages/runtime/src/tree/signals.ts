@@ -1,0 +1,108 @@
+import type { Clock, Journal, JsonValue, PostedItem, PostedRecord, RunId, TimerHandle } from "@ravi/kernel";
+
+const POLL_MS = 250;
+
+export interface SignalsOptions {
+  readonly runId: RunId;
+  readonly clock: Clock;
+  /** Where other processes leave what they deliver. */
+  readonly journal: Journal | undefined;
+  readonly onCancel: (reason: string) => void;
+  /** Looking failed: the run cannot be reached any more. */
+  readonly onError: (error: unknown) => void;
+}
+
+/**
+ * What comes from outside: answers by name, kept until somebody waits for them. Another process delivers through the journal,
+ * which is looked at only while somebody waits.
+ */
+export class Signals {
+  private readonly options: SignalsOptions;
+  private readonly early = new Map<string, JsonValue[]>();
+  private readonly waiting = new Map<string, ((value: JsonValue) => void)[]>();
+  private readonly seen = new Set<string>();
+  private after = 0;
+  private timer: TimerHandle | undefined;
+  private polling = false;
+
+  constructor(options: SignalsOptions) {
+    this.options = options;
+  }
+
+  /** An item that arrived, by whatever way. The same one twice counts once. */
+  accept(item: PostedItem): void {
+    if (this.seen.has(item.id)) return;
+    this.seen.add(item.id);
+    if (item.kind === "cancel")
+      this.options.onCancel(typeof item.value === "string" ? item.value : "cancelled from outside");
+    if (item.kind !== "signal") return;
+    const queue = this.waiting.get(item.name);
+    const waiter = queue?.shift();
+    if (queue?.length === 0) this.waiting.delete(item.name);
+    if (waiter !== undefined) waiter(item.value);
+    else this.early.set(item.name, [...(this.early.get(item.name) ?? []), item.value]);
+    this.stopIfIdle();
+  }
+
+  /** The next value of that name, which may be here already. `leave` gives up waiting. */
+  next(name: string): { readonly value: Promise<JsonValue>; readonly leave: () => void } {
+    const kept = this.early.get(name);
+    const first = kept?.shift();
+    if (kept?.length === 0) this.early.delete(name);
+    if (first !== undefined) return { value: Promise.resolve(first), leave: () => {} };
+    const { promise, resolve } = Promise.withResolvers<JsonValue>();
+    this.waiting.set(name, [...(this.waiting.get(name) ?? []), resolve]);
+    void this.look();
+    return {
+      value: promise,
+      leave: () => {
+        const left = (this.waiting.get(name) ?? []).filter((waiter) => waiter !== resolve);
+        if (left.length === 0) this.waiting.delete(name);
+        else this.waiting.set(name, left);
+        this.stopIfIdle();
+      },
+    };
+  }
+
+  get isWaiting(): boolean {
+    return this.waiting.size > 0;
+  }
+
+  close(): void {
+    this.waiting.clear();
+    this.stopIfIdle();
+  }
+
+  /** Reads what other processes have left. */
+  async look(): Promise<void> {
+    const { journal, runId } = this.options;
+    if (journal === undefined || this.polling) return;
+    this.polling = true;
+    try {
+      const items: readonly PostedRecord[] = await journal.items(runId, this.after);
+      for (const item of items) {
+        this.after = Math.max(this.after, item.seq);
+        this.accept(item);
+      }
+    } catch (error) {
+      this.options.onError(error);
+    } finally {
+      this.polling = false;
+    }
+    this.lookLater();
+  }
+
+  private lookLater(): void {
+    if (this.waiting.size === 0 || this.timer !== undefined) return;
+    this.timer = this.options.clock.setTimer?.(() => {
+      this.timer = undefined;
+      void this.look();
+    }, POLL_MS);
+  }
+
+  private stopIfIdle(): void {
+    if (this.waiting.size > 0) return;
+    this.timer?.cancel();
+    this.timer = undefined;
+  }
+}

@@ -1,0 +1,55 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { onTestFinished } from "vitest";
+
+export interface Running {
+  readonly child: ChildProcess;
+  readonly lines: string[];
+  /** Resolves with the number of lines once there are that many, or when it has ended. */
+  heard(count: number): Promise<number>;
+  kill(): void;
+  readonly ended: Promise<{ code: number | null; signal: string | null; stderr: string }>;
+}
+
+/** Starts one of the programs beside this file in a process of its own. */
+export function start(program: string, args: readonly string[], wrap: readonly string[] = []): Running {
+  const file = join(import.meta.dirname, program);
+  const command = [...wrap, process.execPath, "--conditions=@ravi/source", "--no-warnings", file, ...args];
+  const child = spawn(command[0] ?? "", command.slice(1), { stdio: ["ignore", "pipe", "pipe"] });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const lines: string[] = [];
+  const waiting = new Set<() => void>();
+  const tell = (): void => {
+    for (const each of waiting) each();
+  };
+  createInterface({ input: child.stdout }).on("line", (line) => {
+    lines.push(line);
+    tell();
+  });
+  let stderr = "";
+  child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+  let done = false;
+  const ended = once(child, "close").then(([code, signal]) => {
+    done = true;
+    tell();
+    return { code: code as number | null, signal: signal as string | null, stderr };
+  });
+  return {
+    child,
+    lines,
+    ended,
+    kill: () => void child.kill("SIGKILL"),
+    heard: (count) =>
+      new Promise((resolve) => {
+        const look = (): void => {
+          if (lines.length < count && !done) return;
+          waiting.delete(look);
+          resolve(lines.length);
+        };
+        waiting.add(look);
+        look();
+      }),
+  };
+}

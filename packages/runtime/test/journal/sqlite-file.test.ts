@@ -1,0 +1,193 @@
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { RunId } from "@ravi/kernel";
+import { expect, test } from "vitest";
+import { SqliteJournal } from "../../src/journal/sqlite-journal.ts";
+import { temporaryDirectory } from "./helpers/directory.ts";
+import { start } from "./helpers/process.ts";
+import { entry, RUN, written } from "./helpers/sample.ts";
+
+const INVALID = expect.objectContaining({ code: "INVALID_VALUE" });
+
+function mode(path: string): string {
+  return (statSync(path).mode & 0o777).toString(8);
+}
+
+test("T12: the directory is made for its owner only, and so are all files in it", async () => {
+  const directory = join(temporaryDirectory(), "made", "here");
+  const journal = SqliteJournal.open(directory);
+  await journal.claim(RUN, "one", 1_000);
+  expect(readdirSync(directory).toSorted()).toEqual(["ravi.db", "ravi.db-shm", "ravi.db-wal"]);
+  expect(mode(directory)).toBe("700");
+  expect(readdirSync(directory).map((name) => mode(join(directory, name)))).toEqual(["600", "600", "600"]);
+  await journal.close();
+  expect(readdirSync(directory)).toEqual(["ravi.db"]);
+});
+
+test("T12: hostile run ids open nothing beside the one file", async () => {
+  const root = temporaryDirectory();
+  const directory = join(root, "journal");
+  const journal = SqliteJournal.open(directory);
+  for (const id of ["../escaped", "/tmp/ravi-escaped", "..\\escaped", "con", "ravi.db-wal", "a/b/c"]) {
+    await journal.claim(RunId(id), "one", 1_000);
+  }
+  await journal.close();
+  expect([readdirSync(root), readdirSync(directory)]).toEqual([["journal"], ["ravi.db"]]);
+});
+
+test("T5: a newer format is refused by its number, and not a byte of the file is changed", async () => {
+  const directory = temporaryDirectory();
+  await written(directory, 2);
+  const file = join(directory, "ravi.db");
+  const db = new DatabaseSync(file);
+  db.exec("PRAGMA user_version = 99");
+  db.close();
+  const before = readFileSync(file);
+  const { mtimeMs } = statSync(file);
+  expect(() => SqliteJournal.open(directory)).toThrow(/format .* is 99; expected format 1 or older/);
+  expect(readFileSync(file).equals(before)).toBe(true);
+  expect(statSync(file).mtimeMs).toBe(mtimeMs);
+  expect(readdirSync(directory)).toEqual(["ravi.db"]);
+});
+
+test("T5: what is not a journal is refused and left as it is", () => {
+  const directory = temporaryDirectory();
+  const file = join(directory, "ravi.db");
+  for (const content of ["hello", "SQLite format 3\0 but then nothing", "x".repeat(5_000)]) {
+    writeFileSync(file, content);
+    expect(() => SqliteJournal.open(directory)).toThrow(INVALID);
+    expect(readFileSync(file, "utf8")).toBe(content);
+  }
+  for (const sql of ["CREATE TABLE t (x)", "CREATE TABLE t (x); PRAGMA application_id = 7"]) {
+    const other = temporaryDirectory();
+    const db = new DatabaseSync(join(other, "ravi.db"));
+    db.exec(sql);
+    db.close();
+    const before = readFileSync(join(other, "ravi.db"));
+    expect(() => SqliteJournal.open(other)).toThrow(/another program/);
+    expect(readFileSync(join(other, "ravi.db")).equals(before)).toBe(true);
+  }
+});
+
+test("a directory that cannot be used is an error that names it", () => {
+  const root = temporaryDirectory();
+  writeFileSync(join(root, "file"), "");
+  mkdirSync(join(root, "dir", "ravi.db"), { recursive: true });
+  expect(() => SqliteJournal.open(join(root, "file"))).toThrow(/directory .*file.*can be written/);
+  expect(() => SqliteJournal.open(join(root, "file", "below"))).toThrow(INVALID);
+  expect(() => SqliteJournal.open(join(root, "dir"))).toThrow(INVALID);
+  expect(() => SqliteJournal.open("")).toThrow(INVALID);
+  expect(() => SqliteJournal.open("a\0b")).toThrow(INVALID);
+  // Root may write everywhere, so that this one bites for other users only.
+  mkdirSync(join(root, "closed"));
+  chmodSync(join(root, "closed"), 0o500);
+  if (process.getuid?.() !== 0) expect(() => SqliteJournal.open(join(root, "closed"))).toThrow(INVALID);
+});
+
+test("T5: on a full disk the append is refused, so is every later one, and what was acknowledged stays", async () => {
+  const directory = temporaryDirectory();
+  const journal = SqliteJournal.open(directory);
+  const epoch = (await journal.claim(RUN, "one", 60_000))?.epoch ?? 0;
+  limitPages(journal, 24);
+  let acknowledged = 0;
+  const failure = await (async (): Promise<unknown> => {
+    try {
+      for (; acknowledged < 1_000; acknowledged++) {
+        await journal.append(RUN, epoch, [entry(`k#${acknowledged}`, { body: { text: "x".repeat(1_000) } })]);
+      }
+      return undefined;
+    } catch (error) {
+      return error;
+    }
+  })();
+  expect(acknowledged).toBeGreaterThan(10);
+  expect(acknowledged).toBeLessThan(1_000);
+  expect(failure).toMatchObject({ code: "JOURNAL_FAILED", message: expect.stringContaining("full") });
+  // Also when there is room again: whoever did not hear the first refusal must hear the next.
+  limitPages(journal, 1_000_000);
+  await expect(journal.append(RUN, epoch, [entry("later")])).rejects.toBe(failure);
+  await expect(journal.claim(RUN, "one", 1_000)).rejects.toBe(failure);
+  await expect(journal.post(RUN, { id: "a", kind: "signal", name: "n", value: 1, at: 1 })).rejects.toBe(
+    failure,
+  );
+  expect(await journal.load(RUN)).toHaveLength(acknowledged);
+  await journal.close();
+  const again = SqliteJournal.open(directory);
+  expect(await again.load(RUN)).toHaveLength(acknowledged);
+  await again.append(RUN, epoch, [entry("goes on")]);
+  expect((await again.load(RUN)).at(-1)).toMatchObject({ seq: acknowledged + 1, key: "goes on" });
+  await again.close();
+});
+
+test("T5: a commit that fails takes its whole group with it, and acknowledges none of it", async () => {
+  const directory = temporaryDirectory();
+  const journal = SqliteJournal.open(directory);
+  const epoch = (await journal.claim(RUN, "one", 60_000))?.epoch ?? 0;
+  limitPages(journal, 24);
+  const other = RunId("run-2");
+  const results = await Promise.allSettled([
+    journal.append(RUN, epoch, [entry("small")]),
+    journal.claim(other, "one", 1_000),
+    journal.append(RUN, epoch, [entry("large", { body: { text: "x".repeat(5_000_000) } })]),
+  ]);
+  expect(results.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
+  await journal.close();
+  const again = SqliteJournal.open(directory);
+  expect(await again.load(RUN)).toEqual([]);
+  expect(again.list().map(({ runId }) => runId)).toEqual([RUN]);
+  await again.close();
+});
+
+test("closing waits for what was begun; afterwards everything says that it is closed", async () => {
+  const directory = temporaryDirectory();
+  const journal = SqliteJournal.open(directory);
+  const epoch = (await journal.claim(RUN, "one", 60_000))?.epoch ?? 0;
+  const appended = journal.append(RUN, epoch, [entry("a")]);
+  const closed = journal.close();
+  await expect(journal.append(RUN, epoch, [entry("b")])).rejects.toThrow(/closed/);
+  await Promise.all([appended, closed, journal.close()]);
+  const calls: readonly (() => unknown)[] = [
+    () => journal.claim(RUN, "one", 1),
+    () => journal.release(RUN, epoch),
+    () => journal.load(RUN),
+    () => journal.append(RUN, epoch, [entry("c")]),
+    () => journal.post(RUN, { id: "a", kind: "signal", name: "n", value: 1, at: 1 }),
+    () => journal.items(RUN, 0),
+    () => journal.list(),
+    () => journal.delete(RUN),
+    () => journal.prune({ olderThanMs: 0 }),
+    () => journal.blobs.put(new Uint8Array(1)),
+    () => journal.blobs.get("sha256-0"),
+  ];
+  for (const call of calls) await expect((async () => call())()).rejects.toThrow(/it was closed/);
+  const again = SqliteJournal.open(directory);
+  expect((await again.load(RUN)).map(({ key }) => key)).toEqual(["a"]);
+  await again.close();
+});
+
+test(
+  "the write-ahead log does not grow with what is written, and a process that closed ends by itself",
+  { timeout: 60_000 },
+  async () => {
+    const directory = temporaryDirectory();
+    const writer = start("writer.ts", [directory, RUN, "one", "400", "20000"]);
+    let largest = 0;
+    for (let n = 40; n <= 400; n += 40) {
+      await writer.heard(n);
+      largest = Math.max(
+        largest,
+        statSync(join(directory, "ravi.db-wal"), { throwIfNoEntry: false })?.size ?? 0,
+      );
+    }
+    expect(await writer.ended).toEqual({ code: 0, signal: null, stderr: "" });
+    expect(largest).toBeLessThan(statSync(join(directory, "ravi.db")).size);
+    expect(readdirSync(directory)).toEqual(["ravi.db"]);
+  },
+);
+
+/** Stands for a disk with so many pages: SQLite then says that it is full, as it does for a real one. */
+function limitPages(journal: SqliteJournal, pages: number): void {
+  const db = Reflect.get(journal, "db") as DatabaseSync;
+  db.exec(`PRAGMA max_page_count = ${pages}`);
+}

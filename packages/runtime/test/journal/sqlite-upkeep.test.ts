@@ -1,0 +1,124 @@
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { ExecId, type Journal, RunId, type RunStatus } from "@ravi/kernel";
+import { virtualClock } from "@ravi/testing";
+import { expect, test } from "vitest";
+import { MemoryBlobs } from "../../src/journal/blobs.ts";
+import { MemoryJournal } from "../../src/journal/memory-journal.ts";
+import { SqliteJournal } from "../../src/journal/sqlite-journal.ts";
+import { temporaryDirectory } from "./helpers/directory.ts";
+import { entry, RUN } from "./helpers/sample.ts";
+
+const DAY = 86_400_000;
+
+async function ended(
+  journal: Journal,
+  id: string,
+  at: number,
+  status: RunStatus,
+  keep = false,
+): Promise<void> {
+  const run = RunId(id);
+  const claim = await journal.claim(run, "one", 10 * DAY);
+  const epoch = claim?.epoch ?? 0;
+  const notes = [
+    entry("run:start", { exec: ExecId(run), phase: "note", at, body: { agent: "lead@1" } }),
+    entry("run:status", { exec: ExecId(run), phase: "note", at, body: { status } }),
+  ];
+  await journal.append(run, epoch, notes);
+  await journal.post(run, { id: "s", kind: "signal", name: "n", value: 1, at });
+  if (!keep) await journal.release(run, epoch);
+}
+
+const both = [
+  ["MemoryJournal", (clock: { now(): number }) => new MemoryJournal({ clock })],
+  ["SqliteJournal", (clock: { now(): number }) => SqliteJournal.open(temporaryDirectory(), { clock })],
+] as const;
+
+test.each(both)(
+  "%s: pruning removes what ended long ago, and nothing that is held, young or unfinished",
+  async (_name, open) => {
+    const clock = virtualClock({ now: 100 * DAY });
+    const journal = open(clock);
+    const old = clock.now() - 8 * DAY;
+    await ended(journal, "old", old, "completed");
+    await ended(journal, "old-failed", old, "failed");
+    await ended(journal, "old-suspended", old, "suspended");
+    await ended(journal, "old-held", old, "completed", true);
+    await ended(journal, "young", clock.now() - 6 * DAY, "completed");
+    await journal.post(RunId("orphan"), { id: "s", kind: "signal", name: "n", value: 1, at: old });
+    await journal.post(RunId("early"), { id: "s", kind: "signal", name: "n", value: 1, at: clock.now() });
+    expect([...(await journal.prune({ olderThanMs: 7 * DAY }))].toSorted()).toEqual(["old", "old-failed"]);
+    const left = journal.list().map(({ runId }) => runId);
+    expect(left).toEqual(["old-suspended", "old-held", "young"]);
+    expect(journal.items(RunId("old"), 0)).toEqual([]);
+    expect(journal.items(RunId("orphan"), 0)).toEqual([]);
+    expect(journal.items(RunId("early"), 0)).toHaveLength(1);
+    expect(await journal.prune({ olderThanMs: 7 * DAY, statuses: ["suspended"] })).toEqual(["old-suspended"]);
+    const wrong = async (): Promise<unknown> => journal.prune({ olderThanMs: -1 });
+    await expect(wrong()).rejects.toMatchObject({ code: "INVALID_VALUE" });
+    await journal.close();
+  },
+);
+
+test("large bodies are kept once, as long as any run needs them; what was put by hand stays", async () => {
+  const directory = temporaryDirectory();
+  const journal = SqliteJournal.open(directory);
+  const db = new DatabaseSync(join(directory, "ravi.db"));
+  const blobs = (): unknown => db.prepare("SELECT count(*) AS n FROM blobs").get()?.["n"];
+  const large = { text: "x".repeat(300_000) };
+  for (const id of ["one", "two"]) {
+    const epoch = (await journal.claim(RunId(id), "me", 1_000))?.epoch ?? 0;
+    await journal.append(RunId(id), epoch, [entry("a", { body: large }), entry("b", { body: large })]);
+  }
+  expect(blobs()).toBe(1);
+  const bytes = new TextEncoder().encode("by hand");
+  const ref = await journal.blobs.put(bytes);
+  expect(await journal.blobs.put(bytes)).toBe(ref);
+  await journal.delete(RunId("one"));
+  expect(blobs()).toBe(2);
+  expect((await journal.load(RunId("two"))).map(({ body }) => body)).toEqual([large, large]);
+  await journal.delete(RunId("two"));
+  expect(blobs()).toBe(1);
+  expect(new TextDecoder().decode(await journal.blobs.get(ref))).toBe("by hand");
+  db.close();
+  await journal.close();
+});
+
+test("blobs are copies, named by their content, and an unknown name is an error", async () => {
+  const journal = SqliteJournal.open(temporaryDirectory());
+  for (const store of [new MemoryBlobs(), journal.blobs]) {
+    const bytes = new Uint8Array([1, 2, 3]);
+    const put = store.put(bytes);
+    bytes[0] = 9;
+    const ref = await put;
+    expect(ref).toBe("sha256-039058c6f2c0cb492c533b0a4d14ef77cc0f78abccced5287d84a1a2011cfb81");
+    const got = await store.get(ref);
+    expect([...got]).toEqual([1, 2, 3]);
+    got[0] = 7;
+    expect([...(await store.get(ref))]).toEqual([1, 2, 3]);
+    const unknown = async (): Promise<unknown> => store.get("sha256-00");
+    await expect(unknown()).rejects.toMatchObject({ code: "INVALID_VALUE" });
+    const empty = await store.put(new Uint8Array(0));
+    expect([...(await store.get(empty))]).toEqual([]);
+  }
+  await journal.close();
+});
+
+test("room that a deleted run leaves is used again", async () => {
+  const directory = temporaryDirectory();
+  const journal = SqliteJournal.open(directory);
+  const sizes: number[] = [];
+  for (let round = 0; round < 6; round++) {
+    const epoch = (await journal.claim(RUN, "one", 1_000))?.epoch ?? 0;
+    const entries = Array.from({ length: 50 }, (_, n) =>
+      entry(`k#${n}`, { body: { text: "x".repeat(2_000) } }),
+    );
+    for (const each of entries) await journal.append(RUN, epoch, [each]);
+    await journal.delete(RUN);
+    sizes.push(statSync(join(directory, "ravi.db")).size);
+  }
+  await journal.close();
+  expect(statSync(join(directory, "ravi.db")).size).toBeLessThan(3 * 50 * 2_400);
+});

@@ -1,0 +1,462 @@
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import {
+  type Agent,
+  AgentId,
+  type AgentResult,
+  CancellationError,
+  defineTool,
+  type JsonValue,
+  LaneViolationError,
+  type Logger,
+  type RunContext,
+  type RunEvent,
+  RunId,
+} from "@ravi/kernel";
+import { scriptedModel, virtualClock } from "@ravi/testing";
+import { getRunScope, Runtime } from "@ravi/runtime";
+import { MemoryJournal } from "../src/journal/memory-journal.ts";
+import { team } from "./team.ts";
+
+const done = (output: string): AgentResult => ({ status: "completed", output, stopReason: "done" });
+const ask = (text: string) => ({ messages: [{ role: "user", content: text }] }) as const;
+
+function agent<T = unknown>(name: string, run: Agent<T>["run"]): Agent<T> {
+  return { id: AgentId(name), run };
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  for (let turn = 0; !condition(); turn++) {
+    if (turn > 1_000) throw new Error("it never came to that");
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+describe("R12: any agent can be hosted", () => {
+  test("R12: a bare runtime runs it and gives what it used", async () => {
+    const { worker } = team();
+    const handle = new Runtime().run(worker, "7");
+    expect(handle.status).toBe("pending");
+    const result = await handle.result;
+    expect(result).toMatchObject({
+      status: "completed",
+      output: "7 squared is 49",
+      stopReason: "done",
+      runId: handle.runId,
+    });
+    expect(result.usage.outputTokens).toBeGreaterThan(0);
+    expect(handle.status).toBe("completed");
+  });
+
+  test("R13: an agent that crashes fails, with its error as the cause", async () => {
+    const broken = agent("broken", async () => {
+      throw new TypeError("x is not a function");
+    });
+    const result = await new Runtime().run(broken, "").result;
+    expect(result).toMatchObject({
+      status: "failed",
+      error: { message: "broken failed: x is not a function" },
+    });
+    expect(result.error?.cause).toBeInstanceOf(TypeError);
+  });
+
+  test("R2: a child knows its place, and reads no conversation but its own (R10)", async () => {
+    const child = agent("child", async (ctx) => {
+      const { parentId, depth, rootId } = ctx.supervision;
+      return done(
+        `${ctx.agentId} of ${parentId} at ${depth} under ${rootId}, ${(await ctx.window()).length} messages`,
+      );
+    });
+    const middle = agent("middle", async (ctx) => {
+      const outcomes = await ctx.batch([
+        { kind: "hire", agent: child, input: "" },
+        { kind: "hire", agent: child, input: "" },
+      ]);
+      return done(outcomes.map((outcome) => ("result" in outcome ? outcome.result.output : "")).join("; "));
+    });
+    const lead = agent("lead", async (ctx) => {
+      await ctx.remember({ role: "user", content: "for the lead only" });
+      const outcome = await ctx.hire({ agent: middle, input: "" });
+      return done("result" in outcome ? outcome.result.output : outcome.status);
+    });
+    expect((await new Runtime().run(lead, "").result).output).toBe(
+      "child/1.1 of middle/1 at 2 under lead, 0 messages; child/1.2 of middle/1 at 2 under lead, 0 messages",
+    );
+  });
+});
+
+describe("one lane", () => {
+  test("R23: two operations at once are a LaneViolationError, at once", async () => {
+    const model = scriptedModel(["a", "b"]);
+    const hasty = agent("hasty", async (ctx) => {
+      const both = await Promise.allSettled([ctx.llm(model, ask("1")), ctx.llm(model, ask("2"))]);
+      return done(
+        both.map((one) => (one.status === "fulfilled" ? "ok" : (one.reason as Error).name)).join(" "),
+      );
+    });
+    expect((await new Runtime().run(hasty, "").result).output).toBe("ok LaneViolationError");
+    expect(model.calls).toHaveLength(1);
+    expect(LaneViolationError.codes).toEqual(["LANE_VIOLATION"]);
+  });
+
+  test("R23: five branches of four steps go through children, and come back in order", async () => {
+    const model = scriptedModel((request) => `${String(request.messages[0]?.content)}!`, { record: false });
+    const branch = agent("branch", async (ctx, inbox) => {
+      let text = inbox.input;
+      for (let step = 0; step < 4; step++) {
+        const { message } = await ctx.llm(model, ask(text));
+        text = String(message.content);
+      }
+      return done(text);
+    });
+    const fan = agent("fan", async (ctx) => {
+      const outcomes = await ctx.batch(
+        [0, 1, 2, 3, 4].map((n) => ({ kind: "hire", agent: branch, input: `b${n}` }) as const),
+      );
+      return done(outcomes.map((outcome) => ("result" in outcome ? outcome.result.output : "")).join(" "));
+    });
+    const journal = new MemoryJournal();
+    const whole = await new Runtime({ journal }).run(fan, "", { runId: "five" }).result;
+    expect(whole.output).toBe("b0!!!! b1!!!! b2!!!! b3!!!! b4!!!!");
+  });
+});
+
+describe("R9: cancellation", () => {
+  const idleTool = defineTool({
+    name: "idle",
+    description: "",
+    input: z.object({}),
+    execute: (_, { signal }) =>
+      new Promise((_resolve, reject) =>
+        signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true }),
+      ),
+  });
+  const deaf = defineTool({
+    name: "deaf",
+    description: "",
+    input: z.object({}),
+    execute: () => new Promise(() => {}),
+  });
+  const sleeper = agent("sleeper", async (ctx) => {
+    await ctx.waitFor("never");
+    return done("");
+  });
+  const call = (name: string) => ({ id: "c", name, arguments: "{}" });
+  const hanging = scriptedModel(() => ({ fault: { type: "hang" } }));
+
+  const waits: Record<string, (ctx: RunContext, inbox: { receive(): Promise<unknown> }) => Promise<unknown>> =
+    {
+      "a model that never answers": (ctx) => ctx.llm(hanging, ask("x")),
+      "a tool that hears the signal": (ctx) => ctx.tool(call("idle"), idleTool),
+      "a tool that ignores the signal": (ctx) => ctx.tool(call("deaf"), deaf),
+      "a child": (ctx) => ctx.hire({ agent: sleeper, input: "" }),
+      "a batch": (ctx) =>
+        ctx.batch([
+          { kind: "tool", call: call("idle"), tool: idleTool },
+          { kind: "hire", agent: sleeper, input: "" },
+        ]),
+      "a join": async (ctx) => ctx.join(await ctx.spawn(sleeper, { input: "" })),
+      "a question to a child": async (ctx) => ctx.ask(await ctx.spawn(sleeper, { input: "" }), "hello?"),
+      "a signal": (ctx) => ctx.waitFor("never"),
+      "a time": async (ctx) => ctx.sleepUntil((await ctx.now()) + 60_000),
+      "the inbox": (_ctx, inbox) => inbox.receive(),
+    };
+
+  test.each(Object.keys(waits))(
+    "T4: a run that waits for %s ends when it is cancelled, and leaves nothing",
+    async (name) => {
+      const clock = virtualClock();
+      const waiting = agent("waiting", async (ctx, inbox) => {
+        await waits[name]?.(ctx, inbox);
+        return done("went on");
+      });
+      const runtime = new Runtime({ clock });
+      const handle = runtime.run(waiting, "");
+      await until(() => handle.status !== "pending");
+      await clock.advance(1);
+      handle.cancel("enough");
+      await clock.advance(100);
+      const result = await handle.result;
+      expect(result).toMatchObject({ status: "cancelled", error: { reason: "enough" } });
+      expect(result.error).toBeInstanceOf(CancellationError);
+      expect(clock.pending).toBe(0);
+      await runtime.close();
+    },
+  );
+
+  test("T4: an agent that does not stop is left behind after its grace, and said so", async () => {
+    const clock = virtualClock();
+    const warned: string[] = [];
+    const logger: Logger = { debug() {}, info() {}, error() {}, warn: (message) => warned.push(message) };
+    const stubborn = agent("stubborn", () => new Promise<AgentResult>(() => {}));
+    const handle = new Runtime({ clock, logger }).run(stubborn, "");
+    await until(() => handle.status === "running");
+    handle.cancel("stop");
+    await clock.advance(100);
+    expect(await handle.result).toMatchObject({ status: "cancelled" });
+    expect(warned).toEqual(["stubborn did not stop when it was told to, and is no longer waited for"]);
+  });
+
+  test("R8: an outer signal cancels; a deadline lands as partial, with what was said", async () => {
+    const outer = new AbortController();
+    const cancelled = new Runtime().run(sleeper, "", { signal: outer.signal });
+    outer.abort(new Error("browser closed"));
+    expect(await cancelled.result).toMatchObject({
+      status: "cancelled",
+      error: { reason: "browser closed" },
+    });
+
+    const clock = virtualClock();
+    const late = agent("late", async (ctx) => {
+      await ctx.remember({ role: "assistant", content: "half of it" });
+      await ctx.waitFor("never");
+      return done("all of it");
+    });
+    const handle = new Runtime({ clock }).run(late, "", { executionBudget: { deadlineS: 10 } });
+    await until(() => handle.status === "suspended");
+    await clock.advance(10_100);
+    expect(await handle.result).toMatchObject({
+      status: "partial",
+      output: "half of it",
+      stopReason: "deadline",
+    });
+    expect(clock.pending).toBe(0);
+  });
+
+  test("R8: a child's deadline is the earlier of its own and its parent's", async () => {
+    const seen: (number | null)[] = [];
+    const child = agent("child", async (ctx) => {
+      seen.push(ctx.meta.deadline);
+      return done("");
+    });
+    const lead = agent("lead", async (ctx) => {
+      await ctx.hire({ agent: child, input: "", executionBudget: { deadlineS: 5 } });
+      await ctx.hire({ agent: child, input: "", executionBudget: { deadlineS: 500 } });
+      await ctx.hire({ agent: child, input: "" });
+      return done("");
+    });
+    await new Runtime({ clock: virtualClock() }).run(lead, "", { executionBudget: { deadlineS: 60 } }).result;
+    expect(seen).toEqual([5_000, 60_000, 60_000]);
+  });
+});
+
+describe("R23, R24: waiting and talking", () => {
+  const waiter = agent("waiter", async (ctx) =>
+    done(`${String(await ctx.waitFor("a"))} ${String(await ctx.waitFor("a"))}`),
+  );
+
+  test("R24: an early signal is kept, and each is read once", async () => {
+    const runtime = new Runtime({ journal: new MemoryJournal(), clock: virtualClock() });
+    const handle = runtime.run(waiter, "", { runId: "w" });
+    await runtime.deliver("w", "a", 1);
+    await runtime.deliver("w", "a", 2);
+    expect((await handle.result).output).toBe("1 2");
+  });
+
+  test("R24: another process delivers through the journal", async () => {
+    const journal = new MemoryJournal();
+    const clock = virtualClock();
+    const handle = new Runtime({ journal, clock }).run(waiter, "", { runId: "w" });
+    await until(() => handle.status === "suspended");
+    const elsewhere = new Runtime({ journal, clock });
+    await elsewhere.deliver("w", "a", "yes");
+    await elsewhere.deliver("w", "a", "no");
+    await clock.advance(1_000);
+    expect((await handle.result).output).toBe("yes no");
+    expect(clock.pending).toBe(0);
+  });
+
+  test("R24: a cancel from another process ends it", async () => {
+    const journal = new MemoryJournal();
+    const clock = virtualClock();
+    const handle = new Runtime({ journal, clock }).run(waiter, "", { runId: "w" });
+    await until(() => handle.status === "suspended");
+    await new Runtime({ journal, clock }).cancel("w", "not needed");
+    await clock.advance(1_000);
+    expect(await handle.result).toMatchObject({ status: "cancelled", error: { reason: "not needed" } });
+  });
+
+  test("R23: a sleep ends at its time, also after a restart in between", async () => {
+    const journal = new MemoryJournal();
+    const clock = virtualClock();
+    const sleepy = agent("sleepy", async (ctx) => {
+      await ctx.sleepUntil(60_000);
+      return done(`woke at ${clock.now()}`);
+    });
+    const first = new Runtime({ journal, clock });
+    const handle = first.run(sleepy, "", { runId: "z" });
+    await clock.advance(40_000);
+    const closing = first.close();
+    await clock.advance(100);
+    await closing;
+    expect(await handle.result).toMatchObject({ status: "suspended" });
+    const resumed = new Runtime({ journal: reopened(journal), agents: [sleepy], clock }).resume("z");
+    await clock.advance(30_000);
+    expect((await resumed.result).output).toBe("woke at 60000");
+  });
+
+  test("R23: a living child is asked, answers, and is joined", async () => {
+    const clerk = agent("clerk", async (_ctx, inbox) => {
+      for (let answered = 0; ; answered++) {
+        const message = await inbox.receive();
+        if (message.content === "bye") return done(`answered ${answered}`);
+        await inbox.reply(message, `re: ${JSON.stringify(message.content)}`);
+      }
+    });
+    const boss = agent("boss", async (ctx) => {
+      const handle = await ctx.spawn(clerk, { input: "" });
+      const replies: JsonValue[] = [await ctx.ask(handle, 1), await ctx.ask(handle, { deep: true })];
+      const silent = await ctx
+        .ask(handle, "bye", { timeoutS: 1 })
+        .catch((error: unknown) => (error as Error).message);
+      const outcome = await ctx.join(handle);
+      return done(
+        [...replies.map(String), silent, "result" in outcome ? outcome.result.output : outcome.status].join(
+          " | ",
+        ),
+      );
+    });
+    const clock = virtualClock();
+    const handle = new Runtime({ clock, journal: new MemoryJournal() }).run(boss, "");
+    await clock.advance(2_000);
+    expect((await handle.result).output).toBe(
+      're: 1 | re: {"deep":true} | no reply from clerk/1 in time | answered 2',
+    );
+  });
+});
+
+/** A journal whose claims have lapsed, as another process finds it. */
+function reopened(journal: MemoryJournal): MemoryJournal {
+  return journal;
+}
+
+describe("approvals", () => {
+  const pay = (paid: number[]) =>
+    defineTool({
+      name: "pay",
+      description: "",
+      input: z.object({ amount: z.number() }),
+      needsApproval: true,
+      execute: ({ amount }) => `paid ${paid.push(amount)}`,
+    });
+
+  test.each([
+    [true, "paid 1", 1],
+    [{ approved: true }, "paid 1", 1],
+    [{ approved: false, reason: "too much" }, "error: pay was not approved: too much", 0],
+    ["sure", "error: pay was not approved", 0],
+  ])("a tool that needs approval runs only after a yes: %j", async (answer, output, times) => {
+    const paid: number[] = [];
+    const clock = virtualClock();
+    const journal = new MemoryJournal();
+    const buyer = agent("buyer", async (ctx) => {
+      const { content } = await ctx.tool({ id: "c", name: "pay", arguments: '{"amount":5}' }, pay(paid));
+      return done(String(content));
+    });
+    const handle = new Runtime({ journal, clock }).run(buyer, "", { runId: "buy" });
+    await until(() => handle.status === "suspended");
+    expect(paid).toEqual([]);
+    await new Runtime({ journal, clock }).deliver("buy", "approval:buy:tool:pay#1", answer);
+    await clock.advance(1_000);
+    expect((await handle.result).output).toBe(output);
+    expect(paid).toHaveLength(times);
+  });
+});
+
+describe("observers", () => {
+  test("J3: events are numbered without gaps, for any number of observers, who change nothing", async () => {
+    const { lead } = team();
+    const runtime = new Runtime();
+    const handle = runtime.run(lead, "2 3");
+    const read = async (): Promise<RunEvent[]> => Array.fromAsync(handle.events());
+    const [one, two] = await Promise.all([read(), read()]);
+    expect(one.map(({ seq }) => seq)).toEqual(one.map((_, at) => at + 1));
+    expect(two).toEqual(one);
+    expect(one[0]).toMatchObject({ agentId: "lead", event: { type: "started", input: "2 3" } });
+    expect(one.at(-1)).toMatchObject({ event: { type: "completed" } });
+    expect(one.filter(({ event }) => event.type === "usage")).toHaveLength(4);
+  });
+
+  test("J3: one who breaks off leaves nothing behind, and the run goes on", async () => {
+    const { lead } = team();
+    const handle = new Runtime().run(lead, "2 3");
+    for await (const event of handle.events()) {
+      expect(event.seq).toBe(1);
+      break;
+    }
+    expect(await handle.result).toMatchObject({ status: "completed" });
+    expect(await Array.fromAsync(handle.events())).toEqual([]);
+  });
+
+  test("J5: the scope is known to tools where it is asked for, and only there", async () => {
+    const look = defineTool({
+      name: "look",
+      description: "",
+      input: z.object({}),
+      execute: () => getRunScope()?.userId ?? "nobody",
+    });
+    const looker = agent("looker", async (ctx) =>
+      done(String((await ctx.tool({ id: "c", name: "look", arguments: "" }, look)).content)),
+    );
+    expect((await new Runtime({ ambientScope: true }).run(looker, "", { userId: "ada" }).result).output).toBe(
+      "ada",
+    );
+    expect((await new Runtime().run(looker, "", { userId: "ada" }).result).output).toBe("nobody");
+    expect(getRunScope()).toBeUndefined();
+  });
+});
+
+describe("keeping house", () => {
+  test("runs on record are listed, deleted and pruned by age", async () => {
+    const journal = new MemoryJournal();
+    const clock = virtualClock({ now: 1_000 });
+    const runtime = new Runtime({ journal, clock });
+    const { worker } = team();
+    await runtime.run(worker, "1", { runId: "old" }).result;
+    await clock.advance(50_000);
+    await runtime.run(worker, "2", { runId: "new" }).result;
+    expect((await runtime.list()).map(({ runId, status, agent: name }) => [runId, status, name])).toEqual([
+      ["old", "completed", "worker@1"],
+      ["new", "completed", "worker@1"],
+    ]);
+    expect(await runtime.prune({ olderThanMs: 10_000 })).toEqual(["old"]);
+    await runtime.delete("new");
+    expect(await runtime.list()).toEqual([]);
+    expect(journal.load(RunId("old"))).toEqual([]);
+  });
+
+  test("the same id twice, a run on a closed runtime and a journal that is not there are refused", async () => {
+    const journal = new MemoryJournal();
+    const runtime = new Runtime({ journal });
+    const { worker } = team();
+    const handle = runtime.run(worker, "1", { runId: "x" });
+    expect(() => runtime.run(worker, "1", { runId: "x" })).toThrow(
+      "a run that is not under way here already",
+    );
+    await expect(runtime.delete("x")).rejects.toThrow("cancel it first");
+    await handle.result;
+    await expect(runtime.run(worker, "1", { runId: "x" }).result).rejects.toThrow("resume it instead");
+    await runtime.close();
+    expect(() => runtime.run(worker, "1")).toThrow('runtime is "closed"; expected one that is open');
+    await expect(new Runtime().resume("x").result).rejects.toThrow("a runtime that was given a journal");
+    await expect(new Runtime().deliver("x", "a", 1)).rejects.toThrow("a run that lives here");
+  });
+
+  test("closing drains where it is asked to, and cancels what has no journal", async () => {
+    const { worker } = team();
+    const drained = new Runtime();
+    const kept = drained.run(worker, "3");
+    await drained.close({ drain: true });
+    expect(await kept.result).toMatchObject({ status: "completed" });
+    const cut = new Runtime();
+    const lost = cut.run(
+      agent("waits", async (ctx) => done(String(await ctx.waitFor("x")))),
+      "",
+    );
+    await cut.close();
+    expect(await lost.result).toMatchObject({
+      status: "cancelled",
+      error: { reason: "the runtime was closed" },
+    });
+  });
+});

@@ -1,0 +1,187 @@
+import { expect } from "vitest";
+import { attempt, claimed, entry, INVALID, type JournalCase, keysOf, LOCKED, R1, R2, TTL } from "./stage.ts";
+
+export const claimCases: readonly JournalCase[] = [
+  {
+    rule: "R24",
+    says: "one owner claims a run, another gets null until it is released",
+    async run({ journal }) {
+      const epoch = await claimed(journal, R1, "one");
+      expect(await journal.claim(R1, "two", TTL)).toBeNull();
+      expect(await journal.claim(R2, "two", TTL)).not.toBeNull();
+      await journal.release(R1, epoch);
+      expect(await claimed(journal, R1, "two")).toBeGreaterThan(epoch);
+      expect(await journal.claim(R1, "one", TTL)).toBeNull();
+    },
+  },
+  {
+    rule: "R24",
+    says: "claiming again as the same owner renews, under the same epoch",
+    async run({ journal, clock }) {
+      const epoch = await claimed(journal, R1, "one");
+      await clock.advance(TTL - 1);
+      expect(await claimed(journal, R1, "one")).toBe(epoch);
+      await clock.advance(TTL - 1);
+      expect(await journal.claim(R1, "two", TTL)).toBeNull();
+      await clock.advance(1);
+      expect(await claimed(journal, R1, "two")).toBeGreaterThan(epoch);
+    },
+  },
+  {
+    rule: "R24",
+    says: "a claim that lapsed goes to the next, and whoever had it can no longer write",
+    async run({ journal, clock }) {
+      const old = await claimed(journal, R1, "one");
+      await journal.append(R1, old, [entry(R1, "a")]);
+      await clock.advance(TTL);
+      const epoch = await claimed(journal, R1, "two");
+      expect(epoch).toBeGreaterThan(old);
+      await expect(attempt(() => journal.append(R1, old, [entry(R1, "b")]))).rejects.toMatchObject(LOCKED);
+      await journal.append(R1, epoch, [entry(R1, "c")]);
+      expect(await keysOf(journal, R1)).toEqual(["a", "c"]);
+    },
+  },
+  {
+    rule: "R24",
+    says: "a claim that lapsed and that nobody took still writes, and is renewed",
+    async run({ journal, clock }) {
+      const epoch = await claimed(journal, R1, "one");
+      await clock.advance(TTL * 10);
+      await journal.append(R1, epoch, [entry(R1, "a")]);
+      expect(await claimed(journal, R1, "one")).toBe(epoch);
+      expect(await journal.claim(R1, "two", TTL)).toBeNull();
+      expect(await keysOf(journal, R1)).toEqual(["a"]);
+    },
+  },
+  {
+    rule: "R24",
+    says: "a run that is not claimed, or was released, takes no entries",
+    async run({ journal }) {
+      await expect(attempt(() => journal.append(R1, 1, [entry(R1, "a")]))).rejects.toMatchObject(LOCKED);
+      const epoch = await claimed(journal, R1);
+      for (const wrong of [epoch - 1, epoch + 1]) {
+        await expect(attempt(() => journal.append(R1, wrong, [entry(R1, "a")]))).rejects.toMatchObject(
+          LOCKED,
+        );
+      }
+      await journal.release(R1, epoch);
+      await expect(attempt(() => journal.append(R1, epoch, [entry(R1, "a")]))).rejects.toMatchObject(LOCKED);
+      await expect(attempt(() => journal.append(R1, epoch, []))).rejects.toMatchObject(LOCKED);
+      expect(await keysOf(journal, R1)).toEqual([]);
+    },
+  },
+  {
+    rule: "R24",
+    says: "a stale release frees nothing",
+    async run({ journal, clock }) {
+      const old = await claimed(journal, R1, "one");
+      await clock.advance(TTL);
+      const epoch = await claimed(journal, R1, "two");
+      await journal.release(R1, old);
+      await journal.release(R2, 7);
+      expect(await journal.claim(R1, "one", TTL)).toBeNull();
+      await journal.append(R1, epoch, [entry(R1, "a")]);
+      expect(await keysOf(journal, R1)).toEqual(["a"]);
+    },
+  },
+  {
+    rule: "R24",
+    says: "a run made anew under the name of a deleted one refuses the old one's writer",
+    async run({ journal }) {
+      const old = await claimed(journal, R1, "one");
+      await journal.append(R1, old, [entry(R1, "a")]);
+      await journal.delete(R1);
+      await expect(attempt(() => journal.append(R1, old, [entry(R1, "b")]))).rejects.toMatchObject(LOCKED);
+      const epoch = await claimed(journal, R1, "two");
+      expect(epoch).not.toBe(old);
+      await expect(attempt(() => journal.append(R1, old, [entry(R1, "b")]))).rejects.toMatchObject(LOCKED);
+      await journal.append(R1, epoch, [entry(R1, "a")]);
+      expect(await keysOf(journal, R1)).toEqual(["a"]);
+    },
+  },
+  {
+    rule: "R24",
+    says: "an owner without a name and a time that is no time are refused",
+    async run({ journal }) {
+      await expect(attempt(() => journal.claim(R1, "", TTL))).rejects.toMatchObject(INVALID);
+      for (const ttl of [0, -1, Number.NaN, Infinity, 1.5]) {
+        await expect(attempt(() => journal.claim(R1, "one", ttl))).rejects.toMatchObject(INVALID);
+      }
+      expect(await journal.claim(R1, "one", 1)).not.toBeNull();
+    },
+  },
+  {
+    rule: "T5",
+    says: "a second handle on the same store is refused the claim, and fenced after it was taken over",
+    needs: "second",
+    async run({ journal, second, clock }) {
+      const other = await second();
+      const old = await claimed(journal, R1, "one");
+      await journal.append(R1, old, [entry(R1, "a")]);
+      expect(await other.claim(R1, "two", TTL)).toBeNull();
+      await clock.advance(TTL);
+      const epoch = await claimed(other, R1, "two");
+      await other.append(R1, epoch, [entry(R1, "b")]);
+      await expect(attempt(() => journal.append(R1, old, [entry(R1, "c")]))).rejects.toMatchObject(LOCKED);
+      await expect(attempt(() => journal.append(R1, old, []))).rejects.toMatchObject(LOCKED);
+      expect(await keysOf(journal, R1)).toEqual(["a", "b"]);
+      expect(await keysOf(other, R1)).toEqual(["a", "b"]);
+    },
+  },
+  {
+    rule: "T5",
+    says: "a run that was taken over while we wrote to another one is fenced all the same",
+    needs: "second",
+    async run({ journal, second, clock }) {
+      const other = await second();
+      const [one, two] = [await claimed(journal, R1, "one"), await claimed(journal, R2, "one")];
+      await journal.append(R1, one, [entry(R1, "a")]);
+      await journal.append(R2, two, [entry(R2, "a")]);
+      await clock.advance(TTL);
+      const theirs = await claimed(other, R2, "two");
+      for (const key of ["b", "c", "d"]) await journal.append(R1, one, [entry(R1, key)]);
+      await expect(attempt(() => journal.append(R2, two, [entry(R2, "b")]))).rejects.toMatchObject(LOCKED);
+      await other.append(R2, theirs, [entry(R2, "c")]);
+      await journal.append(R1, one, [entry(R1, "e")]);
+      await expect(attempt(() => journal.append(R2, two, [entry(R2, "d")]))).rejects.toMatchObject(LOCKED);
+      expect(await keysOf(other, R1)).toEqual(["a", "b", "c", "d", "e"]);
+      expect(await keysOf(journal, R2)).toEqual(["a", "c"]);
+    },
+  },
+  {
+    rule: "T5",
+    says: "a claim that comes back to its first owner continues after what the other wrote",
+    needs: "second",
+    async run({ journal, second, clock }) {
+      const other = await second();
+      await journal.append(R1, await claimed(journal, R1, "one"), [entry(R1, "a")]);
+      await clock.advance(TTL);
+      const theirs = await claimed(other, R1, "two");
+      await other.append(R1, theirs, [entry(R1, "b")]);
+      await other.release(R1, theirs);
+      const epoch = await claimed(journal, R1, "one");
+      await expect(attempt(() => journal.append(R1, epoch, [entry(R1, "b")]))).rejects.toMatchObject(INVALID);
+      await journal.append(R1, epoch, [entry(R1, "c")]);
+      expect(await keysOf(other, R1)).toEqual(["a", "b", "c"]);
+    },
+  },
+  {
+    rule: "T5",
+    says: "two handles that give the same name as owner cannot number entries twice",
+    needs: "second",
+    async run({ journal, second }) {
+      const other = await second();
+      const epoch = await claimed(journal, R1, "same");
+      expect(await claimed(other, R1, "same")).toBe(epoch);
+      await journal.append(R1, epoch, [entry(R1, "a")]);
+      await Promise.allSettled(
+        Array.from({ length: 20 }, (_, n) =>
+          attempt(() => (n % 2 === 0 ? journal : other).append(R1, epoch, [entry(R1, `b${n % 4}`)])),
+        ),
+      );
+      const keys = await keysOf(other, R1);
+      expect(new Set(keys).size).toBe(keys.length);
+      expect(await keysOf(journal, R1)).toEqual(keys);
+    },
+  },
+];

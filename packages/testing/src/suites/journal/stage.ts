@@ -1,0 +1,76 @@
+import {
+  ExecId,
+  type Journal,
+  type JournalEntry,
+  type JsonObject,
+  type JsonValue,
+  type MaybePromise,
+  type PostedItem,
+  RunId,
+} from "@ravi/kernel";
+import type { VirtualClock } from "../../virtual-clock.ts";
+
+export interface JournalSetup {
+  readonly clock: VirtualClock;
+}
+
+/** What a case plays on. */
+export interface JournalStage extends JournalSetup {
+  readonly journal: Journal;
+  readonly reopen: (from: Journal) => Promise<Journal>;
+  readonly second: () => Promise<Journal>;
+}
+
+export interface JournalCase {
+  /** The number in the checklist, and what it asks for. */
+  readonly rule: string;
+  readonly says: string;
+  /** What the implementation must offer for it; the case is left out where it does not. */
+  readonly needs?: "reopen" | "second";
+  readonly run: (stage: JournalStage) => Promise<void>;
+}
+
+export const TTL = 30_000;
+
+/** Calls in an async function, so that a journal may throw or reject: both are its right. */
+export async function attempt<T>(act: () => MaybePromise<T>): Promise<T> {
+  return act();
+}
+
+export function entry(run: RunId, key: string, more: Partial<JournalEntry> = {}): JournalEntry {
+  return { exec: ExecId(run), key, attempt: 1, phase: "begin", at: 1, body: { key }, ...more };
+}
+
+export function note(run: RunId, key: string, at: number, body: JsonObject): JournalEntry {
+  return entry(run, key, { phase: "note", at, body });
+}
+
+export function signal(id: string, more: Partial<PostedItem> = {}): PostedItem {
+  return { id, kind: "signal", name: "approval", value: { id }, at: 1, ...more };
+}
+
+/** Claims a run that nobody holds, and gives the epoch. */
+export async function claimed(journal: Journal, run: RunId, owner = "one"): Promise<number> {
+  const claim = await journal.claim(run, owner, TTL);
+  if (claim === null) throw new Error(`${run} could not be claimed by ${owner}`);
+  return claim.epoch;
+}
+
+/** The keys of a run's entries; fails unless they are numbered from 1 without a gap. */
+export async function keysOf(journal: Journal, run: RunId): Promise<string[]> {
+  const records = await journal.load(run);
+  records.forEach(({ seq }, index) => {
+    if (seq !== index + 1) throw new Error(`entry ${index + 1} of ${run} has the number ${seq}`);
+  });
+  return records.map(({ key }) => key);
+}
+
+export function lengthOf(value: JsonValue | undefined): number {
+  if (typeof value !== "string") throw new TypeError("a text was expected");
+  return value.length;
+}
+
+export const R1 = RunId("run-1");
+export const R2 = RunId("run-2");
+export const LOCKED = { code: "JOURNAL_LOCKED" };
+export const INVALID = { code: "INVALID_VALUE" };
