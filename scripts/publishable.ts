@@ -52,8 +52,8 @@ function checkFiles(files: readonly string[]): string[] {
     if (!allowed.test(file) || file.endsWith(".tsbuildinfo")) {
       problems.push(`${file} is packed but not on the allow-list; narrow "files" in package.json`);
     }
-    const source = file.replace(/^dist\//, "src/").replace(/(?:\.d\.ts|\.js)(?:\.map)?$/, ".ts");
-    if (file.startsWith("dist/") && !existsSync(source)) {
+    const source = file.replace(/^dist\//, "src/").replace(/\.d\.ts(?:\.map)?$/, ".ts");
+    if (/^dist\/.*\.d\.ts/.test(file) && !existsSync(source)) {
       problems.push(`${file} has no source ${source}; remove dist and build again`);
     }
   }

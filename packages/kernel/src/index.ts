@@ -34,6 +34,7 @@ export {
   DeadlineExceededError,
   InvalidValueError,
   JournalCorruptError,
+  JournalFailedError,
   JournalLockedError,
   LaneViolationError,
   MiddlewareError,

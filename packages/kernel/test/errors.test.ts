@@ -11,6 +11,7 @@ import {
   isCancellation,
   isRaviError,
   JournalCorruptError,
+  JournalFailedError,
   JournalLockedError,
   LaneViolationError,
   MiddlewareError,
@@ -51,6 +52,7 @@ const samples: readonly RaviError[] = [
   new NeedsDecisionError({ execId: "r", key: "tool:1:0", what: "the call to send_mail" }),
   new JournalLockedError({ runId: "r" }),
   new JournalCorruptError({ runId: "r", position: 17, problem: "checksum" }),
+  new JournalFailedError({ what: "append", final: true, cause: new Error("disk full") }),
 ];
 
 describe("R13: errors", () => {

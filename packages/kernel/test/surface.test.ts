@@ -21,6 +21,7 @@ test("the exports of @ravi/kernel are these", () => {
       "HookEvent",
       "InvalidValueError",
       "JournalCorruptError",
+      "JournalFailedError",
       "JournalLockedError",
       "LaneViolationError",
       "MiddlewareError",
@@ -159,6 +160,7 @@ test("R13: the error codes are these", () => {
       "NEEDS_DECISION",
       "JOURNAL_LOCKED",
       "JOURNAL_CORRUPT",
+      "JOURNAL_FAILED",
     ]
   `);
   expect(Object.entries(kernel.ErrorCode).every(([name, value]) => name === value)).toBe(true);

@@ -2,7 +2,8 @@
 // Hosts agents and makes their runs survivable. This list is the public surface; a test pins it.
 
 export type { Decision, Decisions } from "./engine/effect.ts";
-export { MemoryJournal } from "./journal/memory-journal.ts";
+export { MemoryJournal, type MemoryJournalOptions } from "./journal/memory-journal.ts";
+export type { PruneOptions } from "./journal/retention.ts";
 export { SqliteJournal, type SqliteJournalOptions } from "./journal/sqlite-journal.ts";
 export type { RuntimePorts } from "./ports.ts";
 export type { RunOptions } from "./run-start.ts";

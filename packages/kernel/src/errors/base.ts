@@ -15,6 +15,7 @@ export const ErrorCode = Object.freeze({
   NEEDS_DECISION: "NEEDS_DECISION",
   JOURNAL_LOCKED: "JOURNAL_LOCKED",
   JOURNAL_CORRUPT: "JOURNAL_CORRUPT",
+  JOURNAL_FAILED: "JOURNAL_FAILED",
 } as const);
 export type ErrorCode = (typeof ErrorCode)[keyof typeof ErrorCode];
 

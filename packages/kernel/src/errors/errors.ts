@@ -267,3 +267,19 @@ export class JournalCorruptError extends RaviError {
     this.position = init.position;
   }
 }
+
+/** The store could not write. With `final` it takes nothing more, so that no run pays for what could not be recorded. */
+export class JournalFailedError extends RaviError {
+  static override readonly codes: readonly ErrorCode[] = [ErrorCode.JOURNAL_FAILED];
+  override readonly code = ErrorCode.JOURNAL_FAILED;
+  readonly final: boolean;
+  constructor(init: { what: string; final: boolean; cause: unknown }) {
+    const why = init.cause instanceof Error ? init.cause.message : String(init.cause);
+    const next = init.final
+      ? "no more is written; mend the cause, then open the journal again and resume its runs"
+      : "nothing was written; try again";
+    const message = `${init.what}: ${why}; ${next}`;
+    super({ code: ErrorCode.JOURNAL_FAILED, message, cause: init.cause, retryable: !init.final });
+    this.final = init.final;
+  }
+}

@@ -6,6 +6,7 @@ import type {
   DeadlineExceededError,
   InvalidValueError,
   JournalCorruptError,
+  JournalFailedError,
   JournalLockedError,
   LaneViolationError,
   MiddlewareError,
@@ -34,6 +35,7 @@ export interface ErrorByCode {
   NEEDS_DECISION: NeedsDecisionError;
   JOURNAL_LOCKED: JournalLockedError;
   JOURNAL_CORRUPT: JournalCorruptError;
+  JOURNAL_FAILED: JournalFailedError;
 }
 
 /** Whether it is an error of Ravi, and of that code. */

@@ -64,6 +64,7 @@ const STOPS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "NEEDS_DECISION",
   "JOURNAL_LOCKED",
   "JOURNAL_CORRUPT",
+  "JOURNAL_FAILED",
 ]);
 
 export function isStop(error: unknown): boolean {

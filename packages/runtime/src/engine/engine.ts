@@ -183,7 +183,8 @@ function isFinal(error: unknown): boolean {
     isRaviError(error, "NON_DETERMINISM") ||
     isRaviError(error, "LANE_VIOLATION") ||
     isRaviError(error, "JOURNAL_LOCKED") ||
-    isRaviError(error, "JOURNAL_CORRUPT")
+    isRaviError(error, "JOURNAL_CORRUPT") ||
+    isRaviError(error, "JOURNAL_FAILED")
   );
 }
 

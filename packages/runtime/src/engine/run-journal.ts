@@ -21,6 +21,7 @@ export class RunJournal {
   private timer: TimerHandle | undefined;
   private lost: Error | undefined;
   private released = false;
+  private renewing: Promise<void> | undefined;
 
   /** Called with every heartbeat: the moment to look what others have left for the run. */
   onBeat: (() => void) | undefined;
@@ -53,11 +54,15 @@ export class RunJournal {
     this.released = true;
     this.timer?.cancel();
     this.timer = undefined;
+    // A heartbeat that is under way would take the claim again right after it was given back.
+    await this.renewing;
     await this.journal.release(this.runId, this.epoch);
   }
 
   private beat(): void {
-    this.timer = this.clock.setTimer?.(() => void this.renew(), HEARTBEAT_MS);
+    this.timer = this.clock.setTimer?.(() => {
+      this.renewing = this.renew();
+    }, HEARTBEAT_MS);
     // A heart that beats is no reason to live.
     this.timer?.unref?.();
   }

@@ -16,10 +16,10 @@ import {
   RunId,
   type RunSummary,
   systemClock,
+  JournalFailedError,
 } from "@ravi/kernel";
 import { checkClaim } from "./claims.ts";
 import { encodeEntries } from "./entry-codec.ts";
-import { JournalFailedError } from "./journal-failed.ts";
 import { bodyOf, LARGE_BODY_BYTES, type LargeBody, largeBody, mayExceed } from "./large-body.ts";
 import { isOwnerGone } from "./owner.ts";
 import { stringify } from "./plain-json.ts";

@@ -1,5 +1,4 @@
-import { isRaviError, type RaviError } from "@ravi/kernel";
-import { JournalFailedError } from "../journal-failed.ts";
+import { isRaviError, type RaviError, JournalFailedError } from "@ravi/kernel";
 
 /** What a group of writes is carried out on. Everything is synchronous: no other statement comes between. */
 export interface GroupStore {

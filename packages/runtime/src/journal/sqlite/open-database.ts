@@ -1,6 +1,6 @@
 import { closeSync, mkdirSync, openSync, readSync } from "node:fs";
 import { resolve } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import type * as Sqlite from "node:sqlite";
 import { InvalidValueError } from "@ravi/kernel";
 import { isBusy, isDamaged } from "./errors.ts";
 import { APPLICATION_ID, FORMAT, SCHEMA } from "./schema.ts";
@@ -14,13 +14,21 @@ const OPEN_TIMEOUT_MS = 10_000;
  */
 const BUSY_TIMEOUT_MS = 10;
 
+/** Loaded when the first journal is opened: a runtime without one needs no SQLite, and some Nodes warn when it is loaded. */
+function sqlite(): typeof Sqlite {
+  const module = process.getBuiltinModule("node:sqlite");
+  if (module !== undefined) return module;
+  const expected = "a Node with node:sqlite, 22.13 or newer";
+  throw new InvalidValueError({ field: "process.version", value: process.version, expected });
+}
+
 /** Opens `ravi.db` in the directory, making both when they are not there: 0700 and 0600, for nobody else's eyes. */
-export function openDatabase(directory: string): DatabaseSync {
+export function openDatabase(directory: string): Sqlite.DatabaseSync {
   const path = prepareFile(directory);
   refuseForeign(path, headerOf(path));
-  let db: DatabaseSync | undefined;
+  let db: Sqlite.DatabaseSync | undefined;
   try {
-    db = new DatabaseSync(path);
+    db = new (sqlite().DatabaseSync)(path);
     db.exec(`PRAGMA busy_timeout = ${OPEN_TIMEOUT_MS}`);
     setUp(db, path);
     db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
@@ -96,7 +104,7 @@ function refuseForeign(path: string, header: Header | undefined): void {
   }
 }
 
-function setUp(db: DatabaseSync, path: string): void {
+function setUp(db: Sqlite.DatabaseSync, path: string): void {
   patiently(() => db.exec("BEGIN IMMEDIATE"));
   try {
     const header = { format: pragma(db, "user_version"), application: pragma(db, "application_id") };
@@ -117,7 +125,7 @@ function setUp(db: DatabaseSync, path: string): void {
 }
 
 /** Before the write-ahead log is switched on, so that the format stands in the file itself from the start. */
-function create(db: DatabaseSync, path: string): void {
+function create(db: Sqlite.DatabaseSync, path: string): void {
   if (db.prepare("SELECT 1 FROM sqlite_schema").get() !== undefined) {
     const expected = "a journal; this is another program's SQLite database";
     throw new InvalidValueError({ field: "journal", value: path, expected });
@@ -126,7 +134,7 @@ function create(db: DatabaseSync, path: string): void {
   db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${FORMAT}`);
 }
 
-function pragma(db: DatabaseSync, name: string): number {
+function pragma(db: Sqlite.DatabaseSync, name: string): number {
   return Number(db.prepare(`PRAGMA ${name}`).get()?.[name]);
 }
 
