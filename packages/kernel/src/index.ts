@@ -65,7 +65,7 @@ export {
 } from "./policy/spawn-budget.ts";
 export { type RootOptions, type SpawnChildOptions, Supervision } from "./policy/supervision.ts";
 
-export { CancellationToken, type CancellationTokenConstructor } from "./run/cancellation.ts";
+export { cancellationOf, CancellationToken, type CancellationTokenConstructor } from "./run/cancellation.ts";
 export { RunMeta, type RunMetaChildOptions, type RunMetaOptions } from "./run/run-meta.ts";
 
 export type {

@@ -42,6 +42,7 @@ test("the exports of @ravi/kernel are these", () => {
       "TopicId",
       "addUsage",
       "agentName",
+      "cancellationOf",
       "checkAmountOrNull",
       "checkBoolean",
       "checkFields",

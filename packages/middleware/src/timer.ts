@@ -1,10 +1,4 @@
-import {
-  type AbortSignalLike,
-  type Clock,
-  type TimerHandle,
-  CancellationError,
-  isCancellation,
-} from "@ravi/kernel";
+import { cancellationOf, type AbortSignalLike, type Clock, type TimerHandle } from "@ravi/kernel";
 
 /** Longer delays overflow the platform's timers and would fire at once. */
 const LONGEST = 2_147_483_647;
@@ -30,12 +24,12 @@ function platformTimer(callback: () => void, delayMs: number): TimerHandle {
 export function sleep(clock: Clock, delayMs: number, signal: AbortSignalLike): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) {
-      reject(abortOf(signal));
+      reject(cancellationOf(signal));
       return;
     }
     const stop = (): void => {
       timer.cancel();
-      reject(abortOf(signal));
+      reject(cancellationOf(signal));
     };
     const timer = setTimer(
       clock,
@@ -54,21 +48,12 @@ export function untilAborted<T>(promise: Promise<T>, signal: AbortSignalLike): P
   return new Promise((resolve, reject) => {
     if (signal.aborted) {
       promise.catch(() => {});
-      reject(abortOf(signal));
+      reject(cancellationOf(signal));
       return;
     }
-    const stop = (): void => reject(abortOf(signal));
+    const stop = (): void => reject(cancellationOf(signal));
     const leave = (): void => signal.removeEventListener("abort", stop);
     signal.addEventListener("abort", stop, { once: true });
     promise.finally(leave).then(resolve, reject);
   });
-}
-
-/** Why a signal was aborted, as an error of ours. */
-export function abortOf(signal: AbortSignalLike): CancellationError {
-  const { reason } = signal;
-  if (isCancellation(reason)) return reason;
-  const why =
-    reason instanceof Error ? reason.message : typeof reason === "string" ? reason : "the signal was aborted";
-  return new CancellationError({ reason: why, cause: reason });
 }

@@ -1,4 +1,5 @@
 import {
+  cancellationOf,
   type AbortSignalLike,
   type AssistantMessage,
   type CallOptions,
@@ -16,7 +17,7 @@ import { DEFAULT_CHUNK_SIZE, deltasOf } from "./answers/deltas.ts";
 import { deltasBefore, errorOfFault, hangsAtOnce } from "./answers/fault.ts";
 import { type Plan, planAnswer } from "./answers/plan.ts";
 import { compileScript, type Script } from "./answers/script.ts";
-import { abortable, cancellationOf, wait, withTimers } from "./time.ts";
+import { abortable, wait, withTimers } from "./time.ts";
 
 export interface ScriptedModelOptions {
   /** `provider/model`, unless given. */

@@ -1,10 +1,4 @@
-import {
-  type AbortSignalLike,
-  CancellationError,
-  type Clock,
-  isCancellation,
-  type TimerHandle,
-} from "@ravi/kernel";
+import { cancellationOf, type AbortSignalLike, type Clock, type TimerHandle } from "@ravi/kernel";
 
 /** A clock that surely has timers. */
 export interface TimerClock extends Clock {
@@ -53,12 +47,4 @@ export async function abortable<T>(promise: PromiseLike<T>, signal: AbortSignalL
   } finally {
     if (onAbort !== undefined) signal.removeEventListener("abort", onAbort);
   }
-}
-
-/** What a call rejects with once its signal has aborted: the reason itself where that is a cancellation already. */
-export function cancellationOf(signal: AbortSignalLike): CancellationError {
-  const reason: unknown = signal.reason;
-  if (isCancellation(reason)) return reason;
-  const text = reason instanceof Error ? reason.message : typeof reason === "string" ? reason : "aborted";
-  return new CancellationError({ reason: text, cause: reason });
 }

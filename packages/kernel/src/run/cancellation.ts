@@ -52,7 +52,7 @@ class Token implements CancellationToken {
   /** Pulls: walks up to whoever was cancelled, and keeps the answer. */
   get error(): CancellationError | undefined {
     if (this.own !== undefined) return this.own;
-    if (this.outer?.aborted === true) return (this.own = fromAbort(this.outer.reason));
+    if (this.outer?.aborted === true) return (this.own = cancellationOf(this.outer));
     return (this.own = this.parent?.error);
   }
 
@@ -129,7 +129,7 @@ class Token implements CancellationToken {
     if (this.detach !== undefined) return listeners;
     const { outer, parent } = this;
     if (outer !== undefined) {
-      const heard = (): void => this.fire(fromAbort(outer.reason));
+      const heard = (): void => this.fire(cancellationOf(outer));
       outer.addEventListener("abort", heard, { once: true });
       this.detach = () => outer.removeEventListener("abort", heard);
     } else if (parent !== undefined) {
@@ -174,7 +174,9 @@ class Token implements CancellationToken {
 
 function noop(): void {}
 
-function fromAbort(reason: unknown): CancellationError {
+/** Why a signal was aborted, as an error of ours: the reason itself where it is one already. */
+export function cancellationOf(signal: Pick<AbortSignalLike, "reason">): CancellationError {
+  const reason: unknown = signal.reason;
   if (isCancellation(reason)) return reason;
   const why =
     reason instanceof Error ? reason.message : typeof reason === "string" ? reason : "the signal was aborted";

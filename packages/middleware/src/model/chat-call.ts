@@ -1,4 +1,5 @@
 import {
+  cancellationOf,
   type AbortSignalLike,
   type CallOptions,
   type ChatContext,
@@ -17,7 +18,6 @@ import {
   textOf,
 } from "@ravi/kernel";
 import { isStop, messageOf } from "@ravi/kernel/loop";
-import { abortOf } from "../timer.ts";
 import { discard, flush, through } from "./transforms.ts";
 
 export interface ChatCallOptions {
@@ -70,7 +70,7 @@ export function chatCall(call: ChatCallOptions): ChatCall {
 
   const generate = async (): Promise<void> => {
     const { signal } = context;
-    if (signal.aborted) throw abortOf(signal);
+    if (signal.aborted) throw cancellationOf(signal);
     settle(context, signal, await context.model.generate(context.request, callOptions()));
   };
 
@@ -89,7 +89,7 @@ export function chatCall(call: ChatCallOptions): ChatCall {
   ): Promise<void> => {
     for await (const event of events) {
       // A provider may be slow to notice; what it still sends is for nobody.
-      if (signal.aborted) throw abortOf(signal);
+      if (signal.aborted) throw cancellationOf(signal);
       if (event.type === "finish") {
         await deliver(flush(transforms), sink);
         settle(context, signal, event.response);
@@ -111,7 +111,7 @@ export function chatCall(call: ChatCallOptions): ChatCall {
       const { model, signal } = context;
       if (hasStreamed) throw partly(model, new Error("part of an earlier answer has been read already"));
       if (model.stream === undefined) return generate();
-      if (signal.aborted) throw abortOf(signal);
+      if (signal.aborted) throw cancellationOf(signal);
       try {
         await readAll(model.stream(context.request, callOptions()), signal, sink);
       } catch (error) {
@@ -131,7 +131,7 @@ export function chatCall(call: ChatCallOptions): ChatCall {
 
 /** An answer that comes after its call was given up must not take the place of another's. */
 function settle(context: ChatContext, signal: AbortSignalLike, response: ModelResponse): void {
-  if (signal.aborted) throw abortOf(signal);
+  if (signal.aborted) throw cancellationOf(signal);
   context.result = response;
 }
 

@@ -1,7 +1,7 @@
 import {
+  cancellationOf,
   type AbortSignalLike,
   CancellationError,
-  CancellationToken,
   checkInteger,
   checkIntegerOrNull,
   checkOneOf,
@@ -78,7 +78,7 @@ export class FairPool implements Limiter {
       ? request.priority
       : checkOneOf("priority", request.priority, Priority);
     const tokens = this.checkTokens(request.tokens);
-    if (signal?.aborted === true) throw cancelled(signal);
+    if (signal?.aborted === true) throw cancellationOf(signal);
     // Whoever finds the queue empty and room for itself goes ahead; all others stand in line, for the order's sake.
     if (this.queue.size === 0 && this.delay(tokens, this.clock.now()) === 0) return this.start(tokens);
     return this.wait(priority, tokens, signal);
@@ -103,7 +103,7 @@ export class FairPool implements Limiter {
         reject(
           signal === undefined
             ? new CancellationError({ reason: "the wait was given up" })
-            : cancelled(signal),
+            : cancellationOf(signal),
         );
         this.pump();
       };
@@ -201,9 +201,4 @@ class Held implements Permit {
   [Symbol.dispose](): void {
     this.release();
   }
-}
-
-/** The signal's reason as a `CancellationError`, which it is already where a token was cancelled. */
-function cancelled(signal: AbortSignalLike): CancellationError {
-  return new CancellationToken(signal).error ?? new CancellationError({ reason: "the signal was aborted" });
 }

@@ -1,4 +1,5 @@
 import {
+  cancellationOf,
   type AcquireOptions,
   type AbortSignalLike,
   type AgentId,
@@ -13,7 +14,7 @@ import { SeatLease } from "./lease.ts";
 import { checkPriority } from "./ranks.ts";
 import type { HireRequest, Roster } from "./roster.ts";
 import { checkAgentId, writeSnapshot } from "./snapshot.ts";
-import { cancellationOf, granted } from "./waiting.ts";
+import { granted } from "./waiting.ts";
 
 /** The kernel's `Headcount` over a roster: checks what comes in, and adds leases, promises and signals. */
 export class RosterHeadcount implements Headcount {

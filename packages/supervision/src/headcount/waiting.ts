@@ -1,4 +1,4 @@
-import { type AbortSignalLike, CancellationError, CancellationToken } from "@ravi/kernel";
+import { cancellationOf, type AbortSignalLike } from "@ravi/kernel";
 import type { Seat, Waiter } from "./seat.ts";
 
 /**
@@ -30,11 +30,6 @@ export function granted(
     seat.waiters.push(waiter);
     signal?.addEventListener("abort", abort, { once: true });
   });
-}
-
-/** Why an aborted signal stops somebody, as the kernel says it. */
-export function cancellationOf(signal: AbortSignalLike): CancellationError {
-  return new CancellationToken(signal).error ?? new CancellationError({ reason: "the signal was aborted" });
 }
 
 function noop(): void {}
