@@ -1,4 +1,4 @@
-import type { HireLeaf, HireOutcome, Leaf, ToolLeaf, ToolOutcome } from "../agent/leaves.ts";
+import type { HireLeaf, HireOutcome, ToolLeaf, ToolOutcome } from "../agent/leaves.ts";
 import type { RunContext } from "../agent/run-context.ts";
 import type { RaviError } from "../errors/base.ts";
 import type { ModelResponse } from "../model/llm.ts";
@@ -33,60 +33,57 @@ export async function toolTurn(
       "your answer was cut off by its length limit, so none of its calls were run; ask again with fewer or shorter calls";
     return { messages: calls.map((call) => failure(call, why)), stop: undefined };
   }
-  const plans: Plan[] = [];
-  for (const call of calls) plans.push(await plan(call, tools, options.validator));
+  const leaves: (ToolLeaf | HireLeaf)[] = [];
+  /** For each call: where its leaf stands, or why there is none. */
+  const places: (number | ToolMessage)[] = [];
+  for (const call of calls) {
+    const tool = tools.find((candidate) => candidate.name === call.name);
+    // Only a hand-off has to be prepared; a tool's arguments are read where it is called.
+    const leaf =
+      tool === undefined
+        ? unknownTool(call, tools)
+        : isDelegate(tool)
+          ? await hireFor(call, tool, options.validator)
+          : ({ kind: "tool", call, tool } as const);
+    places.push("kind" in leaf ? leaves.push(leaf) - 1 : leaf);
+  }
 
-  const leaves = plans.flatMap((planned) => (planned.leaf === undefined ? [] : [planned.leaf]));
-  const outcomes = new Map<Leaf, ToolOutcome | HireOutcome>();
+  const outcomes: (ToolOutcome | HireOutcome)[] = [];
   const size = options.concurrency ?? leaves.length;
   let stop: RaviError | undefined;
   for (let at = 0; at < leaves.length && stop === undefined; at += size) {
-    const group = leaves.slice(at, at + size);
-    for (const [index, outcome] of (await ctx.batch(group)).entries()) {
-      const leaf = group[index];
-      if (leaf === undefined) continue;
-      outcomes.set(leaf, outcome);
+    for (const outcome of await ctx.batch(size >= leaves.length ? leaves : leaves.slice(at, at + size))) {
+      const leaf = leaves[outcomes.push(outcome) - 1];
       // A child's fate is the model's to deal with; a tool that met a rule of this run ends the run.
-      if (leaf.kind === "tool" && "error" in outcome && isStop(outcome.error)) stop ??= outcome.error;
+      if (leaf?.kind === "tool" && "error" in outcome && isStop(outcome.error)) stop ??= outcome.error;
     }
   }
-  const messages = plans.map((planned) => {
-    if (planned.leaf === undefined) return planned.refusal;
-    const outcome = outcomes.get(planned.leaf);
-    return outcome === undefined
-      ? failure(planned.call, "not run: the run is ending")
-      : toMessage(planned.call, outcome);
+  const messages = calls.map((call, at) => {
+    const place = places[at];
+    if (typeof place === "object") return place;
+    const outcome = place === undefined ? undefined : outcomes[place];
+    return outcome === undefined ? failure(call, "not run: the run is ending") : toMessage(call, outcome);
   });
   return { messages, stop };
 }
 
-type ToolOrHire = ToolLeaf | HireLeaf;
-type Plan =
-  | { readonly call: ToolCall; readonly leaf: ToolOrHire }
-  | { readonly call: ToolCall; readonly leaf: undefined; readonly refusal: ToolMessage };
+function unknownTool(call: ToolCall, tools: readonly (Tool | DelegateTool)[]): ToolMessage {
+  const known =
+    tools.length === 0 ? "there are none" : `there are ${tools.map(({ name }) => name).join(", ")}`;
+  return failure(call, `no tool is called ${JSON.stringify(call.name)}; ${known}`);
+}
 
-async function plan(
+async function hireFor(
   call: ToolCall,
-  tools: readonly (Tool | DelegateTool)[],
+  tool: DelegateTool,
   validator: JsonSchemaValidator | undefined,
-): Promise<Plan> {
-  const tool = tools.find((candidate) => candidate.name === call.name);
-  if (tool === undefined) {
-    const known =
-      tools.length === 0 ? "there are none" : `there are ${tools.map(({ name }) => name).join(", ")}`;
-    return {
-      call,
-      leaf: undefined,
-      refusal: failure(call, `no tool is called ${JSON.stringify(call.name)}; ${known}`),
-    };
-  }
-  if (!isDelegate(tool)) return { call, leaf: { kind: "tool", call, tool } };
+): Promise<HireLeaf | ToolMessage> {
   const parsed = await readArguments(call, tool, validator);
-  if (!parsed.ok) return { call, leaf: undefined, refusal: failure(call, parsed.problem) };
+  if (!parsed.ok) return failure(call, parsed.problem);
   try {
-    return { call, leaf: tool.hire(parsed.value) };
+    return tool.hire(parsed.value);
   } catch (error) {
-    return { call, leaf: undefined, refusal: failure(call, messageOf(error)) };
+    return failure(call, messageOf(error));
   }
 }
 

@@ -30,9 +30,16 @@ export interface ExecutionBudgetFactory {
   fromJSON(json: unknown): ExecutionBudget;
 }
 
+/** What holds when nothing is said: made once, as most runs say nothing. */
+let unsaid: ExecutionBudget | undefined;
+
 export const executionBudget: ExecutionBudgetFactory = Object.assign(
-  (options: ExecutionBudgetOptions = {}): ExecutionBudget =>
-    isSealed(options) ? (options as ExecutionBudget) : make(checkFields("executionBudget", options, FIELDS)),
+  (options?: ExecutionBudgetOptions): ExecutionBudget => {
+    if (options === undefined) return (unsaid ??= make({}));
+    return isSealed(options)
+      ? (options as ExecutionBudget)
+      : make(checkFields("executionBudget", options, FIELDS));
+  },
   { fromJSON: (json: unknown): ExecutionBudget => make(readRecord("executionBudget", json, FIELDS)) },
 );
 

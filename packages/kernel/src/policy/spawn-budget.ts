@@ -29,9 +29,14 @@ export interface SpawnBudgetFactory {
   fromJSON(json: unknown): SpawnBudget;
 }
 
+/** What holds when nothing is said: made once, as most runs say nothing. */
+let unsaid: SpawnBudget | undefined;
+
 export const spawnBudget: SpawnBudgetFactory = Object.assign(
-  (options: SpawnBudgetOptions = {}): SpawnBudget =>
-    isSealed(options) ? (options as SpawnBudget) : make(checkFields("spawnBudget", options, FIELDS)),
+  (options?: SpawnBudgetOptions): SpawnBudget => {
+    if (options === undefined) return (unsaid ??= make({}));
+    return isSealed(options) ? (options as SpawnBudget) : make(checkFields("spawnBudget", options, FIELDS));
+  },
   { fromJSON: (json: unknown): SpawnBudget => make(readRecord("spawnBudget", json, FIELDS)) },
 );
 

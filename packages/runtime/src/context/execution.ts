@@ -40,6 +40,7 @@ import {
 import { Engine } from "../engine/engine.ts";
 import type { Account } from "../tree/accounts.ts";
 import type { Tree } from "../tree/tree.ts";
+import { bareBatch, bareModelCall, isBare, isPlain } from "./bare.ts";
 import { runBatch } from "./batch.ts";
 import type { Child } from "./child.ts";
 import { ask, hire, join, spawn } from "./hires.ts";
@@ -83,10 +84,12 @@ export class Execution implements RunContext {
   readonly history: Window;
   /** Counts the model calls: a tool call's key says which of them asked for it. */
   modelCalls = 0;
+  toolCalls = 0;
   /** Every hire of this execution, whoever is hired. */
   hires = 0;
   checks = 0;
-  private readonly counts = new Map<string, number>();
+  private readonly bare: boolean;
+  private counts: Map<string, number> | undefined;
   private running: string | undefined;
   private lazyMeta: RunMeta | undefined;
 
@@ -101,6 +104,7 @@ export class Execution implements RunContext {
     this.deadline = options.deadline;
     this.ledger = options.ledger;
     this.onPreempt = options.onPreempt;
+    this.bare = isBare(this);
     this.account = tree.accounts.open(options.supervision.agentId, execId);
     this.history = new Window(this);
     this.engine = new Engine({
@@ -150,10 +154,11 @@ export class Execution implements RunContext {
     request: ModelRequest,
     options?: { readonly wrapUp?: boolean | undefined },
   ): Promise<ModelResponse> {
+    const leaf = { kind: "llm", model, request, wrapUp: options?.wrapUp } as const;
+    if (this.bare && !this.tree.events.isWatched)
+      return this.alone(model.id, () => bareModelCall(this, leaf));
     const key = this.nextKey("llm", model.id);
-    return this.alone(key, () =>
-      callModel(this, key, { kind: "llm", model, request, wrapUp: options?.wrapUp }),
-    );
+    return this.alone(key, () => callModel(this, key, leaf));
   }
 
   tool<R>(call: ToolCall, tool: Tool<unknown, R>): Promise<ToolResult<R>> {
@@ -171,6 +176,9 @@ export class Execution implements RunContext {
   batch(leaves: readonly (ToolLeaf | HireLeaf)[]): Promise<(ToolOutcome | HireOutcome)[]>;
   batch(leaves: readonly Leaf[]): Promise<Outcome[]>;
   batch(leaves: readonly Leaf[]): Promise<Outcome[]> {
+    if (this.bare && !this.tree.events.isWatched && leaves.every(isPlain)) {
+      return this.alone("a batch", () => bareBatch(this, leaves));
+    }
     return this.alone(`a batch of ${leaves.length}`, () => runBatch(this, leaves));
   }
 
@@ -292,8 +300,9 @@ export class Execution implements RunContext {
   }
 
   private count(what: string): number {
-    const n = (this.counts.get(what) ?? 0) + 1;
-    this.counts.set(what, n);
+    const counts = (this.counts ??= new Map<string, number>());
+    const n = (counts.get(what) ?? 0) + 1;
+    counts.set(what, n);
     return n;
   }
 }

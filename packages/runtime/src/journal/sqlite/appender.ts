@@ -128,7 +128,8 @@ export class Appender {
 
   private checkFence(runId: RunId, epoch: number): StoredRun {
     const run = this.parts.runs.find(runId);
-    if (run?.fence === epoch) return run;
+    // A released run has fence 0, which is no epoch that anybody was given.
+    if (epoch > 0 && run?.fence === epoch) return run;
     throw new JournalLockedError({ runId, owner: run?.owner ?? undefined });
   }
 

@@ -65,8 +65,12 @@ export const claimCases: readonly JournalCase[] = [
         );
       }
       await journal.release(R1, epoch);
-      await expect(attempt(() => journal.append(R1, epoch, [entry(R1, "a")]))).rejects.toMatchObject(LOCKED);
-      await expect(attempt(() => journal.append(R1, epoch, []))).rejects.toMatchObject(LOCKED);
+      for (const wrong of [-1, 0, epoch - 1, epoch, epoch + 1]) {
+        await expect(attempt(() => journal.append(R1, wrong, [entry(R1, "a")]))).rejects.toMatchObject(
+          LOCKED,
+        );
+        await expect(attempt(() => journal.append(R1, wrong, []))).rejects.toMatchObject(LOCKED);
+      }
       expect(await keysOf(journal, R1)).toEqual([]);
     },
   },
