@@ -1,4 +1,10 @@
-import { type AgentId, BudgetExhaustedError, InvalidValueError, type SpawnBudget } from "@ravi/kernel";
+import {
+  type AgentId,
+  BudgetExhaustedError,
+  InvalidValueError,
+  Priority,
+  type SpawnBudget,
+} from "@ravi/kernel";
 
 /** Why a hire is refused, in words that say what to do. All counts are the whole tree's, so the scope is its root. */
 
@@ -22,10 +28,17 @@ export function denyPausedParent(
   return new BudgetExhaustedError({ dimension: "agents", used: held, limit, scope, hint });
 }
 
-export function denyFull(scope: AgentId, held: number, budget: SpawnBudget): BudgetExhaustedError {
-  const why = budget.allowPreempt
-    ? "nobody with a lower priority holds a slot that it may take"
-    : "allowPreempt is false";
+export function denyFull(
+  scope: AgentId,
+  held: number,
+  budget: SpawnBudget,
+  priority: Priority,
+): BudgetExhaustedError {
+  const why = !budget.allowPreempt
+    ? "allowPreempt is false"
+    : priority <= Priority.NORMAL
+      ? "only HIGH and CRITICAL may take another's slot"
+      : "nobody with a lower priority holds a slot that it may take";
   const hint = `${why}; wait for a release, ask with onFull: "queue", or raise maxAgents`;
   return new BudgetExhaustedError({ dimension: "agents", used: held, limit: budget.maxAgents, scope, hint });
 }

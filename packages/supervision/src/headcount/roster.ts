@@ -73,7 +73,7 @@ export class Roster {
       this.pause(victim);
       return this.enter(seat);
     }
-    if (onFull === "deny") throw denyFull(scope, held, budget);
+    if (onFull === "deny") throw denyFull(scope, held, budget, seat.priority);
     this.floor.wait(seat, "queued", this.now());
     if (this.isEndless()) {
       this.floor.unwait(seat);
@@ -230,7 +230,7 @@ export class Roster {
   private claim(seat: Seat, onFull: "deny" | "queue"): Seat {
     if (seat.claimed) throw denyTwice(seat.id, seat.state);
     if (seat.state === "queued" && onFull === "deny") {
-      throw denyFull(this.staff.root.id, this.held, this.budget);
+      throw denyFull(this.staff.root.id, this.held, this.budget, seat.priority);
     }
     seat.claimed = true;
     return seat;
