@@ -6,6 +6,7 @@ import { journal } from "./journal.ts";
 import { loops } from "./loops.ts";
 import { middleware } from "./middleware.ts";
 import { resources } from "./resources.ts";
+import { resume } from "./resume.ts";
 import { supervision } from "./supervision.ts";
 
 const HELP = `bench: what Ravi costs, beside the plain code that it replaces.
@@ -16,6 +17,7 @@ const HELP = `bench: what Ravi costs, beside the plain code that it replaces.
   loops     one agent beside a hand-written loop (S1, S2, S3)
   supervision, resources, hooks, middleware, journal
             what each package costs beside the plain code that it wraps
+  resume    how long a run of 100,000 entries takes to catch up with its record
 
   --pairs N   how often each pair is measured (default 15)
 
@@ -30,6 +32,7 @@ const sections: Readonly<Record<string, (pairs: number) => Promise<void>>> = {
   hooks,
   middleware,
   journal: () => journal(),
+  resume,
 };
 
 const { values, positionals } = parseArgs({

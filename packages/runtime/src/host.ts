@@ -103,12 +103,15 @@ async function throughLayers(exec: Execution, inbox: ExecutionInbox): Promise<Ag
 function fate(exec: Execution, error: unknown): HireOutcome {
   const cutOff = (stopReason: StopReason): HireOutcome => ({
     status: "partial",
-    result: { status: "partial", output: lastText(exec), stopReason },
+    result: { status: "partial", output: exec.history.lastText, stopReason },
   });
   if (isRaviError(error, "BUDGET_EXHAUSTED")) return cutOff("budget");
   if (isRaviError(error, "DEADLINE_EXCEEDED")) return cutOff("deadline");
   if (isRaviError(error, "PAUSED")) {
-    return { status: "paused", result: { status: "paused", output: lastText(exec), stopReason: "paused" } };
+    return {
+      status: "paused",
+      result: { status: "paused", output: exec.history.lastText, stopReason: "paused" },
+    };
   }
   const known: RaviError = isRaviError(error)
     ? error
@@ -131,15 +134,6 @@ function crashed(init: ConstructorParameters<typeof ToolError>[0]): ToolError {
   const error = new ToolError(init);
   crashes.add(error);
   return error;
-}
-
-/** The last thing that it said, so that a partial result is what there is and not nothing. */
-function lastText(exec: Execution): string {
-  const said = exec.history.own.findLast(({ role, content }) => role === "assistant" && content.length > 0);
-  if (said === undefined) return "";
-  return typeof said.content === "string"
-    ? said.content
-    : said.content.map((part) => (part.type === "text" ? part.text : "")).join("");
 }
 
 /**

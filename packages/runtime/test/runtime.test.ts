@@ -9,6 +9,7 @@ import {
   type JsonValue,
   LaneViolationError,
   type Logger,
+  type Permissions,
   type RunContext,
   type RunEvent,
   RunId,
@@ -360,6 +361,53 @@ describe("approvals", () => {
     await clock.advance(1_000);
     expect((await handle.result).output).toBe(output);
     expect(paid).toHaveLength(times);
+  });
+});
+
+describe("J11: permissions", () => {
+  const child = agent("child", async () => done("hired"));
+  const model = scriptedModel(() => "spoke");
+  const tool = defineTool({ name: "shout", description: "", input: z.object({}), execute: () => "shouted" });
+  const tries = agent("tries", async (ctx) => {
+    const hired = await ctx.hire({ agent: child, input: "" });
+    const spoke = await ctx.llm(model, ask("x")).then(
+      () => "spoke",
+      (error: unknown) => (error as Error).message,
+    );
+    const { content } = await ctx.tool({ id: "c", name: "shout", arguments: "{}" }, tool);
+    return done(
+      [
+        "error" in hired ? `${hired.status}: ${hired.error.message}` : hired.status,
+        spoke,
+        String(content),
+      ].join(" | "),
+    );
+  });
+  const deny = (action: string): Permissions => ({
+    isNoop: false,
+    check: (request) =>
+      request.action === action ? { allow: false, reason: "house rule" } : { allow: true },
+  });
+
+  test.each([
+    ["hire", "denied: permissions stopped it: child@1 is not permitted: house rule | spoke | shouted"],
+    ["llm", "completed | permissions stopped it: scripted/scripted is not permitted: house rule | shouted"],
+    ["tool", "completed | spoke | error: shout is not permitted: house rule"],
+  ])("J11: what is not permitted is not done: %s", async (action, output) => {
+    expect((await new Runtime({ permissions: deny(action) }).run(tries, "").result).output).toBe(output);
+  });
+
+  test("J11: a policy that fails, or says anything but yes, denies", async () => {
+    const broken: Permissions = {
+      isNoop: false,
+      check: () => {
+        throw new Error("no database");
+      },
+    };
+    const { output } = await new Runtime({ permissions: broken }).run(tries, "").result;
+    expect(output.match(/the policy failed \(no database\)/g)).toHaveLength(3);
+    const vague: Permissions = { isNoop: false, check: async () => ({}) as never };
+    expect((await new Runtime({ permissions: vague }).run(tries, "").result).output).not.toContain("shouted");
   });
 });
 

@@ -77,7 +77,7 @@ export async function bareModelCall(exec: Execution, { model, request }: LlmLeaf
 }
 
 /** No promise where neither the schema nor the tool makes one. */
-export function bareToolCall({ call, tool }: ToolLeaf, exec: Execution): MaybePromise<ToolResult> {
+function bareToolCall({ call, tool }: ToolLeaf, exec: Execution): MaybePromise<ToolResult> {
   const parsed = readArguments(call, tool, exec.tree.ports.validator);
   const run = (done: Awaited<typeof parsed>): MaybePromise<ToolResult> => {
     if (!done.ok) return toolFailure(done.problem);

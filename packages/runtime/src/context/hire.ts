@@ -15,6 +15,7 @@ import {
   type JsonObject,
   type JsonValue,
   type Lease,
+  MiddlewareTermination,
   type RaviError,
   type RunHandle,
   type RunStatus,
@@ -29,6 +30,7 @@ import type { Execution } from "./execution.ts";
 import { digest } from "./fingerprint.ts";
 import { ExecutionInbox } from "./inbox.ts";
 import { tighterBudget, withAgentLedger } from "./ledgers.ts";
+import { denialOf } from "./permission.ts";
 import { planFor } from "./plan.ts";
 
 export type Terms<T = unknown> = Omit<HireLeaf<T>, "kind">;
@@ -40,6 +42,7 @@ export class Hire implements Effect<HireOutcome> {
   readonly started = Promise.withResolvers<void>();
   private readonly exec: Execution;
   private readonly terms: Terms;
+  private readonly isJoinable: boolean;
   private readonly number: number;
   private readonly budget: ExecutionBudgetOptions | undefined;
   private readonly execId: ExecId;
@@ -48,9 +51,11 @@ export class Hire implements Effect<HireOutcome> {
   private status: RunStatus = "pending";
   private ended: Promise<HireOutcome> | undefined;
 
-  constructor(exec: Execution, terms: Terms) {
+  /** With `isJoinable` somebody may ask for its outcome after its end. */
+  constructor(exec: Execution, terms: Terms, isJoinable: boolean) {
     this.exec = exec;
     this.terms = terms;
+    this.isJoinable = isJoinable || terms.onTimeout === "leave";
     this.key = exec.nextKey("hire", agentName(terms.agent.id));
     this.number = ++exec.hires;
     this.budget = tighterBudget(terms.agent, terms.executionBudget);
@@ -106,6 +111,8 @@ export class Hire implements Effect<HireOutcome> {
     const { exec, terms } = this;
     let lease: Lease | undefined;
     try {
+      const denied = await denialOf(exec, "hire", nameOf(terms.agent), terms.input);
+      if (denied !== undefined) throw new MiddlewareTermination({ layer: "permissions", reason: denied });
       lease = await this.takeSeat();
       this.living = this.makeExecution();
     } catch (error) {
@@ -126,6 +133,9 @@ export class Hire implements Effect<HireOutcome> {
       lease?.release();
       execution.token.dispose();
       this.living = undefined;
+      // A finished child leaves its outcome to whoever joins it, and nothing of what it worked with.
+      if (this.isJoinable) exec.children.set(this.execId, { ...this.known, inbox: undefined });
+      else exec.children.delete(this.execId);
     }
   }
 
@@ -150,7 +160,7 @@ export class Hire implements Effect<HireOutcome> {
       get status() {
         return status();
       },
-      cancel: (reason) => execution.token.cancel(reason),
+      cancel: (reason) => this.living?.token.cancel(reason),
     };
     return { handle, inbox, outcome: this.ended ?? Promise.reject(new TypeError("the hire is not watched")) };
   }

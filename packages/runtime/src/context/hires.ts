@@ -13,12 +13,12 @@ import { delay, orStopped } from "./waits.ts";
 
 /** A seat, then the child's whole run. */
 export async function hire(exec: Execution, terms: Terms): Promise<HireOutcome> {
-  const child = await startHire(exec, terms);
+  const child = await startHire(exec, terms, false);
   return child instanceof Hire ? inTime(exec, child, terms) : child;
 }
 
 export async function spawn(exec: Execution, terms: Terms): Promise<RunHandle> {
-  const hired = await startHire(exec, terms);
+  const hired = await startHire(exec, terms, true);
   if (hired instanceof Hire) return hired.child.handle;
   if ("error" in hired) throw hired.error;
   throw new TypeError("a hire ended before it began");
@@ -100,8 +100,8 @@ function secondsOf(field: string, seconds: number | undefined): number | undefin
 }
 
 /** The hire as it lives, or why there is none. */
-async function startHire(exec: Execution, terms: Terms): Promise<Hire | HireOutcome> {
-  const hired = new Hire(exec, terms);
+async function startHire(exec: Execution, terms: Terms, isJoinable: boolean): Promise<Hire | HireOutcome> {
+  const hired = new Hire(exec, terms, isJoinable);
   const ended = exec.engine.effect(hired);
   hired.watch(ended);
   await Promise.race([hired.started.promise, ended]);

@@ -4,6 +4,7 @@ import {
   HookEvent,
   type JsonObject,
   type LlmLeaf,
+  MiddlewareTermination,
   type ModelEvent,
   type ModelResponse,
   NO_USAGE,
@@ -17,6 +18,7 @@ import { attempt, Bill, estimateOf } from "./attempt.ts";
 import type { Execution } from "./execution.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { gateFor } from "./gate.ts";
+import { denialOf } from "./permission.ts";
 
 type Delta = Exclude<ModelEvent, { type: "finish" }>;
 
@@ -39,6 +41,8 @@ export async function prepareModelCall(
   leaf: LlmLeaf,
 ): Promise<PreparedModelCall> {
   exec.modelCalls++;
+  const denied = await denialOf(exec, "llm", leaf.model.id);
+  if (denied !== undefined) throw new MiddlewareTermination({ layer: "permissions", reason: denied });
   const call = new ModelCall(exec, key, leaf);
   const { chat } = exec.plan;
   if (chat !== undefined) {

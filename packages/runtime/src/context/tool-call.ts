@@ -18,6 +18,7 @@ import { attempt, Bill } from "./attempt.ts";
 import type { Execution } from "./execution.ts";
 import { digest } from "./fingerprint.ts";
 import { gateFor } from "./gate.ts";
+import { denialOf } from "./permission.ts";
 import { delay } from "./waits.ts";
 
 /** One tool call of an agent. Bad arguments, a denial and a failing tool are results; only the rules throw. */
@@ -75,7 +76,7 @@ class RunningTool implements Effect<ToolResult> {
     const parsed = await readArguments(call, tool, exec.tree.ports.validator);
     if (!parsed.ok) return toolFailure(parsed.problem);
     this.args = parsed.value;
-    const denied = await this.denial();
+    const denied = await denialOf(exec, "tool", tool.name, call.arguments);
     if (denied !== undefined) return toolFailure(denied);
     const gate = gateFor(exec, key);
     const layers = exec.plan.function;
@@ -225,25 +226,6 @@ class RunningTool implements Effect<ToolResult> {
       return await Promise.race([run(), late]);
     } finally {
       limit.cancel();
-    }
-  }
-
-  private async denial(): Promise<string | undefined> {
-    const { exec, tool, call } = this;
-    const { permissions } = exec.tree.ports;
-    if (permissions === undefined || permissions.isNoop) return undefined;
-    try {
-      const request = {
-        agentId: exec.agentId,
-        action: "tool",
-        target: tool.name,
-        arguments: call.arguments,
-        scope: exec.scope,
-      } as const;
-      const decision = await permissions.check(request);
-      return decision.allow ? undefined : `${tool.name} is not permitted: ${decision.reason}`;
-    } catch (error) {
-      return `${tool.name} is not permitted: the policy failed (${messageOf(error)})`;
     }
   }
 

@@ -8,6 +8,7 @@ import {
   HookEvent,
   isPromiseLike,
   type MaybePromise,
+  textOf,
   type WindowOptions,
 } from "@ravi/kernel";
 import { callModel } from "./model-call.ts";
@@ -19,17 +20,19 @@ import type { Execution } from "./execution.ts";
  */
 export class Window {
   private readonly exec: Execution;
-  /** History and the run's own messages; the system prompt is not in it. */
-  private readonly transcript: ChatMessage[] = [];
+  /** What this run has added, where it is to be kept; otherwise only what is not in the body yet. */
+  private readonly own: ChatMessage[] = [];
+  /** How many messages the history had when the run began. */
   private ownFrom = 0;
   private loaded = false;
   /** The newest compaction and what came after it. */
   private body: ChatMessage[] = [];
   /** The body behind the system prompt: a list that only grows, until a compaction or another prompt starts a new one. */
   private view: ChatMessage[] = [];
-  /** How much of the transcript is in both. */
+  /** How many of its own are in both. */
   private seen = 0;
   private system: string | undefined;
+  private lastSaid: ChatMessage | undefined;
   private strategyContext: CompactionContext | undefined;
 
   constructor(exec: Execution) {
@@ -37,7 +40,13 @@ export class Window {
   }
 
   add(message: ChatMessage): void {
-    this.transcript.push(Object.freeze(message));
+    this.own.push(Object.freeze(message));
+    if (message.role === "assistant" && textOf(message) !== "") this.lastSaid = message;
+  }
+
+  /** The last thing that the agent said. */
+  get lastText(): string {
+    return this.lastSaid === undefined ? "" : textOf(this.lastSaid);
   }
 
   read(options: WindowOptions): MaybePromise<readonly ChatMessage[]> {
@@ -46,11 +55,6 @@ export class Window {
       return this.load().then(() => this.show(options));
     }
     return this.show(options);
-  }
-
-  /** What this run has added. */
-  get own(): readonly ChatMessage[] {
-    return this.transcript.slice(this.ownFrom);
   }
 
   /** Where the history is kept; undefined where nothing is kept at all. */
@@ -66,10 +70,15 @@ export class Window {
   async keep(): Promise<void> {
     const { history } = this.exec.tree.ports;
     const key = this.key();
-    if (history === undefined || key === undefined || key.execId !== undefined) return;
+    if (history === undefined || key === undefined || !this.isKept()) return;
     if (!this.loaded) await this.load();
     const { head } = await history.load(key, 0);
     if (head === this.ownFrom && this.own.length > 0) await history.append(key, this.own);
+  }
+
+  private isKept(): boolean {
+    const { tree, supervision } = this.exec;
+    return tree.ports.history !== undefined && supervision.retention === HistoryRetention.PERMANENT;
   }
 
   private async load(): Promise<void> {
@@ -79,9 +88,8 @@ export class Window {
     if (history === undefined || key === undefined) return;
     const known = await this.exec.engine.fact("history:head", async () => (await history.load(key, 0)).head);
     const { messages } = await history.load(key, Number(known));
-    this.transcript.unshift(...messages);
     this.ownFrom = messages.length;
-    this.restart([]);
+    this.restart(messages);
     this.seen = 0;
   }
 
@@ -91,12 +99,14 @@ export class Window {
       this.system = system;
       this.restart(this.body);
     }
-    for (; this.seen < this.transcript.length; this.seen++) {
-      const message = this.transcript[this.seen];
+    for (; this.seen < this.own.length; this.seen++) {
+      const message = this.own[this.seen];
       if (message === undefined) continue;
       this.body.push(message);
       this.view.push(message);
     }
+    // A run of ten thousand turns keeps no transcript that nobody will read.
+    if (!this.isKept()) this.seen = this.own.length = 0;
     const { compaction } = this.exec.tree.ports;
     return compaction === undefined ? this.view : this.compact(compaction, options);
   }

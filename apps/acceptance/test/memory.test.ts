@@ -1,0 +1,26 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { sh } from "../src/shell.ts";
+
+const program = join(import.meta.dirname, "../src/memory.ts");
+
+async function heapDuring(what: "turns" | "children"): Promise<number[]> {
+  const flags = ["--conditions=@ravi/source", "--expose-gc", "--max-old-space-size=512"];
+  const { stdout, stderr, code } = await sh(process.execPath, [...flags, program, what]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  return JSON.parse(stdout) as number[];
+}
+
+test("T17: ten thousand turns with compaction stay flat under a heap of 512 MB", async () => {
+  const kilobytes = await heapDuring("turns");
+  expect(kilobytes).toHaveLength(5);
+  // 8,000 turns between the first look and the last, of two messages of 1 kB each: kept, they would be 16 MB more.
+  expect(Number(kilobytes.at(-1)) - Number(kilobytes[0])).toBeLessThan(2_000);
+});
+
+test("T17: a thousand finished helpers keep nothing but who they were and what they used", async () => {
+  const kilobytes = await heapDuring("children");
+  expect(kilobytes).toHaveLength(5);
+  // 800 helpers between the first look and the last, each with an input of 10 kB: kept, they would be 8 MB more.
+  expect(Number(kilobytes.at(-1)) - Number(kilobytes[0])).toBeLessThan(1_500);
+});
