@@ -13,7 +13,7 @@ import {
   type SpawnBudgetOptions,
 } from "@ravi/kernel";
 import { HookEvent, HookManager } from "@ravi/hooks";
-import { MiddlewarePipeline, piiRedaction, retry } from "@ravi/middleware";
+import { MiddlewarePipeline, piiRedaction, piiRunRedaction, retry } from "@ravi/middleware";
 import { ExecutionTracker, ModelMeter } from "@ravi/resources";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { SpawnTracker } from "@ravi/supervision";
@@ -313,6 +313,20 @@ describe("layers and hooks around a run", () => {
     expect(result.output).toBe("write to [EMAIL]");
     expect(JSON.stringify(model.calls)).not.toContain("ada@example.com");
     expect(tries).toBe(2);
+  });
+
+  test("T9: a run's input is redacted before its journal entry, and so is that of a hire", async () => {
+    const journal = new MemoryJournal();
+    const pipelines = { agent: new MiddlewarePipeline([piiRunRedaction()]) };
+    const child = agent("child", async (_ctx, inbox) => done(`child got ${inbox.input}`));
+    const lead = agent("lead", async (ctx, inbox) => {
+      const hired = await ctx.hire({ agent: child, input: `${inbox.input} and bob@example.com` });
+      return done("result" in hired ? hired.result.output : hired.status);
+    });
+    const runtime = new Runtime({ journal, pipelines });
+    const { output, runId } = await runtime.run(lead, "I am ada@example.com").result;
+    expect(output).toBe("child got I am [EMAIL] and [EMAIL]");
+    expect(JSON.stringify(journal.load(runId))).not.toMatch(/ada@|bob@/);
   });
 
   test("R21: every event of a run in its place, for the agent that listens", async () => {

@@ -1,4 +1,5 @@
 import {
+  agentName,
   type AgentResult,
   type AgentRunContext,
   errorToJSON,
@@ -13,7 +14,6 @@ import {
 } from "@ravi/kernel";
 import { messageOf } from "@ravi/kernel/loop";
 import type { Execution } from "./context/execution.ts";
-import { gateFor } from "./context/gate.ts";
 import type { ExecutionInbox } from "./context/inbox.ts";
 import { withScope } from "./scope.ts";
 import { costOf } from "./tree/accounts.ts";
@@ -33,6 +33,7 @@ export async function host(exec: Execution, inbox: ExecutionInbox): Promise<Hire
   const { scope, ambientScope } = exec.tree;
   const running = ambientScope ? withScope(scope, () => settle(exec, inbox)) : settle(exec, inbox);
   const outcome = await orAbandoned(exec, running);
+  await endChildren(exec);
   if ("result" in outcome) {
     await exec.history.keep();
     exec.emit({ type: "completed", result: outcome.result });
@@ -64,6 +65,15 @@ async function settle(exec: Execution, inbox: ExecutionInbox): Promise<HireOutco
   }
 }
 
+/** A child does not outlive its parent: whoever nobody joined is cancelled, and its seat is free before the parent's is. */
+async function endChildren(exec: Execution): Promise<void> {
+  for (const { handle, outcome } of exec.children.values()) {
+    if (handle.status !== "running") continue;
+    handle.cancel(`${exec.agentId}, who hired it, has ended`);
+    await outcome;
+  }
+}
+
 /** An agent that was told to stop and returned all the same: a cancelled run is cancelled, a late result is partial. */
 function afterStop(exec: Execution, result: AgentResult): HireOutcome | undefined {
   const { error } = exec.token;
@@ -77,7 +87,7 @@ async function throughLayers(exec: Execution, inbox: ExecutionInbox): Promise<Ag
   const { agent, plan, tree } = exec;
   if (plan.agent === undefined) return agent.run(exec, inbox);
   const context: AgentRunContext = {
-    agentName: exec.supervision.agentId,
+    agentName: agentName(exec.agentId),
     runId: tree.runId,
     sessionId: exec.supervision.sessionId,
     meta: exec.meta,
@@ -87,8 +97,6 @@ async function throughLayers(exec: Execution, inbox: ExecutionInbox): Promise<Ag
     input: inbox.input,
     result: undefined,
   };
-  await plan.agent.admit(context, gateFor(exec, "run"));
-  if (context.result !== undefined) return context.result;
   await plan.agent.run(context, async () => {
     context.result = await agent.run(
       exec,

@@ -1,5 +1,6 @@
 import {
   type Agent,
+  type AgentResult,
   errorFromJSON,
   errorToJSON,
   ExecId,
@@ -26,6 +27,7 @@ export interface LiveRunOptions {
   readonly input: string;
   readonly tree: Tree;
   readonly deadline: number | null;
+  readonly refused: AgentResult | undefined;
 }
 
 /** One go at a run in this process, from its first step to its result. */
@@ -54,7 +56,8 @@ export class LiveRun {
 
   private async result(): Promise<RunResult> {
     const { tree, options } = this;
-    const { agent, input, deadline } = options;
+    const { agent, input, deadline, refused } = options;
+    if (refused !== undefined) return this.resultOf({ status: refused.status, result: refused });
     const execution = new Execution({
       tree,
       agent,

@@ -2,6 +2,7 @@ import {
   type AbortSignalLike,
   type Agent,
   AgentNotFoundError,
+  type AgentResult,
   deepFreeze,
   type ExecutionBudgetOptions,
   type HistoryRetention,
@@ -37,6 +38,8 @@ export interface Start {
   readonly deadline: number | null;
   readonly tenantId: string | null;
   readonly scope: RunScope;
+  /** A layer around the agent answered instead of it. */
+  readonly refused?: AgentResult | undefined;
 }
 
 /** A new run, by what its caller and its agent say. */

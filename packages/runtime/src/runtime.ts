@@ -17,13 +17,16 @@ import {
   type PostedItem,
   type RootHandle,
   RunId,
+  RunMeta,
   type RunResult,
   type RunStatus,
   type RunSummary,
   Supervision,
   type AbortSignalLike,
 } from "@ravi/kernel";
+import { admitRun } from "./context/admit-run.ts";
 import { nameOf } from "./context/hire.ts";
+import { planFor } from "./context/plan.ts";
 import type { Decisions } from "./engine/effect.ts";
 import { Recording } from "./engine/recording.ts";
 import { RunJournal } from "./engine/run-journal.ts";
@@ -214,8 +217,9 @@ export class Runtime {
     }
   }
 
-  private async begin(start: Start, starting: Starting): Promise<RunResult> {
+  private async begin(asked: Start, starting: Starting): Promise<RunResult> {
     const { journal: store, clock } = this.ports;
+    const start = await this.admit(asked, starting);
     if (store === undefined) return this.go(start, starting, {}).toEnd();
     const { runId } = start.root;
     return this.claimed(store, runId, async (journal) => {
@@ -239,10 +243,21 @@ export class Runtime {
       const status = recording.aboutRun(RUN_STATUS);
       const result = status === undefined ? undefined : recordedResult(runId, status.body);
       if (result !== undefined) return result;
-      const read = readStart(this.agents, start.body);
+      const read = await this.admit(readStart(this.agents, start.body), starting);
       starting.agentId = read.root.agentId;
       return this.goUntilOver(read, starting, { journal, recording, decisions });
     });
+  }
+
+  /** The layers around the agent see its input before anything is written down, so that what they remove never is. */
+  private async admit(start: Start, { token }: Starting): Promise<Start> {
+    const { ports } = this;
+    const plan = planFor(start.agent, ports);
+    if (plan.agent === undefined) return start;
+    const { root, deadline, tenantId } = start;
+    const meta = RunMeta.of({ supervision: root, cancellation: token, deadline, tenantId, ...ports });
+    const { input, refused } = await admitRun(plan, ports, meta, root, start.input);
+    return { ...start, input, refused };
   }
 
   private async claimed(
@@ -294,7 +309,7 @@ export class Runtime {
   }
 
   private go(start: Start, starting: Starting, { journal, recording, decisions = {} }: Going): LiveRun {
-    const { root, tenantId, scope, deadline, agent, input } = start;
+    const { root, tenantId, scope, deadline, agent, input, refused } = start;
     const { token, events } = starting;
     const { ports, ambientScope } = this;
     const tree = new Tree({
@@ -311,7 +326,7 @@ export class Runtime {
     });
     starting.tree = tree;
     if (journal !== undefined) journal.onBeat = () => void tree.signals.look();
-    return new LiveRun({ agent, input, tree, deadline });
+    return new LiveRun({ agent, input, tree, deadline, refused });
   }
 
   private async restore({ tree }: Starting, recording: Recording): Promise<void> {

@@ -12,6 +12,7 @@ import {
   type Permissions,
   type RunContext,
   type RunEvent,
+  type RunHandle,
   RunId,
 } from "@ravi/kernel";
 import { scriptedModel, virtualClock } from "@ravi/testing";
@@ -323,6 +324,47 @@ describe("R23, R24: waiting and talking", () => {
     expect((await handle.result).output).toBe(
       're: 1 | re: {"deep":true} | no reply from clerk/1 in time | answered 2',
     );
+  });
+});
+
+describe("R16: children and their parent's end", () => {
+  const forever = agent("forever", async (ctx) => done(JSON.stringify(await ctx.waitFor("never"))));
+
+  test("R16: a child that nobody joined is cancelled when its parent ends, and is never leaked", async () => {
+    const clock = virtualClock();
+    let handle: RunHandle | undefined;
+    const careless = agent("careless", async (ctx) => {
+      handle = await ctx.spawn(forever, { input: "" });
+      return done("gone");
+    });
+    const run = new Runtime({ clock }).run(careless, "");
+    await clock.advance(100);
+    expect(await run.result).toMatchObject({ status: "completed", output: "gone" });
+    expect(handle?.status).toBe("cancelled");
+    expect(clock.pending).toBe(0);
+  });
+
+  test("R23: a spawned child that was over before a restart is still joined after it", async () => {
+    const journal = new MemoryJournal();
+    const clock = virtualClock();
+    const quick = agent("quick", async () => done("quick is done"));
+    const patient = agent("patient", async (ctx) => {
+      const handle = await ctx.spawn(quick, { input: "" });
+      await ctx.waitFor("go");
+      const outcome = await ctx.join(handle);
+      return done("result" in outcome ? `${handle.status}: ${outcome.result.output}` : outcome.status);
+    });
+    const first = new Runtime({ journal, clock });
+    const handle = first.run(patient, "", { runId: "p" });
+    await until(() => handle.status === "suspended");
+    const closing = first.close();
+    await clock.advance(100);
+    await closing;
+    const second = new Runtime({ journal, agents: [patient], clock });
+    const resumed = second.resume("p");
+    await second.deliver("p", "go", true);
+    await clock.advance(1_000);
+    expect((await resumed.result).output).toBe("completed: quick is done");
   });
 });
 

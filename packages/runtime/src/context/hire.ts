@@ -66,8 +66,9 @@ export class Hire implements Effect<HireOutcome> {
     return `the hire of ${this.terms.agent.id}`;
   }
 
-  get isLiving(): boolean {
-    return this.living !== undefined;
+  /** Whether there is a child, living or over; not where it was denied. */
+  get hasChild(): boolean {
+    return this.known !== undefined;
   }
 
   get child(): Child {
@@ -124,7 +125,7 @@ export class Hire implements Effect<HireOutcome> {
     const execution = this.living;
     const inbox = new ExecutionInbox(execution, terms.input);
     this.status = "running";
-    this.known = this.makeChild(execution, inbox);
+    this.known = this.makeChild(inbox);
     exec.children.set(this.execId, this.known);
     this.started.resolve();
     try {
@@ -148,21 +149,29 @@ export class Hire implements Effect<HireOutcome> {
   restore(body: JsonObject): HireOutcome {
     const outcome = restoreOutcome(body);
     this.status = statusOf(outcome);
+    if (outcome.status !== "denied") {
+      this.known = { handle: this.makeHandle(), inbox: undefined, outcome: Promise.resolve(outcome) };
+      if (this.isJoinable) this.exec.children.set(this.execId, this.known);
+    }
     return outcome;
   }
 
-  private makeChild(execution: Execution, inbox: ExecutionInbox): Child {
+  private makeChild(inbox: ExecutionInbox): Child {
+    const outcome = this.ended ?? Promise.reject(new TypeError("the hire is not watched"));
+    return { handle: this.makeHandle(), inbox, outcome };
+  }
+
+  private makeHandle(): RunHandle {
     const status = (): RunStatus => this.status;
-    const handle: RunHandle = {
-      runId: execution.tree.runId,
+    return {
+      runId: this.exec.tree.runId,
       execId: this.execId,
-      agentId: execution.agentId,
+      agentId: this.agentId(),
       get status() {
         return status();
       },
       cancel: (reason) => this.living?.token.cancel(reason),
     };
-    return { handle, inbox, outcome: this.ended ?? Promise.reject(new TypeError("the hire is not watched")) };
   }
 
   private agentId(): AgentId {

@@ -6,9 +6,11 @@ import {
   type RunHandle,
   ToolError,
 } from "@ravi/kernel";
+import { admitRun } from "./admit-run.ts";
 import type { Child } from "./child.ts";
 import type { Execution } from "./execution.ts";
 import { Hire, type Terms } from "./hire.ts";
+import { planFor } from "./plan.ts";
 import { delay, orStopped } from "./waits.ts";
 
 /** A seat, then the child's whole run. */
@@ -99,11 +101,22 @@ function secondsOf(field: string, seconds: number | undefined): number | undefin
   throw new InvalidValueError({ field, value: seconds, expected: "seconds above 0" });
 }
 
-/** The hire as it lives, or why there is none. */
-async function startHire(exec: Execution, terms: Terms, isJoinable: boolean): Promise<Hire | HireOutcome> {
-  const hired = new Hire(exec, terms, isJoinable);
+/** The hire with its child, or why there is none. */
+async function startHire(exec: Execution, wanted: Terms, isJoinable: boolean): Promise<Hire | HireOutcome> {
+  const { tree } = exec;
+  const { agent } = wanted;
+  const who = { agentId: agent.id, runId: tree.runId, sessionId: exec.supervision.sessionId };
+  const { input, refused } = await admitRun(
+    planFor(agent, tree.ports),
+    tree.ports,
+    exec.meta,
+    who,
+    wanted.input,
+  );
+  if (refused !== undefined) return { status: refused.status, result: refused };
+  const hired = new Hire(exec, { ...wanted, input }, isJoinable);
   const ended = exec.engine.effect(hired);
   hired.watch(ended);
   await Promise.race([hired.started.promise, ended]);
-  return hired.isLiving ? hired : ended;
+  return hired.hasChild ? hired : ended;
 }

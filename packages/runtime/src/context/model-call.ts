@@ -1,4 +1,5 @@
 import {
+  agentName,
   type ChatContext,
   errorToJSON,
   HookEvent,
@@ -129,7 +130,7 @@ class ModelCall implements Effect<ModelResponse> {
     const { exec, leaf } = this;
     const system = leaf.request.messages[0];
     return {
-      agentName: exec.supervision.agentId,
+      agentName: agentName(exec.agentId),
       runId: exec.tree.runId,
       meta: exec.meta,
       hooks: exec.hooks,

@@ -1,4 +1,5 @@
 import {
+  agentName,
   errorToJSON,
   type FunctionContext,
   HookEvent,
@@ -232,7 +233,7 @@ class RunningTool implements Effect<ToolResult> {
   private makeContext(): FunctionContext {
     const { exec, tool, call } = this;
     return {
-      agentName: exec.supervision.agentId,
+      agentName: agentName(exec.agentId),
       runId: exec.tree.runId,
       meta: exec.meta,
       hooks: exec.hooks,

@@ -1,0 +1,49 @@
+import {
+  type AgentResult,
+  type AgentRunContext,
+  agentName,
+  type Gate,
+  MiddlewareError,
+  type RunMeta,
+  type Supervision,
+} from "@ravi/kernel";
+import type { Ports } from "../ports.ts";
+import type { Plan } from "./plan.ts";
+
+export interface Admission {
+  /** What the layers made of the input: a redactor's version is the one that is written down. */
+  readonly input: string;
+  /** A layer answered instead of the agent. */
+  readonly refused: AgentResult | undefined;
+}
+
+/** An agent's own layers look at its input before it is on record anywhere, and so cannot wait for anybody durably. */
+const NO_WAITING: Gate = {
+  async require(name) {
+    const problem = `asked for ${name} before the run is on record; what needs an answer belongs to the function level`;
+    throw new MiddlewareError({ layer: "agent", problem });
+  },
+};
+
+export async function admitRun(
+  plan: Plan,
+  ports: Ports,
+  meta: RunMeta,
+  { agentId, runId, sessionId }: Pick<Supervision, "agentId" | "runId" | "sessionId">,
+  input: string,
+): Promise<Admission> {
+  if (plan.agent === undefined) return { input, refused: undefined };
+  const context: AgentRunContext = {
+    agentName: agentName(agentId),
+    runId,
+    sessionId,
+    meta,
+    hooks: plan.hooks,
+    clock: ports.clock,
+    signal: meta.cancellation.signal,
+    input,
+    result: undefined,
+  };
+  await plan.agent.admit(context, NO_WAITING);
+  return { input: context.input, refused: context.result };
+}
