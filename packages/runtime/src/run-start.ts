@@ -2,10 +2,12 @@ import {
   type AbortSignalLike,
   type Agent,
   AgentNotFoundError,
+  checkFields,
   type AgentResult,
   deepFreeze,
   type ExecutionBudgetOptions,
   type HistoryRetention,
+  InvalidValueError,
   type JsonObject,
   type Priority,
   type RunScope,
@@ -44,6 +46,7 @@ export interface Start {
 
 /** A new run, by what its caller and its agent say. */
 export function newStart({ ids, clock }: Ports, agent: Agent, input: string, options: RunOptions): Start {
+  checkStart(agent, input, options);
   const root = Supervision.root(agent.id, {
     ids,
     runId: options.runId,
@@ -56,6 +59,44 @@ export function newStart({ ids, clock }: Ports, agent: Agent, input: string, opt
   const { deadlineS } = root.executionBudget;
   const deadline = deadlineS === null ? null : clock.now() + deadlineS * 1000;
   return { agent, input, root, deadline, ...scopeOf(root, options) };
+}
+
+const OPTIONS: readonly (keyof RunOptions)[] = [
+  "runId",
+  "sessionId",
+  "spawnBudget",
+  "executionBudget",
+  "priority",
+  "retention",
+  "tenantId",
+  "userId",
+  "metadata",
+  "signal",
+];
+
+/** A misspelt limit that is silently ignored is no limit. */
+function checkStart(agent: unknown, input: unknown, options: unknown): void {
+  if (
+    typeof agent !== "object" ||
+    agent === null ||
+    !("id" in agent) ||
+    !("run" in agent) ||
+    typeof agent.run !== "function"
+  ) {
+    throw new InvalidValueError({
+      field: "agent",
+      value: agent,
+      expected: "an object with an id and a run(ctx, inbox)",
+    });
+  }
+  if (typeof input !== "string") {
+    throw new InvalidValueError({
+      field: "input",
+      value: input,
+      expected: "a text; write an object as JSON",
+    });
+  }
+  checkFields("run options", options, OPTIONS);
 }
 
 /** A run from its first journal entry. It is pinned to the version of its agent. */

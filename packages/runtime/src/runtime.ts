@@ -3,6 +3,7 @@ import {
   AgentId,
   agentName,
   CancellationToken,
+  checkFields,
   type Clock,
   errorToJSON,
   ExecId,
@@ -67,6 +68,7 @@ export class Runtime {
   private closed = false;
 
   constructor(options: RuntimeOptions = {}) {
+    checkFields("runtime options", options, OPTIONS);
     const { agents = [], ambientScope = false, ...ports } = options;
     this.ports = settlePorts(ports);
     this.ambientScope = ambientScope;
@@ -82,8 +84,8 @@ export class Runtime {
 
   /** Starts a run. Errors of the run are in its result's status; the promise rejects only where it could not be started. */
   run<T>(agent: Agent<T>, input: string, options: RunOptions = {}): RootHandle<T> {
-    this.register(agent);
     const start = newStart(this.ports, agent, input, options);
+    this.register(agent);
     return this.launch(start.root, options.signal, (live) => this.begin(start, live)) as RootHandle<T>;
   }
 
@@ -376,6 +378,25 @@ interface Starting {
   agentId: AgentId;
 }
 
+const OPTIONS: readonly (keyof RuntimeOptions)[] = [
+  "agents",
+  "ambientScope",
+  "journal",
+  "headcount",
+  "ledger",
+  "meter",
+  "limiter",
+  "hooks",
+  "pipelines",
+  "history",
+  "compaction",
+  "permissions",
+  "restart",
+  "validator",
+  "clock",
+  "ids",
+  "logger",
+];
 const ROOT_UNKNOWN = AgentId("unknown");
 const OVER: ReadonlySet<RunStatus> = new Set<RunStatus>(["completed", "partial", "failed", "cancelled"]);
 

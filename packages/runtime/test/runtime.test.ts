@@ -515,6 +515,24 @@ describe("keeping house", () => {
     expect(journal.load(RunId("old"))).toEqual([]);
   });
 
+  test("what cannot be a run is refused where it is written", () => {
+    const runtime = new Runtime();
+    const { worker } = team();
+    expect(() => runtime.run({ id: "x" } as never, "")).toThrow(
+      "agent is an object; expected an object with an id and a run(ctx, inbox)",
+    );
+    expect(() => runtime.run(worker, 7 as never)).toThrow("input is 7; expected a text");
+    expect(() => runtime.run(worker, "", { budget: {} } as never)).toThrow(
+      "run options.budget is an object; expected no such field",
+    );
+    expect(() => runtime.run(worker, "", { executionBudget: { maxTurns: -1 } })).toThrow(
+      "executionBudget.maxTurns is -1",
+    );
+    expect(() => new Runtime({ hook: {} } as never)).toThrow(
+      "runtime options.hook is an object; expected no such field",
+    );
+  });
+
   test("the same id twice, a run on a closed runtime and a journal that is not there are refused", async () => {
     const journal = new MemoryJournal();
     const runtime = new Runtime({ journal });
