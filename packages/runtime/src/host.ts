@@ -2,6 +2,7 @@ import {
   agentName,
   type AgentResult,
   type AgentRunContext,
+  DeadlineExceededError,
   errorToJSON,
   type HireOutcome,
   HistoryRetention,
@@ -10,6 +11,7 @@ import {
   isRaviError,
   type RaviError,
   type StopReason,
+  type TimerHandle,
   ToolError,
 } from "@ravi/kernel";
 import { messageOf } from "@ravi/kernel/loop";
@@ -21,6 +23,7 @@ import { Suspension } from "./engine/suspension.ts";
 
 /** How long an agent may go on after it was told to stop, before nobody waits for it any more. */
 const GRACE_MS = 50;
+const CATCH_UP_MS = 10;
 
 /** Runs one agent to its end, whatever end that is. Throws only a `Suspension`, and what breaks the journal. */
 export async function host(exec: Execution, inbox: ExecutionInbox): Promise<HireOutcome> {
@@ -32,8 +35,9 @@ export async function host(exec: Execution, inbox: ExecutionInbox): Promise<Hire
   }
   const { scope, ambientScope } = exec.tree;
   const running = ambientScope ? withScope(scope, () => settle(exec, inbox)) : settle(exec, inbox);
-  const outcome = await orAbandoned(exec, running);
-  await endChildren(exec);
+  const stopTimer = startDeadline(exec);
+  const outcome = await orAbandoned(exec, running).finally(stopTimer);
+  await endChildren(exec, outcome);
   if ("result" in outcome) {
     await exec.history.keep();
     exec.emit({ type: "completed", result: outcome.result });
@@ -61,16 +65,46 @@ async function settle(exec: Execution, inbox: ExecutionInbox): Promise<HireOutco
     return afterStop(exec, result) ?? { status: result.status, result };
   } catch (error) {
     if (exec.tree.suspension !== undefined) throw exec.tree.suspension;
-    return fate(exec, error);
+    // A provider's client throws what it likes when it is aborted; why it was aborted is what counts.
+    return fate(exec, exec.token.error ?? error);
   }
 }
 
+/** The token is cancelled when the time comes, so that a call that hangs is aborted and not only noticed. */
+function startDeadline(exec: Execution): () => void {
+  const { deadline } = exec;
+  const { clock } = exec.tree.ports;
+  if (deadline === null) return () => {};
+  let timer: TimerHandle | undefined;
+  const arm = (delayMs: number): void => {
+    timer = clock.setTimer?.(() => {
+      // What is on record was done in time: it is caught up with first, and costs nothing.
+      if (exec.engine.isCatchingUp) arm(CATCH_UP_MS);
+      else exec.token.cancel(new DeadlineExceededError({ deadline }));
+    }, delayMs);
+  };
+  arm(Math.max(0, deadline - clock.now()));
+  return () => timer?.cancel();
+}
+
 /** A child does not outlive its parent: whoever nobody joined is cancelled, and its seat is free before the parent's is. */
-async function endChildren(exec: Execution): Promise<void> {
-  for (const { handle, outcome } of exec.children.values()) {
+async function endChildren(exec: Execution, outcome: HireOutcome): Promise<void> {
+  const { tree } = exec;
+  const isCrashed = "error" in outcome && isCrash(outcome.error);
+  if (
+    isCrashed &&
+    exec.supervision.isRoot &&
+    tree.journal !== undefined &&
+    tree.ports.restart !== undefined
+  ) {
+    // It may be started again, and then goes on with its children: they are unwound, and nothing is recorded of it.
+    tree.suspend("its root crashed and may be started again");
+  }
+  for (const child of exec.children.values()) {
+    const { handle } = child;
     if (handle.status !== "running") continue;
     handle.cancel(`${exec.agentId}, who hired it, has ended`);
-    await outcome;
+    await child.outcome.catch(() => {});
   }
 }
 

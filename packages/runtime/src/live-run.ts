@@ -44,7 +44,6 @@ export class LiveRun {
 
   async toEnd(): Promise<RunResult> {
     const { tree } = this;
-    tree.startDeadline(this.options.deadline);
     try {
       return await this.result();
     } finally {

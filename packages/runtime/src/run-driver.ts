@@ -29,7 +29,7 @@ import { LiveRun, recordedResult, statusRecord } from "./live-run.ts";
 import type { Ports } from "./ports.ts";
 import { readStart, type Start, startRecord } from "./run-start.ts";
 import type { EventHub } from "./tree/event-hub.ts";
-import { restoreTree } from "./tree/restore.ts";
+import { markReadAnswers, restoreTree } from "./tree/restore.ts";
 import { Tree } from "./tree/tree.ts";
 
 /** What exists of a run before its tree does. */
@@ -37,6 +37,10 @@ export interface Starting {
   readonly token: CancellationToken;
   readonly events: EventHub;
   tree: Tree | undefined;
+  /** Why it is to be suspended as soon as it begins: somebody closed the runtime before. */
+  suspended: string | undefined;
+  /** Ends the wait for the next go. */
+  wake: (() => void) | undefined;
   agentId: AgentId;
 }
 
@@ -94,7 +98,8 @@ export class RunDriver {
       const status = recording.aboutRun(RUN_STATUS);
       const result = status === undefined ? undefined : recordedResult(runId, status.body);
       if (result !== undefined) return result;
-      const read = await this.admit(readStart(this.agents, start.body), starting);
+      // What is on record went through the layers before it was written down.
+      const read = readStart(this.agents, start.body);
       starting.agentId = read.root.agentId;
       return this.goUntilOver(read, starting, { journal, recording, decisions });
     });
@@ -154,7 +159,7 @@ export class RunDriver {
           HookEvent.RETRY,
           retryPayload(start.root, clock.now(), attempt, delayMs, run.crash),
         );
-      await sleep(clock, delayMs, starting.token);
+      await sleep(clock, delayMs, starting);
       going = { ...going, recording: new Recording((await this.ports.journal?.load(runId)) ?? []) };
     }
   }
@@ -176,12 +181,14 @@ export class RunDriver {
       ambientScope,
     });
     starting.tree = tree;
+    if (starting.suspended !== undefined) tree.suspend(starting.suspended);
     if (journal !== undefined) journal.onBeat = () => void tree.signals.look();
     return new LiveRun({ agent, input, tree, deadline, refused });
   }
 
   private async restore({ tree }: Starting, recording: Recording): Promise<void> {
     if (tree === undefined) return;
+    markReadAnswers(tree, recording);
     await tree.signals.look();
     await restoreTree(tree, recording);
   }
@@ -220,13 +227,15 @@ function retryPayload(
   };
 }
 
-async function sleep(clock: Clock, delayMs: number, token: CancellationToken): Promise<void> {
+async function sleep(clock: Clock, delayMs: number, starting: Starting): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = clock.setTimer?.(resolve, delayMs);
   if (timer === undefined) resolve();
-  const unlisten = token.onCancel(() => resolve());
+  const unlisten = starting.token.onCancel(() => resolve());
+  starting.wake = resolve;
   await promise.finally(() => {
     timer?.cancel();
     unlisten();
+    starting.wake = undefined;
   });
 }

@@ -40,6 +40,7 @@ export interface ResumeOptions {
 interface Live {
   readonly handle: RootHandle;
   readonly tree: () => Tree | undefined;
+  readonly suspend: (message: string) => void;
 }
 
 /** Hosts agents in one process. With nothing given it runs bare and fast; what it is given, it enforces. */
@@ -132,9 +133,9 @@ export class Runtime {
     this.closed = true;
     const running = [...this.live.values()];
     if (options.drain !== true) {
-      for (const { handle, tree } of running) {
+      for (const { handle, suspend } of running) {
         if (this.ports.journal === undefined) handle.cancel("the runtime was closed");
-        else tree()?.suspend("the runtime was closed");
+        else suspend("the runtime was closed");
       }
     }
     await Promise.allSettled(running.map(({ handle }) => handle.result));
@@ -161,7 +162,14 @@ export class Runtime {
     }
     const token = new CancellationToken(signal);
     const events = new EventHub();
-    const starting: Starting = { token, events, tree: undefined, agentId: root.agentId };
+    const starting: Starting = {
+      token,
+      events,
+      tree: undefined,
+      agentId: root.agentId,
+      suspended: undefined,
+      wake: undefined,
+    };
     let status: RunStatus = "pending";
     const result = this.supervise(starting, start, (next) => (status = next)).finally(() => {
       this.live.delete(runId);
@@ -181,7 +189,12 @@ export class Runtime {
       result,
       events: () => events.subscribe(),
     };
-    this.live.set(runId, { handle, tree: () => starting.tree });
+    const suspend = (message: string): void => {
+      starting.suspended = message;
+      starting.tree?.suspend(message);
+      starting.wake?.();
+    };
+    this.live.set(runId, { handle, tree: () => starting.tree, suspend });
     return handle;
   }
 

@@ -1,6 +1,7 @@
 import {
   type AbortSignalLike,
   addUsage,
+  cancellationOf,
   classifyError,
   type Estimate,
   HookEvent,
@@ -74,6 +75,11 @@ export interface AttemptOptions {
 export async function attempt(exec: Execution, options: AttemptOptions): Promise<ModelResponse> {
   const { model, request, signal, bill } = options;
   const { limiter } = exec.tree.ports;
+  // Whoever goes on after the end (a tool that was left behind, say) pays for nothing more.
+  const stopped = exec.tree.suspension ?? exec.token.error;
+  if (stopped !== undefined) throw stopped;
+  if (signal.aborted) throw cancellationOf(signal);
+  const before = bill.tokens;
   const { ledger } = exec;
   if (ledger === undefined && limiter === undefined) {
     const response = await send(options);
@@ -96,7 +102,7 @@ export async function attempt(exec: Execution, options: AttemptOptions): Promise
     await settle(exec, options, reservation, estimate, response.usage);
     return response;
   } finally {
-    permit?.release({ tokens: bill.tokens });
+    permit?.release({ tokens: bill.tokens - before });
   }
 }
 

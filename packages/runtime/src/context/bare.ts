@@ -70,6 +70,7 @@ class BareTool extends BareCall implements ToolContext {
 }
 
 export async function bareModelCall(exec: Execution, { model, request }: LlmLeaf): Promise<ModelResponse> {
+  exec.token.check();
   const response = await model.generate(request, new BareCall(exec, "llm", ++exec.modelCalls));
   if (response.usage !== undefined) charge(exec.account, response.usage, null);
   else exec.account.unpriced++;
@@ -104,7 +105,7 @@ export function isPlain(leaf: Leaf): boolean {
 }
 
 function outcomeOf(exec: Execution, leaf: Leaf): MaybePromise<Outcome> {
-  if (leaf.kind === "hire") return hire(exec, leaf);
+  if (leaf.kind === "hire") return hire(exec, leaf).then(undefined, failed(exec));
   if (leaf.kind === "llm") {
     return bareModelCall(exec, leaf).then(
       (response): Outcome => ({ status: "completed", response }),

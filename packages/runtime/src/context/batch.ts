@@ -16,12 +16,30 @@ import { prepareToolCall } from "./tool-call.ts";
 /** Leaves at once. First everything that may refuse or wait, in order; then all of them are begun; an outcome for each. */
 export async function runBatch(exec: Execution, leaves: readonly Leaf[]): Promise<Outcome[]> {
   const turn = exec.modelCalls;
-  const starts: Start[] = [];
-  for (const [index, leaf] of leaves.entries()) starts.push(await prepare(exec, leaf, turn, index));
+  const starts = await prepareAll(exec, leaves, turn);
+  // Somebody may have waited for days: what has happened meanwhile counts.
+  const stopped = exec.tree.suspension ?? exec.token.error;
+  if (stopped instanceof Suspension) throw stopped;
+  if (stopped !== undefined) return leaves.map((): Outcome => ({ status: "cancelled", error: stopped }));
+  await exec.check();
   const outcomes = await Promise.all(starts.map((start) => outcomeOf(exec, start)));
   // What unwinds the whole run is not an outcome of one leaf.
   if (exec.tree.suspension !== undefined) throw exec.tree.suspension;
   return outcomes;
+}
+
+/** The admits in the order asked. One that waits for an answer does not keep the next from asking: all wait together. */
+async function prepareAll(exec: Execution, leaves: readonly Leaf[], turn: number): Promise<Start[]> {
+  const prepared: Promise<Start>[] = [];
+  for (const [index, leaf] of leaves.entries()) {
+    const { promise: waits, resolve } = Promise.withResolvers<void>();
+    exec.onGateWait = resolve;
+    const start = prepare(exec, leaf, turn, index);
+    prepared.push(start);
+    await Promise.race([start.catch(() => {}), waits]);
+  }
+  exec.onGateWait = undefined;
+  return Promise.all(prepared);
 }
 
 type Start = () => Promise<Outcome>;
@@ -35,6 +53,7 @@ async function prepare(exec: Execution, leaf: Leaf, turn: number, index: number)
     }
     const key = exec.placeKey(`tool:${turn}:${index}`);
     const { effect, refused } = await prepareToolCall(exec, key, leaf.call, leaf.tool);
+    exec.engine.requireDecision(effect);
     return async () => ({ status: "completed", result: refused ?? (await exec.engine.effect(effect)) });
   } catch (error) {
     if (error instanceof Suspension) throw error;

@@ -85,6 +85,13 @@ export class Execution implements RunContext {
   /** Counts the model calls: a tool call's key says which of them asked for it. */
   modelCalls = 0;
   toolCalls = 0;
+  /** Answers that were asked for, by gate: the same one is asked for once. */
+  readonly gates = new Map<string, Promise<JsonValue>>();
+  /** Set by a batch that wants to know when one of its calls waits for an answer. */
+  onGateWait: (() => void) | undefined;
+  /** How long it was parked without a seat, and since when it is. */
+  parkedMs = 0;
+  parkedSince: number | undefined;
   /** Every hire of this execution, whoever is hired. */
   hires = 0;
   checks = 0;
@@ -116,7 +123,8 @@ export class Execution implements RunContext {
       suspend: (why) => {
         throw tree.suspend(why.message, why);
       },
-      inDoubt: (key) => tree.inDoubt.push(`${execId}:${key}`),
+      inDoubt: (key) => tree.inDoubt.add(`${execId}:${key}`),
+      stopped: () => tree.suspension ?? this.token.error,
     });
   }
 

@@ -1,18 +1,26 @@
-import type { Gate } from "@ravi/kernel";
+import type { Gate, JsonValue } from "@ravi/kernel";
 import type { Execution } from "./execution.ts";
-import { nextSignal } from "./waits.ts";
+import { nextSignal, valueOf } from "./waits.ts";
 
 /**
  * What a layer's `admit` may ask for. The answer is a recorded fact of the execution, under the key of the call that it is
- * about: a replay gets it without asking anybody again, and so does whoever asks under the same name.
+ * about: a replay gets it without asking anybody again, and so does whoever asks for the same call under the same name.
  */
 export function gateFor(exec: Execution, key: string): Gate {
   return {
     async require(name, question) {
-      return exec.engine.fact(`gate:${name}@${key}`, () => {
-        exec.emit({ type: "progress", name: "approvalRequested", data: { name, question } });
-        return nextSignal(exec, name);
-      });
+      const gate = `gate:${name}@${key}`;
+      let answer = exec.gates.get(gate);
+      if (answer === undefined) exec.gates.set(gate, (answer = ask(exec, gate, name, question)));
+      return valueOf(await answer);
     },
   };
+}
+
+async function ask(exec: Execution, gate: string, name: string, question: JsonValue): Promise<JsonValue> {
+  return exec.engine.fact(gate, () => {
+    exec.emit({ type: "progress", name: "approvalRequested", data: { name, question } });
+    exec.onGateWait?.();
+    return nextSignal(exec, name);
+  });
 }

@@ -29,11 +29,21 @@ import type { Child } from "./child.ts";
 import type { Execution } from "./execution.ts";
 import { digest } from "./fingerprint.ts";
 import { ExecutionInbox } from "./inbox.ts";
-import { tighterBudget, withAgentLedger } from "./ledgers.ts";
+import { tighterBudget, withAgentLedger, withExtraOf } from "./ledgers.ts";
 import { denialOf } from "./permission.ts";
 import { planFor } from "./plan.ts";
 
 export type Terms<T = unknown> = Omit<HireLeaf<T>, "kind">;
+
+/** Where a hire stands among the others of its execution; taken when it is asked for, whatever it then waits for. */
+export interface HirePlace {
+  readonly key: string;
+  readonly number: number;
+}
+
+export function takePlace(exec: Execution, agent: Agent): HirePlace {
+  return { key: exec.nextKey("hire", agentName(agent.id)), number: ++exec.hires };
+}
 
 /** A hire as a recorded effect: it takes a seat, runs the child to its end, and gives the seat back. */
 export class Hire implements Effect<HireOutcome> {
@@ -45,6 +55,7 @@ export class Hire implements Effect<HireOutcome> {
   private readonly isJoinable: boolean;
   private readonly number: number;
   private readonly budget: ExecutionBudgetOptions | undefined;
+  private deadlineAt: { readonly at: number | null } | undefined;
   private readonly execId: ExecId;
   private living: Execution | undefined;
   private known: Child | undefined;
@@ -52,12 +63,12 @@ export class Hire implements Effect<HireOutcome> {
   private ended: Promise<HireOutcome> | undefined;
 
   /** With `isJoinable` somebody may ask for its outcome after its end. */
-  constructor(exec: Execution, terms: Terms, isJoinable: boolean) {
+  constructor(exec: Execution, place: HirePlace, terms: Terms, isJoinable: boolean) {
     this.exec = exec;
     this.terms = terms;
     this.isJoinable = isJoinable || terms.onTimeout === "leave";
-    this.key = exec.nextKey("hire", agentName(terms.agent.id));
-    this.number = ++exec.hires;
+    this.key = place.key;
+    this.number = place.number;
     this.budget = tighterBudget(terms.agent, terms.executionBudget);
     this.execId = ExecId(exec.execId, this.key);
   }
@@ -118,6 +129,8 @@ export class Hire implements Effect<HireOutcome> {
       this.living = this.makeExecution();
     } catch (error) {
       lease?.release();
+      // A seat that a resumed run brought along is given back as well.
+      if (exec.tree.restoredSeats.delete(this.execId)) await exec.tree.headcount?.release(this.agentId());
       if (error instanceof Suspension) throw error;
       if (!isRaviError(error)) throw error;
       return { status: isCancellation(error) ? "cancelled" : "denied", error };
@@ -182,7 +195,20 @@ export class Hire implements Effect<HireOutcome> {
     return AgentId(agentName(this.terms.agent.id), path);
   }
 
+  /** How long the child was parked without its seat. */
+  parkedMs(now: number): number {
+    const { living } = this;
+    if (living === undefined) return 0;
+    return living.parkedMs + (living.parkedSince === undefined ? 0 : now - living.parkedSince);
+  }
+
+  /** Decided once: a child that waits for its seat has no more time than one that does not. */
   private deadline(): number | null {
+    this.deadlineAt ??= { at: this.decideDeadline() };
+    return this.deadlineAt.at;
+  }
+
+  private decideDeadline(): number | null {
     const recorded = this.exec.tree.recording?.of(this.exec.execId).steps.get(this.key)?.begin?.body[
       "deadline"
     ];
@@ -221,7 +247,11 @@ export class Hire implements Effect<HireOutcome> {
       priority: terms.priority,
       executionBudget: this.budget,
     });
-    const ledger = tree.restoredLedgers.get(execId) ?? exec.ledger?.child(this.budget ?? {}, agentId);
+    const restored = tree.restoredLedgers.get(execId);
+    const ledger =
+      restored === undefined
+        ? exec.ledger?.child(this.budget ?? {}, agentId)
+        : withExtraOf(exec.ledger, restored, agentId);
     return exec.descend({
       agent,
       plan: planFor(agent, tree.ports),

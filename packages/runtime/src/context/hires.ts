@@ -9,7 +9,7 @@ import {
 import { admitRun } from "./admit-run.ts";
 import type { Child } from "./child.ts";
 import type { Execution } from "./execution.ts";
-import { Hire, type Terms } from "./hire.ts";
+import { Hire, takePlace, type Terms } from "./hire.ts";
 import { planFor } from "./plan.ts";
 import { delay, orStopped } from "./waits.ts";
 
@@ -39,29 +39,39 @@ export async function ask(
   timeoutS: number | undefined,
 ): Promise<JsonValue> {
   const limit = secondsOf("ask.timeoutS", timeoutS);
-  const { inbox } = childOf(exec, handle);
-  return exec.engine.fact(key, async () => {
-    const silent = (): ToolError =>
-      new ToolError({
-        toolName: handle.agentId,
-        message: `no reply from ${handle.agentId} in time`,
-        retryable: true,
-      });
-    if (inbox === undefined) throw silent();
-    const id = `${exec.execId}:${key}`;
-    inbox.deliver({ id, from: exec.agentId, content: message, at: exec.tree.ports.clock.now() });
-    const reply = inbox.replyTo(id);
-    if (limit === undefined) return orStopped(exec, reply);
-    const timer = delay(exec, limit);
-    try {
-      const late = timer.promise.then(() => {
-        throw silent();
-      });
-      return await orStopped(exec, Promise.race([reply, late]));
-    } finally {
-      timer.cancel();
-    }
+  const child = childOf(exec, handle);
+  // That nobody answered is on record like an answer, so that a replay hears the same.
+  const heard = (await exec.engine.fact(key, () => replyOf(exec, key, child, message, limit))) as Heard;
+  if ("reply" in heard) return heard.reply;
+  throw new ToolError({
+    toolName: handle.agentId,
+    message: `no reply from ${handle.agentId} in time`,
+    retryable: true,
   });
+}
+
+type Heard = { readonly reply: JsonValue } | { readonly silent: true };
+
+async function replyOf(
+  exec: Execution,
+  key: string,
+  { inbox, outcome }: Child,
+  message: JsonValue,
+  limit: number | undefined,
+): Promise<Heard> {
+  if (inbox === undefined) return { silent: true };
+  const id = `${exec.execId}:${key}`;
+  inbox.deliver({ id, from: exec.agentId, content: message, at: exec.tree.ports.clock.now() });
+  const reply = inbox.replyTo(id).then((value): Heard => ({ reply: value }));
+  // Who has ended without a reply will not give one.
+  const over = outcome.then((): Heard => ({ silent: true }));
+  const timer = limit === undefined ? undefined : delay(exec, limit);
+  try {
+    const late = timer === undefined ? [] : [timer.promise.then((): Heard => ({ silent: true }))];
+    return await orStopped(exec, Promise.race([reply, over, ...late]));
+  } finally {
+    timer?.cancel();
+  }
 }
 
 function childOf(exec: Execution, handle: RunHandle): Child {
@@ -84,9 +94,16 @@ async function inTime(exec: Execution, hired: Hire, terms: Terms): Promise<HireO
     return { status: "timedOut", handle };
   }
   if (limit === undefined) return orStopped(exec, outcome);
-  const timer = delay(exec, limit);
-  const first = await orStopped(exec, Promise.race([outcome, timer.promise])).finally(() => timer.cancel());
-  if (first !== undefined) return first;
+  const { clock } = exec.tree.ports;
+  // Time in which the child had no seat does not count: each part of it is waited for again.
+  for (let left = limit, counted = 0; left > 0;) {
+    const timer = delay(exec, left);
+    const first = await orStopped(exec, Promise.race([outcome, timer.promise])).finally(() => timer.cancel());
+    if (first !== undefined) return first;
+    const parked = hired.parkedMs(clock.now());
+    left = parked - counted;
+    counted = parked;
+  }
   if (terms.onTimeout === "leave") {
     await exec.engine.fact(lateKey, () => true);
     return { status: "timedOut", handle };
@@ -105,6 +122,7 @@ function secondsOf(field: string, seconds: number | undefined): number | undefin
 async function startHire(exec: Execution, wanted: Terms, isJoinable: boolean): Promise<Hire | HireOutcome> {
   const { tree } = exec;
   const { agent } = wanted;
+  const place = takePlace(exec, agent);
   const who = { agentId: agent.id, runId: tree.runId, sessionId: exec.supervision.sessionId };
   const { input, refused } = await admitRun(
     planFor(agent, tree.ports),
@@ -114,7 +132,7 @@ async function startHire(exec: Execution, wanted: Terms, isJoinable: boolean): P
     wanted.input,
   );
   if (refused !== undefined) return { status: refused.status, result: refused };
-  const hired = new Hire(exec, { ...wanted, input }, isJoinable);
+  const hired = new Hire(exec, place, { ...wanted, input }, isJoinable);
   const ended = exec.engine.effect(hired);
   hired.watch(ended);
   await Promise.race([hired.started.promise, ended]);

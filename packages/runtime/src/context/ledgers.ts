@@ -39,9 +39,21 @@ function least(a: number | null, b: number | null): number | null {
   return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }
 
+/** Two ledgers as one; the second is a user's own. */
+interface JointLedger extends Ledger {
+  readonly extra: Ledger;
+}
+
+/** A ledger that a resumed run brought along, with what its parent's agent was given by its user. */
+export function withExtraOf(parent: Ledger | undefined, restored: Ledger, scope: string): Ledger {
+  const extra = parent === undefined || !("extra" in parent) ? undefined : (parent as JointLedger).extra;
+  return extra === undefined ? restored : both(restored, extra.child({}, scope));
+}
+
 /** Two ledgers that do not know each other, reserved from together: all or nothing. */
-function both(first: Ledger, second: Ledger): Ledger {
+function both(first: Ledger, second: Ledger): JointLedger {
   return {
+    extra: second,
     async reserve(estimate, options) {
       const one = await first.reserve(estimate, options);
       let two: Reservation;

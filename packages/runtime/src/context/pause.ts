@@ -6,6 +6,8 @@ export function yieldIfPaused(exec: Execution, headcount: Headcount): MaybePromi
   const key = `paused:${exec.checks}`;
   // It gave way here the first time, so it gives way here again, whatever the headcount says today.
   if (exec.onPreempt === "return" && exec.engine.isRecorded(key)) return giveWay(exec, key);
+  // It goes through what is on record without stopping: none of that costs anything, and it was not paused there.
+  if (exec.engine.isCatchingUp) return undefined;
   const paused = headcount.isPaused(exec.agentId);
   if (isPromiseLike(paused))
     return paused.then((answer) => (answer ? wait(exec, headcount, key) : undefined));
@@ -18,7 +20,13 @@ async function wait(exec: Execution, headcount: Headcount, key: string): Promise
   const since = clock.now();
   if (exec.hooks.has(HookEvent.PREEMPTED))
     void exec.hooks.dispatch(HookEvent.PREEMPTED, exec.hookBase(false));
-  await headcount.whenResumed(exec.agentId, exec.signal);
+  exec.parkedSince = since;
+  try {
+    await headcount.whenResumed(exec.agentId, exec.signal);
+  } finally {
+    exec.parkedMs += clock.now() - since;
+    exec.parkedSince = undefined;
+  }
   exec.token.check();
   if (exec.hooks.has(HookEvent.RESUMED)) {
     void exec.hooks.dispatch(HookEvent.RESUMED, { ...exec.hookBase(false), pausedMs: clock.now() - since });

@@ -1,5 +1,6 @@
 import {
   agentName,
+  CancellationToken,
   errorToJSON,
   type FunctionContext,
   HookEvent,
@@ -57,6 +58,8 @@ class RunningTool implements Effect<ToolResult> {
   private readonly tool: Tool;
   private readonly bill = new Bill();
   private args: unknown;
+  /** Its one tool call was reserved: a call that was refused costs nothing. */
+  private isCounted = false;
   private context: FunctionContext | undefined;
 
   constructor(exec: Execution, key: string, call: ToolCall, tool: Tool) {
@@ -130,7 +133,7 @@ class RunningTool implements Effect<ToolResult> {
       end(result.isError ? "error" : "ok");
       return result;
     } catch (error) {
-      noteSpend(error, { ...this.bill.toJSON(), toolCalls: 1 });
+      if (this.isCounted) noteSpend(error, { ...this.bill.toJSON(), toolCalls: 1 });
       end("error", error);
       // An error of Ravi's goes on as it is; a stranger's gets a code to branch on.
       if (isRaviError(error)) throw error;
@@ -160,6 +163,7 @@ class RunningTool implements Effect<ToolResult> {
 
   private async paid(run: () => Promise<ToolResult>): Promise<ToolResult> {
     const reservation = await this.exec.ledger?.reserve({ toolCalls: 1 });
+    this.isCounted = true;
     try {
       return await run();
     } finally {
@@ -188,40 +192,44 @@ class RunningTool implements Effect<ToolResult> {
     signal: ToolContext["signal"],
     scope: EffectScope,
   ): Promise<ToolResult> {
+    const { timeoutS } = this.tool;
+    if (timeoutS === undefined) return this.invoke(args, signal, scope);
+    // One token for the tool alone: out of its time, it is told so and pays for nothing more.
+    using token = new CancellationToken(signal);
+    return this.inTime(timeoutS, token, () => this.invoke(args, token.signal, scope));
+  }
+
+  private async invoke(
+    args: unknown,
+    signal: ToolContext["signal"],
+    scope: EffectScope,
+  ): Promise<ToolResult> {
     const { exec, tool, bill } = this;
+    const idempotencyKey = `${scope.idempotencyKey}/llm`;
     const context: ToolContext = {
       signal,
       scope: exec.scope,
       idempotencyKey: scope.idempotencyKey,
       llm: (model, request) =>
-        attempt(exec, {
-          model,
-          request,
-          signal,
-          idempotencyKey: `${scope.idempotencyKey}/llm`,
-          wrapUp: false,
-          bill,
-          sink: undefined,
-        }),
+        attempt(exec, { model, request, signal, idempotencyKey, wrapUp: false, bill, sink: undefined }),
     };
     try {
-      const value = await this.inTime(() => tool.execute(args, context));
-      return toToolResult(value);
+      return toToolResult(await tool.execute(args, context));
     } catch (error) {
       return toolFailureOf(error);
     }
   }
 
-  private async inTime(run: () => unknown): Promise<unknown> {
-    const { timeoutS, name } = this.tool;
-    if (timeoutS === undefined) return run();
+  private async inTime(
+    timeoutS: number,
+    token: CancellationToken,
+    run: () => Promise<ToolResult>,
+  ): Promise<ToolResult> {
     const limit = delay(this.exec, timeoutS * 1000);
+    const problem = `${this.tool.name} took longer than ${timeoutS} s`;
     const late = limit.promise.then(() => {
-      throw new ToolError({
-        toolName: name,
-        message: `${name} took longer than ${timeoutS} s`,
-        retryable: true,
-      });
+      token.cancel(problem);
+      return toolFailure(problem);
     });
     try {
       return await Promise.race([run(), late]);

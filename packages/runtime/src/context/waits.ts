@@ -1,12 +1,18 @@
 import { InvalidValueError, type JsonValue, type TimerHandle } from "@ravi/kernel";
+import type { Answer } from "../tree/signals.ts";
 import type { Execution } from "./execution.ts";
 
 /** Waits for what somebody delivers under that name. It is recorded when it is read, so a replay reads the same. */
 export async function waitFor(exec: Execution, key: string, name: string): Promise<JsonValue> {
-  return exec.engine.fact(key, () => nextSignal(exec, name));
+  return valueOf(await exec.engine.fact(key, () => nextSignal(exec, name)));
 }
 
-export async function nextSignal(exec: Execution, name: string): Promise<JsonValue> {
+/** What was delivered, without the id that it is on record with. */
+export function valueOf(answer: JsonValue): JsonValue {
+  return (answer as Answer).value;
+}
+
+export async function nextSignal(exec: Execution, name: string): Promise<Answer> {
   const { value, leave } = exec.tree.signals.next(name);
   try {
     return await orStopped(exec, value);
@@ -22,6 +28,8 @@ export async function sleepUntil(exec: Execution, key: string, time: number): Pr
   }
   const { clock } = exec.tree.ports;
   const until = Number(await exec.engine.fact(key, () => time));
+  // What is on record behind it says that it was slept, whatever the clock says now.
+  if (exec.engine.isCatchingUp) return;
   const left = until - clock.now();
   if (left > 0) await orStopped(exec, delay(exec, left));
 }

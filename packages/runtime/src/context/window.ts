@@ -8,6 +8,7 @@ import {
   HookEvent,
   isPromiseLike,
   type MaybePromise,
+  sameValue,
   textOf,
   type WindowOptions,
 } from "@ravi/kernel";
@@ -72,8 +73,11 @@ export class Window {
     const key = this.key();
     if (history === undefined || key === undefined || !this.isKept()) return;
     if (!this.loaded) await this.load();
-    const { head } = await history.load(key, 0);
-    if (head === this.ownFrom && this.own.length > 0) await history.append(key, this.own);
+    if (this.own.length === 0) return;
+    // Others may have added to the conversation meanwhile; only what stands there already is not written again.
+    const { messages } = await history.load(key);
+    const written = messages.slice(this.ownFrom, this.ownFrom + this.own.length);
+    if (!sameValue(written, this.own)) await history.append(key, this.own);
   }
 
   private isKept(): boolean {
@@ -82,7 +86,6 @@ export class Window {
   }
 
   private async load(): Promise<void> {
-    this.loaded = true;
     const { history } = this.exec.tree.ports;
     const key = this.key();
     if (history === undefined || key === undefined) return;
@@ -91,6 +94,7 @@ export class Window {
     this.ownFrom = messages.length;
     this.restart(messages);
     this.seen = 0;
+    this.loaded = true;
   }
 
   private show(options: WindowOptions): MaybePromise<readonly ChatMessage[]> {

@@ -31,6 +31,8 @@ export interface EngineOptions {
   readonly suspend: (why: NeedsDecisionError) => never;
   /** A call may have been paid for twice. */
   readonly inDoubt: (key: string) => void;
+  /** Why nothing more may be made or written; undefined while it may. */
+  readonly stopped: () => Error | undefined;
 }
 
 interface Prepared<T> {
@@ -49,12 +51,22 @@ export class Engine {
     this.options = options;
   }
 
+  /** Whether there is more on record than the agent has asked for again. */
+  get isCatchingUp(): boolean {
+    return this.options.recording?.nextUnread() !== undefined;
+  }
+
+  /** Suspends the run where somebody has to decide on this effect first. */
+  requireDecision(effect: Effect<unknown>): void {
+    const step = this.options.recording?.steps.get(effect.key);
+    if (effect.onDoubt === "ask" && step?.begin !== undefined && step.end === undefined)
+      this.decide(effect, step);
+  }
+
   /** The time of the fact that was read last while an execution catches up with its record; then the clock's. */
   now(): number {
-    const { recording, clock } = this.options;
-    if (recording?.nextUnread() !== undefined && this.lastRecordedAt !== undefined)
-      return this.lastRecordedAt;
-    return clock.now();
+    const { clock } = this.options;
+    return this.isCatchingUp && this.lastRecordedAt !== undefined ? this.lastRecordedAt : clock.now();
   }
 
   /** Whether the effect's outcome is on record, so that making it costs nothing. */
@@ -66,6 +78,7 @@ export class Engine {
     const { journal, execId } = this.options;
     if (journal === undefined) return effect.run({ idempotencyKey: `${execId}:${effect.key}`, attempt: 1 });
     const { entry, settled, attempt } = this.prepare(effect);
+    if (settled === undefined) this.refuseStopped();
     if (entry !== undefined) await journal.append([entry]);
     return settled === undefined ? this.perform(effect, attempt, journal) : unwrap(settled);
   }
@@ -79,12 +92,19 @@ export class Engine {
       this.lastRecordedAt = step.end.at;
       return step.end.body["value"] ?? null;
     }
+    this.refuseStopped();
     const keep = (value: JsonValue): MaybePromise<JsonValue> => {
       const written = journal.append([this.entry(key, 1, "note", { value })]);
       return isPromiseLike(written) ? written.then(() => value) : value;
     };
     const made = make();
     return isPromiseLike(made) ? made.then(keep) : keep(made);
+  }
+
+  /** What an agent does while it is unwound must leave nothing on record: its resumed run would never ask for it. */
+  private refuseStopped(): void {
+    const stopped = this.options.stopped();
+    if (stopped !== undefined) throw stopped;
   }
 
   /** What has to be written down before the effect is made, or its outcome where that is known already. */

@@ -2,6 +2,8 @@ import {
   type Clock,
   type Journal,
   type JournalEntry,
+  isPromiseLike,
+  JournalFailedError,
   JournalLockedError,
   type MaybePromise,
   type RunId,
@@ -45,7 +47,18 @@ export class RunJournal {
   /** A journal that could not be written to, or was taken over, takes nothing more: the run stops before it pays again. */
   append(entries: readonly JournalEntry[]): MaybePromise<void> {
     if (this.lost !== undefined) throw this.lost;
-    return this.journal.append(this.runId, this.epoch, entries);
+    try {
+      const written = this.journal.append(this.runId, this.epoch, entries);
+      return isPromiseLike(written) ? written.then(undefined, (error: unknown) => this.fail(error)) : written;
+    } catch (error) {
+      return this.fail(error);
+    }
+  }
+
+  private fail(error: unknown): never {
+    this.lost =
+      error instanceof Error ? error : new JournalFailedError({ what: "append", final: true, cause: error });
+    throw this.lost;
   }
 
   /** Again, it does nothing. */

@@ -12,6 +12,7 @@ import {
 import { textAt } from "../engine/body.ts";
 import type { Recording } from "../engine/recording.ts";
 import { charge } from "./accounts.ts";
+import type { Answer } from "./signals.ts";
 import type { Tree } from "./tree.ts";
 
 /**
@@ -22,6 +23,19 @@ export async function restoreTree(tree: Tree, recording: Recording): Promise<voi
   await restoreSeats(tree, recording);
   await restoreLedgers(tree, recording);
   restoreAccounts(tree, recording);
+  for (const { exec, key, phase, attempt } of recording.records) {
+    // Made more than once by an earlier process: it stays in doubt.
+    if (phase === "begin" && attempt > 1) tree.inDoubt.add(`${exec}:${key}`);
+  }
+}
+
+/** What was delivered and read before is not delivered again. To be called before anything is looked for. */
+export function markReadAnswers(tree: Tree, recording: Recording): void {
+  for (const { key, phase, body } of recording.records) {
+    if (phase === "note" && (key.startsWith("wait:") || key.startsWith("gate:"))) {
+      tree.signals.markRead((body["value"] as Answer).id);
+    }
+  }
 }
 
 interface Hired {

@@ -12,14 +12,17 @@ export interface SignalsOptions {
   readonly onError: (error: unknown) => void;
 }
 
+/** What was delivered, with the id of its delivery. */
+export type Answer = { readonly id: string; readonly value: JsonValue };
+
 /**
  * What comes from outside: answers by name, kept until somebody waits for them. Another process delivers through the journal,
  * which is looked at only while somebody waits.
  */
 export class Signals {
   private readonly options: SignalsOptions;
-  private readonly early = new Map<string, JsonValue[]>();
-  private readonly waiting = new Map<string, ((value: JsonValue) => void)[]>();
+  private readonly early = new Map<string, Answer[]>();
+  private readonly waiting = new Map<string, ((answer: Answer) => void)[]>();
   private readonly seen = new Set<string>();
   private after = 0;
   private timer: TimerHandle | undefined;
@@ -39,18 +42,19 @@ export class Signals {
     const queue = this.waiting.get(item.name);
     const waiter = queue?.shift();
     if (queue?.length === 0) this.waiting.delete(item.name);
-    if (waiter !== undefined) waiter(item.value);
-    else this.early.set(item.name, [...(this.early.get(item.name) ?? []), item.value]);
+    const answer: Answer = { id: item.id, value: item.value };
+    if (waiter !== undefined) waiter(answer);
+    else this.early.set(item.name, [...(this.early.get(item.name) ?? []), answer]);
     this.stopIfIdle();
   }
 
   /** The next value of that name, which may be here already. `leave` gives up waiting. */
-  next(name: string): { readonly value: Promise<JsonValue>; readonly leave: () => void } {
+  next(name: string): { readonly value: Promise<Answer>; readonly leave: () => void } {
     const kept = this.early.get(name);
     const first = kept?.shift();
     if (kept?.length === 0) this.early.delete(name);
     if (first !== undefined) return { value: Promise.resolve(first), leave: () => {} };
-    const { promise, resolve } = Promise.withResolvers<JsonValue>();
+    const { promise, resolve } = Promise.withResolvers<Answer>();
     this.waiting.set(name, [...(this.waiting.get(name) ?? []), resolve]);
     void this.look();
     return {
@@ -62,6 +66,11 @@ export class Signals {
         this.stopIfIdle();
       },
     };
+  }
+
+  /** It was read before, and is on record: it is not delivered again. */
+  markRead(id: string): void {
+    this.seen.add(id);
   }
 
   get isWaiting(): boolean {

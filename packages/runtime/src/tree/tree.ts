@@ -1,6 +1,5 @@
 import {
   type CancellationToken,
-  DeadlineExceededError,
   type ExecId,
   type Headcount,
   type JsonObject,
@@ -9,7 +8,6 @@ import {
   type RunId,
   type RunScope,
   type Supervision,
-  type TimerHandle,
 } from "@ravi/kernel";
 import type { Decisions } from "../engine/effect.ts";
 import type { Recording } from "../engine/recording.ts";
@@ -53,11 +51,10 @@ export class Tree {
   readonly restoredLedgers = new Map<ExecId, Ledger>();
   readonly restoredSeats = new Set<ExecId>();
   /** Keys of calls that may have been paid for twice. */
-  readonly inDoubt: string[] = [];
+  readonly inDoubt = new Set<string>();
   readonly signals: Signals;
   suspension: Suspension | undefined;
   private readonly suspendCallbacks = new Set<(suspension: Suspension) => void>();
-  private deadlineTimer: TimerHandle | undefined;
 
   constructor(options: TreeOptions) {
     const { ports, root } = options;
@@ -68,7 +65,8 @@ export class Tree {
     this.journal = options.journal;
     this.recording = options.recording;
     this.decisions = options.decisions;
-    this.token = options.token;
+    // A go at a run ends with its own token; the handle's outlives it, for the next go.
+    this.token = options.token.child();
     this.events = options.events;
     this.ambientScope = options.ambientScope;
     this.headcount = ports.headcount?.(root);
@@ -90,23 +88,14 @@ export class Tree {
     return this.root.runId;
   }
 
-  /** The token is cancelled when the time comes, so that a call that hangs is aborted and not only noticed. */
-  startDeadline(deadline: number | null): void {
-    if (deadline === null) return;
-    const { clock } = this.ports;
-    const left = Math.max(0, deadline - clock.now());
-    this.deadlineTimer = clock.setTimer?.(
-      () => this.token.cancel(new DeadlineExceededError({ deadline })),
-      left,
-    );
-  }
-
   /** Ends the run in this process; it keeps its place. Whoever waits or comes next is unwound. */
   suspend(message: string, why?: NeedsDecisionError): Suspension {
     if (this.suspension === undefined) {
       this.suspension = new Suspension(message, why);
       for (const callback of this.suspendCallbacks) callback(this.suspension);
       this.suspendCallbacks.clear();
+      // What is under way is aborted; what it says of it is not recorded, because a suspension is no outcome.
+      this.token.cancel(message);
     }
     return this.suspension;
   }
@@ -119,9 +108,8 @@ export class Tree {
   }
 
   close(): void {
-    this.deadlineTimer?.cancel();
-    this.deadlineTimer = undefined;
     this.signals.close();
+    this.token.dispose();
   }
 }
 
