@@ -7,7 +7,9 @@ import {
   type HireOutcome,
   HistoryRetention,
   HookEvent,
+  InvalidValueError,
   isCancellation,
+  isPromiseLike,
   isRaviError,
   type RaviError,
   type StopReason,
@@ -55,6 +57,8 @@ export async function host(exec: Execution, inbox: ExecutionInbox): Promise<Hire
       ...("error" in outcome && { error: errorToJSON(outcome.error) }),
     });
   }
+  const heard = exec.hooks.drain();
+  if (isPromiseLike(heard)) await heard;
   return outcome;
 }
 
@@ -62,6 +66,7 @@ async function settle(exec: Execution, inbox: ExecutionInbox): Promise<HireOutco
   try {
     const result = await throughLayers(exec, inbox);
     if (exec.tree.suspension !== undefined) throw exec.tree.suspension;
+    checkWritable(exec, result);
     return afterStop(exec, result) ?? { status: result.status, result };
   } catch (error) {
     if (exec.tree.suspension !== undefined) throw exec.tree.suspension;
@@ -100,11 +105,25 @@ async function endChildren(exec: Execution, outcome: HireOutcome): Promise<void>
     // It may be started again, and then goes on with its children: they are unwound, and nothing is recorded of it.
     tree.suspend("its root crashed and may be started again");
   }
-  for (const child of exec.children.values()) {
-    const { handle } = child;
-    if (handle.status !== "running") continue;
-    handle.cancel(`${exec.agentId}, who hired it, has ended`);
-    await child.outcome.catch(() => {});
+  const living = [...exec.children.values()].filter(({ handle }) => handle.status === "running");
+  for (const { handle } of living) handle.cancel(`${exec.agentId}, who hired it, has ended`);
+  // Their outcomes are on record with their hires; here it only matters that they are over.
+  await Promise.allSettled(living.map((child) => child.outcome));
+}
+
+/** What cannot be written down is refused here, where it is the agent's failure and not the journal's. */
+function checkWritable({ tree, agentId }: Execution, { structured }: AgentResult): void {
+  if (structured === undefined || tree.journal === undefined) return;
+  try {
+    JSON.stringify(structured);
+  } catch (cause) {
+    const expected = `plain JSON, to be written down (${messageOf(cause)})`;
+    throw new InvalidValueError({
+      field: `${agentId}: result.structured`,
+      value: structured,
+      expected,
+      cause,
+    });
   }
 }
 

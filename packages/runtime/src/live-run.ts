@@ -47,8 +47,6 @@ export class LiveRun {
     try {
       return await this.result();
     } finally {
-      await tree.ports.hooks.drain();
-      await this.options.agent.hooks?.drain();
       tree.close();
     }
   }

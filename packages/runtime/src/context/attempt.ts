@@ -20,6 +20,7 @@ import {
   type Usage,
 } from "@ravi/kernel";
 import { readStream } from "@ravi/kernel/loop";
+import { SPEND } from "../engine/recording.ts";
 import { charge } from "../tree/accounts.ts";
 import type { Execution } from "./execution.ts";
 import { roughEstimate } from "./rough-estimate.ts";
@@ -34,7 +35,11 @@ export class Bill {
   unpriced = false;
   estimated = false;
 
+  /** What the newest attempt cost. */
+  lastCost = 0;
+
   add(spend: Partial<Spend>): void {
+    this.lastCost = spend.cost ?? 0;
     this.tokens += spend.tokens ?? 0;
     this.nano += Math.round((spend.cost ?? 0) * 1e9);
     this.turns += spend.turns ?? 0;
@@ -67,6 +72,8 @@ export interface AttemptOptions {
   readonly idempotencyKey: string;
   readonly wrapUp: boolean;
   readonly bill: Bill;
+  /** Made inside of an effect (by a judge, by a tool): what it costs is written down by itself, before the effect ends. */
+  readonly within?: { readonly key: string; readonly attempt: number } | undefined;
   /** Gets what is streamed; without it the answer comes in one piece. */
   readonly sink: ((event: Exclude<ModelEvent, { type: "finish" }>) => void) | undefined;
 }
@@ -84,6 +91,7 @@ export async function attempt(exec: Execution, options: AttemptOptions): Promise
   if (ledger === undefined && limiter === undefined) {
     const response = await send(options);
     await settle(exec, options, undefined, undefined, response.usage);
+    await noteNested(exec, options, response.usage);
     return response;
   }
   const estimate = await estimateOf(exec, model, request);
@@ -100,6 +108,7 @@ export async function attempt(exec: Execution, options: AttemptOptions): Promise
       throw error;
     }
     await settle(exec, options, reservation, estimate, response.usage);
+    await noteNested(exec, options, response.usage);
     return response;
   } finally {
     permit?.release({ tokens: bill.tokens - before });
@@ -113,6 +122,23 @@ export async function estimateOf(
 ): Promise<Estimate> {
   const { meter } = exec.tree.ports;
   return meter === undefined ? roughEstimate(model.info, request) : meter.estimate(model.info, request);
+}
+
+/** A crash before the effect's end must not lose what was paid inside of it. */
+async function noteNested(
+  exec: Execution,
+  { within, bill }: AttemptOptions,
+  usage: Usage | undefined,
+): Promise<void> {
+  const { journal, ports } = exec.tree;
+  if (within === undefined || journal === undefined) return;
+  const tokens = usage === undefined ? bill.tokens : totalTokens(usage);
+  const spend = { tokens, cost: bill.lastCost, turns: 1, usage: usage ?? NO_USAGE, priced: !bill.unpriced };
+  const key = `${SPEND}${within.key}#${++exec.nestedCalls}`;
+  const at = ports.clock.now();
+  await journal.append([
+    { exec: exec.execId, key, attempt: within.attempt, phase: "note", at, body: { of: within.key, spend } },
+  ]);
 }
 
 /** What was set aside for the answer is what the provider may write: otherwise the limit would not bind it. */

@@ -39,6 +39,7 @@ import {
 } from "@ravi/kernel";
 import { Engine } from "../engine/engine.ts";
 import type { Account } from "../tree/accounts.ts";
+import { spendAhead } from "../tree/restore.ts";
 import type { Tree } from "../tree/tree.ts";
 import { bareBatch, bareModelCall, isBare, isPlain } from "./bare.ts";
 import { runBatch } from "./batch.ts";
@@ -85,6 +86,8 @@ export class Execution implements RunContext {
   /** Counts the model calls: a tool call's key says which of them asked for it. */
   modelCalls = 0;
   toolCalls = 0;
+  /** Model calls that were made inside of an effect. */
+  nestedCalls = 0;
   /** Answers that were asked for, by gate: the same one is asked for once. */
   readonly gates = new Map<string, Promise<JsonValue>>();
   /** Set by a batch that wants to know when one of its calls waits for an answer. */
@@ -141,7 +144,19 @@ export class Execution implements RunContext {
     return this.token.signal;
   }
   get budget(): Remaining {
-    return this.ledger?.remaining() ?? UNLIMITED;
+    const left = this.ledger?.remaining() ?? UNLIMITED;
+    const { recording } = this.tree;
+    if (recording === undefined || !this.engine.isCatchingUp) return left;
+    // What is on record ahead was put back into the ledger already; when the agent asked, it was not spent yet.
+    const ahead = spendAhead(recording, this.execId);
+    const before = (amount: number | null, more: number): number | null =>
+      amount === null ? null : amount + more;
+    return {
+      tokens: before(left.tokens, ahead.tokens),
+      cost: before(left.cost, ahead.cost),
+      turns: before(left.turns, ahead.turns),
+      toolCalls: before(left.toolCalls, ahead.toolCalls),
+    };
   }
   get meta(): RunMeta {
     const { tree } = this;

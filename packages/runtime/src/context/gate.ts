@@ -18,9 +18,11 @@ export function gateFor(exec: Execution, key: string): Gate {
 }
 
 async function ask(exec: Execution, gate: string, name: string, question: JsonValue): Promise<JsonValue> {
-  return exec.engine.fact(gate, () => {
+  const wait = (): Promise<JsonValue> => {
     exec.emit({ type: "progress", name: "approvalRequested", data: { name, question } });
     exec.onGateWait?.();
     return nextSignal(exec, name);
-  });
+  };
+  // The calls of a batch wait together, and are answered in any order.
+  return exec.engine.fact(gate, wait, { inAnyOrder: true });
 }

@@ -23,7 +23,6 @@ import {
   type StopReason,
 } from "@ravi/kernel";
 import type { Effect } from "../engine/effect.ts";
-import { Suspension } from "../engine/suspension.ts";
 import { host } from "../host.ts";
 import type { Child } from "./child.ts";
 import type { Execution } from "./execution.ts";
@@ -96,6 +95,15 @@ export class Hire implements Effect<HireOutcome> {
     );
   }
 
+  /** A layer around the agent answered for it: nobody is hired, and there is an outcome to join all the same. */
+  answeredBy(result: AgentResult): this {
+    const outcome: HireOutcome = { status: result.status, result };
+    this.status = statusOf(outcome);
+    this.known = { handle: this.makeHandle(), inbox: undefined, outcome: Promise.resolve(outcome) };
+    if (this.isJoinable) this.exec.children.set(this.execId, this.known);
+    return this;
+  }
+
   cancel(error: DeadlineExceededError): void {
     this.living?.token.cancel(error);
   }
@@ -131,7 +139,8 @@ export class Hire implements Effect<HireOutcome> {
       lease?.release();
       // A seat that a resumed run brought along is given back as well.
       if (exec.tree.restoredSeats.delete(this.execId)) await exec.tree.headcount?.release(this.agentId());
-      if (error instanceof Suspension) throw error;
+      // Who waited for a seat when everything was suspended waits for it again.
+      if (exec.tree.suspension !== undefined) throw exec.tree.suspension;
       if (!isRaviError(error)) throw error;
       return { status: isCancellation(error) ? "cancelled" : "denied", error };
     }

@@ -122,6 +122,7 @@ function secondsOf(field: string, seconds: number | undefined): number | undefin
 async function startHire(exec: Execution, wanted: Terms, isJoinable: boolean): Promise<Hire | HireOutcome> {
   const { tree } = exec;
   const { agent } = wanted;
+  secondsOf("hire.timeoutS", wanted.timeoutS);
   const place = takePlace(exec, agent);
   const who = { agentId: agent.id, runId: tree.runId, sessionId: exec.supervision.sessionId };
   const { input, refused } = await admitRun(
@@ -131,8 +132,8 @@ async function startHire(exec: Execution, wanted: Terms, isJoinable: boolean): P
     who,
     wanted.input,
   );
-  if (refused !== undefined) return { status: refused.status, result: refused };
   const hired = new Hire(exec, place, { ...wanted, input }, isJoinable);
+  if (refused !== undefined) return hired.answeredBy(refused);
   const ended = exec.engine.effect(hired);
   hired.watch(ended);
   await Promise.race([hired.started.promise, ended]);

@@ -41,18 +41,27 @@ function least(a: number | null, b: number | null): number | null {
 
 /** Two ledgers as one; the second is a user's own. */
 interface JointLedger extends Ledger {
+  readonly first: Ledger;
   readonly extra: Ledger;
 }
 
-/** A ledger that a resumed run brought along, with what its parent's agent was given by its user. */
+/** A ledger that a resumed run brought along, with all that the agents above it were given by their users. */
 export function withExtraOf(parent: Ledger | undefined, restored: Ledger, scope: string): Ledger {
-  const extra = parent === undefined || !("extra" in parent) ? undefined : (parent as JointLedger).extra;
-  return extra === undefined ? restored : both(restored, extra.child({}, scope));
+  let ledger = restored;
+  for (let at = parent; at !== undefined && isJoint(at); at = at.first) {
+    ledger = both(ledger, at.extra.child({}, scope));
+  }
+  return ledger;
+}
+
+function isJoint(ledger: Ledger): ledger is JointLedger {
+  return "extra" in ledger;
 }
 
 /** Two ledgers that do not know each other, reserved from together: all or nothing. */
 function both(first: Ledger, second: Ledger): JointLedger {
   return {
+    first,
     extra: second,
     async reserve(estimate, options) {
       const one = await first.reserve(estimate, options);

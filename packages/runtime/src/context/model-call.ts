@@ -141,7 +141,7 @@ class ModelCall implements Effect<ModelResponse> {
       model: leaf.model,
       request: leaf.request,
       result: undefined,
-      call: (model, request) => this.attempt(model, request, exec.signal, undefined),
+      call: (model, request) => this.attempt(model, request, exec.signal, undefined, true),
       addTransform: (transform) => void this.transforms.push(transform),
     };
   }
@@ -168,8 +168,10 @@ class ModelCall implements Effect<ModelResponse> {
     request: LlmLeaf["request"],
     signal: ChatContext["signal"],
     sink: ((event: Delta) => void) | undefined,
+    isNested = false,
   ): Promise<ModelResponse> {
     const { exec, bill } = this;
+    const within = isNested ? { key: this.key, attempt: this.scope?.attempt ?? 1 } : undefined;
     const idempotencyKey = this.scope?.idempotencyKey ?? `${exec.execId}:${this.key}`;
     return attempt(exec, {
       model,
@@ -179,6 +181,7 @@ class ModelCall implements Effect<ModelResponse> {
       wrapUp: this.leaf.wrapUp ?? false,
       bill,
       sink,
+      within,
     });
   }
 
@@ -205,12 +208,17 @@ class ModelCall implements Effect<ModelResponse> {
     }
   }
 
+  /** What is on record is told again, marked as such, with what it cost then. */
   tellReplay(): void {
+    const { exec, key } = this;
+    const body = exec.engine.recordedEnd(key);
+    if (body === undefined) return;
+    const started = exec.tree.ports.clock.now();
     this.tellStart(true);
-    const body = this.exec.tree.recording?.of(this.exec.execId).steps.get(this.key)?.end?.body;
-    const response = body?.["response"] as ModelResponse | undefined;
-    if (response !== undefined)
-      this.tellEnd({ status: "ok", response, started: this.exec.tree.ports.clock.now(), replayed: true });
+    const response = body["response"] as ModelResponse | undefined;
+    const costUsd = response === undefined ? 0 : ((body["costUsd"] as number | null | undefined) ?? null);
+    if (response !== undefined) this.tellEnd({ status: "ok", response, started, replayed: true, costUsd });
+    else this.tellEnd({ status: "error", started, replayed: true, costUsd });
   }
 
   private tellStart(replayed: boolean): void {
@@ -233,6 +241,7 @@ class ModelCall implements Effect<ModelResponse> {
     error?: unknown;
     started: number;
     replayed: boolean;
+    costUsd?: number | null;
   }): void {
     const { exec, leaf, bill } = this;
     const usage: Usage = end.replayed ? (end.response?.usage ?? NO_USAGE) : bill.usage;
@@ -246,7 +255,7 @@ class ModelCall implements Effect<ModelResponse> {
       model,
       status: end.status,
       usage,
-      costUsd: bill.costUsd,
+      costUsd: end.costUsd === undefined ? bill.costUsd : end.costUsd,
       durationMs: exec.tree.ports.clock.now() - end.started,
       ...(bill.estimated && { estimated: true }),
       ...(end.response !== undefined && { finishReason: end.response.finishReason }),

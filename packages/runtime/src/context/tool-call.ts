@@ -47,7 +47,9 @@ export async function prepareToolCall(
   tool: Tool,
 ): Promise<PreparedToolCall> {
   const running = new RunningTool(exec, key, call, tool);
-  return { effect: running, refused: await running.admit() };
+  const refused = await running.admit();
+  if (refused === undefined) running.tellReplay();
+  return { effect: running, refused };
 }
 
 class RunningTool implements Effect<ToolResult> {
@@ -91,8 +93,10 @@ class RunningTool implements Effect<ToolResult> {
     }
     if (tool.needsApproval !== true) return undefined;
     const name = `approval:${exec.execId}:${key}`;
-    const isAsked = exec.engine.isRecorded(`gate:${name}@${key}`);
-    if (!isAsked && layers === undefined && exec.hooks.has(HookEvent.APPROVAL_REQUESTED)) {
+    const asked = `gate:${name}@${key}`;
+    // Where a layer has asked under the same name it has told of it, and its answer serves here too.
+    const isAsked = exec.gates.has(asked) || exec.engine.isRecorded(asked);
+    if (!isAsked && exec.hooks.has(HookEvent.APPROVAL_REQUESTED)) {
       const question = `${exec.agentId} wants to call ${tool.name}. Allow it?`;
       void exec.hooks.dispatch(HookEvent.APPROVAL_REQUESTED, { ...exec.hookBase(false), name, question });
     }
@@ -157,6 +161,18 @@ class RunningTool implements Effect<ToolResult> {
     );
   }
 
+  /** What is on record is told again, marked as such. */
+  tellReplay(): void {
+    const { exec, key } = this;
+    const body = exec.engine.recordedEnd(key);
+    if (body === undefined) return;
+    const base = { ...exec.hookBase(true), ...this.names() };
+    if (exec.hooks.has(HookEvent.TOOL_START)) void exec.hooks.dispatch(HookEvent.TOOL_START, base);
+    if (!exec.hooks.has(HookEvent.TOOL_END)) return;
+    const status = body["error"] === undefined && body["isError"] !== true ? "ok" : "error";
+    void exec.hooks.dispatch(HookEvent.TOOL_END, { ...base, status, durationMs: 0 });
+  }
+
   private names(): { key: string; toolName: string; callId: string } {
     return { key: this.key, toolName: this.tool.name, callId: this.call.id };
   }
@@ -196,7 +212,8 @@ class RunningTool implements Effect<ToolResult> {
     if (timeoutS === undefined) return this.invoke(args, signal, scope);
     // One token for the tool alone: out of its time, it is told so and pays for nothing more.
     using token = new CancellationToken(signal);
-    return this.inTime(timeoutS, token, () => this.invoke(args, token.signal, scope));
+    // Awaited here: the token must live until it is done.
+    return await this.inTime(timeoutS, token, () => this.invoke(args, token.signal, scope));
   }
 
   private async invoke(
@@ -211,11 +228,23 @@ class RunningTool implements Effect<ToolResult> {
       scope: exec.scope,
       idempotencyKey: scope.idempotencyKey,
       llm: (model, request) =>
-        attempt(exec, { model, request, signal, idempotencyKey, wrapUp: false, bill, sink: undefined }),
+        attempt(exec, {
+          model,
+          request,
+          signal,
+          idempotencyKey,
+          wrapUp: false,
+          bill,
+          sink: undefined,
+          within: { key: this.key, attempt: scope.attempt },
+        }),
     };
     try {
       return toToolResult(await tool.execute(args, context));
     } catch (error) {
+      // A tool that was cut off has not failed: whether it did its work is not known.
+      const stopped = exec.tree.suspension ?? exec.token.error;
+      if (stopped !== undefined) throw stopped;
       return toolFailureOf(error);
     }
   }

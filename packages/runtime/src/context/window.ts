@@ -72,12 +72,15 @@ export class Window {
     const { history } = this.exec.tree.ports;
     const key = this.key();
     if (history === undefined || key === undefined || !this.isKept()) return;
-    if (!this.loaded) await this.load();
     if (this.own.length === 0) return;
-    // Others may have added to the conversation meanwhile; only what stands there already is not written again.
-    const { messages } = await history.load(key);
-    const written = messages.slice(this.ownFrom, this.ownFrom + this.own.length);
-    if (!sameValue(written, this.own)) await history.append(key, this.own);
+    // An agent that never looked at its window has no place in the history on record: it adds at the end.
+    if (!this.loaded) this.ownFrom = (await history.load(key, 0)).head;
+    if (this.exec.tree.recording !== undefined) {
+      // A run that was resumed may have been killed right after it wrote: what stands there already is not written again.
+      const { messages } = await history.load(key);
+      if (sameValue(messages.slice(this.ownFrom, this.ownFrom + this.own.length), this.own)) return;
+    }
+    await history.append(key, this.own);
   }
 
   private isKept(): boolean {

@@ -65,13 +65,17 @@ export class Engine {
 
   /** The time of the fact that was read last while an execution catches up with its record; then the clock's. */
   now(): number {
-    const { clock } = this.options;
-    return this.isCatchingUp && this.lastRecordedAt !== undefined ? this.lastRecordedAt : clock.now();
+    const { clock, recording } = this.options;
+    return this.isCatchingUp ? (this.lastRecordedAt ?? recording?.startedAt ?? clock.now()) : clock.now();
   }
 
   /** Whether the effect's outcome is on record, so that making it costs nothing. */
   isRecorded(key: string): boolean {
-    return this.options.recording?.steps.get(key)?.end !== undefined;
+    return this.recordedEnd(key) !== undefined;
+  }
+
+  recordedEnd(key: string): JsonObject | undefined {
+    return this.options.recording?.steps.get(key)?.end?.body;
   }
 
   async effect<T>(effect: Effect<T>): Promise<T> {
@@ -84,10 +88,14 @@ export class Engine {
   }
 
   /** A fact that is recorded when it is first made, and read ever after. */
-  fact(key: string, make: () => MaybePromise<JsonValue>): MaybePromise<JsonValue> {
+  fact(
+    key: string,
+    make: () => MaybePromise<JsonValue>,
+    options: { readonly inAnyOrder?: boolean } = {},
+  ): MaybePromise<JsonValue> {
     const { journal } = this.options;
     if (journal === undefined) return make();
-    const step = this.take(key);
+    const step = options.inAnyOrder === true ? this.options.recording?.take(key) : this.take(key);
     if (step?.end !== undefined) {
       this.lastRecordedAt = step.end.at;
       return step.end.body["value"] ?? null;
@@ -168,7 +176,8 @@ export class Engine {
     try {
       value = await effect.run({ idempotencyKey: `${execId}:${effect.key}`, attempt });
     } catch (error) {
-      if (isFinal(error)) {
+      // What failed because everything was stopped has not failed: it is made again, or asked about.
+      if (isFinal(error) && this.options.stopped() === undefined) {
         await journal.append([
           this.entry(effect.key, attempt, "end", { error: errorToJSON(error), ...spendOf(error) }),
         ]);

@@ -14,9 +14,12 @@ export interface RecordedStep {
 /** The recorded steps of one execution, as its agent asks for them again. */
 export class ExecRecording {
   readonly steps = new Map<string, RecordedStep>();
+  /** When its first fact was written down. */
+  startedAt: number | undefined;
   private unread = 0;
 
   add(record: JournalRecord): void {
+    this.startedAt ??= record.at;
     let step = this.steps.get(record.key);
     if (step === undefined) {
       step = { key: record.key, attempt: 0, begin: undefined, end: undefined, read: false };
@@ -45,9 +48,12 @@ export class ExecRecording {
   }
 }
 
-/** Facts about the run as a whole are no steps of its agent. */
-function isAboutRun(key: string): boolean {
-  return key === RUN_START || key === RUN_STATUS;
+/** What was paid inside of an effect that has not ended; such facts are read by the accounts alone. */
+export const SPEND = "spend:";
+
+/** Facts about the run as a whole, or about money, are no steps of its agent. */
+function isAside(key: string): boolean {
+  return key === RUN_START || key === RUN_STATUS || key.startsWith(SPEND);
 }
 
 /** Everything that a run has recorded, by execution, with what it says about money and seats. */
@@ -57,7 +63,7 @@ export class Recording {
 
   constructor(records: readonly JournalRecord[]) {
     this.records = records;
-    for (const record of records) if (!isAboutRun(record.key)) this.of(record.exec).add(record);
+    for (const record of records) if (!isAside(record.key)) this.of(record.exec).add(record);
   }
 
   of(exec: ExecId): ExecRecording {

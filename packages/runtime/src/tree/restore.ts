@@ -10,7 +10,7 @@ import {
   type Usage,
 } from "@ravi/kernel";
 import { textAt } from "../engine/body.ts";
-import type { Recording } from "../engine/recording.ts";
+import { type Recording, SPEND } from "../engine/recording.ts";
 import { charge } from "./accounts.ts";
 import type { Answer } from "./signals.ts";
 import type { Tree } from "./tree.ts";
@@ -120,15 +120,38 @@ async function restoreLedgers(tree: Tree, recording: Recording): Promise<void> {
 type Recorded = Partial<Spend> & { readonly usage?: Usage; readonly priced?: boolean };
 
 /** What is on record as spent, and what was set aside for a call whose end is not: it may have been paid. */
-function* spendsOf(recording: Recording): Generator<{ readonly exec: ExecId; readonly spend: Recorded }> {
+function* spendsOf(
+  recording: Recording,
+): Generator<{ readonly exec: ExecId; readonly key: string; readonly spend: Recorded }> {
   const ended = new Set(recording.records.filter(({ phase }) => phase === "end").map(attemptOf));
   for (const record of recording.records) {
-    const { exec, phase, body } = record;
-    if (phase === "end" && body["spend"] !== undefined) yield { exec, spend: body["spend"] as Recorded };
+    const { exec, key, phase, body } = record;
+    if (phase === "end" && body["spend"] !== undefined) yield { exec, key, spend: body["spend"] as Recorded };
     if (phase === "begin" && body["reserve"] !== undefined && !ended.has(attemptOf(record))) {
-      yield { exec, spend: body["reserve"] as Recorded };
+      yield { exec, key, spend: body["reserve"] as Recorded };
+    }
+    // What was paid inside of an effect is in the sum of its end, if it has one.
+    if (record.key.startsWith(SPEND) && !ended.has(attemptOf({ ...record, key: textAt(body, "of") }))) {
+      yield { exec, key, spend: body["spend"] as Recorded };
     }
   }
+}
+
+/** What an execution, and whom it has hired, will have spent by the end of what is on record of it. */
+export function spendAhead(recording: Recording, execId: ExecId): Spend {
+  const unread = [...recording.of(execId).steps.values()].filter(({ read }) => !read).map(({ key }) => key);
+  const hires = unread.map((key) => ExecId(execId, key));
+  const sum = { tokens: 0, cost: 0, turns: 0, toolCalls: 0 };
+  for (const { exec, key, spend } of spendsOf(recording)) {
+    const isAhead =
+      exec === execId
+        ? unread.includes(key)
+        : hires.some((hire) => exec === hire || exec.startsWith(`${hire}/`));
+    if (!isAhead) continue;
+    for (const dimension of ["tokens", "cost", "turns", "toolCalls"] as const)
+      sum[dimension] += spend[dimension] ?? 0;
+  }
+  return sum;
 }
 
 function attemptOf({ exec, key, attempt }: JournalRecord): string {

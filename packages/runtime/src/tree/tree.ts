@@ -1,13 +1,13 @@
-import {
-  type CancellationToken,
-  type ExecId,
-  type Headcount,
-  type JsonObject,
-  type Ledger,
-  type NeedsDecisionError,
-  type RunId,
-  type RunScope,
-  type Supervision,
+import type {
+  CancellationToken,
+  ExecId,
+  Headcount,
+  JsonObject,
+  Ledger,
+  NeedsDecisionError,
+  RunId,
+  RunScope,
+  Supervision,
 } from "@ravi/kernel";
 import type { Decisions } from "../engine/effect.ts";
 import type { Recording } from "../engine/recording.ts";

@@ -1,0 +1,342 @@
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import {
+  type Agent,
+  AgentId,
+  type ChatContext,
+  defineTool,
+  type Journal,
+  JournalFailedError,
+  type LLMClient,
+  type ModelResponse,
+  type Pipeline,
+} from "@ravi/kernel";
+import { scriptedModel, virtualClock, type VirtualClock } from "@ravi/testing";
+import { Runtime } from "@ravi/runtime";
+import { MemoryJournal } from "../../src/journal/memory-journal.ts";
+import { agent, ask, done, FakeLedger, turns, until, within } from "./helpers.ts";
+
+async function closed(runtime: Runtime, clock: VirtualClock): Promise<void> {
+  const closing = runtime.close();
+  await clock.advance(100);
+  await closing;
+}
+
+function counting(): LLMClient & { paid: number } {
+  return {
+    id: "m",
+    info: { provider: "x", model: "m" },
+    paid: 0,
+    async generate() {
+      this.paid++;
+      return {
+        message: { role: "assistant", content: "x" },
+        finishReason: "stop",
+        usage: { inputTokens: 10, outputTokens: 5 },
+      };
+    },
+  };
+}
+
+describe("review: money", () => {
+  test("R18: a tracker that an agent brought counts for its children also after a resume", async () => {
+    const journal = new MemoryJournal();
+    const clock = virtualClock();
+    const model = counting();
+    const own = new FakeLedger({ maxTurns: 1 });
+    const child = agent("child", async (ctx) => {
+      await ctx.waitFor("go");
+      await ctx.llm(model, ask("1"));
+      await ctx.llm(model, ask("2"));
+      return done("");
+    });
+    const lead: Agent = {
+      id: AgentId("lead"),
+      defaults: { executionBudget: own },
+      async run(ctx) {
+        const { status } = await ctx.hire({ agent: child, input: "" });
+        return done(status);
+      },
+    };
+    const ledger = () => new FakeLedger();
+    const first = new Runtime({ journal, clock, ledger });
+    const run = first.run(lead, "", { runId: "t" });
+    await until(() => run.status === "suspended");
+    await closed(first, clock);
+    const second = new Runtime({ journal, clock, ledger, agents: [lead] });
+    const resumed = second.resume("t");
+    await second.deliver("t", "go", true);
+    await clock.advance(1_000);
+    expect((await resumed.result).output).toBe("partial");
+    expect(model.paid).toBe(1);
+  });
+
+  test("R18: a tool call that was refused is not charged when the run is resumed", async () => {
+    const journal = new MemoryJournal();
+    const clock = virtualClock();
+    const tool = defineTool({ name: "t", description: "", input: z.object({}), execute: () => "ok" });
+    const child = agent("child", async (ctx) => {
+      for (let n = 0; n < 4; n++)
+        await ctx.tool({ id: "c", name: "t", arguments: "{}" }, tool).catch(() => undefined);
+      return done("");
+    });
+    const lead = agent("lead", async (ctx) => {
+      await ctx.hire({ agent: child, input: "", executionBudget: { maxToolCalls: 1 } });
+      await ctx.waitFor("go");
+      return done("");
+    });
+    let ledger = new FakeLedger();
+    const first = new Runtime({ journal, clock, ledger: () => (ledger = new FakeLedger()) });
+    const run = first.run(lead, "", { runId: "t" });
+    await until(() => run.status === "suspended");
+    expect(ledger.used.toolCalls).toBe(1);
+    await closed(first, clock);
+    const second = new Runtime({ journal, clock, agents: [lead], ledger: () => (ledger = new FakeLedger()) });
+    const resumed = second.resume("t");
+    await second.deliver("t", "go", true);
+    await clock.advance(1_000);
+    await resumed.result;
+    expect(ledger.used.toolCalls).toBe(1);
+  });
+
+  test("T4: a tool that goes on after its run was cancelled pays for no further call", async () => {
+    const clock = virtualClock();
+    const model = counting();
+    const go = Promise.withResolvers<void>();
+    let executing = false;
+    const stubborn = defineTool({
+      name: "stubborn",
+      description: "",
+      input: z.object({}),
+      async execute(_, { llm }) {
+        executing = true;
+        await go.promise;
+        await llm(model, ask("once more"));
+        return "";
+      },
+    });
+    const lead = agent("lead", async (ctx) => {
+      await ctx.tool({ id: "c", name: "stubborn", arguments: "{}" }, stubborn);
+      return done("");
+    });
+    const run = new Runtime({ clock, ledger: () => new FakeLedger() }).run(lead, "");
+    await until(() => executing);
+    run.cancel("enough");
+    await clock.advance(1_000);
+    expect((await run.result).status).toBe("cancelled");
+    go.resolve();
+    await turns();
+    expect(model.paid).toBe(0);
+  });
+
+  test("T4: a compaction asks no model after the run was cancelled", async () => {
+    const clock = virtualClock();
+    const model = counting();
+    const compaction = {
+      async compact(messages: readonly never[], context?: { llm?: (...args: never[]) => Promise<unknown> }) {
+        await context?.llm?.(...([model, ask("sum up")] as never[]));
+        return messages;
+      },
+    };
+    const lead = agent("lead", async (ctx) => {
+      await ctx.waitFor("never").catch(() => undefined);
+      await ctx.window();
+      return done("");
+    });
+    const run = new Runtime({ clock, compaction: compaction }).run(lead, "");
+    await until(() => run.status === "suspended");
+    run.cancel("enough");
+    await clock.advance(1_000);
+    expect((await run.result).status).toBe("cancelled");
+    expect(model.paid).toBe(0);
+  });
+
+  test("R27: the limiter is told what one attempt took, not what all of them took", async () => {
+    const told: unknown[] = [];
+    const limiter = {
+      acquire: () => ({
+        release: (actual?: { tokens?: number | undefined }) => void told.push(actual?.tokens),
+        [Symbol.dispose]: () => {},
+      }),
+      slowDown: () => {},
+    };
+    const model = counting();
+    const twice: Pipeline<ChatContext> = {
+      isNoop: false,
+      admit: () => {},
+      async run(context, core) {
+        await context.call(context.model, context.request);
+        await core();
+      },
+    };
+    const lead = agent("lead", async (ctx) => {
+      await ctx.llm(model, ask("x"));
+      return done("");
+    });
+    await new Runtime({ limiter, pipelines: { chat: twice } }).run(lead, "").result;
+    expect(told).toEqual([15, 15]);
+  });
+
+  test("T5: a run that waits for a decision pays for nothing beside it, however often it is resumed", async () => {
+    const journal = new MemoryJournal();
+    const clock = virtualClock();
+    let asked = 0;
+    const slow: LLMClient = {
+      id: "slow",
+      info: { provider: "x", model: "slow" },
+      generate: () => new Promise<ModelResponse>(() => void asked++),
+    };
+    const tool = defineTool({
+      name: "once",
+      description: "",
+      input: z.object({}),
+      execute: () => new Promise(() => {}),
+    });
+    const lead = agent("lead", async (ctx) => {
+      await ctx.batch([
+        { kind: "tool", call: { id: "c", name: "once", arguments: "{}" }, tool },
+        { kind: "llm", model: slow, request: ask("x") },
+      ]);
+      return done("");
+    });
+    const first = new Runtime({ journal, clock });
+    first.run(lead, "", { runId: "u" });
+    await until(() => asked === 1);
+    await closed(first, clock);
+    for (let n = 0; n < 3; n++) {
+      const again = new Runtime({ journal, clock, agents: [lead] }).resume("u");
+      await clock.advance(1_000);
+      expect(await again.result).toMatchObject({ status: "suspended", error: { code: "NEEDS_DECISION" } });
+    }
+    expect(asked).toBeLessThanOrEqual(2);
+  });
+
+  test("R18: what a judge was paid inside a call is charged, although the call was in flight at the crash", async () => {
+    const journal = new MemoryJournal();
+    const clock = virtualClock();
+    const judge = counting();
+    let hangs = true;
+    const main: LLMClient = {
+      id: "main",
+      info: { provider: "x", model: "main", maxOutputTokens: 100 },
+      generate: () =>
+        hangs
+          ? new Promise<ModelResponse>(() => {})
+          : Promise.resolve({
+              message: { role: "assistant", content: "x" },
+              finishReason: "stop",
+              usage: { inputTokens: 1, outputTokens: 1 },
+            }),
+    };
+    const judged: Pipeline<ChatContext> = {
+      isNoop: false,
+      admit: async () => {},
+      async run(context, core) {
+        await context.call(judge, ask("is it good?"));
+        await core();
+      },
+    };
+    const lead: Agent = {
+      id: AgentId("lead"),
+      pipelines: { chat: judged },
+      async run(ctx) {
+        await ctx.llm(main, ask("x"));
+        return done("");
+      },
+    };
+    let ledger = new FakeLedger();
+    const first = new Runtime({ journal, clock, ledger: () => (ledger = new FakeLedger()) });
+    first.run(lead, "", { runId: "j" });
+    await until(() => judge.paid === 1);
+    await turns();
+    expect(ledger.used.turns).toBe(2);
+    await closed(first, clock);
+    hangs = false;
+    const second = new Runtime({ journal, clock, agents: [lead], ledger: () => (ledger = new FakeLedger()) });
+    await second.resume("j").result;
+    // Two of the first go, of which one is in doubt, and two of the second.
+    expect(ledger.used.turns).toBe(4);
+  });
+
+  test("R18: what a tool paid a model is charged, although the tool was in flight at the crash", async () => {
+    const journal = new MemoryJournal();
+    const clock = virtualClock();
+    const model = counting();
+    const tool = defineTool({
+      name: "asks",
+      description: "",
+      input: z.object({}),
+      async execute(_, { llm }) {
+        await llm(model, ask("x"));
+        return new Promise(() => {});
+      },
+    });
+    const lead = agent("lead", async (ctx) => {
+      await ctx.tool({ id: "c", name: "asks", arguments: "{}" }, tool);
+      return done("");
+    });
+    let ledger = new FakeLedger();
+    const first = new Runtime({ journal, clock, ledger: () => (ledger = new FakeLedger()) });
+    first.run(lead, "", { runId: "j" });
+    await until(() => model.paid === 1);
+    await turns();
+    expect(ledger.used.turns).toBe(1);
+    await closed(first, clock);
+    const second = new Runtime({ journal, clock, agents: [lead], ledger: () => (ledger = new FakeLedger()) });
+    const resumed = second.resume("j", { decisions: { "j:tool:asks#1": "skip" } });
+    expect((await resumed.result).status).toBe("completed");
+    expect(ledger.used.turns).toBe(1);
+  });
+
+  test("T5: a journal that failed once takes nothing more, and nothing more is paid for", async () => {
+    const memory = new MemoryJournal();
+    let fails = false;
+    const journal: Journal = Object.assign(Object.create(memory) as MemoryJournal, {
+      append(...args: Parameters<MemoryJournal["append"]>) {
+        if (fails && args[2][0]?.phase === "end") {
+          fails = false;
+          throw new JournalFailedError({ what: "append", final: false, cause: "no space left" });
+        }
+        memory.append(...args);
+      },
+    });
+    const model = counting();
+    const lead = agent("lead", async (ctx) => {
+      fails = true;
+      await ctx.llm(model, ask("1")).catch(() => undefined);
+      await ctx.llm(model, ask("2")).catch(() => undefined);
+      return done("");
+    });
+    await within(new Runtime({ journal }).run(lead, "").result.catch(() => undefined));
+    expect(model.paid).toBe(1);
+  });
+
+  test("R18: a tool that ran out of its time is told so, and goes on paying no longer", async () => {
+    const clock = virtualClock();
+    const model = scriptedModel(() => "x");
+    const go = Promise.withResolvers<void>();
+    let aborted = false;
+    const slow = defineTool({
+      name: "slow",
+      description: "",
+      input: z.object({}),
+      timeoutS: 1,
+      async execute(_, { llm, signal }) {
+        await go.promise;
+        aborted = signal.aborted;
+        await llm(model, ask("late")).catch(() => undefined);
+        return "";
+      },
+    });
+    const lead = agent("lead", async (ctx) => {
+      const { isError } = await ctx.tool({ id: "c", name: "slow", arguments: "{}" }, slow);
+      go.resolve();
+      await ctx.sleepUntil(10_000);
+      return done(String(isError));
+    });
+    const run = new Runtime({ clock, ledger: () => new FakeLedger() }).run(lead, "");
+    await clock.advance(20_000);
+    expect((await run.result).output).toBe("true");
+    expect({ aborted, calls: model.calls.length }).toEqual({ aborted: true, calls: 0 });
+  });
+});

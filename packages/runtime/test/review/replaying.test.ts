@@ -1,0 +1,208 @@
+import { describe, expect, test } from "vitest";
+import {
+  type Agent,
+  AgentId,
+  type AgentRunContext,
+  type LLMClient,
+  type ModelResponse,
+  type Pipeline,
+} from "@ravi/kernel";
+import { scriptedModel, virtualClock, type VirtualClock } from "@ravi/testing";
+import { Runtime } from "@ravi/runtime";
+import { MemoryJournal } from "../../src/journal/memory-journal.ts";
+import { agent, ask, done, FakeHeadcount, FakeLedger, turns, until, within } from "./helpers.ts";
+
+async function closed(runtime: Runtime, clock: VirtualClock): Promise<void> {
+  const closing = runtime.close();
+  await clock.advance(100);
+  await closing;
+}
+
+describe("review: a replay decides the same", () => {
+  test("R23: an ask that nobody answered in time is on record like one that was answered", async () => {
+    const journal = new MemoryJournal();
+    const clock = virtualClock();
+    const model = scriptedModel(() => "ok");
+    const deaf = agent("deaf", async (ctx) => done(String(await ctx.waitFor("never"))));
+    const lead = agent("lead", async (ctx) => {
+      const handle = await ctx.spawn(deaf, { input: "" });
+      const answer = await ctx
+        .ask(handle, "hello?", { timeoutS: 1 })
+        .catch((error: unknown) => (error as Error).message);
+      await ctx.llm(model, ask("x"));
+      await ctx.waitFor("go");
+      return done(String(answer));
+    });
+    const first = new Runtime({ journal, clock });
+    first.run(lead, "", { runId: "a" });
+    await clock.advance(2_000);
+    expect(model.calls).toHaveLength(1);
+    await closed(first, clock);
+    const second = new Runtime({ journal, clock, agents: [lead] });
+    const resumed = second.resume("a");
+    await second.deliver("a", "go", true);
+    await clock.advance(2_000);
+    expect(await resumed.result).toMatchObject({
+      status: "completed",
+      output: "no reply from deaf/1 in time",
+    });
+  });
+
+  test("R15: one who is paused when a run is resumed catches up with its record before it gives way", async () => {
+    const journal = new MemoryJournal();
+    const clock = virtualClock();
+    const model = scriptedModel(() => "ok");
+    const child = agent("child", async (ctx) => {
+      await ctx.llm(model, ask("1"));
+      await ctx.waitFor("more");
+      await ctx.llm(model, ask("2"));
+      return done("");
+    });
+    const lead = agent("lead", async (ctx) => {
+      const outcome = await ctx.hire({ agent: child, input: "", onPreempt: "return" });
+      return done("error" in outcome ? outcome.error.message : outcome.status);
+    });
+    const first = new Runtime({ journal, clock, headcount: () => new FakeHeadcount() });
+    const run = first.run(lead, "", { runId: "p" });
+    await until(() => run.status === "suspended");
+    await closed(first, clock);
+    // A hire that is on record took its seat while it waited: restored, it is paused from the start.
+    const restored = new FakeHeadcount();
+    restored.pause("child/1");
+    const second = new Runtime({ journal, clock, agents: [lead], headcount: () => restored });
+    const resumed = second.resume("p");
+    await second.deliver("p", "more", true);
+    await clock.advance(1_000);
+    expect((await resumed.result).output).toBe("paused");
+  });
+
+  test("R17: a crash of the parent that is started again costs its spawned child nothing", async () => {
+    const journal = new MemoryJournal();
+    const clock = virtualClock();
+    const answer = Promise.withResolvers<ModelResponse>();
+    let paid = 0;
+    const model: LLMClient = {
+      id: "m",
+      info: { provider: "x", model: "m" },
+      generate: () => {
+        paid++;
+        return answer.promise;
+      },
+    };
+    const child = agent("child", async (ctx) => {
+      await ctx.waitFor("go");
+      await ctx.llm(model, ask("x"));
+      return done("the child's work");
+    });
+    let goes = 0;
+    const lead = agent("lead", async (ctx) => {
+      const handle = await ctx.spawn(child, { input: "" });
+      if (goes++ === 0) throw new TypeError("oops");
+      const outcome = await ctx.join(handle);
+      return done("result" in outcome ? outcome.result.output : outcome.status);
+    });
+    const restart = { shouldRetry: () => true, delayMs: () => 10, reset: () => {} };
+    const runtime = new Runtime({ journal, clock, restart });
+    const run = runtime.run(lead, "", { runId: "c" });
+    await clock.advance(1_000);
+    await runtime.deliver("c", "go", true);
+    await clock.advance(1_000);
+    answer.resolve({ message: { role: "assistant", content: "x" }, finishReason: "stop" });
+    await clock.advance(1_000);
+    expect(await within(run.result)).toMatchObject({ status: "completed", output: "the child's work" });
+    expect(paid).toBe(1);
+  });
+
+  test("T6: a layer that changes the input does not change it again on resume", async () => {
+    const journal = new MemoryJournal();
+    const clock = virtualClock();
+    const model = scriptedModel(() => "ok");
+    const louder: Pipeline<AgentRunContext> = {
+      isNoop: false,
+      async admit(context) {
+        context.input = `${context.input}!`;
+      },
+      run: async (_, core) => core(),
+    };
+    const lead: Agent = {
+      id: AgentId("lead"),
+      pipelines: { agent: louder },
+      async run(ctx, inbox) {
+        await ctx.llm(model, ask(inbox.input));
+        await ctx.waitFor("go");
+        return done(inbox.input);
+      },
+    };
+    const first = new Runtime({ journal, clock });
+    const run = first.run(lead, "hey", { runId: "i" });
+    await until(() => run.status === "suspended");
+    await closed(first, clock);
+    const second = new Runtime({ journal, clock, agents: [lead] });
+    const resumed = second.resume("i");
+    await second.deliver("i", "go", true);
+    await clock.advance(1_000);
+    expect(await resumed.result).toMatchObject({ status: "completed", output: "hey!" });
+  });
+
+  test("T6: what is left of the budget is what it was when the agent asked", async () => {
+    const journal = new MemoryJournal();
+    const clock = virtualClock();
+    const model = scriptedModel(() => "ok");
+    const thrifty = agent("thrifty", async (ctx) => {
+      for (let step = 1; ; step++) {
+        const isLast = ctx.budget.turns === 1;
+        await ctx.llm(model, ask(isLast ? "wrap up" : `step ${step}`));
+        if (isLast) return done("wrapped up");
+        if (step === 2) await ctx.waitFor("go");
+      }
+    });
+    const ledger = () => new FakeLedger({ maxTurns: 3 });
+    const first = new Runtime({ journal, clock, ledger });
+    const run = first.run(thrifty, "", { runId: "b" });
+    await until(() => run.status === "suspended");
+    await closed(first, clock);
+    const second = new Runtime({ journal, clock, agents: [thrifty], ledger });
+    const resumed = second.resume("b");
+    await second.deliver("b", "go", true);
+    await clock.advance(1_000);
+    expect(await resumed.result).toMatchObject({ status: "completed", output: "wrapped up" });
+  });
+
+  test("T5: what was made twice is still reported after another restart", async () => {
+    const journal = new MemoryJournal();
+    const clock = virtualClock();
+    let answers = false;
+    let asked = 0;
+    const model: LLMClient = {
+      id: "m",
+      info: { provider: "x", model: "m" },
+      generate: () => {
+        asked++;
+        return answers
+          ? Promise.resolve({ message: { role: "assistant", content: "x" }, finishReason: "stop" })
+          : new Promise(() => {});
+      },
+    };
+    const lead = agent("lead", async (ctx) => {
+      await ctx.llm(model, ask("x"));
+      await ctx.waitFor("go");
+      return done("");
+    });
+    const first = new Runtime({ journal, clock });
+    first.run(lead, "", { runId: "d" });
+    await until(() => asked === 1);
+    await closed(first, clock);
+    answers = true;
+    const second = new Runtime({ journal, clock, agents: [lead] });
+    const again = second.resume("d");
+    await until(() => again.status === "suspended");
+    await closed(second, clock);
+    expect((await again.result).inDoubt).toEqual(["d:llm:m#1"]);
+    const third = new Runtime({ journal, clock, agents: [lead] });
+    const resumed = third.resume("d");
+    await third.deliver("d", "go", true);
+    await clock.advance(1_000);
+    await turns();
+    expect(await resumed.result).toMatchObject({ status: "completed", inDoubt: ["d:llm:m#1"] });
+  });
+});

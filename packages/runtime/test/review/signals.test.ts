@@ -1,0 +1,134 @@
+import { describe, expect, test } from "vitest";
+import { scriptedModel, virtualClock } from "@ravi/testing";
+import { Runtime } from "@ravi/runtime";
+import * as z from "zod";
+import {
+  AgentId,
+  defineTool,
+  type Agent,
+  type FunctionContext,
+  type Hooks,
+  type Pipeline,
+} from "@ravi/kernel";
+import { MemoryJournal } from "../../src/journal/memory-journal.ts";
+import { agent, ask, done, until, within } from "./helpers.ts";
+
+describe("review: answers from outside", () => {
+  test("R24: an answer that was read before a restart is not read again after it", async () => {
+    const journal = new MemoryJournal();
+    const clock = virtualClock();
+    const twice = agent("twice", async (ctx) => {
+      const one = await ctx.waitFor("answer");
+      await ctx.waitFor("go");
+      const two = await ctx.waitFor("answer");
+      return done(`${String(one)} ${String(two)}`);
+    });
+    const first = new Runtime({ journal, clock });
+    const run = first.run(twice, "", { runId: "w" });
+    await first.deliver("w", "answer", "one");
+    await until(() => run.status === "suspended");
+    const closing = first.close();
+    await clock.advance(100);
+    await closing;
+
+    const second = new Runtime({ journal, clock, agents: [twice] });
+    const resumed = second.resume("w");
+    await second.deliver("w", "go", true);
+    await clock.advance(1_000);
+    await second.deliver("w", "answer", "two");
+    await clock.advance(1_000);
+    expect((await resumed.result).output).toBe("one two");
+  });
+
+  test("R24: a layer and the context that ask for one call under the same name are answered once", async () => {
+    const journal = new MemoryJournal();
+    const clock = virtualClock();
+    const pay = defineTool({
+      name: "pay",
+      description: "",
+      input: z.object({}),
+      needsApproval: true,
+      execute: () => "paid",
+    });
+    // What the Approval layer of @ravi/middleware does.
+    const approval: Pipeline<FunctionContext> = {
+      isNoop: false,
+      async admit(context, gate) {
+        await gate.require(`approval:${context.meta.execId}:${String(context.key)}`, {});
+      },
+      run: async (_, core) => core(),
+    };
+    const buyer: Agent = {
+      id: AgentId("buyer"),
+      pipelines: { function: approval },
+      run: async (ctx) =>
+        done(String((await ctx.tool({ id: "c", name: "pay", arguments: "{}" }, pay)).content)),
+    };
+    const runtime = new Runtime({ journal, clock });
+    const run = runtime.run(buyer, "", { runId: "b" });
+    await until(() => run.status === "suspended");
+    await runtime.deliver("b", "approval:b:tool:pay#1", true);
+    await clock.advance(1_000);
+    expect(await within(run.result)).toMatchObject({ status: "completed", output: "paid" });
+  });
+
+  test("R21: whoever listens hears of an approval, also where a layer that does not ask stands around the tool", async () => {
+    const clock = virtualClock();
+    const heard: string[] = [];
+    const hooks: Hooks = {
+      has: () => true,
+      dispatch: (event) => void heard.push(event),
+      drain: () => {},
+    };
+    const pay = defineTool({
+      name: "pay",
+      description: "",
+      input: z.object({}),
+      needsApproval: true,
+      execute: () => "paid",
+    });
+    const audit: Pipeline<FunctionContext> = {
+      isNoop: false,
+      admit: async () => {},
+      run: async (_, core) => core(),
+    };
+    const buyer = agent("buyer", async (ctx) => {
+      await ctx.tool({ id: "c", name: "pay", arguments: "{}" }, pay);
+      return done("");
+    });
+    const run = new Runtime({ clock, hooks, pipelines: { function: audit } }).run(buyer, "");
+    await until(() => run.status === "suspended");
+    run.cancel("seen");
+    await clock.advance(1_000);
+    await run.result;
+    expect(heard).toContain("approval_requested");
+  });
+
+  test("R24: what an agent does while it is unwound leaves nothing on record that its resumed run never asks for", async () => {
+    const journal = new MemoryJournal();
+    const clock = virtualClock();
+    const model = scriptedModel(() => "ok");
+    const careful = agent("careful", async (ctx) => {
+      let answer: unknown;
+      try {
+        answer = await ctx.waitFor("go");
+      } catch (error) {
+        await ctx.now();
+        throw error;
+      }
+      await ctx.llm(model, ask("x"));
+      return done(String(answer));
+    });
+    const first = new Runtime({ journal, clock });
+    const run = first.run(careful, "", { runId: "c" });
+    await until(() => run.status === "suspended");
+    const closing = first.close();
+    await clock.advance(100);
+    await closing;
+    const second = new Runtime({ journal, clock, agents: [careful] });
+    const resumed = second.resume("c");
+    await second.deliver("c", "go", "yes");
+    await clock.advance(1_000);
+    expect(await resumed.result).toMatchObject({ status: "completed", output: "yes" });
+  });
+});
