@@ -14,6 +14,7 @@ import {
 } from "@ravi/kernel";
 import { HookEvent, HookManager } from "@ravi/hooks";
 import { MiddlewarePipeline, piiRedaction, piiRunRedaction, retry } from "@ravi/middleware";
+import { ReActAgent } from "@ravi/react-agent";
 import { ExecutionTracker, ModelMeter } from "@ravi/resources";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { SpawnTracker } from "@ravi/supervision";
@@ -290,6 +291,73 @@ describe("R14, R15: preemption, end to end", () => {
     const result = await governed().run(lead, "", { spawnBudget: { maxAgents: 3 } }).result;
     expect(result.output).toBe(Array.from({ length: 10 }, () => "completed").join(" "));
     expect(most).toBe(2);
+  });
+});
+
+describe("ReActAgent under the rules", () => {
+  const square = defineTool({
+    name: "square",
+    description: "n squared",
+    input: z.object({ n: z.number() }),
+    idempotent: true,
+    execute: ({ n }) => n * n,
+  });
+
+  test("R19: after a breach no further model call is made but the wrap-up, and the result is partial", async () => {
+    let calls = 0;
+    const model = scriptedModel(
+      ({ tools }) => {
+        calls++;
+        return tools === undefined
+          ? "as far as I got"
+          : { toolCalls: [{ name: "square", arguments: { n: calls } }] };
+      },
+      { record: false, ...INFO },
+    );
+    const researcher = new ReActAgent({
+      name: "researcher",
+      model,
+      tools: [square],
+      executionBudget: { maxTurns: 5 },
+    });
+    const result = await governed().run(researcher, "square on").result;
+    expect(result).toMatchObject({ status: "partial", output: "as far as I got", stopReason: "budget" });
+    expect(calls).toBe(5);
+  });
+
+  test("R16: a child that landed softly is never a success to its parent", async () => {
+    const spent = scriptedModel(
+      ({ tools }) =>
+        tools === undefined ? "half of it" : { toolCalls: [{ name: "square", arguments: { n: 2 } }] },
+      { record: false, ...INFO },
+    );
+    const helper = new ReActAgent({
+      name: "helper",
+      model: spent,
+      tools: [square],
+      executionBudget: { maxTurns: 2 },
+    });
+    const told: string[] = [];
+    const boss = scriptedModel(
+      ({ messages }) => {
+        const result = messages.findLast(({ role }) => role === "tool");
+        if (result === undefined)
+          return { toolCalls: [{ name: "handoff_helper", arguments: { task: "all of it" } }] };
+        told.push(String(result.content));
+        return "understood";
+      },
+      { record: false, ...INFO },
+    );
+    const lead = new ReActAgent({
+      name: "lead",
+      model: boss,
+      tools: [helper.asDelegate({ name: "handoff_helper" })],
+    });
+    expect(await governed().run(lead, "go").result).toMatchObject({
+      status: "completed",
+      output: "understood",
+    });
+    expect(told).toEqual(["error: only a partial result (budget): half of it"]);
   });
 });
 

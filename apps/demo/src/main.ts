@@ -1,14 +1,8 @@
 import { parseArgs } from "node:util";
-import {
-  addUsage,
-  type AgentId,
-  errorToJSON,
-  isCancellation,
-  NO_USAGE,
-  type RunEvent,
-  type Usage,
-} from "@ravi/kernel";
-import { bareContext } from "@ravi/kernel/loop";
+import { addUsage, type AgentId, errorToJSON, NO_USAGE, type RunEvent, type Usage } from "@ravi/kernel";
+import { ExecutionTracker } from "@ravi/resources";
+import { Runtime } from "@ravi/runtime";
+import { SpawnTracker } from "@ravi/supervision";
 import { buildTeam } from "./team.ts";
 
 const HELP = `demo: a lead hires three researchers, who read notes and calculate, and compares what they found.
@@ -17,7 +11,7 @@ const HELP = `demo: a lead hires three researchers, who read notes and calculate
   --json            one JSON object on standard output, and nothing else
   --help            this text
 
-The models are stand-ins that follow a script: no key is needed and nothing is spent. The tools are real.
+The models are stand-ins that follow a script: no key is needed and nothing is spent. The tools and the rules are real.
 Exit codes: 0 completed, 2 partial, 1 failed, 130 interrupted.`;
 
 interface Spent {
@@ -40,25 +34,36 @@ async function main(): Promise<number> {
   const stop = new AbortController();
   process.once("SIGINT", () => stop.abort("interrupted by Ctrl-C"));
 
+  // One headcount and one ledger for the whole tree: at most four agents at once, forty model calls in all.
+  await using runtime = new Runtime({
+    headcount: (root) => new SpawnTracker(root.spawnBudget, { rootId: root.rootId }),
+    ledger: (root) => new ExecutionTracker(root.executionBudget, { scope: root.rootId }),
+  });
+  if (!values.json) {
+    console.log(
+      `question: ${values.question}\n(the models are scripted stand-ins; the tools and the rules are real)\n`,
+    );
+  }
+  const handle = runtime.run(buildTeam(), values.question, {
+    signal: stop.signal,
+    spawnBudget: { maxAgents: 4, maxDepth: 1 },
+    executionBudget: { maxTurns: 40, deadlineS: 60 },
+  });
   const spent = new Map<AgentId, Spent>();
-  const onEvent = (event: RunEvent): void => {
+  for await (const event of handle.events()) {
     count(spent, event);
     const line = describe(event);
     if (!values.json && line !== undefined) console.log(line);
-  };
-  const lead = buildTeam();
-  const ctx = bareContext({ agentId: lead.id, signal: stop.signal, onEvent });
-  if (!values.json)
-    console.log(`question: ${values.question}\n(the models are scripted stand-ins; the tools are real)\n`);
-  const result = await lead.run(ctx, ctx.inbox(values.question));
+  }
+  const { runId, status, output, error } = await handle.result;
   const agents = [...spent].map(([id, { calls, usage }]) => ({ id, calls, usage }));
-  if (values.json)
-    console.log(
-      JSON.stringify({ runId: ctx.meta.runId, status: result.status, output: result.output, agents }),
-    );
-  else console.log(`\n${result.output}\n\n${table(agents)}`);
-  return result.status === "completed" ? 0 : 2;
+  if (values.json) console.log(JSON.stringify({ runId, status, output, agents }));
+  else console.log(`\n${output}\n\n${table(agents)}`);
+  if (error !== undefined) console.error(`demo: ${error.message}`);
+  return EXIT_CODES[status];
 }
+
+const EXIT_CODES = { completed: 0, partial: 2, suspended: 3, failed: 1, cancelled: 130 } as const;
 
 function count(spent: Map<AgentId, Spent>, { agentId, event }: RunEvent): void {
   if (event.type !== "usage") return;
@@ -87,5 +92,5 @@ try {
   process.exitCode = await main();
 } catch (error) {
   console.error(`demo: ${errorToJSON(error).message}`);
-  process.exitCode = isCancellation(error) ? 130 : 1;
+  process.exitCode = 1;
 }

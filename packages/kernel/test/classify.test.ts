@@ -92,6 +92,7 @@ describe("O6: classifyError", () => {
     "token limit of 8192 exceeded",
     "string_above_max_length",
     "the prompt exceeds maximum context",
+    "the request exceeds the available context size",
   ];
   test.each(overflows)("O6: a prompt that is too long, in the words %j", (message) => {
     expect(classifyError(http(400, { message })).kind).toBe("CONTEXT_OVERFLOW");

@@ -76,11 +76,13 @@ test("the exports of @ravi/kernel are these", () => {
 test("the exports of @ravi/kernel/loop are these", () => {
   expect(Object.keys(loop).toSorted()).toMatchInlineSnapshot(`
     [
+      "LOOP_LIMITS",
       "bareContext",
       "bareInbox",
       "isStop",
       "jsonSchemaOf",
       "land",
+      "loopDetector",
       "messageOf",
       "parseWith",
       "readArguments",
@@ -90,6 +92,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "toolFailureOf",
       "toolSpec",
       "toolTurn",
+      "truncateText",
     ]
   `);
 });
@@ -114,7 +117,7 @@ test("the exported types are these", () => {
     `"AbortSignalLike AcquireOptions Actual Agent AgentContext AgentDefaults AgentEvent AgentResult AgentRunContext AgentSession Architecture AssistantMessage AuditEntry AuditLog BlobStore Branded BudgetDimension BudgetExhaustedInit BudgetWarning CallOptions CancellationTokenConstructor ChatContext ChatMessage ClassifiedError Clock CompactionContext CompactionStrategy ContentPart DelegateTool Dependencies ErrorByCode Estimate ExecutionBudget ExecutionBudgetFactory ExecutionBudgetOptions FilePart FinishReason FunctionContext Gate Headcount HireLeaf HireOutcome HistoryKey HistoryProvider HookBase HookPayloads Hooks IdSource ImagePart Inbox InboxMessage InferSchema Journal JournalEntry JournalRecord JsonLimits JsonObject JsonPrimitive JsonSchema JsonSchemaValidator JsonValue KnownPrice LLMClient Layer Leaf Lease Ledger Limiter LimiterRequest LlmLeaf LlmOutcome Logger MaybePromise Memory MemoryItem Meter Middleware MiddlewareLevel ModelEvent ModelInfo ModelRequest ModelResponse Next Outcome PermissionDecision PermissionRequest Permissions Permit Pipeline Pipelines PostedItem PostedRecord Price ProviderErrorInit QueueOptions RaviErrorOptions ReasoningPart Remaining Reservation ReserveOptions RestartPolicy RootHandle RootOptions RunContext RunEvent RunHandle RunMetaChildOptions RunMetaOptions RunResult RunScope RunStatus RunSummary SchemaIssue SchemaLike SchemaResult SerializedError Settlement Skippable Span SpawnBudget SpawnBudgetFactory SpawnBudgetOptions SpawnChildOptions Spend StandardSchema StopReason StreamTransform SystemMessage Telemetry TextPart TimerHandle Tool ToolCall ToolContext ToolDefinition ToolLeaf ToolMessage ToolOutcome ToolResult ToolSpec Usage UserMessage WindowOptions"`,
   );
   expect(typesOf("loop.ts").join(" ")).toMatchInlineSnapshot(
-    `"BareContext BareContextOptions BareInbox BareInboxOptions LandOptions Parsed ToolTurn ToolTurnOptions"`,
+    `"BareContext BareContextOptions BareInbox BareInboxOptions LandOptions LoopDetector LoopLimits LoopLimitsOptions LoopStep LoopVerdict Parsed ToolTurn ToolTurnOptions"`,
   );
 });
 

@@ -1,9 +1,9 @@
 import { parseArgs } from "node:util";
 import { SlidingWindow } from "@ravi/context";
+import { openai } from "@ravi/provider-openai";
 import { ExecutionTracker } from "@ravi/resources";
 import { Runtime, SqliteJournal } from "@ravi/runtime";
 import { SpawnTracker } from "@ravi/supervision";
-import { httpModel } from "./http-model.ts";
 import { killingJournal, type KillPoint } from "./killing-journal.ts";
 import { referenceTeam } from "./team.ts";
 
@@ -19,7 +19,8 @@ const { values } = parseArgs({
     kill: { type: "string" },
   },
 });
-const { lead } = referenceTeam(httpModel(values.url), values.outbox);
+const model = openai("small", { baseURL: values.url, apiKey: "sk-loopback", maxOutputTokens: 200 });
+const { lead } = referenceTeam(model, values.outbox);
 const kill = values.kill === undefined ? undefined : (JSON.parse(values.kill) as KillPoint);
 const store = SqliteJournal.open(values.journal);
 const runtime = new Runtime({

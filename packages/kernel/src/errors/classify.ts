@@ -92,6 +92,7 @@ const OVERFLOW = [
   /(?:reduce|shorten) the length of (?:the |your )?(?:messages|prompt|input)/i,
   /token (?:count|limit) .{0,60}exceed/i,
   /larger than the (?:maximum )?context/i,
+  /exceeds? the available context|exceed_context_size/i,
   /request_too_large|string_above_max_length|context_window_exceeded|model_context_window/i,
 ];
 /** Said of the answer's size or of the rate, not of the prompt's. */

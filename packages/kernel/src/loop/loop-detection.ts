@@ -1,0 +1,213 @@
+import { checkFields, checkInteger } from "../core/check.ts";
+import { sameValue } from "../core/json.ts";
+import type { ToolCall, ToolMessage } from "../model/messages.ts";
+
+/** How often something may repeat (O17). A `warn` tells the model, a `block` refuses the call, a `halt` ends the loop. */
+export interface LoopLimits {
+  /** The same call, to the letter, fails. */
+  readonly sameCall: { readonly warn: number; readonly block: number };
+  /** The same tool fails, whatever its arguments are. A call of it that succeeds starts the count anew. */
+  readonly sameTool: { readonly warn: number; readonly halt: number };
+  /** The same call succeeds, and gives what it gave before. */
+  readonly noProgress: { readonly warn: number; readonly block: number };
+}
+
+export type LoopLimitsOptions = {
+  readonly [Rule in keyof LoopLimits]?:
+    | { readonly [Level in keyof LoopLimits[Rule]]?: number | undefined }
+    | undefined;
+};
+
+export const LOOP_LIMITS: LoopLimits = Object.freeze({
+  sameCall: Object.freeze({ warn: 2, block: 5 }),
+  sameTool: Object.freeze({ warn: 3, halt: 8 }),
+  noProgress: Object.freeze({ warn: 2, block: 5 }),
+});
+
+/** `reason` is written for the model. */
+export type LoopVerdict =
+  | { readonly action: "allow" }
+  | { readonly action: "warn" | "block" | "halt"; readonly reason: string };
+
+/** What came of a call. */
+export interface LoopStep {
+  readonly call: ToolCall;
+  readonly content: ToolMessage["content"];
+  readonly isError: boolean;
+  /** It was not made, because `before` said so. */
+  readonly blocked?: boolean | undefined;
+}
+
+/**
+ * Notices a model that goes round in circles. It decides from calls and results alone, so a replay decides the same. A model
+ * learns from its results only between two turns, so the calls of one turn count once, however many they are.
+ */
+export interface LoopDetector {
+  /** Whether a call may be made. */
+  before(call: ToolCall): LoopVerdict;
+  /** What is to be said about each call of a turn, in the order given. */
+  after(turn: readonly LoopStep[]): LoopVerdict[];
+}
+
+export function loopDetector(options: LoopLimitsOptions = {}): LoopDetector {
+  return new Detector(checkLimits(options));
+}
+
+interface CallRecord {
+  failures: number;
+  /** How often it gave `content` in a row. */
+  repeats: number;
+  content: ToolMessage["content"] | undefined;
+  turn: number;
+}
+
+interface ToolRecord {
+  failures: number;
+  failedIn: number;
+  succeededIn: number;
+  readonly calls: Map<string, CallRecord>;
+}
+
+/** Calls remembered for each tool; the oldest are forgotten, so that a run of ten thousand turns does not keep them all. */
+const MOST_CALLS = 256;
+const ALLOW: LoopVerdict = Object.freeze({ action: "allow" });
+
+class Detector implements LoopDetector {
+  private readonly limits: LoopLimits;
+  private readonly tools = new Map<string, ToolRecord>();
+  private turn = 0;
+
+  constructor(limits: LoopLimits) {
+    this.limits = limits;
+  }
+
+  before(call: ToolCall): LoopVerdict {
+    const record = this.tools.get(call.name)?.calls.get(call.arguments);
+    if (record === undefined) return ALLOW;
+    const { sameCall, noProgress } = this.limits;
+    if (record.failures >= sameCall.block) {
+      const reason = `this same call has failed ${record.failures} times and was not made again; change its arguments or go another way`;
+      return { action: "block", reason };
+    }
+    if (record.repeats >= noProgress.block) {
+      const reason = `this same call has given the same result ${record.repeats} times and was not made again; use that result or go another way`;
+      return { action: "block", reason };
+    }
+    return ALLOW;
+  }
+
+  after(turn: readonly LoopStep[]): LoopVerdict[] {
+    this.turn++;
+    let isRemarkable = false;
+    for (const step of turn) if (this.count(step)) isRemarkable = true;
+    return turn.map((step) => (isRemarkable ? this.judge(step) : ALLOW));
+  }
+
+  /** Whether there may be something to say about it. */
+  private count({ call, content, isError, blocked }: LoopStep): boolean {
+    const tool = this.toolOf(call.name);
+    this.countTool(tool, isError);
+    // What was blocked stays so: its refusal is no new fact about the call.
+    if (blocked === true) return true;
+    const record = callOf(tool, call.arguments);
+    const isFirst = record.turn !== this.turn;
+    record.turn = this.turn;
+    if (isError) {
+      if (isFirst) record.failures++;
+      record.repeats = 0;
+      record.content = undefined;
+      return true;
+    }
+    record.failures = 0;
+    if (record.content === undefined || !sameValue(record.content, content)) {
+      record.content = content;
+      record.repeats = 1;
+    } else if (isFirst) {
+      record.repeats++;
+    }
+    return record.repeats >= this.limits.noProgress.warn;
+  }
+
+  /** One failure for a turn in which nothing else came of the tool. */
+  private countTool(tool: ToolRecord, isError: boolean): void {
+    if (!isError) {
+      tool.succeededIn = this.turn;
+      tool.failures = 0;
+    } else if (tool.failedIn !== this.turn && tool.succeededIn !== this.turn) {
+      tool.failedIn = this.turn;
+      tool.failures++;
+    }
+  }
+
+  private judge({ call, isError, blocked }: LoopStep): LoopVerdict {
+    const { sameCall, sameTool, noProgress } = this.limits;
+    const tool = this.toolOf(call.name);
+    if (isError && tool.failures >= sameTool.halt) {
+      return { action: "halt", reason: `${call.name} has failed ${tool.failures} times in a row` };
+    }
+    const record = tool.calls.get(call.arguments);
+    if (record === undefined || blocked === true) return ALLOW;
+    if (isError && record.failures >= sameCall.warn) {
+      const reason = `this same call has failed ${record.failures} times; change its arguments or go another way`;
+      return { action: "warn", reason };
+    }
+    if (isError && tool.failures >= sameTool.warn) {
+      const reason = `${call.name} has failed ${tool.failures} times in a row; find out why before you call it again`;
+      return { action: "warn", reason };
+    }
+    if (!isError && record.repeats >= noProgress.warn) {
+      const reason = `this same call has given the same result ${record.repeats} times; calling it again will not help`;
+      return { action: "warn", reason };
+    }
+    return ALLOW;
+  }
+
+  private toolOf(name: string): ToolRecord {
+    let tool = this.tools.get(name);
+    if (tool === undefined) {
+      tool = { failures: 0, failedIn: 0, succeededIn: 0, calls: new Map() };
+      this.tools.set(name, tool);
+    }
+    return tool;
+  }
+}
+
+function callOf(tool: ToolRecord, args: string): CallRecord {
+  let record = tool.calls.get(args);
+  if (record === undefined) {
+    record = { failures: 0, repeats: 0, content: undefined, turn: 0 };
+    tool.calls.set(args, record);
+    if (tool.calls.size > MOST_CALLS) {
+      for (const oldest of tool.calls.keys()) {
+        tool.calls.delete(oldest);
+        break;
+      }
+    }
+  }
+  return record;
+}
+
+function checkLimits(options: LoopLimitsOptions): LoopLimits {
+  if (Object.keys(options).length === 0) return LOOP_LIMITS;
+  checkFields("loopDetection", options, Object.keys(LOOP_LIMITS));
+  const { sameCall = {}, sameTool = {}, noProgress = {} } = options;
+  checkFields("loopDetection.sameCall", sameCall, ["warn", "block"]);
+  checkFields("loopDetection.sameTool", sameTool, ["warn", "halt"]);
+  checkFields("loopDetection.noProgress", noProgress, ["warn", "block"]);
+  const level = (name: string, value: number | undefined, otherwise: number): number =>
+    checkInteger(`loopDetection.${name}`, value ?? otherwise, 1);
+  return {
+    sameCall: {
+      warn: level("sameCall.warn", sameCall.warn, LOOP_LIMITS.sameCall.warn),
+      block: level("sameCall.block", sameCall.block, LOOP_LIMITS.sameCall.block),
+    },
+    sameTool: {
+      warn: level("sameTool.warn", sameTool.warn, LOOP_LIMITS.sameTool.warn),
+      halt: level("sameTool.halt", sameTool.halt, LOOP_LIMITS.sameTool.halt),
+    },
+    noProgress: {
+      warn: level("noProgress.warn", noProgress.warn, LOOP_LIMITS.noProgress.warn),
+      block: level("noProgress.block", noProgress.block, LOOP_LIMITS.noProgress.block),
+    },
+  };
+}

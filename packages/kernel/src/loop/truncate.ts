@@ -1,0 +1,32 @@
+/** Of what is kept, the part that comes from the beginning; the rest comes from the end, where errors and totals stand. */
+const HEAD = 0.7;
+
+/**
+ * Cuts a long text in the middle and says there how much is missing. The result is at most `max` UTF-16 units long, unless
+ * the notice alone is longer. A surrogate pair is kept or cut whole.
+ */
+export function truncateText(text: string, max: number): string {
+  if (text.length <= max) return text;
+  const room = Math.max(0, max - notice(text.length).length);
+  const headEnd = Math.ceil(room * HEAD);
+  const tailStart = text.length - (room - headEnd);
+  const head = text.slice(0, splitsPair(text, headEnd) ? headEnd - 1 : headEnd);
+  const tail = text.slice(splitsPair(text, tailStart) ? tailStart + 1 : tailStart);
+  return head + notice(text.length - head.length - tail.length) + tail;
+}
+
+function notice(cut: number): string {
+  return `\n[... ${cut} characters were cut out here; ask for less at a time to see them ...]\n`;
+}
+
+function splitsPair(text: string, at: number): boolean {
+  return at > 0 && isHigh(text.charCodeAt(at - 1)) && isLow(text.charCodeAt(at));
+}
+
+function isHigh(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff;
+}
+
+function isLow(unit: number): boolean {
+  return unit >= 0xdc00 && unit <= 0xdfff;
+}

@@ -1,0 +1,127 @@
+import { describe, expect, test } from "vitest";
+import { InvalidValueError, type ToolCall } from "@ravi/kernel";
+import { LOOP_LIMITS, type LoopDetector, loopDetector, type LoopStep } from "@ravi/kernel/loop";
+
+const call = (name: string, args = "{}"): ToolCall => ({ id: "c", name, arguments: args });
+const failed = (made: ToolCall, content = "error: no"): LoopStep => ({ call: made, content, isError: true });
+const gave = (made: ToolCall, content: LoopStep["content"] = "ok"): LoopStep => ({
+  call: made,
+  content,
+  isError: false,
+});
+
+/** One turn as a loop takes it: what is blocked is not made. */
+function turn(detector: LoopDetector, step: LoopStep): string {
+  if (detector.before(step.call).action === "block") {
+    const refused = { call: step.call, content: "error: blocked", isError: true, blocked: true };
+    return detector.after([refused])[0]?.action === "halt" ? "block halt" : "block";
+  }
+  return detector.after([step])[0]?.action ?? "none";
+}
+const turns = (detector: LoopDetector, count: number, step: (n: number) => LoopStep): string[] =>
+  Array.from({ length: count }, (_, n) => turn(detector, step(n)));
+
+describe("O17: loop detection", () => {
+  test("the same failing call is warned of at 2, blocked after 5, and ends the loop at 8", () => {
+    expect(turns(loopDetector(), 8, () => failed(call("read")))).toEqual([
+      "allow",
+      "warn",
+      "warn",
+      "warn",
+      "warn",
+      "block",
+      "block",
+      "block halt",
+    ]);
+  });
+
+  test("the same tool that fails with ever other arguments is warned of at 3 and halted at 8", () => {
+    expect(turns(loopDetector(), 8, (n) => failed(call("read", `{"n":${n}}`)))).toEqual([
+      "allow",
+      "allow",
+      "warn",
+      "warn",
+      "warn",
+      "warn",
+      "warn",
+      "halt",
+    ]);
+  });
+
+  test("the same call with the same result is warned of at 2 and blocked after 5", () => {
+    expect(turns(loopDetector(), 6, () => gave(call("status")))).toEqual([
+      "allow",
+      "warn",
+      "warn",
+      "warn",
+      "warn",
+      "block",
+    ]);
+  });
+
+  test("who goes on asking for what is blocked is stopped", () => {
+    const actions = turns(loopDetector(), 13, () => gave(call("status")));
+    expect(actions.slice(5)).toEqual([...Array<string>(7).fill("block"), "block halt"]);
+  });
+
+  test("a result that changes is progress", () => {
+    expect(new Set(turns(loopDetector(), 50, (n) => gave(call("status"), `${n} %`)))).toEqual(
+      new Set(["allow"]),
+    );
+    const image = (url: string): LoopStep => gave(call("look"), [{ type: "image", url }]);
+    expect(turns(loopDetector(), 4, (n) => image(`data:${n}`)).at(-1)).toBe("allow");
+    expect(turns(loopDetector(), 4, () => image("data:1")).at(-1)).toBe("warn");
+  });
+
+  test("a success starts the count of failures anew", () => {
+    const detector = loopDetector();
+    const flaky = (n: number): LoopStep =>
+      n % 2 === 0 ? failed(call("read")) : gave(call("read"), `page ${n}`);
+    expect(new Set(turns(detector, 40, flaky))).toEqual(new Set(["allow"]));
+  });
+
+  test("calls of one turn count once: a model learns between turns", () => {
+    const detector = loopDetector();
+    const many = Array.from({ length: 128 }, (_, n) => failed(call("read", `{"n":${n}}`)));
+    expect(new Set(detector.after(many).map(({ action }) => action))).toEqual(new Set(["allow"]));
+    const same = Array.from({ length: 128 }, () => gave(call("status")));
+    expect(new Set(detector.after(same).map(({ action }) => action))).toEqual(new Set(["allow"]));
+    expect(detector.before(call("status")).action).toBe("allow");
+  });
+
+  test("one success among the failures of a turn is progress of its tool", () => {
+    const detector = loopDetector();
+    for (let n = 0; n < 20; n++) {
+      const verdicts = detector.after([failed(call("read", `"${n}"`)), gave(call("read", `"ok ${n}"`))]);
+      expect(verdicts.map(({ action }) => action)).toEqual(["allow", "allow"]);
+    }
+  });
+
+  test("what it says tells the model what to do", () => {
+    const detector = loopDetector();
+    turn(detector, failed(call("read")));
+    expect(detector.after([failed(call("read"))])).toEqual([
+      {
+        action: "warn",
+        reason: "this same call has failed 2 times; change its arguments or go another way",
+      },
+    ]);
+  });
+
+  test("limits can be set one by one; a misspelt one is refused", () => {
+    const detector = loopDetector({ noProgress: { block: 3 } });
+    expect(turns(detector, 4, () => gave(call("status")))).toEqual(["allow", "warn", "warn", "block"]);
+    expect(() => loopDetector({ sameCall: { warn: 0 } })).toThrow(InvalidValueError);
+    const misspelt: object = { sameCal: { warn: 1 } };
+    expect(() => loopDetector(misspelt)).toThrow(/loopDetection\.sameCal /);
+    expect(LOOP_LIMITS.sameTool).toEqual({ warn: 3, halt: 8 });
+  });
+
+  test("old calls are forgotten, so that a long run does not keep them all", () => {
+    const detector = loopDetector();
+    for (let n = 0; n < 5; n++) turn(detector, gave(call("read", "first")));
+    expect(detector.before(call("read", "first")).action).toBe("block");
+    for (let n = 0; n < 300; n++) turn(detector, gave(call("read", `${n}`)));
+    expect(detector.before(call("read", "first")).action).toBe("allow");
+  });
+});

@@ -1,0 +1,31 @@
+/** Follows a JSON object as it is written, to know when it is closed. Each character is looked at once. */
+export interface JsonExtent {
+  add(text: string): void;
+  /** All that was opened is closed again. Whether it is valid is for whoever parses it. */
+  readonly isClosed: boolean;
+}
+
+export function jsonExtent(): JsonExtent {
+  let depth = 0;
+  let opened = false;
+  let inString = false;
+  let escaped = false;
+  return {
+    add(text) {
+      for (const letter of text) {
+        if (escaped) escaped = false;
+        else if (inString) {
+          if (letter === "\\") escaped = true;
+          else if (letter === '"') inString = false;
+        } else if (letter === '"') inString = true;
+        else if (letter === "{" || letter === "[") {
+          depth++;
+          opened = true;
+        } else if (letter === "}" || letter === "]") depth--;
+      }
+    },
+    get isClosed() {
+      return opened && depth === 0 && !inString;
+    },
+  };
+}

@@ -1,0 +1,121 @@
+import type {
+  AssistantMessage,
+  ChatMessage,
+  ContentPart,
+  FilePart,
+  ImagePart,
+  ToolMessage,
+} from "@ravi/kernel";
+import type {
+  ChatCompletionAssistantMessageParam,
+  ChatCompletionContentPart,
+  ChatCompletionMessageParam,
+} from "openai/resources/chat/completions";
+
+/** A conversation as Chat Completions has it. What it has no place for is left out, and the model is told so in its place. */
+export function chatMessages(messages: readonly ChatMessage[]): ChatCompletionMessageParam[] {
+  return messages.map(chatMessage);
+}
+
+/** What OpenAI accepts as the name of a speaker. */
+const SPEAKER = /^[^\s<|\\/>]{1,64}$/;
+
+function chatMessage(message: ChatMessage): ChatCompletionMessageParam {
+  switch (message.role) {
+    case "system":
+      return { role: "system", content: message.content };
+    case "user": {
+      const { content, name } = message;
+      return {
+        role: "user",
+        content: typeof content === "string" ? content : content.flatMap(userPart),
+        ...(name !== undefined && SPEAKER.test(name) ? { name } : {}),
+      };
+    }
+    case "assistant":
+      return assistantMessage(message);
+    default:
+      return { role: "tool", tool_call_id: shortId(message.toolCallId), content: plainText(message) };
+  }
+}
+
+function assistantMessage(message: AssistantMessage): ChatCompletionAssistantMessageParam {
+  const { toolCalls = [] } = message;
+  const content = plainText(message);
+  if (toolCalls.length === 0) return { role: "assistant", content };
+  return {
+    role: "assistant",
+    content: content === "" ? null : content,
+    tool_calls: toolCalls.map(({ id, name, arguments: text }) => ({
+      id: shortId(id),
+      type: "function",
+      function: { name, arguments: text },
+    })),
+  };
+}
+
+/** Assistants and tools may only send text here. Reasoning stays behind: the protocol cannot carry it back. */
+function plainText({ content }: AssistantMessage | ToolMessage): string {
+  if (typeof content === "string") return content;
+  return content
+    .flatMap((part) => {
+      if (part.type === "text") return [part.text];
+      return part.type === "reasoning" ? [] : [leftOut(part, "only text can be sent here")];
+    })
+    .join("");
+}
+
+function userPart(part: ContentPart): ChatCompletionContentPart[] {
+  switch (part.type) {
+    case "text":
+      return [{ type: "text", text: part.text }];
+    case "image":
+      return [{ type: "image_url", image_url: { url: part.url } }];
+    case "file":
+      return [filePart(part)];
+    default:
+      // Reasoning is the assistant's own.
+      return [];
+  }
+}
+
+const AUDIO: ReadonlyMap<string, "wav" | "mp3"> = new Map([
+  ["audio/wav", "wav"],
+  ["audio/x-wav", "wav"],
+  ["audio/mpeg", "mp3"],
+  ["audio/mp3", "mp3"],
+]);
+
+function filePart(part: FilePart): ChatCompletionContentPart {
+  const { url, mediaType, name } = part;
+  if (mediaType.startsWith("image/")) return { type: "image_url", image_url: { url } };
+  // The id of a file that was uploaded before.
+  if (/^file-[\w-]+$/.test(url)) return { type: "file", file: { file_id: url } };
+  if (!url.startsWith("data:"))
+    return { type: "text", text: leftOut(part, "it can be sent as a data: URL only") };
+  const format = AUDIO.get(mediaType);
+  const comma = url.indexOf(",");
+  if (format !== undefined && url.slice(0, comma).endsWith(";base64"))
+    return { type: "input_audio", input_audio: { data: url.slice(comma + 1), format } };
+  return { type: "file", file: { file_data: url, filename: name ?? "file" } };
+}
+
+function leftOut(part: ImagePart | FilePart, why: string): string {
+  const what = part.type === "image" ? "an image" : `the file ${part.name ?? `(${part.mediaType})`}`;
+  return `[${what} was left out: ${why}]`;
+}
+
+const MAX_ID = 40;
+
+/** OpenAI refuses ids above 40 characters, and other providers make longer ones. The same id always becomes the same. */
+function shortId(id: string): string {
+  if (id.length <= MAX_ID) return id;
+  let low = 0x811c9dc5;
+  let high = 0x01000193;
+  for (let at = 0; at < id.length; at++) {
+    low = Math.imul(low ^ id.charCodeAt(at), 0x01000193);
+    high = Math.imul(high ^ low, 0x85ebca6b);
+  }
+  const hash = [low, high].map((part) => (part >>> 0).toString(16).padStart(8, "0")).join("");
+  return `${id.slice(0, MAX_ID - 1 - hash.length)}_${hash}`;
+}

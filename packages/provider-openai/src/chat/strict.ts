@@ -1,0 +1,101 @@
+import type { JsonSchema } from "@ravi/kernel";
+import { isObject, listOf } from "../wire/json.ts";
+
+/** What OpenAI's strict mode understands; with any other keyword a schema is sent as it is, and is not strict. */
+const KEYWORDS = new Set([
+  "$defs",
+  "$ref",
+  "$schema",
+  "additionalProperties",
+  "anyOf",
+  "const",
+  "definitions",
+  "description",
+  "enum",
+  "exclusiveMaximum",
+  "exclusiveMinimum",
+  "items",
+  "maxItems",
+  "maximum",
+  "minItems",
+  "minimum",
+  "multipleOf",
+  "pattern",
+  "properties",
+  "required",
+  "title",
+  "type",
+]);
+const MAX_DEPTH = 10;
+const MAX_PROPERTIES = 5_000;
+
+const known = new WeakMap<JsonSchema, JsonSchema | null>();
+
+/**
+ * The schema in the form that strict mode demands, or undefined where its meaning would change. All that is added is that no
+ * property may be invented: an optional property would have to become one that may be null, which the tool does not expect.
+ */
+export function strictSchema(schema: JsonSchema): JsonSchema | undefined {
+  let strict = known.get(schema);
+  if (strict === undefined) {
+    const budget = { properties: MAX_PROPERTIES };
+    const narrowed = schema["type"] === "object" ? narrow(schema, 0, budget) : undefined;
+    strict = narrowed ?? null;
+    known.set(schema, strict);
+  }
+  return strict ?? undefined;
+}
+
+type Node = Readonly<Record<string, unknown>>;
+
+function narrow(value: unknown, depth: number, budget: { properties: number }): Node | undefined {
+  if (!isObject(value) || depth > MAX_DEPTH) return undefined;
+  const node: Node = { ...value };
+  if (!Object.keys(node).every((key) => KEYWORDS.has(key))) return undefined;
+  const { type, properties, items, anyOf } = node;
+  const describes = type ?? node["$ref"] ?? node["enum"] ?? anyOf;
+  if (describes === undefined && !("const" in node)) return undefined;
+  const below = (inner: unknown): Node | undefined => narrow(inner, depth + 1, budget);
+
+  const result: Record<string, unknown> = { ...node };
+  for (const key of ["$defs", "definitions"]) {
+    if (node[key] === undefined) continue;
+    const defined = narrowEach(node[key], below);
+    if (defined === undefined) return undefined;
+    result[key] = defined;
+  }
+  if (type === "object") {
+    const fields = narrowEach(properties ?? {}, below);
+    if (fields === undefined || (node["additionalProperties"] ?? false) !== false) return undefined;
+    const names = Object.keys(fields);
+    const required = new Set(listOf(node["required"]));
+    budget.properties -= names.length;
+    if (budget.properties < 0 || !names.every((name) => required.has(name))) return undefined;
+    Object.assign(result, { properties: fields, required: names, additionalProperties: false });
+  } else if (properties !== undefined || (Array.isArray(type) && type.includes("object"))) return undefined;
+  if (type === "array" || items !== undefined) {
+    const inner = below(items);
+    if (inner === undefined) return undefined;
+    result["items"] = inner;
+  }
+  if (anyOf !== undefined) {
+    const options = listOf(anyOf).map(below);
+    if (options.length === 0 || options.includes(undefined)) return undefined;
+    result["anyOf"] = options;
+  }
+  return result;
+}
+
+function narrowEach(
+  value: unknown,
+  below: (inner: unknown) => Node | undefined,
+): Record<string, Node> | undefined {
+  if (!isObject(value)) return undefined;
+  const entries: [string, Node][] = [];
+  for (const [name, inner] of Object.entries(value)) {
+    const narrowed = below(inner);
+    if (narrowed === undefined) return undefined;
+    entries.push([name, narrowed]);
+  }
+  return Object.fromEntries(entries);
+}

@@ -1,0 +1,145 @@
+import type { ModelEvent, ToolCall } from "@ravi/kernel";
+import { field, isObject } from "../wire/json.ts";
+import { type JsonExtent, jsonExtent } from "./json-extent.ts";
+
+type ToolCallEvent = Extract<ModelEvent, { type: "toolCall" }>;
+
+/** Puts the calls of an answer together out of what servers really send. */
+export interface ToolCallAssembly {
+  /** One entry of a delta's `tool_calls`. */
+  add(item: unknown): ToolCallEvent | undefined;
+  /** One entry of a whole message's `tool_calls`: always a call of its own. */
+  addWhole(item: unknown): void;
+  /** What could not be told yet, because an id or a name might still have come. */
+  flush(): readonly ToolCallEvent[];
+  /** The calls in the order in which they began, each with an id of its own. Only after `flush`. */
+  calls(): readonly ToolCall[];
+}
+
+interface Draft {
+  readonly position: number;
+  id: string | undefined;
+  name: string | undefined;
+  readonly pieces: string[];
+  readonly extent: JsonExtent;
+  /** Its first event has gone out: id and name are settled. */
+  told: boolean;
+}
+
+interface Piece {
+  readonly index: number | undefined;
+  readonly id: string | undefined;
+  readonly name: string | undefined;
+  readonly text: string;
+}
+
+export function assembleToolCalls(): ToolCallAssembly {
+  const drafts: Draft[] = [];
+  const byIndex = new Map<number, Draft>();
+  const byId = new Map<string, Draft>();
+  /** The ids that were given out, each with the number by which the next one like it may differ. */
+  const ids = new Map<string, number>();
+
+  const begin = (): Draft => {
+    const draft: Draft = {
+      position: drafts.length,
+      id: undefined,
+      name: undefined,
+      pieces: [],
+      extent: jsonExtent(),
+      told: false,
+    };
+    drafts.push(draft);
+    return draft;
+  };
+  /** No index: the id says which call it is, else it goes on with the last one. */
+  const withoutIndex = (piece: Piece): Draft | undefined => {
+    const last = drafts.at(-1);
+    if (piece.id === undefined) return last;
+    return byId.get(piece.id) ?? (last?.id === undefined ? last : undefined);
+  };
+  const targetOf = (piece: Piece): Draft => {
+    const known = piece.index === undefined ? withoutIndex(piece) : byIndex.get(piece.index);
+    const draft = known === undefined || beginsAnother(piece, known) ? begin() : known;
+    if (piece.index !== undefined) byIndex.set(piece.index, draft);
+    return draft;
+  };
+  const fill = (draft: Draft, piece: Piece): void => {
+    if (!draft.told) {
+      draft.id ??= piece.id;
+      draft.name ??= piece.name;
+      if (piece.id !== undefined && draft.id === piece.id) byId.set(piece.id, draft);
+    }
+    if (piece.text === "") return;
+    draft.pieces.push(piece.text);
+    draft.extent.add(piece.text);
+  };
+  const tell = (draft: Draft): ToolCallEvent => {
+    draft.told = true;
+    draft.id = uniqueId(draft.id ?? `call_${draft.position}`, ids);
+    draft.name ??= "";
+    const { id, name, position: index } = draft;
+    return { type: "toolCall", index, id, name, delta: draft.pieces.join("") };
+  };
+
+  return {
+    add(item) {
+      const piece = readPiece(item);
+      const draft = targetOf(piece);
+      const { told } = draft;
+      fill(draft, piece);
+      if (told)
+        return piece.text === "" ? undefined : { type: "toolCall", index: draft.position, delta: piece.text };
+      return draft.id === undefined || draft.name === undefined ? undefined : tell(draft);
+    },
+    addWhole: (item) => fill(begin(), readPiece(item)),
+    flush: () => drafts.filter((draft) => !draft.told).map(tell),
+    calls: () => drafts.map(({ id = "", name = "", pieces }) => ({ id, name, arguments: pieces.join("") })),
+  };
+}
+
+/**
+ * Whether a piece that points at a known call is the head of a new one. Some servers give every call the index 0, others
+ * repeat id and name in each piece, so a repeated head counts as new only when it differs or the arguments were whole.
+ */
+function beginsAnother(piece: Piece, known: Draft): boolean {
+  if (piece.name === undefined || known.name === undefined) return false;
+  if (piece.id !== undefined && known.id !== undefined && piece.id !== known.id) return true;
+  if (piece.name !== known.name) return true;
+  if (piece.id !== undefined && piece.id === known.id && piece.index !== undefined) return false;
+  return known.extent.isClosed;
+}
+
+function uniqueId(wanted: string, taken: Map<string, number>): string {
+  let id = wanted;
+  let next = taken.get(wanted) ?? 2;
+  while (taken.has(id)) id = `${wanted}_${next++}`;
+  taken.set(wanted, next);
+  taken.set(id, taken.get(id) ?? 2);
+  return id;
+}
+
+function readPiece(item: unknown): Piece {
+  const target = field(item, "function");
+  return {
+    index: indexOf(field(item, "index")),
+    id: textOrNothing(field(item, "id")),
+    name: textOrNothing(field(target, "name")),
+    text: argumentText(field(target, "arguments")),
+  };
+}
+
+function indexOf(value: unknown): number | undefined {
+  const number = typeof value === "string" && /^\d{1,6}$/.test(value) ? Number(value) : value;
+  return typeof number === "number" && Number.isSafeInteger(number) && number >= 0 ? number : undefined;
+}
+
+function textOrNothing(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** As the model wrote it; a server that has parsed it already gets it written again. */
+function argumentText(value: unknown): string {
+  if (typeof value === "string") return value;
+  return isObject(value) || Array.isArray(value) ? JSON.stringify(value) : "";
+}

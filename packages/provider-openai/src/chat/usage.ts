@@ -1,0 +1,32 @@
+import type { Usage } from "@ravi/kernel";
+import { field } from "../wire/json.ts";
+
+/**
+ * What the server says that the call used; undefined where that is no sensible number. It is money: a count that cannot be
+ * trusted must not be settled, and what is not said is charged as it was reserved.
+ */
+export function readUsage(value: unknown): Usage | undefined {
+  const inputTokens = count(field(value, "prompt_tokens"));
+  const written = count(field(value, "completion_tokens"));
+  if (inputTokens === undefined || written === undefined) return undefined;
+  const reasoningTokens = count(field(field(value, "completion_tokens_details"), "reasoning_tokens"));
+  const cachedInputTokens =
+    count(field(field(value, "prompt_tokens_details"), "cached_tokens")) ??
+    count(field(value, "prompt_cache_hit_tokens"));
+  const total = count(field(value, "total_tokens"));
+  // Some servers count the reasoning beside the output. Their total gives it away.
+  const apart = reasoningTokens !== undefined && total === inputTokens + written + reasoningTokens;
+  const outputTokens = apart ? written + reasoningTokens : written;
+  return {
+    inputTokens,
+    outputTokens,
+    ...(cachedInputTokens === undefined
+      ? {}
+      : { cachedInputTokens: Math.min(cachedInputTokens, inputTokens) }),
+    ...(reasoningTokens === undefined ? {} : { reasoningTokens: Math.min(reasoningTokens, outputTokens) }),
+  };
+}
+
+function count(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}

@@ -1,0 +1,74 @@
+import { InvalidValueError } from "@ravi/kernel";
+import { OpenAI } from "openai";
+import { headerSecrets, type Scrub, scrubber, urlSecrets } from "./failure/secrets.ts";
+import { checkBaseURL, type OpenAIOptions } from "./options.ts";
+import { guardedFetch } from "./wire/guarded-fetch.ts";
+
+/** The official client, set up for one server, and what must never be told of it. */
+export interface Connection {
+  readonly client: OpenAI;
+  readonly scrub: Scrub;
+  /** Not a server of OpenAI's. */
+  readonly isCompatible: boolean;
+}
+
+/** The longest that a timer can be: the time limits are ours. */
+const NO_TIMEOUT = 2 ** 31 - 1;
+
+/** Reads the environment, so it is called at the first request and not before. */
+export function connect(options: OpenAIOptions): Connection {
+  const env = process.env;
+  const baseURL = options.baseURL ?? nonEmpty(env["OPENAI_BASE_URL"]);
+  const url =
+    baseURL === undefined
+      ? undefined
+      : checkBaseURL(baseURL, options.baseURL === undefined ? "OPENAI_BASE_URL" : "baseURL");
+  const apiKey = options.apiKey === undefined ? nonEmpty(env["OPENAI_API_KEY"]) : options.apiKey;
+  const authorized = Object.keys(options.headers ?? {}).some((name) =>
+    /^(?:authorization|api-key)$/i.test(name),
+  );
+  if (apiKey === undefined && url === undefined && !authorized) {
+    const expected = "a key: give openai(model, { apiKey }), or set OPENAI_API_KEY";
+    throw new InvalidValueError({ field: "apiKey", value: undefined, expected });
+  }
+  const client = new OpenAI({
+    // The client wants one, also where the header that would carry it is taken off below.
+    apiKey: apiKey ?? "none",
+    adminAPIKey: null,
+    baseURL: baseURL ?? null,
+    // Those of the environment belong to OpenAI, and are not for another server to know.
+    organization: options.organization ?? (url === undefined ? undefined : null),
+    project: options.project ?? (url === undefined ? undefined : null),
+    defaultHeaders: {
+      ...(typeof apiKey === "string" ? {} : { authorization: null }),
+      ...lowerCased(options.headers),
+    },
+    fetch: guardedFetch(options.fetch),
+    maxRetries: 0,
+    timeout: NO_TIMEOUT,
+    logLevel: "off",
+  });
+  return {
+    client,
+    scrub: scrubber([
+      apiKey,
+      ...headerSecrets(options.headers),
+      ...urlSecrets(url),
+      // The client sends these along by itself.
+      ...(env["OPENAI_CUSTOM_HEADERS"] ?? "").split(/[\s:]+/),
+    ]),
+    isCompatible: url !== undefined && !/(?:^|\.)(?:openai\.com|openai\.azure\.com)$/.test(url.hostname),
+  };
+}
+
+/** One spelling, so that a header given here takes the place of the client's own. */
+function lowerCased(headers: OpenAIOptions["headers"]): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
+  );
+}
+
+function nonEmpty(text: string | undefined): string | undefined {
+  const trimmed = text?.trim();
+  return trimmed === "" ? undefined : trimmed;
+}

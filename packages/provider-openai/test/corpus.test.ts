@@ -1,0 +1,388 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  byteByByte,
+  chunk,
+  client,
+  type Cut,
+  deltasOf,
+  DONE,
+  failureOf,
+  frame,
+  HELLO,
+  randomCuts,
+  type RawServer,
+  rawServer,
+  sendPieces,
+  streamed,
+  whole,
+} from "./support.ts";
+
+const RUNS = process.env["RAVI_LONG"] ? 200 : 4;
+const CUTS: readonly (readonly [string, Cut])[] = [
+  ["whole", whole],
+  ["byte by byte", byteByByte],
+  ...Array.from({ length: RUNS }, (_, seed): [string, Cut] => [`cut by seed ${seed}`, randomCuts(seed)]),
+];
+
+interface Sent {
+  readonly type: string;
+  readonly pieces: readonly Buffer[];
+}
+
+let server: RawServer;
+let next: Sent;
+
+beforeAll(async () => {
+  server = await rawServer((response) => {
+    response.writeHead(200, { "content-type": next.type, "x-request-id": "req-7" });
+    sendPieces(response, next.pieces);
+  });
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+interface Expected {
+  readonly text?: string;
+  readonly reasoning?: string;
+  readonly finishReason?: string;
+  readonly calls?: readonly (readonly [name: string, args: string])[];
+  readonly usage?: unknown;
+}
+
+const STOP = chunk({}, "stop");
+const usageFrame = (usage: unknown): string => frame({ id: "c1", choices: [], usage });
+const GOOD_USAGE = { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 };
+
+const STREAMS: readonly (readonly [string, string | Buffer, Expected])[] = [
+  [
+    "text in several scripts",
+    chunk({ content: "héllo 👩‍🚀" }) + chunk({ content: " — 日本" }) + STOP + DONE,
+    { text: "héllo 👩‍🚀 — 日本" },
+  ],
+  ["a byte order mark", `\uFEFF${chunk({ content: "hi" })}${STOP}${DONE}`, { text: "hi" }],
+  ["CRLF", (chunk({ content: "hi" }) + STOP + DONE).replaceAll("\n", "\r\n"), { text: "hi" }],
+  ["CR", (chunk({ content: "hi" }) + STOP + DONE).replaceAll("\n", "\r"), { text: "hi" }],
+  [
+    "comments",
+    `: ping\n\n${chunk({ content: "hi" })}: OPENROUTER PROCESSING\n\n:\n${STOP}${DONE}`,
+    { text: "hi" },
+  ],
+  [
+    "data over several lines",
+    `data: {"choices":[{"index":0,\ndata: "delta":{"content":"hi"}}]}\n\n${STOP}${DONE}`,
+    { text: "hi" },
+  ],
+  [
+    "other fields and no space after the colon",
+    `id: 3\nretry: 10\nevent: message\n${chunk({ content: "hi" }).replace("data: ", "data:")}${STOP}${DONE}`,
+    { text: "hi" },
+  ],
+  ["no empty line at the end", (chunk({ content: "hi" }) + STOP).trimEnd(), { text: "hi" }],
+  ["a finish without [DONE]", chunk({ content: "hi" }) + STOP, { text: "hi" }],
+  [
+    "events after [DONE]",
+    chunk({ content: "hi" }) + STOP + DONE + chunk({ content: "more" }),
+    { text: "hi" },
+  ],
+  [
+    "empty and null choices",
+    frame({ choices: [] }) + frame({ choices: null }) + frame({}) + chunk({ content: "hi" }) + STOP + DONE,
+    { text: "hi" },
+  ],
+  [
+    "null deltas",
+    chunk(null) + chunk({ content: null, tool_calls: null }) + chunk({ content: "hi" }) + STOP + DONE,
+    { text: "hi" },
+  ],
+  [
+    "a second choice",
+    frame({ choices: [{ index: 1, delta: { content: "no" } }] }) + chunk({ content: "hi" }) + STOP + DONE,
+    { text: "hi" },
+  ],
+  [
+    "content as parts",
+    chunk({
+      content: [
+        { type: "thinking", thinking: [{ type: "text", text: "hm" }] },
+        { type: "text", text: "hi" },
+      ],
+    }) +
+      STOP +
+      DONE,
+    { text: "hi", reasoning: "hm" },
+  ],
+  [
+    "reasoning_content",
+    chunk({ reasoning_content: "hm" }) + chunk({ content: "hi" }) + STOP + DONE,
+    { text: "hi", reasoning: "hm" },
+  ],
+  [
+    "a refusal",
+    chunk({ refusal: "I " }) + chunk({ refusal: "won't" }) + STOP + DONE,
+    { text: "I won't", finishReason: "refused" },
+  ],
+  [
+    "a content filter",
+    chunk({ content: "he" }) + chunk({}, "content_filter") + DONE,
+    { text: "he", finishReason: "filtered" },
+  ],
+  [
+    "an unknown reason",
+    chunk({ content: "he" }) + chunk({}, "constructor") + DONE,
+    { text: "he", finishReason: "other" },
+  ],
+  [
+    "length with whole arguments",
+    chunk({ tool_calls: [{ index: 0, id: "a", function: { name: "f", arguments: "{}" } }] }) +
+      chunk({}, "length") +
+      DONE,
+    { finishReason: "length", calls: [["f", "{}"]] },
+  ],
+  [
+    "stop that means the calls",
+    chunk({ tool_calls: [{ index: 0, id: "a", function: { name: "f", arguments: "{}" } }] }) + STOP + DONE,
+    { finishReason: "toolCalls", calls: [["f", "{}"]] },
+  ],
+  [
+    "broken arguments, kept as they are",
+    chunk({ tool_calls: [{ index: 0, id: "a", function: { name: "f", arguments: '{"a": ' } }] }) +
+      chunk({}, "tool_calls") +
+      DONE,
+    { finishReason: "toolCalls", calls: [["f", '{"a": ']] },
+  ],
+  [
+    "usage in its own chunk",
+    STOP + usageFrame(GOOD_USAGE) + DONE,
+    { usage: { inputTokens: 5, outputTokens: 2 } },
+  ],
+  [
+    "usage twice, the last counts",
+    STOP + usageFrame({ prompt_tokens: 1, completion_tokens: 1 }) + usageFrame(GOOD_USAGE) + DONE,
+    { usage: { inputTokens: 5, outputTokens: 2 } },
+  ],
+  [
+    "usage null after usage",
+    STOP + usageFrame(GOOD_USAGE) + usageFrame(null) + DONE,
+    { usage: { inputTokens: 5, outputTokens: 2 } },
+  ],
+  [
+    "negative usage",
+    STOP + usageFrame({ prompt_tokens: -5, completion_tokens: 2 }) + DONE,
+    { usage: undefined },
+  ],
+  [
+    "usage as strings",
+    STOP + usageFrame({ prompt_tokens: "5", completion_tokens: "2" }) + DONE,
+    { usage: undefined },
+  ],
+  ["usage as text", STOP + usageFrame("many") + DONE, { usage: undefined }],
+  ["usage absent", STOP + DONE, { usage: undefined }],
+  [
+    "cached and reasoning tokens, hostile ones cut down",
+    STOP +
+      usageFrame({
+        ...GOOD_USAGE,
+        prompt_tokens_details: { cached_tokens: 99 },
+        completion_tokens_details: { reasoning_tokens: -1 },
+      }) +
+      DONE,
+    { usage: { inputTokens: 5, outputTokens: 2, cachedInputTokens: 5 } },
+  ],
+];
+
+interface Broken {
+  readonly bytes: string | Buffer;
+  readonly kind: string;
+  readonly type: string;
+}
+
+const BROKEN_STREAMS: readonly (readonly [string, string | Buffer, string, string?])[] = [
+  ["nothing at all", "", "SERVER_ERROR"],
+  ["HTML", "<!doctype html><title>proxy</title>", "SERVER_ERROR", "text/html"],
+  ["an end without finish", chunk({ content: "hi" }), "SERVER_ERROR"],
+  ["[DONE] without finish", chunk({ content: "hi" }) + DONE, "SERVER_ERROR"],
+  ["an end within an event", chunk({ content: "hi" }) + STOP.slice(0, 20), "SERVER_ERROR"],
+  [
+    "an end within a tool call",
+    chunk({ tool_calls: [{ index: 0, id: "a", function: { name: "f", arguments: "{}" } }] }),
+    "SERVER_ERROR",
+  ],
+  ["an end within a character", Buffer.from(chunk({ content: "é" })).subarray(0, -15), "SERVER_ERROR"],
+  ["an event that is no JSON", `${chunk({ content: "hi" })}data: {oops}\n\n${STOP}${DONE}`, "SERVER_ERROR"],
+  ["an event that is no object", `data: 3\n\n${STOP}${DONE}`, "SERVER_ERROR"],
+  [
+    "an error in the middle",
+    chunk({ content: "hi" }) + frame({ error: { message: "boom", type: "server_error" } }) + STOP + DONE,
+    "SERVER_ERROR",
+  ],
+  ["an error after the finish", STOP + frame({ error: { message: "boom" } }) + DONE, "SERVER_ERROR"],
+  [
+    "a rate limit in the middle",
+    frame({ error: { message: "slow down", type: "rate_limit_error" } }),
+    "RATE_LIMIT",
+  ],
+  ["an overload by its number", frame({ error: { message: "busy", code: 503 } }), "OVERLOADED"],
+  [
+    "an overflow in the middle",
+    frame({ error: { message: "too long", code: "context_length_exceeded" } }),
+    "CONTEXT_OVERFLOW",
+  ],
+  [
+    "an invalid request in the middle",
+    frame({ error: { message: "bad", type: "invalid_request_error" } }),
+    "FORMAT_ERROR",
+  ],
+  ["an event named error", `event: error\ndata: {"message":"boom","code":"502"}\n\n${DONE}`, "SERVER_ERROR"],
+  ["an error as text", frame({ error: "boom" }), "SERVER_ERROR"],
+  ["a finish that is an error", chunk({ content: "hi" }) + chunk({}, "error") + DONE, "SERVER_ERROR"],
+  [
+    "a JSON error instead of a stream",
+    '{"error":{"message":"busy","code":529}}',
+    "OVERLOADED",
+    "application/json",
+  ],
+];
+
+function brokenCases(): [string, Broken][] {
+  return BROKEN_STREAMS.map(([name, bytes, kind, type = "text/event-stream"]) => [
+    name,
+    { bytes, kind, type },
+  ]);
+}
+
+describe.each(CUTS)("T10: a stream, %s", (_, cut) => {
+  test.each(STREAMS)("of %s is read as it was meant", async (_name, bytes, expected) => {
+    next = { type: "text/event-stream", pieces: cut(Buffer.from(bytes)) };
+    const { events, response } = await streamed(client(server));
+    const { text = "", reasoning = "", calls = [] } = expected;
+    expect(deltasOf(events, "text")).toBe(text);
+    expect(deltasOf(events, "reasoning")).toBe(reasoning);
+    expect((response.message.toolCalls ?? []).map((call) => [call.name, call.arguments])).toEqual(calls);
+    expect(response.finishReason).toBe(expected.finishReason ?? "stop");
+    if ("usage" in expected) expect(response.usage).toEqual(expected.usage);
+  });
+
+  test.each(brokenCases())("of %s is a failure, not an answer", async (_name, { bytes, kind, type }) => {
+    next = { type, pieces: cut(Buffer.from(bytes)) };
+    const error = await failureOf(streamed(client(server)));
+    expect(error).toMatchObject({ code: "PROVIDER_ERROR", kind, requestId: "req-7" });
+  });
+});
+
+const message = (value: unknown, reason: string | null = "stop", rest: object = {}): string =>
+  JSON.stringify({
+    id: "c1",
+    model: "m",
+    choices: [{ index: 0, message: value, finish_reason: reason }],
+    ...rest,
+  });
+
+const WHOLES: readonly (readonly [string, string, Expected])[] = [
+  ["text", message({ content: "héllo 👩‍🚀" }), { text: "héllo 👩‍🚀" }],
+  ["a byte order mark", `\uFEFF${message({ content: "hi" })}`, { text: "hi" }],
+  ["blanks around it", `\n\n  ${message({ content: "hi" })}\n`, { text: "hi" }],
+  ["no reason", message({ content: "hi" }, null), { text: "hi" }],
+  ["a refusal", message({ content: null, refusal: "no" }), { text: "no", finishReason: "refused" }],
+  ["a filter", message({ content: "" }, "content_filter"), { finishReason: "filtered" }],
+  [
+    "arguments as an object",
+    message(
+      { content: null, tool_calls: [{ id: "a", function: { name: "f", arguments: { x: 1 } } }] },
+      "tool_calls",
+    ),
+    { finishReason: "toolCalls", calls: [["f", '{"x":1}']] },
+  ],
+  [
+    "empty and null arguments",
+    message(
+      {
+        tool_calls: [
+          { id: "a", function: { name: "f", arguments: "" } },
+          { id: "b", function: { name: "g", arguments: null } },
+        ],
+      },
+      "tool_calls",
+    ),
+    {
+      finishReason: "toolCalls",
+      calls: [
+        ["f", ""],
+        ["g", ""],
+      ],
+    },
+  ],
+  [
+    "the same call twice",
+    message(
+      {
+        tool_calls: [
+          { id: "a", function: { name: "f", arguments: "{}" } },
+          { id: "a", function: { name: "f", arguments: "{}" } },
+        ],
+      },
+      "tool_calls",
+    ),
+    {
+      finishReason: "toolCalls",
+      calls: [
+        ["f", "{}"],
+        ["f", "{}"],
+      ],
+    },
+  ],
+  [
+    "usage",
+    message({ content: "hi" }, "stop", { usage: GOOD_USAGE }),
+    { text: "hi", usage: { inputTokens: 5, outputTokens: 2 } },
+  ],
+  [
+    "hostile usage",
+    message({ content: "hi" }, "stop", {
+      usage: { prompt_tokens: Number.MAX_VALUE, completion_tokens: 2.5 },
+    }),
+    { text: "hi", usage: undefined },
+  ],
+];
+
+const BROKEN_WHOLES: readonly (readonly [string, string, string])[] = [
+  ["nothing", "", "SERVER_ERROR"],
+  ["HTML", "<html>", "SERVER_ERROR"],
+  ["half of it", message({ content: "hi" }).slice(0, -10), "SERVER_ERROR"],
+  ["null", "null", "SERVER_ERROR"],
+  ["a number", "3", "SERVER_ERROR"],
+  ["a list", "[]", "SERVER_ERROR"],
+  ["no choices", '{"choices":[]}', "SERVER_ERROR"],
+  ["null choices", '{"choices":null}', "SERVER_ERROR"],
+  ["a null message", '{"choices":[{"message":null}]}', "SERVER_ERROR"],
+  ["an error under status 200", '{"error":{"message":"slow","type":"rate_limit_exceeded"}}', "RATE_LIMIT"],
+  ["depth without end", "[".repeat(3_000), "SERVER_ERROR"],
+];
+
+describe.each(CUTS)("T10: an answer that is not streamed, %s", (_, cut) => {
+  test.each(WHOLES)(
+    "with %s is read as it was meant, also where a stream was asked for",
+    async (_name, bytes, expected) => {
+      next = { type: "application/json", pieces: cut(Buffer.from(bytes)) };
+      const { text = "", calls = [] } = expected;
+      const model = client(server);
+      for (const response of [await model.generate(HELLO), (await streamed(model)).response]) {
+        expect(response.message.content).toBe(text);
+        expect((response.message.toolCalls ?? []).map((call) => [call.name, call.arguments])).toEqual(calls);
+        const ids = (response.message.toolCalls ?? []).map((call) => call.id);
+        expect(new Set(ids).size).toBe(ids.length);
+        expect(response.finishReason).toBe(expected.finishReason ?? "stop");
+        if ("usage" in expected) expect(response.usage).toEqual(expected.usage);
+      }
+    },
+  );
+
+  test.each(BROKEN_WHOLES)("with %s is a failure, not an answer", async (_name, bytes, kind) => {
+    next = { type: "application/json", pieces: cut(Buffer.from(bytes)) };
+    const model = client(server);
+    expect(await failureOf(model.generate(HELLO))).toMatchObject({
+      kind,
+      retryable: true,
+      requestId: "req-7",
+    });
+    expect(await failureOf(streamed(model))).toMatchObject({ kind, retryable: true });
+  });
+});

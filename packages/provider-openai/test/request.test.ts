@@ -1,0 +1,398 @@
+import { defineTool, type ModelRequest } from "@ravi/kernel";
+import { toolSpec } from "@ravi/kernel/loop";
+import { loopbackOpenAI } from "@ravi/testing";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { z } from "zod";
+import { openai, type OpenAIOptions } from "@ravi/provider-openai";
+import { client, failureOf, HELLO, rawServer, streamed } from "./support.ts";
+
+afterEach(() => vi.unstubAllEnvs());
+
+/** What a request looks like on the wire. */
+async function sent(request: ModelRequest, options: OpenAIOptions = {}): Promise<Record<string, unknown>> {
+  await using server = await rawServer(
+    (response) => void response.end('{"choices":[{"message":{"content":"ok"}}]}'),
+  );
+  await client(server, options).generate(request);
+  return server.bodies[0] ?? {};
+}
+
+describe("a request", () => {
+  test("holds nothing that was not asked for", async () => {
+    expect(await sent(HELLO)).toEqual({
+      model: "test-model",
+      messages: [{ role: "user", content: "hello" }],
+    });
+  });
+
+  test("carries every setting by its name in the protocol", async () => {
+    const body = await sent({
+      ...HELLO,
+      maxOutputTokens: 100,
+      temperature: 0.5,
+      topP: 0.9,
+      stop: ["END"],
+      seed: 7,
+      reasoning: { effort: "low" },
+      tools: [{ name: "f", description: "d", parameters: { type: "object", properties: {} } }],
+      toolChoice: { name: "f" },
+      output: { name: "my answer!", schema: { type: "object", properties: { a: { type: "string" } } } },
+      providerOptions: { openai: { user: "u1", temperature: 0.7 }, anthropic: { thinking: true } },
+    });
+    expect(body).toMatchObject({
+      max_tokens: 100,
+      temperature: 0.7,
+      top_p: 0.9,
+      stop: ["END"],
+      seed: 7,
+      reasoning_effort: "low",
+      tool_choice: { type: "function", function: { name: "f" } },
+      user: "u1",
+    });
+    expect(body["response_format"]).toEqual({
+      type: "json_schema",
+      json_schema: { name: "my_answer_", schema: { type: "object", properties: { a: { type: "string" } } } },
+    });
+    expect(body).not.toHaveProperty("thinking");
+  });
+
+  test("limits the answer by the name that the server knows", async () => {
+    const bodies: unknown[] = [];
+    const fetch: typeof globalThis.fetch = async (_, init) => {
+      bodies.push(JSON.parse(String(init?.body)));
+      return Response.json({ choices: [{ message: { content: "ok" } }] });
+    };
+    const request = { ...HELLO, maxOutputTokens: 9 };
+    await openai("m", { apiKey: "k-123456", fetch }).generate(request);
+    await openai("m", { apiKey: "k-123456", fetch, baseURL: "http://ollama.test/v1" }).generate(request);
+    expect(bodies).toEqual([
+      expect.objectContaining({ max_completion_tokens: 9 }),
+      expect.objectContaining({ max_tokens: 9 }),
+    ]);
+    expect(bodies[1]).not.toHaveProperty("max_completion_tokens");
+  });
+
+  test("asks a stream for its usage, and cannot be talked out of what it reads", async () => {
+    await using server = await loopbackOpenAI({ script: ["ok", "ok"] });
+    const model = client(server);
+    const request = { ...HELLO, providerOptions: { openai: { stream: false } } };
+    expect((await streamed(model, request)).response.usage).toBeDefined();
+    await model.generate({ ...HELLO, providerOptions: { openai: { stream: true } } });
+    expect(server.requests[0]?.body).toMatchObject({ stream: true, stream_options: { include_usage: true } });
+    expect(server.requests[1]?.body).not.toHaveProperty("stream");
+  });
+
+  test("carries images, files and sound, and tells the model what had to be left out", async () => {
+    const body = await sent({
+      messages: [
+        { role: "system", content: "be brief" },
+        {
+          role: "user",
+          name: "ann",
+          content: [
+            { type: "text", text: "look" },
+            { type: "image", url: "https://x.test/a.png" },
+            {
+              type: "file",
+              url: "data:application/pdf;base64,AAAA",
+              mediaType: "application/pdf",
+              name: "a.pdf",
+            },
+            { type: "file", url: "file-abc", mediaType: "application/pdf" },
+            { type: "file", url: "data:audio/wav;base64,BBBB", mediaType: "audio/wav" },
+            { type: "file", url: "https://x.test/b.pdf", mediaType: "application/pdf", name: "b.pdf" },
+          ],
+        },
+        {
+          role: "assistant",
+          content: [
+            { type: "reasoning", text: "secret thoughts", opaque: { provider: "anthropic", data: "sig" } },
+            { type: "text", text: "I look." },
+          ],
+          toolCalls: [{ id: "t".repeat(64), name: "f", arguments: '{"a": 1 }' }],
+        },
+        {
+          role: "tool",
+          toolCallId: "t".repeat(64),
+          name: "f",
+          content: [
+            { type: "text", text: "seen " },
+            { type: "image", url: "data:image/png;base64,CC" },
+          ],
+        },
+        { role: "assistant", content: "", toolCalls: [{ id: "b", name: "f", arguments: "{}" }] },
+        { role: "tool", toolCallId: "b", name: "f", content: "done" },
+      ],
+    });
+    const messages = body["messages"] as Record<string, unknown>[];
+    const id = (messages[3]?.["tool_call_id"] ?? "") as string;
+    expect(id).toHaveLength(40);
+    expect(messages).toEqual([
+      { role: "system", content: "be brief" },
+      {
+        role: "user",
+        name: "ann",
+        content: [
+          { type: "text", text: "look" },
+          { type: "image_url", image_url: { url: "https://x.test/a.png" } },
+          { type: "file", file: { file_data: "data:application/pdf;base64,AAAA", filename: "a.pdf" } },
+          { type: "file", file: { file_id: "file-abc" } },
+          { type: "input_audio", input_audio: { data: "BBBB", format: "wav" } },
+          { type: "text", text: "[the file b.pdf was left out: it can be sent as a data: URL only]" },
+        ],
+      },
+      {
+        role: "assistant",
+        content: "I look.",
+        tool_calls: [{ id, type: "function", function: { name: "f", arguments: '{"a": 1 }' } }],
+      },
+      { role: "tool", tool_call_id: id, content: "seen [an image was left out: only text can be sent here]" },
+      {
+        role: "assistant",
+        content: null,
+        tool_calls: [{ id: "b", type: "function", function: { name: "f", arguments: "{}" } }],
+      },
+      { role: "tool", tool_call_id: "b", content: "done" },
+    ]);
+  });
+});
+
+describe("strict schemas", () => {
+  const toolSent = async (input: z.ZodType): Promise<Record<string, unknown>> => {
+    const tool = defineTool({ name: "f", description: "d", input, execute: () => "ok" });
+    const body = await sent({ ...HELLO, tools: [toolSpec(tool)] });
+    const [only] = body["tools"] as { function: Record<string, unknown> }[];
+    return only?.function ?? {};
+  };
+
+  test("a schema whose properties are all required is strict, at every depth", async () => {
+    const sentTool = await toolSent(
+      z.object({ a: z.string(), b: z.array(z.object({ c: z.number().nullable() })), d: z.enum(["x", "y"]) }),
+    );
+    expect(sentTool).toMatchObject({
+      strict: true,
+      parameters: {
+        additionalProperties: false,
+        properties: { b: { items: { additionalProperties: false, required: ["c"] } } },
+      },
+    });
+  });
+
+  test.each<[string, z.ZodType]>([
+    ["an optional property", z.object({ a: z.string().optional() })],
+    ["an optional property far below", z.object({ a: z.array(z.object({ b: z.string().optional() })) })],
+    ["a record", z.object({ a: z.record(z.string(), z.string()) })],
+    ["anything at all", z.object({ a: z.unknown() })],
+    ["a default", z.object({ a: z.string().default("x") })],
+    ["a length", z.object({ a: z.string().max(5) })],
+    ["a tuple", z.object({ a: z.tuple([z.string(), z.number()]) })],
+    ["an object that may have more", z.looseObject({ a: z.string() })],
+  ])("with %s it is sent as it is: strict mode would change its meaning", async (_, input) => {
+    const sentTool = await toolSent(input);
+    expect(sentTool).not.toHaveProperty("strict");
+    expect(sentTool["parameters"]).toEqual(
+      toolSpec(defineTool({ name: "f", description: "d", input, execute: () => "ok" })).parameters,
+    );
+  });
+});
+
+describe("a parameter that the server does not take", () => {
+  const refusing = (refused: readonly string[], message: (param: string) => object) =>
+    rawServer((response, _, index) => {
+      const body = bodies()[index] ?? {};
+      const bad = refused.find((param) => param in body);
+      response.writeHead(bad === undefined ? 200 : 400, { "content-type": "application/json" });
+      response.end(
+        JSON.stringify(
+          bad === undefined ? { choices: [{ message: { content: "ok" } }] } : { error: message(bad) },
+        ),
+      );
+    });
+  let current: { readonly bodies: Record<string, unknown>[] };
+  const bodies = (): Record<string, unknown>[] => current.bodies;
+
+  const asOpenAI = (param: string): object => ({
+    message: `Unsupported parameter: '${param}' is not supported with this model.`,
+    code: "unsupported_parameter",
+    param,
+  });
+  const inWords = (param: string): object => ({
+    message: `Unrecognized request argument supplied: ${param}`,
+  });
+  const request = { ...HELLO, temperature: 0.5, maxOutputTokens: 50 };
+
+  test.each([
+    ["temperature", asOpenAI, {}],
+    ["temperature", inWords, {}],
+    ["max_tokens", asOpenAI, { max_completion_tokens: 50 }],
+    [
+      "max_tokens",
+      (param: string) => ({
+        message: `'${param}' is not supported with this model. Use 'max_completion_tokens' instead.`,
+      }),
+      { max_completion_tokens: 50 },
+    ],
+  ])("T10: %s is corrected once, and remembered", async (param, message, instead) => {
+    await using server = await refusing([param], message);
+    current = server;
+    const model = client(server);
+    expect((await model.generate(request)).message.content).toBe("ok");
+    expect(server.bodies).toHaveLength(2);
+    expect(server.bodies[1]).toMatchObject(instead);
+    expect(server.bodies[1]).not.toHaveProperty(param);
+    await model.generate(request);
+    expect(server.bodies).toHaveLength(3);
+    // Another client has learned nothing.
+    await client(server).generate(request);
+    expect(server.bodies).toHaveLength(5);
+  });
+
+  test("T10: only one is corrected in a call; the next call knows both", async () => {
+    await using server = await refusing(["temperature", "max_tokens"], asOpenAI);
+    current = server;
+    const model = client(server);
+    expect(await failureOf(model.generate(request))).toMatchObject({ kind: "FORMAT_ERROR", status: 400 });
+    expect(server.bodies).toHaveLength(2);
+    await model.generate(request);
+    expect(server.bodies).toHaveLength(4);
+    await model.generate(request);
+    expect(server.bodies).toHaveLength(5);
+  });
+
+  test("T10: the limit of the answer is never left out, though both of its names are refused", async () => {
+    await using server = await refusing(["max_tokens", "max_completion_tokens"], asOpenAI);
+    current = server;
+    const model = client(server);
+    for (let n = 0; n < 3; n++)
+      expect(await failureOf(model.generate(request))).toMatchObject({ status: 400 });
+    for (const body of server.bodies)
+      expect("max_tokens" in body || "max_completion_tokens" in body).toBe(true);
+    expect(server.bodies.length).toBeLessThanOrEqual(6);
+  });
+
+  test.each([
+    [
+      "a value out of range",
+      400,
+      { message: "temperature: 3 is greater than the maximum of 2", param: "temperature" },
+    ],
+    [
+      "a limit that is too high",
+      400,
+      { message: "max_tokens is too large: 50. This model supports at most 10.", param: "max_tokens" },
+    ],
+    [
+      "a parameter that matters",
+      400,
+      { message: "Unsupported parameter: 'tools'", param: "tools", code: "unsupported_parameter" },
+    ],
+    [
+      "a parameter that was not sent",
+      400,
+      { message: "Unsupported parameter: 'seed'", param: "seed", code: "unsupported_parameter" },
+    ],
+    [
+      "another status",
+      500,
+      {
+        message: "Unsupported parameter: 'temperature'",
+        param: "temperature",
+        code: "unsupported_parameter",
+      },
+    ],
+  ])("T10: %s is not corrected", async (_, status, error) => {
+    await using server = await rawServer((response) => {
+      response.writeHead(status, { "content-type": "application/json" });
+      response.end(JSON.stringify({ error }));
+    });
+    expect(await failureOf(client(server).generate(request))).toMatchObject({ status });
+    expect(server.bodies).toHaveLength(1);
+  });
+});
+
+describe("who is asked, and as whom", () => {
+  test("the key of the environment is read at the first call", async () => {
+    await using server = await rawServer(
+      (response) => void response.end('{"choices":[{"message":{"content":"ok"}}]}'),
+    );
+    const model = openai("m", { baseURL: server.url });
+    vi.stubEnv("OPENAI_API_KEY", "env-key-123\n");
+    vi.stubEnv("OPENAI_ORG_ID", "org-of-openai");
+    await model.generate(HELLO, { idempotencyKey: "run:llm#1" });
+    expect(server.headers[0]).toMatchObject({
+      authorization: "Bearer env-key-123",
+      "idempotency-key": "run:llm#1",
+    });
+    expect(server.headers[0]).not.toHaveProperty("openai-organization");
+  });
+
+  test("an idempotency key in any script fits into its header", async () => {
+    await using server = await rawServer(
+      (response) => void response.end('{"choices":[{"message":{"content":"ok"}}]}'),
+    );
+    await client(server).generate(HELLO, { idempotencyKey: "run/hire:jäger\n→#1\ud800" });
+    expect(server.headers[0]?.["idempotency-key"]).toBe("run/hire:j%C3%A4ger%0A%E2%86%92#1%EF%BF%BD");
+  });
+
+  test("without a key the error says what to do; a server of one's own needs none", async () => {
+    vi.stubEnv("OPENAI_API_KEY", "");
+    vi.stubEnv("OPENAI_BASE_URL", "");
+    expect(await failureOf(openai("m").generate(HELLO))).toMatchObject({
+      code: "INVALID_VALUE",
+      field: "apiKey",
+      message: expect.stringContaining("OPENAI_API_KEY"),
+    });
+    await using server = await rawServer(
+      (response) => void response.end('{"choices":[{"message":{"content":"ok"}}]}'),
+    );
+    await openai("m", { baseURL: server.url }).generate(HELLO);
+    await openai("m", { baseURL: server.url, apiKey: null }).generate(HELLO);
+    for (const headers of server.headers) expect(headers).not.toHaveProperty("authorization");
+  });
+
+  test("headers, organization, project, and a query of the base URL go out", async () => {
+    const paths: (string | undefined)[] = [];
+    await using server = await rawServer((response, { url }) => {
+      paths.push(url);
+      response.end('{"choices":[{"message":{"content":"ok"}}]}');
+    });
+    const headers = { Authorization: "Basic abc", "X-Title": "ravi" };
+    await openai("m", {
+      baseURL: `${server.url}/?api-version=1`,
+      apiKey: "k-123456",
+      headers,
+      organization: "o",
+      project: "p",
+    }).generate(HELLO);
+    expect(server.headers[0]).toMatchObject({
+      authorization: "Basic abc",
+      "x-title": "ravi",
+      "openai-organization": "o",
+      "openai-project": "p",
+    });
+    expect(paths).toEqual(["/v1/chat/completions?api-version=1"]);
+  });
+
+  test("id and info name the provider and the model", () => {
+    expect(openai("gpt-5", { contextWindow: 400_000, maxOutputTokens: 128_000 })).toMatchObject({
+      id: "openai/gpt-5",
+      info: { provider: "openai", model: "gpt-5", contextWindow: 400_000, maxOutputTokens: 128_000 },
+    });
+    expect(openai("llama", { provider: "ollama" })).toMatchObject({
+      id: "ollama/llama",
+      info: { provider: "ollama" },
+    });
+  });
+
+  test.each<[string, string, object]>([
+    ["model", "", {}],
+    ["apiKey", "m", { apiKey: "" }],
+    ["idleTimeoutMs", "m", { idleTimeoutMs: 0 }],
+    ["maxResponseBytes", "m", { maxResponseBytes: -1 }],
+    ["api", "m", { api: "responses" }],
+    ["headers.x", "m", { headers: { x: 3 } }],
+    ["openai options", "m", []],
+  ])("a wrong %s is named at once", (field, model, options) => {
+    expect(() => openai(model, options)).toThrow(expect.objectContaining({ code: "INVALID_VALUE", field }));
+  });
+});

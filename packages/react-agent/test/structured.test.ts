@@ -1,0 +1,109 @@
+import { describe, expect, expectTypeOf, test } from "vitest";
+import type { Agent, AgentResult, JsonSchemaValidator } from "@ravi/kernel";
+import { ReActAgent } from "@ravi/react-agent";
+import { scriptedModel } from "@ravi/testing";
+import * as z from "zod";
+import { add, asks, run, withTurns } from "./support.ts";
+
+const City = z.object({ name: z.string(), people: z.number().int() });
+const fine = '{"name":"Bern","people":146000}';
+const parsed = { name: "Bern", people: 146000 };
+const agentOf = (answers: Parameters<typeof scriptedModel>[0], more: { outputRetries?: number } = {}) => {
+  const model = scriptedModel(answers);
+  return { model, agent: new ReActAgent({ name: "a", model, output: City, tools: [add], ...more }) };
+};
+
+describe("output", () => {
+  test("result.structured has the schema's type", async () => {
+    const { agent, model } = agentOf([asks("add", { a: 1, b: 2 }), fine]);
+    expectTypeOf(agent).toEqualTypeOf<ReActAgent<{ name: string; people: number }>>();
+    expectTypeOf(agent).toExtend<Agent<{ name: string; people: number }>>();
+    const { result } = await run(agent);
+    expectTypeOf(result).toEqualTypeOf<AgentResult<{ name: string; people: number }>>();
+    expectTypeOf(result.structured).toEqualTypeOf<{ name: string; people: number } | undefined>();
+    expect(result).toEqual({ status: "completed", output: fine, structured: parsed, stopReason: "done" });
+    expect(model.calls[0]?.request.output).toEqual({
+      name: "answer",
+      schema: expect.objectContaining({ type: "object", required: ["name", "people"] }),
+    });
+    expect(agent.output).toBe(City);
+  });
+
+  test("without it, the type is unknown", () => {
+    expectTypeOf(new ReActAgent({ name: "a", model: scriptedModel([]) })).toEqualTypeOf<ReActAgent>();
+  });
+
+  test("a schema that changes what it reads gives what it makes of it", async () => {
+    const output = z.object({ at: z.string().transform((text) => text.length) });
+    const agent = new ReActAgent({ name: "a", model: scriptedModel(['{"at":"12:30"}']), output });
+    const { result } = await run(agent);
+    expectTypeOf(result.structured).toEqualTypeOf<{ at: number } | undefined>();
+    expect(result.structured).toEqual({ at: 5 });
+  });
+
+  test.each([
+    ["a fence", `\`\`\`json\n${fine}\n\`\`\``],
+    ["a fence without a language", `\`\`\`\n${fine}\n\`\`\``],
+    ["a fence between sentences", `Here you are:\n\`\`\`json\n${fine}\n\`\`\`\nAnything else?`],
+    ["white space", `\n  ${fine}  \n`],
+  ])("%s around the JSON is tolerated", async (_, text) => {
+    const { result } = await run(agentOf([text]).agent);
+    expect(result.structured).toEqual(parsed);
+    expect(result.status).toBe("completed");
+  });
+
+  test("fences inside the strings of the JSON stay there", async () => {
+    const text = '{"open":"```",\n"close":"```"}';
+    const output = z.object({ open: z.string(), close: z.string() });
+    const { result } = await run(new ReActAgent({ name: "a", model: scriptedModel([text]), output }));
+    expect(result.structured).toEqual({ open: "```", close: "```" });
+  });
+
+  test("the model is told what was wrong, and may try again", async () => {
+    const { agent, model } = agentOf(["Bern, I think", '{"name":"Bern"}', fine]);
+    const { result, events } = await run(agent);
+    expect(result).toEqual({ status: "completed", output: fine, structured: parsed, stopReason: "done" });
+    const told = model.calls.map(({ request }) => String(request.messages.at(-1)?.content));
+    expect(told[1]).toMatch(/^Your answer does not have the shape .* expected valid JSON/);
+    expect(told[2]).toMatch(/people: Invalid input: expected number, received undefined/);
+    expect(events.filter(({ type }) => type === "progress")).toHaveLength(2);
+  });
+
+  test("after two more tries the result is partial, with what there is", async () => {
+    const { agent, model } = agentOf(["one", "two", "three", fine]);
+    const { result } = await run(agent);
+    expect(result).toEqual({ status: "partial", output: "three", stopReason: "steps" });
+    expect(model.calls).toHaveLength(3);
+    expect((await run(agentOf(["one", fine], { outputRetries: 0 }).agent)).result.output).toBe("one");
+  });
+
+  test("tries stay within the budget, and the wrap-up may still fit the shape", async () => {
+    const { agent } = agentOf(["nonsense", fine]);
+    const { result } = await run(agent, "go", { ctx: withTurns(1, { reserve: true }) });
+    expect(result).toEqual({ status: "partial", output: fine, structured: parsed, stopReason: "budget" });
+    const cut = agentOf(["nonsense", "nonsense too"]).agent;
+    const { result: poor } = await run(cut, "go", { ctx: withTurns(1, { reserve: true }) });
+    expect(poor).toEqual({ status: "partial", output: "nonsense too", stopReason: "budget" });
+  });
+
+  test("T11: an answer that is too deep, or reaches for a prototype, is refused like any other", async () => {
+    const deep = "[".repeat(100_000) + "]".repeat(100_000);
+    const { result } = await run(agentOf([deep, '{"__proto__":{"polluted":1}}', fine]).agent);
+    expect(result.structured).toEqual(parsed);
+    expect(Reflect.get({}, "polluted")).toBeUndefined();
+  });
+
+  test("a raw JSON Schema needs a validator, and is refused without one before anything is paid", async () => {
+    const raw = { type: "object", required: ["name"] };
+    const model = scriptedModel(["{}", fine]);
+    expect(() => new ReActAgent({ name: "a", model, output: raw })).toThrow(
+      /ReActAgent\.output .* validator/,
+    );
+    const validator: JsonSchemaValidator = (_, value) =>
+      typeof value === "object" && value !== null && "name" in value ? [] : [{ message: "name is missing" }];
+    const agent = new ReActAgent({ name: "a", model, output: raw, validator });
+    const { result } = await run(agent);
+    expectTypeOf(result.structured).toBeUnknown();
+    expect(result.structured).toEqual(parsed);
+  });
+});
