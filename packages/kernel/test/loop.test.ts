@@ -364,6 +364,9 @@ describe("land", () => {
     expect(await land(bareContext(), { model: refused, request, stopReason: "budget" })).toMatchObject({
       output: "thinking aloud",
     });
+    expect(
+      await land(bareContext(), { model: refused, request, stopReason: "budget", said: "" }),
+    ).toMatchObject({ output: "" });
     const stopped = bareContext({ signal: AbortSignal.abort("enough") });
     await expect(land(stopped, { model: refused, request, stopReason: "steps" })).rejects.toMatchObject({
       code: "CANCELLED",

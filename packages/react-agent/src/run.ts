@@ -146,7 +146,7 @@ export class Run<T> {
   private async land(stopReason: LandOptions["stopReason"]): Promise<AgentResult<T>> {
     const { ctx, plan } = this;
     const request = await this.lastRequest();
-    const result = await land(ctx, { model: plan.model, request, stopReason });
+    const result = await land(ctx, { model: plan.model, request, stopReason, said: this.said });
     // What it said at the end belongs to the conversation, which may go on in another run.
     if (result.output.trim() !== "" && result.output !== this.said)
       await this.remember({ role: "assistant", content: result.output });

@@ -9,6 +9,11 @@ export interface LandOptions {
   /** The request of the turn that could not be made; its tools are taken away. */
   readonly request: ModelRequest;
   readonly stopReason: Extract<StopReason, "budget" | "steps" | "loop">;
+  /**
+   * What the agent has said last in this run, for when even the last turn does not fit. Without it the last text of the
+   * request is taken, which in a long conversation may be the answer to an earlier question.
+   */
+  readonly said?: string | undefined;
 }
 
 /**
@@ -28,7 +33,11 @@ export async function land(ctx: RunContext, options: LandOptions): Promise<Agent
     if (!isRaviError(error, "BUDGET_EXHAUSTED") && !isRaviError(error, "PROVIDER_ERROR")) throw error;
     output = "";
   }
-  return { status: "partial", output: output || lastText(rest.messages), stopReason: options.stopReason };
+  return {
+    status: "partial",
+    output: output || (options.said ?? lastText(rest.messages)),
+    stopReason: options.stopReason,
+  };
 }
 
 const ANSWER =
