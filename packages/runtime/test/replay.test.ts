@@ -2,12 +2,14 @@ import { describe, expect, test } from "vitest";
 import {
   AgentId,
   type Agent,
+  defineTool,
   type JournalRecord,
   NonDeterminismError,
   RunId,
   type RunResult,
 } from "@ravi/kernel";
 import { scriptedModel, virtualClock } from "@ravi/testing";
+import * as z from "zod";
 import { Runtime } from "@ravi/runtime";
 import { MemoryJournal } from "../src/journal/memory-journal.ts";
 import { team, type TeamOptions } from "./team.ts";
@@ -136,6 +138,42 @@ describe("T5, T6: a run that crashed after any entry of its journal", () => {
     expect(result.error).toBeInstanceOf(NonDeterminismError);
     expect(model.calls).toEqual([]);
   });
+
+  test.each([
+    ["another prompt", "something else", "hello"],
+    ["another tool argument", "hello", "something else"],
+  ])(
+    "T6: %s under a recorded key is a changed step: refused, and nothing is called",
+    async (_, prompt, word) => {
+      const model = scriptedModel(() => "ok");
+      let shouted = 0;
+      const shout = defineTool({
+        name: "shout",
+        description: "",
+        input: z.object({ word: z.string() }),
+        idempotent: true,
+        execute: () => ++shouted,
+      });
+      const asks = (question: string, said: string): Agent => ({
+        id: AgentId("asks"),
+        async run(ctx) {
+          await ctx.llm(model, { messages: [{ role: "user", content: question }] });
+          await ctx.tool({ id: "c", name: "shout", arguments: JSON.stringify({ word: said }) }, shout);
+          await ctx.llm(model, { messages: [{ role: "user", content: "and then?" }] });
+          return { status: "completed", output: "", stopReason: "done" };
+        },
+      });
+      const journal = new MemoryJournal();
+      await new Runtime({ journal }).run(asks("hello", "hello"), "", { runId: RUN }).result;
+      const records = journal.load(RunId(RUN));
+      const [calls, shouts] = [model.calls.length, shouted];
+      const crashed = cutAfter(records, records.length - 1);
+      const result = await new Runtime({ journal: await crashed, agents: [asks(prompt, word)] }).resume(RUN)
+        .result;
+      expect(result).toMatchObject({ status: "failed", error: { code: "NON_DETERMINISM" } });
+      expect([model.calls.length, shouted]).toEqual([calls, shouts]);
+    },
+  );
 
   test("a run that is over gives its result again, without running anything", async () => {
     const journal = new MemoryJournal();
