@@ -113,6 +113,23 @@ export {
 } from "./model/tool.ts";
 export { addUsage, NO_USAGE, totalTokens, type Usage } from "./model/usage.ts";
 
+export type {
+  AgentRun,
+  ContextPorts,
+  CreateRunContext,
+  DurableEngine,
+  Effect,
+  EffectScope,
+  ExecutionStart,
+  Heard,
+  HireSpec,
+  Operation,
+  Settled,
+  Spent,
+  Tally,
+  Used,
+  WaitSpec,
+} from "./ports/engine.ts";
 export type { AcquireOptions, Headcount, Lease, QueueOptions, RestartPolicy } from "./ports/headcount.ts";
 export type { CompactionContext, CompactionStrategy, HistoryKey, HistoryProvider } from "./ports/history.ts";
 export { type HookBase, HookEvent, type HookPayloads, type Hooks, NO_HOOKS } from "./ports/hooks.ts";
@@ -121,6 +138,7 @@ export type {
   Journal,
   JournalEntry,
   JournalRecord,
+  JournalWatch,
   PostedItem,
   PostedRecord,
   RunSummary,
@@ -170,7 +188,7 @@ export type {
 export type { Agent, AgentDefaults, AgentResult, StopReason } from "./agent/agent.ts";
 export type { AgentSession, Architecture, Dependencies } from "./agent/architecture.ts";
 export type { AgentEvent, RunEvent } from "./agent/events.ts";
-export type { RootHandle, RunHandle, RunResult, RunStatus } from "./agent/handle.ts";
+export type { AgentAccount, RootHandle, RunHandle, RunLimits, RunResult, RunStatus } from "./agent/handle.ts";
 export type { Inbox, InboxMessage } from "./agent/inbox.ts";
 export type {
   HireLeaf,

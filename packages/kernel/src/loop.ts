@@ -3,6 +3,8 @@
 
 export { bareContext, type BareContext, type BareContextOptions } from "./loop/bare-context.ts";
 export { bareInbox, type BareInbox, type BareInboxOptions } from "./loop/bare-inbox.ts";
+export { hireAll } from "./loop/hire-all.ts";
+export { hireResult } from "./loop/hire-result.ts";
 export { land, type LandOptions } from "./loop/land.ts";
 export {
   LOOP_LIMITS,
@@ -24,5 +26,10 @@ export {
   toolFailureOf,
 } from "./loop/tool-call.ts";
 export { jsonSchemaOf, toolSpec } from "./loop/tool-spec.ts";
-export { toolTurn, type ToolTurn, type ToolTurnOptions } from "./loop/tool-turn.ts";
+export { type DelegateOptions, delegateTo } from "./loop/tool-loop/delegate.ts";
+export type { Instructions, LoopOptions, ModelSettings } from "./loop/tool-loop/options.ts";
+export { type LoopPlan, planLoop } from "./loop/tool-loop/plan.ts";
+export { hookBase } from "./loop/tool-loop/tell.ts";
+export { type LoopExtension, toolLoop } from "./loop/tool-loop/tool-loop.ts";
+export { type Hired, toolTurn, type ToolTurn, type ToolTurnOptions } from "./loop/tool-turn.ts";
 export { truncateText } from "./loop/truncate.ts";

@@ -63,12 +63,80 @@ describe("O6: classifyError", () => {
       "SERVER_ERROR",
     ],
     ["a socket time-out", Object.assign(new Error("x"), { code: "ETIMEDOUT" }), "TIMEOUT"],
+    ["money as 400", http(400, { message: "Your credit balance is too low to access the API" }), "BILLING"],
+    ["money as 403", http(403, { message: "You have reached your specified API usage limits" }), "BILLING"],
+    ["a tool named billing", http(400, { message: "Invalid schema for function 'billing'" }), "FORMAT_ERROR"],
+    [
+      "a filter in words",
+      http(400, { type: "invalid_request_error", message: "Output blocked by content filtering policy" }),
+      "CONTENT_BLOCKED",
+    ],
+    [
+      "a setting about safety",
+      http(400, { message: "Unknown parameter: 'safety_identifier'" }),
+      "FORMAT_ERROR",
+    ],
+    ["a gateway's code", { error: { code: 429, message: "upstream" } }, "RATE_LIMIT"],
+    ["a gateway's code as text", { error: { code: "502", message: "upstream" } }, "SERVER_ERROR"],
+    [
+      "a wrapped refusal",
+      new Error("it failed", { cause: new Error("again", { cause: http(429) }) }),
+      "RATE_LIMIT",
+    ],
+    [
+      "a wrapped error of Ravi's",
+      new Error("it failed", { cause: new ProviderError({ kind: "TIMEOUT", message: "m" }) }),
+      "TIMEOUT",
+    ],
+    [
+      "a time-out under fetch's own",
+      new TypeError("fetch failed", {
+        cause: Object.assign(new Error(), { code: "UND_ERR_HEADERS_TIMEOUT" }),
+      }),
+      "TIMEOUT",
+    ],
     ["something else", new Error("what?"), "UNKNOWN"],
     ["not an error", "text", "UNKNOWN"],
   ])("O6: %s", (_, error, kind) => {
     const classified = classifyError(error);
     expect(classified.kind).toBe(kind);
     expect(classified.retryable).toBe(isRetryableKind(kind));
+  });
+
+  test.each<[string, ErrorKind]>([
+    ["overloaded_error", "OVERLOADED"],
+    ["slow_down", "OVERLOADED"],
+    ["rate_limit_error", "RATE_LIMIT"],
+    ["rate_limit_exceeded", "RATE_LIMIT"],
+    ["authentication_error", "AUTH"],
+    ["invalid_api_key", "AUTH"],
+    ["permission_error", "AUTH"],
+    ["billing_error", "BILLING"],
+    ["insufficient_quota", "BILLING"],
+    ["not_found_error", "MODEL_NOT_FOUND"],
+    ["model_not_found", "MODEL_NOT_FOUND"],
+    ["request_too_large", "CONTEXT_OVERFLOW"],
+    ["context_length_exceeded", "CONTEXT_OVERFLOW"],
+    ["timeout_error", "TIMEOUT"],
+    ["api_error", "SERVER_ERROR"],
+    ["server_error", "SERVER_ERROR"],
+    ["internal_server_error", "SERVER_ERROR"],
+    ["invalid_request_error", "FORMAT_ERROR"],
+    ["invalid_encrypted_content", "FORMAT_ERROR"],
+    ["unsupported_image_media_type", "FORMAT_ERROR"],
+    ["image_parse_error", "FORMAT_ERROR"],
+    ["invalid_prompt", "CONTENT_BLOCKED"],
+    ["bio_policy", "CONTENT_BLOCKED"],
+  ])("O6: %s without a status, as a stream reports it, is %s", (word, kind) => {
+    const expected = { kind, status: undefined, retryable: isRetryableKind(kind) };
+    expect(classifyError({ error: { type: word, message: "m" } })).toMatchObject(expected);
+    expect(classifyError({ error: { type: "invalid_request_error", code: word } }).kind).toBe(kind);
+  });
+
+  test("O6: a chain of causes that closes on itself ends", () => {
+    const error = new Error("what?");
+    error.cause = error;
+    expect(classifyError(error).kind).toBe("UNKNOWN");
   });
 
   const overflows = [
@@ -132,6 +200,8 @@ describe("O6: classifyError", () => {
       new RangeError("stack"),
       new SyntaxError("unexpected"),
       new CancellationError({ reason: "user" }),
+      new Error("the client failed", { cause: new CancellationError({ reason: "user" }) }),
+      new Error("the client failed", { cause: new TypeError("x is not a function") }),
       new BudgetExhaustedError({ dimension: "cost", used: 1, limit: 1, scope: "a" }),
     ];
     for (const error of broken)

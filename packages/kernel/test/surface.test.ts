@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import * as kernel from "@ravi/kernel";
 import * as loop from "@ravi/kernel/loop";
+import * as provider from "@ravi/kernel/provider";
 
 test("the exports of @ravi/kernel are these", () => {
   expect(Object.keys(kernel).toSorted()).toMatchInlineSnapshot(`
@@ -79,20 +80,67 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "LOOP_LIMITS",
       "bareContext",
       "bareInbox",
+      "delegateTo",
+      "hireAll",
+      "hireResult",
+      "hookBase",
       "isStop",
       "jsonSchemaOf",
       "land",
       "loopDetector",
       "messageOf",
       "parseWith",
+      "planLoop",
       "readArguments",
       "readStream",
       "toToolResult",
       "toolFailure",
       "toolFailureOf",
+      "toolLoop",
       "toolSpec",
       "toolTurn",
       "truncateText",
+    ]
+  `);
+});
+
+test("the exports of @ravi/kernel/provider are these", () => {
+  expect(Object.keys(provider).toSorted()).toMatchInlineSnapshot(`
+    [
+      "BrokenConnection",
+      "OversizedAnswer",
+      "UnusableAnswer",
+      "causeChain",
+      "checkBaseURL",
+      "checkHeaders",
+      "countIn",
+      "field",
+      "fieldsOf",
+      "headerSecrets",
+      "headerText",
+      "incomplete",
+      "isObject",
+      "leftOut",
+      "listOf",
+      "lowerCased",
+      "namesOnly",
+      "onceEach",
+      "parseAnswer",
+      "parseEvent",
+      "plainId",
+      "providerError",
+      "retryAfterMs",
+      "scrubber",
+      "serverEvents",
+      "shortId",
+      "startCall",
+      "stringOr",
+      "textIn",
+      "transportVerdict",
+      "tryParse",
+      "uniqueIds",
+      "urlSecrets",
+      "wireLimits",
     ]
   `);
 });
@@ -114,10 +162,13 @@ function typesOf(entry: string): string[] {
 
 test("the exported types are these", () => {
   expect(typesOf("index.ts").join(" ")).toMatchInlineSnapshot(
-    `"AbortSignalLike AcquireOptions Actual Agent AgentContext AgentDefaults AgentEvent AgentResult AgentRunContext AgentSession Architecture AssistantMessage AuditEntry AuditLog BlobStore Branded BudgetDimension BudgetExhaustedInit BudgetWarning CallOptions CancellationTokenConstructor ChatContext ChatMessage ClassifiedError Clock CompactionContext CompactionStrategy ContentPart DelegateTool Dependencies ErrorByCode Estimate ExecutionBudget ExecutionBudgetFactory ExecutionBudgetOptions FilePart FinishReason FunctionContext Gate Headcount HireLeaf HireOutcome HistoryKey HistoryProvider HookBase HookPayloads Hooks IdSource ImagePart Inbox InboxMessage InferSchema Journal JournalEntry JournalRecord JsonLimits JsonObject JsonPrimitive JsonSchema JsonSchemaValidator JsonValue KnownPrice LLMClient Layer Leaf Lease Ledger Limiter LimiterRequest LlmLeaf LlmOutcome Logger MaybePromise Memory MemoryItem Meter Middleware MiddlewareLevel ModelEvent ModelInfo ModelRequest ModelResponse Next Outcome PermissionDecision PermissionRequest Permissions Permit Pipeline Pipelines PostedItem PostedRecord Price ProviderErrorInit QueueOptions RaviErrorOptions ReasoningPart Remaining Reservation ReserveOptions RestartPolicy RootHandle RootOptions RunContext RunEvent RunHandle RunMetaChildOptions RunMetaOptions RunResult RunScope RunStatus RunSummary SchemaIssue SchemaLike SchemaResult SerializedError Settlement Skippable Span SpawnBudget SpawnBudgetFactory SpawnBudgetOptions SpawnChildOptions Spend StandardSchema StopReason StreamTransform SystemMessage Telemetry TextPart TimerHandle Tool ToolCall ToolContext ToolDefinition ToolLeaf ToolMessage ToolOutcome ToolResult ToolSpec Usage UserMessage WindowOptions"`,
+    `"AbortSignalLike AcquireOptions Actual Agent AgentAccount AgentContext AgentDefaults AgentEvent AgentResult AgentRun AgentRunContext AgentSession Architecture AssistantMessage AuditEntry AuditLog BlobStore Branded BudgetDimension BudgetExhaustedInit BudgetWarning CallOptions CancellationTokenConstructor ChatContext ChatMessage ClassifiedError Clock CompactionContext CompactionStrategy ContentPart ContextPorts CreateRunContext DelegateTool Dependencies DurableEngine Effect EffectScope ErrorByCode Estimate ExecutionBudget ExecutionBudgetFactory ExecutionBudgetOptions ExecutionStart FilePart FinishReason FunctionContext Gate Headcount Heard HireLeaf HireOutcome HireSpec HistoryKey HistoryProvider HookBase HookPayloads Hooks IdSource ImagePart Inbox InboxMessage InferSchema Journal JournalEntry JournalRecord JournalWatch JsonLimits JsonObject JsonPrimitive JsonSchema JsonSchemaValidator JsonValue KnownPrice LLMClient Layer Leaf Lease Ledger Limiter LimiterRequest LlmLeaf LlmOutcome Logger MaybePromise Memory MemoryItem Meter Middleware MiddlewareLevel ModelEvent ModelInfo ModelRequest ModelResponse Next Operation Outcome PermissionDecision PermissionRequest Permissions Permit Pipeline Pipelines PostedItem PostedRecord Price ProviderErrorInit QueueOptions RaviErrorOptions ReasoningPart Remaining Reservation ReserveOptions RestartPolicy RootHandle RootOptions RunContext RunEvent RunHandle RunLimits RunMetaChildOptions RunMetaOptions RunResult RunScope RunStatus RunSummary SchemaIssue SchemaLike SchemaResult SerializedError Settled Settlement Skippable Span SpawnBudget SpawnBudgetFactory SpawnBudgetOptions SpawnChildOptions Spend Spent StandardSchema StopReason StreamTransform SystemMessage Tally Telemetry TextPart TimerHandle Tool ToolCall ToolContext ToolDefinition ToolLeaf ToolMessage ToolOutcome ToolResult ToolSpec Usage Used UserMessage WaitSpec WindowOptions"`,
   );
   expect(typesOf("loop.ts").join(" ")).toMatchInlineSnapshot(
-    `"BareContext BareContextOptions BareInbox BareInboxOptions LandOptions LoopDetector LoopLimits LoopLimitsOptions LoopStep LoopVerdict Parsed ToolTurn ToolTurnOptions"`,
+    `"BareContext BareContextOptions BareInbox BareInboxOptions DelegateOptions Hired Instructions LandOptions LoopDetector LoopExtension LoopLimits LoopLimitsOptions LoopOptions LoopPlan LoopStep LoopVerdict ModelSettings Parsed ToolTurn ToolTurnOptions"`,
+  );
+  expect(typesOf("provider.ts").join(" ")).toMatchInlineSnapshot(
+    `"ConnectionFault FailureContext FailureVerdict Fields HeaderSource IdGiver Notice PlatformTimers ProviderCall ProviderCallSetup Scrub ServerEvent ServerEventReader WireLimits WireLimitsOptions"`,
   );
 });
 

@@ -1,5 +1,6 @@
 import type { Agent } from "./agent.ts";
 import type { AgentEvent } from "./events.ts";
+import type { Inbox } from "./inbox.ts";
 import type { RunContext } from "./run-context.ts";
 import type { RunScope } from "./scope.ts";
 import type { JsonValue } from "../core/json.ts";
@@ -30,6 +31,8 @@ export interface Dependencies {
   readonly memory: Memory;
   /** The context: every call, hire and wait goes through it. */
   readonly runtime: RunContext;
+  /** Who talks to the agent while it works, where it can be talked to. */
+  readonly inbox?: Inbox | undefined;
   readonly tools: readonly (Tool | DelegateTool)[];
   /** What is left. */
   readonly budget: Skippable & { remaining(): Remaining };

@@ -1,6 +1,9 @@
 import type { AgentId, ExecId, RunId } from "../core/ids.ts";
 import type { RaviError } from "../errors/base.ts";
 import type { Usage } from "../model/usage.ts";
+import type { ExecutionBudget } from "../policy/execution-budget.ts";
+import type { Priority } from "../policy/scales.ts";
+import type { SpawnBudget } from "../policy/spawn-budget.ts";
 import type { AgentResult, StopReason } from "./agent.ts";
 import type { RunEvent } from "./events.ts";
 
@@ -46,4 +49,33 @@ export interface RunResult<T = unknown> {
   readonly cost: number | null;
   /** Keys of calls that were in flight at a crash and made again: each may have been paid for twice. */
   readonly inDoubt?: readonly string[] | undefined;
+  /** The limits that applied to the whole tree; null where there was none. */
+  readonly limits?: RunLimits | undefined;
+  /** Who worked and spent, the root first, then in the order of hiring. */
+  readonly agents?: readonly AgentAccount[] | undefined;
+}
+
+export interface RunLimits {
+  readonly spawnBudget: SpawnBudget | null;
+  readonly executionBudget: ExecutionBudget | null;
+}
+
+/** What one agent of a tree used, itself and without those whom it hired. */
+export interface AgentAccount {
+  readonly execId: ExecId;
+  readonly agentId: AgentId;
+  /** Who hired it; null for the root. */
+  readonly parent: AgentId | null;
+  readonly priority: Priority;
+  readonly status: RunStatus | "denied" | "paused";
+  readonly usage: Usage;
+  /** Dollars; null when a call had no known price. */
+  readonly costUsd: number | null;
+  /** Model calls that the agent asked for. */
+  readonly modelCalls: number;
+  readonly toolCalls: number;
+  /** Paid or refused attempts beyond the first of their call, by retry, fallback or a crash. */
+  readonly retries: number;
+  /** Dollars for what gave no result: attempts that failed, and everything of an agent that was cancelled or failed. */
+  readonly wasteUsd: number;
 }

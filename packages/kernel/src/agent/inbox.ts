@@ -13,6 +13,11 @@ export type InboxMessage = {
 export interface Inbox {
   /** What the run was started with. */
   readonly input: string;
+  /**
+   * Whether `take` has something, without recording that it was asked. While a replay catches up it says yes where a message
+   * was read before. A loop reads mail only where there is this: `take` leaves a record even when there is nothing.
+   */
+  hasMail?(): boolean;
   /** The next message that is already here, or undefined. */
   take(): Promise<InboxMessage | undefined>;
   /** The next message, waiting for it durably. */

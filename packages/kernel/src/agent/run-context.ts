@@ -1,12 +1,15 @@
 import type { AgentId, ExecId } from "../core/ids.ts";
 import type { JsonValue } from "../core/json.ts";
 import type { AbortSignalLike, MaybePromise } from "../core/types.ts";
+import type { BudgetExhaustedError } from "../errors/errors.ts";
 import type { LLMClient, ModelRequest, ModelResponse, ToolSpec } from "../model/llm.ts";
 import type { ChatMessage, ToolCall } from "../model/messages.ts";
+import type { JsonSchemaValidator } from "../model/schema.ts";
 import type { Tool } from "../model/tool.ts";
 import type { Supervision } from "../policy/supervision.ts";
 import type { Hooks } from "../ports/hooks.ts";
 import type { Remaining } from "../ports/ledger.ts";
+import type { Memory } from "../ports/services.ts";
 import type { RunMeta } from "../run/run-meta.ts";
 import type { Agent } from "./agent.ts";
 import type { AgentEvent } from "./events.ts";
@@ -47,6 +50,10 @@ export interface RunContext {
   readonly signal: AbortSignalLike;
   /** What is left to this agent. */
   readonly budget: Remaining;
+  /** What is known beyond one conversation, where the composition has given one; partitioned by `scope.userId`. */
+  readonly memory?: Memory | undefined;
+  /** Checks raw JSON Schemas, where the composition has given one. */
+  readonly validator?: JsonSchemaValidator | undefined;
 
   /** One model call. `wrapUp` may spend the held-back reserve of the last turn. */
   llm(
@@ -84,6 +91,13 @@ export interface RunContext {
   window(options?: WindowOptions): MaybePromise<readonly ChatMessage[]>;
   /** Adds to the window, and to the history as far as it is retained. */
   remember(message: ChatMessage): MaybePromise<void>;
+
+  /**
+   * Asks for more than the limit that has refused, durably and from any depth, under the name `approval:budget:<execId>`.
+   * The answer is an amount (`{ tokens?, cost?, turns?, toolCalls? }`), which raises the limits here and above, or `false`;
+   * one that is neither is asked for again. Absent, or false at once, where nothing can be raised.
+   */
+  requestBudget?(refusal: BudgetExhaustedError): Promise<boolean>;
 
   /** Publishes on the run's progress topic. */
   emit(event: AgentEvent): void;

@@ -11,24 +11,21 @@ export interface ClassifiedError {
 
 /**
  * Says what a failed model call means (O6), from the structure of the error first: a `ProviderError`'s kind, a status, a
- * code or type field. Words of the message only tell apart what one status stands for. A mistake in a program (a
- * `TypeError`, say), a cancellation and a refusal of Ravi's own are never retryable.
+ * code or type field, of the error or of what caused it. Words of the message only tell apart what one status stands for.
+ * A mistake in a program (a `TypeError`, say), a cancellation and a refusal of Ravi's own are never retryable.
  */
 export function classifyError(error: unknown): ClassifiedError {
-  if (isRaviError(error, "PROVIDER_ERROR")) {
-    return {
-      kind: error.kind,
-      retryable: error.retryable,
-      status: error.status,
-      retryAfterMs: error.retryAfterMs,
-    };
+  const chain = chainOf(error);
+  const own = chain.find((link) => isCancellation(link) || isMarked(link));
+  if (isRaviError(own, "PROVIDER_ERROR")) {
+    const { kind, retryable, status, retryAfterMs } = own;
+    return { kind, retryable, status, retryAfterMs };
   }
-  if (isCancellation(error) || isMarked(error)) return final(ErrorKind.UNKNOWN);
-  const fact = factsOf(error);
-  const kind = kindOf(fact);
-  if (kind === undefined)
-    return isProgramError(error) ? final(ErrorKind.UNKNOWN) : of(ErrorKind.UNKNOWN, fact);
-  return of(kind, fact);
+  if (own !== undefined) return final(ErrorKind.UNKNOWN);
+  const facts = factsOf(chain);
+  const kind = kindOf(facts);
+  if (kind !== undefined) return of(kind, facts);
+  return chain.some(isProgramError) ? final(ErrorKind.UNKNOWN) : of(ErrorKind.UNKNOWN, facts);
 }
 
 interface Facts {
@@ -38,15 +35,17 @@ interface Facts {
   readonly message: string;
 }
 
-function kindOf({ status, code, message }: Facts): ErrorKind | undefined {
-  if (
-    isOverflow(code, message) &&
-    (status === undefined || status === 400 || status === 413 || status === 422)
-  ) {
+function kindOf({ status: given, code, message }: Facts): ErrorKind | undefined {
+  // In a stream there is no status; then the type of an error stands for one.
+  const status = given ?? STATUS_OF_CODE.find(([pattern]) => pattern.test(code))?.[1];
+  const isRefused = status === 400 || status === 422;
+  if (isOverflow(code, message) && (given === undefined || isRefused || status === 413)) {
     return ErrorKind.CONTEXT_OVERFLOW;
   }
   if (BILLING.test(code) || (status === 429 && BILLING.test(message))) return ErrorKind.BILLING;
+  if ((isRefused || status === 403) && MONEY_IS_OUT.test(message)) return ErrorKind.BILLING;
   if (BLOCKED.test(code) || (status === 400 && BLOCKED.test(message))) return ErrorKind.CONTENT_BLOCKED;
+  if (given === undefined && BLOCKED_IN_STREAM.test(code)) return ErrorKind.CONTENT_BLOCKED;
   switch (status) {
     case 401:
     case 403:
@@ -69,16 +68,39 @@ function kindOf({ status, code, message }: Facts): ErrorKind | undefined {
       if (status !== undefined && status >= 500) return ErrorKind.SERVER_ERROR;
       if (status !== undefined && status >= 400) return ErrorKind.FORMAT_ERROR;
   }
-  if (/overloaded/i.test(code)) return ErrorKind.OVERLOADED;
-  if (/rate_?limit/i.test(code)) return ErrorKind.RATE_LIMIT;
   if (/time_?d?_?out|ETIMEDOUT|ESOCKETTIMEDOUT/i.test(code)) return ErrorKind.TIMEOUT;
   if (/ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|UND_ERR|APIConnection|fetch failed/i.test(code + message))
     return ErrorKind.SERVER_ERROR;
   return undefined;
 }
 
-const BILLING = /insufficient_quota|billing|credit balance|payment required|exceeded your current quota/i;
-const BLOCKED = /content_?(filter|policy|blocked)|safety|moderation_blocked/i;
+/** The types and codes of Anthropic's and OpenAI's errors, the more telling first: a code before the type that it comes with. */
+const STATUS_OF_CODE: readonly (readonly [RegExp, number])[] = [
+  [/overloaded|\bslow_down\b/i, 529],
+  [/rate_?limit/i, 429],
+  [/\bmodel_not_found\b|\bnot_found_error\b/, 404],
+  [/\binvalid_api_key\b|\bauthentication_error\b/, 401],
+  [/\bpermission_error\b/, 403],
+  [/\bbilling_error\b/, 402],
+  [/\brequest_too_large\b/, 413],
+  [/\btimeout_error\b/, 504],
+  [/\b(?:api|server|internal)_(?:server_)?error\b/, 500],
+  [
+    /\bconflict_error\b|\binvalid_request|\binvalid_encrypted_content\b|\bunsupported_|\bdata_residency_mismatch\b/,
+    400,
+  ],
+  [/\b(?:\w+_)?image(?:_\w+)?\b/, 400],
+];
+
+const BILLING =
+  /insufficient_quota|spend_limit_reached|billing|credit balance|payment required|exceeded your current quota/i;
+/** Said of a request that is refused as if it were wrong. Narrower than a code: a message may quote a tool's name. */
+const MONEY_IS_OUT =
+  /credit balance is too low|reached your .{0,40}usage limit|exceeded your current quota|insufficient (?:funds|credits?|balance)/i;
+const BLOCKED =
+  /content_?(filter|policy|blocked)|safety(?!_(?:identifier|settings))|moderation_blocked|blocked by .{0,30}content filter|content management policy/i;
+/** A prompt that was found to break the rules of use, in an answer that had begun. */
+const BLOCKED_IN_STREAM = /\binvalid_prompt\b|(?:\b|_)policy(?:\b|_)/;
 const PERMANENT = /deactivated|revoked|disabled|suspended|banned|not (?:allowed|permitted|authorized)/i;
 
 /** The wordings of a prompt that is too long, of some twenty servers. Each is linear: no nested repeats. */
@@ -114,26 +136,44 @@ function isProgramError(error: unknown): boolean {
   );
 }
 
-function factsOf(error: unknown): Facts {
-  const body = field(error, "error");
-  const codes = [error, body, field(error, "cause")].flatMap((part) => [
-    field(part, "code"),
-    field(part, "type"),
-  ]);
-  const name = field(error, "name");
-  return {
-    status: statusOf(
-      field(error, "status") ?? field(error, "statusCode") ?? field(field(error, "response"), "status"),
-    ),
-    code: [...codes, name].filter((word) => typeof word === "string").join(" "),
-    message: [field(error, "message"), field(body, "message")]
+/** Deeper than clients wrap what happened. */
+const MOST_CAUSES = 8;
+
+/** An error and what caused it, the outermost first. */
+function chainOf(error: unknown): readonly unknown[] {
+  const chain: unknown[] = [error];
+  for (let at = field(error, "cause"); at !== undefined && at !== null; at = field(at, "cause")) {
+    if (chain.length >= MOST_CAUSES) break;
+    chain.push(at);
+  }
+  return chain;
+}
+
+function factsOf(chain: readonly unknown[]): Facts {
+  /** Each error, with the server's own words about it where it carries them. */
+  const parts = chain.flatMap((error) => [error, field(error, "error")]);
+  const texts = (names: readonly string[]): string =>
+    parts
+      .flatMap((part) => names.map((name) => field(part, name)))
       .filter((word) => typeof word === "string")
-      .join(" "),
+      .join(" ")
+      .slice(0, 8_000);
+  return {
+    status: parts.map(statusIn).find((status) => status !== undefined),
+    code: texts(["code", "type", "name"]),
+    message: texts(["message"]),
   };
 }
 
-function statusOf(value: unknown): number | undefined {
-  return typeof value === "number" && Number.isInteger(value) ? value : undefined;
+/** Gateways put the status of the server behind them into `code`. */
+function statusIn(error: unknown): number | undefined {
+  const given =
+    field(error, "status") ?? field(error, "statusCode") ?? field(field(error, "response"), "status");
+  if (typeof given === "number" && Number.isInteger(given)) return given;
+  const code = field(error, "code");
+  const number = typeof code === "string" && /^[45]\d\d$/.test(code) ? Number(code) : code;
+  const isStatus = typeof number === "number" && Number.isInteger(number) && number >= 400 && number <= 599;
+  return isStatus ? number : undefined;
 }
 
 function field(value: unknown, key: string): unknown {

@@ -55,7 +55,7 @@ export function timeLimitOf(leaf: Pick<HireLeaf, "timeoutS">): number | undefine
 }
 
 /** Layers that guard an agent must not be dropped in silence where nothing runs them. */
-function refuseLayers(agent: Agent): void {
+export function refuseLayers(agent: Agent): void {
   const { agent: run, chat, function: call } = agent.pipelines ?? {};
   const guarded = [run, chat, call].some((pipeline) => pipeline !== undefined && !pipeline.isNoop);
   if (guarded) {

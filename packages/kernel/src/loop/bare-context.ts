@@ -29,13 +29,16 @@ import { type Hooks, NO_HOOKS } from "../ports/hooks.ts";
 import type { Remaining } from "../ports/ledger.ts";
 import { CancellationToken } from "../run/cancellation.ts";
 import { RunMeta } from "../run/run-meta.ts";
-import { asRavi, type BareChild, startChild, timeLimitOf } from "./bare-child.ts";
+import { asRavi, type BareChild, refuseLayers, startChild, timeLimitOf } from "./bare-child.ts";
 import { type BareInbox, bareInbox } from "./bare-inbox.ts";
 import { sleep, waitWithin } from "./bare-wait.ts";
+import { bothHooks } from "./both-hooks.ts";
 import { readStream } from "./read-stream.ts";
 import { messageOf, readArguments, toToolResult, toolFailure, toolFailureOf } from "./tool-call.ts";
 
 export interface BareContextOptions {
+  /** Who will run in it. Its hooks are heard; one with middleware is refused, because nothing here would run it. */
+  readonly agent?: Agent | undefined;
   readonly agentId?: AgentId | undefined;
   readonly supervision?: Supervision | undefined;
   readonly signal?: AbortSignalLike | undefined;
@@ -50,7 +53,10 @@ export interface BareContextOptions {
   readonly onEvent?: ((event: RunEvent) => void) | undefined;
 }
 
-/** A context with no rules and no journal: for one agent alone, for tests, and for trying things out. */
+/**
+ * A context with no rules and no journal: for one agent alone, for tests, and for trying things out. Budgets and headcounts,
+ * also an agent's own, do nothing in it.
+ */
 export interface BareContext extends RunContext {
   /** The inbox to run an agent with: `agent.run(ctx, ctx.inbox("the task"))`. */
   inbox(input: string): BareInbox;
@@ -66,8 +72,11 @@ export interface BareContext extends RunContext {
 }
 
 export function bareContext(options: BareContextOptions = {}): BareContext {
+  const { agent } = options;
+  if (agent !== undefined) refuseLayers(agent);
   const supervision =
-    options.supervision ?? Supervision.root(options.agentId ?? AgentId("agent"), { ids: options.ids });
+    options.supervision ??
+    Supervision.root(options.agentId ?? agent?.id ?? AgentId("agent"), { ids: options.ids });
   const shared: Shared = {
     hooks: options.hooks ?? NO_HOOKS,
     validator: options.validator,
@@ -91,7 +100,7 @@ export function bareContext(options: BareContextOptions = {}): BareContext {
     runId: supervision.runId,
     metadata: { ...options.metadata },
   });
-  return new Bare(shared, meta, supervision, scope);
+  return new Bare(shared, meta, supervision, scope, agent?.hooks);
 }
 
 /** What the whole tree has in common. */
@@ -112,16 +121,24 @@ class Bare implements BareContext {
   readonly meta: RunMeta;
   readonly supervision: Supervision;
   readonly scope: RunScope;
+  readonly hooks: Hooks;
   private readonly shared: Shared;
   private readonly messages: ChatMessage[] = [];
   private readonly children = new Map<ExecId, BareChild>();
   private calls = 0;
 
-  constructor(shared: Shared, meta: RunMeta, supervision: Supervision, scope: RunScope) {
+  constructor(
+    shared: Shared,
+    meta: RunMeta,
+    supervision: Supervision,
+    scope: RunScope,
+    ownHooks: Hooks | undefined,
+  ) {
     this.shared = shared;
     this.meta = meta;
     this.supervision = supervision;
     this.scope = scope;
+    this.hooks = bothHooks(shared.hooks, ownHooks);
   }
 
   get agentId(): AgentId {
@@ -130,8 +147,8 @@ class Bare implements BareContext {
   get execId(): ExecId {
     return this.meta.execId;
   }
-  get hooks(): Hooks {
-    return this.shared.hooks;
+  get validator(): JsonSchemaValidator | undefined {
+    return this.shared.validator;
   }
   get signal(): AbortSignalLike {
     return this.meta.cancellation.signal;
@@ -215,12 +232,16 @@ class Bare implements BareContext {
     message: JsonValue,
     options: { timeoutS?: number | undefined } = {},
   ): Promise<JsonValue> {
-    const { inbox } = this.childOf(handle);
-    const reply = inbox.replyTo(inbox.send(this.agentId, message));
-    const delayMs = timeLimitOf(options);
-    if (delayMs === undefined) return waitWithin(reply, this.meta.cancellation);
+    const { inbox, outcome } = this.childOf(handle);
     const late = (): Error =>
       new ToolError({ toolName: handle.agentId, message: `no reply from ${handle.agentId} in time` });
+    // Who has ended without a reply will not give one.
+    const over = outcome.then((): never => {
+      throw late();
+    });
+    const reply = Promise.race([inbox.replyTo(inbox.send(this.agentId, message)), over]);
+    const delayMs = timeLimitOf(options);
+    if (delayMs === undefined) return waitWithin(reply, this.meta.cancellation);
     return waitWithin(reply, this.meta.cancellation, { clock: this.shared.clock, delayMs, late });
   }
 
@@ -275,7 +296,8 @@ class Bare implements BareContext {
       priority: leaf.priority,
       executionBudget: leaf.executionBudget,
     });
-    const ctx = new Bare(this.shared, this.meta.child({ execId, supervision }), supervision, this.scope);
+    const meta = this.meta.child({ execId, supervision });
+    const ctx = new Bare(this.shared, meta, supervision, this.scope, leaf.agent.hooks);
     const child = startChild(leaf.agent, ctx, ctx.inbox(leaf.input));
     this.children.set(execId, child);
     return child;

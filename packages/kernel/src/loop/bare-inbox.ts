@@ -12,6 +12,7 @@ export interface BareInboxOptions {
 
 /** An inbox in memory, for an agent that runs alone. `send` is for whoever talks to it. */
 export interface BareInbox extends Inbox {
+  hasMail(): boolean;
   send(from: string, content: JsonValue): InboxMessage;
   /** The reply to a message of `send`. */
   replyTo(message: InboxMessage): Promise<JsonValue>;
@@ -45,6 +46,7 @@ export function bareInbox(input: string, options: BareInboxOptions = {}): BareIn
       return message;
     },
     replyTo: (message) => replyOf(message.id).promise,
+    hasMail: () => waiting.length > 0,
     take: async () => waiting.shift(),
     receive: () =>
       new Promise((resolve, reject) => {

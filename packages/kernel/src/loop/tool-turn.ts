@@ -1,16 +1,32 @@
-import type { HireLeaf, HireOutcome, ToolLeaf, ToolOutcome } from "../agent/leaves.ts";
+import type { HireLeaf, HireOutcome, ToolLeaf, ToolOutcome, ToolResult } from "../agent/leaves.ts";
 import type { RunContext } from "../agent/run-context.ts";
+import type { MaybePromise } from "../core/types.ts";
 import type { RaviError } from "../errors/base.ts";
 import type { ModelResponse } from "../model/llm.ts";
 import type { ToolCall, ToolMessage } from "../model/messages.ts";
 import type { JsonSchemaValidator } from "../model/schema.ts";
 import { type DelegateTool, type Tool, isDelegate } from "../model/tool.ts";
-import { isStop, messageOf, readArguments } from "./tool-call.ts";
+import { hireResult } from "./hire-result.ts";
+import { isStop, messageOf, readArguments, toolFailure } from "./tool-call.ts";
 
 export interface ToolTurnOptions {
   /** How many calls may run at once. Default: all of them. */
   readonly concurrency?: number | undefined;
+  /** Checks raw JSON Schemas of hand-offs. Default: the context's. */
   readonly validator?: JsonSchemaValidator | undefined;
+  /** A text refuses the call, and is told to the model. */
+  readonly before?: ((call: ToolCall) => string | undefined) | undefined;
+  /** Somebody is about to be hired. */
+  readonly onHire?: ((call: ToolCall, leaf: HireLeaf) => void) | undefined;
+  /** What the model is told of each hire of a batch, in the order given. Default: `hireResult`. It may hire again. */
+  readonly afterHires?: ((hires: readonly Hired[]) => MaybePromise<readonly ToolResult[]>) | undefined;
+}
+
+/** A hand-off that was made. */
+export interface Hired {
+  readonly call: ToolCall;
+  readonly leaf: HireLeaf;
+  readonly outcome: HireOutcome;
 }
 
 export interface ToolTurn {
@@ -19,6 +35,8 @@ export interface ToolTurn {
   /** What ends the run (budget, cancellation, a guardrail); undefined when it may go on. */
   readonly stop: RaviError | undefined;
 }
+
+type Planned = { readonly call: ToolCall; readonly leaf: ToolLeaf | HireLeaf };
 
 /** Does all that a model asked for in one turn: tools and hand-offs, in batches, through the context. */
 export async function toolTurn(
@@ -33,36 +51,45 @@ export async function toolTurn(
       "your answer was cut off by its length limit, so none of its calls were run; ask again with fewer or shorter calls";
     return { messages: calls.map((call) => failure(call, why)), stop: undefined };
   }
-  const leaves: (ToolLeaf | HireLeaf)[] = [];
+  const planned: Planned[] = [];
   /** For each call: where its leaf stands, or why there is none. */
   const places: (number | ToolMessage)[] = [];
   for (const call of calls) {
+    const refused = options.before?.(call);
     const tool = tools.find((candidate) => candidate.name === call.name);
     // Only a hand-off has to be prepared; a tool's arguments are read where it is called.
     const leaf =
-      tool === undefined
-        ? unknownTool(call, tools)
-        : isDelegate(tool)
-          ? await hireFor(call, tool, options.validator)
-          : ({ kind: "tool", call, tool } as const);
-    places.push("kind" in leaf ? leaves.push(leaf) - 1 : leaf);
+      refused !== undefined
+        ? failure(call, refused)
+        : tool === undefined
+          ? unknownTool(call, tools)
+          : isDelegate(tool)
+            ? await hireFor(ctx, call, tool, options)
+            : ({ kind: "tool", call, tool } as const);
+    places.push("kind" in leaf ? planned.push({ call, leaf }) - 1 : leaf);
   }
 
-  const outcomes: (ToolOutcome | HireOutcome)[] = [];
-  const size = options.concurrency ?? leaves.length;
+  const results: ToolResult[] = [];
+  const size = options.concurrency ?? planned.length;
   let stop: RaviError | undefined;
-  for (let at = 0; at < leaves.length && stop === undefined; at += size) {
-    for (const outcome of await ctx.batch(size >= leaves.length ? leaves : leaves.slice(at, at + size))) {
-      const leaf = leaves[outcomes.push(outcome) - 1];
+  for (let at = 0; at < planned.length && stop === undefined; at += size) {
+    const part = size >= planned.length ? planned : planned.slice(at, at + size);
+    const outcomes = await ctx.batch(part.map(({ leaf }) => leaf));
+    const told = part.some(({ leaf }) => leaf.kind === "hire")
+      ? await tellHires(part, outcomes, options.afterHires)
+      : undefined;
+    for (const [index, outcome] of outcomes.entries()) {
+      results.push(told?.get(index) ?? toolResult(outcome as ToolOutcome));
       // A child's fate is the model's to deal with; a tool that met a rule of this run ends the run.
-      if (leaf?.kind === "tool" && "error" in outcome && isStop(outcome.error)) stop ??= outcome.error;
+      const isTool = part[index]?.leaf.kind === "tool";
+      if (isTool && "error" in outcome && isStop(outcome.error)) stop ??= outcome.error;
     }
   }
   const messages = calls.map((call, at) => {
     const place = places[at];
     if (typeof place === "object") return place;
-    const outcome = place === undefined ? undefined : outcomes[place];
-    return outcome === undefined ? failure(call, "not run: the run is ending") : toMessage(call, outcome);
+    const result = place === undefined ? undefined : results[place];
+    return result === undefined ? failure(call, "not run: the run is ending") : toMessage(call, result);
   });
   return { messages, stop };
 }
@@ -74,43 +101,49 @@ function unknownTool(call: ToolCall, tools: readonly (Tool | DelegateTool)[]): T
 }
 
 async function hireFor(
+  ctx: RunContext,
   call: ToolCall,
   tool: DelegateTool,
-  validator: JsonSchemaValidator | undefined,
+  options: ToolTurnOptions,
 ): Promise<HireLeaf | ToolMessage> {
-  const parsed = await readArguments(call, tool, validator);
+  const parsed = await readArguments(call, tool, options.validator ?? ctx.validator);
   if (!parsed.ok) return failure(call, parsed.problem);
+  let leaf: HireLeaf;
   try {
-    return tool.hire(parsed.value);
+    leaf = tool.hire(parsed.value);
   } catch (error) {
     return failure(call, messageOf(error));
   }
+  options.onHire?.(call, leaf);
+  return leaf;
 }
 
-function toMessage(call: ToolCall, outcome: ToolOutcome | HireOutcome): ToolMessage {
-  switch (outcome.status) {
-    case "completed":
-      return "content" in outcome.result
-        ? { role: "tool", toolCallId: call.id, name: call.name, ...resultOf(outcome.result) }
-        : { role: "tool", toolCallId: call.id, name: call.name, content: outcome.result.output };
-    case "partial":
-      return failure(call, `only a partial result (${outcome.result.stopReason}): ${outcome.result.output}`);
-    case "paused":
-      return failure(call, `paused for more urgent work, with this so far: ${outcome.result.output}`);
-    case "timedOut":
-      return failure(call, "no answer in time; it is still working");
-    case "denied":
-      return failure(call, `not hired: ${outcome.error.message}`);
-    default:
-      return failure(call, outcome.error.message);
+/** What is said of the hires of a batch, by their place in it. */
+async function tellHires(
+  part: readonly Planned[],
+  outcomes: readonly (ToolOutcome | HireOutcome)[],
+  afterHires: ToolTurnOptions["afterHires"],
+): Promise<ReadonlyMap<number, ToolResult>> {
+  const places: number[] = [];
+  const hires: Hired[] = [];
+  for (const [at, { call, leaf }] of part.entries()) {
+    const outcome = outcomes[at];
+    if (leaf.kind !== "hire" || outcome === undefined) continue;
+    places.push(at);
+    // Of a hire, because the outcomes of a batch come in the order of its leaves.
+    hires.push({ call, leaf, outcome: outcome as HireOutcome });
   }
+  const told = afterHires === undefined ? undefined : await afterHires(hires);
+  return new Map(hires.map(({ outcome }, n) => [places[n] ?? -1, told?.[n] ?? hireResult(outcome)]));
 }
 
-function resultOf(result: {
-  readonly content: ToolMessage["content"];
-  readonly isError: boolean;
-}): Pick<ToolMessage, "content" | "isError"> {
-  return result.isError ? { content: result.content, isError: true } : { content: result.content };
+function toolResult(outcome: ToolOutcome): ToolResult {
+  return "error" in outcome ? toolFailure(outcome.error.message) : outcome.result;
+}
+
+function toMessage(call: ToolCall, { content, isError }: ToolResult): ToolMessage {
+  const message = { role: "tool", toolCallId: call.id, name: call.name, content } as const;
+  return isError ? { ...message, isError } : message;
 }
 
 function failure(call: ToolCall, problem: string): ToolMessage {

@@ -47,6 +47,13 @@ export interface RunSummary {
   readonly entries: number;
 }
 
+/** Somebody listens for what is posted to a run. */
+export interface JournalWatch {
+  /** Posts of other processes are told as well. Where they are not, the listener has to look by itself too. */
+  readonly coversAll: boolean;
+  stop(): void;
+}
+
 /** What survives a crash. Entries are appended by whoever holds the claim, and fenced by its epoch. */
 export interface Journal {
   /** Null when another owner holds it. Claiming again as the same owner renews it; a claim that lapsed goes to the next. */
@@ -58,6 +65,8 @@ export interface Journal {
   /** Unfenced, so that another process can answer. */
   post(runId: RunId, item: PostedItem): MaybePromise<void>;
   items(runId: RunId, after: number): MaybePromise<readonly PostedRecord[]>;
+  /** Calls when something may have been posted to the run, so that nobody has to look again and again. Never throws. */
+  watch?(runId: RunId, listener: () => void): JournalWatch;
   list(): MaybePromise<readonly RunSummary[]>;
   delete(runId: RunId): MaybePromise<void>;
   close(): MaybePromise<void>;

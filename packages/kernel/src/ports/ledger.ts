@@ -59,6 +59,8 @@ export interface Ledger {
   reserve(estimate: Partial<Spend>, options?: ReserveOptions): MaybePromise<Reservation>;
   /** Counts what was spent already, as when a journal is read again. Never refuses. */
   charge(spent: Actual): MaybePromise<Settlement>;
+  /** More may be spent: adds to the limits of this ledger and of every one above it that has them. */
+  raise?(more: Partial<Spend>): MaybePromise<void>;
   child(budget: ExecutionBudgetOptions, scope: string): Ledger;
   remaining(): Remaining;
   readonly used: Spend;

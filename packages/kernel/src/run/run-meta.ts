@@ -16,6 +16,8 @@ export interface RunMeta {
   readonly traceId: string;
   readonly spanId: string;
   readonly tenantId: string | null;
+  /** The time by which the run is judged. Not recorded: for time stamps, and nothing must be decided by it. */
+  now(): number;
   /** Throws a `CancellationError`, or a `DeadlineExceededError` (which also aborts the signal). */
   check(): void;
   /** A child span: a child token, a new span id, and the earlier of both deadlines. */
@@ -73,9 +75,13 @@ class Meta implements RunMeta {
     return (this.span.id ??= hex(this.sources.ids, 16));
   }
 
+  now(): number {
+    return this.sources.clock.now();
+  }
+
   check(): void {
     this.cancellation.check();
-    if (this.deadline === null || this.sources.clock.now() <= this.deadline) return;
+    if (this.deadline === null || this.now() <= this.deadline) return;
     this.cancellation.cancel(new DeadlineExceededError({ deadline: this.deadline }));
     this.cancellation.check();
   }

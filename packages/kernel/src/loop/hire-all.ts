@@ -1,0 +1,97 @@
+import type { HireLeaf, HireOutcome } from "../agent/leaves.ts";
+import type { RunContext } from "../agent/run-context.ts";
+import { isRaviError } from "../errors/is.ts";
+import type { ChatMessage } from "../model/messages.ts";
+import { textOf } from "../model/messages.ts";
+import { asRavi } from "./bare-child.ts";
+import { bareInbox } from "./bare-inbox.ts";
+import { bothHooks } from "./both-hooks.ts";
+import { isStop } from "./tool-call.ts";
+
+/**
+ * Hires all of them, for flows and strategies whose branches all have to be done: as many at once as there are seats, and the
+ * rest when those are done. Who finds no seat even then works on the seat of whoever asks, who has nothing else to do
+ * meanwhile.
+ */
+export async function hireAll<T>(
+  ctx: RunContext,
+  leaves: readonly HireLeaf<T>[],
+): Promise<readonly HireOutcome<T>[]> {
+  const outcomes: HireOutcome<T>[] = [];
+  let waiting = leaves.map((leaf, at) => ({ leaf, at }));
+  // Only as many are tried again as found a seat before: each try that is denied is on record.
+  for (let size = waiting.length; waiting.length > 0;) {
+    const round = waiting.slice(0, size);
+    const results = await ctx.batch(round.map(({ leaf }) => leaf));
+    for (const [n, { at }] of round.entries()) {
+      const outcome = results[n];
+      if (outcome !== undefined) outcomes[at] = outcome;
+    }
+    const isDenied = ({ at }: { readonly at: number }): boolean => hasNoSeat(outcomes[at]);
+    const denied = round.filter(isDenied);
+    const seated = round.length - denied.length;
+    waiting = [...denied, ...waiting.slice(size)];
+    size = denied.length === 0 ? round.length * 2 : Math.max(1, seated);
+    if (seated > 0) continue;
+    const next = waiting.find(({ leaf }) => isWithoutRules(leaf));
+    if (next !== undefined) outcomes[next.at] = await onOwnSeat(ctx, next.leaf);
+    waiting = next === undefined ? [] : waiting.filter((one) => one !== next);
+  }
+  return outcomes;
+}
+
+function hasNoSeat(outcome: HireOutcome | undefined): boolean {
+  return (
+    outcome?.status === "denied" &&
+    isRaviError(outcome.error, "BUDGET_EXHAUSTED") &&
+    outcome.error.dimension === "agents"
+  );
+}
+
+/** Layers, a budget and a time limit are kept around a child of its own; without one they would be dropped in silence. */
+function isWithoutRules({ agent, executionBudget, timeoutS }: HireLeaf): boolean {
+  const { agent: run, chat, function: call } = agent.pipelines ?? {};
+  const isGuarded = [run, chat, call].some((pipeline) => pipeline !== undefined && !pipeline.isNoop);
+  const isLimited = executionBudget !== undefined || agent.defaults?.executionBudget !== undefined;
+  return !isGuarded && !isLimited && timeoutS === undefined;
+}
+
+/** What stops the run is thrown on: here it is the asker's own. */
+async function onOwnSeat<T>(ctx: RunContext, { agent, input }: HireLeaf<T>): Promise<HireOutcome<T>> {
+  const messages: ChatMessage[] = [];
+  ctx.emit({ type: "progress", name: "ownSeat", data: { agent: agent.id } });
+  try {
+    const result = await agent.run(lane(ctx, messages, agent.hooks), bareInbox(input));
+    return { status: result.status, result };
+  } catch (error) {
+    if (isRaviError(error, "BUDGET_EXHAUSTED")) {
+      const last = messages.findLast((message) => message.role === "assistant");
+      const output = last === undefined ? "" : textOf(last);
+      return { status: "partial", result: { status: "partial", output, stopReason: "budget" } };
+    }
+    if (isStop(error)) throw error;
+    return { status: "failed", error: asRavi(error, agent) };
+  }
+}
+
+/** The asker's context, but with a conversation of its own: nobody reads another's. */
+function lane(ctx: RunContext, messages: ChatMessage[], hooks: RunContext["hooks"] | undefined): RunContext {
+  const own: Pick<RunContext, "window" | "remember" | "hooks"> = {
+    hooks: bothHooks(ctx.hooks, hooks),
+    window({ system } = {}) {
+      if (system !== undefined && messages[0]?.role !== "system")
+        messages.unshift({ role: "system", content: system });
+      return messages;
+    },
+    remember: (message) => void messages.push(message),
+  };
+  return new Proxy(ctx, {
+    get(target, key): unknown {
+      if (Object.hasOwn(own, key)) return Reflect.get(own, key);
+      const value: unknown = Reflect.get(target, key, target);
+      if (typeof value !== "function") return value;
+      // A method counts and locks in the context itself, never in a copy of it.
+      return (...args: unknown[]): unknown => Reflect.apply(value, target, args);
+    },
+  });
+}

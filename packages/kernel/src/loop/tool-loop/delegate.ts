@@ -1,0 +1,90 @@
+import type { Agent } from "../../agent/agent.ts";
+import type { HireLeaf } from "../../agent/leaves.ts";
+import { checkFields } from "../../core/check.ts";
+import { agentName } from "../../core/ids.ts";
+import { InvalidValueError } from "../../errors/errors.ts";
+import type { SchemaResult, StandardSchema } from "../../model/schema.ts";
+import { checkToolName, type DelegateTool } from "../../model/tool.ts";
+
+/** On what terms an agent is hired. */
+export interface DelegateOptions extends Omit<HireLeaf, "kind" | "agent" | "input"> {
+  /** What the model calls it: the agent's name. */
+  readonly name?: string | undefined;
+  /** When to hand work to it: the agent's description. */
+  readonly description?: string | undefined;
+}
+
+const KNOWN = [
+  "name",
+  "description",
+  "priority",
+  "executionBudget",
+  "retention",
+  "timeoutS",
+  "onTimeout",
+  "onPreempt",
+  "onFull",
+] as const satisfies readonly (keyof DelegateOptions)[];
+
+interface Task {
+  readonly task: string;
+}
+
+/** Written by hand, so that a hand-off needs neither a schema library nor a validator. */
+const TASK: StandardSchema<Task> = Object.freeze({
+  "~standard": Object.freeze({
+    version: 1,
+    vendor: "ravi",
+    validate: checkTask,
+    jsonSchema: Object.freeze({ input: taskSchema, output: taskSchema }),
+  }),
+});
+
+function taskSchema(): Record<string, unknown> {
+  return {
+    type: "object",
+    properties: {
+      task: {
+        type: "string",
+        description:
+          "The whole task, with all that is needed to do it: nothing else of this conversation is seen.",
+      },
+    },
+    required: ["task"],
+    additionalProperties: false,
+  };
+}
+
+function checkTask(value: unknown): SchemaResult<Task> {
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    return { issues: [{ message: 'expected an object { "task": "..." }' }] };
+  const { task, ...rest }: { readonly task?: unknown } = value;
+  if (typeof task !== "string" || task.trim() === "")
+    return { issues: [{ message: "expected a text that says what to do", path: ["task"] }] };
+  const [unknown] = Object.keys(rest);
+  if (unknown !== undefined)
+    return { issues: [{ message: "no such field; put all of it into task", path: [unknown] }] };
+  return { value: { task } };
+}
+
+/** An agent as something that another agent's model can call. */
+export function delegateTo<T>(agent: Agent<T>, options: DelegateOptions = {}): DelegateTool<T> {
+  checkFields("asDelegate", options, KNOWN);
+  const { name = agentName(agent.id), description, ...terms } = options;
+  checkToolName(name);
+  return Object.freeze({
+    kind: "delegate",
+    name,
+    description: description ?? agent.description ?? `Hands a task to ${name} and gives its answer.`,
+    input: TASK,
+    hire(args: unknown): HireLeaf<T> {
+      const checked = checkTask(args);
+      if (checked.issues === undefined) return { ...terms, kind: "hire", agent, input: checked.value.task };
+      throw new InvalidValueError({
+        field: `${name}: arguments`,
+        value: args,
+        expected: '{ "task": "..." }',
+      });
+    },
+  });
+}

@@ -1,0 +1,35 @@
+import type { HireLeaf } from "../../agent/leaves.ts";
+import type { RunContext } from "../../agent/run-context.ts";
+import type { Clock } from "../../core/clock.ts";
+import { agentName } from "../../core/ids.ts";
+import { type HookBase, HookEvent } from "../../ports/hooks.ts";
+
+// What only a loop can tell. LLM_* and TOOL_* are told by the context, RUN_* by the runtime.
+
+export function tellStep(
+  ctx: RunContext,
+  event: typeof HookEvent.STEP_START | typeof HookEvent.STEP_END,
+  step: number,
+  clock?: Clock | undefined,
+): void {
+  if (ctx.hooks.has(event)) void ctx.hooks.dispatch(event, { ...hookBase(ctx, clock), step });
+}
+
+export function tellHandoff(ctx: RunContext, leaf: HireLeaf, clock?: Clock | undefined): void {
+  const to = leaf.agent.id;
+  const task = leaf.input;
+  ctx.emit({ type: "handoff", to, task });
+  if (ctx.hooks.has(HookEvent.HANDOFF))
+    void ctx.hooks.dispatch(HookEvent.HANDOFF, { ...hookBase(ctx, clock), to, task });
+}
+
+/**
+ * What every payload says, for whoever dispatches an event of its own. The time is the run's and not `ctx.now()`: that is
+ * recorded, and a listener must not change what is recorded.
+ */
+export function hookBase(ctx: RunContext, clock?: Clock | undefined): HookBase {
+  const { agentId, execId, meta } = ctx;
+  const { runId, sessionId } = ctx.supervision;
+  const at = clock === undefined ? meta.now() : clock.now();
+  return { agentName: agentName(agentId), agentId, runId, execId, sessionId, at };
+}

@@ -1,0 +1,44 @@
+// What authors of providers share: pure functions over what a server sends and what goes wrong on the way to it. No bytes, no
+// network: those are the provider's.
+
+export { causeChain } from "./provider/causes.ts";
+export { incomplete, parseAnswer, parseEvent } from "./provider/answer-text.ts";
+export {
+  type PlatformTimers,
+  type ProviderCall,
+  type ProviderCallSetup,
+  startCall,
+} from "./provider/call.ts";
+export {
+  type ConnectionFault,
+  type FailureContext,
+  type FailureVerdict,
+  providerError,
+  transportVerdict,
+} from "./provider/failure.ts";
+export { BrokenConnection, OversizedAnswer, UnusableAnswer } from "./provider/faults.ts";
+export { type HeaderSource, headerText, lowerCased, retryAfterMs } from "./provider/headers.ts";
+export { type IdGiver, plainId, shortId, uniqueIds } from "./provider/ids.ts";
+export {
+  countIn,
+  field,
+  type Fields,
+  fieldsOf,
+  isObject,
+  listOf,
+  stringOr,
+  textIn,
+  tryParse,
+} from "./provider/json.ts";
+export { leftOut } from "./provider/left-out.ts";
+export { type Notice, onceEach } from "./provider/notices.ts";
+export {
+  checkBaseURL,
+  checkHeaders,
+  namesOnly,
+  type WireLimits,
+  wireLimits,
+  type WireLimitsOptions,
+} from "./provider/options.ts";
+export { headerSecrets, type Scrub, scrubber, urlSecrets } from "./provider/scrub.ts";
+export { type ServerEvent, type ServerEventReader, serverEvents } from "./provider/server-events.ts";

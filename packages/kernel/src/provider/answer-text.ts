@@ -1,0 +1,28 @@
+import { UnusableAnswer } from "./faults.ts";
+import type { HeaderSource } from "./headers.ts";
+import { tryParse } from "./json.ts";
+
+/** The JSON of an answer that is not streamed. Its words are not told: half a key is no longer recognised as one. */
+export function parseAnswer(text: string, headers: HeaderSource): unknown {
+  const value = tryParse(text);
+  if (value !== undefined) return value;
+  const what = text.trim() === "" ? "an empty body" : "a body that is no JSON";
+  throw new UnusableAnswer(`the server answered with ${what}${kindOf(headers)}`);
+}
+
+/** The JSON of one event of a stream. */
+export function parseEvent(data: string): unknown {
+  const value = tryParse(data);
+  if (value === undefined) throw new UnusableAnswer("the stream holds an event that is no JSON");
+  return value;
+}
+
+/** A stream that is over, although the server has not said why its answer ended. */
+export function incomplete(headers: HeaderSource): UnusableAnswer {
+  return new UnusableAnswer(`the stream ended before its answer did${kindOf(headers)}`);
+}
+
+function kindOf(headers: HeaderSource): string {
+  const type = /^[\w.+/-]{1,60}/.exec(headers.get("content-type") ?? "")?.[0];
+  return type === undefined ? "" : ` (${type})`;
+}

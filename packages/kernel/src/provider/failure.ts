@@ -1,0 +1,72 @@
+import { ProviderError } from "../errors/errors.ts";
+import { ErrorKind } from "../errors/kinds.ts";
+import { causeChain, hasTimedOut, innermostCode, isMistake } from "./causes.ts";
+import { BrokenConnection, OversizedAnswer, UnusableAnswer } from "./faults.ts";
+import { type HeaderSource, retryAfterMs } from "./headers.ts";
+import { clip, safeCause } from "./safe-cause.ts";
+import type { Scrub } from "./scrub.ts";
+
+export interface FailureContext {
+  readonly provider: string;
+  readonly model: string;
+  readonly scrub: Scrub;
+  readonly now: number;
+  /** Of the answer, where there was one. */
+  readonly headers?: HeaderSource | undefined;
+}
+
+/** What a failure means. */
+export interface FailureVerdict {
+  readonly kind: ErrorKind;
+  /** As the kind says, unless given. */
+  readonly retryable?: boolean | undefined;
+  readonly status?: number | undefined;
+  /** In the words of whoever reported it: secrets are taken out of them, and what is too long is cut. */
+  readonly said: string;
+  /** What to do about it, in our own words. */
+  readonly advice?: string | undefined;
+}
+
+/** A failed call as an error of Ravi that carries no secret. */
+export function providerError(
+  error: unknown,
+  verdict: FailureVerdict,
+  context: FailureContext,
+): ProviderError {
+  const { said, advice = "", ...meaning } = verdict;
+  const { provider, model, scrub, headers, now } = context;
+  const requestId = headers?.get("x-request-id") ?? headers?.get("request-id") ?? undefined;
+  return new ProviderError({
+    ...meaning,
+    provider,
+    model,
+    message: `${provider}/${model}: ${clip(scrub(said))}${advice}`,
+    retryAfterMs: retryAfterMs(headers, now),
+    requestId: requestId === undefined ? undefined : scrub(requestId).slice(0, 200),
+    cause: safeCause(error, scrub),
+  });
+}
+
+/** What a client says of the connection by the class of its error, where it says so. */
+export type ConnectionFault = "timed out" | "broken";
+
+/** What a failure on the way means; undefined where the server itself has failed or refused. */
+export function transportVerdict(
+  error: unknown,
+  fault: ConnectionFault | undefined,
+): FailureVerdict | undefined {
+  const said = error instanceof Error ? error.message : String(error);
+  const chain = causeChain(error);
+  if (error instanceof OversizedAnswer) {
+    // Sent again it would be as long.
+    const advice = "; raise maxResponseBytes if it is meant to be";
+    return { kind: ErrorKind.SERVER_ERROR, retryable: false, said, advice };
+  }
+  if (error instanceof UnusableAnswer) return { kind: ErrorKind.SERVER_ERROR, said };
+  if (fault === "timed out" || hasTimedOut(chain)) return { kind: ErrorKind.TIMEOUT, said };
+  if (chain.some(isMistake)) {
+    return { kind: ErrorKind.UNKNOWN, retryable: false, said: chain.at(-1)?.message ?? said };
+  }
+  if (fault !== "broken" && !(error instanceof BrokenConnection)) return undefined;
+  return { kind: ErrorKind.SERVER_ERROR, said, advice: innermostCode(chain) };
+}

@@ -1,0 +1,42 @@
+import { field } from "./json.ts";
+import type { Scrub } from "./scrub.ts";
+
+const MOST_CAUSES = 4;
+const MOST_FRAMES = 20;
+const MAX_TEXT = 1_000;
+
+/** A copy to be shown: the original holds headers, bodies and stacks in which anything may stand. */
+export function safeCause(error: unknown, scrub: Scrub): Error | undefined {
+  return copyOf(error, scrub, MOST_CAUSES);
+}
+
+function copyOf(error: unknown, scrub: Scrub, left: number): Error | undefined {
+  if (!(error instanceof Error) || left === 0) return undefined;
+  const cause = copyOf(error.cause, scrub, left - 1);
+  const copy = new Error(clip(scrub(error.message)), cause === undefined ? {} : { cause });
+  const name = scrub(nameOf(error));
+  const hidden = { configurable: true, writable: true, enumerable: false };
+  Object.defineProperty(copy, "name", { ...hidden, value: name });
+  Object.defineProperty(copy, "stack", {
+    ...hidden,
+    value: [`${name}: ${copy.message}`, ...framesOf(error, scrub)].join("\n"),
+  });
+  const code = field(error, "code");
+  if (typeof code === "string") Object.assign(copy, { code: clip(scrub(code)) });
+  return copy;
+}
+
+/** Official clients leave `name` at "Error"; their classes say more. */
+function nameOf(error: Error): string {
+  return error.name === "Error" && error.constructor.name !== "" ? error.constructor.name : error.name;
+}
+
+/** Only the frames are kept: above them a stack repeats the message as it was. */
+function framesOf(error: Error, scrub: Scrub): readonly string[] {
+  const frames = (error.stack ?? "").split("\n").filter((line) => line.startsWith("    at "));
+  return frames.slice(0, MOST_FRAMES).map((frame) => scrub(frame).slice(0, 300));
+}
+
+export function clip(text: string): string {
+  return text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT)}...`;
+}

@@ -1,0 +1,85 @@
+import { OversizedAnswer } from "./faults.ts";
+
+export interface ServerEvent {
+  /** What follows `event:`; empty where nothing does. */
+  readonly name: string;
+  readonly data: string;
+}
+
+/** Server-sent events out of text, however it is cut, also between CR and LF. */
+export interface ServerEventReader {
+  /** The events that are whole by then. */
+  push(text: string): readonly ServerEvent[];
+  /** The text is over: what was not closed by an empty line counts too, since some servers forget it. */
+  end(rest?: string): readonly ServerEvent[];
+}
+
+const LINE_BREAK = /\r\n|\n|\r/g;
+
+/** An event may be at most `maxLength` characters long: a line that never ends must not fill the memory. */
+export function serverEvents(maxLength: number): ServerEventReader {
+  let partial: string[] = [];
+  let length = 0;
+  /** A CR ended the last piece; an LF that follows belongs to it. */
+  let afterCr = false;
+  let name = "";
+  let data: string[] | undefined;
+
+  const grow = (by: number): void => {
+    length += by;
+    if (length > maxLength) throw new OversizedAnswer("one event of the stream", maxLength);
+  };
+  const dispatch = (events: ServerEvent[]): void => {
+    if (data !== undefined) events.push({ name, data: data.join("\n") });
+    name = "";
+    data = undefined;
+    length = 0;
+  };
+  const take = (line: string, events: ServerEvent[]): void => {
+    if (line === "") {
+      dispatch(events);
+      return;
+    }
+    const colon = line.indexOf(":");
+    // A comment: the server says that it is still there.
+    if (colon === 0) {
+      if (data === undefined) length = 0;
+      return;
+    }
+    const key = colon === -1 ? line : line.slice(0, colon);
+    const start = line[colon + 1] === " " ? colon + 2 : colon + 1;
+    const value = colon === -1 ? "" : line.slice(start);
+    if (key === "data") (data ??= []).push(value);
+    else if (key === "event") name = value;
+  };
+  const push = (text: string): ServerEvent[] => {
+    const events: ServerEvent[] = [];
+    if (text === "") return events;
+    let at = afterCr && text.startsWith("\n") ? 1 : 0;
+    afterCr = text.endsWith("\r");
+    LINE_BREAK.lastIndex = at;
+    for (let found = LINE_BREAK.exec(text); found !== null; found = LINE_BREAK.exec(text)) {
+      const line = text.slice(at, found.index);
+      at = LINE_BREAK.lastIndex;
+      grow(line.length);
+      partial.push(line);
+      take(partial.length === 1 ? line : partial.join(""), events);
+      partial = [];
+    }
+    if (at < text.length) {
+      partial.push(text.slice(at));
+      grow(text.length - at);
+    }
+    return events;
+  };
+
+  return {
+    push,
+    end(rest = "") {
+      const events = push(rest);
+      if (partial.length > 0) take(partial.splice(0).join(""), events);
+      dispatch(events);
+      return events;
+    },
+  };
+}

@@ -1,0 +1,135 @@
+import { describe, expect, test } from "vitest";
+import {
+  type Agent,
+  AgentId,
+  type AgentResult,
+  BudgetExhaustedError,
+  CancellationError,
+  HookEvent,
+  type Hooks,
+  type HireLeaf,
+  type HireOutcome,
+  type Leaf,
+  type Pipeline,
+  type RunEvent,
+} from "@ravi/kernel";
+import { bareContext, hireAll } from "@ravi/kernel/loop";
+
+const done = (output: string): AgentResult => ({ status: "completed", output, stopReason: "done" });
+const agent = (name: string, run: Agent["run"]): Agent => ({ id: AgentId(name), run });
+const says = (name: string): Agent => agent(name, async (_, { input }) => done(`${name} did ${input}`));
+const leaf = (who: Agent): HireLeaf => ({ kind: "hire", agent: who, input: "it" });
+const full = (dimension: "agents" | "depth" = "agents"): BudgetExhaustedError =>
+  new BudgetExhaustedError({ dimension, used: 1, limit: 1, scope: "lead" });
+
+/** A context with so many seats beside the asker's, all of which are free again after a batch. */
+function withSeats(seats: number, dimension?: "agents" | "depth") {
+  const events: RunEvent["event"][] = [];
+  const ctx = bareContext({ onEvent: ({ event }) => events.push(event) });
+  const hire = ctx.hire.bind(ctx);
+  const denied = (): HireOutcome<never> => ({ status: "denied", error: full(dimension) });
+  const rounds: number[] = [];
+  ctx.batch = async (leaves: readonly Leaf[]) => {
+    rounds.push(leaves.length);
+    const outcomes: HireOutcome[] = [];
+    for (const [at, one] of leaves.entries())
+      if (one.kind === "hire") outcomes.push(at < seats ? await hire(one) : denied());
+    return outcomes as never;
+  };
+  return { ctx, events, rounds };
+}
+const outputs = (outcomes: readonly HireOutcome[]): string[] =>
+  outcomes.map((outcome) => ("result" in outcome ? outcome.result.output : outcome.status));
+
+describe("hireAll", () => {
+  test("with room for all it is one batch", async () => {
+    const { ctx, rounds } = withSeats(2);
+    expect(outputs(await hireAll(ctx, [leaf(says("a")), leaf(says("b"))]))).toEqual(["a did it", "b did it"]);
+    expect(rounds).toEqual([2]);
+  });
+
+  test("who found no seat is hired when the others are done, as many at once as there are seats; the order stays", async () => {
+    const { ctx, rounds, events } = withSeats(3);
+    const names = Array.from({ length: 10 }, (_, n) => `a${n}`);
+    const outcomes = await hireAll(
+      ctx,
+      names.map((name) => leaf(says(name))),
+    );
+    expect(outputs(outcomes)).toEqual(names.map((name) => `${name} did it`));
+    // Of the second round all found a seat, so the third tries more.
+    expect(rounds).toEqual([10, 3, 4, 1]);
+    expect(events).toEqual([]);
+  });
+
+  test("where there is no seat at all they work one after the other on the asker's", async () => {
+    let running = 0;
+    const alone = (name: string): Agent =>
+      agent(name, async (ctx) => {
+        expect(++running).toBe(1);
+        await ctx.now();
+        running--;
+        return done(name);
+      });
+    const { ctx, events } = withSeats(0);
+    expect(outputs(await hireAll(ctx, [leaf(alone("a")), leaf(alone("b"))]))).toEqual(["a", "b"]);
+    expect(events).toEqual([
+      { type: "progress", name: "ownSeat", data: { agent: "a" } },
+      { type: "progress", name: "ownSeat", data: { agent: "b" } },
+    ]);
+  });
+
+  test("each with a conversation and hooks of its own", async () => {
+    const heard: string[] = [];
+    const hooks: Hooks = { has: () => true, dispatch: (event) => void heard.push(event), drain: () => {} };
+    const talks = (name: string): Agent => ({
+      ...agent(name, async (ctx) => {
+        await ctx.remember({ role: "user", content: name });
+        void ctx.hooks.dispatch(HookEvent.STEP_START, {} as never);
+        const window = await ctx.window({ system: `You are ${name}.` });
+        return done(window.map(({ content }) => String(content)).join(" "));
+      }),
+      hooks,
+    });
+    const { ctx } = withSeats(0);
+    ctx.remember({ role: "user", content: "the asker's" });
+    expect(outputs(await hireAll(ctx, [leaf(talks("a")), leaf(talks("b"))]))).toEqual([
+      "You are a. a",
+      "You are b. b",
+    ]);
+    expect(ctx.window()).toEqual([{ role: "user", content: "the asker's" }]);
+    expect(heard).toEqual(["step_start", "step_start"]);
+  });
+
+  const chat: Pipeline<never> = { isNoop: false, admit: () => {}, run: (_, core) => core() };
+  test.each([
+    ["layers", leaf({ ...says("a"), pipelines: { chat } })],
+    ["a budget of its own", leaf({ ...says("a"), defaults: { executionBudget: { maxTurns: 1 } } })],
+    ["a budget for this hire", { ...leaf(says("a")), executionBudget: { maxTurns: 1 } }],
+    ["a time limit", { ...leaf(says("a")), timeoutS: 1 }],
+  ])("one with %s stays denied: nothing would keep its rules there", async (_, guarded) => {
+    const { ctx } = withSeats(0);
+    expect(await hireAll(ctx, [guarded])).toMatchObject([{ status: "denied" }]);
+  });
+
+  test("a denial for another reason stays one", async () => {
+    const { ctx } = withSeats(0, "depth");
+    expect(await hireAll(ctx, [leaf(says("a"))])).toMatchObject([{ status: "denied" }]);
+  });
+
+  test("a failure there is its outcome, an empty purse leaves it partial, and what stops the run is thrown on", async () => {
+    const { ctx } = withSeats(0);
+    const throwing = (error: Error): HireLeaf =>
+      leaf(
+        agent("a", async (own) => {
+          await own.remember({ role: "assistant", content: "so far" });
+          throw error;
+        }),
+      );
+    expect(await hireAll(ctx, [throwing(new TypeError("oops"))])).toMatchObject([{ status: "failed" }]);
+    const spent = new BudgetExhaustedError({ dimension: "turns", used: 1, limit: 1, scope: "lead" });
+    expect(await hireAll(ctx, [throwing(spent)])).toEqual([
+      { status: "partial", result: { status: "partial", output: "so far", stopReason: "budget" } },
+    ]);
+    await expect(hireAll(ctx, [throwing(new CancellationError({ reason: "user" }))])).rejects.toThrow("user");
+  });
+});

@@ -1,0 +1,149 @@
+import { inspect } from "node:util";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  BrokenConnection,
+  causeChain,
+  headerSecrets,
+  OversizedAnswer,
+  providerError,
+  type Scrub,
+  scrubber,
+  transportVerdict,
+  UnusableAnswer,
+  urlSecrets,
+} from "@ravi/kernel/provider";
+
+const RUNS = process.env["RAVI_LONG"] ? 10_000 : 200;
+
+const none: Scrub = scrubber([]);
+
+describe("T13: secrets", () => {
+  test("T13: are taken out however they are written", () => {
+    const secret = 'canary/äé "4711"';
+    const scrub = scrubber([secret, null, undefined, "  "]);
+    const forms = [
+      secret,
+      encodeURIComponent(secret),
+      encodeURI(secret),
+      JSON.stringify(secret),
+      Buffer.from(secret).toString("base64"),
+    ];
+    for (const form of forms)
+      expect(scrub(`before ${form} after`)).toMatch(/^before "?\[redacted\]"? after$/);
+  });
+
+  test("T13: of any length and script, base64 as every platform writes it", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "grapheme", minLength: 6, maxLength: 40 }), (secret) => {
+        fc.pre(secret.trim().length >= 6);
+        const encoded = Buffer.from(secret.trim()).toString("base64");
+        expect(scrubber([secret])(`<${encoded}>`)).toBe("<[redacted]>");
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  test.each([
+    ["sk-canary-4711-abcd", "[redacted]"],
+    ["gsk_canary4711abcd", "[redacted]"],
+    ["AIzaSyCanary4711Canary4711Canary", "[redacted]"],
+    ["Authorization: Bearer canary4711", "Authorization: Bearer [redacted]"],
+    ["Basic dXNlcjpjYW5hcnk=", "Basic [redacted]"],
+    ["http://user:canary@host/v1", "http://[redacted]@host/v1"],
+    ["/v1?api_key=canary&n=1", "/v1?api_key=[redacted]&n=1"],
+  ])("T13: %j looks like one, whosever it is", (text, shown) => expect(none(text)).toBe(shown));
+
+  test("T13: a longer one goes before a shorter one in it, and what is short stays", () => {
+    expect(scrubber(["canary", "canary-4711"])("canary-4711 canary")).toBe("[redacted] [redacted]");
+    expect(scrubber(["no"])("no")).toBe("no");
+  });
+
+  test("T13: headers and URLs hide them in their words", () => {
+    const headers = headerSecrets({ authorization: "Bearer canary", cookie: "a=4711; b=4712" });
+    expect(headers).toEqual(expect.arrayContaining(["Bearer canary", "canary", "4711", "4712"]));
+    expect(urlSecrets(new URL("http://a/?token=canary%21"))).toEqual(["token=canary%21", "canary!"]);
+    expect([headerSecrets(undefined), urlSecrets(undefined)]).toEqual([[], []]);
+  });
+});
+
+describe("O6: a failed call", () => {
+  const scrub = scrubber(["canary-4711"]);
+  const context = { provider: "p", model: "m", scrub, now: 0 };
+
+  test("O6: becomes an error of Ravi with all that is known of it", () => {
+    const headers = new Map([
+      ["retry-after", "2"],
+      ["request-id", "req-canary-4711"],
+    ]);
+    const verdict = {
+      kind: "RATE_LIMIT",
+      status: 429,
+      said: "slow down, canary-4711",
+      advice: "; wait",
+    } as const;
+    expect(providerError(new Error("x"), verdict, { ...context, headers })).toMatchObject({
+      code: "PROVIDER_ERROR",
+      kind: "RATE_LIMIT",
+      retryable: true,
+      status: 429,
+      provider: "p",
+      model: "m",
+      message: "p/m: slow down, [redacted]; wait",
+      retryAfterMs: 2_000,
+      requestId: "req-[redacted]",
+    });
+  });
+
+  test("T13: its cause is a copy without secrets, headers and bodies", () => {
+    class ClientError extends Error {}
+    const inner = Object.assign(new Error("canary-4711 inside"), { code: "ECONNRESET" });
+    const error = Object.assign(new ClientError("canary-4711", { cause: inner }), {
+      code: "canary-4711",
+      headers: { authorization: "canary-4711" },
+    });
+    const { cause } = providerError(error, { kind: "UNKNOWN", said: "x" }, context);
+    expect(inspect(cause, { depth: 9, showHidden: true })).not.toContain("canary");
+    expect(cause).toMatchObject({
+      name: "ClientError",
+      message: "[redacted]",
+      code: "[redacted]",
+      cause: { name: "Error", message: "[redacted] inside", code: "ECONNRESET" },
+    });
+    expect(String((cause as Error).stack)).toContain("provider-failure.test.ts");
+  });
+
+  test("T10: what is told of it is not endless, nor are its causes", () => {
+    const error = new Error("y".repeat(5_000));
+    error.cause = error;
+    const told = providerError(error, { kind: "UNKNOWN", said: "x".repeat(5_000) }, context);
+    expect(told.message.length).toBeLessThan(1_100);
+    expect(causeChain(told)).toHaveLength(5);
+    expect(causeChain(error)).toHaveLength(8);
+  });
+
+  const coded = (code: string): Error =>
+    new TypeError("fetch failed", { cause: Object.assign(new Error("x"), { code }) });
+
+  test.each<[string, unknown, "timed out" | "broken" | undefined, object]>([
+    ["too long", new OversizedAnswer("it", 5), undefined, { kind: "SERVER_ERROR", retryable: false }],
+    ["no answer", new UnusableAnswer("no"), undefined, { kind: "SERVER_ERROR", said: "no" }],
+    ["the client's time-out", new Error("x"), "timed out", { kind: "TIMEOUT" }],
+    ["the platform's time-out", coded("UND_ERR_HEADERS_TIMEOUT"), "broken", { kind: "TIMEOUT" }],
+    ["a reset", coded("ECONNRESET"), "broken", { kind: "SERVER_ERROR", advice: " (ECONNRESET)" }],
+    ["a break", new BrokenConnection(undefined), undefined, { kind: "SERVER_ERROR", advice: "" }],
+    [
+      "a bug in a fetch",
+      new Error("Connection error.", { cause: new TypeError("a.b is not a function") }),
+      "broken",
+      { kind: "UNKNOWN", retryable: false, said: "a.b is not a function" },
+    ],
+  ])("O6: on the way: %s", (_, error, fault, verdict) => {
+    expect(transportVerdict(error, fault)).toMatchObject(verdict);
+  });
+
+  test("O6: what the server itself says is not judged here", () => {
+    expect(transportVerdict(Object.assign(new Error("no"), { status: 500 }), undefined)).toBeUndefined();
+    expect(transportVerdict("text", undefined)).toBeUndefined();
+  });
+});

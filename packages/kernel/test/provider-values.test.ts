@@ -1,0 +1,178 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { isRaviError, type Logger } from "@ravi/kernel";
+import {
+  checkBaseURL,
+  checkHeaders,
+  countIn,
+  field,
+  fieldsOf,
+  isObject,
+  leftOut,
+  listOf,
+  namesOnly,
+  onceEach,
+  plainId,
+  shortId,
+  stringOr,
+  textIn,
+  tryParse,
+  uniqueIds,
+  wireLimits,
+} from "@ravi/kernel/provider";
+
+const RUNS = process.env["RAVI_LONG"] ? 20_000 : 300;
+
+describe("values from the wire", () => {
+  test("are read, whatever they are", () => {
+    for (const value of [undefined, null, 5, "text", true, [1]]) {
+      expect([isObject(value), fieldsOf(value), field(value, "a")]).toEqual([false, {}, undefined]);
+    }
+    expect([isObject({}), fieldsOf({ a: 1 }), field({ a: 1 }, "a")]).toEqual([true, { a: 1 }, 1]);
+    expect([listOf([1]), listOf({ length: 1 })]).toEqual([[1], []]);
+    expect([textIn("a"), textIn(""), textIn(5)]).toEqual(["a", undefined, undefined]);
+    expect([stringOr("", "b"), stringOr(5, "b"), stringOr(null, undefined)]).toEqual(["", "b", undefined]);
+    expect([tryParse("[1]"), tryParse("["), tryParse("null")]).toEqual([[1], undefined, null]);
+  });
+
+  test("T10: a count is money: what is none says nothing", () => {
+    expect([0, 7].map(countIn)).toEqual([0, 7]);
+    for (const wrong of [-1, 1.5, Number.NaN, 2 ** 60, "7", null, undefined]) {
+      expect(countIn(wrong)).toBeUndefined();
+    }
+  });
+});
+
+describe("T10: ids", () => {
+  const id = fc.oneof(fc.string({ maxLength: 90 }), fc.stringMatching(/^[\w-]{30,90}$/));
+
+  test("T10: fit, stay the same, and stay different", () => {
+    fc.assert(
+      fc.property(id, id, fc.constantFrom(40, 64), (a, b, longest) => {
+        expect(shortId(a, longest).length).toBeLessThanOrEqual(longest);
+        expect(plainId(a, longest)).toMatch(/^[\w-]{1,64}$/);
+        expect(plainId(a, longest).length).toBeLessThanOrEqual(longest);
+        for (const map of [shortId, plainId]) {
+          expect(map(a, longest)).toBe(map(a, longest));
+          expect(map(a, longest) === map(b, longest)).toBe(a === b);
+        }
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  test("T10: one that fits is not touched", () => {
+    expect([shortId("call 1", 40), plainId("call_1", 40)]).toEqual(["call 1", "call_1"]);
+  });
+
+  test("T10: are given out once each, short enough, whatever is wished for", () => {
+    const wish = fc.constantFrom("a", "a_2", "a_3", "a".repeat(20), `${"a".repeat(12)}_2`, "");
+    fc.assert(
+      fc.property(fc.array(wish, { maxLength: 40 }), (wishes) => {
+        const [ids, again] = [uniqueIds(20), uniqueIds(20)];
+        const given = wishes.map((wanted) => ids.give(wanted));
+        expect(new Set(given).size).toBe(wishes.length);
+        expect(given.every((each) => each.length <= 20)).toBe(true);
+        expect(wishes.map((wanted) => again.give(wanted))).toEqual(given);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  test("T10: a hundred thousand of one name cost no more than they are", () => {
+    const ids = uniqueIds();
+    for (let n = 0; n < 100_000; n++) ids.give("a");
+    expect(ids.give("a")).toBe("a_100001");
+  });
+});
+
+describe("notices", () => {
+  function recorder(warn: Logger["warn"]): Logger {
+    const silent = (): void => undefined;
+    return { debug: silent, info: silent, warn, error: silent };
+  }
+
+  test("are told once each, with the model's name", () => {
+    const told: unknown[] = [];
+    const notice = onceEach(
+      recorder((...said) => told.push(said)),
+      { provider: "p", model: "m" },
+    );
+    for (const what of ["a", "b", "a"]) notice(what);
+    expect(told).toEqual([
+      ["p/m: a", { provider: "p", model: "m" }],
+      ["p/m: b", { provider: "p", model: "m" }],
+    ]);
+  });
+
+  test("cost nothing where the logger fails, or where there is none", () => {
+    const failing = recorder(() => {
+      throw new Error("disk full");
+    });
+    expect(() => onceEach(failing, { provider: "p", model: "m" })("a")).not.toThrow();
+    expect(() => onceEach(undefined, { provider: "p", model: "m" })("a")).not.toThrow();
+  });
+
+  test("have an end, also where each is another", () => {
+    let told = 0;
+    const notice = onceEach(
+      recorder(() => told++),
+      { provider: "p", model: "m" },
+    );
+    for (let n = 0; n < 5_000; n++) notice(`notice ${n}`);
+    expect(told).toBe(1_000);
+  });
+
+  test("a part that is left out is named to the model", () => {
+    expect(leftOut({ type: "image", url: "x" }, "no")).toBe("[an image was left out: no]");
+    expect(leftOut({ type: "file", url: "x", mediaType: "a/b", name: "f" }, "no")).toContain(
+      "the file f was",
+    );
+    expect(leftOut({ type: "file", url: "x", mediaType: "a/b" }, "no")).toContain("the file (a/b) was");
+  });
+});
+
+describe("options", () => {
+  test("have limits that fit together", () => {
+    expect(wireLimits({})).toEqual({
+      idleTimeoutMs: 240_000,
+      maxResponseBytes: 256 * 1024 * 1024,
+      maxPieceBytes: 32 * 1024 * 1024,
+    });
+    expect(wireLimits({ idleTimeoutMs: 5, maxResponseBytes: 7 })).toEqual({
+      idleTimeoutMs: 5,
+      maxResponseBytes: 7,
+      maxPieceBytes: 7,
+    });
+    for (const wrong of [{ idleTimeoutMs: 0 }, { maxResponseBytes: 1.5 }]) {
+      expect(() => wireLimits(wrong)).toThrow(/whole number of at least 1/);
+    }
+  });
+
+  test("T13: show no value where one of them is wrong", () => {
+    expect(namesOnly({ apikey: "canary" })).toEqual({ apikey: "(not shown)" });
+    expect(namesOnly("canary?")).toBe("canary?");
+    const urls = ["http://user:canary@host", "ftp://canary"].map((url) => new URL(url));
+    for (const url of [...urls, undefined]) {
+      const refusal = refusalOf(() => checkBaseURL("baseURL", url));
+      expect(isRaviError(refusal, "INVALID_VALUE")).toBe(true);
+      expect(String(refusal)).not.toContain("canary");
+    }
+    const good = new URL("https://host/v1");
+    expect(checkBaseURL("baseURL", good)).toBe(good);
+  });
+
+  test("take headers of text alone", () => {
+    expect(refusalOf(() => checkHeaders({ a: 5 }))).toMatchObject({ field: "headers.a" });
+    expect(refusalOf(() => checkHeaders({ a: "b" }))).toBeUndefined();
+  });
+
+  function refusalOf(check: () => unknown): unknown {
+    try {
+      check();
+      return undefined;
+    } catch (error) {
+      return error;
+    }
+  }
+});

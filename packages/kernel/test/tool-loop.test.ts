@@ -1,0 +1,311 @@
+import { describe, expect, test } from "vitest";
+import {
+  type Agent,
+  AgentId,
+  type AgentResult,
+  BudgetExhaustedError,
+  type ChatMessage,
+  type Clock,
+  HookEvent,
+  type Hooks,
+  type LLMClient,
+  type ModelResponse,
+  type Pipeline,
+  RunMeta,
+  ToolError,
+} from "@ravi/kernel";
+import {
+  bareContext,
+  bareInbox,
+  delegateTo,
+  type Hired,
+  hireResult,
+  hookBase,
+  type LoopExtension,
+  type LoopOptions,
+  planLoop,
+  toolLoop,
+} from "@ravi/kernel/loop";
+
+type Turn = string | { readonly call: string; readonly args?: object };
+
+/** A model that does as its script says, and keeps what it was sent. */
+function scripted(
+  turns: readonly Turn[],
+  during: (call: number) => void = () => {},
+): LLMClient & { readonly seen: (readonly ChatMessage[])[] } {
+  const seen: (readonly ChatMessage[])[] = [];
+  return {
+    id: "scripted",
+    info: { provider: "test", model: "scripted" },
+    seen,
+    async generate({ messages }): Promise<ModelResponse> {
+      seen.push([...messages]);
+      const turn = turns[seen.length - 1] ?? "no more";
+      during(seen.length);
+      if (typeof turn === "string")
+        return { message: { role: "assistant", content: turn }, finishReason: "stop" };
+      const toolCalls = [{ id: "c", name: turn.call, arguments: JSON.stringify(turn.args ?? {}) }];
+      return { message: { role: "assistant", content: "", toolCalls }, finishReason: "toolCalls" };
+    },
+  };
+}
+
+const plan = (options: Omit<LoopOptions, "name"> & { readonly name?: string }) =>
+  planLoop("TestAgent", { name: "a", ...options });
+const helper: Agent = {
+  id: AgentId("helper"),
+  run: async (_, { input }) => ({ status: "completed", output: `did ${input}`, stopReason: "done" }),
+};
+
+test("a mistake in the options is named after its owner", () => {
+  expect(() => plan({ model: scripted([]), maxSteps: 0 })).toThrow(/^TestAgent\.maxSteps is 0/);
+  expect(() => planLoop("Other", { name: "a", model: scripted([]), tools: [helper as never] })).toThrow(
+    /^Other\.tools\[0\]/,
+  );
+});
+
+test("R12: with a text instead of an inbox it runs just the same", async () => {
+  const result = await toolLoop(plan({ model: scripted(["four"]) }), bareContext(), "two and two?");
+  expect(result).toEqual({ status: "completed", output: "four", stopReason: "done" });
+});
+
+describe("R24: what is said to an agent while it works", () => {
+  test("is heard before the next model call, with who said it", async () => {
+    const inbox = bareInbox("go");
+    const model = scripted([{ call: "nothing" }, "done"], (call) => {
+      if (call !== 1) return;
+      inbox.send("user", "be brief");
+      inbox.send("lead", { hurry: true });
+    });
+    await toolLoop(plan({ model }), bareContext(), inbox);
+    expect(model.seen[1]?.slice(-2)).toEqual([
+      { role: "user", content: "be brief" },
+      { role: "user", content: '[message from lead] {"hurry":true}' },
+    ]);
+  });
+
+  test("is heard before it completes, and the answer takes it into account", async () => {
+    const inbox = bareInbox("go");
+    const model = scripted(["done", "done, in French"], (call) => {
+      if (call === 1) inbox.send("user", "in French, please");
+    });
+    const result = await toolLoop(plan({ model }), bareContext(), inbox);
+    expect(result.output).toBe("done, in French");
+    expect(model.seen[1]?.at(-1)).toEqual({ role: "user", content: "in French, please" });
+  });
+
+  test("whoever asks gets the agent's next answer as the reply", async () => {
+    const started = Promise.withResolvers<void>();
+    const go = Promise.withResolvers<void>();
+    const model = scripted(["first", "the answer"]);
+    const generate = model.generate.bind(model);
+    model.generate = async (...args) => {
+      started.resolve();
+      await go.promise;
+      return generate(...args);
+    };
+    const child: Agent = { id: AgentId("child"), run: (ctx, inbox) => toolLoop(plan({ model }), ctx, inbox) };
+    const ctx = bareContext();
+    const handle = await ctx.spawn(child, { input: "go" });
+    await started.promise;
+    const reply = ctx.ask(handle, "what is it?");
+    go.resolve();
+    expect(await reply).toBe("the answer");
+  });
+
+  test("who has ended without a reply will not give one: asking is an error and not a hang", async () => {
+    const ctx = bareContext();
+    const handle = await ctx.spawn(helper, { input: "x" });
+    await ctx.join(handle);
+    await expect(ctx.ask(handle, "still there?")).rejects.toThrow(ToolError);
+  });
+
+  test("an inbox that cannot say whether there is mail is not asked for any", async () => {
+    const { input } = bareInbox("go");
+    const never = (): never => expect.unreachable("reading it would leave a record");
+    const inbox = { input, take: never, receive: never, ack: never, nack: never, reply: never };
+    expect((await toolLoop(plan({ model: scripted(["x"]) }), bareContext(), inbox)).output).toBe("x");
+  });
+});
+
+describe("what an agent of its own kind adds", () => {
+  const run = async (turns: readonly Turn[], extension: LoopExtension) => {
+    const model = scripted(turns);
+    const ctx = bareContext();
+    const tools = [delegateTo(helper)];
+    const result = await toolLoop(plan({ model, tools }), ctx, "go", extension);
+    return { result, model, window: ctx.window() };
+  };
+  const handsOver: Turn = { call: "helper", args: { task: "it" } };
+
+  test("before: a text refuses the call, and nobody is hired", async () => {
+    const hired: string[] = [];
+    const { window } = await run([handsOver, "ok"], {
+      before: ({ name }) => `${name} is on holiday`,
+      onHire: (_, { input }) => hired.push(input),
+    });
+    expect(window[2]).toMatchObject({ content: "error: helper is on holiday", isError: true });
+    expect(hired).toEqual([]);
+  });
+
+  test("onHire is told of each hire, afterHires says what the model hears of it", async () => {
+    const told: string[] = [];
+    const { window } = await run([handsOver, "ok"], {
+      onHire: ({ name }, { input }) => told.push(`${name}: ${input}`),
+      afterHires: (hires: readonly Hired[]) =>
+        hires.map(({ outcome }) => ({ ...hireResult(outcome), content: "edited" })),
+    });
+    expect(told).toEqual(["helper: it"]);
+    expect(window[2]).toMatchObject({ role: "tool", content: "edited" });
+  });
+
+  test("beforeAnswer: what it still has to hear makes it go on", async () => {
+    const news: ChatMessage[] = [{ role: "user", content: "there is more" }];
+    const { result, model } = await run(["early", "late"], { beforeAnswer: () => news.splice(0) });
+    expect(result.output).toBe("late");
+    expect(model.seen[1]?.slice(-2)).toEqual([
+      { role: "assistant", content: "early" },
+      { role: "user", content: "there is more" },
+    ]);
+  });
+});
+
+describe("R18: onBudget", () => {
+  /** A context whose money is gone after so many calls, and where somebody may grant some more. */
+  const poor = (calls: number, answers: boolean[]) => {
+    const ctx = bareContext();
+    const llm = ctx.llm.bind(ctx);
+    const asked: string[] = [];
+    let left = calls;
+    ctx.llm = async (model, request, options) => {
+      if (left === 0 && options?.wrapUp !== true)
+        throw new BudgetExhaustedError({ dimension: "turns", used: 1, limit: 1, scope: "a" });
+      left = Math.max(0, left - 1);
+      return llm(model, request, options);
+    };
+    ctx.requestBudget = async ({ dimension }) => {
+      asked.push(dimension);
+      const granted = answers.shift() === true;
+      if (granted) left++;
+      return granted;
+    };
+    return { ctx, asked };
+  };
+  const turns = (): LLMClient => scripted([{ call: "x" }, { call: "x" }, "done"]);
+
+  test("ask: with more granted it goes on where it stood", async () => {
+    const { ctx, asked } = poor(1, [true, true]);
+    const result = await toolLoop(plan({ model: turns(), onBudget: "ask" }), ctx, "go");
+    expect(result).toEqual({ status: "completed", output: "done", stopReason: "done" });
+    expect(asked).toEqual(["turns", "turns"]);
+  });
+
+  test("ask: refused, it lands", async () => {
+    const { ctx, asked } = poor(1, [false]);
+    const result = await toolLoop(plan({ model: turns(), onBudget: "ask" }), ctx, "go");
+    expect(result).toMatchObject({ status: "partial", stopReason: "budget" });
+    expect(asked).toEqual(["turns"]);
+  });
+
+  test("land, which is the default, asks nobody; and where nobody can be asked, ask lands too", async () => {
+    const { ctx, asked } = poor(1, [true]);
+    expect(await toolLoop(plan({ model: turns() }), ctx, "go")).toMatchObject({ stopReason: "budget" });
+    expect(asked).toEqual([]);
+    const { ctx: alone } = poor(1, [true]);
+    delete alone.requestBudget;
+    expect(await toolLoop(plan({ model: turns(), onBudget: "ask" }), alone, "go")).toMatchObject({
+      stopReason: "budget",
+    });
+  });
+
+  test("anything else is refused at once", () => {
+    expect(() => plan({ model: turns(), onBudget: "beg" as never })).toThrow(/TestAgent\.onBudget is "beg"/);
+  });
+});
+
+describe("hireResult: whoever was cut off is never a success", () => {
+  const result = (status: AgentResult["status"]): AgentResult => ({
+    status,
+    output: "half",
+    stopReason: status === "paused" ? "paused" : "budget",
+  });
+  const error = new ToolError({ toolName: "h", message: "broken" });
+  const handle = { runId: "r", execId: "r/h", agentId: "h", status: "running", cancel: () => {} } as never;
+  test.each([
+    [{ status: "partial", result: result("partial") }, "error: only a partial result (budget): half"],
+    [
+      { status: "paused", result: result("paused") },
+      "error: paused for more urgent work, with this so far: half",
+    ],
+    [{ status: "denied", error }, "error: not hired: broken"],
+    [{ status: "failed", error }, "error: broken"],
+    [{ status: "cancelled", error }, "error: broken"],
+    [{ status: "timedOut", handle }, "error: no answer in time; it is still working"],
+  ] as const)("%o", (outcome, content) => {
+    expect(hireResult(outcome)).toEqual({ content, isError: true });
+  });
+  test("an answer is one", () => {
+    expect(hireResult({ status: "completed", result: result("completed") })).toEqual({
+      content: "half",
+      isError: false,
+    });
+  });
+});
+
+describe("a bare context for an agent", () => {
+  const listener = (): { readonly hooks: Hooks; readonly heard: string[] } => {
+    const heard: string[] = [];
+    const dispatch: Hooks["dispatch"] = (event, payload) => void heard.push(`${event} ${payload.agentName}`);
+    return { heard, hooks: { has: () => true, dispatch, drain: () => {} } };
+  };
+
+  test("R20: its own hooks are heard beside those of the tree, at every level", async () => {
+    const [all, lead, child] = [listener(), listener(), listener()];
+    const stepping = (
+      name: string,
+      hooks: Hooks,
+      turns: Turn[],
+      tools = [] as LoopOptions["tools"],
+    ): Agent => {
+      const made = plan({ name, model: scripted(turns), tools });
+      return { id: made.id, hooks, run: (ctx, inbox) => toolLoop(made, ctx, inbox) };
+    };
+    const below = stepping("child", child.hooks, ["done"]);
+    const agent = stepping(
+      "lead",
+      lead.hooks,
+      [{ call: "child", args: { task: "x" } }, "ok"],
+      [delegateTo(below)],
+    );
+    const ctx = bareContext({ agent, hooks: all.hooks });
+    await agent.run(ctx, ctx.inbox("go"));
+    expect(ctx.agentId).toBe("lead");
+    expect(new Set(lead.heard.map((line) => line.split(" ")[1]))).toEqual(new Set(["lead"]));
+    expect(child.heard).toEqual([`${HookEvent.STEP_START} child`, `${HookEvent.STEP_END} child`]);
+    expect(all.heard).toHaveLength(lead.heard.length + child.heard.length);
+  });
+
+  test("one with middleware is refused, because nothing would run it", () => {
+    const chat: Pipeline<never> = { isNoop: false, admit: () => {}, run: (_, core) => core() };
+    expect(() => bareContext({ agent: { ...helper, pipelines: { chat } } })).toThrow(
+      /agent helper: pipelines .* use a Runtime/,
+    );
+  });
+
+  test("its validator is there for raw JSON Schemas of hand-offs", async () => {
+    const model = scripted([{ call: "helper", args: { task: 7 } }, "ok"]);
+    const tools = [{ ...delegateTo(helper), input: { type: "object" } }];
+    const ctx = bareContext({ validator: () => [{ message: "not today" }] });
+    await toolLoop(plan({ model, tools }), ctx, "go");
+    expect(ctx.window()[2]).toMatchObject({ content: expect.stringMatching(/do not fit helper: not today/) });
+  });
+});
+
+test("R21: what a loop tells has the time of its run, unless it is given a clock", () => {
+  const clock: Clock = { now: () => 5 };
+  const ctx = bareContext({ clock });
+  expect(hookBase(ctx)).toMatchObject({ at: 5, agentName: "agent", runId: ctx.meta.runId });
+  expect(hookBase(ctx, { now: () => 9 }).at).toBe(9);
+  expect(RunMeta.standalone({ clock }).now()).toBe(5);
+});
