@@ -26,6 +26,8 @@ export interface RetryPolicyOptions {
  */
 const FINAL: ReadonlySet<ErrorCode> = new Set([
   ErrorCode.PROVIDER_ERROR,
+  // A mistake in the set-up, such as a missing key, is the same next time.
+  ErrorCode.INVALID_VALUE,
   ErrorCode.CANCELLED,
   ErrorCode.DEADLINE_EXCEEDED,
   ErrorCode.BUDGET_EXHAUSTED,

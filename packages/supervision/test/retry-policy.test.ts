@@ -55,6 +55,7 @@ describe("R17: RetryPolicy", () => {
 
   const final: [string, Error][] = [
     ["a provider's error, retryable or not", new ProviderError({ kind: "RATE_LIMIT", message: "slow down" })],
+    ["a mistake in the set-up", new InvalidValueError({ field: "key", value: undefined, expected: "a key" })],
     ["a cancellation", new CancellationError({ reason: "stop" })],
     ["a deadline", new DeadlineExceededError({ deadline: 0 })],
     ["a budget stop", new BudgetExhaustedError({ dimension: "cost", used: 5, limit: 5, scope: "lead" })],

@@ -11,6 +11,8 @@ export interface Account {
   readonly limited: { readonly [U in keyof Amounts]: boolean };
   /** The largest safe integer where there is no limit. */
   readonly caps: Amounts;
+  /** What was added to the limits that it was opened with. */
+  readonly raised: Amounts;
   readonly warnAt: number;
   readonly fixed: FixedReserve | false;
   readonly used: Amounts;
@@ -34,6 +36,10 @@ export interface AccountOptions {
   readonly fixed: FixedReserve | false;
 }
 
+export function warningAt(cap: number, warnAt: number): number {
+  return Math.max(1, Math.ceil(cap * warnAt));
+}
+
 export function openAccount(options: AccountOptions): Account {
   const { budget, warnAt } = options;
   const limited = {
@@ -52,7 +58,7 @@ export function openAccount(options: AccountOptions): Account {
     toolCalls: budget.maxToolCalls ?? Number.MAX_SAFE_INTEGER,
   };
   const threshold = (unit: keyof Amounts): number =>
-    limited[unit] ? Math.max(1, Math.ceil(caps[unit] * warnAt)) : Infinity;
+    limited[unit] ? warningAt(caps[unit], warnAt) : Infinity;
   const largest = nothing();
   return {
     scope: options.scope,
@@ -60,6 +66,7 @@ export function openAccount(options: AccountOptions): Account {
     sameAgent: options.sameAgent,
     limited,
     caps,
+    raised: nothing(),
     warnAt,
     fixed: options.fixed,
     used: nothing(),

@@ -16,6 +16,7 @@ import {
 import { type Account, openAccount } from "./account.ts";
 import { findOverrun, findRefusal, hold, spend } from "./chain.ts";
 import { overrun, refused, unpriced } from "./refusal.ts";
+import { raiseAll, raisedBudget } from "./raise.ts";
 import { eachOpen, Held, type OpenList, type OpenReservation } from "./reservation.ts";
 import { readSnapshot, warnedOf, writeSnapshot } from "./snapshot.ts";
 import { type Amounts, DIMENSIONS, nothing, reservedAmounts, shown, spentAmounts, toSpend } from "./units.ts";
@@ -27,7 +28,7 @@ import { heldBack, readReserve, type WrapUpReserve } from "./wrap-up.ts";
  * ledger and in every one above, all or nothing and in one tick, so that calls at the same time cannot pass a limit.
  */
 export class ExecutionTracker implements Ledger {
-  readonly budget: ExecutionBudget;
+  private readonly given: ExecutionBudget;
   private readonly account: Account;
   private readonly clock: Clock;
   private readonly reserveRule: WrapUpReserve | undefined;
@@ -45,18 +46,23 @@ export class ExecutionTracker implements Ledger {
         expected: "a part of the limit, above 0 and up to 1",
       });
     }
-    this.budget = executionBudget(budget);
+    this.given = executionBudget(budget);
     this.clock = options.clock ?? parent?.clock ?? systemClock;
     this.reserveRule = options.reserve ?? (parent?.reserveRule === false ? false : undefined);
     this.account = openAccount({
       scope,
       parent: parent?.account,
       sameAgent: options.sameAgent ?? false,
-      budget: this.budget,
+      budget: this.given,
       warnAt,
-      fixed: readReserve(this.reserveRule, this.budget),
+      fixed: readReserve(this.reserveRule, this.given),
     });
-    this.needsPrice = this.budget.maxCostUsd !== null || (parent?.needsPrice ?? false);
+    this.needsPrice = this.given.maxCostUsd !== null || (parent?.needsPrice ?? false);
+  }
+
+  /** Its limits, with what was added to them. */
+  get budget(): ExecutionBudget {
+    return raisedBudget(this.given, this.account);
   }
 
   get scope(): string {
@@ -125,6 +131,14 @@ export class ExecutionTracker implements Ledger {
   /** Counts what was spent without a reservation, as when a journal is read again. It never refuses. */
   charge(spent: Actual): Settlement {
     return spend(this.account, spentAmounts(spent, nothing()));
+  }
+
+  /**
+   * More may be spent: adds to the limits of this ledger and of every one above it, so that what is granted can be spent.
+   * Where there is no limit nothing changes.
+   */
+  raise(more: Partial<Spend>): void {
+    raiseAll(this.account, spentAmounts(more, nothing()));
   }
 
   /** A ledger below this one. Without a limit of its own it draws on those above; what it does not use stays theirs. */
