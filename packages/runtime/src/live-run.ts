@@ -1,5 +1,6 @@
 import {
   type Agent,
+  type AgentAccount,
   type AgentResult,
   errorFromJSON,
   errorToJSON,
@@ -9,17 +10,16 @@ import {
   type JsonValue,
   type RaviError,
   type RunId,
+  type RunLimits,
   type RunResult,
   type SerializedError,
   type Usage,
 } from "@ravi/kernel";
-import { Execution } from "./context/execution.ts";
+import { isCrash } from "./context/host.ts";
 import { textAt } from "./engine/body.ts";
-import { ExecutionInbox } from "./context/inbox.ts";
-import { withAgentLedger } from "./context/ledgers.ts";
-import { planFor } from "./context/plan.ts";
-import { host, isCrash } from "./host.ts";
+import { InProcessEngine } from "./engine/in-process.ts";
 import { Suspension } from "./engine/suspension.ts";
+import { withAgentLedger } from "./tree/ledgers.ts";
 import type { Tree } from "./tree/tree.ts";
 
 export interface LiveRunOptions {
@@ -55,19 +55,25 @@ export class LiveRun {
     const { tree, options } = this;
     const { agent, input, deadline, refused } = options;
     if (refused !== undefined) return this.resultOf({ status: refused.status, result: refused });
-    const execution = new Execution({
+    const { root, scope, tenantId, token } = tree;
+    const engine = new InProcessEngine({
       tree,
-      agent,
-      plan: planFor(agent, tree.ports),
-      supervision: tree.root,
-      execId: ExecId(tree.runId),
-      token: tree.token,
-      deadline,
+      token,
       ledger: withAgentLedger(agent, tree.ledger),
-      onPreempt: "park",
+      start: {
+        agent,
+        execId: ExecId(tree.runId),
+        supervision: root,
+        input,
+        scope,
+        tenantId,
+        deadline,
+        onPreempt: "park",
+        isResumed: tree.recording !== undefined,
+      },
     });
     try {
-      return this.resultOf(await host(execution, new ExecutionInbox(execution, input)));
+      return this.resultOf(await engine.run());
     } catch (error) {
       if (!(error instanceof Suspension)) throw error;
       return this.make("suspended", { output: "", error: error.why });
@@ -90,19 +96,34 @@ export class LiveRun {
     rest: Pick<RunResult, "output" | "structured" | "stopReason" | "error">,
   ): RunResult {
     const { runId, accounts, inDoubt } = this.tree;
-    return { runId, status, ...rest, usage: accounts.usage, cost: accounts.cost, inDoubt: [...inDoubt] };
+    const { usage, cost } = accounts;
+    const agents = accounts.list.map((account) => account.toJSON());
+    const limits = limitsOf(this.tree);
+    return { runId, status, ...rest, usage, cost, inDoubt: [...inDoubt], limits, agents };
   }
+}
+
+/** The limits that somebody held the tree to: without a headcount or a ledger there was nobody. */
+function limitsOf({ root, headcount, ledger }: Tree): RunLimits {
+  const { spawnBudget, executionBudget } = root;
+  const isTimed = executionBudget.deadlineS !== null;
+  return {
+    spawnBudget: headcount === undefined ? null : spawnBudget,
+    executionBudget: ledger === undefined && !isTimed ? null : executionBudget,
+  };
 }
 
 /** What is written down of a result: enough to give it again to whoever asks for a run that is over. */
 export function statusRecord(result: RunResult): JsonObject {
-  const { status, output, structured, stopReason, error, usage, cost, inDoubt } = result;
+  const { status, output, structured, stopReason, error, usage, cost, inDoubt, limits, agents } = result;
   return {
     status,
     output,
     usage,
     cost,
     inDoubt,
+    limits: limits as JsonObject | undefined,
+    agents: agents as readonly JsonObject[] | undefined,
     ...(structured !== undefined && { structured: structured as JsonValue }),
     ...(stopReason !== undefined && { stopReason }),
     ...(error !== undefined && { error: errorToJSON(error) }),
@@ -124,5 +145,7 @@ export function recordedResult(runId: RunId, body: JsonObject): RunResult | unde
     usage: body["usage"] as Usage,
     cost: body["cost"] as number | null,
     inDoubt: body["inDoubt"] as readonly string[],
+    limits: body["limits"] as RunLimits | undefined,
+    agents: body["agents"] as readonly AgentAccount[] | undefined,
   };
 }

@@ -1,4 +1,6 @@
 import {
+  type AuditLog,
+  type BlobStore,
   type Clock,
   type CompactionStrategy,
   type Headcount,
@@ -6,10 +8,12 @@ import {
   type Hooks,
   type IdSource,
   type Journal,
+  type JsonObject,
   type JsonSchemaValidator,
   type Ledger,
   type Limiter,
   type Logger,
+  type Memory,
   type Meter,
   NO_HOOKS,
   type Permissions,
@@ -17,23 +21,33 @@ import {
   type RestartPolicy,
   type Supervision,
   systemIds,
+  type Telemetry,
 } from "@ravi/kernel";
+import { withBlobs } from "./journal/with-blobs.ts";
 import { wallClock } from "./wall-clock.ts";
 
 /** What a runtime may be given. With nothing given it runs bare: no limit, no journal, nothing in the way. */
 export interface RuntimePorts {
   readonly journal?: Journal | undefined;
-  /** Makes the one headcount of a tree. */
-  readonly headcount?: ((root: Supervision) => Headcount) | undefined;
+  /** Where bodies above 256 KB go, for a journal that several machines read. Without it they stay with the journal. */
+  readonly blobs?: BlobStore | undefined;
+  /** Makes the one headcount of a tree. A snapshot is given by engines that keep them; this one restores from its journal. */
+  readonly headcount?: ((root: Supervision, snapshot?: JsonObject) => Headcount) | undefined;
   /** Makes the ledger of a tree's root. */
-  readonly ledger?: ((root: Supervision) => Ledger) | undefined;
+  readonly ledger?: ((root: Supervision, snapshot?: JsonObject) => Ledger) | undefined;
   readonly meter?: Meter | undefined;
   readonly limiter?: Limiter | undefined;
   readonly hooks?: Hooks | undefined;
   readonly pipelines?: Pipelines | undefined;
   readonly history?: HistoryProvider | undefined;
   readonly compaction?: CompactionStrategy | undefined;
+  /** What agents know beyond one conversation; they find it as `ctx.memory`. */
+  readonly memory?: Memory | undefined;
   readonly permissions?: Permissions | undefined;
+  /** Spans around runs, hires, model calls and tool calls. */
+  readonly telemetry?: Telemetry | undefined;
+  /** An entry for each hire, denial, approval, tool call and cancellation. What fails in it is logged, and changes no run. */
+  readonly auditLog?: AuditLog | undefined;
   /** Whether and when a crashed run is started again from its journal. */
   readonly restart?: RestartPolicy | undefined;
   /** Checks raw JSON Schemas of tools. */
@@ -51,8 +65,10 @@ export interface Ports extends RuntimePorts {
 }
 
 export function settlePorts(given: RuntimePorts): Ports {
+  const { journal, blobs } = given;
   return {
     ...given,
+    journal: journal === undefined || blobs === undefined ? journal : withBlobs(journal, blobs),
     hooks: given.hooks ?? NO_HOOKS,
     clock: given.clock ?? wallClock,
     ids: given.ids ?? systemIds,

@@ -19,8 +19,9 @@ import {
   type Supervision,
 } from "@ravi/kernel";
 import { admitRun } from "./context/admit-run.ts";
+import { createRunContext } from "./context/create-run-context.ts";
 import { planFor } from "./context/plan.ts";
-import type { Decisions } from "./engine/effect.ts";
+import { type Decisions, fullDecisions } from "./engine/decisions.ts";
 import { Recording } from "./engine/recording.ts";
 import { RunJournal } from "./engine/run-journal.ts";
 import { processOwner } from "./journal/owner.ts";
@@ -101,7 +102,8 @@ export class RunDriver {
       // What is on record went through the layers before it was written down.
       const read = readStart(this.agents, start.body);
       starting.agentId = read.root.agentId;
-      return this.goUntilOver(read, starting, { journal, recording, decisions });
+      const decided = fullDecisions(recording.records, decisions);
+      return this.goUntilOver(read, starting, { journal, recording, decisions: decided });
     });
   }
 
@@ -146,7 +148,12 @@ export class RunDriver {
     await note({ status: "running" });
     for (let attempt = 1; ; attempt++) {
       const run = this.go(start, starting, going);
-      if (going.recording !== undefined) await this.restore(starting, going.recording);
+      try {
+        if (going.recording !== undefined) await this.restore(starting, going.recording);
+      } catch (error) {
+        starting.tree?.close();
+        throw error;
+      }
       const result = await run.toEnd();
       if (run.crash === undefined || restart?.shouldRetry(execId, run.crash) !== true) {
         restart?.reset(execId);
@@ -179,6 +186,7 @@ export class RunDriver {
       token,
       events,
       ambientScope,
+      createContext: createRunContext,
     });
     starting.tree = tree;
     if (starting.suspended !== undefined) tree.suspend(starting.suspended);

@@ -1,6 +1,7 @@
 import {
   type AbortSignalLike,
   type Agent,
+  agentName,
   AgentNotFoundError,
   checkFields,
   type AgentResult,
@@ -14,13 +15,15 @@ import {
   type SpawnBudgetOptions,
   Supervision,
 } from "@ravi/kernel";
-import { nameOf } from "./context/hire.ts";
-import { tighterBudget } from "./context/ledgers.ts";
+import { nameOf } from "./context/hire-spec.ts";
+import { tighterBudget } from "./tree/ledgers.ts";
 import { textAt } from "./engine/body.ts";
 import type { Ports } from "./ports.ts";
 
 export interface RunOptions {
   readonly runId?: string | undefined;
+  /** The version of the agent to run: the one given, or one of its name that is registered. */
+  readonly version?: string | undefined;
   readonly sessionId?: string | undefined;
   readonly spawnBudget?: SpawnBudgetOptions | undefined;
   readonly executionBudget?: ExecutionBudgetOptions | undefined;
@@ -63,6 +66,7 @@ export function newStart({ ids, clock }: Ports, agent: Agent, input: string, opt
 
 const OPTIONS: readonly (keyof RunOptions)[] = [
   "runId",
+  "version",
   "sessionId",
   "spawnBudget",
   "executionBudget",
@@ -97,6 +101,19 @@ function checkStart(agent: unknown, input: unknown, options: unknown): void {
     });
   }
   checkFields("run options", options, OPTIONS);
+}
+
+/** The agent in the version that is wanted. */
+export function versionOf(
+  agents: ReadonlyMap<string, Agent>,
+  agent: Agent,
+  version: string | undefined,
+): Agent {
+  if (version === undefined || (agent.version ?? "1") === version) return agent;
+  const name = `${agentName(agent.id)}@${version}`;
+  const known = agents.get(name);
+  if (known === undefined) throw new AgentNotFoundError({ agent: name, known: [...agents.keys()] });
+  return known;
 }
 
 /** A run from its first journal entry. It is pinned to the version of its agent. */

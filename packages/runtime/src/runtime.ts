@@ -16,11 +16,11 @@ import {
   type RunSummary,
   Supervision,
 } from "@ravi/kernel";
-import { nameOf } from "./context/hire.ts";
-import type { Decisions } from "./engine/effect.ts";
+import { nameOf } from "./context/hire-spec.ts";
+import type { Decisions } from "./engine/decisions.ts";
 import { type Ports, type RuntimePorts, settlePorts } from "./ports.ts";
 import { noJournal, RunDriver, type Starting } from "./run-driver.ts";
-import { newStart, type RunOptions } from "./run-start.ts";
+import { newStart, type RunOptions, versionOf } from "./run-start.ts";
 import { EventHub } from "./tree/event-hub.ts";
 import type { Tree } from "./tree/tree.ts";
 
@@ -67,8 +67,9 @@ export class Runtime {
 
   /** Starts a run. Errors of the run are in its result's status; the promise rejects only where it could not be started. */
   run<T>(agent: Agent<T>, input: string, options: RunOptions = {}): RootHandle<T> {
-    const start = newStart(this.ports, agent, input, options);
-    this.register(agent);
+    const meant = versionOf(this.agents, agent, options?.version);
+    const start = newStart(this.ports, meant, input, options);
+    this.register(meant);
     return this.launch(start.root, options.signal, (live) => this.driver.begin(start, live)) as RootHandle<T>;
   }
 
@@ -227,8 +228,11 @@ export class Runtime {
         expected: "a run that lives here, as there is no journal",
       });
     }
-    await journal?.post(runId, item);
-    live?.tree()?.signals.accept(item);
+    const signals = live?.tree()?.signals;
+    if (journal === undefined) return signals?.accept(item);
+    await journal.post(runId, item);
+    // In the order of the journal: something that was left before may not have been read yet.
+    await signals?.look();
   }
 
   private journal(): Journal {
@@ -242,6 +246,7 @@ const OPTIONS: readonly (keyof RuntimeOptions)[] = [
   "agents",
   "ambientScope",
   "journal",
+  "blobs",
   "headcount",
   "ledger",
   "meter",
@@ -250,7 +255,10 @@ const OPTIONS: readonly (keyof RuntimeOptions)[] = [
   "pipelines",
   "history",
   "compaction",
+  "memory",
   "permissions",
+  "telemetry",
+  "auditLog",
   "restart",
   "validator",
   "clock",

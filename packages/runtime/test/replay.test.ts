@@ -134,7 +134,7 @@ describe("T5, T6: a run that crashed after any entry of its journal", () => {
       },
     };
     const result = await new Runtime({ journal, agents: [changed] }).resume(RUN).result;
-    expect(result).toMatchObject({ status: "failed", error: { code: "NON_DETERMINISM" } });
+    expect(result).toMatchObject({ status: "suspended", error: { code: "NON_DETERMINISM" } });
     expect(result.error).toBeInstanceOf(NonDeterminismError);
     expect(model.calls).toEqual([]);
   });
@@ -170,7 +170,7 @@ describe("T5, T6: a run that crashed after any entry of its journal", () => {
       const crashed = cutAfter(records, records.length - 1);
       const result = await new Runtime({ journal: await crashed, agents: [asks(prompt, word)] }).resume(RUN)
         .result;
-      expect(result).toMatchObject({ status: "failed", error: { code: "NON_DETERMINISM" } });
+      expect(result).toMatchObject({ status: "suspended", error: { code: "NON_DETERMINISM" } });
       expect([model.calls.length, shouted]).toEqual([calls, shouts]);
     },
   );

@@ -568,3 +568,18 @@ describe("keeping house", () => {
     });
   });
 });
+
+test("R12: a context that somebody has kept after its agent's end does and pays nothing more", async () => {
+  const model = scriptedModel(["never"]);
+  for (const options of [{}, { journal: new MemoryJournal() }]) {
+    let kept: RunContext | undefined;
+    const careless = agent("careless", async (ctx) => {
+      kept = ctx;
+      return done("");
+    });
+    await new Runtime(options).run(careless, "").result;
+    await expect(kept?.llm(model, ask("more"))).rejects.toThrow("careless has ended");
+    expect(() => kept?.now()).toThrow("careless has ended");
+  }
+  expect(model.calls).toEqual([]);
+});

@@ -6,6 +6,7 @@ test("the exports of @ravi/runtime are these", () => {
     "MemoryJournal",
     "Runtime",
     "SqliteJournal",
+    "createRunContext",
     "getRunScope",
     "wallClock",
   ]);

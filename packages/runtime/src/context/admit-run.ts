@@ -2,12 +2,12 @@ import {
   type AgentResult,
   type AgentRunContext,
   agentName,
+  type ContextPorts,
   type Gate,
   MiddlewareError,
   type RunMeta,
   type Supervision,
 } from "@ravi/kernel";
-import type { Ports } from "../ports.ts";
 import type { Plan } from "./plan.ts";
 
 export interface Admission {
@@ -27,7 +27,7 @@ const NO_WAITING: Gate = {
 
 export async function admitRun(
   plan: Plan,
-  ports: Ports,
+  ports: ContextPorts,
   meta: RunMeta,
   { agentId, runId, sessionId }: Pick<Supervision, "agentId" | "runId" | "sessionId">,
   input: string,

@@ -1,13 +1,14 @@
 import {
   type AbortSignalLike,
-  addUsage,
   cancellationOf,
   classifyError,
+  type EffectScope,
   type Estimate,
   HookEvent,
+  isPromiseLike,
   isRaviError,
-  type JsonObject,
   type LLMClient,
+  type MaybePromise,
   type ModelEvent,
   type ModelRequest,
   type ModelResponse,
@@ -20,50 +21,9 @@ import {
   type Usage,
 } from "@ravi/kernel";
 import { readStream } from "@ravi/kernel/loop";
-import { SPEND } from "../engine/recording.ts";
-import { charge } from "../tree/accounts.ts";
+import type { Bill } from "./bill.ts";
 import type { Execution } from "./execution.ts";
 import { roughEstimate } from "./rough-estimate.ts";
-
-/** What the attempts at one effect have cost together; written down with its outcome. */
-export class Bill {
-  tokens = 0;
-  /** Whole nano-dollars. */
-  private nano = 0;
-  turns = 0;
-  usage: Usage = NO_USAGE;
-  unpriced = false;
-  estimated = false;
-
-  /** What the newest attempt cost. */
-  lastCost = 0;
-
-  add(spend: Partial<Spend>): void {
-    this.lastCost = spend.cost ?? 0;
-    this.tokens += spend.tokens ?? 0;
-    this.nano += Math.round((spend.cost ?? 0) * 1e9);
-    this.turns += spend.turns ?? 0;
-  }
-
-  get cost(): number {
-    return this.nano / 1e9;
-  }
-
-  /** Null where a price is missing: not 0. */
-  get costUsd(): number | null {
-    return this.unpriced ? null : this.cost;
-  }
-
-  toJSON(): JsonObject {
-    return {
-      tokens: this.tokens,
-      cost: this.cost,
-      turns: this.turns,
-      usage: this.usage,
-      priced: !this.unpriced,
-    };
-  }
-}
 
 export interface AttemptOptions {
   readonly model: LLMClient;
@@ -72,29 +32,33 @@ export interface AttemptOptions {
   readonly idempotencyKey: string;
   readonly wrapUp: boolean;
   readonly bill: Bill;
-  /** Made inside of an effect (by a judge, by a tool): what it costs is written down by itself, before the effect ends. */
-  readonly within?: { readonly key: string; readonly attempt: number } | undefined;
+  /** The effect that it is an attempt at, or that it is made inside of. */
+  readonly scope: EffectScope;
+  /** Made inside of an effect by a judge or by a tool. */
+  readonly isNested: boolean;
   /** Gets what is streamed; without it the answer comes in one piece. */
   readonly sink: ((event: Exclude<ModelEvent, { type: "finish" }>) => void) | undefined;
 }
 
 /** One try at a model call: a place in the limiter's line, money set aside, the call, and the money settled. */
 export async function attempt(exec: Execution, options: AttemptOptions): Promise<ModelResponse> {
-  const { model, request, signal, bill } = options;
-  const { limiter } = exec.tree.ports;
+  const { model, request, signal, bill, scope } = options;
+  const { limiter } = exec.ports;
   // Whoever goes on after the end (a tool that was left behind, say) pays for nothing more.
-  const stopped = exec.tree.suspension ?? exec.token.error;
+  const { stopped } = exec;
   if (stopped !== undefined) throw stopped;
   if (signal.aborted) throw cancellationOf(signal);
+  if (!options.isNested) bill.attempts++;
   const before = bill.tokens;
-  const { ledger } = exec;
+  const { ledger } = scope;
   if (ledger === undefined && limiter === undefined) {
     const response = await send(options);
-    await settle(exec, options, undefined, undefined, response.usage);
-    await noteNested(exec, options, response.usage);
+    const settled = settle(exec, options, undefined, undefined, response.usage);
+    if (isPromiseLike(settled)) await settled;
     return response;
   }
-  const estimate = await estimateOf(exec, model, request);
+  const estimated = estimateOf(exec, model, request);
+  const estimate = isPromiseLike(estimated) ? await estimated : estimated;
   const tokens = estimate.inputTokens + estimate.maxOutputTokens;
   const permit = await limiter?.acquire({ priority: exec.supervision.priority, tokens, signal });
   try {
@@ -108,37 +72,15 @@ export async function attempt(exec: Execution, options: AttemptOptions): Promise
       throw error;
     }
     await settle(exec, options, reservation, estimate, response.usage);
-    await noteNested(exec, options, response.usage);
     return response;
   } finally {
     permit?.release({ tokens: bill.tokens - before });
   }
 }
 
-export async function estimateOf(
-  exec: Execution,
-  model: LLMClient,
-  request: ModelRequest,
-): Promise<Estimate> {
-  const { meter } = exec.tree.ports;
+export function estimateOf(exec: Execution, model: LLMClient, request: ModelRequest): MaybePromise<Estimate> {
+  const { meter } = exec.ports;
   return meter === undefined ? roughEstimate(model.info, request) : meter.estimate(model.info, request);
-}
-
-/** A crash before the effect's end must not lose what was paid inside of it. */
-async function noteNested(
-  exec: Execution,
-  { within, bill }: AttemptOptions,
-  usage: Usage | undefined,
-): Promise<void> {
-  const { journal, ports } = exec.tree;
-  if (within === undefined || journal === undefined) return;
-  const tokens = usage === undefined ? bill.tokens : totalTokens(usage);
-  const spend = { tokens, cost: bill.lastCost, turns: 1, usage: usage ?? NO_USAGE, priced: !bill.unpriced };
-  const key = `${SPEND}${within.key}#${++exec.nestedCalls}`;
-  const at = ports.clock.now();
-  await journal.append([
-    { exec: exec.execId, key, attempt: within.attempt, phase: "note", at, body: { of: within.key, spend } },
-  ]);
 }
 
 /** What was set aside for the answer is what the provider may write: otherwise the limit would not bind it. */
@@ -165,45 +107,42 @@ function wanted({ inputTokens, maxOutputTokens, price }: Estimate): Partial<Spen
   return "unpriced" in price ? spend : { ...spend, cost: price.usd };
 }
 
-async function settle(
+function settle(
   exec: Execution,
-  { model, bill }: AttemptOptions,
+  options: AttemptOptions,
   reservation: Reservation | undefined,
   estimate: Estimate | undefined,
   usage: Usage | undefined,
-): Promise<void> {
-  const { meter } = exec.tree.ports;
-  if (usage === undefined) return settleWhole(exec, bill, reservation, estimate);
-  const price: Price =
-    meter === undefined ? { unpriced: true } : await meter.price(model.info, usage, estimate);
-  const cost = "unpriced" in price ? undefined : price.usd;
-  const spend = { tokens: totalTokens(usage), cost: cost ?? 0, turns: 1 };
-  bill.add(spend);
-  bill.usage = addUsage(bill.usage, usage);
-  bill.unpriced ||= cost === undefined;
-  charge(exec.account, usage, cost ?? null);
-  if (reservation !== undefined) report(exec, await reservation.settle(spend));
+): MaybePromise<void> {
+  const { meter } = exec.ports;
+  if (usage === undefined) return settleWhole(exec, options, reservation, estimate, false);
+  const pay = (price: Price): MaybePromise<void> => {
+    const cost = "unpriced" in price ? null : price.usd;
+    const settlement = { tokens: totalTokens(usage), cost: cost ?? 0, turns: 1 };
+    return book(exec, options, { usage, cost, isWaste: false }, () => reservation?.settle(settlement));
+  };
+  const price = meter === undefined ? UNPRICED : meter.price(options.model.info, usage, estimate);
+  return isPromiseLike(price) ? price.then(pay) : pay(price);
 }
 
+const UNPRICED: Price = Object.freeze({ unpriced: true });
+
 /** The provider did not say what it used, so all that was set aside counts as spent. */
-async function settleWhole(
+function settleWhole(
   exec: Execution,
-  bill: Bill,
+  options: AttemptOptions,
   reservation: Reservation | undefined,
   estimate: Estimate | undefined,
-): Promise<void> {
-  bill.estimated = true;
+  isWaste: boolean,
+): MaybePromise<void> {
+  options.bill.estimated = true;
   const price = estimate?.price;
-  const cost = price === undefined || "unpriced" in price ? undefined : price.usd;
+  const cost = price === undefined || "unpriced" in price ? null : price.usd;
   const usage: Usage =
     estimate === undefined
       ? NO_USAGE
       : { inputTokens: estimate.inputTokens, outputTokens: estimate.maxOutputTokens };
-  bill.add({ tokens: totalTokens(usage), cost: cost ?? 0, turns: 1 });
-  bill.usage = addUsage(bill.usage, usage);
-  bill.unpriced ||= cost === undefined;
-  charge(exec.account, usage, cost ?? null);
-  if (reservation !== undefined) report(exec, await reservation.settle({ estimated: true }));
+  return book(exec, options, { usage, cost, isWaste }, () => reservation?.settle({ estimated: true }));
 }
 
 /**
@@ -212,17 +151,42 @@ async function settleWhole(
  */
 async function settleFailure(
   exec: Execution,
-  { bill }: AttemptOptions,
+  options: AttemptOptions,
   reservation: Reservation | undefined,
   estimate: Estimate,
   error: unknown,
 ): Promise<void> {
   const { status, retryAfterMs, kind } = classifyError(error);
-  if (kind === "RATE_LIMIT" && retryAfterMs !== undefined) exec.tree.ports.limiter?.slowDown(retryAfterMs);
+  if (kind === "RATE_LIMIT" && retryAfterMs !== undefined) exec.ports.limiter?.slowDown(retryAfterMs);
   const refused = status !== undefined && status >= 400;
-  if (!refused && !isProgramError(error)) return settleWhole(exec, bill, reservation, estimate);
-  bill.add({ turns: 1 });
-  if (reservation !== undefined) report(exec, await reservation.settle({ tokens: 0, cost: 0, turns: 1 }));
+  if (!refused && !isProgramError(error)) return settleWhole(exec, options, reservation, estimate, true);
+  return book(exec, options, { usage: NO_USAGE, cost: 0, isWaste: true }, () =>
+    reservation?.settle({ tokens: 0, cost: 0, turns: 1 }),
+  );
+}
+
+interface Paid {
+  readonly usage: Usage;
+  readonly cost: number | null;
+  readonly isWaste: boolean;
+}
+
+/** Writes an attempt into the bill and the books, then settles what was set aside for it. */
+function book(
+  exec: Execution,
+  { bill, scope, isNested }: AttemptOptions,
+  { usage, cost, isWaste }: Paid,
+  settleReservation: () => MaybePromise<Settlement> | undefined,
+): MaybePromise<void> {
+  bill.add(usage, cost, isWaste);
+  const close = (): MaybePromise<void> => {
+    const settlement = settleReservation();
+    if (settlement === undefined) return;
+    if (isPromiseLike(settlement)) return settlement.then((done) => report(exec, done));
+    report(exec, settlement);
+  };
+  const booked = scope.spent({ usage, costUsd: cost, isWaste, isNested });
+  return isPromiseLike(booked) ? booked.then(close) : close();
 }
 
 /** Nothing was sent: a mistake in the program, or a refusal of our own. */

@@ -1,23 +1,21 @@
 import {
   type AbortSignalLike,
   type CallOptions,
-  isCancellation,
   isPromiseLike,
-  isRaviError,
   type Leaf,
   type LlmLeaf,
   type MaybePromise,
   type ModelResponse,
   NO_HOOKS,
   type Outcome,
+  type Tally,
   type ToolContext,
-  ToolError,
   type ToolLeaf,
   type ToolOutcome,
   type ToolResult,
 } from "@ravi/kernel";
-import { messageOf, readArguments, toolFailure, toolFailureOf, toToolResult } from "@ravi/kernel/loop";
-import { charge } from "../tree/accounts.ts";
+import { readArguments, toolFailure, toolFailureOf, toToolResult } from "@ravi/kernel/loop";
+import { failureOf } from "./batch.ts";
 import type { Execution } from "./execution.ts";
 import { hire } from "./hires.ts";
 
@@ -25,9 +23,11 @@ import { hire } from "./hires.ts";
 // rules (one lane, cancellation) is kept by the execution itself. A turn of it costs a quarter of what the long way costs.
 
 /** Whether nothing stands between this execution and its models and tools. */
-export function isBare({ tree, plan, ledger }: Pick<Execution, "tree" | "plan" | "ledger">): boolean {
-  const { meter, limiter, permissions } = tree.ports;
-  const given = [tree.journal, tree.headcount, ledger, meter, limiter, permissions, plan.chat, plan.function];
+export function isBare({ ports, plan }: Pick<Execution, "ports" | "plan">): boolean {
+  const { meter, limiter, permissions, telemetry, auditLog } = ports;
+  const given = [meter, limiter, plan.chat, plan.function];
+  const services = [permissions, telemetry, auditLog];
+  if (services.some((service) => service !== undefined && !service.isNoop)) return false;
   return plan.hooks === NO_HOOKS && given.every((port) => port === undefined);
 }
 
@@ -54,10 +54,12 @@ class BareCall implements CallOptions {
 
 class BareTool extends BareCall implements ToolContext {
   private readonly owner: Execution;
+  private readonly tally: Tally;
 
-  constructor(exec: Execution, what: string, number: number) {
-    super(exec, what, number);
+  constructor(exec: Execution, tally: Tally, number: number) {
+    super(exec, "tool", number);
     this.owner = exec;
+    this.tally = tally;
   }
 
   get scope(): ToolContext["scope"] {
@@ -65,25 +67,29 @@ class BareTool extends BareCall implements ToolContext {
   }
 
   llm(...[model, request]: Parameters<ToolContext["llm"]>): Promise<ModelResponse> {
-    return bareModelCall(this.owner, { kind: "llm", model, request });
+    return bareModelCall(this.owner, this.tally, { kind: "llm", model, request });
   }
 }
 
-export async function bareModelCall(exec: Execution, { model, request }: LlmLeaf): Promise<ModelResponse> {
+export async function bareModelCall(
+  exec: Execution,
+  tally: Tally,
+  { model, request }: LlmLeaf,
+): Promise<ModelResponse> {
   exec.token.check();
   const response = await model.generate(request, new BareCall(exec, "llm", ++exec.modelCalls));
-  if (response.usage !== undefined) charge(exec.account, response.usage, null);
-  else exec.account.unpriced++;
+  tally.model(response.usage);
   return response;
 }
 
 /** No promise where neither the schema nor the tool makes one. */
-function bareToolCall({ call, tool }: ToolLeaf, exec: Execution): MaybePromise<ToolResult> {
-  const parsed = readArguments(call, tool, exec.tree.ports.validator);
+function bareToolCall(exec: Execution, tally: Tally, { call, tool }: ToolLeaf): MaybePromise<ToolResult> {
+  const parsed = readArguments(call, tool, exec.ports.validator);
   const run = (done: Awaited<typeof parsed>): MaybePromise<ToolResult> => {
     if (!done.ok) return toolFailure(done.problem);
     try {
-      const value = tool.execute(done.value, new BareTool(exec, "tool", ++exec.toolCalls));
+      tally.tool();
+      const value = tool.execute(done.value, new BareTool(exec, tally, ++exec.toolCalls));
       return isPromiseLike(value) ? value.then(toToolResult, toolFailureOf) : toToolResult(value);
     } catch (error) {
       return toolFailureOf(error);
@@ -92,8 +98,8 @@ function bareToolCall({ call, tool }: ToolLeaf, exec: Execution): MaybePromise<T
   return isPromiseLike(parsed) ? parsed.then(run) : run(parsed);
 }
 
-export async function bareBatch(exec: Execution, leaves: readonly Leaf[]): Promise<Outcome[]> {
-  const outcomes = leaves.map((leaf) => outcomeOf(exec, leaf));
+export async function bareBatch(exec: Execution, tally: Tally, leaves: readonly Leaf[]): Promise<Outcome[]> {
+  const outcomes = leaves.map((leaf) => outcomeOf(exec, tally, leaf));
   // A turn whose tools are all synchronous waits for nothing.
   for (const [at, outcome] of outcomes.entries()) if (isPromiseLike(outcome)) outcomes[at] = await outcome;
   return outcomes as Outcome[];
@@ -104,28 +110,20 @@ export function isPlain(leaf: Leaf): boolean {
   return leaf.kind !== "tool" || (leaf.tool.needsApproval !== true && leaf.tool.timeoutS === undefined);
 }
 
-function outcomeOf(exec: Execution, leaf: Leaf): MaybePromise<Outcome> {
-  if (leaf.kind === "hire") return hire(exec, leaf).then(undefined, failed(exec));
+function outcomeOf(exec: Execution, tally: Tally, leaf: Leaf): MaybePromise<Outcome> {
+  const failed = (error: unknown): Outcome => failureOf(exec, error);
+  if (leaf.kind === "hire") return hire(exec, leaf).then(undefined, failed);
   if (leaf.kind === "llm") {
-    return bareModelCall(exec, leaf).then(
+    return bareModelCall(exec, tally, leaf).then(
       (response): Outcome => ({ status: "completed", response }),
-      failed(exec),
+      failed,
     );
   }
   try {
-    const result = bareToolCall(leaf, exec);
+    const result = bareToolCall(exec, tally, leaf);
     const completed = (done: ToolResult): ToolOutcome => ({ status: "completed", result: done });
-    return isPromiseLike(result) ? result.then(completed, failed(exec)) : completed(result);
+    return isPromiseLike(result) ? result.then(completed, failed) : completed(result);
   } catch (error) {
-    return failed(exec)(error);
+    return failed(error);
   }
-}
-
-function failed(exec: Execution): (error: unknown) => ToolOutcome {
-  return (error) => {
-    const known = isRaviError(error)
-      ? error
-      : new ToolError({ toolName: exec.agentId, message: messageOf(error), cause: error });
-    return { status: isCancellation(known) ? "cancelled" : "failed", error: known };
-  };
 }

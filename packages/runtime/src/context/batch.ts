@@ -1,76 +1,109 @@
 import {
+  type HireOutcome,
   isCancellation,
   isRaviError,
   type Leaf,
+  type ModelResponse,
+  type Operation,
   type Outcome,
   type RaviError,
+  type Settled,
   ToolError,
+  type ToolResult,
 } from "@ravi/kernel";
 import { messageOf } from "@ravi/kernel/loop";
-import { Suspension } from "../engine/suspension.ts";
 import type { Execution } from "./execution.ts";
-import { hire } from "./hires.ts";
+import type { NamedGate } from "./gate.ts";
+import { prepareHire } from "./hire-spec.ts";
+import { auditHire } from "./hires.ts";
 import { prepareModelCall } from "./model-call.ts";
 import { prepareToolCall } from "./tool-call.ts";
 
+/** A leaf that may begin, or what became of it before that. */
+type Start = { readonly outcome: Outcome } | { readonly operation: Operation };
+
 /** Leaves at once. First everything that may refuse or wait, in order; then all of them are begun; an outcome for each. */
 export async function runBatch(exec: Execution, leaves: readonly Leaf[]): Promise<Outcome[]> {
-  const turn = exec.modelCalls;
-  const starts = await prepareAll(exec, leaves, turn);
+  const { engine } = exec;
+  const starts = await startsOf(exec, leaves);
   // Somebody may have waited for days: what has happened meanwhile counts.
-  const stopped = exec.tree.suspension ?? exec.token.error;
-  if (stopped instanceof Suspension) throw stopped;
-  if (stopped !== undefined) return leaves.map((): Outcome => ({ status: "cancelled", error: stopped }));
+  if (engine.suspension !== undefined) throw engine.suspension;
+  const { error } = exec.token;
+  if (error !== undefined) return leaves.map((): Outcome => ({ status: "cancelled", error }));
   await exec.check();
-  const outcomes = await Promise.all(starts.map((start) => outcomeOf(exec, start)));
-  // What unwinds the whole run is not an outcome of one leaf.
-  if (exec.tree.suspension !== undefined) throw exec.tree.suspension;
-  return outcomes;
+  const operations = starts.flatMap((start) => ("operation" in start ? [start.operation] : []));
+  const settled = operations.length === 0 ? [] : await engine.all(operations);
+  let next = 0;
+  return starts.map((start) => {
+    if ("outcome" in start) return start.outcome;
+    const { operation } = start;
+    const outcome = outcomeOf(exec, operation, settled[next++]);
+    if (operation.kind === "hire") auditHire(exec, operation, outcome);
+    return outcome;
+  });
 }
 
-/** The admits in the order asked. One that waits for an answer does not keep the next from asking: all wait together. */
-async function prepareAll(exec: Execution, leaves: readonly Leaf[], turn: number): Promise<Start[]> {
-  const prepared: Promise<Start>[] = [];
-  for (const [index, leaf] of leaves.entries()) {
-    const { promise: waits, resolve } = Promise.withResolvers<void>();
-    exec.onGateWait = resolve;
-    const start = prepare(exec, leaf, turn, index);
-    prepared.push(start);
-    await Promise.race([start.catch(() => {}), waits]);
+async function startsOf(exec: Execution, leaves: readonly Leaf[]): Promise<Start[]> {
+  const turn = exec.modelCalls;
+  const calls = leaves.map((leaf, index) => {
+    const key = keyOf(exec, leaf, turn, index);
+    return { key, leaf, admit: (gate?: NamedGate) => startOf(exec, leaf, key, gate) };
+  });
+  // Refused before it began: its outcome, like any other failure.
+  const refused = (error: unknown): Start => ({ outcome: failureOf(exec, error) });
+  if (leaves.some((leaf) => mayWait(exec, leaf))) {
+    const admitted = await exec.gates.admitAll(calls);
+    return admitted.map((start) => (start.status === "fulfilled" ? start.value : refused(start.reason)));
   }
-  exec.onGateWait = undefined;
-  return Promise.all(prepared);
+  const starts: Start[] = [];
+  for (const { admit } of calls) starts.push(await admit().catch(refused));
+  return starts;
 }
 
-type Start = () => Promise<Outcome>;
-
-async function prepare(exec: Execution, leaf: Leaf, turn: number, index: number): Promise<Start> {
-  if (leaf.kind === "hire") return () => hire(exec, leaf);
-  try {
-    if (leaf.kind === "llm") {
-      const { effect, refused } = await prepareModelCall(exec, exec.nextKey("llm", leaf.model.id), leaf);
-      return async () => ({ status: "completed", response: refused ?? (await exec.engine.effect(effect)) });
-    }
-    const key = exec.placeKey(`tool:${turn}:${index}`);
-    const { effect, refused } = await prepareToolCall(exec, key, leaf.call, leaf.tool);
-    exec.engine.requireDecision(effect);
-    return async () => ({ status: "completed", result: refused ?? (await exec.engine.effect(effect)) });
-  } catch (error) {
-    if (error instanceof Suspension) throw error;
-    // Refused before it began: its outcome, like any other failure.
-    return async () => {
-      throw error;
-    };
-  }
+/** Whether somebody may be asked about it before it begins. */
+function mayWait({ plan }: Execution, leaf: Leaf): boolean {
+  if (leaf.kind === "llm") return plan.chat !== undefined;
+  return leaf.kind === "tool" && (plan.function !== undefined || leaf.tool.needsApproval === true);
 }
 
-async function outcomeOf(exec: Execution, start: Start): Promise<Outcome> {
-  try {
-    return await start();
-  } catch (error) {
-    const known: RaviError = isRaviError(error)
-      ? error
-      : new ToolError({ toolName: exec.agentId, message: messageOf(error), cause: error });
-    return { status: isCancellation(known) ? "cancelled" : "failed", error: known };
+/** A hire takes its key when its turn comes. */
+function keyOf(exec: Execution, leaf: Leaf, turn: number, index: number): string {
+  if (leaf.kind === "llm") return exec.nextKey("llm", leaf.model.id);
+  return leaf.kind === "tool" ? exec.placeKey(`tool:${turn}:${index}`) : "";
+}
+
+async function startOf(
+  exec: Execution,
+  leaf: Leaf,
+  key: string,
+  gate: NamedGate | undefined,
+): Promise<Start> {
+  if (leaf.kind === "hire") {
+    const { spec, answered } = await prepareHire(exec, leaf, false);
+    return answered === undefined ? { operation: spec } : { outcome: answered };
   }
+  if (leaf.kind === "llm") {
+    const { effect, refused } = await prepareModelCall(exec, key, leaf, gate);
+    if (refused === undefined) return { operation: effect };
+    return { outcome: { status: "completed", response: refused } };
+  }
+  const { effect, refused } = await prepareToolCall(exec, key, leaf, gate);
+  return refused === undefined
+    ? { operation: effect }
+    : { outcome: { status: "completed", result: refused } };
+}
+
+function outcomeOf(exec: Execution, { kind }: Operation, settled: Settled | undefined): Outcome {
+  if (settled?.ok !== true) return failureOf(exec, settled?.error);
+  const { value } = settled;
+  if (kind === "hire") return value as HireOutcome;
+  if (kind === "llm") return { status: "completed", response: value as ModelResponse };
+  return { status: "completed", result: value as ToolResult };
+}
+
+export function failureOf(exec: Execution, error: unknown): Outcome & { readonly error: RaviError } {
+  const known = isRaviError(error)
+    ? error
+    : new ToolError({ toolName: exec.agentId, message: messageOf(error), cause: error });
+  return { status: isCancellation(known) ? "cancelled" : "failed", error: known };
 }

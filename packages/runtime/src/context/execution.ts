@@ -3,24 +3,30 @@ import {
   type AgentEvent,
   type AgentId,
   agentName,
+  CancellationError,
   type AbortSignalLike,
+  type BudgetExhaustedError,
   type CancellationToken,
   type ChatMessage,
+  type ContextPorts,
   DeadlineExceededError,
+  type DurableEngine,
   type ExecId,
   type HireLeaf,
   type HireOutcome,
   type HookBase,
   type Hooks,
+  InvalidValueError,
   isPromiseLike,
+  type JsonSchemaValidator,
   type JsonValue,
   LaneViolationError,
   type Leaf,
-  type Ledger,
   type LLMClient,
   type LlmLeaf,
   type LlmOutcome,
   type MaybePromise,
+  type Memory,
   type ModelRequest,
   type ModelResponse,
   type Outcome,
@@ -30,6 +36,7 @@ import {
   RunMeta,
   type RunScope,
   type Supervision,
+  type Tally,
   type Tool,
   type ToolCall,
   type ToolLeaf,
@@ -37,98 +44,59 @@ import {
   type ToolResult,
   type WindowOptions,
 } from "@ravi/kernel";
-import { Engine } from "../engine/engine.ts";
-import type { Account } from "../tree/accounts.ts";
-import { spendAhead } from "../tree/restore.ts";
-import type { Tree } from "../tree/tree.ts";
 import { bareBatch, bareModelCall, isBare, isPlain } from "./bare.ts";
 import { runBatch } from "./batch.ts";
-import type { Child } from "./child.ts";
+import { requestBudget } from "./budget-request.ts";
+import { Gates } from "./gate.ts";
 import { ask, hire, join, spawn } from "./hires.ts";
 import { callModel } from "./model-call.ts";
 import { yieldIfPaused } from "./pause.ts";
 import type { Plan } from "./plan.ts";
 import { seededRandom, seededUuid } from "./seeded.ts";
 import { callTool } from "./tool-call.ts";
-import { sleepUntil, waitFor } from "./waits.ts";
 import { Window } from "./window.ts";
 
-export interface ExecutionOptions {
-  readonly tree: Tree;
-  readonly agent: Agent;
-  readonly plan: Plan;
-  readonly supervision: Supervision;
-  readonly execId: ExecId;
-  readonly token: CancellationToken;
-  /** Epoch milliseconds. */
-  readonly deadline: number | null;
-  readonly ledger: Ledger | undefined;
-  readonly onPreempt: "park" | "return";
-}
+const OVER = "its end";
 
-const UNLIMITED: Remaining = Object.freeze({ tokens: null, cost: null, turns: null, toolCalls: null });
-
-/** One agent at work: its context, with the rules in it. */
+/** One agent at work: its context, with the rules in it, on whatever engine carries it. */
 export class Execution implements RunContext {
-  readonly tree: Tree;
+  readonly engine: DurableEngine;
+  readonly ports: ContextPorts;
   readonly agent: Agent;
   readonly plan: Plan;
   readonly supervision: Supervision;
   readonly execId: ExecId;
   readonly token: CancellationToken;
-  readonly deadline: number | null;
-  readonly ledger: Ledger | undefined;
-  readonly onPreempt: "park" | "return";
-  readonly engine: Engine;
-  readonly account: Account;
-  readonly children = new Map<ExecId, Child>();
   readonly history: Window;
+  /** What the audit log has not written down yet. */
+  audits: Set<Promise<void>> | undefined;
+  /** Hires that a layer answered for: there is no child, and an outcome to join all the same. */
+  answered: Map<ExecId, HireOutcome> | undefined;
   /** Counts the model calls: a tool call's key says which of them asked for it. */
   modelCalls = 0;
   toolCalls = 0;
-  /** Model calls that were made inside of an effect. */
-  nestedCalls = 0;
-  /** Answers that were asked for, by gate: the same one is asked for once. */
-  readonly gates = new Map<string, Promise<JsonValue>>();
-  /** Set by a batch that wants to know when one of its calls waits for an answer. */
-  onGateWait: (() => void) | undefined;
-  /** How long it was parked without a seat, and since when it is. */
-  parkedMs = 0;
-  parkedSince: number | undefined;
   /** Every hire of this execution, whoever is hired. */
   hires = 0;
-  checks = 0;
-  private readonly bare: boolean;
+  private checks = 0;
+  private readonly tally: Tally | undefined;
   private counts: Map<string, number> | undefined;
   private running: string | undefined;
+  private lazyGates: Gates | undefined;
+  private isOver = false;
+  private onFree: (() => void) | undefined;
   private lazyMeta: RunMeta | undefined;
 
-  constructor(options: ExecutionOptions) {
-    const { tree, execId } = options;
-    this.tree = tree;
-    this.agent = options.agent;
-    this.plan = options.plan;
-    this.supervision = options.supervision;
+  constructor(engine: DurableEngine, ports: ContextPorts, plan: Plan) {
+    const { agent, supervision, execId } = engine.start;
+    this.engine = engine;
+    this.ports = ports;
+    this.plan = plan;
+    this.agent = agent;
+    this.supervision = supervision;
     this.execId = execId;
-    this.token = options.token;
-    this.deadline = options.deadline;
-    this.ledger = options.ledger;
-    this.onPreempt = options.onPreempt;
-    this.bare = isBare(this);
-    this.account = tree.accounts.open(options.supervision.agentId, execId);
+    this.token = engine.token;
+    this.tally = isBare(this) ? engine.bare : undefined;
     this.history = new Window(this);
-    this.engine = new Engine({
-      execId,
-      clock: tree.ports.clock,
-      journal: tree.journal,
-      recording: tree.recording?.of(execId),
-      decisions: tree.decisions,
-      suspend: (why) => {
-        throw tree.suspend(why.message, why);
-      },
-      inDoubt: (key) => tree.inDoubt.add(`${execId}:${key}`),
-      stopped: () => tree.suspension ?? this.token.error,
-    });
   }
 
   get agentId(): AgentId {
@@ -138,38 +106,42 @@ export class Execution implements RunContext {
     return this.plan.hooks;
   }
   get scope(): RunScope {
-    return this.tree.scope;
+    return this.engine.start.scope;
   }
   get signal(): AbortSignalLike {
     return this.token.signal;
   }
   get budget(): Remaining {
-    const left = this.ledger?.remaining() ?? UNLIMITED;
-    const { recording } = this.tree;
-    if (recording === undefined || !this.engine.isCatchingUp) return left;
-    // What is on record ahead was put back into the ledger already; when the agent asked, it was not spent yet.
-    const ahead = spendAhead(recording, this.execId);
-    const before = (amount: number | null, more: number): number | null =>
-      amount === null ? null : amount + more;
-    return {
-      tokens: before(left.tokens, ahead.tokens),
-      cost: before(left.cost, ahead.cost),
-      turns: before(left.turns, ahead.turns),
-      toolCalls: before(left.toolCalls, ahead.toolCalls),
-    };
+    return this.engine.remaining();
+  }
+  get memory(): Memory | undefined {
+    return this.ports.memory;
+  }
+  get validator(): JsonSchemaValidator | undefined {
+    return this.ports.validator;
   }
   get meta(): RunMeta {
-    const { tree } = this;
+    const { supervision, execId, token, engine, ports } = this;
+    const { deadline, tenantId } = engine.start;
     return (this.lazyMeta ??= RunMeta.of({
-      runId: tree.runId,
-      execId: this.execId,
-      cancellation: this.token,
-      supervision: this.supervision,
-      deadline: this.deadline,
-      tenantId: tree.tenantId,
-      clock: { now: () => this.engine.now() },
-      ids: tree.ports.ids,
+      runId: supervision.runId,
+      execId,
+      cancellation: token,
+      supervision,
+      deadline,
+      tenantId,
+      clock: { now: () => engine.now() },
+      ids: ports.ids,
     }));
+  }
+
+  get gates(): Gates {
+    return (this.lazyGates ??= new Gates(this));
+  }
+
+  /** Why nothing more may be done; undefined while it may. */
+  get stopped(): Error | undefined {
+    return this.engine.suspension ?? this.token.error;
   }
 
   llm(
@@ -178,15 +150,16 @@ export class Execution implements RunContext {
     options?: { readonly wrapUp?: boolean | undefined },
   ): Promise<ModelResponse> {
     const leaf = { kind: "llm", model, request, wrapUp: options?.wrapUp } as const;
-    if (this.bare && !this.tree.events.isWatched)
-      return this.alone(model.id, () => bareModelCall(this, leaf));
+    const { tally } = this;
+    if (tally !== undefined && !this.engine.isWatched)
+      return this.alone(model.id, () => bareModelCall(this, tally, leaf));
     const key = this.nextKey("llm", model.id);
     return this.alone(key, () => callModel(this, key, leaf));
   }
 
   tool<R>(call: ToolCall, tool: Tool<unknown, R>): Promise<ToolResult<R>> {
     const key = this.nextKey("tool", tool.name);
-    return this.alone(key, () => callTool(this, key, call, tool) as Promise<ToolResult<R>>);
+    return this.alone(key, () => callTool(this, key, { call, tool }) as Promise<ToolResult<R>>);
   }
 
   hire<T>(leaf: Omit<HireLeaf<T>, "kind">): Promise<HireOutcome<T>> {
@@ -199,8 +172,9 @@ export class Execution implements RunContext {
   batch(leaves: readonly (ToolLeaf | HireLeaf)[]): Promise<(ToolOutcome | HireOutcome)[]>;
   batch(leaves: readonly Leaf[]): Promise<Outcome[]>;
   batch(leaves: readonly Leaf[]): Promise<Outcome[]> {
-    if (this.bare && !this.tree.events.isWatched && leaves.every(isPlain)) {
-      return this.alone("a batch", () => bareBatch(this, leaves));
+    const { tally } = this;
+    if (tally !== undefined && !this.engine.isWatched && leaves.every(isPlain)) {
+      return this.alone("a batch", () => bareBatch(this, tally, leaves));
     }
     return this.alone(`a batch of ${leaves.length}`, () => runBatch(this, leaves));
   }
@@ -227,12 +201,21 @@ export class Execution implements RunContext {
 
   waitFor(name: string): Promise<JsonValue> {
     const key = this.nextKey("wait", name);
-    return this.alone(key, () => waitFor(this, key, name));
+    return this.alone(key, () => this.engine.wait({ kind: "wait", key, name }));
+  }
+
+  requestBudget(refusal: BudgetExhaustedError): Promise<boolean> {
+    return this.alone(`approval:budget:${this.execId}`, () => requestBudget(this, refusal));
   }
 
   sleepUntil(time: number): Promise<void> {
     const key = this.nextKey("sleep", "until");
-    return this.alone(key, () => sleepUntil(this, key, time));
+    return this.alone(key, async () => {
+      if (!Number.isFinite(time)) {
+        throw new InvalidValueError({ field: "sleepUntil", value: time, expected: "epoch milliseconds" });
+      }
+      await this.engine.sleep(key, time);
+    });
   }
 
   window(options: WindowOptions = {}): MaybePromise<readonly ChatMessage[]> {
@@ -244,15 +227,15 @@ export class Execution implements RunContext {
   }
 
   emit(event: AgentEvent): void {
-    const { events, ports } = this.tree;
-    if (!events.isWatched) return events.skip();
-    events.publish({ at: ports.clock.now(), agentId: this.agentId, execId: this.execId, event });
+    this.engine.publish(event);
   }
 
   now(): MaybePromise<number> {
-    return this.engine.fact(this.nextKey("now", "clock"), () =>
-      this.tree.ports.clock.now(),
-    ) as MaybePromise<number>;
+    const key = this.nextKey("now", "clock");
+    return this.inLane(
+      key,
+      () => this.engine.fact(key, () => this.ports.clock.now()) as MaybePromise<number>,
+    );
   }
   random(): number {
     return seededRandom(this.execId, this.count("random"));
@@ -262,33 +245,21 @@ export class Execution implements RunContext {
   }
 
   check(): MaybePromise<void> {
-    const stopped = this.tree.suspension ?? this.token.error;
+    const { stopped, engine } = this;
     if (stopped !== undefined) throw stopped;
-    if (this.deadline !== null && this.engine.now() > this.deadline) {
-      this.token.cancel(new DeadlineExceededError({ deadline: this.deadline }));
+    const { deadline } = engine.start;
+    if (deadline !== null && engine.now() > deadline) {
+      this.token.cancel(new DeadlineExceededError({ deadline }));
       this.token.check();
     }
-    this.checks++;
-    return this.tree.headcount === undefined ? undefined : yieldIfPaused(this, this.tree.headcount);
-  }
-
-  /** The execution of somebody whom this one hires. */
-  descend(options: Omit<ExecutionOptions, "tree">): Execution {
-    return new Execution({ ...options, tree: this.tree });
+    return this.tally === undefined ? yieldIfPaused(this, ++this.checks) : undefined;
   }
 
   /** What every payload of a hook says. */
   hookBase(replayed: boolean): HookBase {
-    const { agentId, execId, tree } = this;
+    const { agentId, execId, ports } = this;
     const { runId, sessionId } = this.supervision;
-    const base = {
-      agentName: agentName(agentId),
-      agentId,
-      runId,
-      execId,
-      sessionId,
-      at: tree.ports.clock.now(),
-    };
+    const base = { agentName: agentName(agentId), agentId, runId, execId, sessionId, at: ports.clock.now() };
     return replayed ? { ...base, replayed } : base;
   }
 
@@ -308,18 +279,54 @@ export class Execution implements RunContext {
    * The one lane. Two operations at once would be recorded in the order in which they happen to end, and a replay would hand
    * them each other's results.
    */
-  private async alone<T>(what: string, operation: () => Promise<T>): Promise<T> {
-    if (this.running !== undefined) {
-      throw new LaneViolationError({ execId: this.execId, running: this.running, attempted: what });
-    }
-    this.running = what;
+  async alone<T>(what: string, operation: () => Promise<T>): Promise<T> {
+    this.enter(what);
     try {
       const paused = this.check();
       if (isPromiseLike(paused)) await paused;
       return await operation();
     } finally {
-      this.running = undefined;
+      this.leave();
     }
+  }
+
+  /** In the one lane too, but no place to give way: a small thing that is recorded. */
+  inLane<T>(what: string, operation: () => MaybePromise<T>): MaybePromise<T> {
+    this.enter(what);
+    let done: MaybePromise<T> | undefined;
+    try {
+      done = operation();
+    } finally {
+      if (!isPromiseLike(done)) this.leave();
+    }
+    return isPromiseLike(done) ? Promise.resolve(done).finally(() => this.leave()) : done;
+  }
+
+  /** Whether an operation is under way, and a call when it is not any more. For the end of an agent that awaited too little. */
+  get isBusy(): boolean {
+    return this.running !== undefined;
+  }
+  whenFree(callback: () => void): void {
+    this.onFree = callback;
+  }
+
+  /** Its agent is over: whoever has kept the context can do nothing more with it. */
+  close(): void {
+    this.isOver = true;
+    this.running ??= OVER;
+  }
+
+  private enter(what: string): void {
+    if (this.running !== undefined) {
+      if (this.isOver) throw new CancellationError({ reason: `${this.agentId} has ended` });
+      throw new LaneViolationError({ execId: this.execId, running: this.running, attempted: what });
+    }
+    this.running = what;
+  }
+
+  private leave(): void {
+    this.running = this.isOver ? OVER : undefined;
+    this.onFree?.();
   }
 
   private count(what: string): number {

@@ -1,10 +1,16 @@
 import {
   agentName,
   type ChatContext,
+  type Effect,
+  type EffectScope,
   errorToJSON,
+  type Estimate,
   HookEvent,
+  isPromiseLike,
   type JsonObject,
   type LlmLeaf,
+  type MaybePromise,
+  MiddlewareError,
   MiddlewareTermination,
   type ModelEvent,
   type ModelResponse,
@@ -13,19 +19,22 @@ import {
   textOf,
   type Usage,
 } from "@ravi/kernel";
-import { noteSpend } from "../engine/engine.ts";
-import type { Effect, EffectScope } from "../engine/effect.ts";
-import { attempt, Bill, estimateOf } from "./attempt.ts";
+import { attempt, estimateOf } from "./attempt.ts";
+import { Bill } from "./bill.ts";
 import type { Execution } from "./execution.ts";
 import { fingerprintOf } from "./fingerprint.ts";
-import { gateFor } from "./gate.ts";
+import type { NamedGate } from "./gate.ts";
+import { endSpan, startSpan } from "./observe.ts";
+import { admitOne } from "./one-call.ts";
 import { denialOf } from "./permission.ts";
 
 type Delta = Exclude<ModelEvent, { type: "finish" }>;
 
 /** One model call of an agent: its layers' admits, then the recorded effect, with its hooks around it. */
 export async function callModel(exec: Execution, key: string, leaf: LlmLeaf): Promise<ModelResponse> {
-  const prepared = await prepareModelCall(exec, key, leaf);
+  const mayWait = exec.plan.chat !== undefined;
+  const admit = (gate?: NamedGate): Promise<PreparedModelCall> => prepareModelCall(exec, key, leaf, gate);
+  const prepared = await (mayWait ? admitOne(exec, key, admit) : admit());
   if (prepared.refused !== undefined) return prepared.refused;
   return exec.engine.effect(prepared.effect);
 }
@@ -36,26 +45,27 @@ export interface PreparedModelCall {
   readonly refused: ModelResponse | undefined;
 }
 
+/** The gate is for the layers; without layers there need be none. */
 export async function prepareModelCall(
   exec: Execution,
   key: string,
   leaf: LlmLeaf,
+  gate: NamedGate | undefined,
 ): Promise<PreparedModelCall> {
   exec.modelCalls++;
   const denied = await denialOf(exec, "llm", leaf.model.id);
   if (denied !== undefined) throw new MiddlewareTermination({ layer: "permissions", reason: denied });
   const call = new ModelCall(exec, key, leaf);
   const { chat } = exec.plan;
-  if (chat !== undefined) {
+  if (chat !== undefined && gate !== undefined) {
     call.context = call.makeContext();
-    await chat.admit(call.context, gateFor(exec, key));
+    await chat.admit(call.context, gate);
   }
-  if (exec.engine.isRecorded(key)) call.tellReplay();
-  else if (exec.ledger !== undefined && exec.tree.journal !== undefined) await call.estimate();
   return { effect: call, refused: call.context?.result };
 }
 
 class ModelCall implements Effect<ModelResponse> {
+  readonly kind = "llm";
   readonly key: string;
   readonly onDoubt = "retry";
   context: ChatContext | undefined;
@@ -64,7 +74,6 @@ class ModelCall implements Effect<ModelResponse> {
   private readonly transforms: StreamTransform[] = [];
   private readonly bill = new Bill();
   private scope: EffectScope | undefined;
-  private reserve: JsonObject | undefined;
 
   constructor(exec: Execution, key: string, leaf: LlmLeaf) {
     this.exec = exec;
@@ -80,33 +89,39 @@ class ModelCall implements Effect<ModelResponse> {
     return fingerprintOf(this.leaf.model.id, this.context?.request ?? this.leaf.request);
   }
 
-  begin(): JsonObject {
-    return {
-      messages: this.leaf.request.messages.length,
-      ...(this.reserve !== undefined && { reserve: this.reserve }),
-    };
-  }
-
-  /** What a crash in the middle would leave charged. */
-  async estimate(): Promise<void> {
+  /** With what a crash in the middle would leave charged. */
+  begin(): MaybePromise<JsonObject> {
     const { exec, leaf } = this;
+    const messages = leaf.request.messages.length;
+    if (!exec.engine.isMetered) return { messages };
     const { model, request } = this.context ?? leaf;
-    const { inputTokens, maxOutputTokens, price } = await estimateOf(exec, model, request);
-    const cost = "unpriced" in price ? 0 : price.usd;
-    this.reserve = { tokens: inputTokens + maxOutputTokens, cost, turns: 1 };
+    const reserved = ({ inputTokens, maxOutputTokens, price }: Estimate): JsonObject => {
+      const cost = "unpriced" in price ? 0 : price.usd;
+      const usage = { inputTokens, outputTokens: maxOutputTokens };
+      const priced = !("unpriced" in price);
+      return {
+        messages,
+        reserve: { tokens: inputTokens + maxOutputTokens, cost, turns: 1, usage, priced, waste: cost },
+      };
+    };
+    const estimate = estimateOf(exec, model, request);
+    return isPromiseLike(estimate) ? estimate.then(reserved) : reserved(estimate);
   }
 
   async run(scope: EffectScope): Promise<ModelResponse> {
     this.scope = scope;
     const { exec } = this;
-    const started = exec.tree.ports.clock.now();
+    const started = exec.ports.clock.now();
     this.tellStart(false);
+    const { provider, model } = this.leaf.model.info;
+    const span = startSpan(exec, "ravi.llm", { key: this.key, provider, model });
     try {
       const response = await this.throughLayers();
+      endSpan(exec, span);
       this.tellEnd({ status: "ok", response, started, replayed: false });
       return response;
     } catch (error) {
-      noteSpend(error, this.bill.toJSON());
+      endSpan(exec, span, error);
       this.tellEnd({ status: "error", error, started, replayed: false });
       throw error;
     }
@@ -126,15 +141,19 @@ class ModelCall implements Effect<ModelResponse> {
     return body["response"] as ModelResponse;
   }
 
+  spend(): JsonObject {
+    return this.bill.toJSON();
+  }
+
   makeContext(): ChatContext {
     const { exec, leaf } = this;
     const system = leaf.request.messages[0];
     return {
       agentName: agentName(exec.agentId),
-      runId: exec.tree.runId,
+      runId: exec.supervision.runId,
       meta: exec.meta,
       hooks: exec.hooks,
-      clock: exec.tree.ports.clock,
+      clock: exec.ports.clock,
       signal: exec.signal,
       key: this.key,
       systemInstructions: system?.role === "system" ? textOf(system) : "",
@@ -163,26 +182,22 @@ class ModelCall implements Effect<ModelResponse> {
     throw new TypeError("a chat layer neither called next() nor set a result");
   }
 
-  private attempt(
+  private async attempt(
     model: LlmLeaf["model"],
     request: LlmLeaf["request"],
     signal: ChatContext["signal"],
     sink: ((event: Delta) => void) | undefined,
     isNested = false,
   ): Promise<ModelResponse> {
-    const { exec, bill } = this;
-    const within = isNested ? { key: this.key, attempt: this.scope?.attempt ?? 1 } : undefined;
-    const idempotencyKey = this.scope?.idempotencyKey ?? `${exec.execId}:${this.key}`;
-    return attempt(exec, {
-      model,
-      request,
-      signal,
-      idempotencyKey,
-      wrapUp: this.leaf.wrapUp ?? false,
-      bill,
-      sink,
-      within,
-    });
+    const { exec, bill, scope, leaf } = this;
+    if (scope === undefined) {
+      // Before the call is begun nothing is on record that it could be paid under.
+      const problem = "call() was used in admit, where nothing may be paid; it belongs to process";
+      throw new MiddlewareError({ layer: "chat", problem });
+    }
+    const { idempotencyKey } = scope;
+    const wrapUp = leaf.wrapUp ?? false;
+    return attempt(exec, { model, request, signal, idempotencyKey, wrapUp, bill, sink, scope, isNested });
   }
 
   /** One attempt whose deltas reach observers through the layers' transforms, so that what a redactor removes never does. */
@@ -192,7 +207,7 @@ class ModelCall implements Effect<ModelResponse> {
     signal: ChatContext["signal"],
   ): Promise<ModelResponse> {
     const { exec } = this;
-    if (!exec.tree.events.isWatched) return this.attempt(model, request, signal, undefined);
+    if (!exec.engine.isWatched) return this.attempt(model, request, signal, undefined);
     // The one added last is the innermost, and sees an event first.
     const transforms = this.transforms.toReversed();
     try {
@@ -209,11 +224,8 @@ class ModelCall implements Effect<ModelResponse> {
   }
 
   /** What is on record is told again, marked as such, with what it cost then. */
-  tellReplay(): void {
-    const { exec, key } = this;
-    const body = exec.engine.recordedEnd(key);
-    if (body === undefined) return;
-    const started = exec.tree.ports.clock.now();
+  replayed(body: JsonObject): void {
+    const started = this.exec.ports.clock.now();
     this.tellStart(true);
     const response = body["response"] as ModelResponse | undefined;
     const costUsd = response === undefined ? 0 : ((body["costUsd"] as number | null | undefined) ?? null);
@@ -256,7 +268,7 @@ class ModelCall implements Effect<ModelResponse> {
       status: end.status,
       usage,
       costUsd: end.costUsd === undefined ? bill.costUsd : end.costUsd,
-      durationMs: exec.tree.ports.clock.now() - end.started,
+      durationMs: exec.ports.clock.now() - end.started,
       ...(bill.estimated && { estimated: true }),
       ...(end.response !== undefined && { finishReason: end.response.finishReason }),
       ...(end.error !== undefined && { error: errorToJSON(end.error) }),

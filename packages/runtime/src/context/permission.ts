@@ -7,6 +7,7 @@ import {
 } from "@ravi/kernel";
 import { messageOf } from "@ravi/kernel/loop";
 import type { Execution } from "./execution.ts";
+import { audit } from "./observe.ts";
 
 /** Why somebody may not do it; undefined when they may. A policy that fails denies. */
 export function denialOf(
@@ -15,7 +16,7 @@ export function denialOf(
   target: string,
   args?: JsonValue | undefined,
 ): MaybePromise<string | undefined> {
-  const { permissions } = exec.tree.ports;
+  const { permissions } = exec.ports;
   if (permissions === undefined || permissions.isNoop) return undefined;
   const request: PermissionRequest = {
     agentId: exec.agentId,
@@ -24,14 +25,17 @@ export function denialOf(
     arguments: args,
     scope: exec.scope,
   };
+  const deny = (reason: string): string => {
+    audit(exec, { action, target, outcome: "denied", details: { reason } });
+    return `${target} is not permitted: ${reason}`;
+  };
   const read = (decision: PermissionDecision): string | undefined => {
     // Only a clear yes is one, whatever a policy without types may return.
     const allow: unknown = decision.allow;
     if (allow === true) return undefined;
-    return `${target} is not permitted: ${"reason" in decision ? decision.reason : "no reason was given"}`;
+    return deny("reason" in decision ? decision.reason : "no reason was given");
   };
-  const broken = (error: unknown): string =>
-    `${target} is not permitted: the policy failed (${messageOf(error)})`;
+  const broken = (error: unknown): string => deny(`the policy failed (${messageOf(error)})`);
   try {
     const decision = permissions.check(request);
     return isPromiseLike(decision) ? decision.then(read, broken) : read(decision);

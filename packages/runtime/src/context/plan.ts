@@ -1,5 +1,11 @@
-import { type Agent, type Hooks, NO_HOOKS, type Pipeline, type Pipelines } from "@ravi/kernel";
-import type { Ports } from "../ports.ts";
+import {
+  type Agent,
+  type ContextPorts,
+  type Hooks,
+  NO_HOOKS,
+  type Pipeline,
+  type Pipelines,
+} from "@ravi/kernel";
 
 /** What surrounds one agent's runs, put together once: the runtime's layers outside, the agent's own inside. */
 export interface Plan {
@@ -11,7 +17,7 @@ export interface Plan {
 
 const BARE: Plan = Object.freeze({ hooks: NO_HOOKS, agent: undefined, chat: undefined, function: undefined });
 
-export function planFor(agent: Agent, ports: Ports): Plan {
+export function planFor(agent: Agent, ports: ContextPorts): Plan {
   const own = agent.pipelines;
   const shared = ports.pipelines;
   if (own === undefined && shared === undefined && agent.hooks === undefined && ports.hooks === NO_HOOKS)

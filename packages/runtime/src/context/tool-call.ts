@@ -1,36 +1,40 @@
 import {
   agentName,
   CancellationToken,
+  type Effect,
+  type EffectScope,
   errorToJSON,
   type FunctionContext,
   HookEvent,
   isRaviError,
   type JsonObject,
   type JsonValue,
+  NO_USAGE,
   type Tool,
   type ToolCall,
   type ToolContext,
   ToolError,
+  type ToolLeaf,
   type ToolResult,
 } from "@ravi/kernel";
 import { messageOf, readArguments, toolFailure, toolFailureOf, toToolResult } from "@ravi/kernel/loop";
-import { noteSpend } from "../engine/engine.ts";
-import type { Effect, EffectScope } from "../engine/effect.ts";
-import { attempt, Bill } from "./attempt.ts";
+import { delay } from "../engine/waiting.ts";
+import { attempt } from "./attempt.ts";
+import { Bill } from "./bill.ts";
 import type { Execution } from "./execution.ts";
 import { digest } from "./fingerprint.ts";
-import { gateFor } from "./gate.ts";
+import type { NamedGate } from "./gate.ts";
+import { audit, endSpan, startSpan } from "./observe.ts";
+import { admitOne } from "./one-call.ts";
 import { denialOf } from "./permission.ts";
-import { delay } from "./waits.ts";
+
+type Asked = Pick<ToolLeaf, "call" | "tool">;
 
 /** One tool call of an agent. Bad arguments, a denial and a failing tool are results; only the rules throw. */
-export async function callTool(
-  exec: Execution,
-  key: string,
-  call: ToolCall,
-  tool: Tool,
-): Promise<ToolResult> {
-  const prepared = await prepareToolCall(exec, key, call, tool);
+export async function callTool(exec: Execution, key: string, leaf: Asked): Promise<ToolResult> {
+  const mayWait = exec.plan.function !== undefined || leaf.tool.needsApproval === true;
+  const admit = (gate?: NamedGate): Promise<PreparedToolCall> => prepareToolCall(exec, key, leaf, gate);
+  const prepared = await (mayWait ? admitOne(exec, key, admit) : admit());
   return prepared.refused ?? exec.engine.effect(prepared.effect);
 }
 
@@ -40,19 +44,21 @@ export interface PreparedToolCall {
   readonly refused: ToolResult | undefined;
 }
 
+/** The gate is for layers and approvals; where there are none there need be no gate. */
 export async function prepareToolCall(
   exec: Execution,
   key: string,
-  call: ToolCall,
-  tool: Tool,
+  { call, tool }: Asked,
+  gate: NamedGate | undefined,
 ): Promise<PreparedToolCall> {
   const running = new RunningTool(exec, key, call, tool);
-  const refused = await running.admit();
-  if (refused === undefined) running.tellReplay();
-  return { effect: running, refused };
+  return { effect: running, refused: await running.admit(gate) };
 }
 
+const ONE_CALL = Object.freeze({ usage: NO_USAGE, costUsd: 0, toolCalls: 1 });
+
 class RunningTool implements Effect<ToolResult> {
+  readonly kind = "tool";
   readonly key: string;
   readonly onDoubt: "retry" | "ask";
   private readonly exec: Execution;
@@ -77,31 +83,36 @@ class RunningTool implements Effect<ToolResult> {
   }
 
   /** Everything that can refuse before anything is begun. It is repeated on replay, so it decides from recorded facts. */
-  async admit(): Promise<ToolResult | undefined> {
+  async admit(gate: NamedGate | undefined): Promise<ToolResult | undefined> {
     const { exec, call, tool, key } = this;
-    const parsed = await readArguments(call, tool, exec.tree.ports.validator);
+    const parsed = await readArguments(call, tool, exec.ports.validator);
     if (!parsed.ok) return toolFailure(parsed.problem);
     this.args = parsed.value;
     const denied = await denialOf(exec, "tool", tool.name, call.arguments);
     if (denied !== undefined) return toolFailure(denied);
-    const gate = gateFor(exec, key);
     const layers = exec.plan.function;
-    if (layers !== undefined) {
+    if (layers !== undefined && gate !== undefined) {
       this.context = this.makeContext();
       await layers.admit(this.context, gate);
       if (this.context.result !== undefined) return this.context.result;
     }
-    if (tool.needsApproval !== true) return undefined;
+    if (tool.needsApproval !== true || gate === undefined) return undefined;
     const name = `approval:${exec.execId}:${key}`;
-    const asked = `gate:${name}@${key}`;
     // Where a layer has asked under the same name it has told of it, and its answer serves here too.
-    const isAsked = exec.gates.has(asked) || exec.engine.isRecorded(asked);
-    if (!isAsked && exec.hooks.has(HookEvent.APPROVAL_REQUESTED)) {
+    const tell = (): void => {
+      if (!exec.hooks.has(HookEvent.APPROVAL_REQUESTED)) return;
       const question = `${exec.agentId} wants to call ${tool.name}. Allow it?`;
       void exec.hooks.dispatch(HookEvent.APPROVAL_REQUESTED, { ...exec.hookBase(false), name, question });
-    }
-    const answer = await gate.require(name, { tool: tool.name, arguments: call.arguments });
-    return isApproval(answer) ? undefined : toolFailure(`${tool.name} was not approved${reasonOf(answer)}`);
+    };
+    const answer = await gate.require(name, { tool: tool.name, arguments: call.arguments }, tell);
+    const isGranted = isApproval(answer);
+    audit(exec, {
+      action: "approval",
+      target: tool.name,
+      outcome: isGranted ? "ok" : "denied",
+      details: { key },
+    });
+    return isGranted ? undefined : toolFailure(`${tool.name} was not approved${reasonOf(answer)}`);
   }
 
   /** The model's own id is part of it: servers use `call_0` again and again, but not for another call at the same place. */
@@ -110,17 +121,20 @@ class RunningTool implements Effect<ToolResult> {
   }
 
   begin(): JsonObject {
-    return { tool: this.tool.name };
+    return { tool: this.tool.name, ...(this.onDoubt === "ask" && { ask: true }) };
   }
 
   async run(scope: EffectScope): Promise<ToolResult> {
     const { exec, tool } = this;
-    const { clock } = exec.tree.ports;
+    const { clock } = exec.ports;
     const started = clock.now();
     if (exec.hooks.has(HookEvent.TOOL_START)) {
       void exec.hooks.dispatch(HookEvent.TOOL_START, { ...exec.hookBase(false), ...this.names() });
     }
+    const span = startSpan(exec, "ravi.tool", { key: this.key, tool: tool.name });
     const end = (status: "ok" | "error", error?: unknown): void => {
+      endSpan(exec, span, error);
+      audit(exec, { action: "tool", target: tool.name, outcome: status, details: { key: this.key } });
       if (!exec.hooks.has(HookEvent.TOOL_END)) return;
       const durationMs = clock.now() - started;
       const failure = error === undefined ? {} : { error: errorToJSON(error) };
@@ -133,11 +147,10 @@ class RunningTool implements Effect<ToolResult> {
       });
     };
     try {
-      const result = await this.paid(() => this.throughLayers(scope));
+      const result = await this.paid(scope);
       end(result.isError ? "error" : "ok");
       return result;
     } catch (error) {
-      if (this.isCounted) noteSpend(error, { ...this.bill.toJSON(), toolCalls: 1 });
       end("error", error);
       // An error of Ravi's goes on as it is; a stranger's gets a code to branch on.
       if (isRaviError(error)) throw error;
@@ -155,6 +168,11 @@ class RunningTool implements Effect<ToolResult> {
     return { content, isError: body["isError"] === true };
   }
 
+  /** A call that was refused costs nothing. */
+  spend(): JsonObject | undefined {
+    return this.isCounted ? { ...this.bill.toJSON(), toolCalls: 1 } : undefined;
+  }
+
   skipped(): ToolResult {
     return toolFailure(
       `${this.tool.name} was in doubt after a crash, and it was decided not to call it again`,
@@ -162,10 +180,8 @@ class RunningTool implements Effect<ToolResult> {
   }
 
   /** What is on record is told again, marked as such. */
-  tellReplay(): void {
-    const { exec, key } = this;
-    const body = exec.engine.recordedEnd(key);
-    if (body === undefined) return;
+  replayed(body: JsonObject): void {
+    const { exec } = this;
     const base = { ...exec.hookBase(true), ...this.names() };
     if (exec.hooks.has(HookEvent.TOOL_START)) void exec.hooks.dispatch(HookEvent.TOOL_START, base);
     if (!exec.hooks.has(HookEvent.TOOL_END)) return;
@@ -177,11 +193,12 @@ class RunningTool implements Effect<ToolResult> {
     return { key: this.key, toolName: this.tool.name, callId: this.call.id };
   }
 
-  private async paid(run: () => Promise<ToolResult>): Promise<ToolResult> {
-    const reservation = await this.exec.ledger?.reserve({ toolCalls: 1 });
+  private async paid(scope: EffectScope): Promise<ToolResult> {
+    const reservation = await scope.ledger?.reserve({ toolCalls: 1 });
     this.isCounted = true;
+    await scope.spent(ONE_CALL);
     try {
-      return await run();
+      return await this.throughLayers(scope);
     } finally {
       await reservation?.settle({ toolCalls: 1 });
     }
@@ -236,14 +253,15 @@ class RunningTool implements Effect<ToolResult> {
           wrapUp: false,
           bill,
           sink: undefined,
-          within: { key: this.key, attempt: scope.attempt },
+          scope,
+          isNested: true,
         }),
     };
     try {
       return toToolResult(await tool.execute(args, context));
     } catch (error) {
       // A tool that was cut off has not failed: whether it did its work is not known.
-      const stopped = exec.tree.suspension ?? exec.token.error;
+      const { stopped } = exec;
       if (stopped !== undefined) throw stopped;
       return toolFailureOf(error);
     }
@@ -254,7 +272,7 @@ class RunningTool implements Effect<ToolResult> {
     token: CancellationToken,
     run: () => Promise<ToolResult>,
   ): Promise<ToolResult> {
-    const limit = delay(this.exec, timeoutS * 1000);
+    const limit = delay(this.exec.ports.clock, timeoutS * 1000);
     const problem = `${this.tool.name} took longer than ${timeoutS} s`;
     const late = limit.promise.then(() => {
       token.cancel(problem);
@@ -271,10 +289,10 @@ class RunningTool implements Effect<ToolResult> {
     const { exec, tool, call } = this;
     return {
       agentName: agentName(exec.agentId),
-      runId: exec.tree.runId,
+      runId: exec.supervision.runId,
       meta: exec.meta,
       hooks: exec.hooks,
-      clock: exec.tree.ports.clock,
+      clock: exec.ports.clock,
       signal: exec.signal,
       key: this.key,
       functionName: tool.name,

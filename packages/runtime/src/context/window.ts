@@ -51,7 +51,7 @@ export class Window {
   }
 
   read(options: WindowOptions): MaybePromise<readonly ChatMessage[]> {
-    const { history } = this.exec.tree.ports;
+    const { history } = this.exec.ports;
     if (!this.loaded && history !== undefined && this.key() !== undefined) {
       return this.load().then(() => this.show(options));
     }
@@ -69,13 +69,13 @@ export class Window {
 
   /** Keeps what the run has added, where it outlives the run. Written once, also when the run was resumed in between. */
   async keep(): Promise<void> {
-    const { history } = this.exec.tree.ports;
+    const { history } = this.exec.ports;
     const key = this.key();
     if (history === undefined || key === undefined || !this.isKept()) return;
     if (this.own.length === 0) return;
     // An agent that never looked at its window has no place in the history on record: it adds at the end.
     if (!this.loaded) this.ownFrom = (await history.load(key, 0)).head;
-    if (this.exec.tree.recording !== undefined) {
+    if (this.exec.engine.start.isResumed) {
       // A run that was resumed may have been killed right after it wrote: what stands there already is not written again.
       const { messages } = await history.load(key);
       if (sameValue(messages.slice(this.ownFrom, this.ownFrom + this.own.length), this.own)) return;
@@ -84,15 +84,16 @@ export class Window {
   }
 
   private isKept(): boolean {
-    const { tree, supervision } = this.exec;
-    return tree.ports.history !== undefined && supervision.retention === HistoryRetention.PERMANENT;
+    const { ports, supervision } = this.exec;
+    return ports.history !== undefined && supervision.retention === HistoryRetention.PERMANENT;
   }
 
   private async load(): Promise<void> {
-    const { history } = this.exec.tree.ports;
+    const { history } = this.exec.ports;
     const key = this.key();
     if (history === undefined || key === undefined) return;
-    const known = await this.exec.engine.fact("history:head", async () => (await history.load(key, 0)).head);
+    const head = async (): Promise<number> => (await history.load(key, 0)).head;
+    const known = await this.exec.inLane("window", () => this.exec.engine.fact("history:head", head));
     const { messages } = await history.load(key, Number(known));
     this.ownFrom = messages.length;
     this.restart(messages);
@@ -114,7 +115,7 @@ export class Window {
     }
     // A run of ten thousand turns keeps no transcript that nobody will read.
     if (!this.isKept()) this.seen = this.own.length = 0;
-    const { compaction } = this.exec.tree.ports;
+    const { compaction } = this.exec.ports;
     return compaction === undefined ? this.view : this.compact(compaction, options);
   }
 
@@ -143,8 +144,10 @@ export class Window {
   private contextFor(options: WindowOptions): CompactionContext {
     const { exec } = this;
     this.strategyContext ??= {
-      llm: (model, request) =>
-        callModel(exec, exec.nextKey("compact", model.id), { kind: "llm", model, request }),
+      llm: (model, request) => {
+        const key = exec.nextKey("compact", model.id);
+        return exec.alone(key, () => callModel(exec, key, { kind: "llm", model, request }));
+      },
     };
     return Object.assign(this.strategyContext, options);
   }

@@ -16,6 +16,8 @@ export class ExecRecording {
   readonly steps = new Map<string, RecordedStep>();
   /** When its first fact was written down. */
   startedAt: number | undefined;
+  /** Called when the last of them was asked for. */
+  onCaughtUp: (() => void) | undefined;
   private unread = 0;
 
   add(record: JournalRecord): void {
@@ -37,16 +39,24 @@ export class ExecRecording {
     if (step !== undefined && !step.read) {
       step.read = true;
       this.unread--;
+      if (this.unread === 0) this.onCaughtUp?.();
     }
     return step;
   }
 
+  get isCaughtUp(): boolean {
+    return this.unread === 0;
+  }
+
   /** A step that nobody has asked for yet; undefined when the agent has caught up with its record. */
-  nextUnread(): RecordedStep | undefined {
+  nextUnread(except?: ReadonlySet<string>): RecordedStep | undefined {
     if (this.unread === 0) return undefined;
-    return this.steps.values().find((step) => !step.read);
+    return this.steps.values().find((step) => !step.read && except?.has(step.key) !== true);
   }
 }
+
+/** Facts of what was granted beyond the limits. */
+export const RAISE = "raise:";
 
 /** What was paid inside of an effect that has not ended; such facts are read by the accounts alone. */
 export const SPEND = "spend:";

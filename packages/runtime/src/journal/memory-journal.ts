@@ -6,6 +6,7 @@ import {
   type JournalEntry,
   JournalLockedError,
   type JournalRecord,
+  type JournalWatch,
   type JsonValue,
   type PostedItem,
   type PostedRecord,
@@ -13,6 +14,7 @@ import {
   type RunSummary,
   systemClock,
 } from "@ravi/kernel";
+import { Watchers } from "./watchers.ts";
 import { checkClaim, type Claim, decideClaim, isHeld } from "./claims.ts";
 import { decodeEntries, encodeEntries } from "./entry-codec.ts";
 import { duplicateError, Identities } from "./identities.ts";
@@ -48,6 +50,7 @@ export interface MemoryJournalOptions {
 export class MemoryJournal implements Journal {
   private readonly clock: Clock;
   private readonly runs = new Map<RunId, Run>();
+  private readonly watchers = new Watchers();
   private readonly posted = new Map<RunId, Posted>();
   private epochFloor = 0;
 
@@ -110,6 +113,11 @@ export class MemoryJournal implements Journal {
     posted.ids.add(id);
     posted.values.push(text);
     posted.items.push({ seq: posted.items.length + 1, id, kind, name, at });
+    this.watchers.tell(runId);
+  }
+
+  watch(runId: RunId, listener: () => void): JournalWatch {
+    return this.watchers.add(runId, listener, true);
   }
 
   items(runId: RunId, after: number): readonly PostedRecord[] {

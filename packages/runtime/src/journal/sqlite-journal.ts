@@ -10,6 +10,7 @@ import {
   type JournalEntry,
   JournalCorruptError,
   type JournalRecord,
+  type JournalWatch,
   type JsonObject,
   type PostedItem,
   type PostedRecord,
@@ -33,6 +34,7 @@ import { Items } from "./sqlite/items.ts";
 import { Log } from "./sqlite/log.ts";
 import { openDatabase } from "./sqlite/open-database.ts";
 import { Runs, type StoredRun } from "./sqlite/runs.ts";
+import { Watchers } from "./watchers.ts";
 
 export interface SqliteJournalOptions {
   /** For claims that lapse. Processes that share a journal must agree on the time. */
@@ -55,6 +57,7 @@ export class SqliteJournal implements Journal {
   private readonly log: Log;
   private readonly posted: Items;
   private readonly appender: Appender;
+  private readonly watchers = new Watchers();
   private closing: Promise<void> | undefined;
 
   private constructor(db: DatabaseSync, options: SqliteJournalOptions) {
@@ -140,7 +143,13 @@ export class SqliteJournal implements Journal {
     checkItem(item);
     const posted = { ...item };
     const value = stringify(item.value);
-    return this.write(() => this.posted.add(id, posted, value));
+    await this.write(() => this.posted.add(id, posted, value));
+    this.watchers.tell(id);
+  }
+
+  /** Tells of what is posted through this object; other processes have the file open as well. */
+  watch(runId: RunId, listener: () => void): JournalWatch {
+    return this.watchers.add(runId, listener, false);
   }
 
   /** One look into an index: cheap enough to be asked again and again. */

@@ -1,49 +1,120 @@
-import { addUsage, type AgentId, type ExecId, NO_USAGE, type Usage } from "@ravi/kernel";
+import {
+  addUsage,
+  type AgentAccount,
+  type AgentId,
+  type ExecId,
+  NO_USAGE,
+  type Priority,
+  type Supervision,
+  type Tally,
+  type Usage,
+  type Used,
+} from "@ravi/kernel";
 
 /** What one execution has used so far, itself and without its children. */
-export interface Account {
+export class Account implements Tally, Used {
   readonly agentId: AgentId;
   readonly execId: ExecId;
-  usage: Usage;
-  /** Dollars that have a known price. */
-  costUsd: number;
+  parent: AgentId | null = null;
+  priority: Priority;
+  status: AgentAccount["status"] = "pending";
+  usage: Usage = NO_USAGE;
+  modelCalls = 0;
+  toolCalls = 0;
+  retries = 0;
   /** Calls without a known price. */
-  unpriced: number;
+  private unpriced = 0;
+  /** Whole nano-dollars, so that many small sums add up to what they are. */
+  private nano = 0;
+  private wasteNano = 0;
+
+  constructor(agentId: AgentId, execId: ExecId, priority: Priority) {
+    this.agentId = agentId;
+    this.execId = execId;
+    this.priority = priority;
+  }
+
+  /** Who hired it and how urgent it is; known when it is hosted, not where only its spend is on record. */
+  describe({ parentId, priority }: Supervision): this {
+    this.parent = parentId;
+    this.priority = priority;
+    return this;
+  }
+
+  charge(usage: Usage, costUsd: number | null, wasteUsd = 0): void {
+    this.usage = addUsage(this.usage, usage);
+    if (costUsd === null) this.unpriced++;
+    else this.nano += Math.round(costUsd * 1e9);
+    this.wasteNano += Math.round(wasteUsd * 1e9);
+  }
+
+  /** One call of a bare execution. */
+  model(usage: Usage | undefined): void {
+    this.modelCalls++;
+    if (usage === undefined) this.unpriced++;
+    else this.charge(usage, null);
+  }
+
+  tool(): void {
+    this.toolCalls++;
+  }
+
+  /** Null when a call had no known price: a sum with a hole in it is not a sum. */
+  get costUsd(): number | null {
+    return this.unpriced > 0 ? null : this.nano / 1e9;
+  }
+
+  toJSON(): AgentAccount {
+    const { execId, agentId, parent, priority, status, usage, costUsd, modelCalls, toolCalls, retries } =
+      this;
+    // Whatever an agent paid that was cut off, its parent got nothing for it.
+    const isLost = status === "cancelled" || status === "failed";
+    const wasteUsd = (isLost ? this.nano : this.wasteNano) / 1e9;
+    return {
+      execId,
+      agentId,
+      parent,
+      priority,
+      status,
+      usage,
+      costUsd,
+      modelCalls,
+      toolCalls,
+      retries,
+      wasteUsd,
+    };
+  }
 }
 
 /** Who used what. A finished execution leaves this and nothing else. */
 export class Accounts {
-  readonly list: Account[] = [];
   private readonly byExec = new Map<ExecId, Account>();
 
   /** The account of that execution; the one from before, where a run is resumed. */
-  open(agentId: AgentId, execId: ExecId): Account {
-    const known = this.byExec.get(execId);
-    if (known !== undefined) return known;
-    const account: Account = { agentId, execId, usage: NO_USAGE, costUsd: 0, unpriced: 0 };
-    this.list.push(account);
-    this.byExec.set(execId, account);
+  open(agentId: AgentId, execId: ExecId, priority: Priority): Account {
+    let account = this.byExec.get(execId);
+    if (account === undefined) this.byExec.set(execId, (account = new Account(agentId, execId, priority)));
     return account;
+  }
+
+  find(execId: ExecId): Account | undefined {
+    return this.byExec.get(execId);
+  }
+
+  get list(): readonly Account[] {
+    return [...this.byExec.values()];
   }
 
   get usage(): Usage {
     return this.list.reduce((sum, { usage }) => addUsage(sum, usage), NO_USAGE);
   }
 
-  /** Null when a call had no known price: a sum with a hole in it is not a sum. */
   get cost(): number | null {
-    return costOf(this.list);
+    let nano = 0;
+    for (const { costUsd } of this.byExec.values()) {
+      if (costUsd === null) return null;
+      nano += Math.round(costUsd * 1e9);
+    }
+    return nano / 1e9;
   }
-}
-
-export function costOf(accounts: readonly Account[]): number | null {
-  if (accounts.some(({ unpriced }) => unpriced > 0)) return null;
-  // In whole nano-dollars, so that many small sums add up to what they are.
-  return accounts.reduce((sum, { costUsd }) => sum + Math.round(costUsd * 1e9), 0) / 1e9;
-}
-
-export function charge(account: Account, usage: Usage, costUsd: number | null): void {
-  account.usage = addUsage(account.usage, usage);
-  if (costUsd === null) account.unpriced++;
-  else account.costUsd = (Math.round(account.costUsd * 1e9) + Math.round(costUsd * 1e9)) / 1e9;
 }

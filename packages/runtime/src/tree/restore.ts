@@ -10,8 +10,7 @@ import {
   type Usage,
 } from "@ravi/kernel";
 import { textAt } from "../engine/body.ts";
-import { type Recording, SPEND } from "../engine/recording.ts";
-import { charge } from "./accounts.ts";
+import { RAISE, type Recording, SPEND } from "../engine/recording.ts";
 import type { Answer } from "./signals.ts";
 import type { Tree } from "./tree.ts";
 
@@ -37,6 +36,8 @@ export function markReadAnswers(tree: Tree, recording: Recording): void {
     }
   }
 }
+
+const DIMENSIONS = ["tokens", "cost", "turns", "toolCalls"] as const;
 
 interface Hired {
   readonly execId: ExecId;
@@ -109,6 +110,7 @@ async function restoreLedgers(tree: Tree, recording: Recording): Promise<void> {
     ledgers.set(execId, ledger);
     tree.restoredLedgers.set(execId, ledger);
   }
+  for (const { exec, more } of raisesOf(recording)) await ledgers.get(exec)?.raise?.(more);
   for (const { exec, spend } of spendsOf(recording)) {
     const ledger = ledgers.get(exec);
     const { tokens = 0, cost = 0, turns = 0, toolCalls = 0 } = spend;
@@ -117,7 +119,12 @@ async function restoreLedgers(tree: Tree, recording: Recording): Promise<void> {
   }
 }
 
-type Recorded = Partial<Spend> & { readonly usage?: Usage; readonly priced?: boolean };
+type Recorded = Partial<Spend> & {
+  readonly usage?: Usage;
+  readonly priced?: boolean;
+  readonly retries?: number;
+  readonly waste?: number;
+};
 
 /** What is on record as spent, and what was set aside for a call whose end is not: it may have been paid. */
 function* spendsOf(
@@ -137,19 +144,34 @@ function* spendsOf(
   }
 }
 
-/** What an execution, and whom it has hired, will have spent by the end of what is on record of it. */
+/** What was granted beyond the limits. */
+function* raisesOf(
+  recording: Recording,
+): Generator<{ readonly exec: ExecId; readonly key: string; readonly more: Partial<Spend> }> {
+  for (const { exec, key, phase, body } of recording.records) {
+    if (phase === "note" && key.startsWith(RAISE)) yield { exec, key, more: body["value"] as Partial<Spend> };
+  }
+}
+
+/**
+ * What an execution, and whom it has hired, will have spent by the end of what is on record of it, less what will have been
+ * granted to them.
+ */
 export function spendAhead(recording: Recording, execId: ExecId): Spend {
   const unread = [...recording.of(execId).steps.values()].filter(({ read }) => !read).map(({ key }) => key);
   const hires = unread.map((key) => ExecId(execId, key));
   const sum = { tokens: 0, cost: 0, turns: 0, toolCalls: 0 };
+  const isAhead = (exec: ExecId, key: string): boolean =>
+    exec === execId
+      ? unread.includes(key)
+      : hires.some((hire) => exec === hire || exec.startsWith(`${hire}/`));
   for (const { exec, key, spend } of spendsOf(recording)) {
-    const isAhead =
-      exec === execId
-        ? unread.includes(key)
-        : hires.some((hire) => exec === hire || exec.startsWith(`${hire}/`));
-    if (!isAhead) continue;
-    for (const dimension of ["tokens", "cost", "turns", "toolCalls"] as const)
-      sum[dimension] += spend[dimension] ?? 0;
+    if (!isAhead(exec, key)) continue;
+    for (const dimension of DIMENSIONS) sum[dimension] += spend[dimension] ?? 0;
+  }
+  for (const { exec, key, more } of raisesOf(recording)) {
+    if (!isAhead(exec, key)) continue;
+    for (const dimension of DIMENSIONS) sum[dimension] -= more[dimension] ?? 0;
   }
   return sum;
 }
@@ -158,14 +180,35 @@ function attemptOf({ exec, key, attempt }: JournalRecord): string {
   return `${exec}\n${key}\n${attempt}`;
 }
 
-/** Who has used what before this process. */
+/** Who has used what before this process. What was set aside for a call in doubt counts, and is waste. */
 function restoreAccounts(tree: Tree, recording: Recording): void {
-  const names = new Map(
-    hiresOf(recording).map(({ execId, begin }) => [execId, textAt(begin.body, "agentId") as AgentId]),
-  );
-  for (const { exec, spend } of spendsOf(recording)) {
-    if (spend.usage === undefined) continue;
-    const account = tree.accounts.open(names.get(exec) ?? tree.root.agentId, exec);
-    charge(account, spend.usage, spend.priced === true ? (spend.cost ?? 0) : null);
+  const { accounts, root } = tree;
+  accounts.open(root.agentId, ExecId(tree.runId), root.priority);
+  for (const { execId, begin } of hiresOf(recording)) {
+    const { agentId, parentId, priority } = begin.body as {
+      agentId: AgentId;
+      parentId: AgentId;
+      priority?: Priority;
+    };
+    accounts.open(agentId, execId, priority ?? root.priority).parent = parentId;
+  }
+  for (const { exec, key, spend } of spendsOf(recording)) {
+    const { usage, toolCalls = 0, retries = 0, waste = 0, cost = 0 } = spend;
+    const account = accounts.find(exec);
+    if (account === undefined) continue;
+    account.toolCalls += toolCalls;
+    account.retries += retries;
+    if (MODEL_CALL.test(key)) account.modelCalls++;
+    if (usage !== undefined) account.charge(usage, spend.priced === true ? cost : null, waste);
+  }
+  for (const { exec, key, phase, attempt } of recording.records) {
+    const account = accounts.find(exec);
+    // A call that was begun again was counted with each begin.
+    if (phase === "begin" && attempt > 1 && account !== undefined) {
+      account.retries++;
+      if (MODEL_CALL.test(key)) account.modelCalls--;
+    }
   }
 }
+
+const MODEL_CALL = /^(llm|compact):/;

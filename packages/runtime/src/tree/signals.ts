@@ -1,4 +1,13 @@
-import type { Clock, Journal, JsonValue, PostedItem, PostedRecord, RunId, TimerHandle } from "@ravi/kernel";
+import type {
+  Clock,
+  Journal,
+  JournalWatch,
+  JsonValue,
+  PostedItem,
+  PostedRecord,
+  RunId,
+  TimerHandle,
+} from "@ravi/kernel";
 
 const POLL_MS = 250;
 
@@ -17,7 +26,7 @@ export type Answer = { readonly id: string; readonly value: JsonValue };
 
 /**
  * What comes from outside: answers by name, kept until somebody waits for them. Another process delivers through the journal,
- * which is looked at only while somebody waits.
+ * which tells of it where it can, and is otherwise looked at while somebody waits.
  */
 export class Signals {
   private readonly options: SignalsOptions;
@@ -26,10 +35,13 @@ export class Signals {
   private readonly seen = new Set<string>();
   private after = 0;
   private timer: TimerHandle | undefined;
-  private polling = false;
+  private looking: Promise<void> | undefined;
+  private isStale = false;
+  private readonly watch: JournalWatch | undefined;
 
   constructor(options: SignalsOptions) {
     this.options = options;
+    this.watch = options.journal?.watch?.(options.runId, () => void this.look());
   }
 
   /** An item that arrived, by whatever way. The same one twice counts once. */
@@ -78,31 +90,40 @@ export class Signals {
   }
 
   close(): void {
+    this.watch?.stop();
     this.waiting.clear();
     this.stopIfIdle();
   }
 
-  /** Reads what other processes have left. */
-  async look(): Promise<void> {
+  /** Reads what was left in the journal, in the order in which it was left. Resolves when all of it was seen. */
+  look(): Promise<void> {
+    this.isStale = true;
+    this.looking ??= this.readAll().finally(() => {
+      this.looking = undefined;
+      this.lookLater();
+    });
+    return this.looking;
+  }
+
+  private async readAll(): Promise<void> {
     const { journal, runId } = this.options;
-    if (journal === undefined || this.polling) return;
-    this.polling = true;
+    if (journal === undefined) return;
     try {
-      const items: readonly PostedRecord[] = await journal.items(runId, this.after);
-      for (const item of items) {
-        this.after = Math.max(this.after, item.seq);
-        this.accept(item);
+      while (this.isStale) {
+        this.isStale = false;
+        const items: readonly PostedRecord[] = await journal.items(runId, this.after);
+        for (const item of items) {
+          this.after = Math.max(this.after, item.seq);
+          this.accept(item);
+        }
       }
     } catch (error) {
       this.options.onError(error);
-    } finally {
-      this.polling = false;
     }
-    this.lookLater();
   }
 
   private lookLater(): void {
-    if (this.waiting.size === 0 || this.timer !== undefined) return;
+    if (this.waiting.size === 0 || this.timer !== undefined || this.watch?.coversAll === true) return;
     this.timer = this.options.clock.setTimer?.(() => {
       this.timer = undefined;
       void this.look();

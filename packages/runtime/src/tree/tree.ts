@@ -1,15 +1,16 @@
 import type {
   CancellationToken,
+  CreateRunContext,
   ExecId,
   Headcount,
   JsonObject,
   Ledger,
-  NeedsDecisionError,
+  RaviError,
   RunId,
   RunScope,
   Supervision,
 } from "@ravi/kernel";
-import type { Decisions } from "../engine/effect.ts";
+import type { Decisions } from "../engine/decisions.ts";
 import type { Recording } from "../engine/recording.ts";
 import type { RunJournal } from "../engine/run-journal.ts";
 import type { Ports } from "../ports.ts";
@@ -29,6 +30,7 @@ export interface TreeOptions {
   readonly token: CancellationToken;
   readonly events: EventHub;
   readonly ambientScope: boolean;
+  readonly createContext: CreateRunContext;
 }
 
 /** What all executions of one run have in common. */
@@ -44,6 +46,8 @@ export class Tree {
   readonly events: EventHub;
   /** Whether `getRunScope()` knows this run. */
   readonly ambientScope: boolean;
+  /** Builds the context of everybody who works in it. */
+  readonly createContext: CreateRunContext;
   readonly accounts = new Accounts();
   readonly headcount: Headcount | undefined;
   readonly ledger: Ledger | undefined;
@@ -54,7 +58,6 @@ export class Tree {
   readonly inDoubt = new Set<string>();
   readonly signals: Signals;
   suspension: Suspension | undefined;
-  private readonly suspendCallbacks = new Set<(suspension: Suspension) => void>();
 
   constructor(options: TreeOptions) {
     const { ports, root } = options;
@@ -69,6 +72,7 @@ export class Tree {
     this.token = options.token.child();
     this.events = options.events;
     this.ambientScope = options.ambientScope;
+    this.createContext = options.createContext;
     this.headcount = ports.headcount?.(root);
     this.ledger = ports.ledger?.(root);
     this.signals = new Signals({
@@ -89,22 +93,13 @@ export class Tree {
   }
 
   /** Ends the run in this process; it keeps its place. Whoever waits or comes next is unwound. */
-  suspend(message: string, why?: NeedsDecisionError): Suspension {
+  suspend(message: string, why?: RaviError): Suspension {
     if (this.suspension === undefined) {
       this.suspension = new Suspension(message, why);
-      for (const callback of this.suspendCallbacks) callback(this.suspension);
-      this.suspendCallbacks.clear();
       // What is under way is aborted; what it says of it is not recorded, because a suspension is no outcome.
       this.token.cancel(message);
     }
     return this.suspension;
-  }
-
-  /** Calls back when it is suspended, at once when it already is. Returns how to take the callback off. */
-  onSuspend(callback: (suspension: Suspension) => void): () => void {
-    if (this.suspension !== undefined) callback(this.suspension);
-    else this.suspendCallbacks.add(callback);
-    return () => this.suspendCallbacks.delete(callback);
   }
 
   close(): void {

@@ -2,7 +2,6 @@ import {
   agentName,
   type AgentResult,
   type AgentRunContext,
-  DeadlineExceededError,
   errorToJSON,
   type HireOutcome,
   HistoryRetention,
@@ -13,33 +12,47 @@ import {
   isRaviError,
   type RaviError,
   type StopReason,
-  type TimerHandle,
   ToolError,
 } from "@ravi/kernel";
 import { messageOf } from "@ravi/kernel/loop";
-import type { Execution } from "./context/execution.ts";
-import type { ExecutionInbox } from "./context/inbox.ts";
-import { withScope } from "./scope.ts";
-import { costOf } from "./tree/accounts.ts";
-import { Suspension } from "./engine/suspension.ts";
+import type { Execution } from "./execution.ts";
+import type { ExecutionInbox } from "./inbox.ts";
+import { audit, endSpan, startSpan } from "./observe.ts";
 
 /** How long an agent may go on after it was told to stop, before nobody waits for it any more. */
 const GRACE_MS = 50;
-const CATCH_UP_MS = 10;
 
-/** Runs one agent to its end, whatever end that is. Throws only a `Suspension`, and what breaks the journal. */
+/** Runs one agent to its end, whatever end that is. Throws only what suspends it, and what breaks its engine. */
 export async function host(exec: Execution, inbox: ExecutionInbox): Promise<HireOutcome> {
-  const { clock } = exec.tree.ports;
+  const { engine, ports } = exec;
+  const { clock } = ports;
   const started = clock.now();
   exec.emit({ type: "started", input: inbox.input });
   if (exec.hooks.has(HookEvent.RUN_START)) {
-    void exec.hooks.dispatch(HookEvent.RUN_START, { ...exec.hookBase(false), input: inbox.input });
+    void exec.hooks.dispatch(HookEvent.RUN_START, {
+      ...exec.hookBase(engine.start.isResumed),
+      input: inbox.input,
+    });
   }
-  const { scope, ambientScope } = exec.tree;
-  const running = ambientScope ? withScope(scope, () => settle(exec, inbox)) : settle(exec, inbox);
-  const stopTimer = startDeadline(exec);
-  const outcome = await orAbandoned(exec, running).finally(stopTimer);
-  await endChildren(exec, outcome);
+  const { isRoot, parentId } = exec.supervision;
+  const span = startSpan(exec, isRoot ? "ravi.run" : "ravi.hire", {
+    ...(parentId !== null && { parentId }),
+    ...(engine.start.isResumed && { replayed: true }),
+  });
+  const outcome = await orAbandoned(exec, settle(exec, inbox)).catch((error: unknown) => {
+    endSpan(exec, span, error);
+    throw error;
+  });
+  endSpan(exec, span, "error" in outcome ? outcome.error : undefined);
+  if (outcome.status === "cancelled") {
+    const { reason } = outcome.error as { reason?: string };
+    const details = reason === undefined ? {} : { reason };
+    audit(exec, { action: "cancel", target: exec.agentId, outcome: "ok", details });
+  }
+  if (exec.isBusy) await lastOperation(exec);
+  exec.close();
+  const ended = engine.end(outcome, { isCrash: "error" in outcome && isCrash(outcome.error) });
+  if (isPromiseLike(ended)) await ended;
   if ("result" in outcome) {
     await exec.history.keep();
     exec.emit({ type: "completed", result: outcome.result });
@@ -51,69 +64,34 @@ export async function host(exec: Execution, inbox: ExecutionInbox): Promise<Hire
     void exec.hooks.dispatch(HookEvent.RUN_END, {
       ...exec.hookBase(false),
       status: outcome.status === "timedOut" || outcome.status === "denied" ? "failed" : outcome.status,
-      usage: exec.account.usage,
-      costUsd: costOf([exec.account]),
+      usage: engine.used.usage,
+      costUsd: engine.used.costUsd,
       durationMs: clock.now() - started,
       ...("error" in outcome && { error: errorToJSON(outcome.error) }),
     });
   }
   const heard = exec.hooks.drain();
   if (isPromiseLike(heard)) await heard;
+  if (exec.audits !== undefined) await Promise.all(exec.audits);
   return outcome;
 }
 
 async function settle(exec: Execution, inbox: ExecutionInbox): Promise<HireOutcome> {
   try {
     const result = await throughLayers(exec, inbox);
-    if (exec.tree.suspension !== undefined) throw exec.tree.suspension;
+    if (exec.engine.suspension !== undefined) throw exec.engine.suspension;
     checkWritable(exec, result);
     return afterStop(exec, result) ?? { status: result.status, result };
   } catch (error) {
-    if (exec.tree.suspension !== undefined) throw exec.tree.suspension;
+    if (exec.engine.suspension !== undefined) throw exec.engine.suspension;
     // A provider's client throws what it likes when it is aborted; why it was aborted is what counts.
     return fate(exec, exec.token.error ?? error);
   }
 }
 
-/** The token is cancelled when the time comes, so that a call that hangs is aborted and not only noticed. */
-function startDeadline(exec: Execution): () => void {
-  const { deadline } = exec;
-  const { clock } = exec.tree.ports;
-  if (deadline === null) return () => {};
-  let timer: TimerHandle | undefined;
-  const arm = (delayMs: number): void => {
-    timer = clock.setTimer?.(() => {
-      // What is on record was done in time: it is caught up with first, and costs nothing.
-      if (exec.engine.isCatchingUp) arm(CATCH_UP_MS);
-      else exec.token.cancel(new DeadlineExceededError({ deadline }));
-    }, delayMs);
-  };
-  arm(Math.max(0, deadline - clock.now()));
-  return () => timer?.cancel();
-}
-
-/** A child does not outlive its parent: whoever nobody joined is cancelled, and its seat is free before the parent's is. */
-async function endChildren(exec: Execution, outcome: HireOutcome): Promise<void> {
-  const { tree } = exec;
-  const isCrashed = "error" in outcome && isCrash(outcome.error);
-  if (
-    isCrashed &&
-    exec.supervision.isRoot &&
-    tree.journal !== undefined &&
-    tree.ports.restart !== undefined
-  ) {
-    // It may be started again, and then goes on with its children: they are unwound, and nothing is recorded of it.
-    tree.suspend("its root crashed and may be started again");
-  }
-  const living = [...exec.children.values()].filter(({ handle }) => handle.status === "running");
-  for (const { handle } of living) handle.cancel(`${exec.agentId}, who hired it, has ended`);
-  // Their outcomes are on record with their hires; here it only matters that they are over.
-  await Promise.allSettled(living.map((child) => child.outcome));
-}
-
 /** What cannot be written down is refused here, where it is the agent's failure and not the journal's. */
-function checkWritable({ tree, agentId }: Execution, { structured }: AgentResult): void {
-  if (structured === undefined || tree.journal === undefined) return;
+function checkWritable({ engine, agentId }: Execution, { structured }: AgentResult): void {
+  if (structured === undefined || !engine.isDurable) return;
   try {
     JSON.stringify(structured);
   } catch (cause) {
@@ -137,15 +115,15 @@ function afterStop(exec: Execution, result: AgentResult): HireOutcome | undefine
 }
 
 async function throughLayers(exec: Execution, inbox: ExecutionInbox): Promise<AgentResult> {
-  const { agent, plan, tree } = exec;
+  const { agent, plan, supervision, ports } = exec;
   if (plan.agent === undefined) return agent.run(exec, inbox);
   const context: AgentRunContext = {
     agentName: agentName(exec.agentId),
-    runId: tree.runId,
-    sessionId: exec.supervision.sessionId,
+    runId: supervision.runId,
+    sessionId: supervision.sessionId,
     meta: exec.meta,
     hooks: exec.hooks,
-    clock: tree.ports.clock,
+    clock: ports.clock,
     signal: exec.signal,
     input: inbox.input,
     result: undefined,
@@ -202,31 +180,42 @@ function crashed(init: ConstructorParameters<typeof ToolError>[0]): ToolError {
  * it does then reaches nothing, because every operation of its context is refused.
  */
 async function orAbandoned(exec: Execution, running: Promise<HireOutcome>): Promise<HireOutcome> {
-  const { clock, logger } = exec.tree.ports;
+  const { clock, logger } = exec.ports;
   const { promise, resolve, reject } = Promise.withResolvers<HireOutcome>();
   running.then(resolve, reject);
   let timer: { cancel(): void } | undefined;
-  const stop = (error: RaviError | Suspension): void => {
+  const unlisten = exec.token.onCancel((error) => {
     timer ??= clock.setTimer?.(() => {
       logger?.warn(`${exec.agentId} did not stop when it was told to, and is no longer waited for`);
-      if (error instanceof Suspension) reject(error);
+      const { suspension } = exec.engine;
+      if (suspension !== undefined) reject(suspension);
       else resolve(fate(exec, error));
     }, GRACE_MS);
-  };
-  const unlisten = exec.token.onCancel(stop);
-  const unsuspend = exec.tree.onSuspend(stop);
+  });
   try {
     return await promise;
   } finally {
     timer?.cancel();
     unlisten();
-    unsuspend();
   }
+}
+
+/**
+ * An agent has ended while an operation of its own was under way, because it did not await it. It is aborted and waited for, so
+ * that nothing of it is recorded or paid after the end; but no longer than the grace.
+ */
+async function lastOperation(exec: Execution): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  exec.whenFree(resolve);
+  const timer = exec.ports.clock.setTimer?.(resolve, GRACE_MS);
+  exec.token.cancel(`${exec.agentId} has ended`);
+  await promise;
+  timer?.cancel();
 }
 
 /** A history that lives only as long as the run goes with it, whatever its end. */
 async function forget(exec: Execution): Promise<void> {
-  const { history } = exec.tree.ports;
+  const { history } = exec.ports;
   const key = exec.history.key();
   if (history === undefined || key === undefined || exec.supervision.retention !== HistoryRetention.RUN)
     return;

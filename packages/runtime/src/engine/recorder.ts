@@ -1,5 +1,6 @@
 import {
   type Clock,
+  type EffectScope,
   errorFromJSON,
   errorToJSON,
   type ExecId,
@@ -12,52 +13,59 @@ import {
   type MaybePromise,
   NeedsDecisionError,
   NonDeterminismError,
+  type RaviError,
   type SerializedError,
+  type Settled,
 } from "@ravi/kernel";
 import { textAt } from "./body.ts";
-import type { Decisions, Effect, Settled } from "./effect.ts";
+import type { Decisions } from "./decisions.ts";
+import type { Recordable } from "./recordable.ts";
 import type { ExecRecording, RecordedStep } from "./recording.ts";
 import type { RunJournal } from "./run-journal.ts";
 import { Suspension } from "./suspension.ts";
 
-export interface EngineOptions {
+export interface RecorderOptions {
   readonly execId: ExecId;
   readonly clock: Clock;
   /** Without a journal nothing is recorded, and every effect is simply made. */
   readonly journal: RunJournal | undefined;
   readonly recording: ExecRecording | undefined;
   readonly decisions: Decisions;
-  /** Somebody has to decide before the run can go on. Throws what unwinds it. */
-  readonly suspend: (why: NeedsDecisionError) => never;
+  /** Somebody has to decide, or to bring the agent that was recorded, before the run can go on. Throws what unwinds it. */
+  readonly suspend: (why: RaviError) => never;
   /** A call may have been paid for twice. */
   readonly inDoubt: (key: string) => void;
   /** Why nothing more may be made or written; undefined while it may. */
   readonly stopped: () => Error | undefined;
+  readonly scopeFor: (key: string, attempt: number) => EffectScope;
 }
 
 interface Prepared<T> {
-  readonly effect: Effect<T>;
+  readonly effect: Recordable<T>;
   readonly attempt: number;
+  /** Its fingerprint, where it has to be begun. */
+  readonly begins?: string | undefined;
   readonly entry?: JournalEntry | undefined;
   readonly settled?: Settled<T> | undefined;
 }
 
 /** Makes effects of one execution, and makes none of them twice that is on record. */
-export class Engine {
-  private readonly options: EngineOptions;
+export class Recorder {
+  private readonly options: RecorderOptions;
   private lastRecordedAt: number | undefined;
+  private batch: ReadonlySet<string> | undefined;
 
-  constructor(options: EngineOptions) {
+  constructor(options: RecorderOptions) {
     this.options = options;
   }
 
   /** Whether there is more on record than the agent has asked for again. */
   get isCatchingUp(): boolean {
-    return this.options.recording?.nextUnread() !== undefined;
+    return this.options.recording?.isCaughtUp === false;
   }
 
   /** Suspends the run where somebody has to decide on this effect first. */
-  requireDecision(effect: Effect<unknown>): void {
+  requireDecision(effect: Recordable<unknown>): void {
     const step = this.options.recording?.steps.get(effect.key);
     if (effect.onDoubt === "ask" && step?.begin !== undefined && step.end === undefined)
       this.decide(effect, step);
@@ -71,31 +79,36 @@ export class Engine {
 
   /** Whether the effect's outcome is on record, so that making it costs nothing. */
   isRecorded(key: string): boolean {
-    return this.recordedEnd(key) !== undefined;
+    return this.options.recording?.steps.get(key)?.end !== undefined;
   }
 
-  recordedEnd(key: string): JsonObject | undefined {
-    return this.options.recording?.steps.get(key)?.end?.body;
+  /** What was written down when it was begun. */
+  recordedBegin(key: string): JsonObject | undefined {
+    return this.options.recording?.steps.get(key)?.begin?.body;
   }
 
-  async effect<T>(effect: Effect<T>): Promise<T> {
-    const { journal, execId } = this.options;
-    if (journal === undefined) return effect.run({ idempotencyKey: `${execId}:${effect.key}`, attempt: 1 });
-    const { entry, settled, attempt } = this.prepare(effect);
+  async effect<T>(effect: Recordable<T>): Promise<T> {
+    const { journal, scopeFor } = this.options;
+    if (journal === undefined) return effect.run(scopeFor(effect.key, 1));
+    const { entry, settled, attempt, begins } = this.prepare(effect);
     if (settled === undefined) this.refuseStopped();
+    if (begins !== undefined) {
+      const begun = effect.begin();
+      const body = isPromiseLike(begun) ? await begun : begun;
+      this.refuseStopped();
+      const fingerprint = begins;
+      const written = journal.append([this.entry(effect.key, attempt, "begin", { fingerprint, ...body })]);
+      if (isPromiseLike(written)) await written;
+    }
     if (entry !== undefined) await journal.append([entry]);
     return settled === undefined ? this.perform(effect, attempt, journal) : unwrap(settled);
   }
 
   /** A fact that is recorded when it is first made, and read ever after. */
-  fact(
-    key: string,
-    make: () => MaybePromise<JsonValue>,
-    options: { readonly inAnyOrder?: boolean } = {},
-  ): MaybePromise<JsonValue> {
+  fact(key: string, make: () => MaybePromise<JsonValue>): MaybePromise<JsonValue> {
     const { journal } = this.options;
     if (journal === undefined) return make();
-    const step = options.inAnyOrder === true ? this.options.recording?.take(key) : this.take(key);
+    const step = this.take(key);
     if (step?.end !== undefined) {
       this.lastRecordedAt = step.end.at;
       return step.end.body["value"] ?? null;
@@ -116,28 +129,20 @@ export class Engine {
   }
 
   /** What has to be written down before the effect is made, or its outcome where that is known already. */
-  private prepare<T>(effect: Effect<T>): Prepared<T> {
+  private prepare<T>(effect: Recordable<T>): Prepared<T> {
     const step = this.take(effect.key);
     const fingerprint = effect.fingerprint();
-    const begin = (attempt: number): Prepared<T> => ({
-      effect,
-      attempt,
-      entry: this.entry(effect.key, attempt, "begin", { fingerprint, ...effect.begin() }),
-    });
+    const begin = (attempt: number): Prepared<T> => ({ effect, attempt, begins: fingerprint });
     if (step === undefined) return begin(1);
 
     const recorded = textAt(step.begin?.body, "fingerprint");
     if (recorded !== fingerprint) {
-      const { execId } = this.options;
-      throw new NonDeterminismError({
-        execId,
-        key: effect.key,
-        recorded,
-        requested: fingerprint,
-      });
+      const { execId, suspend } = this.options;
+      suspend(new NonDeterminismError({ execId, key: effect.key, recorded, requested: fingerprint }));
     }
     if (step.end !== undefined) {
       this.lastRecordedAt = step.end.at;
+      effect.replayed?.(step.end.body);
       return { effect, attempt: step.attempt, settled: outcomeOf(effect, step.end.body) };
     }
     this.lastRecordedAt = step.begin?.at;
@@ -160,9 +165,9 @@ export class Engine {
   }
 
   /** Undefined when it is to be made again. */
-  private decide<T>(effect: Effect<T>, step: RecordedStep): Settled<T> | undefined {
+  private decide<T>(effect: Recordable<T>, step: RecordedStep): Settled<T> | undefined {
     const { execId, decisions } = this.options;
-    const decision = decisions[`${execId}:${step.key}`] ?? decisions[step.key];
+    const decision = decisions[`${execId}:${step.key}`];
     const doubt = new NeedsDecisionError({ execId, key: step.key, what: effect.what });
     if (decision === "retry") return undefined;
     if (decision === "skip" && effect.skipped !== undefined) return { ok: true, value: effect.skipped() };
@@ -170,16 +175,17 @@ export class Engine {
     return this.options.suspend(doubt);
   }
 
-  private async perform<T>(effect: Effect<T>, attempt: number, journal: RunJournal): Promise<T> {
-    const { execId } = this.options;
+  private async perform<T>(effect: Recordable<T>, attempt: number, journal: RunJournal): Promise<T> {
     let value: T;
     try {
-      value = await effect.run({ idempotencyKey: `${execId}:${effect.key}`, attempt });
+      value = await effect.run(this.options.scopeFor(effect.key, attempt));
     } catch (error) {
       // What failed because everything was stopped has not failed: it is made again, or asked about.
       if (isFinal(error) && this.options.stopped() === undefined) {
+        const spend = effect.spend();
+        const paid = spend === undefined ? {} : { spend };
         await journal.append([
-          this.entry(effect.key, attempt, "end", { error: errorToJSON(error), ...spendOf(error) }),
+          this.entry(effect.key, attempt, "end", { error: errorToJSON(error), ...paid }),
         ]);
       }
       throw error;
@@ -188,14 +194,27 @@ export class Engine {
     return value;
   }
 
+  /**
+   * What is asked for together is begun in any order, and a crash may leave any part of it on record. To be called before the
+   * parts are asked for, and undone after.
+   */
+  together(keys: ReadonlySet<string> | undefined): void {
+    this.batch = keys;
+  }
+
+  /** Whether that is the next thing on record which the agent has not asked for yet. */
+  isNext(key: string): boolean {
+    return this.options.recording?.nextUnread()?.key === key;
+  }
+
   /** Asking for a step that is not on record, while others are, means that the agent took another way this time. */
   private take(key: string): RecordedStep | undefined {
-    const { recording, execId } = this.options;
+    const { recording, execId, suspend } = this.options;
     const step = recording?.take(key);
     if (step !== undefined) return step;
-    const missed = recording?.nextUnread();
+    const missed = recording?.nextUnread(this.batch);
     if (missed === undefined) return undefined;
-    throw new NonDeterminismError({ execId, key, recorded: missed.key, requested: key });
+    return suspend(new NonDeterminismError({ execId, key, recorded: missed.key, requested: key }));
   }
 
   private entry(key: string, attempt: number, phase: JournalEntry["phase"], body: JsonObject): JournalEntry {
@@ -217,19 +236,7 @@ function isFinal(error: unknown): boolean {
   );
 }
 
-/** What a call that failed has cost all the same. */
-const failedSpend = new WeakMap<object, JsonObject>();
-
-export function noteSpend(error: unknown, spend: JsonObject): void {
-  if (typeof error === "object" && error !== null) failedSpend.set(error, spend);
-}
-
-function spendOf(error: unknown): JsonObject {
-  const spend = typeof error === "object" && error !== null ? failedSpend.get(error) : undefined;
-  return spend === undefined ? {} : { spend };
-}
-
-function outcomeOf<T>(effect: Effect<T>, body: JsonObject): Settled<T> {
+function outcomeOf<T>(effect: Recordable<T>, body: JsonObject): Settled<T> {
   const error = body["error"];
   if (error !== undefined) return { ok: false, error: errorFromJSON(error as SerializedError) };
   return { ok: true, value: effect.restore(body) };

@@ -1,11 +1,11 @@
 import type { HireOutcome, RunHandle } from "@ravi/kernel";
-import type { ExecutionInbox } from "./inbox.ts";
+import type { Mailbox } from "./mailbox.ts";
 
-/** A hired agent as its parent sees it. */
+/** A hired agent as its parent's engine sees it. */
 export interface Child {
   readonly handle: RunHandle;
-  /** Undefined for one that was over before this process began. */
-  readonly inbox: ExecutionInbox | undefined;
+  /** Undefined for one that is over. */
+  readonly mailbox: Mailbox | undefined;
   /** Never rejects for the child's own fate. */
   readonly outcome: Promise<HireOutcome>;
 }

@@ -87,6 +87,8 @@ function both(first: Ledger, second: Ledger): JointLedger {
       const [a, b] = [await first.charge(spent), await second.charge(spent)];
       return { warnings: [...a.warnings, ...b.warnings], exceeded: [...a.exceeded, ...b.exceeded] };
     },
+    // What the run may spend can be raised; what a user has given beside it is theirs.
+    ...(first.raise !== undefined && { raise: (more) => first.raise?.(more) }),
     child: (budget, scope) => both(first.child(budget, scope), second.child({}, scope)),
     remaining() {
       const [a, b] = [first.remaining(), second.remaining()];

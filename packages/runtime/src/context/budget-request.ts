@@ -1,0 +1,51 @@
+import { type BudgetExhaustedError, HookEvent, type JsonValue, type Spend } from "@ravi/kernel";
+import type { Execution } from "./execution.ts";
+
+const DIMENSIONS = ["tokens", "cost", "turns", "toolCalls"] as const satisfies readonly (keyof Spend)[];
+
+/**
+ * Asks whoever runs the tree for more money, and waits for the answer however long it takes. The agent only asks: how much it
+ * gets is what the answer says, so it cannot raise its own limits.
+ */
+export async function requestBudget(exec: Execution, refusal: BudgetExhaustedError): Promise<boolean> {
+  const { engine } = exec;
+  const dimension = DIMENSIONS.find((name) => name === refusal.dimension);
+  if (engine.raise === undefined || dimension === undefined) return false;
+  const name = `approval:budget:${exec.execId}`;
+  const how = `Answer with how much, such as {"${dimension}": 5}, or with false.`;
+  let question = `${exec.agentId} has used up its budget and asks for more: ${refusal.message}. ${how}`;
+  for (;;) {
+    const answer = await ask(exec, name, question);
+    if (answer === false || answer === null) return false;
+    const granted = amountOf(answer);
+    if (granted !== undefined) {
+      await engine.raise(exec.nextKey("raise", "budget"), granted);
+      return true;
+    }
+    // Waiting costs nothing; money that nobody has named is not spent.
+    question = `${JSON.stringify(answer)} does not say how much ${exec.agentId} may spend. ${how}`;
+  }
+}
+
+function ask(exec: Execution, name: string, question: string): Promise<JsonValue> {
+  const onWait = (): void => {
+    exec.emit({ type: "progress", name: "approvalRequested", data: { name, question } });
+    if (exec.hooks.has(HookEvent.APPROVAL_REQUESTED))
+      void exec.hooks.dispatch(HookEvent.APPROVAL_REQUESTED, { ...exec.hookBase(false), name, question });
+  };
+  return exec.engine.wait({ kind: "wait", key: exec.nextKey("wait", name), name, onWait });
+}
+
+/** Undefined where the answer names no amount, or something that is none. */
+function amountOf(answer: JsonValue): Partial<Spend> | undefined {
+  if (typeof answer !== "object" || answer === null || Array.isArray(answer)) return undefined;
+  const granted: { -readonly [D in keyof Spend]?: number } = {};
+  for (const [name, amount] of Object.entries(answer)) {
+    const dimension = DIMENSIONS.find((known) => known === name);
+    const isWhole = dimension === "cost" || Number.isSafeInteger(amount);
+    if (dimension === undefined || typeof amount !== "number" || !isWhole) return undefined;
+    if (!(amount >= 0 && amount <= Number.MAX_SAFE_INTEGER / 1e9)) return undefined;
+    granted[dimension] = amount;
+  }
+  return DIMENSIONS.some((dimension) => (granted[dimension] ?? 0) > 0) ? granted : undefined;
+}

@@ -1,0 +1,49 @@
+import { type AuditEntry, isPromiseLike, type JsonObject, type Span } from "@ravi/kernel";
+import { messageOf } from "@ravi/kernel/loop";
+import type { Execution } from "./execution.ts";
+
+// Telemetry and audit watch a run. They never change it: what fails in them is logged, and the run goes on.
+
+/** A span around a piece of work; undefined where nobody measures. */
+export function startSpan(exec: Execution, name: string, attributes: JsonObject): Span | undefined {
+  const { telemetry } = exec.ports;
+  if (telemetry === undefined || telemetry.isNoop) return undefined;
+  const { agentId, execId, supervision } = exec;
+  try {
+    return telemetry.startSpan(name, { runId: supervision.runId, execId, agentId, ...attributes });
+  } catch (error) {
+    complain(exec, "telemetry", error);
+    return undefined;
+  }
+}
+
+export function endSpan(exec: Execution, span: Span | undefined, error?: unknown): void {
+  if (span === undefined) return;
+  try {
+    if (error !== undefined) span.recordError(error);
+    span.end();
+  } catch (failure) {
+    complain(exec, "telemetry", failure);
+  }
+}
+
+/** What must be provable later. `key` in the details names the call: a replay may tell of the same one again. */
+export function audit(exec: Execution, entry: Omit<AuditEntry, "at" | "actor">): void {
+  const { auditLog, clock } = exec.ports;
+  if (auditLog === undefined || auditLog.isNoop) return;
+  const details = { runId: exec.supervision.runId, execId: exec.execId, ...entry.details };
+  try {
+    const written = auditLog.append({ at: clock.now(), actor: exec.agentId, ...entry, details });
+    if (!isPromiseLike(written)) return;
+    const kept = Promise.resolve(written).catch((error: unknown) => complain(exec, "the audit log", error));
+    const audits = (exec.audits ??= new Set());
+    audits.add(kept);
+    void kept.finally(() => audits.delete(kept));
+  } catch (error) {
+    complain(exec, "the audit log", error);
+  }
+}
+
+function complain(exec: Execution, what: string, error: unknown): void {
+  exec.ports.logger?.error(`${what} failed; the run goes on without it`, { error: messageOf(error) });
+}

@@ -1,0 +1,309 @@
+import {
+  type AgentEvent,
+  type CancellationToken,
+  type Clock,
+  type DurableEngine,
+  type Effect,
+  type EffectScope,
+  type ExecId,
+  type ExecutionStart,
+  type Heard,
+  type HireOutcome,
+  type HireSpec,
+  type InboxMessage,
+  isPromiseLike,
+  type JsonValue,
+  type Ledger,
+  type MaybePromise,
+  type Operation,
+  type Remaining,
+  type RunHandle,
+  type Settled,
+  type Spend,
+  type Tally,
+  type WaitSpec,
+} from "@ravi/kernel";
+import { withScope } from "../scope.ts";
+import type { Account } from "../tree/accounts.ts";
+import { spendAhead } from "../tree/restore.ts";
+import type { Answer } from "../tree/signals.ts";
+import type { Tree } from "../tree/tree.ts";
+import { Children } from "./children.ts";
+import { armDeadline } from "./deadline.ts";
+import { InProcessScope } from "./effect-scope.ts";
+import { Mailbox } from "./mailbox.ts";
+import { Recorder } from "./recorder.ts";
+import { delay, orStopped } from "./waiting.ts";
+
+export interface InProcessOptions {
+  readonly tree: Tree;
+  readonly start: ExecutionStart;
+  readonly token: CancellationToken;
+  readonly ledger: Ledger | undefined;
+}
+
+const UNLIMITED: Remaining = Object.freeze({ tokens: null, cost: null, turns: null, toolCalls: null });
+
+/** Carries one execution in this process, on the journal of its tree, or on none. It finds what is on record by its key. */
+export class InProcessEngine implements DurableEngine {
+  readonly start: ExecutionStart;
+  readonly token: CancellationToken;
+  readonly tree: Tree;
+  readonly ledger: Ledger | undefined;
+  readonly account: Account;
+  readonly recorder: Recorder;
+  readonly bare: Tally | undefined;
+  readonly raise: DurableEngine["raise"];
+  /** Model calls that were made inside of an effect. */
+  nestedCalls = 0;
+  private lazyMailbox: Mailbox | undefined;
+  private lazyChildren: Children | undefined;
+  private parkedFor = 0;
+  private parkedSince: number | undefined;
+
+  constructor({ tree, start, token, ledger }: InProcessOptions) {
+    const { execId, supervision } = start;
+    this.tree = tree;
+    this.start = start;
+    this.token = token;
+    this.ledger = ledger;
+    this.account = tree.accounts
+      .open(supervision.agentId, execId, supervision.priority)
+      .describe(supervision);
+    const isBare = tree.journal === undefined && tree.headcount === undefined && ledger === undefined;
+    this.bare = isBare ? this.account : undefined;
+    this.raise = ledger?.raise === undefined ? undefined : (key, more) => this.raiseOnce(ledger, key, more);
+    this.recorder = new Recorder({
+      execId,
+      clock: tree.ports.clock,
+      journal: tree.journal,
+      recording: tree.recording?.of(execId),
+      decisions: tree.decisions,
+      suspend: (why) => {
+        throw tree.suspend(why.message, why);
+      },
+      inDoubt: (key) => tree.inDoubt.add(`${execId}:${key}`),
+      stopped: () => tree.suspension ?? token.error,
+      scopeFor: (key, attempt): EffectScope => new InProcessScope(this, key, attempt),
+    });
+  }
+
+  /** The agent's whole run, with its context. */
+  async run(): Promise<HireOutcome> {
+    const { tree, token, start, clock, account } = this;
+    const recording = tree.recording?.of(start.execId);
+    const stopTimer = armDeadline({ clock, token, deadline: start.deadline, recording });
+    account.status = "running";
+    try {
+      const run = (): Promise<HireOutcome> => tree.createContext(this, tree.ports).run();
+      const outcome = await (tree.ambientScope ? withScope(start.scope, run) : run());
+      account.status = outcome.status === "timedOut" ? "failed" : outcome.status;
+      return outcome;
+    } catch (error) {
+      account.status = tree.suspension === undefined ? "failed" : "suspended";
+      throw error;
+    } finally {
+      stopTimer();
+    }
+  }
+
+  get mailbox(): Mailbox {
+    return (this.lazyMailbox ??= new Mailbox());
+  }
+  get children(): Children {
+    return (this.lazyChildren ??= new Children(this));
+  }
+  get clock(): Clock {
+    return this.tree.ports.clock;
+  }
+  get suspension(): Error | undefined {
+    return this.tree.suspension;
+  }
+  get isDurable(): boolean {
+    return this.tree.journal !== undefined;
+  }
+  get isMetered(): boolean {
+    return this.ledger !== undefined;
+  }
+  get isWatched(): boolean {
+    return this.tree.events.isWatched;
+  }
+  get used(): Account {
+    return this.account;
+  }
+  /** How long it was without its seat, now included. */
+  get parkedMs(): number {
+    return this.parkedFor + (this.parkedSince === undefined ? 0 : this.clock.now() - this.parkedSince);
+  }
+
+  now(): number {
+    return this.recorder.now();
+  }
+
+  remaining(): Remaining {
+    const left = this.ledger?.remaining() ?? UNLIMITED;
+    const { recording } = this.tree;
+    if (recording === undefined || !this.recorder.isCatchingUp) return left;
+    // What is on record ahead was put back into the ledger already; when the agent asked, it was not spent yet.
+    const ahead = spendAhead(recording, this.start.execId);
+    const before = (amount: number | null, more: number): number | null =>
+      amount === null ? null : amount + more;
+    return {
+      tokens: before(left.tokens, ahead.tokens),
+      cost: before(left.cost, ahead.cost),
+      turns: before(left.turns, ahead.turns),
+      toolCalls: before(left.toolCalls, ahead.toolCalls),
+    };
+  }
+
+  isPaused(n: number): MaybePromise<boolean> {
+    const { headcount } = this.tree;
+    if (headcount === undefined) return false;
+    const { recorder, start } = this;
+    const key = `paused:${n}`;
+    const givesWay = start.onPreempt === "return";
+    const keep = (paused: boolean): MaybePromise<boolean> => {
+      if (!paused || !givesWay) return paused;
+      const kept = recorder.fact(key, () => true);
+      return isPromiseLike(kept) ? kept.then(() => true) : true;
+    };
+    // It gave way here the first time, so it gives way here again, whatever the headcount says today.
+    if (givesWay && recorder.isRecorded(key)) return keep(true);
+    // It goes through what is on record without stopping: none of that costs anything, and it was not paused there.
+    if (recorder.isCatchingUp) return false;
+    const paused = headcount.isPaused(start.supervision.agentId);
+    return isPromiseLike(paused) ? paused.then(keep) : keep(paused);
+  }
+
+  async whenResumed(): Promise<void> {
+    const since = this.clock.now();
+    this.parkedSince = since;
+    try {
+      await this.tree.headcount?.whenResumed(this.start.supervision.agentId, this.token.signal);
+    } finally {
+      this.parkedFor += this.clock.now() - since;
+      this.parkedSince = undefined;
+    }
+  }
+
+  effect<T>(effect: Effect<T>): Promise<T> {
+    return this.recorder.effect(effect);
+  }
+
+  async all(operations: readonly Operation[]): Promise<readonly Settled[]> {
+    const { recorder, tree } = this;
+    for (const operation of operations) if (operation.kind === "tool") recorder.requireDecision(operation);
+    // Each of them looks for its record as soon as it is called.
+    recorder.together(new Set(operations.map(({ key }) => key)));
+    const begun = operations.map((operation) => settled(this.one(operation)));
+    recorder.together(undefined);
+    const outcomes = await Promise.all(begun);
+    // What unwinds the whole run is not an outcome of one of them.
+    if (tree.suspension !== undefined) throw tree.suspension;
+    return outcomes;
+  }
+
+  fact(key: string, make: () => MaybePromise<JsonValue>): MaybePromise<JsonValue> {
+    return this.recorder.fact(key, make);
+  }
+
+  async sleep(key: string, until: number): Promise<void> {
+    const { recorder, clock } = this;
+    const time = Number(await recorder.fact(key, () => until));
+    // What is on record behind it says that it was slept, whatever the clock says now.
+    if (recorder.isCatchingUp) return;
+    // A timer may fire a little early by the clock of the wall.
+    for (let left = time - clock.now(); left > 0; left = time - clock.now()) {
+      await orStopped(this, delay(clock, left));
+    }
+  }
+
+  async wait(spec: WaitSpec): Promise<JsonValue> {
+    const answer = await this.recorder.fact(spec.key, () => {
+      spec.onWait?.();
+      return this.nextSignal(spec.name);
+    });
+    return (answer as Answer).value;
+  }
+
+  hire(spec: HireSpec): Promise<HireOutcome> {
+    return this.children.hire(spec);
+  }
+  spawn(spec: HireSpec): Promise<RunHandle> {
+    return this.children.spawn(spec);
+  }
+  join(child: ExecId): Promise<HireOutcome> {
+    return this.children.join(child);
+  }
+  ask(
+    key: string,
+    child: ExecId,
+    message: JsonValue,
+    options: { readonly timeoutMs: number | undefined },
+  ): Promise<Heard> {
+    return this.children.ask(key, child, message, options);
+  }
+  end(_outcome: HireOutcome, { isCrash }: { readonly isCrash: boolean }): MaybePromise<void> {
+    return this.lazyChildren?.end(isCrash);
+  }
+  /** The engine of somebody whom this execution hires. */
+  descend(options: Omit<InProcessOptions, "tree">): InProcessEngine {
+    return new InProcessEngine({ ...options, tree: this.tree });
+  }
+
+  hasMail(key: string): boolean {
+    return this.recorder.isCatchingUp ? this.recorder.isNext(key) : this.mailbox.hasMail;
+  }
+
+  async receive(key: string, { wait }: { readonly wait: boolean }): Promise<InboxMessage | null> {
+    const { mailbox, recorder } = this;
+    const next = (): MaybePromise<JsonValue> => mailbox.take() ?? (wait ? mailbox.next(this) : null);
+    const message = (await recorder.fact(key, next)) as InboxMessage | null;
+    if (message !== null) mailbox.markRead(message);
+    return message;
+  }
+
+  reply(key: string, messageId: string, value: JsonValue): MaybePromise<void> {
+    const recorded = this.recorder.fact(key, () => value);
+    if (!isPromiseLike(recorded)) return this.mailbox.reply(messageId, recorded);
+    return recorded.then((known) => this.mailbox.reply(messageId, known));
+  }
+
+  publish(event: AgentEvent): void {
+    const { events } = this.tree;
+    if (!events.isWatched) return events.skip();
+    const { supervision, execId } = this.start;
+    events.publish({ at: this.clock.now(), agentId: supervision.agentId, execId, event });
+  }
+
+  /** Not again where it is on record: a resumed run begins with its limits raised. */
+  private async raiseOnce(ledger: Ledger, key: string, more: Partial<Spend>): Promise<void> {
+    await this.recorder.fact(key, async () => {
+      await ledger.raise?.(more);
+      return { ...more };
+    });
+  }
+
+  private async one(operation: Operation): Promise<unknown> {
+    if (operation.kind === "hire") return this.hire(operation);
+    if (operation.kind === "wait") return this.wait(operation);
+    return this.recorder.effect(operation);
+  }
+
+  private async nextSignal(name: string): Promise<Answer> {
+    const { value, leave } = this.tree.signals.next(name);
+    try {
+      return await orStopped(this, value);
+    } finally {
+      leave();
+    }
+  }
+}
+
+async function settled(operation: Promise<unknown>): Promise<Settled> {
+  try {
+    return { ok: true, value: await operation };
+  } catch (error) {
+    return { ok: false, error };
+  }
+}

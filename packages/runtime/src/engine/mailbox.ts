@@ -1,0 +1,59 @@
+import type { InboxMessage, JsonValue } from "@ravi/kernel";
+import { orStopped, type Stoppable } from "./waiting.ts";
+
+/** Where others of the same process leave messages for an execution. The same message twice counts once. */
+export class Mailbox {
+  private readonly waiting: InboxMessage[] = [];
+  private readonly known = new Set<string>();
+  private receiver: ((message: InboxMessage) => void) | undefined;
+  private readonly replies = new Map<string, PromiseWithResolvers<JsonValue>>();
+
+  get hasMail(): boolean {
+    return this.waiting.length > 0;
+  }
+
+  /** FIFO, and with that FIFO per sender. */
+  deliver(message: InboxMessage): void {
+    if (this.known.has(message.id)) return;
+    this.known.add(message.id);
+    const { receiver } = this;
+    this.receiver = undefined;
+    if (receiver === undefined) this.waiting.push(message);
+    else receiver(message);
+  }
+
+  take(): InboxMessage | undefined {
+    return this.waiting.shift();
+  }
+
+  async next(engine: Stoppable): Promise<InboxMessage> {
+    const { promise, resolve } = Promise.withResolvers<InboxMessage>();
+    this.receiver = resolve;
+    try {
+      return await orStopped(engine, promise);
+    } finally {
+      if (this.receiver === resolve) this.receiver = undefined;
+    }
+  }
+
+  /** It was read, now or before a crash: it will not come again. */
+  markRead({ id }: InboxMessage): void {
+    this.known.add(id);
+    const at = this.waiting.findIndex((message) => message.id === id);
+    if (at !== -1) this.waiting.splice(at, 1);
+  }
+
+  replyTo(id: string): Promise<JsonValue> {
+    return this.replyOf(id).promise;
+  }
+
+  reply(id: string, value: JsonValue): void {
+    this.replyOf(id).resolve(value);
+  }
+
+  private replyOf(id: string): PromiseWithResolvers<JsonValue> {
+    let reply = this.replies.get(id);
+    if (reply === undefined) this.replies.set(id, (reply = Promise.withResolvers()));
+    return reply;
+  }
+}

@@ -1,0 +1,16 @@
+import type { EffectScope, JsonObject, MaybePromise } from "@ravi/kernel";
+
+/** What the recorder writes down: an effect of an agent, or a hire, which records steps of its own and goes on from them. */
+export interface Recordable<T> {
+  readonly key: string;
+  readonly what: string;
+  readonly onDoubt: "retry" | "ask" | "resume";
+  fingerprint(): string;
+  begin(): MaybePromise<JsonObject>;
+  run(scope: EffectScope): Promise<T>;
+  record(value: T): JsonObject;
+  restore(body: JsonObject): T;
+  replayed?(body: JsonObject): void;
+  spend(): JsonObject | undefined;
+  skipped?(): T;
+}

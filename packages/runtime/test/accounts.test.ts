@@ -1,0 +1,142 @@
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { defineTool, type Meter, Priority, ProviderError, RunId } from "@ravi/kernel";
+import { scriptedModel } from "@ravi/testing";
+import { MemoryJournal, Runtime } from "@ravi/runtime";
+import { agent, ask, cut, done, FakeHeadcount, FakeLedger } from "./review/helpers.ts";
+
+const meter: Meter = {
+  estimate: () => ({ inputTokens: 100, maxOutputTokens: 100, price: { usd: 2 } }),
+  price: () => ({ usd: 1 }),
+};
+const count = defineTool({
+  name: "count",
+  description: "",
+  input: z.object({}),
+  idempotent: true,
+  execute: () => 1,
+});
+const call = { id: "c", name: "count", arguments: "{}" };
+
+describe("R16, O4: who used what", () => {
+  const model = scriptedModel(() => "ok", { record: false });
+  const helper = agent("helper", async (ctx, inbox) => {
+    await ctx.llm(model, ask("1"));
+    if (inbox.input === "crash") throw new RangeError("no");
+    await ctx.tool(call, count);
+    return done("");
+  });
+  const lead = agent("lead", async (ctx) => {
+    await ctx.llm(model, ask("1"));
+    await ctx.llm(model, ask("2"));
+    await ctx.batch([
+      { kind: "hire", agent: helper, input: "", priority: Priority.HIGH },
+      { kind: "hire", agent: helper, input: "crash" },
+      { kind: "hire", agent: helper, input: "" },
+    ]);
+    return done("");
+  });
+  const rules = {
+    meter,
+    headcount: () => new FakeHeadcount(2),
+    ledger: () => new FakeLedger({}),
+  };
+  const expected = [
+    {
+      agentId: "lead",
+      parent: null,
+      status: "completed",
+      costUsd: 2,
+      modelCalls: 2,
+      toolCalls: 0,
+      wasteUsd: 0,
+    },
+    {
+      agentId: "helper/1",
+      parent: "lead",
+      priority: Priority.HIGH,
+      status: "completed",
+      costUsd: 1,
+      toolCalls: 1,
+    },
+    { agentId: "helper/2", parent: "lead", status: "failed", costUsd: 1, modelCalls: 1, wasteUsd: 1 },
+    { agentId: "helper/3", parent: "lead", status: "denied", costUsd: 0, modelCalls: 0, wasteUsd: 0 },
+  ];
+
+  test("each agent has its account, also one that failed or was denied, with the limits of the tree", async () => {
+    const runtime = new Runtime({ ...rules, journal: new MemoryJournal() });
+    const options = { spawnBudget: { maxAgents: 3 }, executionBudget: { maxTurns: 50 } };
+    const result = await runtime.run(lead, "", { ...options, runId: "r" }).result;
+    expect(result.agents).toMatchObject(expected);
+    expect(result.limits).toMatchObject({ spawnBudget: { maxAgents: 3 }, executionBudget: { maxTurns: 50 } });
+    expect(result.cost).toBe(4);
+    // Asked again, the record says the same.
+    const again = await runtime.resume("r").result;
+    expect(again.agents).toEqual(result.agents);
+    expect(again.limits).toEqual(JSON.parse(JSON.stringify(result.limits)));
+  });
+
+  test("a bare run counts too, and says that it had no limits", async () => {
+    const result = await new Runtime().run(lead, "").result;
+    expect(result.limits).toEqual({ spawnBudget: null, executionBudget: null });
+    expect(result.agents?.map(({ modelCalls, toolCalls }) => [modelCalls, toolCalls])).toEqual([
+      [2, 0],
+      [1, 1],
+      [1, 0],
+      [1, 1],
+    ]);
+  });
+
+  test("T5: cut off after any entry and resumed, the accounts say the same; what was in doubt comes on top", async () => {
+    const journal = new MemoryJournal();
+    const whole = await new Runtime({ ...rules, journal }).run(lead, "", { runId: "r" }).result;
+    const records = journal.load(RunId("r"));
+    for (let at = 2; at < records.length; at++) {
+      const runtime = new Runtime({
+        ...rules,
+        journal: cut("r", records.slice(0, at)),
+        agents: [lead, helper],
+      });
+      const result = await runtime.resume("r").result;
+      const doubted = (result.inDoubt ?? []).filter((key) => key.includes(":llm:")).length;
+      const before = records[at - 1];
+      expect(result.cost, `after ${at}: ${before?.phase} of ${before?.key}`).toBe(4 + 2 * doubted);
+      for (const [n, account] of (result.agents ?? []).entries()) {
+        const known = whole.agents?.find(({ execId }) => execId === account.execId);
+        expect([n, account.agentId, account.status, account.modelCalls, account.toolCalls]).toEqual([
+          n,
+          known?.agentId,
+          known?.status,
+          known?.modelCalls,
+          known?.toolCalls,
+        ]);
+        if (result.inDoubt?.length === 0) expect(account).toEqual(known);
+      }
+    }
+  });
+});
+
+test("O4: an attempt that failed is a retry, and what it cost is waste", async () => {
+  let tries = 0;
+  const flaky = scriptedModel(() => "ok", { record: false });
+  const model = {
+    ...flaky,
+    generate: (...args: Parameters<typeof flaky.generate>) => {
+      if (++tries === 1) throw new ProviderError({ kind: "TIMEOUT", message: "cut off" });
+      return flaky.generate(...args);
+    },
+  };
+  const retrying = {
+    isNoop: false,
+    admit: () => {},
+    run: async (_context: object, core: () => Promise<void>) => core().catch(() => core()),
+  };
+  const lead = agent("lead", async (ctx) => {
+    await ctx.llm(model, ask("1"));
+    return done("");
+  });
+  const runtime = new Runtime({ meter, ledger: () => new FakeLedger({}), pipelines: { chat: retrying } });
+  const { agents, cost } = await runtime.run(lead, "").result;
+  expect(agents).toMatchObject([{ modelCalls: 1, retries: 1, wasteUsd: 2, costUsd: 3 }]);
+  expect(cost).toBe(3);
+});

@@ -1,0 +1,10 @@
+import { describeRuntime } from "@ravi/testing/suites";
+import { SeatedHeadcount } from "../conformance/seated-headcount.ts";
+import { FakeLedger } from "../review/helpers.ts";
+import { positionalHouse } from "./positional-house.ts";
+
+// The suite has to fit an engine that records by position, so that Restate's will not be the first to find out.
+describeRuntime("on an engine that records by position", positionalHouse, {
+  headcount: (root) => new SeatedHeadcount(root),
+  ledger: (root) => new FakeLedger(root.executionBudget),
+});

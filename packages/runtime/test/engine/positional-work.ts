@@ -1,0 +1,153 @@
+import {
+  DeadlineExceededError,
+  type Effect,
+  type EffectScope,
+  errorFromJSON,
+  errorToJSON,
+  type HireOutcome,
+  type HireSpec,
+  isRaviError,
+  type JsonObject,
+  type JsonValue,
+  type Usage,
+  NeedsDecisionError,
+  type RaviError,
+  type RunHandle,
+  type SerializedError,
+  type Settled,
+  type WaitSpec,
+} from "@ravi/kernel";
+import { hireStatus, outcomeToJSON, restoreOutcome } from "../../src/engine/hire-record.ts";
+
+import { PositionLog } from "./position-log.ts";
+
+/** What the operations are made of: the closure of an effect, the seat and the outcome of a hire, the wait for a signal. */
+export class PositionalWork extends PositionLog {
+  /** The closure of an effect: admission by the root object, then the payment; errors are values. */
+  protected async pay(effect: Effect): Promise<Settled> {
+    const { world, own, epoch } = this;
+    const { execId } = this.start;
+    const idempotencyKey = `${execId}:${effect.key}`;
+    const act = async (): Promise<JsonObject> => {
+      const begin = JSON.stringify(await effect.begin());
+      const attempt = await world.remote(() => {
+        const times = (world.marks.get(idempotencyKey) ?? 0) + 1;
+        world.marks.set(idempotencyKey, times);
+        if (times > 1) world.inDoubt.add(idempotencyKey);
+        return begin === "" ? 0 : times;
+      });
+      if (attempt > 1 && effect.onDoubt === "ask" && world.decide !== "retry") {
+        const doubt = new NeedsDecisionError({ execId, key: effect.key, what: effect.what });
+        const decision = world.decide === "ask" ? world.decisions.get(idempotencyKey) : world.decide;
+        if (decision === "skip" && effect.skipped !== undefined) return effect.record(effect.skipped());
+        if (decision === "fail") return { error: errorToJSON(doubt) };
+        if (decision === undefined) throw (this.suspension = doubt);
+      }
+      await world.place(epoch);
+      const { ledger } = own;
+      const scope: EffectScope = {
+        idempotencyKey,
+        attempt,
+        spent: (spent) => this.count(spent),
+        ledger:
+          ledger === undefined
+            ? undefined
+            : { reserve: async (estimate, options) => world.remote(() => ledger.reserve(estimate, options)) },
+      };
+      try {
+        return effect.record(await effect.run(scope));
+      } catch (error) {
+        const spend = effect.spend();
+        return { error: errorToJSON(error), ...(spend !== undefined && { spend }) };
+      }
+    };
+    const body = await this.entry("run", effect.key, effect.fingerprint(), act, (known) => {
+      effect.replayed?.(known);
+      const spend = known["spend"] as { usage?: Usage; cost?: number } | undefined;
+      if (spend?.usage !== undefined) this.count({ usage: spend.usage, costUsd: spend.cost ?? 0 });
+    });
+    if (body["error"] === undefined) return { ok: true, value: effect.restore(body) };
+    return { ok: false, error: errorFromJSON(body["error"] as SerializedError) };
+  }
+
+  /** One call of the root object: it takes the seat, decides the times, and starts the child. */
+  protected async seat(spec: HireSpec): Promise<JsonObject> {
+    const { world, own, start } = this;
+    return this.entry("hire", spec.key, spec.fingerprint, async () => {
+      try {
+        const denied = await spec.denial();
+        if (denied !== undefined) throw denied;
+        const supervision = spec.supervision();
+        const { agent, execId, agentId, input, onPreempt, budget } = spec;
+        const { priority, onFull } = spec;
+        const parentId = start.supervision.agentId;
+        if (!world.executions.has(execId)) {
+          if (onFull === "deny") await world.headcount?.acquire(agentId, priority, { parentId });
+          else await world.headcount?.acquire(agentId, priority, { parentId, onFull });
+        }
+        const now = world.clock.now();
+        const seconds = budget?.deadlineS ?? null;
+        const mine = seconds === null ? Infinity : now + seconds * 1000;
+        const earliest = Math.min(mine, start.deadline ?? Infinity);
+        const deadline = earliest === Infinity ? null : earliest;
+        own.children.push(execId);
+        const { scope, tenantId } = start;
+        const born = { agent, execId, supervision, input, scope, tenantId, deadline, onPreempt } as const;
+        world.open({ ...born, isResumed: false }, own.ledger?.child(budget ?? {}, agentId));
+        return { until: spec.timeoutMs === undefined ? null : now + spec.timeoutMs };
+      } catch (error) {
+        if (!isRaviError(error)) throw error;
+        return { denied: errorToJSON(error) };
+      }
+    });
+  }
+
+  protected async outcome(spec: HireSpec, seat: JsonObject): Promise<HireOutcome> {
+    const { world } = this;
+    if (seat["denied"] !== undefined) {
+      return { status: "denied", error: errorFromJSON(seat["denied"] as SerializedError) as RaviError };
+    }
+    const body = await this.entry("outcome", spec.key, "", async () => {
+      const over = world.whenOver(spec.execId);
+      const until = seat["until"];
+      const late = typeof until === "number" ? [this.timer(until).then(() => undefined)] : [];
+      const first = await this.orCancelled(Promise.race([over, ...late]));
+      if (first !== undefined) return outcomeToJSON(first);
+      if (spec.onTimeout === "leave") return { late: true };
+      world.cancel(spec.execId, new DeadlineExceededError({ deadline: Number(until) }));
+      return outcomeToJSON(await over);
+    });
+    return body["late"] === true ? { status: "timedOut", handle: this.handle(spec) } : restoreOutcome(body);
+  }
+
+  protected async signal({ key, name, onWait }: WaitSpec): Promise<JsonValue> {
+    const { world, start } = this;
+    const body = await this.entry("signal", key, "", async () => {
+      const next = (): JsonValue | undefined => world.take(`${start.execId}:${key}`, name);
+      if (next() === undefined) onWait?.();
+      world.waiting++;
+      try {
+        return { value: await this.orCancelled(world.until(next)) };
+      } finally {
+        if (this.epoch === world.epoch) world.waiting--;
+      }
+    });
+    return body["value"] ?? null;
+  }
+
+  protected handle({ execId, agentId }: HireSpec): RunHandle {
+    const { world, start } = this;
+    return {
+      runId: start.supervision.runId,
+      execId,
+      agentId,
+      get status() {
+        const { outcome } = world.of(execId);
+        return outcome === undefined
+          ? "running"
+          : hireStatus(restoreOutcome(JSON.parse(outcome) as JsonObject));
+      },
+      cancel: (reason) => world.cancel(execId, reason),
+    };
+  }
+}

@@ -1,0 +1,210 @@
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { defineTool, HookEvent, type Hooks, type JournalRecord, type RunEvent, RunId } from "@ravi/kernel";
+import { scriptedModel, virtualClock } from "@ravi/testing";
+import { MemoryJournal, Runtime } from "@ravi/runtime";
+import { agent, ask, cut, done, turns, until, within } from "./review/helpers.ts";
+
+const unsure = defineTool({
+  name: "unsure",
+  description: "",
+  input: z.object({}),
+  execute: () => "done",
+});
+const call = { id: "c", name: "unsure", arguments: "{}" };
+
+describe("R24: decisions", () => {
+  const payer = agent("payer", async (ctx) => done((await ctx.tool(call, unsure)).isError ? "no" : "yes"));
+  const lead = agent("lead", async (ctx) => {
+    const leaf = { kind: "hire", agent: payer, input: "" } as const;
+    const outcomes = await ctx.batch([leaf, leaf]);
+    return done(outcomes.map((one) => ("result" in one ? one.result.output : one.status)).join(" "));
+  });
+
+  async function crashed(open: number): Promise<MemoryJournal> {
+    const journal = new MemoryJournal();
+    await new Runtime({ journal }).run(lead, "", { runId: "r" }).result;
+    let left = open;
+    const isLost = ({ key, phase }: JournalRecord): boolean =>
+      phase === "end" && (key.startsWith("hire:") || (key.startsWith("tool:") && left-- > 0));
+    const records = journal
+      .load(RunId("r"))
+      .filter((record) => record.key !== "run:status" && !isLost(record));
+    return cut("r", records);
+  }
+
+  test("a key alone will do where one call is in doubt under it", async () => {
+    const runtime = new Runtime({ journal: await crashed(1), agents: [lead, payer] });
+    expect((await runtime.resume("r").result).status).toBe("suspended");
+    const result = await runtime.resume("r", { decisions: { "tool:unsure#1": "skip" } }).result;
+    expect(result.output).toBe("no yes");
+  });
+
+  test("where two are, it is refused, and the refusal names both", async () => {
+    const runtime = new Runtime({ journal: await crashed(2), agents: [lead, payer] });
+    await expect(runtime.resume("r", { decisions: { "tool:unsure#1": "skip" } }).result).rejects.toThrow(
+      "one of r/hire:payer#1:tool:unsure#1, r/hire:payer#2:tool:unsure#1",
+    );
+    const decisions = {
+      "r/hire:payer#1:tool:unsure#1": "skip",
+      "r/hire:payer#2:tool:unsure#1": "retry",
+    } as const;
+    expect((await runtime.resume("r", { decisions }).result).output).toBe("no yes");
+  });
+
+  test("a decision that is none is refused", async () => {
+    const runtime = new Runtime({ journal: await crashed(1), agents: [lead, payer] });
+    const decisions = { "tool:unsure#1": "maybe" as "skip" };
+    await expect(runtime.resume("r", { decisions }).result).rejects.toThrow("expected retry, skip or fail");
+  });
+});
+
+describe("R24: time on resume", () => {
+  const idle = agent("idle", async (ctx) => {
+    await ctx.waitFor("never");
+    return done("");
+  });
+
+  test("how long a parent waits for a child does not start anew", async () => {
+    const clock = virtualClock({ now: 1_000_000 });
+    const journal = new MemoryJournal({ clock });
+    const lead = agent("lead", async (ctx) => {
+      const { status } = await ctx.hire({ agent: idle, input: "", timeoutS: 60, onTimeout: "leave" });
+      return done(status);
+    });
+    const first = new Runtime({ journal, clock });
+    const handle = first.run(lead, "", { runId: "r" });
+    await until(() => handle.status === "suspended");
+    await clock.advance(50_000);
+    await first.close();
+    const second = new Runtime({ journal, clock, agents: [lead, idle] });
+    const resumed = second.resume("r");
+    await until(() => resumed.status === "suspended");
+    expect(await within(resumed.result)).toBe("pending");
+    await clock.advance(10_000);
+    expect((await resumed.result).output).toBe("timedOut");
+  });
+
+  test("how long somebody is asked does not start anew either", async () => {
+    const clock = virtualClock({ now: 1_000_000 });
+    const journal = new MemoryJournal({ clock });
+    const lead = agent("lead", async (ctx) => {
+      const child = await ctx.spawn(idle, { input: "" });
+      return done(await ctx.ask(child, "well?", { timeoutS: 60 }).then(() => "a reply", String));
+    });
+    const first = new Runtime({ journal, clock });
+    const handle = first.run(lead, "", { runId: "r" });
+    await until(() => handle.status === "suspended");
+    await turns();
+    await clock.advance(50_000);
+    await first.close();
+    const resumed = new Runtime({ journal, clock, agents: [lead, idle] }).resume("r");
+    await until(() => resumed.status === "suspended");
+    expect(await within(resumed.result)).toBe("pending");
+    await clock.advance(10_000);
+    expect((await resumed.result).output).toContain("no reply from idle/1 in time");
+  });
+
+  test("a reply that is on record is heard, also where who gave it is over", async () => {
+    const journal = new MemoryJournal();
+    const clerk = agent("clerk", async (_ctx, inbox) => {
+      await inbox.reply(await inbox.receive(), "yes");
+      return done("over");
+    });
+    const lead = agent("lead", async (ctx) => {
+      const child = await ctx.spawn(clerk, { input: "" });
+      return done(JSON.stringify(await ctx.ask(child, "well?")));
+    });
+    const whole = await new Runtime({ journal }).run(lead, "", { runId: "r" }).result;
+    // The parent died after its child had replied and ended, and before it had heard.
+    const records = journal
+      .load(RunId("r"))
+      .filter(({ key }) => key !== "run:status" && !key.startsWith("ask:"));
+    expect(records.some(({ key, phase }) => key === "hire:clerk#1" && phase === "end")).toBe(true);
+    const resumed = await new Runtime({ journal: cut("r", records), agents: [lead, clerk] }).resume("r")
+      .result;
+    expect([resumed.status, resumed.output]).toEqual(["completed", whole.output]);
+  });
+
+  test("a deadline that has passed waits for the record with one timer, not with one every few milliseconds", async () => {
+    let set = 0;
+    const inner = virtualClock({ now: 1_000_000 });
+    const setTimer: typeof inner.setTimer = (callback, delayMs) => {
+      set++;
+      return inner.setTimer(callback, delayMs);
+    };
+    const clock = { now: () => inner.now(), setTimer };
+    const journal = new MemoryJournal({ clock });
+    const gate = Promise.withResolvers<void>();
+    let goes = 0;
+    const slow = agent("slow", async (ctx) => {
+      await ctx.now();
+      // Its second go is held up in code of its own, long past the deadline, with a fact still to be read.
+      if (++goes === 2) await gate.promise;
+      await ctx.now();
+      await ctx.waitFor("never");
+      return done("");
+    });
+    const first = new Runtime({ journal, clock });
+    const handle = first.run(slow, "", { runId: "r", executionBudget: { deadlineS: 60 } });
+    await until(() => handle.status === "suspended");
+    await first.close();
+    await inner.advance(120_000);
+    set = 0;
+    const resumed = new Runtime({ journal, clock, agents: [slow] }).resume("r");
+    await turns(50);
+    for (let n = 0; n < 20; n++) await inner.advance(100);
+    expect(set).toBeLessThan(8);
+    gate.resolve();
+    await turns(20);
+    await inner.advance(1_000);
+    expect(await resumed.result).toMatchObject({ status: "partial", stopReason: "deadline" });
+  });
+});
+
+test("R11: a resumed run says in its RUN_START that it is told again", async () => {
+  const told: (boolean | undefined)[] = [];
+  const hooks: Hooks = {
+    has: (event) => event === HookEvent.RUN_START,
+    dispatch: (_event, payload) => void told.push(payload.replayed),
+    drain: () => {},
+  };
+  const journal = new MemoryJournal();
+  const model = scriptedModel(() => "ok");
+  const waiter = agent("waiter", async (ctx) => {
+    await ctx.llm(model, ask("1"));
+    await ctx.waitFor("on");
+    return done("");
+  });
+  const first = new Runtime({ journal, hooks });
+  const handle = first.run(waiter, "", { runId: "r" });
+  await until(() => handle.status === "suspended");
+  await first.close();
+  const second = new Runtime({ journal, hooks, agents: [waiter] });
+  await second.deliver("r", "on", 1);
+  await second.resume("r").result;
+  expect(told).toEqual([undefined, true]);
+});
+
+test("R24: a journal that tells of what is posted is not looked at again and again", async () => {
+  const clock = virtualClock({ now: 1_000_000 });
+  let looks = 0;
+  class Counted extends MemoryJournal {
+    override items(...args: Parameters<MemoryJournal["items"]>) {
+      looks++;
+      return super.items(...args);
+    }
+  }
+  const journal = new Counted({ clock });
+  const waiter = agent("waiter", async (ctx) => done(String((await ctx.waitFor("on")) === "now")));
+  const runtime = new Runtime({ journal, clock });
+  const handle = runtime.run(waiter, "", { runId: "r" });
+  await until(() => handle.status === "suspended");
+  await clock.advance(60_000);
+  expect(looks).toBeLessThan(10);
+  // By somebody else, through the journal alone.
+  journal.post(RunId("r"), { id: "1", kind: "signal", name: "on", value: "now", at: 0 });
+  expect((await handle.result).output).toBe("true");
+  const events: RunEvent[] = await Array.fromAsync(handle.events());
+  expect(events).toEqual([]);
+});

@@ -1,0 +1,236 @@
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import {
+  AgentId,
+  type AuditEntry,
+  type AuditLog,
+  defineTool,
+  type JsonObject,
+  type Logger,
+  type Memory,
+  type Permissions,
+  RunId,
+  type Telemetry,
+} from "@ravi/kernel";
+import { scriptedModel } from "@ravi/testing";
+import { MemoryJournal, Runtime } from "@ravi/runtime";
+import { MemoryBlobs } from "../src/journal/blobs.ts";
+import { agent, ask, cut, done, FakeHeadcount, until } from "./review/helpers.ts";
+
+const shout = defineTool({
+  name: "shout",
+  description: "",
+  input: z.object({}),
+  idempotent: true,
+  execute: () => "!",
+});
+const broken = defineTool({
+  name: "broken",
+  description: "",
+  input: z.object({}),
+  execute: () => {
+    throw new RangeError("no");
+  },
+});
+const call = (name: string) => ({ id: "c", name, arguments: "{}" });
+
+class Spans implements Telemetry {
+  readonly isNoop: boolean = false;
+  readonly told: string[] = [];
+  startSpan(name: string, attributes: JsonObject) {
+    const label = `${name} ${String(attributes["agentId"])}`;
+    this.told.push(`+ ${label}`);
+    return {
+      setAttribute: () => {},
+      recordError: (error: unknown) =>
+        void this.told.push(`! ${label} ${String(Reflect.get(Object(error), "code"))}`),
+      end: () => void this.told.push(`- ${label}`),
+    };
+  }
+  metric(): void {}
+}
+
+class Audit implements AuditLog {
+  readonly isNoop = false;
+  readonly entries: AuditEntry[] = [];
+  async append(entry: AuditEntry): Promise<void> {
+    this.entries.push(entry);
+  }
+  get lines(): string[] {
+    return this.entries.map(
+      ({ actor, action, target, outcome }) => `${actor} ${action} ${target}: ${outcome}`,
+    );
+  }
+}
+
+const child = agent("child", async (ctx) => {
+  await ctx.tool(call("shout"), shout);
+  return done("");
+});
+const lead = agent("lead", async (ctx) => {
+  await ctx.llm(scriptedModel(["ok"]), ask("1"));
+  await ctx.tool(call("broken"), broken);
+  await ctx.batch([
+    { kind: "hire", agent: child, input: "" },
+    { kind: "hire", agent: child, input: "" },
+  ]);
+  return done("");
+});
+
+describe("telemetry", () => {
+  test("J8: there is a span around the run, each hire, each model call and each tool call", async () => {
+    const telemetry = new Spans();
+    await new Runtime({ telemetry, headcount: () => new FakeHeadcount(1) }).run(lead, "").result;
+    expect(telemetry.told).toEqual([
+      "+ ravi.run lead",
+      "+ ravi.llm lead",
+      "- ravi.llm lead",
+      "+ ravi.tool lead",
+      "- ravi.tool lead",
+      "+ ravi.hire child/1",
+      "+ ravi.tool child/1",
+      "- ravi.tool child/1",
+      "- ravi.hire child/1",
+      "- ravi.run lead",
+    ]);
+  });
+
+  test("J8: one that is no-op is not asked, and one that throws changes nothing", async () => {
+    class Noop extends Spans {
+      override readonly isNoop = true;
+    }
+    const noop = new Noop();
+    const errors: string[] = [];
+    const logger: Logger = {
+      debug() {},
+      info() {},
+      warn() {},
+      error: (message) => void errors.push(message),
+    };
+    const throwing: Telemetry = {
+      isNoop: false,
+      startSpan() {
+        throw new Error("no exporter");
+      },
+      metric() {},
+    };
+    expect((await new Runtime({ telemetry: noop }).run(lead, "").result).status).toBe("completed");
+    expect((await new Runtime({ telemetry: throwing, logger }).run(lead, "").result).status).toBe(
+      "completed",
+    );
+    expect(noop.told).toEqual([]);
+    expect(errors[0]).toContain("telemetry failed");
+  });
+});
+
+describe("the audit log", () => {
+  test("J9: hires, denials, approvals, tool calls and cancellations are provable", async () => {
+    const auditLog = new Audit();
+    const permissions: Permissions = {
+      isNoop: false,
+      check: ({ target }) => (target === "forbidden" ? { allow: false, reason: "not you" } : { allow: true }),
+    };
+    const forbidden = defineTool({ ...shout, name: "forbidden" });
+    const asked = defineTool({ ...shout, name: "asked", needsApproval: true });
+    const worker = agent("worker", async (ctx) => {
+      await ctx.batch([
+        { kind: "hire", agent: child, input: "" },
+        { kind: "hire", agent: child, input: "" },
+      ]);
+      await ctx.tool(call("forbidden"), forbidden);
+      await ctx.tool(call("asked"), asked);
+      await ctx.waitFor("never");
+      return done("");
+    });
+    const headcount = () => new FakeHeadcount(1);
+    const runtime = new Runtime({ auditLog, permissions, headcount, journal: new MemoryJournal() });
+    const handle = runtime.run(worker, "", { runId: "a" });
+    await runtime.deliver("a", "approval:a:tool:asked#1", true);
+    await until(() => auditLog.lines.some((line) => line.includes("tool asked")));
+    handle.cancel("enough");
+    await handle.result;
+    expect(auditLog.lines).toEqual([
+      "child/1 tool shout: ok",
+      "worker hire child@1: ok",
+      "worker hire child@1: denied",
+      "worker tool forbidden: denied",
+      "worker approval asked: ok",
+      "worker tool asked: ok",
+      "worker cancel worker: ok",
+    ]);
+    expect(auditLog.entries.every(({ details }) => details?.["runId"] === "a")).toBe(true);
+  });
+
+  test("J9: one that cannot write is complained of, and changes no run", async () => {
+    const errors: string[] = [];
+    const logger: Logger = {
+      debug() {},
+      info() {},
+      warn() {},
+      error: (message) => void errors.push(message),
+    };
+    const auditLog: AuditLog = { isNoop: false, append: () => Promise.reject(new Error("disk full")) };
+    expect((await new Runtime({ auditLog, logger }).run(lead, "").result).status).toBe("completed");
+    expect(errors[0]).toBe("the audit log failed; the run goes on without it");
+  });
+});
+
+describe("what else a runtime is given", () => {
+  test("R24: bodies above 256 KB go to the blob store that was given, and come back from it", async () => {
+    const journal = new MemoryJournal();
+    const blobs = new MemoryBlobs();
+    const model = scriptedModel(["x".repeat(300_000)]);
+    const big = agent("big", async (ctx) => {
+      const { message } = await ctx.llm(model, ask("1"));
+      await ctx.waitFor("on");
+      return done(String(message.content?.length));
+    });
+    const first = new Runtime({ journal, blobs });
+    const handle = first.run(big, "", { runId: "b" });
+    await until(() => handle.status === "suspended");
+    await first.close();
+    const bodies = journal.load(RunId("b")).map(({ body }) => JSON.stringify(body));
+    expect(Math.max(...bodies.map(({ length }) => length))).toBeLessThan(1_000);
+    const ref = bodies.find((body) => body.includes("~blob"));
+    expect(ref).toMatch(/^\{"~blob":"sha256-[0-9a-f]{64}"\}$/);
+
+    const second = new Runtime({ journal, blobs, agents: [big] });
+    await second.deliver("b", "on", 1);
+    expect((await second.resume("b").result).output).toBe("300000");
+    expect(model.calls).toHaveLength(1);
+
+    const copy = cut("b", journal.load(RunId("b")).slice(0, 4));
+    const lost = new Runtime({ journal: copy, blobs: new MemoryBlobs(), agents: [big] });
+    await expect(lost.resume("b").result).rejects.toMatchObject({ code: "JOURNAL_CORRUPT" });
+  });
+
+  test("R10: an agent finds the memory that the composition has given", async () => {
+    const memory: Memory = {
+      isNoop: false,
+      remember: (_scope, text) => ({ id: "1", text, at: 0 }),
+      recall: ({ userId }, query) => [{ id: "1", text: `${String(userId)} ${query}`, at: 0 }],
+      forget: () => {},
+    };
+    const knowing = agent("knowing", async (ctx) => {
+      const [item] = (await ctx.memory?.recall(ctx.scope, "tea")) ?? [];
+      return done(item?.text ?? "nothing");
+    });
+    expect((await new Runtime({ memory }).run(knowing, "", { userId: "ada" }).result).output).toBe("ada tea");
+    expect((await new Runtime().run(knowing, "").result).output).toBe("nothing");
+  });
+
+  test("R24: a version that is asked for is looked up by its name, and pinned", async () => {
+    const versioned = (version: string) => ({
+      id: AgentId("v"),
+      version,
+      run: async () => done(version),
+    });
+    const journal = new MemoryJournal();
+    const runtime = new Runtime({ journal, agents: [versioned("1"), versioned("2")] });
+    expect((await runtime.run(versioned("2"), "", { version: "1", runId: "v" }).result).output).toBe("1");
+    expect(await runtime.list()).toMatchObject([{ agent: "v@1" }]);
+    expect(() => runtime.run(versioned("2"), "", { version: "9" })).toThrow(
+      "no agent v@9; known are v@1, v@2",
+    );
+  });
+});
