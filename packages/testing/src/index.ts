@@ -3,11 +3,16 @@
 
 export type { Answer, AnswerFault, AnswerParts, ScriptedToolCall } from "./answers/answer.ts";
 export type { Script, ScriptFunction, ScriptMatcher } from "./answers/script.ts";
+export type { CallLine } from "./cassette/format.ts";
+export type { CassetteOptions, RecordOptions, ReplayOptions } from "./cassette/options.ts";
+export { record } from "./cassette/record.ts";
+export { type Replay, replay } from "./cassette/replay.ts";
+export { UnrecordedRequestError } from "./cassette/unrecorded.ts";
 export type { LoopbackOptions } from "./loopback/house.ts";
 export type { Prices } from "./loopback/price.ts";
 export { type BillEntry, type BillSummary, readBill } from "./loopback/read-bill.ts";
 export type { LoopbackCall, LoopbackRequest } from "./loopback/request.ts";
-export { loopbackOpenAI, type LoopbackServer } from "./loopback/server.ts";
+export { loopbackAnthropic, loopbackOpenAI, type LoopbackServer } from "./loopback/server.ts";
 export {
   type RecordedCall,
   type ScriptedModel,

@@ -1,13 +1,32 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import * as testing from "../src/index.ts";
+import * as suites from "../src/suites/index.ts";
 
 test("the package exports exactly these values", () => {
   expect(Object.keys(testing).toSorted()).toEqual([
+    "UnrecordedRequestError",
+    "loopbackAnthropic",
     "loopbackOpenAI",
     "readBill",
+    "record",
+    "replay",
     "scriptedModel",
     "virtualClock",
+  ]);
+});
+
+test("the entry of the suites exports exactly these values", () => {
+  expect(Object.keys(suites).toSorted()).toEqual([
+    "assertJournalCase",
+    "assertModelCase",
+    "assertRuntimeCase",
+    "describeJournal",
+    "describeModel",
+    "describeRuntime",
+    "journalCases",
+    "modelCases",
+    "runtimeCases",
   ]);
 });
 
@@ -27,12 +46,17 @@ test("the package exports exactly these types", () => {
     "AnswerParts",
     "BillEntry",
     "BillSummary",
+    "CallLine",
+    "CassetteOptions",
     "LoopbackCall",
     "LoopbackOptions",
     "LoopbackRequest",
     "LoopbackServer",
     "Prices",
+    "RecordOptions",
     "RecordedCall",
+    "Replay",
+    "ReplayOptions",
     "Script",
     "ScriptFunction",
     "ScriptMatcher",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { loopbackOpenAI, readBill, scriptedModel } from "@ravi/testing";
+import { loopbackOpenAI, readBill, record, replay, scriptedModel } from "@ravi/testing";
 
 // A model without a network: it says what the script says, and keeps what it was asked.
 const model = scriptedModel([
@@ -32,3 +32,16 @@ const response = await fetch(`${server.url}/chat/completions`, {
 assert.equal(response.status, 200);
 assert.equal(readBill(billFile).costUsd, 0.000015);
 await rm(billFile);
+
+// A cassette: calls of a real model are written down once, and replayed ever after without it.
+const cassette = join(tmpdir(), `ravi-cassette-${process.pid}.jsonl`);
+const live = record(scriptedModel(["It rains."]), cassette);
+const heard = await live.generate(request);
+const replayed = replay(cassette);
+assert.deepEqual(await replayed.generate(request), heard);
+replayed.assertAllUsed();
+await assert.rejects(
+  replayed.generate({ messages: [{ role: "user", content: "And in Rome?" }] }),
+  /\+And in Rome\?/,
+);
+await rm(cassette);

@@ -1,7 +1,7 @@
 import type { FinishReason, JsonObject, Usage } from "@ravi/kernel";
 import type { Delta } from "../answers/deltas.ts";
 import type { Plan } from "../answers/plan.ts";
-import { errorBody, refusalOfError } from "./refusal.ts";
+import { errorBody, type Refusal, refusalOfError } from "./refusal.ts";
 import { DONE, frame } from "./sse.ts";
 
 /** How one protocol writes an answer. Each text is a finished piece of the stream. */
@@ -13,6 +13,8 @@ export interface Wire {
   closing(): string;
   /** An error in the middle of a stream. */
   failure(error: Error): string;
+  /** The body of an error; in OpenAI's shape, unless given. */
+  readonly refusal?: ((refusal: Refusal) => JsonObject) | undefined;
 }
 
 export interface ChatCompletion {

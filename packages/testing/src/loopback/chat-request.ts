@@ -93,7 +93,7 @@ function readReasoning(value: JsonValue, param: string): ModelRequest["reasoning
   throw invalid(param, "a string");
 }
 
-function schemaOf(schema: JsonObject): ToolSpec["parameters"] {
+export function schemaOf(schema: JsonObject): ToolSpec["parameters"] {
   const { "~standard": _, ...rest } = schema;
   return rest;
 }

@@ -28,15 +28,20 @@ export async function deliver(response: ServerResponse, delivery: Delivery): Pro
   if (plan.delayMs > 0) await wait(clock, plan.delayMs, signal);
   if (hangsAtOnce(plan.fault)) await wait(clock, Infinity, signal);
   const refusal = refusalOf(plan);
-  if (refusal !== undefined) refuse(response, refusal);
+  if (refusal !== undefined) refuse(response, refusal, delivery.wire.refusal);
   else if (plan.fault?.type === "malformed") sendMalformed(response, delivery, plan.fault);
   else if (delivery.stream) await sendStream(response, delivery);
   else await sendWhole(response, delivery);
 }
 
-export function refuse(response: ServerResponse, refusal: Refusal): void {
+/** The body in OpenAI's shape, unless another is given. */
+export function refuse(
+  response: ServerResponse,
+  refusal: Refusal,
+  bodyOf: Wire["refusal"] = errorBody,
+): void {
   response.writeHead(refusal.status, { ...JSON_HEADERS, ...refusal.headers });
-  response.end(JSON.stringify(errorBody(refusal)));
+  response.end(JSON.stringify(bodyOf(refusal)));
 }
 
 async function sendWhole(response: ServerResponse, { plan, wire, clock, signal }: Delivery): Promise<void> {

@@ -4,6 +4,7 @@ import { type CompiledScript, compileScript, type Script } from "../answers/scri
 import { type TimerClock, withTimers } from "../time.ts";
 import type { Bill } from "./bill.ts";
 import { checkPrices, type Prices } from "./price.ts";
+import type { Protocol } from "./protocol.ts";
 import type { LoopbackCall, LoopbackRequest } from "./request.ts";
 
 export interface LoopbackOptions {
@@ -46,6 +47,7 @@ const OPTIONS = [
 
 /** What the endpoints of one server share. */
 export interface House {
+  readonly protocol: Protocol;
   readonly script: CompiledScript<LoopbackCall>;
   readonly bill: Bill;
   readonly clock: TimerClock;
@@ -72,11 +74,18 @@ export function checkOptions(options: LoopbackOptions): void {
   }
 }
 
-export function makeHouse(options: LoopbackOptions, bill: Bill, closing: AbortSignalLike): House {
+interface HouseSetup {
+  readonly bill: Bill;
+  readonly closing: AbortSignalLike;
+  readonly protocol: Protocol;
+}
+
+export function makeHouse(options: LoopbackOptions, { bill, closing, protocol }: HouseSetup): House {
   const { requireKey = false, record = true } = options;
   const requests: LoopbackRequest[] = [];
   let index = 0;
   return {
+    protocol,
     script: compileScript(options.script),
     bill,
     clock: withTimers(options.clock),

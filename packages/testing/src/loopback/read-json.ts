@@ -16,6 +16,20 @@ export function readObject(value: JsonValue | undefined, param: string): JsonObj
   throw invalid(param, "an object");
 }
 
+/** An object with no other fields than these. */
+export function readKnown(value: JsonValue | undefined, param: string, known: readonly string[]): JsonObject {
+  const object = readObject(value, param);
+  const unknown = Object.keys(object).find((key) => !known.includes(key));
+  if (unknown === undefined) return object;
+  const path = param === "body" ? unknown : `${param}.${unknown}`;
+  throw new RefusedRequest({
+    status: 400,
+    message: `Unknown parameter: '${path}'; there are ${known.join(", ")}`,
+    param: path,
+    code: "unknown_parameter",
+  });
+}
+
 export function readString(value: JsonValue | undefined, param: string): string {
   if (typeof value === "string") return value;
   throw invalid(param, "a string");

@@ -42,10 +42,10 @@ export function describeIncoming(request: IncomingMessage, body: JsonValue | und
   };
 }
 
-/** The key that a client sent, as OpenAI or Azure takes it. */
+/** The key that a client sent, as OpenAI, Azure or Anthropic takes it. */
 export function keyOf(headers: IncomingHttpHeaders): string | undefined {
   const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization ?? "")?.[1];
-  return bearer ?? single(headers["api-key"]);
+  return bearer ?? single(headers["api-key"]) ?? single(headers["x-api-key"]);
 }
 
 /** Enough to tell keys apart; nothing of a key so short that its end would be most of it. */

@@ -4,8 +4,10 @@ import { readBody } from "./body.ts";
 import { serveChat } from "./chat-endpoint.ts";
 import { refuse } from "./deliver.ts";
 import type { House } from "./house.ts";
-import { RefusedRequest, refusalOfError } from "./refusal.ts";
+import type { Protocol, Route } from "./protocol.ts";
+import { errorBody, RefusedRequest, refusalOfError } from "./refusal.ts";
 import { describeIncoming, keyOf, type LoopbackRequest } from "./request.ts";
+import { serveResponses } from "./responses-endpoint.ts";
 
 /** How deep a request may nest: schemas go deeper than the arguments of a tool. */
 const MAX_DEPTH = 200;
@@ -22,7 +24,10 @@ export async function serve(request: IncomingMessage, response: ServerResponse, 
     await route(incoming, response, house, gone.signal);
   } catch (error) {
     if (gone.signal.aborted || house.closing.aborted || response.headersSent) response.destroy();
-    else refuse(response, error instanceof RefusedRequest ? error.refusal : refusalOfError(error));
+    else {
+      const refusal = error instanceof RefusedRequest ? error.refusal : refusalOfError(error);
+      refuse(response, refusal, house.protocol.errorBody);
+    }
   }
 }
 
@@ -75,11 +80,12 @@ async function route(
   gone: AbortSignal,
 ): Promise<void> {
   const { method, path } = incoming;
-  const wanted = ROUTES.get(path);
+  const { routes } = house.protocol;
+  const wanted = routes.get(path);
   if (wanted === undefined) {
     throw new RefusedRequest({
       status: 404,
-      message: `Invalid URL (${method} ${path}); there are ${[...ROUTES.keys()].join(", ")}`,
+      message: `Invalid URL (${method} ${path}); there are ${[...routes.keys()].join(", ")}`,
     });
   }
   if (method !== wanted.method) {
@@ -89,15 +95,14 @@ async function route(
   await wanted.serve(incoming, response, house, gone);
 }
 
-interface Route {
-  readonly method: string;
-  readonly serve: typeof serveChat;
-}
-
 const ROUTES: ReadonlyMap<string, Route> = new Map([
   ["/v1/chat/completions", { method: "POST", serve: serveChat }],
+  ["/v1/responses", { method: "POST", serve: serveResponses }],
   ["/v1/models", { method: "GET", serve: serveModels }],
 ]);
+
+/** OpenAI's endpoints, and the shape of its errors. */
+export const OPENAI: Protocol = { basePath: "/v1", routes: ROUTES, errorBody };
 
 async function serveModels(_: LoopbackRequest, response: ServerResponse, house: House): Promise<void> {
   const data = (house.models ?? ["loopback"]).map((id) => ({

@@ -2,15 +2,17 @@ import { setMaxListeners } from "node:events";
 import { createServer, type Server } from "node:http";
 import { CancellationError, checkInteger, InvalidValueError } from "@ravi/kernel";
 import { withTimers } from "../time.ts";
+import { ANTHROPIC } from "./anthropic-protocol.ts";
 import { type Bill, makeBill } from "./bill.ts";
 import { openBillFile } from "./bill-file.ts";
 import { checkOptions, type LoopbackOptions, makeHouse } from "./house.ts";
+import type { Protocol } from "./protocol.ts";
 import type { BillSummary } from "./read-bill.ts";
 import type { LoopbackRequest } from "./request.ts";
-import { serve } from "./serve.ts";
+import { OPENAI, serve } from "./serve.ts";
 
 export interface LoopbackServer {
-  /** With `/v1`: what a client takes as its base URL. */
+  /** What a client takes as its base URL: with `/v1` for OpenAI, without it for Anthropic. */
   readonly url: string;
   readonly port: number;
   /** All that came, the refused ones too, in their order. */
@@ -23,21 +25,34 @@ export interface LoopbackServer {
 }
 
 /** An OpenAI-compatible server on 127.0.0.1 that answers from a script and keeps a bill. */
-export async function loopbackOpenAI(options: LoopbackOptions): Promise<LoopbackServer> {
+export function loopbackOpenAI(options: LoopbackOptions): Promise<LoopbackServer> {
+  return startLoopback(options, OPENAI);
+}
+
+/** A server that speaks Anthropic's Messages API, likewise. */
+export function loopbackAnthropic(options: LoopbackOptions): Promise<LoopbackServer> {
+  return startLoopback(options, ANTHROPIC);
+}
+
+async function startLoopback(options: LoopbackOptions, protocol: Protocol): Promise<LoopbackServer> {
   checkOptions(options);
   const { billFile, prices } = options;
   const disk = billFile === undefined ? undefined : await openBillFile(billFile);
-  return serveLoopback(options, makeBill({ disk, prices, clock: withTimers(options.clock) }));
+  return serveLoopback(options, makeBill({ disk, prices, clock: withTimers(options.clock) }), protocol);
 }
 
 /** The server on a given bill, which it closes with itself, also when it cannot start. */
-export async function serveLoopback(options: LoopbackOptions, bill: Bill): Promise<LoopbackServer> {
+export async function serveLoopback(
+  options: LoopbackOptions,
+  bill: Bill,
+  protocol = OPENAI,
+): Promise<LoopbackServer> {
   const closing = new AbortController();
   // Every call that waits for its script listens here.
   setMaxListeners(0, closing.signal);
   const underWay = new Set<Promise<void>>();
   try {
-    const house = makeHouse(options, bill, closing.signal);
+    const house = makeHouse(options, { bill, closing: closing.signal, protocol });
     const server = createServer((request, response) => {
       const served = serve(request, response, house).finally(() => underWay.delete(served));
       underWay.add(served);
@@ -53,7 +68,7 @@ export async function serveLoopback(options: LoopbackOptions, bill: Bill): Promi
     let closed: Promise<void> | undefined;
     const closeOnce = (): Promise<void> => (closed ??= close());
     return {
-      url: `http://127.0.0.1:${port}/v1`,
+      url: `http://127.0.0.1:${port}${protocol.basePath}`,
       port,
       requests: house.requests,
       bill: () => bill.summary(),

@@ -8,3 +8,15 @@ export {
   type JournalSuite,
 } from "./describe-journal.ts";
 export type { JournalCase, JournalStage } from "./journal/stage.ts";
+export { assertModelCase, describeModel, modelCases, type ModelSuite } from "./describe-model.ts";
+export type { ModelAbility, ModelCase, ModelSetup, ModelStage, ModelUnderTest } from "./model/stage.ts";
+export { assertRuntimeCase, describeRuntime, runtimeCases } from "./describe-runtime.ts";
+export type {
+  RuntimeCaps,
+  RuntimeCase,
+  RuntimeHouse,
+  RuntimeSetup,
+  RuntimeStage,
+  RuntimeUnderTest,
+  SuiteRunOptions,
+} from "./runtime/stage.ts";

@@ -1,0 +1,155 @@
+import {
+  type CallOptions,
+  cancellationOf,
+  errorFromJSON,
+  InvalidValueError,
+  type LLMClient,
+  type ModelEvent,
+  type ModelInfo,
+  type ModelRequest,
+  type ModelResponse,
+} from "@ravi/kernel";
+import { describeRequest } from "../answers/describe.ts";
+import { type CallLine, type CassetteLine, readCassette } from "./format.ts";
+import { type Recording, requestHash, take } from "./match.ts";
+import { checkReplayOptions, type ReplayOptions } from "./options.ts";
+import { redactor } from "./redact.ts";
+import { unrecorded } from "./unrecorded.ts";
+
+export interface Replay extends LLMClient {
+  /** What was recorded and not asked for, in the order of the recorded calls. */
+  readonly unused: readonly CallLine[];
+  /** Throws where something was recorded and not asked for. */
+  assertAllUsed(): void;
+}
+
+/**
+ * The client that a cassette was recorded from, without its network: a request that was recorded gets the answer, the stream
+ * or the failure that it got then, equal requests in the order in which they were made. Any other request is an
+ * `UnrecordedRequestError` that shows how it differs from the nearest recorded one.
+ */
+export function replay(file: string, options: ReplayOptions = {}): Replay {
+  checkReplayOptions(options);
+  const cassette = readCassette(file);
+  if (cassette === undefined) {
+    throw new InvalidValueError({
+      field: "cassette",
+      value: file,
+      expected: "a file that record() has written",
+    });
+  }
+  const { id, info, streams } = chooseClient(cassette.lines, file, options.id);
+  const redact = redactor(options.redact ?? []);
+  const normalize = options.normalize ?? ((request) => request);
+  const recordings = cassette.lines
+    .filter((line): line is CallLine => line.type === "call" && line.client === id)
+    .toSorted((a, b) => a.n - b.n)
+    .map((call): Recording => ({ call, hash: requestHash(normalize(call.request)), used: false }));
+  let calls = 0;
+
+  const find = (request: ModelRequest, call: CallOptions | undefined): CallLine => {
+    if (call?.signal?.aborted === true) throw cancellationOf(call.signal);
+    calls++;
+    const compared = normalize(redact(request));
+    const hash = requestHash(compared);
+    const found = take(recordings, hash);
+    if (found !== undefined) return found.call;
+    throw unrecorded({
+      cassette: file,
+      client: id,
+      call: calls,
+      request: compared,
+      hash,
+      recordings,
+      normalize,
+    });
+  };
+
+  async function* stream(request: ModelRequest, call?: CallOptions): AsyncGenerator<ModelEvent, void> {
+    const line = find(request, call);
+    for (const event of eventsOf(line)) {
+      if (call?.signal?.aborted === true) throw cancellationOf(call.signal);
+      yield event;
+    }
+    if (line.error !== undefined) throw errorFromJSON(line.error);
+  }
+
+  const unused = (): readonly CallLine[] =>
+    recordings.flatMap((recording) => (recording.used ? [] : [recording.call]));
+  return {
+    id,
+    info,
+    async generate(request, call) {
+      const line = find(request, call);
+      if (line.error !== undefined) throw errorFromJSON(line.error);
+      return responseOf(line, file);
+    },
+    ...(streams ? { stream } : {}),
+    get unused() {
+      return unused();
+    },
+    assertAllUsed() {
+      const left = unused();
+      if (left.length === 0) return;
+      const shown = left.slice(0, 3).map(({ n, request }) => `call ${n}:\n${describeRequest(request)}`);
+      throw new InvalidValueError({
+        field: `cassette ${file}`,
+        value: `${left.length} of ${recordings.length} calls of ${id} not replayed`,
+        expected: `each recorded call to be made. Left over:\n${shown.join("\n")}`,
+      });
+    },
+  };
+}
+
+interface Chosen {
+  readonly id: string;
+  readonly info: ModelInfo;
+  readonly streams: boolean;
+}
+
+function chooseClient(lines: readonly CassetteLine[], file: string, id: string | undefined): Chosen {
+  // Two recorders of one client each introduce it.
+  const clients = [
+    ...new Map(lines.flatMap((line) => (line.type === "client" ? [[line.id, line]] : []))).values(),
+  ];
+  const found =
+    id === undefined && clients.length === 1 ? clients[0] : clients.find((client) => client.id === id);
+  if (found !== undefined) return found;
+  const known = clients.map((client) => client.id).join(", ");
+  const expected =
+    known === "" ? `a cassette with calls; ${file} has none` : `one of those in ${file}: ${known}`;
+  throw new InvalidValueError({ field: "replay id", value: id, expected });
+}
+
+/** A call that was not streamed when it was recorded may be now: its answer then comes in one piece each. */
+function eventsOf({ events, response }: CallLine): readonly ModelEvent[] {
+  if (events !== undefined) return events;
+  if (response === undefined) return [];
+  const { content, toolCalls = [] } = response.message;
+  const parts = typeof content === "string" ? [{ type: "text" as const, text: content }] : content;
+  return [
+    ...parts.flatMap((part): ModelEvent[] => {
+      if ((part.type !== "text" && part.type !== "reasoning") || part.text === "") return [];
+      return [{ type: part.type, delta: part.text }];
+    }),
+    ...toolCalls.map((call, index): ModelEvent => ({
+      type: "toolCall",
+      index,
+      id: call.id,
+      name: call.name,
+      delta: call.arguments,
+    })),
+    { type: "finish", response },
+  ];
+}
+
+function responseOf({ response, events = [], n }: CallLine, file: string): ModelResponse {
+  const last = events.at(-1);
+  const found = response ?? (last?.type === "finish" ? last.response : undefined);
+  if (found !== undefined) return found;
+  throw new InvalidValueError({
+    field: `${file}: call ${n}`,
+    value: undefined,
+    expected: "a response or events",
+  });
+}

@@ -1,0 +1,61 @@
+import type { ServerResponse } from "node:http";
+import { type AbortSignalLike, isPromiseLike, type JsonObject, type ModelRequest } from "@ravi/kernel";
+import { hangsAtOnce } from "../answers/fault.ts";
+import { type Plan, planAnswer } from "../answers/plan.ts";
+import { abortable } from "../time.ts";
+import type { Wire } from "./chat-completions.ts";
+import { deliver } from "./deliver.ts";
+import type { House } from "./house.ts";
+import { RefusedRequest, refusalOf } from "./refusal.ts";
+import type { LoopbackRequest } from "./request.ts";
+
+/** A call that one of OpenAI's endpoints has read and found in order. */
+export interface ReadCall {
+  readonly model: string;
+  readonly stream: boolean;
+  readonly body: JsonObject;
+  readonly request: ModelRequest;
+  /** How the endpoint's protocol writes the answer. */
+  wire(plan: Plan, made: { readonly index: number; readonly created: number }): Wire;
+}
+
+export interface Served {
+  readonly incoming: LoopbackRequest;
+  readonly response: ServerResponse;
+  readonly house: House;
+  /** Aborts when the client has gone. */
+  readonly gone: AbortSignalLike;
+}
+
+/** Answers from the script. The charge is on the disk before the delay and the first byte of the answer. */
+export async function answerCall(call: ReadCall, { incoming, response, house, gone }: Served): Promise<void> {
+  const { model, stream, body, request } = call;
+  checkModel(model, house);
+  const index = house.nextIndex();
+  const answer = house.script(request, index, { ...incoming, index, model, stream, body, signal: gone });
+  // Not until the client has gone: what the model began is charged, whether somebody still listens or not.
+  const plan = planAnswer(isPromiseLike(answer) ? await abortable(answer, house.closing) : answer, request);
+  if (isCharged(plan)) {
+    const { idempotencyKey, key } = incoming;
+    await house.bill.add({ model, usage: plan.usage, idempotencyKey, key });
+  }
+
+  response.setHeader("x-request-id", `req-${index}`);
+  const { chunkSize, clock } = house;
+  const wire = call.wire(plan, { index, created: Math.floor(clock.now() / 1_000) });
+  await deliver(response, { plan, wire, stream, chunkSize, clock, signal: gone });
+}
+
+/** Whatever is answered is charged, also an answer that breaks off. A refusal is not, nor silence from the start. */
+function isCharged(plan: Plan): boolean {
+  return refusalOf(plan) === undefined && !hangsAtOnce(plan.fault);
+}
+
+function checkModel(model: string, { models }: House): void {
+  if (models === undefined || models.includes(model)) return;
+  throw new RefusedRequest({
+    status: 404,
+    message: `The model '${model}' does not exist; there are ${models.join(", ")}`,
+    code: "model_not_found",
+  });
+}

@@ -1,0 +1,55 @@
+import type { ChatMessage, ContentPart, JsonValue } from "@ravi/kernel";
+import { type Block, readBlocks, type Role } from "./anthropic-blocks.ts";
+import { readOneOf, readOnly, wrong } from "./anthropic-fields.ts";
+import { readList } from "./read-json.ts";
+
+/** A turn of the conversation: messages of one side in a row count as one, as with the real server. */
+export interface Turn {
+  readonly role: Role;
+  /** Of its first message, for what is wrong with it. */
+  readonly path: string;
+  readonly blocks: Block[];
+}
+
+export function readTurns(value: JsonValue | undefined): readonly Turn[] {
+  const list = readList(value, "messages");
+  if (list.length === 0) throw wrong("messages", "at least one message is required");
+  const turns: Turn[] = [];
+  for (const [at, item] of list.entries()) {
+    const path = `messages.${at}`;
+    const message = readOnly(item, path, ["role", "content"]);
+    const role = readOneOf(message["role"], `${path}.role`, ["user", "assistant"]);
+    const blocks = readBlocks(message["content"], `${path}.content`, role);
+    const last = turns.at(-1);
+    if (last?.role === role) last.blocks.push(...blocks);
+    else turns.push({ role, path, blocks: [...blocks] });
+  }
+  return turns;
+}
+
+/** The turns as the kernel has them. A user's turn with results becomes their messages, and one for the rest. */
+export function messagesOf(turns: readonly Turn[]): readonly ChatMessage[] {
+  const names = new Map<string, string>();
+  return turns.flatMap(({ role, blocks }): ChatMessage[] => {
+    const calls = blocks.flatMap((block) => (block.type === "call" ? [block.call] : []));
+    for (const { id, name } of calls) names.set(id, name);
+    const parts = blocks.flatMap((block) => (block.type === "part" ? [block.part] : []));
+    const content = contentOf(parts);
+    if (role === "assistant") {
+      return [{ role, content, ...(calls.length === 0 ? {} : { toolCalls: calls }) }];
+    }
+    const results = blocks.flatMap((block): ChatMessage[] => {
+      if (block.type !== "result") return [];
+      const { id, isError } = block;
+      const message = { role: "tool", toolCallId: id, name: names.get(id) ?? "" } as const;
+      return [{ ...message, content: contentOf(block.content), ...(isError ? { isError } : {}) }];
+    });
+    return parts.length === 0 ? results : [...results, { role, content }];
+  });
+}
+
+function contentOf(parts: readonly ContentPart[]): string | readonly ContentPart[] {
+  const [only] = parts;
+  if (only === undefined) return "";
+  return parts.length === 1 && only.type === "text" ? only.text : parts;
+}

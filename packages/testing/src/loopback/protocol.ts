@@ -1,0 +1,25 @@
+import type { ServerResponse } from "node:http";
+import type { AbortSignalLike, JsonObject } from "@ravi/kernel";
+import type { House } from "./house.ts";
+import type { Refusal } from "./refusal.ts";
+import type { LoopbackRequest } from "./request.ts";
+
+/** What one provider's server has of its own; everything else is the same for all. */
+export interface Protocol {
+  /** What the base URL of its clients ends in. */
+  readonly basePath: string;
+  /** By path. */
+  readonly routes: ReadonlyMap<string, Route>;
+  /** The body of an error. */
+  readonly errorBody: (refusal: Refusal) => JsonObject;
+}
+
+export interface Route {
+  readonly method: string;
+  serve(
+    incoming: LoopbackRequest,
+    response: ServerResponse,
+    house: House,
+    gone: AbortSignalLike,
+  ): Promise<void>;
+}

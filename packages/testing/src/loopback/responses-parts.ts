@@ -1,0 +1,40 @@
+import type { ContentPart, JsonObject, JsonValue } from "@ravi/kernel";
+import { invalid, readKnown, readList, readObject, readOptional, readString } from "./read-json.ts";
+
+/** The content of a message, or what a tool gave. */
+export function readInputContent(
+  value: JsonValue | undefined,
+  param: string,
+): string | readonly ContentPart[] {
+  if (typeof value === "string") return value;
+  return readList(value, param).map((item, index) =>
+    readPart(readObject(item, `${param}[${index}]`), `${param}[${index}]`),
+  );
+}
+
+function readPart(part: JsonObject, param: string): ContentPart {
+  switch (part["type"]) {
+    case "input_text":
+    case "output_text":
+      return { type: "text", text: readString(part["text"], `${param}.text`) };
+    case "refusal":
+      return { type: "text", text: readString(part["refusal"], `${param}.refusal`) };
+    case "input_image": {
+      readKnown(part, param, ["type", "image_url", "file_id", "detail"]);
+      return { type: "image", url: readString(part["image_url"] ?? part["file_id"], `${param}.image_url`) };
+    }
+    case "input_file": {
+      readKnown(part, param, ["type", "file_data", "file_id", "file_url", "filename", "detail"]);
+      const name = readOptional(part["filename"], `${param}.filename`, readString);
+      const url = part["file_data"] ?? part["file_url"] ?? part["file_id"];
+      return {
+        type: "file",
+        url: readString(url, `${param}.file_data`),
+        mediaType: "application/octet-stream",
+        ...(name === undefined ? {} : { name }),
+      };
+    }
+    default:
+      throw invalid(`${param}.type`, "one of input_text, output_text, refusal, input_image, input_file");
+  }
+}

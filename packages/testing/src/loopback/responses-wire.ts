@@ -1,0 +1,145 @@
+import type { FinishReason, JsonObject, Usage } from "@ravi/kernel";
+import type { Delta } from "../answers/deltas.ts";
+import type { Plan } from "../answers/plan.ts";
+import type { Wire } from "./chat-completions.ts";
+import { refusalOfError } from "./refusal.ts";
+import { itemEvents, type ItemStream, type OpenItem } from "./responses-items.ts";
+import { digest, seal } from "./seal.ts";
+
+export interface ResponsesAnswer {
+  readonly id: string;
+  /** Epoch seconds. */
+  readonly created: number;
+  readonly model: string;
+  readonly sealsReasoning: boolean;
+  readonly plan: Plan;
+}
+
+/** Why an answer is not complete; those that are missing here are. */
+const INCOMPLETE: Readonly<Partial<Record<FinishReason, string>>> = {
+  length: "max_output_tokens",
+  filtered: "content_filter",
+  other: "other",
+};
+
+/** The Responses API. */
+export function responsesWire(answer: ResponsesAnswer): Wire {
+  const { plan } = answer;
+  const reason = INCOMPLETE[plan.finishReason];
+  const items = itemsOf(answer);
+  let number = 0;
+  const event = (type: string, fields: JsonObject): string =>
+    `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: number++, ...fields })}\n\n`;
+  const response = (status: string, output: readonly JsonObject[]): JsonObject => ({
+    id: answer.id,
+    object: "response",
+    created_at: answer.created,
+    status,
+    error: null,
+    incomplete_details: status === "incomplete" ? { reason: reason ?? null } : null,
+    model: answer.model,
+    output: [...output],
+    parallel_tool_calls: true,
+    store: false,
+    ...(status !== "in_progress" && plan.saysUsage ? { usage: usageOf(plan.usage) } : { usage: null }),
+  });
+  const ending = reason === undefined ? "completed" : "incomplete";
+  const stream: ItemStream = itemEvents(event);
+  let open: { readonly item: JsonObject; readonly at: number } | undefined;
+
+  const turnTo = (at: number): string => {
+    if (open?.at === at) return "";
+    const item = items[at];
+    const closed = closeOpen();
+    if (item === undefined) return closed;
+    open = { item, at };
+    return closed + stream.open(open);
+  };
+  const closeOpen = (): string => {
+    const closed = open === undefined ? "" : stream.close(open);
+    open = undefined;
+    return closed;
+  };
+
+  return {
+    whole: () => response(ending, items),
+    opening: () =>
+      event("response.created", { response: response("in_progress", []) }) +
+      event("response.in_progress", { response: response("in_progress", []) }),
+    delta: (delta) => {
+      const turned = turnTo(placeOf(delta, items));
+      return turned + (open === undefined || delta.delta === "" ? "" : stream.delta(open, delta.delta));
+    },
+    closing: () => {
+      // An answer without a word still has its message.
+      const rest = open === undefined && items.length > 0 ? turnTo(items.length - 1) : "";
+      return rest + closeOpen() + event(`response.${ending}`, { response: response(ending, items) });
+    },
+    failure: (error) => {
+      const { message, code, param } = refusalOfError(error);
+      return event("error", { code: code ?? null, message, param: param ?? null });
+    },
+  };
+}
+
+/** Where in the answer a piece belongs. */
+function placeOf(delta: Delta, items: readonly JsonObject[]): number {
+  const type = delta.type === "text" ? "message" : delta.type === "reasoning" ? "reasoning" : "function_call";
+  const first = items.findIndex((item) => item["type"] === type);
+  return delta.type === "toolCall" ? first + delta.index : first;
+}
+
+function itemsOf({ plan, id, sealsReasoning }: ResponsesAnswer): readonly OpenItem["item"][] {
+  const isCut = plan.finishReason === "length";
+  const hasMessage = plan.text !== "" || plan.toolCalls.length === 0;
+  const content =
+    plan.finishReason === "refused"
+      ? { type: "refusal", refusal: plan.text }
+      : { type: "output_text", text: plan.text, annotations: [] };
+  const reasoning = {
+    id: `rs_${digest(plan.reasoning)}`,
+    type: "reasoning",
+    summary: [{ type: "summary_text", text: plan.reasoning }],
+    ...(sealsReasoning ? { encrypted_content: seal(plan.reasoning) } : {}),
+  };
+  const status = (isLast: boolean): string => (isCut && isLast ? "incomplete" : "completed");
+  return [
+    ...(plan.reasoning === "" ? [] : [reasoning]),
+    ...(hasMessage
+      ? [
+          {
+            id: `msg_${id}`,
+            type: "message",
+            role: "assistant",
+            status: status(plan.toolCalls.length === 0),
+            content: [content],
+          },
+        ]
+      : []),
+    ...plan.toolCalls.map(({ id: callId, name, arguments: text }, at) => ({
+      id: `fc_${id}_${at}`,
+      type: "function_call",
+      status: status(at === plan.toolCalls.length - 1),
+      call_id: callId,
+      name,
+      arguments: text,
+    })),
+  ];
+}
+
+function usageOf(usage: Usage): JsonObject {
+  const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens, reasoningTokens } = usage;
+  const input = {
+    ...(cachedInputTokens === undefined ? {} : { cached_tokens: cachedInputTokens }),
+    ...(cacheWriteTokens === undefined ? {} : { cache_write_tokens: cacheWriteTokens }),
+  };
+  return {
+    input_tokens: inputTokens,
+    ...(Object.keys(input).length === 0 ? {} : { input_tokens_details: input }),
+    output_tokens: outputTokens,
+    ...(reasoningTokens === undefined
+      ? {}
+      : { output_tokens_details: { reasoning_tokens: reasoningTokens } }),
+    total_tokens: inputTokens + outputTokens,
+  };
+}

@@ -1,0 +1,116 @@
+import type { ModelRequest } from "@ravi/kernel";
+import { describe, test } from "vitest";
+import type { Answer } from "../answers/answer.ts";
+import { answerCases } from "./model/answers.ts";
+import { callCases } from "./model/calls.ts";
+import { cancellationCases } from "./model/cancellation.ts";
+import { failureCases } from "./model/failures.ts";
+import { historyCases } from "./model/histories.ts";
+import { requestCases } from "./model/requests.ts";
+import {
+  type Asked,
+  CANARY,
+  type ModelAbility,
+  type ModelCase,
+  type ModelStage,
+  type ModelUnderTest,
+  type OpenedModel,
+  type OpenModel,
+  PATIENCE_MS,
+} from "./model/stage.ts";
+import { toolCallCases } from "./model/tool-calls.ts";
+
+export interface ModelSuite {
+  /** A client that speaks with a server which answers from the script, both new. */
+  readonly open: OpenModel;
+  /** What this provider, or this server, cannot do. Everything else is tried. */
+  readonly without?: readonly ModelAbility[] | undefined;
+}
+
+export const modelCases: readonly ModelCase[] = [
+  ...answerCases,
+  ...toolCallCases,
+  ...requestCases,
+  ...historyCases,
+  ...callCases,
+  ...cancellationCases,
+  ...failureCases,
+];
+
+/** What every provider must do. */
+export function describeModel(name: string, suite: ModelSuite): void {
+  describe(`the model ${name}`, () => {
+    for (const each of modelCases) {
+      if (each.needs?.some((ability) => suite.without?.includes(ability))) continue;
+      test(`${each.rule}: ${each.says}`, { timeout: PATIENCE_MS }, () => assertModelCase(each, suite));
+    }
+  });
+}
+
+/** One case by itself; rejects when the model does not do what the case says. */
+export async function assertModelCase(each: ModelCase, suite: ModelSuite): Promise<void> {
+  const opened: ModelUnderTest[] = [];
+  const stage: ModelStage = {
+    has: (ability) => suite.without?.includes(ability) !== true,
+    async open(answers, more = {}) {
+      const watched = watch(answers);
+      const model = await suite.open({
+        script: watched.script,
+        apiKey: CANARY,
+        idleTimeoutMs: more.idleTimeoutMs,
+      });
+      opened.push(model);
+      return {
+        client: model.client,
+        asked: watched.asked,
+        requests: model.requests ?? (() => watched.asked.length),
+        arrived: watched.arrived,
+      };
+    },
+  };
+  try {
+    await each.run(stage);
+  } finally {
+    for (const model of opened) await model.close?.();
+  }
+}
+
+interface Watched extends Pick<OpenedModel, "asked" | "arrived"> {
+  readonly script: (request: ModelRequest, call: unknown) => Answer;
+}
+
+/** A script that keeps what it was asked. */
+function watch(answers: Parameters<ModelStage["open"]>[0]): Watched {
+  const asked: Asked[] = [];
+  const arrivals: PromiseWithResolvers<Asked>[] = [];
+  const arrival = (n: number): PromiseWithResolvers<Asked> =>
+    (arrivals[n - 1] ??= Promise.withResolvers<Asked>());
+  return {
+    asked,
+    arrived: (n) => arrival(n).promise,
+    script(request, call) {
+      const index = asked.length;
+      const key = fieldOf(call, "idempotencyKey");
+      const one: Asked = {
+        request,
+        signal: signalOf(call),
+        idempotencyKey: typeof key === "string" ? key : undefined,
+      };
+      asked.push(one);
+      arrival(index + 1).resolve(one);
+      const answer = typeof answers === "function" ? answers(request, index) : answers[index];
+      if (answer === undefined)
+        throw new Error(`request ${index + 1} came, and the case has ${answers.length} answers`);
+      return answer;
+    },
+  };
+}
+
+function signalOf(call: unknown): AbortSignal | undefined {
+  const signal = fieldOf(call, "signal");
+  return signal instanceof AbortSignal ? signal : undefined;
+}
+
+function fieldOf(value: unknown, key: string): unknown {
+  return typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;
+}

@@ -1,0 +1,55 @@
+import type { MaybePromise } from "@ravi/kernel";
+import { describe, test } from "vitest";
+import { crashCases } from "./runtime/crashes.ts";
+import { hireCases } from "./runtime/hires.ts";
+import { lifeCases } from "./runtime/life.ts";
+import type { RuntimeCaps, RuntimeCase, RuntimeHouse, RuntimeUnderTest } from "./runtime/stage.ts";
+import { waitCases } from "./runtime/waits.ts";
+
+/** Only a guard against a hang. */
+const PATIENCE_MS = 30_000;
+
+export const runtimeCases: readonly RuntimeCase[] = [...lifeCases, ...waitCases, ...hireCases, ...crashCases];
+
+/**
+ * What every runtime must do, whatever engine it is on. `open` gives a new, empty house; the caps are those that the
+ * composition would hand over: a headcount that obeys `spawnBudget`, a ledger that obeys `executionBudget`.
+ */
+export function describeRuntime(
+  name: string,
+  open: () => MaybePromise<RuntimeHouse>,
+  caps: RuntimeCaps,
+): void {
+  describe(`the runtime ${name}`, () => {
+    for (const each of runtimeCases) {
+      test(`${each.rule}: ${each.says}`, { timeout: PATIENCE_MS }, () => assertRuntimeCase(each, open, caps));
+    }
+  });
+}
+
+/** One case by itself; rejects when the runtime does not do what the case says. */
+export async function assertRuntimeCase(
+  each: RuntimeCase,
+  open: () => MaybePromise<RuntimeHouse>,
+  caps: RuntimeCaps,
+): Promise<void> {
+  const house = await open();
+  const living = new Set<RuntimeUnderTest>();
+  try {
+    await each.run({
+      caps,
+      async create(setup) {
+        const runtime = await house.create(setup);
+        living.add(runtime);
+        return runtime;
+      },
+      async crash(runtime) {
+        living.delete(runtime);
+        await house.crash(runtime);
+      },
+    });
+  } finally {
+    for (const runtime of living) await runtime.close();
+    await house.close();
+  }
+}

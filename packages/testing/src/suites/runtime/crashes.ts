@@ -1,0 +1,207 @@
+import { expect } from "vitest";
+import { textOf } from "@ravi/kernel";
+import { scriptedModel } from "../../scripted-model.ts";
+import {
+  agent,
+  call,
+  done,
+  hangingOnce,
+  outputOf,
+  type RuntimeCase,
+  type RuntimeStage,
+  say,
+  until,
+  untilWaiting,
+  word,
+} from "./stage.ts";
+
+type Decision = "retry" | "skip" | "fail";
+
+/** A run that dies while a tool which must not be repeated is in flight, and what came of a decision on it. */
+async function decided(stage: RuntimeStage, runId: string, decision: Decision): Promise<string> {
+  const { tool, calls } = hangingOnce("pay", false);
+  const payer = agent("payer", async (ctx) => {
+    const result = await ctx.tool(call("pay"), tool);
+    return done(`${result.isError ? "error" : textOf(result)} after ${calls()}`);
+  });
+  const first = await stage.create({ agents: [payer] });
+  first.run(payer, "", { runId });
+  await until(() => calls() === 1);
+  await stage.crash(first);
+  const second = await stage.create({ agents: [payer] });
+  const suspended = await second.resume(runId).result;
+  expect(suspended).toMatchObject({ status: "suspended", error: { code: "NEEDS_DECISION" } });
+  expect(calls()).toBe(1);
+  const key = `${runId}:tool:pay#1`;
+  expect(suspended.error?.message).toContain("tool:pay#1");
+  const result = await second.resume(runId, { decisions: { [key]: decision } }).result;
+  return result.error === undefined ? result.output : `${result.status} ${result.error.code}`;
+}
+
+export const crashCases: readonly RuntimeCase[] = [
+  {
+    rule: "R24",
+    says: "a run that died goes on from its record: nothing that was recorded is made or paid again",
+    async run({ create, crash }) {
+      const model = scriptedModel((request) => `heard ${textOf(request.messages[0] ?? { content: "" })}`);
+      const child = agent("child", async (ctx, inbox) => {
+        const { message } = await ctx.llm(model, say(inbox.input));
+        return done(textOf(message));
+      });
+      const lead = agent("lead", async (ctx) => {
+        const stamp = `${await ctx.uuid()} ${await ctx.now()} ${await ctx.random()}`;
+        const hires = ["a", "b"].map((input) => ({ kind: "hire", agent: child, input }) as const);
+        const outcomes = await ctx.batch(hires);
+        await ctx.llm(model, say("last"));
+        const last = word(await ctx.waitFor("word"));
+        return done([stamp, ...outcomes.map(outputOf), last].join(" | "));
+      });
+      const first = await create({ agents: [lead, child] });
+      const handle = first.run(lead, "", { runId: "crash-1" });
+      await untilWaiting(handle);
+      await crash(first);
+      const second = await create({ agents: [lead, child] });
+      const going = second.resume("crash-1");
+      await untilWaiting(going);
+      await crash(second);
+      const third = await create({ agents: [lead, child] });
+      await third.deliver("crash-1", "word", "end");
+      const result = await third.resume("crash-1").result;
+      expect(result.output).toMatch(/^[-0-9a-f]{36} \d+ 0\.\d+ \| heard a \| heard b \| end$/);
+      expect(model.calls).toHaveLength(3);
+      expect(result.inDoubt ?? []).toEqual([]);
+    },
+  },
+  {
+    rule: "R24",
+    says: "an idempotent call that was in flight is made again, with the same key, and reported",
+    async run({ create, crash }) {
+      const { tool, calls } = hangingOnce("look", true);
+      const looker = agent("looker", async (ctx) => done(textOf(await ctx.tool(call("look"), tool))));
+      const first = await create({ agents: [looker] });
+      first.run(looker, "", { runId: "crash-2" });
+      await until(() => calls() === 1);
+      await crash(first);
+      const second = await create({ agents: [looker] });
+      const result = await second.resume("crash-2").result;
+      expect(result).toMatchObject({ status: "completed", output: "look 2" });
+      expect(result.inDoubt).toEqual(["crash-2:tool:look#1"]);
+    },
+  },
+  {
+    rule: "R24",
+    says: "a tool that must not be repeated is asked about: retry makes it again",
+    async run(stage) {
+      expect(await decided(stage, "crash-3", "retry")).toBe("pay 2 after 2");
+    },
+  },
+  {
+    rule: "R24",
+    says: "skip makes it an error that the model sees",
+    async run(stage) {
+      expect(await decided(stage, "crash-4", "skip")).toBe("error after 1");
+    },
+  },
+  {
+    rule: "R24",
+    says: "fail raises it",
+    async run(stage) {
+      expect(await decided(stage, "crash-5", "fail")).toBe("failed NEEDS_DECISION");
+    },
+  },
+  {
+    rule: "R16",
+    says: "what was spent before a crash counts after it",
+    async run({ create, crash, caps }) {
+      const model = scriptedModel(() => "ok");
+      const spender = agent("spender", async (ctx) => {
+        for (let n = 0; n < 3; n++) await ctx.llm(model, say(`${n}`));
+        await ctx.waitFor("on");
+        for (;;) await ctx.llm(model, say("more"));
+      });
+      const setup = { agents: [spender], ledger: caps.ledger, meter: caps.meter };
+      const first = await create(setup);
+      const handle = first.run(spender, "", { runId: "crash-6", executionBudget: { maxTurns: 5 } });
+      await untilWaiting(handle);
+      await crash(first);
+      const second = await create(setup);
+      await second.deliver("crash-6", "on", true);
+      const result = await second.resume("crash-6").result;
+      expect(result).toMatchObject({ status: "partial", stopReason: "budget" });
+      expect(model.calls.length).toBeLessThanOrEqual(5);
+      expect(model.calls.length).toBeGreaterThanOrEqual(4);
+    },
+  },
+  {
+    rule: "R14",
+    says: "seats that were held before a crash are held after it",
+    async run({ create, crash, caps }) {
+      let tried = false;
+      const waiting = agent("waiting", async (ctx) => done(word(await ctx.waitFor("go"))));
+      const lead = agent("lead", async (ctx) => {
+        const held = await ctx.spawn(waiting, { input: "" });
+        await ctx.waitFor("hire");
+        const { status } = await ctx.hire({ agent: waiting, input: "", timeoutS: 1 });
+        tried = true;
+        return done(`${status} ${outputOf(await ctx.join(held))}`);
+      });
+      const setup = { agents: [lead, waiting], headcount: caps.headcount };
+      const first = await create(setup);
+      const handle = first.run(lead, "", { runId: "crash-7", spawnBudget: { maxAgents: 2 } });
+      await untilWaiting(handle);
+      await crash(first);
+      const second = await create(setup);
+      const resumed = second.resume("crash-7");
+      await second.deliver("crash-7", "hire", 1);
+      await until(() => tried);
+      await second.deliver("crash-7", "go", "gone");
+      expect((await resumed.result).output).toBe("denied gone");
+    },
+  },
+  {
+    rule: "R24",
+    says: "an agent that takes another way than its record keeps its place: suspended, with nothing paid",
+    async run({ create, crash }) {
+      const model = scriptedModel(() => "ok");
+      const asks = (asked: string) =>
+        agent("asks", async (ctx) => {
+          await ctx.llm(model, say(asked));
+          return done(`${asked} ${word(await ctx.waitFor("on"))}`);
+        });
+      const first = await create({ agents: [asks("old")] });
+      const handle = first.run(asks("old"), "", { runId: "crash-8" });
+      await untilWaiting(handle);
+      await crash(first);
+      const changed = await create({ agents: [asks("new")] });
+      expect(await changed.resume("crash-8").result).toMatchObject({
+        status: "suspended",
+        error: { code: "NON_DETERMINISM" },
+      });
+      expect(model.calls).toHaveLength(1);
+      await changed.close();
+      const right = await create({ agents: [asks("old")] });
+      await right.deliver("crash-8", "on", "again");
+      expect((await right.resume("crash-8").result).output).toBe("old again");
+      expect(model.calls).toHaveLength(1);
+    },
+  },
+  {
+    rule: "R24",
+    says: "a run is pinned to the version of its agent; a worker without it says so and runs nothing",
+    async run({ create, crash }) {
+      const versioned = (version: string) =>
+        agent("versioned", async (ctx) => done(`${version} ${word(await ctx.waitFor("on"))}`), { version });
+      const first = await create({ agents: [versioned("1")] });
+      const handle = first.run(versioned("1"), "", { runId: "crash-9" });
+      await untilWaiting(handle);
+      await crash(first);
+      const newer = await create({ agents: [versioned("2")] });
+      await newer.deliver("crash-9", "on", "on");
+      await expect(async () => newer.resume("crash-9").result).rejects.toMatchObject({
+        code: "AGENT_NOT_FOUND",
+      });
+      const both = await create({ agents: [versioned("2"), versioned("1")] });
+      expect((await both.resume("crash-9").result).output).toBe("1 on");
+    },
+  },
+];

@@ -1,0 +1,155 @@
+import { expect } from "vitest";
+import { Priority } from "@ravi/kernel";
+import { scriptedModel } from "../../scripted-model.ts";
+import { agent, done, outputOf, type RuntimeCase, say, until, word } from "./stage.ts";
+
+export const hireCases: readonly RuntimeCase[] = [
+  {
+    rule: "R2",
+    says: "hires of a batch come back in the order asked, each with its own fate",
+    async run({ create }) {
+      const child = agent("child", async (ctx, inbox) => {
+        if (inbox.input === "fail") throw new RangeError("no");
+        if (inbox.input === "half") return { status: "partial", output: "half", stopReason: "steps" };
+        return done(`${ctx.agentId} of ${String(ctx.supervision.parentId)}`);
+      });
+      const lead = agent("lead", async (ctx) => {
+        const inputs = ["well", "fail", "half", "well"];
+        const outcomes = await ctx.batch(
+          inputs.map((input) => ({ kind: "hire", agent: child, input }) as const),
+        );
+        return done(outcomes.map((outcome) => `${outcome.status}:${outputOf(outcome)}`).join(" "));
+      });
+      const runtime = await create({ agents: [lead, child] });
+      expect((await runtime.run(lead, "").result).output).toBe(
+        "completed:child/1 of lead failed:failed partial:half completed:child/4 of lead",
+      );
+    },
+  },
+  {
+    rule: "R2",
+    says: "a child that takes too long is left to itself where its parent says so, and can be joined or cancelled",
+    async run({ create }) {
+      const slow = agent("slow", async (ctx, inbox) =>
+        done(`${inbox.input} ${word(await ctx.waitFor("go"))}`),
+      );
+      const lead = agent("lead", async (ctx) => {
+        const cut = await ctx.hire({ agent: slow, input: "a", timeoutS: 0.01 });
+        const left = await ctx.hire({ agent: slow, input: "b", timeoutS: 0.01, onTimeout: "leave" });
+        if (left.status !== "timedOut") return done(`was ${left.status}`);
+        const known = `${cut.status} ${left.status} ${left.handle.agentId}`;
+        left.handle.cancel("enough");
+        return done(`${known} ${(await ctx.join(left.handle)).status}`);
+      });
+      const runtime = await create({ agents: [lead, slow] });
+      expect((await runtime.run(lead, "").result).output).toBe("partial timedOut slow/2 cancelled");
+    },
+  },
+  {
+    rule: "R14",
+    says: "never more agents than the headcount says, at any depth; who is too many is denied",
+    async run({ create, caps }) {
+      let [living, most] = [1, 1];
+      const leaf = agent("leaf", async (ctx) => {
+        most = Math.max(most, ++living);
+        await ctx.sleepUntil((await ctx.now()) + 5);
+        living--;
+        return done("");
+      });
+      const middle = agent("middle", async (ctx) => {
+        most = Math.max(most, ++living);
+        const outcomes = await ctx.batch(
+          [1, 2, 3].map(() => ({ kind: "hire", agent: leaf, input: "" }) as const),
+        );
+        living--;
+        return done(outcomes.map(({ status }) => status[0]).join(""));
+      });
+      const lead = agent("lead", async (ctx) => {
+        const outcomes = await ctx.batch(
+          [1, 2].map(() => ({ kind: "hire", agent: middle, input: "" }) as const),
+        );
+        return done(outcomes.map(outputOf).join(" "));
+      });
+      const runtime = await create({ agents: [lead, middle, leaf], headcount: caps.headcount });
+      const { output } = await runtime.run(lead, "", { spawnBudget: { maxAgents: 4 } }).result;
+      expect(most).toBeLessThanOrEqual(4);
+      // Five of six leaves at the least found no seat beside the lead and two in the middle, or one middle was denied itself.
+      expect(output.split("").filter((letter) => letter === "d").length).toBeGreaterThan(0);
+    },
+  },
+  {
+    rule: "R14",
+    says: "a hire that may wait gets the seat of somebody who ends",
+    async run({ create, caps }) {
+      const child = agent("child", async (ctx, inbox) => {
+        await ctx.now();
+        return done(inbox.input);
+      });
+      const lead = agent("lead", async (ctx) => {
+        const leaf = { kind: "hire", agent: child, onFull: "queue" } as const;
+        const outcomes = await ctx.batch(["a", "b", "c"].map((input) => ({ ...leaf, input })));
+        return done(outcomes.map(outputOf).join(" "));
+      });
+      const runtime = await create({ agents: [lead, child], headcount: caps.headcount });
+      const { output } = await runtime.run(lead, "", { spawnBudget: { maxAgents: 2 } }).result;
+      expect(output).toBe("a b c");
+    },
+  },
+  {
+    rule: "R14",
+    says: "an urgent hire takes a lesser one's slot; who lost it goes on later and repeats nothing",
+    async run({ create, caps }) {
+      const model = scriptedModel(() => "ok");
+      const urgent = agent("urgent", async (ctx) => done(word(await ctx.waitFor("done"))));
+      const lesser = agent("lesser", async (ctx) => {
+        await ctx.llm(model, say("one"));
+        await ctx.waitFor("preempted");
+        await ctx.llm(model, say("two"));
+        return done("finished");
+      });
+      const lead = agent("lead", async (ctx) => {
+        const low = await ctx.spawn(lesser, { input: "", priority: Priority.LOW });
+        await ctx.waitFor("hire");
+        const high = await ctx.spawn(urgent, { input: "", priority: Priority.CRITICAL });
+        await ctx.waitFor("join");
+        const last = outputOf(await ctx.join(high));
+        return done(`${last} ${outputOf(await ctx.join(low))}`);
+      });
+      const runtime = await create({ agents: [lead, urgent, lesser], headcount: caps.headcount });
+      const handle = runtime.run(lead, "", { runId: "hire-1", spawnBudget: { maxAgents: 2 } });
+      await until(() => model.calls.length === 1);
+      await runtime.deliver("hire-1", "hire", 1);
+      await runtime.deliver("hire-1", "join", 1);
+      await runtime.deliver("hire-1", "preempted", 1);
+      await runtime.deliver("hire-1", "done", "urgent");
+      expect((await handle.result).output).toBe("urgent finished");
+      expect(model.calls).toHaveLength(2);
+    },
+  },
+  {
+    rule: "R16",
+    says: "a cap on turns holds for a whole tree at once, and who meets it returns what it has",
+    async run({ create, caps }) {
+      const model = scriptedModel(() => "ok", { record: false });
+      let calls = 0;
+      const child = agent("child", async (ctx) => {
+        for (;;) {
+          await ctx.llm(model, say("more"));
+          calls++;
+        }
+      });
+      const lead = agent("lead", async (ctx) => {
+        const outcomes = await ctx.batch(
+          [1, 2, 3, 4].map(() => ({ kind: "hire", agent: child, input: "" }) as const),
+        );
+        return done(outcomes.map(({ status }) => status).join(" "));
+      });
+      const runtime = await create({ agents: [lead, child], ledger: caps.ledger, meter: caps.meter });
+      const { output } = await runtime.run(lead, "", { executionBudget: { maxTurns: 9 } }).result;
+      expect(output).toBe("partial partial partial partial");
+      // One of nine may be held back for a last turn.
+      expect(calls).toBeLessThanOrEqual(9);
+      expect(calls).toBeGreaterThanOrEqual(8);
+    },
+  },
+];

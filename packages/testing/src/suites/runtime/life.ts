@@ -1,0 +1,164 @@
+import { expect } from "vitest";
+import type { RunEvent } from "@ravi/kernel";
+import { scriptedModel } from "../../scripted-model.ts";
+import { agent, done, type RuntimeCase, say, until, untilWaiting, word } from "./stage.ts";
+
+export const lifeCases: readonly RuntimeCase[] = [
+  {
+    rule: "R12",
+    says: "a run gives its output, its structured result and what it used",
+    async run({ create }) {
+      const model = scriptedModel(["hello"]);
+      const greeter = agent("greeter", async (ctx, inbox) => {
+        await ctx.llm(model, say(inbox.input));
+        return { ...done(`${ctx.agentId} ${inbox.input}`), structured: { polite: true } };
+      });
+      const runtime = await create({ agents: [greeter] });
+      const handle = runtime.run(greeter, "hi", { runId: "life-1" });
+      const result = await handle.result;
+      expect(result).toMatchObject({ runId: "life-1", status: "completed", output: "greeter hi" });
+      expect(result).toMatchObject({ structured: { polite: true }, stopReason: "done" });
+      expect(result.usage.outputTokens).toBeGreaterThan(0);
+      expect(handle.status).toBe("completed");
+    },
+  },
+  {
+    rule: "R13",
+    says: "an agent whose code throws has failed, and the result says why",
+    async run({ create }) {
+      const broken = agent("broken", async () => {
+        throw new TypeError("x is not a function");
+      });
+      const runtime = await create({ agents: [broken] });
+      const { status, error } = await runtime.run(broken, "").result;
+      expect(status).toBe("failed");
+      expect(error?.message).toContain("x is not a function");
+    },
+  },
+  {
+    rule: "R12",
+    says: "an agent that says so is partial, with its reason",
+    async run({ create }) {
+      const tired = agent("tired", async () => ({ status: "partial", output: "half", stopReason: "steps" }));
+      const runtime = await create({ agents: [tired] });
+      const result = await runtime.run(tired, "").result;
+      expect(result).toMatchObject({ status: "partial", output: "half", stopReason: "steps" });
+    },
+  },
+  {
+    rule: "R24",
+    says: "a run that is over is listed, gives its result again without running, and can be deleted",
+    async run({ create }) {
+      let goes = 0;
+      const once = agent("once", async () => done(`go ${++goes}`), { version: "3" });
+      const runtime = await create({ agents: [once] });
+      await runtime.run(once, "", { runId: "life-2" }).result;
+      const again = await runtime.resume("life-2").result;
+      expect([again.status, again.output, goes]).toEqual(["completed", "go 1", 1]);
+      const listed = (await runtime.list()).filter(({ runId }) => runId === "life-2");
+      expect(listed).toMatchObject([{ agent: "once@3", status: "completed" }]);
+      await runtime.delete("life-2");
+      expect((await runtime.list()).some(({ runId }) => runId === "life-2")).toBe(false);
+      await expect(async () => runtime.resume("life-2").result).rejects.toMatchObject({
+        code: "INVALID_VALUE",
+      });
+    },
+  },
+  {
+    rule: "R11",
+    says: "events are numbered without a gap, the same for all observers, and one who breaks off changes nothing",
+    async run({ create }) {
+      const teller = agent("teller", async (ctx) => {
+        for (let n = 0; n < 5; n++) {
+          ctx.emit({ type: "progress", name: "step", data: { n } });
+          await ctx.now();
+        }
+        return done("told");
+      });
+      const runtime = await create({ agents: [teller] });
+      const handle = runtime.run(teller, "");
+      const all = async (): Promise<RunEvent[]> => Array.fromAsync(handle.events());
+      const first = async (): Promise<RunEvent | undefined> => {
+        for await (const event of handle.events()) return event;
+        return undefined;
+      };
+      const [one, two, left] = await Promise.all([all(), all(), first()]);
+      expect((await handle.result).output).toBe("told");
+      expect(one).toEqual(two);
+      expect(one[0]).toEqual(left);
+      const from = one[0]?.seq ?? 0;
+      expect(one.map(({ seq }) => seq)).toEqual(one.map((_, index) => from + index));
+      const steps = one.flatMap(({ event }) => (event.type === "progress" ? [event.data] : []));
+      expect(steps).toEqual([0, 1, 2, 3, 4].map((n) => ({ n })));
+    },
+  },
+  {
+    rule: "R9",
+    says: "a run that is cancelled by its handle ends, with the reason, and is not resumed",
+    async run({ create }) {
+      let waits = false;
+      const patient = agent("patient", async (ctx) => {
+        waits = true;
+        await ctx.waitFor("never");
+        return done("");
+      });
+      const runtime = await create({ agents: [patient] });
+      const handle = runtime.run(patient, "", { runId: "life-3" });
+      await until(() => waits);
+      handle.cancel("changed my mind");
+      const result = await handle.result;
+      expect(result.status).toBe("cancelled");
+      expect(result.error?.message).toContain("changed my mind");
+      expect((await runtime.resume("life-3").result).status).toBe("cancelled");
+    },
+  },
+  {
+    rule: "R9",
+    says: "a run is cancelled by its id, with everybody in it, also from another runtime",
+    async run({ create }) {
+      const started: string[] = [];
+      const child = agent("child", async (ctx) => {
+        started.push(ctx.agentId);
+        await ctx.waitFor("never");
+        return done("");
+      });
+      const lead = agent("lead", async (ctx) => {
+        await ctx.batch([
+          { kind: "hire", agent: child, input: "" },
+          { kind: "hire", agent: child, input: "" },
+        ]);
+        return done("");
+      });
+      const runtime = await create({ agents: [lead, child] });
+      const other = await create({ agents: [lead, child] });
+      const handle = runtime.run(lead, "", { runId: "life-4" });
+      await until(() => started.length === 2);
+      await other.cancel("life-4", "stop it all");
+      const result = await handle.result;
+      expect([result.status, result.error?.message]).toEqual([
+        "cancelled",
+        expect.stringContaining("stop it all"),
+      ]);
+    },
+  },
+  {
+    rule: "R24",
+    says: "close leaves nothing running: what is under way is suspended, and goes on elsewhere",
+    async run({ create }) {
+      const model = scriptedModel(() => "ok");
+      const waiter = agent("waiter", async (ctx) => {
+        await ctx.llm(model, say("before"));
+        return done(word(await ctx.waitFor("word")));
+      });
+      const first = await create({ agents: [waiter] });
+      const handle = first.run(waiter, "", { runId: "life-5" });
+      await untilWaiting(handle);
+      await first.close();
+      expect((await handle.result).status).toBe("suspended");
+      const second = await create({ agents: [waiter] });
+      await second.deliver("life-5", "word", "on");
+      expect(await second.resume("life-5").result).toMatchObject({ status: "completed", output: "on" });
+      expect(model.calls).toHaveLength(1);
+    },
+  },
+];

@@ -1,0 +1,146 @@
+import {
+  type Agent,
+  AgentId,
+  type AgentResult,
+  defineTool,
+  type ExecutionBudgetOptions,
+  type Headcount,
+  type HireOutcome,
+  type Hooks,
+  type JsonValue,
+  type Ledger,
+  type MaybePromise,
+  type Meter,
+  type ModelRequest,
+  type Outcome,
+  type Priority,
+  type RootHandle,
+  type RunSummary,
+  type SpawnBudgetOptions,
+  type StandardSchema,
+  type Supervision,
+  type Tool,
+} from "@ravi/kernel";
+
+/** What a runtime of the suite is made with. */
+export interface RuntimeSetup {
+  /** Those that a resume may look up. */
+  readonly agents: readonly Agent[];
+  readonly headcount?: ((root: Supervision) => Headcount) | undefined;
+  readonly ledger?: ((root: Supervision) => Ledger) | undefined;
+  readonly meter?: Meter | undefined;
+  readonly hooks?: Hooks | undefined;
+}
+
+export interface SuiteRunOptions {
+  readonly runId?: string | undefined;
+  readonly spawnBudget?: SpawnBudgetOptions | undefined;
+  readonly executionBudget?: ExecutionBudgetOptions | undefined;
+  readonly priority?: Priority | undefined;
+}
+
+/** A runtime as the suite uses it. */
+export interface RuntimeUnderTest {
+  run(agent: Agent, input: string, options?: SuiteRunOptions): RootHandle;
+  resume(
+    runId: string,
+    options?: { readonly decisions?: Readonly<Record<string, "retry" | "skip" | "fail">> },
+  ): RootHandle;
+  deliver(runId: string, name: string, value: JsonValue): Promise<void>;
+  cancel(runId: string, reason: string): Promise<void>;
+  list(): MaybePromise<readonly RunSummary[]>;
+  delete(runId: string): Promise<void>;
+  close(options?: { readonly drain?: boolean }): Promise<void>;
+}
+
+/** Where runtimes of one case live: they share what survives a process. */
+export interface RuntimeHouse {
+  create(setup: RuntimeSetup): MaybePromise<RuntimeUnderTest>;
+  /** As `kill -9` of the process: nothing more of it is written down. A runtime created afterwards finds what was. */
+  crash(runtime: RuntimeUnderTest): MaybePromise<void>;
+  close(): MaybePromise<void>;
+}
+
+/** The caps that runtimes of the suite are given. */
+export interface RuntimeCaps {
+  readonly headcount: (root: Supervision) => Headcount;
+  readonly ledger: (root: Supervision) => Ledger;
+  /** Known prices: every call of the suite's models costs something. */
+  readonly meter?: Meter | undefined;
+}
+
+export interface RuntimeStage {
+  readonly caps: RuntimeCaps;
+  readonly create: (setup: RuntimeSetup) => Promise<RuntimeUnderTest>;
+  readonly crash: (runtime: RuntimeUnderTest) => Promise<void>;
+}
+
+export interface RuntimeCase {
+  /** The number in the checklist, and what it asks for. */
+  readonly rule: string;
+  readonly says: string;
+  readonly run: (stage: RuntimeStage) => Promise<void>;
+}
+
+export function agent(name: string, run: Agent["run"], more: Partial<Agent> = {}): Agent {
+  return { id: AgentId(name), run, ...more };
+}
+
+export function done(output: string): AgentResult {
+  return { status: "completed", output, stopReason: "done" };
+}
+
+/** What was delivered, as a word of an output. */
+export function word(value: JsonValue | undefined): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+export function say(text: string): ModelRequest {
+  return { messages: [{ role: "user", content: text }], maxOutputTokens: 10 };
+}
+
+export function outputOf(outcome: Outcome | HireOutcome): string {
+  if ("result" in outcome) return "output" in outcome.result ? outcome.result.output : "a result";
+  return outcome.status;
+}
+
+/** Something that a case waits for; nothing is assumed about how long it takes. */
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 1));
+}
+
+/** Until a run waits for something, or is over: then whoever looks for what it waits for will see that. */
+export async function untilWaiting(handle: RootHandle): Promise<void> {
+  handle.result.catch(() => {});
+  await until(() => handle.status !== "pending" && handle.status !== "running");
+}
+
+/** A schema that takes everything. */
+export const ANYTHING: StandardSchema = {
+  "~standard": {
+    version: 1,
+    vendor: "ravi",
+    validate: (value) => ({ value }),
+    jsonSchema: { input: () => ({ type: "object" }), output: () => ({ type: "object" }) },
+  },
+};
+
+/** A tool that hangs the first time it is called, so that a crash finds it in flight. */
+export function hangingOnce(
+  name: string,
+  idempotent: boolean,
+): { readonly tool: Tool; readonly calls: () => number } {
+  let calls = 0;
+  const tool: Tool = defineTool({
+    name,
+    description: name,
+    input: ANYTHING,
+    idempotent,
+    execute: () => (++calls === 1 ? new Promise<string>(() => {}) : `${name} ${calls}`),
+  });
+  return { tool, calls: () => calls };
+}
+
+export function call(name: string): { id: string; name: string; arguments: string } {
+  return { id: "c1", name, arguments: "{}" };
+}

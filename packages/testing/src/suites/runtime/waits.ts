@@ -1,0 +1,126 @@
+import { expect } from "vitest";
+import { defineTool, isRaviError } from "@ravi/kernel";
+import { agent, ANYTHING, call, done, outputOf, type RuntimeCase, untilWaiting, word } from "./stage.ts";
+
+export const waitCases: readonly RuntimeCase[] = [
+  {
+    rule: "R24",
+    says: "what is delivered before anybody waits is kept, in order",
+    async run({ create }) {
+      const reader = agent("reader", async (ctx) => {
+        const first = await ctx.waitFor("word");
+        return done(`${word(first)} ${word(await ctx.waitFor("word"))} ${word(await ctx.waitFor("other"))}`);
+      });
+      const runtime = await create({ agents: [reader] });
+      const handle = runtime.run(reader, "", { runId: "wait-1" });
+      await runtime.deliver("wait-1", "other", "three");
+      await runtime.deliver("wait-1", "word", "one");
+      await runtime.deliver("wait-1", "word", "two");
+      expect((await handle.result).output).toBe("one two three");
+    },
+  },
+  {
+    rule: "R24",
+    says: "a run waits for what another runtime delivers, and says that it waits",
+    async run({ create }) {
+      const reader = agent("reader", async (ctx) => done(JSON.stringify(await ctx.waitFor("answer"))));
+      const runtime = await create({ agents: [reader] });
+      const handle = runtime.run(reader, "", { runId: "wait-2" });
+      await untilWaiting(handle);
+      const other = await create({ agents: [reader] });
+      await other.deliver("wait-2", "answer", { yes: [1, null] });
+      expect((await handle.result).output).toBe('{"yes":[1,null]}');
+    },
+  },
+  {
+    rule: "R24",
+    says: "a sleep lasts to its time, and one to a time that has passed does not last",
+    async run({ create }) {
+      const sleeper = agent("sleeper", async (ctx) => {
+        const start = await ctx.now();
+        await ctx.sleepUntil(start + 20);
+        const woke = await ctx.now();
+        await ctx.sleepUntil(start);
+        return done(woke >= start + 20 ? "slept" : `woke ${start + 20 - woke} ms early`);
+      });
+      const runtime = await create({ agents: [sleeper] });
+      expect((await runtime.run(sleeper, "").result).output).toBe("slept");
+    },
+  },
+  {
+    rule: "R8",
+    says: "a child is asked, answers, and is joined; one that ends without an answer is not waited for",
+    async run({ create }) {
+      const clerk = agent("clerk", async (ctx, inbox) => {
+        const question = await inbox.receive();
+        if (question.content === "silence") return done("said nothing");
+        await inbox.reply(question, { to: question.from, heard: question.content });
+        return done(`${ctx.agentId} answered`);
+      });
+      const lead = agent("lead", async (ctx) => {
+        const talks = await ctx.spawn(clerk, { input: "" });
+        const reply = JSON.stringify(await ctx.ask(talks, "hello"));
+        const mute = await ctx.spawn(clerk, { input: "" });
+        const silence = await ctx
+          .ask(mute, "silence")
+          .then(String, (error: unknown) => (isRaviError(error) ? error.code : "?"));
+        return done(
+          [reply, outputOf(await ctx.join(talks)), silence, outputOf(await ctx.join(mute))].join(" | "),
+        );
+      });
+      const runtime = await create({ agents: [lead, clerk] });
+      expect((await runtime.run(lead, "").result).output).toBe(
+        '{"to":"lead","heard":"hello"} | clerk/1 answered | TOOL_ERROR | said nothing',
+      );
+    },
+  },
+  {
+    rule: "R24",
+    says: "a tool that needs approval waits for it; no is a result that the model sees",
+    async run({ create }) {
+      let sent = 0;
+      const send = defineTool({
+        name: "send",
+        description: "sends it",
+        input: ANYTHING,
+        needsApproval: true,
+        execute: () => ++sent,
+      });
+      const clerk = agent("clerk", async (ctx) => {
+        const both = await ctx.batch([
+          { kind: "tool", call: call("send"), tool: send },
+          { kind: "tool", call: call("send"), tool: send },
+        ]);
+        const words = both.map((one) => ("result" in one ? `${one.result.isError}` : one.status));
+        return done(words.join(" "));
+      });
+      const runtime = await create({ agents: [clerk] });
+      const handle = runtime.run(clerk, "", { runId: "wait-3" });
+      await untilWaiting(handle);
+      expect(sent).toBe(0);
+      await runtime.deliver("wait-3", "approval:wait-3:tool:0:1", { approved: false, reason: "too dear" });
+      await runtime.deliver("wait-3", "approval:wait-3:tool:0:0", true);
+      expect((await handle.result).output).toBe("false true");
+      expect(sent).toBe(1);
+    },
+  },
+  {
+    rule: "R23",
+    says: "two operations at once in one execution are refused at once, whatever they are",
+    async run({ create }) {
+      const hasty = agent("hasty", async (ctx, inbox) => {
+        const both = [() => inbox.receive(), () => inbox.receive(), () => ctx.waitFor("x"), () => ctx.now()];
+        const asked = both.map(async (ask) => ask());
+        const refused = await Promise.allSettled(asked.slice(1));
+        const codes = refused.map((one) =>
+          one.status === "rejected" && isRaviError(one.reason) ? one.reason.code : one.status,
+        );
+        void asked[0]?.catch(() => {});
+        return done(codes.join(" "));
+      });
+      const runtime = await create({ agents: [hasty] });
+      const { output } = await runtime.run(hasty, "").result;
+      expect(output).toBe("LANE_VIOLATION LANE_VIOLATION LANE_VIOLATION");
+    },
+  },
+];

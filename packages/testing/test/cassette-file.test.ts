@@ -1,0 +1,85 @@
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { ProviderError } from "@ravi/kernel";
+import { describe, expect, test } from "vitest";
+import { record, replay, scriptedModel } from "../src/index.ts";
+import { failureOf, recording, stream } from "./cassettes/support.ts";
+import { ask, collect, temporaryFile } from "./helpers.ts";
+
+const KEY = "sk-proj-0123456789abcdefghij";
+
+describe("T13: a cassette holds no secret", () => {
+  test("of those that look like one, in requests, answers and errors", async () => {
+    const file = temporaryFile("run.jsonl");
+    const live = recording(
+      [
+        { text: `your key is ${KEY}`, toolCalls: [{ name: "t", arguments: { header: `Bearer ${KEY}` } }] },
+        new ProviderError({ kind: "AUTH", message: `bad key ${KEY}`, cause: new Error(KEY) }),
+      ],
+      file,
+    );
+    await collect(stream(live, ask(`my key is ${KEY}`)));
+    await failureOf(live.generate(ask("again")));
+    expect(readFileSync(file, "utf8")).not.toContain(KEY.slice(3));
+    // Nor in pieces: a stream cuts a key in the middle.
+    expect(readFileSync(file, "utf8")).not.toMatch(/6789|cdef/);
+    const again = replay(file);
+    expect(JSON.stringify(await collect(stream(again, ask(`my key is ${KEY}`))))).toContain("[redacted]");
+  });
+
+  test("of those that were named, as texts and as patterns", async () => {
+    const file = temporaryFile("run.jsonl");
+    const redact = ["correct horse", /[\w.]+@[\w.]+/];
+    const live = record(scriptedModel(["ada@example.org says hello"]), file, { redact });
+    await live.generate(ask("The word is correct horse, tell bob@example.org and eve@example.org"));
+    const written = readFileSync(file, "utf8");
+    for (const secret of ["correct horse", "bob@", "eve@", "ada@"]) expect(written).not.toContain(secret);
+    const again = replay(file, { redact });
+    const request = ask("The word is correct horse, tell bob@example.org and eve@example.org");
+    expect((await again.generate(request)).message.content).toBe("[redacted] says hello");
+  });
+});
+
+describe("a cassette's file", () => {
+  test("is readable when its last line is torn, and goes on after it", async () => {
+    const file = temporaryFile("run.jsonl");
+    await recording(["1"], file).generate(ask("a"));
+    appendFileSync(file, '{"type":"call","client":"scripted/scr');
+    expect((await replay(file).generate(ask("a"))).message.content).toBe("1");
+    await record(scriptedModel(["2"]), file, { append: true }).generate(ask("b"));
+    const again = replay(file);
+    expect((await again.generate(ask("b"))).message.content).toBe("2");
+    expect(again.unused.map(({ n }) => n)).toEqual([1]);
+  });
+
+  test("names the line that is damaged", async () => {
+    const file = temporaryFile("run.jsonl");
+    await recording(["1"], file).generate(ask("a"));
+    for (const line of ["not json", "[]", "null", '{"type":"call"}', '{"type":"song"}']) {
+      writeFileSync(`${file}.broken`, `${readFileSync(file, "utf8")}${line}\n`);
+      expect(() => replay(`${file}.broken`)).toThrow(/run\.jsonl\.broken:3 is .*record the cassette again/s);
+    }
+  });
+
+  test("is not recorded over by mistake", async () => {
+    const file = temporaryFile("run.jsonl");
+    await recording(["1"], file).generate(ask("a"));
+    expect(() => recording(["2"], file)).toThrow(/delete it to record again, or say append: true/);
+  });
+
+  test("that is not there, is empty or has another client is an error that says what to do", () => {
+    const file = temporaryFile("run.jsonl");
+    expect(() => replay(file)).toThrow(/a file that record\(\) has written/);
+    writeFileSync(file, "");
+    expect(() => replay(file)).toThrow(/a cassette with calls/);
+  });
+
+  test("may be edited by hand: the request is what counts, not a hash", async () => {
+    const file = temporaryFile("run.jsonl");
+    await recording(["one"], file).generate(ask("How old?"));
+    writeFileSync(
+      file,
+      readFileSync(file, "utf8").replaceAll("How old?", "How young?").replaceAll('"one"', '"two"'),
+    );
+    expect((await replay(file).generate(ask("How young?"))).message.content).toBe("two");
+  });
+});

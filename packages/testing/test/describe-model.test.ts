@@ -1,0 +1,47 @@
+import { describe, expect, test } from "vitest";
+import { record, scriptedModel } from "../src/index.ts";
+import { assertModelCase, describeModel, type ModelAbility, modelCases } from "../src/suites/index.ts";
+import { temporaryFile } from "./helpers.ts";
+import { clientOf } from "./planted/honest-client.ts";
+import { PLANTED } from "./planted/planted-bugs.ts";
+
+/** A scripted model has no wire: nothing to time out, to close, to carry a key, or to translate for. */
+const NO_WIRE = [
+  "errorEvent",
+  "translates",
+  "unfinished",
+  "idleTimeout",
+  "seesClose",
+  "idempotencyKey",
+  "secrets",
+] as const satisfies readonly ModelAbility[];
+
+describeModel("scriptedModel", {
+  open: ({ script }) => ({ client: scriptedModel(script) }),
+  without: NO_WIRE,
+});
+
+describeModel("of an honest client", { open: (setup) => ({ client: clientOf(setup) }) });
+
+describeModel("of an honest client that is recorded", {
+  open: (setup) => ({ client: record(clientOf(setup), temporaryFile("run.jsonl")) }),
+});
+
+describe("the suite", () => {
+  for (const { says, caughtBy, plant } of PLANTED) {
+    test(`catches a client that ${says}`, async () => {
+      const found = modelCases.filter((each) => each.says.includes(caughtBy));
+      expect(found.map((each) => each.says)).not.toEqual([]);
+      for (const each of found) {
+        const suite = { open: (setup: Parameters<typeof clientOf>[0]) => ({ client: plant(setup) }) };
+        await expect(assertModelCase(each, suite)).rejects.toThrow(Error);
+      }
+    });
+  }
+});
+
+test("every case has a name of its own, and says which rule it belongs to", () => {
+  const names = modelCases.map(({ rule, says }) => `${rule}: ${says}`);
+  expect(new Set(names).size).toBe(names.length);
+  expect(modelCases.filter(({ rule }) => !/^[A-Z]\d+$/.test(rule))).toEqual([]);
+});
