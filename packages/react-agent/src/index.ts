@@ -1,3 +1,2 @@
-export type { DelegateOptions } from "./delegate.ts";
-export type { Instructions, ModelSettings, ReActAgentOptions } from "./options.ts";
-export { ReActAgent } from "./react-agent.ts";
+export type { DelegateOptions, Instructions, ModelSettings } from "@ravi/kernel/loop";
+export { ReActAgent, type ReActAgentOptions } from "./react-agent.ts";

@@ -10,10 +10,16 @@ import type {
   RunContext,
   SchemaLike,
 } from "@ravi/kernel";
-import { type DelegateOptions, delegateTo } from "./delegate.ts";
-import type { ReActAgentOptions } from "./options.ts";
-import { type Plan, planFor } from "./plan.ts";
-import { Run } from "./run.ts";
+import {
+  type DelegateOptions,
+  delegateTo,
+  type LoopOptions,
+  type LoopPlan,
+  planLoop,
+  toolLoop,
+} from "@ravi/kernel/loop";
+
+export type ReActAgentOptions<T = unknown> = LoopOptions<T>;
 
 /**
  * Asks its model, does what it asks for, and repeats until it answers. One definition serves any number of runs at once: it
@@ -27,10 +33,10 @@ export class ReActAgent<T = unknown> implements Agent<T> {
   readonly pipelines: Pipelines | undefined;
   readonly output: SchemaLike<T> | undefined;
   readonly defaults: AgentDefaults | undefined;
-  private readonly plan: Plan<T>;
+  private readonly plan: LoopPlan<T>;
 
   constructor(options: ReActAgentOptions<T>) {
-    const plan = planFor(options);
+    const plan = planLoop("ReActAgent", options);
     this.plan = plan;
     this.id = plan.id;
     this.version = plan.version;
@@ -38,12 +44,11 @@ export class ReActAgent<T = unknown> implements Agent<T> {
     this.hooks = plan.hooks;
     this.pipelines = plan.middleware;
     this.output = plan.output;
-    const budget = plan.executionBudget;
-    this.defaults = budget === undefined ? undefined : Object.freeze({ executionBudget: budget });
+    this.defaults = plan.defaults;
   }
 
   run(ctx: RunContext, inbox: Inbox): Promise<AgentResult<T>> {
-    return new Run(this.plan, ctx).start(inbox.input);
+    return toolLoop(this.plan, ctx, inbox);
   }
 
   /** This agent as a tool of another one: a hire, with a seat and a budget, and not a plain call. */

@@ -1,0 +1,13 @@
+import { InvalidValueError } from "@ravi/kernel";
+
+/** What a user's function gave, which goes on as the input or the output of an agent. */
+export function checkText(field: string, value: unknown): string {
+  if (typeof value === "string") return value;
+  throw new InvalidValueError({ field, value, expected: "a text" });
+}
+
+/** A function, or nothing where it may be left out. */
+export function checkFunction<F>(field: string, value: F): F {
+  if (value === undefined || typeof value === "function") return value;
+  throw new InvalidValueError({ field, value, expected: "a function" });
+}

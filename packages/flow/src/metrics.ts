@@ -1,0 +1,116 @@
+import {
+  addUsage,
+  type AgentId,
+  type ExecId,
+  NO_USAGE,
+  type RunEvent,
+  type RunId,
+  type Usage,
+} from "@ravi/kernel";
+
+/** What one agent of a run has done, as far as it was seen. */
+export type AgentMetrics = {
+  readonly agentId: AgentId;
+  readonly execId: ExecId;
+  readonly status: "running" | "completed" | "partial" | "paused" | "failed";
+  /** Model calls that were paid for. */
+  readonly calls: number;
+  readonly toolCalls: number;
+  readonly usage: Usage;
+  /** Dollars; null when a call had no known price. */
+  readonly costUsd: number | null;
+  /** Failures of tools and hand-offs that its model was told of, and its own. */
+  readonly errors: number;
+  /** From its first event to its last, in milliseconds. */
+  readonly durationMs: number;
+};
+
+/** The same for a whole run. */
+export type RunMetrics = {
+  readonly runId: RunId;
+  /** The run's events have ended. */
+  readonly isOver: boolean;
+  readonly agents: readonly AgentMetrics[];
+  readonly total: Pick<AgentMetrics, "calls" | "toolCalls" | "usage" | "costUsd" | "errors" | "durationMs">;
+};
+
+type Mutable = { -readonly [K in keyof AgentMetrics]: AgentMetrics[K] } & { firstAt: number; lastAt: number };
+
+/** Adds up what is seen of one run. */
+export class Metrics {
+  private readonly agents = new Map<ExecId, Mutable>();
+
+  add({ agentId, execId, at, event }: RunEvent): void {
+    let agent = this.agents.get(execId);
+    if (agent === undefined) {
+      agent = {
+        agentId,
+        execId,
+        status: "running",
+        calls: 0,
+        toolCalls: 0,
+        usage: NO_USAGE,
+        costUsd: 0,
+        errors: 0,
+        durationMs: 0,
+        firstAt: at,
+        lastAt: at,
+      };
+      this.agents.set(execId, agent);
+    }
+    agent.lastAt = Math.max(agent.lastAt, at);
+    switch (event.type) {
+      case "started":
+        // A run that goes on after a crash tells again what its agents did before it; only what was paid is told once.
+        agent.toolCalls = 0;
+        agent.errors = 0;
+        agent.status = "running";
+        break;
+      case "usage":
+        agent.calls++;
+        agent.usage = addUsage(agent.usage, event.usage);
+        agent.costUsd = sum(agent.costUsd, event.costUsd);
+        break;
+      case "toolCall":
+        agent.toolCalls++;
+        break;
+      case "toolResult":
+        if (event.isError) agent.errors++;
+        break;
+      case "error":
+        agent.errors++;
+        agent.status = "failed";
+        break;
+      case "completed":
+        agent.status = event.result.status;
+        break;
+      default:
+    }
+  }
+
+  snapshot(runId: RunId, isOver: boolean): RunMetrics {
+    const all = [...this.agents.values()];
+    const agents = all.map(({ firstAt, lastAt, ...agent }): AgentMetrics => ({
+      ...agent,
+      durationMs: lastAt - firstAt,
+    }));
+    const first = all.reduce((at, { firstAt }) => Math.min(at, firstAt), Infinity);
+    const last = all.reduce((at, { lastAt }) => Math.max(at, lastAt), first);
+    const add = (of: (agent: AgentMetrics) => number): number =>
+      agents.reduce((n, agent) => n + of(agent), 0);
+    const total = {
+      calls: add(({ calls }) => calls),
+      toolCalls: add(({ toolCalls }) => toolCalls),
+      usage: agents.reduce((usage, agent) => addUsage(usage, agent.usage), NO_USAGE),
+      costUsd: agents.reduce<number | null>((cost, agent) => sum(cost, agent.costUsd), 0),
+      errors: add(({ errors }) => errors),
+      durationMs: all.length === 0 ? 0 : last - first,
+    };
+    return { runId, isOver, agents, total };
+  }
+}
+
+/** In whole nano-dollars, so that many small sums stay exact. Null where a price is missing: not 0. */
+function sum(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? null : (Math.round(a * 1e9) + Math.round(b * 1e9)) / 1e9;
+}

@@ -1,0 +1,76 @@
+import {
+  type Agent,
+  agentName,
+  checkFields,
+  checkOneOf,
+  executionBudget,
+  type HireLeaf,
+  HistoryRetention,
+  InvalidValueError,
+  Priority,
+} from "@ravi/kernel";
+
+/** A step on terms of its own. */
+export interface FlowStepConfig extends Omit<HireLeaf, "kind" | "input" | "onTimeout"> {
+  /** What it is called where results are put together: the agent's name. */
+  readonly name?: string | undefined;
+}
+
+/** An agent, or an agent with the terms on which it is hired. A flow is an agent too. */
+export type FlowStep = Agent | FlowStepConfig;
+
+export interface Step {
+  readonly name: string;
+  leaf(input: string): HireLeaf;
+}
+
+const KNOWN = [
+  "agent",
+  "name",
+  "priority",
+  "executionBudget",
+  "retention",
+  "timeoutS",
+  "onPreempt",
+  "onFull",
+] as const satisfies readonly (keyof FlowStepConfig)[];
+
+export function readSteps(field: string, steps: readonly FlowStep[]): readonly Step[] {
+  const list: unknown = steps;
+  if (!Array.isArray(list) || list.length === 0) {
+    throw new InvalidValueError({ field, value: steps, expected: "a list with at least one agent in it" });
+  }
+  return Object.freeze(steps.map((step, at) => readStep(`${field}[${at}]`, step)));
+}
+
+export function readStep(field: string, step: FlowStep): Step {
+  const { agent, name, ...terms } = isAgent(step) ? { agent: step } : readConfig(field, step);
+  return Object.freeze({
+    name: name ?? agentName(agent.id),
+    leaf: (input: string): HireLeaf => ({ ...terms, kind: "hire", agent, input }),
+  });
+}
+
+function readConfig(field: string, config: FlowStepConfig): FlowStepConfig {
+  checkFields(field, config, KNOWN);
+  const { agent, priority, retention, timeoutS } = config;
+  const wrong = (name: string, value: unknown, expected: string): never => {
+    throw new InvalidValueError({ field: `${field}.${name}`, value, expected });
+  };
+  if (!isAgent(agent)) wrong("agent", agent, "an agent: an object with an id and a run method");
+  if (priority !== undefined) checkOneOf(`${field}.priority`, priority, Priority);
+  if (retention !== undefined) checkOneOf(`${field}.retention`, retention, HistoryRetention);
+  if (config.executionBudget !== undefined) executionBudget(config.executionBudget);
+  if (timeoutS !== undefined && !(Number.isFinite(timeoutS) && timeoutS > 0))
+    wrong("timeoutS", timeoutS, "seconds above 0");
+  return config;
+}
+
+function isAgent(value: unknown): value is Agent {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "id" in value &&
+    typeof Reflect.get(value, "run") === "function"
+  );
+}

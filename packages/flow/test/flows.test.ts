@@ -1,0 +1,291 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type Agent, type AgentResult, BudgetExhaustedError, CancellationError } from "@ravi/kernel";
+import { ConditionalFlow, ParallelFlow, SequentialFlow } from "@ravi/flow";
+import { virtualClock } from "@ravi/testing";
+import { agent, done, fails, listening, partial, run, says } from "./support.ts";
+
+const RUNS = process.env["RAVI_LONG"] ? 20_000 : 300;
+
+describe("R25: a sequential flow", () => {
+  test("gives each step the input and all that was done before it; the last answer is the flow's", async () => {
+    const inputs: string[] = [];
+    const step = (name: string) =>
+      agent(name, async (_, { input }) => {
+        inputs.push(input);
+        return done(`${name}'s answer`);
+      });
+    const flow = new SequentialFlow({ name: "f", steps: [step("draft"), step("review"), step("edit")] });
+    const { result } = await run(flow, "Write.");
+    expect(inputs).toEqual([
+      "Write.",
+      "Write.\n\n## draft\n\ndraft's answer",
+      "Write.\n\n## draft\n\ndraft's answer\n\n## review\n\nreview's answer",
+    ]);
+    expect(result).toEqual({
+      status: "completed",
+      output: "edit's answer",
+      stopReason: "done",
+      structured: ["draft", "review", "edit"].map((name) => ({
+        name,
+        status: "completed",
+        output: `${name}'s answer`,
+      })),
+    });
+  });
+
+  test("may accumulate in a way of its own", async () => {
+    const echo = agent("echo", async (_, { input }) => done(`<${input}>`));
+    const flow = new SequentialFlow({
+      name: "f",
+      steps: [echo, { agent: echo, name: "again" }],
+      accumulate: (input, before) => before.at(-1)?.output ?? input,
+    });
+    expect((await run(flow, "x")).result.output).toBe("<<x>>");
+  });
+
+  test.each<[string, Agent, AgentResult["stopReason"]]>([
+    ["partial", says("b", partial("half", "length")), "length"],
+    ["paused", says("b", { status: "paused", output: "half", stopReason: "paused" }), "paused"],
+    ["failed", fails("b"), "steps"],
+  ])("ends at a step that is %s, and is partial itself", async (_, middle, stopReason) => {
+    let later = 0;
+    const last = agent("c", async () => {
+      later++;
+      return done("never");
+    });
+    const { result } = await run(
+      new SequentialFlow({ name: "f", steps: [says("a", "whole"), middle, last] }),
+    );
+    expect(result).toMatchObject({ status: "partial", stopReason });
+    expect(result.output).toBe(stopReason === "steps" ? "whole" : "half");
+    expect(result.structured).toHaveLength(2);
+    expect(later).toBe(0);
+  });
+
+  test("fails with its first step: nothing came of it", async () => {
+    await expect(
+      run(new SequentialFlow({ name: "f", steps: [fails("a", "no"), says("b", "x")] })),
+    ).rejects.toThrow("a failed: no");
+  });
+});
+
+describe("R25: a parallel flow", () => {
+  const flow = (combine: ConstructorParameters<typeof ParallelFlow>[0]["combine"], ...branches: Agent[]) =>
+    new ParallelFlow({ name: "f", branches, combine });
+
+  test("runs all branches at once, with the same input", async () => {
+    const both = Promise.withResolvers<void>();
+    let here = 0;
+    const waits = agent("w", async (_, { input }) => {
+      if (++here === 2) both.resolve();
+      await both.promise;
+      return done(input);
+    });
+    expect((await run(flow("concat", waits, waits), "x")).result.output).toBe("## w\n\nx\n\n## w\n\nx");
+  });
+
+  test("concat puts each under its name, in the order of the branches", async () => {
+    const slow = agent("slow", async (ctx) => {
+      await Promise.resolve();
+      await ctx.now();
+      return done("1");
+    });
+    const { result } = await run(flow(undefined, slow, says("fast", "2")));
+    expect(result.output).toBe("## slow\n\n1\n\n## fast\n\n2");
+  });
+
+  test.each([
+    ["the most votes win", ["no", "yes", "yes"], "yes"],
+    ["a tie falls to the first branch", ["no", "yes", "yes", "no"], "no"],
+    ["all different: the first", ["c", "a", "b"], "c"],
+    ["space around an answer does not count", ["no", " yes\n", "yes"], "yes"],
+  ])("vote: %s", async (_, answers, winner) => {
+    const branches = answers.map((answer, at) => says(`b${at}`, answer));
+    expect((await run(flow("vote", ...branches))).result.output).toBe(winner);
+  });
+
+  test("vote: the winner has the most votes, and no earlier branch's answer has as many", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.constantFrom("a", "b", "c"), { minLength: 1, maxLength: 9 }),
+        async (answers) => {
+          const { result } = await run(flow("vote", ...answers.map((answer, at) => says(`b${at}`, answer))));
+          const votes = (answer: string): number => answers.filter((other) => other === answer).length;
+          const best = Math.max(...answers.map(votes));
+          expect(result.output).toBe(answers.find((answer) => votes(answer) === best));
+        },
+      ),
+      { numRuns: RUNS },
+    );
+  });
+
+  test("a reducer of one's own gets every result", async () => {
+    const sum = (results: readonly { readonly output: string }[]): string =>
+      String(results.reduce((total, { output }) => total + Number(output), 0));
+    expect((await run(flow(sum, says("a", "2"), says("b", "3")))).result.output).toBe("5");
+  });
+
+  test("a reducer that gives no text is an error that names it", async () => {
+    const count = (results: readonly unknown[]): string => results.length as never;
+    await expect(run(flow(count, says("a", "2")))).rejects.toThrow(
+      "ParallelFlow.combine(results) is 1; expected a text",
+    );
+  });
+
+  test("with a branch that is not complete it is partial, and says of which branch what is missing", async () => {
+    const { result } = await run(
+      flow("concat", says("a", "whole"), says("b", partial("half")), fails("c", "no")),
+    );
+    expect(result).toMatchObject({ status: "partial", stopReason: "budget" });
+    expect(result.output).toBe(
+      "## a\n\nwhole\n\n## b\n\n(partial: budget)\n\nhalf\n\n## c\n\n(failed: c failed: no)",
+    );
+    expect(result.structured?.map(({ status }) => status)).toEqual(["completed", "partial", "failed"]);
+  });
+
+  test("who has not finished has no vote", async () => {
+    const { result } = await run(
+      flow("vote", says("a", partial("half")), says("b", partial("half")), says("c", "whole")),
+    );
+    expect(result).toMatchObject({ status: "partial", output: "whole" });
+  });
+
+  test("where all of them failed it fails with the first failure", async () => {
+    await expect(run(flow("concat", fails("a", "first"), fails("b", "second")))).rejects.toThrow("first");
+  });
+
+  test("whatever becomes of its branches, it is complete only when each of them is", async () => {
+    const fate = fc.constantFrom("completed", "partial", "paused", "failed");
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fate, { minLength: 1, maxLength: 5 }),
+        fc.constantFrom("concat", "vote"),
+        async (fates, combine) => {
+          const branches = fates.map((kind, at) => {
+            if (kind === "failed") return fails(`b${at}`);
+            if (kind === "completed") return says(`b${at}`, "x");
+            return says(`b${at}`, { status: kind as "partial", output: "half", stopReason: "budget" });
+          });
+          const status = await run(flow(combine as "concat", ...branches)).then(
+            ({ result }) => result.status,
+            () => "failed",
+          );
+          const isAll = (kind: string): boolean => fates.every((other) => other === kind);
+          expect(status).toBe(isAll("completed") ? "completed" : isAll("failed") ? "failed" : "partial");
+        },
+      ),
+      { numRuns: RUNS },
+    );
+  });
+});
+
+describe("R25: a conditional flow", () => {
+  const [yes, no] = [says("yes", "took yes"), says("no", "took no")];
+  const flow = (predicate: ConstructorParameters<typeof ConditionalFlow>[0]["if"]) =>
+    new ConditionalFlow({ name: "f", if: predicate, whenTrue: yes, otherwise: no });
+
+  test.each([
+    ["true", () => true, "took yes"],
+    ["false", () => false, "took no"],
+    ["a promise", async (input: string) => input === "go", "took yes"],
+  ])("takes a branch: %s", async (_, predicate, output) => {
+    expect((await run(flow(predicate))).result).toMatchObject({ status: "completed", output });
+  });
+
+  test("a predicate that throws takes the else branch, and it is told", async () => {
+    const { result, events } = await run(
+      flow(() => {
+        throw new TypeError("no idea");
+      }),
+    );
+    expect(result.output).toBe("took no");
+    expect(events).toContainEqual({
+      type: "progress",
+      name: "predicateFailed",
+      data: { message: "no idea" },
+    });
+  });
+
+  test.each([
+    ["cancelled", new CancellationError({ reason: "user" })],
+    ["out of money", new BudgetExhaustedError({ dimension: "turns", used: 1, limit: 1, scope: "f" })],
+  ])("but a run that is %s takes no branch at all", async (_, error) => {
+    await expect(
+      run(
+        flow(() => {
+          throw error;
+        }),
+      ),
+    ).rejects.toBe(error);
+  });
+
+  test("without an else branch it gives its input back", async () => {
+    const only = new ConditionalFlow({ name: "f", if: () => false, whenTrue: yes });
+    expect((await run(only, "as it was")).result).toMatchObject({ status: "completed", output: "as it was" });
+  });
+
+  test("a branch that was cut off leaves it partial; one that failed fails it", async () => {
+    const cut = new ConditionalFlow({
+      name: "f",
+      if: () => true,
+      whenTrue: says("a", partial("half", "deadline")),
+    });
+    expect((await run(cut)).result).toMatchObject({
+      status: "partial",
+      output: "half",
+      stopReason: "deadline",
+    });
+    const broken = new ConditionalFlow({ name: "f", if: () => true, whenTrue: fails("a", "no") });
+    await expect(run(broken)).rejects.toThrow("a failed: no");
+  });
+});
+
+test("R25: flows are agents and nest", async () => {
+  const flow = new SequentialFlow({
+    name: "outer",
+    steps: [
+      new ParallelFlow({
+        name: "votes",
+        branches: [says("a", "7"), says("b", "7"), says("c", "8")],
+        combine: "vote",
+      }),
+      new ConditionalFlow({
+        name: "check",
+        if: (input) => input.endsWith("7"),
+        whenTrue: says("fine", "it is seven"),
+        otherwise: says("odd", "it is not"),
+      }),
+    ],
+  });
+  const { result, events } = await run(flow);
+  expect(result).toMatchObject({ status: "completed", output: "it is seven" });
+  expect(events).toEqual([]);
+});
+
+describe("R21: FLOW hooks", () => {
+  test("tell its beginning and its end, with how long it took and how it ended", async () => {
+    const clock = virtualClock({ now: 1_000 });
+    const { hooks, heard } = listening();
+    const slow = agent("a", async (ctx) => {
+      await ctx.sleepUntil(3_000);
+      return partial("half");
+    });
+    const running = run(new ParallelFlow({ name: "f", branches: [slow, slow] }), "go", { hooks, clock });
+    await clock.advance(2_000);
+    const { ctx } = await running;
+    const base = { agentName: "f", agentId: "f", runId: ctx.meta.runId, execId: ctx.execId };
+    expect(heard).toMatchObject([
+      ["flow_start", { ...base, flow: "f", branches: 2, at: 1_000 }],
+      ["flow_end", { ...base, flow: "f", status: "partial", durationMs: 2_000, at: 3_000 }],
+    ]);
+  });
+
+  test("also where it failed", async () => {
+    const { hooks, heard } = listening();
+    await expect(
+      run(new SequentialFlow({ name: "f", steps: [fails("a")] }), "go", { hooks }),
+    ).rejects.toThrow("oops");
+    expect(heard.at(-1)).toMatchObject(["flow_end", { status: "failed" }]);
+  });
+});

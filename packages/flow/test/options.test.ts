@@ -1,0 +1,85 @@
+import { describe, expect, test } from "vitest";
+import { InvalidValueError, NO_HOOKS, Priority } from "@ravi/kernel";
+import { bareContext } from "@ravi/kernel/loop";
+import { ConditionalFlow, InformationAgent, ParallelFlow, SequentialFlow } from "@ravi/flow";
+import { done, says } from "./support.ts";
+
+const a = says("a", "x");
+type Constructor = new (options: never) => object;
+/** As somebody without a compiler would write it. */
+const make = (constructor: Constructor, options: object): object => Reflect.construct(constructor, [options]);
+
+describe("a bad option is refused at once, by name", () => {
+  test.each<[string, Constructor, object, RegExp]>([
+    ["R25: an empty list", SequentialFlow, { steps: [] }, /SequentialFlow\.steps .* at least one agent/],
+    ["R25: an empty list", ParallelFlow, { branches: [] }, /ParallelFlow\.branches .* at least one agent/],
+    ["no list", SequentialFlow, { steps: a }, /SequentialFlow\.steps/],
+    ["no branch", ConditionalFlow, { if: () => true }, /ConditionalFlow\.whenTrue/],
+    ["no predicate", ConditionalFlow, { if: true, whenTrue: a }, /ConditionalFlow\.if is true/],
+    ["no agent", ParallelFlow, { branches: [{ agent: {} }] }, /ParallelFlow\.branches\[0\]\.agent/],
+    [
+      "a misspelt field",
+      ParallelFlow,
+      { branch: [a] },
+      /ParallelFlow\.branch .* known are branches, combine/,
+    ],
+    ["a misspelt term", SequentialFlow, { steps: [{ agent: a, timeout: 3 }] }, /steps\[0\]\.timeout /],
+    ["timeoutS", SequentialFlow, { steps: [{ agent: a, timeoutS: -1 }] }, /steps\[0\]\.timeoutS is -1/],
+    ["priority", SequentialFlow, { steps: [{ agent: a, priority: 3 }] }, /steps\[0\]\.priority is 3/],
+    ["retention", SequentialFlow, { steps: [{ agent: a, retention: "x" }] }, /steps\[0\]\.retention/],
+    ["a step's budget", SequentialFlow, { steps: [{ agent: a, executionBudget: { max: 1 } }] }, /max/],
+    ["combine", ParallelFlow, { branches: [a], combine: "best" }, /ParallelFlow\.combine is "best"/],
+    ["accumulate", SequentialFlow, { steps: [a], accumulate: "all" }, /SequentialFlow\.accumulate is "all"/],
+    ["hooks", SequentialFlow, { steps: [a], hooks: {} }, /SequentialFlow\.hooks/],
+    [
+      "middleware",
+      SequentialFlow,
+      { steps: [a], middleware: { tool: 1 } },
+      /SequentialFlow\.middleware\.tool/,
+    ],
+    ["a budget", SequentialFlow, { steps: [a], executionBudget: { maxToken: 1 } }, /maxToken/],
+    ["spawnBudget", SequentialFlow, { steps: [a], spawnBudget: { agents: 1 } }, /spawnBudget\.agents/],
+    ["maxRuns", InformationAgent, { maxRuns: 0 }, /InformationAgent\.maxRuns is 0/],
+  ])("%s", (_, constructor, options, message) => {
+    expect(() => make(constructor, { name: "f", ...options })).toThrow(InvalidValueError);
+    expect(() => make(constructor, { name: "f", ...options })).toThrow(message);
+  });
+
+  test("a name with a slash", () => {
+    expect(() => new SequentialFlow({ name: "a/b", steps: [a] })).toThrow(/without '\/'/);
+  });
+});
+
+test("what a runtime reads off it", () => {
+  const flow = new ParallelFlow({
+    name: "f",
+    branches: [a],
+    description: "Asks all.",
+    version: "2",
+    hooks: NO_HOOKS,
+    executionBudget: { maxTurns: 3 },
+    spawnBudget: { maxAgents: 4 },
+  });
+  expect(flow).toMatchObject({
+    id: "f",
+    version: "2",
+    description: "Asks all.",
+    hooks: NO_HOOKS,
+    defaults: { executionBudget: { maxTurns: 3 }, spawnBudget: { maxAgents: 4 } },
+  });
+});
+
+test("a step's terms are those of its hire", async () => {
+  const leaves: object[] = [];
+  const ctx = bareContext();
+  ctx.batch = async (given: readonly object[]) => {
+    leaves.push(...given);
+    return [{ status: "completed", result: done("x") }] as never;
+  };
+  const step = { agent: a, priority: Priority.HIGH, timeoutS: 9, onFull: "queue", name: "first" } as const;
+  const { structured } = await new SequentialFlow({ name: "f", steps: [step] }).run(ctx, ctx.inbox("go"));
+  expect(leaves).toEqual([
+    { kind: "hire", agent: a, input: "go", priority: Priority.HIGH, timeoutS: 9, onFull: "queue" },
+  ]);
+  expect(structured).toEqual([{ name: "first", status: "completed", output: "x" }]);
+});

@@ -1,0 +1,63 @@
+import { agentName, checkFields, type DelegateTool, InvalidValueError } from "@ravi/kernel";
+import { delegateTo } from "@ravi/kernel/loop";
+import { safeName } from "./names.ts";
+import type { SubAgentConfig } from "./options.ts";
+import { termsOf } from "./terms.ts";
+
+const KNOWN = [
+  "agent",
+  "name",
+  "description",
+  "priority",
+  "askTimeoutS",
+  "onTimeout",
+  "onPreempt",
+  "onFull",
+  "executionBudget",
+  "retention",
+] as const satisfies readonly (keyof SubAgentConfig)[];
+
+/** A tool `handoff_<name>` for each of them. */
+export function handoffsFor(field: string, subAgents: readonly SubAgentConfig[]): DelegateTool[] {
+  const list: unknown = subAgents;
+  if (!Array.isArray(list)) {
+    throw new InvalidValueError({ field, value: subAgents, expected: "a list of { agent, … }" });
+  }
+  const taken = new Map<string, number>();
+  return subAgents.map((config, at) => {
+    const place = `${field}[${at}]`;
+    checkFields(place, config, KNOWN);
+    const { agent, name = agentOf(place, config), description } = config;
+    const tool = safeName(`${place}.name`, name, "handoff_");
+    const before = taken.get(tool);
+    if (before !== undefined) {
+      const expected = `a name of its own: models would call it ${tool}, like ${field}[${before}]; give one of them a \`name\``;
+      throw new InvalidValueError({ field: `${place}.name`, value: name, expected });
+    }
+    taken.set(tool, at);
+    return delegateTo(agent, {
+      name: tool,
+      description: description ?? describe(config),
+      ...termsOf(place, config),
+    });
+  });
+}
+
+function agentOf(place: string, { agent }: SubAgentConfig): string {
+  const given: unknown = agent;
+  const isAgent =
+    typeof given === "object" &&
+    given !== null &&
+    "id" in given &&
+    typeof Reflect.get(given, "run") === "function";
+  if (isAgent) return agentName(agent.id);
+  const expected = "an agent: an object with an id and a run method";
+  throw new InvalidValueError({ field: `${place}.agent`, value: agent, expected });
+}
+
+function describe({ agent }: SubAgentConfig): string {
+  const name = agentName(agent.id);
+  return agent.description === undefined
+    ? `Hands a task to ${name} and gives its answer.`
+    : `Hands a task to ${name}: ${agent.description}`;
+}

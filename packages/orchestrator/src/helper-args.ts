@@ -1,0 +1,73 @@
+import type { SchemaResult, StandardSchema } from "@ravi/kernel";
+
+/** What a model says of a helper that it wants. */
+interface HelperArgs {
+  readonly name: string;
+  readonly instructions: string;
+  readonly tools: readonly string[];
+  readonly task: string;
+}
+
+type Read = { readonly helper: HelperArgs } | { readonly problem: string; readonly path: string };
+
+/** Reads what a model wrote. A `problem` is for the model. */
+export function readHelper(value: unknown, allowed: readonly string[]): Read {
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    return { problem: "expected an object { name, instructions, tools, task }", path: "" };
+  const { name, instructions, tools = [], task, ...rest } = value as Readonly<Record<string, unknown>>;
+  const [unknown] = Object.keys(rest);
+  if (unknown !== undefined) return { problem: "no such field", path: unknown };
+  if (!isText(name) || !/[a-zA-Z0-9]/.test(name))
+    return { problem: "expected a short name, with letters or digits", path: "name" };
+  if (!isText(instructions)) return { problem: "expected a text that says who it is", path: "instructions" };
+  if (!isText(task)) return { problem: "expected a text that says what to do", path: "task" };
+  if (!Array.isArray(tools)) return { problem: "expected a list of tools' names", path: "tools" };
+  const chosen: string[] = [];
+  for (const tool of tools) {
+    if (typeof tool !== "string" || !allowed.includes(tool)) {
+      const there = allowed.length === 0 ? "there are none to give" : `there are ${allowed.join(", ")}`;
+      return {
+        problem: `${JSON.stringify(tool)} is no tool that a helper may have; ${there}`,
+        path: "tools",
+      };
+    }
+    chosen.push(tool);
+  }
+  return { helper: { name, instructions, tools: chosen, task } };
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string" && value.trim() !== "";
+}
+
+/** Written by hand, so that hiring needs neither a schema library nor a validator. */
+export function helperSchema(allowed: readonly string[]): StandardSchema<HelperArgs> {
+  const text = (description: string) => ({ type: "string", description });
+  const items = allowed.length === 0 ? { type: "string" } : { type: "string", enum: allowed };
+  const jsonSchema = () => ({
+    type: "object",
+    properties: {
+      name: text("A short name for it."),
+      instructions: text("Who it is and how it works: its system prompt."),
+      tools: { type: "array", items, description: "The tools that it may use." },
+      task: text(
+        "The whole task, with all that is needed to do it: nothing else of this conversation is seen.",
+      ),
+    },
+    required: ["name", "instructions", "task"],
+    additionalProperties: false,
+  });
+  const validate = (value: unknown): SchemaResult<HelperArgs> => {
+    const read = readHelper(value, allowed);
+    if ("helper" in read) return { value: read.helper };
+    return { issues: [{ message: read.problem, path: read.path === "" ? [] : [read.path] }] };
+  };
+  return {
+    "~standard": {
+      version: 1,
+      vendor: "ravi",
+      validate,
+      jsonSchema: { input: jsonSchema, output: jsonSchema },
+    },
+  };
+}

@@ -1,0 +1,97 @@
+import {
+  type Agent,
+  type AgentId,
+  type AgentResult,
+  checkFields,
+  checkInteger,
+  type DelegateTool,
+  type HireLeaf,
+  type Inbox,
+  InvalidValueError,
+  type LLMClient,
+  type RunContext,
+} from "@ravi/kernel";
+import { type LoopPlan, planLoop, toolLoop } from "@ravi/kernel/loop";
+import { helperSchema, readHelper } from "./helper-args.ts";
+import { safeName } from "./names.ts";
+import type { DynamicHiringOptions } from "./options.ts";
+import { termsOf } from "./terms.ts";
+
+export const HIRE_HELPER = "hire_helper";
+
+const DEFAULT_HELPERS = 5;
+const DEFAULT_STEPS = 20;
+
+const KNOWN = [
+  "tools",
+  "model",
+  "maxHelpers",
+  "maxSteps",
+  "executionBudget",
+  "priority",
+  "askTimeoutS",
+  "onPreempt",
+  "onFull",
+] as const satisfies readonly (keyof DynamicHiringOptions)[];
+
+export interface DynamicHiring {
+  readonly tool: DelegateTool;
+  readonly maxHelpers: number;
+}
+
+/**
+ * A tool by which a model defines somebody and hands it a task. All of the helper comes from the call, which is on record with
+ * the model's answer: a resumed run makes the same helper again.
+ */
+export function dynamicHiring(
+  field: string,
+  options: DynamicHiringOptions,
+  ownModel: LLMClient,
+): DynamicHiring {
+  checkFields(field, options, KNOWN);
+  const { tools = [], model = ownModel, maxSteps = DEFAULT_STEPS } = options;
+  const maxHelpers = checkInteger(`${field}.maxHelpers`, options.maxHelpers ?? DEFAULT_HELPERS, 1);
+  const terms = termsOf(field, options);
+  // Checks the model, the steps and every tool once, as a helper with all of them would.
+  const { tools: allowed } = planLoop(field, { name: "helper", model, tools, maxSteps });
+  const names = allowed.map(({ name }) => name);
+  const input = helperSchema(names);
+  const tool: DelegateTool = {
+    kind: "delegate",
+    name: HIRE_HELPER,
+    description:
+      "Hires a helper that you define yourself, hands it a task, and gives its answer. For work that fits nobody else.",
+    input,
+    hire(args: unknown): HireLeaf {
+      const wanted = readHelper(args, names);
+      if (!("helper" in wanted)) {
+        throw new InvalidValueError({ field: HIRE_HELPER, value: args, expected: wanted.problem });
+      }
+      const { name, instructions, tools: chosen, task } = wanted.helper;
+      const plan = planLoop(HIRE_HELPER, {
+        name: safeName(`${HIRE_HELPER}.name`, name),
+        model,
+        instructions,
+        tools: allowed.filter((candidate) => chosen.includes(candidate.name)),
+        maxSteps,
+      });
+      return { ...terms, kind: "hire", agent: new Helper(plan), input: task };
+    },
+  };
+  return { tool: Object.freeze(tool), maxHelpers };
+}
+
+class Helper implements Agent {
+  readonly id: AgentId;
+  readonly description = "Defined by the model that hired it.";
+  private readonly plan: LoopPlan;
+
+  constructor(plan: LoopPlan) {
+    this.plan = plan;
+    this.id = plan.id;
+  }
+
+  run(ctx: RunContext, inbox: Inbox): Promise<AgentResult> {
+    return toolLoop(this.plan, ctx, inbox);
+  }
+}

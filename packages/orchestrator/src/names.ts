@@ -1,0 +1,15 @@
+import { InvalidValueError } from "@ravi/kernel";
+
+/** What every provider accepts as a tool's name has at most so many characters. */
+const MOST_CHARS = 64;
+
+/** A name that models can call: letters, digits, `_` and `-`. Cut where it is too long to stand behind a prefix. */
+export function safeName(field: string, name: string, prefix = ""): string {
+  const safe = name
+    .trim()
+    .replaceAll(/[^a-zA-Z0-9_-]+/g, "_")
+    .slice(0, MOST_CHARS - prefix.length);
+  if (/[a-zA-Z0-9]/.test(safe)) return prefix + safe;
+  const expected = "a name with a letter or a digit in it that models can call (a-z, A-Z, 0-9)";
+  throw new InvalidValueError({ field, value: name, expected });
+}

@@ -1,0 +1,104 @@
+import {
+  type Agent,
+  type AgentDefaults,
+  type AgentId,
+  type AgentResult,
+  type DelegateTool,
+  type Hooks,
+  type Inbox,
+  InvalidValueError,
+  type Pipelines,
+  type RunContext,
+  type SchemaLike,
+  spawnBudget,
+} from "@ravi/kernel";
+import { type DelegateOptions, delegateTo, type LoopPlan, planLoop, toolLoop } from "@ravi/kernel/loop";
+import { handoffsFor } from "./handoffs.ts";
+import { type DynamicHiring, dynamicHiring } from "./helpers.ts";
+import type { OrchestratorAgentOptions } from "./options.ts";
+import { Team, type TeamOptions } from "./team.ts";
+
+const OWNER = "OrchestratorAgent";
+const OWN_FIELDS = [
+  "subAgents",
+  "spawnBudget",
+  "retryPolicy",
+  "dynamicHiring",
+] as const satisfies readonly Exclude<keyof OrchestratorAgentOptions, keyof LoopPlan>[];
+
+/**
+ * A lead: its model hands tasks to other agents, which run at once, each with a seat, a budget and a time limit. One definition
+ * serves any number of runs at once.
+ */
+export class OrchestratorAgent<T = unknown> implements Agent<T> {
+  readonly id: AgentId;
+  readonly version: string | undefined;
+  readonly description: string | undefined;
+  readonly hooks: Hooks | undefined;
+  readonly pipelines: Pipelines | undefined;
+  readonly output: SchemaLike<T> | undefined;
+  readonly defaults: AgentDefaults | undefined;
+  private readonly plan: LoopPlan<T>;
+  private readonly teamOptions: TeamOptions;
+
+  constructor(options: OrchestratorAgentOptions<T>) {
+    const hiring =
+      options?.dynamicHiring && dynamicHiring(`${OWNER}.dynamicHiring`, options.dynamicHiring, options.model);
+    const plan = planLoop(OWNER, { ...options, tools: toolsOf(options, hiring) }, OWN_FIELDS);
+    checkPolicy(options);
+    this.plan = plan;
+    this.teamOptions = { retryPolicy: options.retryPolicy, maxHelpers: hiring?.maxHelpers };
+    this.id = plan.id;
+    this.version = plan.version;
+    this.description = plan.description;
+    this.hooks = plan.hooks;
+    this.pipelines = plan.middleware;
+    this.output = plan.output;
+    this.defaults =
+      options.spawnBudget === undefined
+        ? plan.defaults
+        : Object.freeze({ ...plan.defaults, spawnBudget: spawnBudget(options.spawnBudget) });
+  }
+
+  async run(ctx: RunContext, inbox: Inbox): Promise<AgentResult<T>> {
+    const team = new Team(ctx, this.teamOptions);
+    try {
+      return await toolLoop(this.plan, ctx, inbox, team);
+    } finally {
+      team.dismiss();
+    }
+  }
+
+  /** This agent as a tool of another one: a hire like any other. */
+  asDelegate(options?: DelegateOptions): DelegateTool<T> {
+    return delegateTo(this, options);
+  }
+}
+
+function toolsOf(
+  options: OrchestratorAgentOptions,
+  hiring: DynamicHiring | undefined,
+): OrchestratorAgentOptions["tools"] {
+  const { subAgents = [], tools = [] } = options ?? {};
+  const handoffs = handoffsFor(`${OWNER}.subAgents`, subAgents);
+  if (handoffs.length === 0 && hiring === undefined) {
+    throw new InvalidValueError({
+      field: `${OWNER}.subAgents`,
+      value: subAgents,
+      expected: "at least one agent to hand work to, or dynamicHiring",
+    });
+  }
+  // What is no list is refused, by name, where the tools are checked.
+  const list: unknown = tools;
+  if (!Array.isArray(list)) return tools;
+  return [...tools, ...handoffs, ...(hiring === undefined ? [] : [hiring.tool])];
+}
+
+function checkPolicy({ retryPolicy }: OrchestratorAgentOptions): void {
+  if (retryPolicy === undefined || typeof retryPolicy?.shouldRetry === "function") return;
+  throw new InvalidValueError({
+    field: `${OWNER}.retryPolicy`,
+    value: retryPolicy,
+    expected: "a RestartPolicy, such as a RetryPolicy of @ravi/supervision",
+  });
+}

@@ -1,0 +1,58 @@
+import {
+  errorToJSON,
+  type HireLeaf,
+  type HireOutcome,
+  HookEvent,
+  type RestartPolicy,
+  type RunContext,
+} from "@ravi/kernel";
+import { hookBase } from "@ravi/kernel/loop";
+import { isCrash } from "./tell.ts";
+
+/** A hand-off under way: whom it is to, and what has come of it so far. */
+export interface Attempt {
+  /** Names the child's execution, however often it is started. */
+  readonly id: string;
+  readonly leaf: HireLeaf;
+  outcome: HireOutcome;
+  restarts: number;
+}
+
+/**
+ * Hires those again that crashed, as often as the policy says; those of one turn together. What it decides follows from
+ * recorded outcomes, so a replay decides the same, whatever the policy remembers of an earlier go.
+ */
+export async function restartCrashed(
+  ctx: RunContext,
+  policy: RestartPolicy,
+  attempts: readonly Attempt[],
+): Promise<void> {
+  for (const { id } of attempts) policy.reset(id);
+  for (let due = attempts; ;) {
+    due = due.filter(({ id, outcome }) => isCrash(outcome) && policy.shouldRetry(id, outcome.error));
+    if (due.length === 0) break;
+    let longest = 0;
+    for (const attempt of due) {
+      const delayMs = policy.delayMs(++attempt.restarts);
+      longest = Math.max(longest, delayMs);
+      tellRestart(ctx, attempt, delayMs);
+    }
+    await ctx.sleepUntil((await ctx.now()) + longest);
+    const outcomes = await ctx.batch(due.map(({ leaf }) => leaf));
+    for (const [at, attempt] of due.entries()) attempt.outcome = outcomes[at] ?? attempt.outcome;
+  }
+  for (const { id } of attempts) policy.reset(id);
+}
+
+function tellRestart(ctx: RunContext, { leaf, outcome, restarts }: Attempt, delayMs: number): void {
+  if (!("error" in outcome)) return;
+  const { id: to } = leaf.agent;
+  const error = errorToJSON(outcome.error);
+  ctx.emit({
+    type: "progress",
+    name: "restart",
+    data: { to, attempt: restarts, delayMs, error: error.message },
+  });
+  if (ctx.hooks.has(HookEvent.RETRY))
+    void ctx.hooks.dispatch(HookEvent.RETRY, { ...hookBase(ctx), attempt: restarts, delayMs, error });
+}

@@ -1,0 +1,83 @@
+import {
+  agentName,
+  type ChatMessage,
+  type RestartPolicy,
+  type RunContext,
+  type RunHandle,
+  type ToolCall,
+  type ToolResult,
+} from "@ravi/kernel";
+import type { Hired, LoopExtension } from "@ravi/kernel/loop";
+import { HIRE_HELPER } from "./helpers.ts";
+import { type Attempt, restartCrashed } from "./restart.ts";
+import { tellOutcome } from "./tell.ts";
+
+export interface TeamOptions {
+  readonly retryPolicy: RestartPolicy | undefined;
+  /** Undefined where the model may hire none. */
+  readonly maxHelpers: number | undefined;
+}
+
+/** Whom one run of an orchestrator has hired, and what became of them. */
+export class Team implements LoopExtension {
+  private readonly ctx: RunContext;
+  private readonly options: TeamOptions;
+  private readonly late: { readonly name: string; readonly handle: RunHandle }[] = [];
+  private handoffs = 0;
+  private helpers = 0;
+
+  constructor(ctx: RunContext, options: TeamOptions) {
+    this.ctx = ctx;
+    this.options = options;
+  }
+
+  readonly before = (call: ToolCall): string | undefined => {
+    const { maxHelpers } = this.options;
+    if (call.name !== HIRE_HELPER || maxHelpers === undefined || this.helpers < maxHelpers) return undefined;
+    return `${maxHelpers} helpers were hired, and there may be no more of them; hand the work to somebody who is there, or do it yourself`;
+  };
+
+  readonly onHire = (call: ToolCall): void => {
+    if (call.name === HIRE_HELPER) this.helpers++;
+  };
+
+  readonly afterHires = async (hires: readonly Hired[]): Promise<readonly ToolResult[]> => {
+    const { retryPolicy } = this.options;
+    const attempts = hires.map(({ leaf, outcome }): Attempt => {
+      const id = `${this.ctx.execId}/handoff#${++this.handoffs}`;
+      return { id, leaf, outcome, restarts: 0 };
+    });
+    // Who found no seat was not hired.
+    for (const { call, outcome } of hires)
+      if (call.name === HIRE_HELPER && outcome.status === "denied") this.helpers--;
+    if (retryPolicy !== undefined) await restartCrashed(this.ctx, retryPolicy, attempts);
+    return attempts.map(({ leaf, outcome, restarts }) => {
+      const name = agentName(leaf.agent.id);
+      if (outcome.status === "timedOut") this.late.push({ name, handle: outcome.handle });
+      return tellOutcome(name, outcome, restarts);
+    });
+  };
+
+  /** Who was late and left to work is waited for before the lead ends: what it did was paid for. */
+  readonly beforeAnswer = async (): Promise<readonly ChatMessage[]> => {
+    const messages: ChatMessage[] = [];
+    for (;;) {
+      const [next] = this.late;
+      if (next === undefined) return messages;
+      const outcome = await this.ctx.join(next.handle);
+      this.late.shift();
+      const { content } = tellOutcome(next.name, outcome, 0);
+      messages.push({ role: "user", content: `[${next.name}, who was late] ${textOf(content)}` });
+    }
+  };
+
+  /** Nobody outlives the lead, however it ends. */
+  dismiss(): void {
+    for (const { handle } of this.late.splice(0))
+      handle.cancel(`${this.ctx.agentId}, who hired it, has ended`);
+  }
+}
+
+function textOf(content: ToolResult["content"]): string {
+  return typeof content === "string" ? content : JSON.stringify(content);
+}

@@ -1,0 +1,74 @@
+import { type HireOutcome, isCancellation, isRaviError, type ToolResult } from "@ravi/kernel";
+import { hireResult, toolFailure } from "@ravi/kernel/loop";
+
+/** What a lead's model is told of a hand-off: what happened, what there is of it, and what it can do now. */
+export function tellOutcome(name: string, outcome: HireOutcome, restarts: number): ToolResult {
+  switch (outcome.status) {
+    case "completed":
+      return hireResult(outcome);
+    case "partial": {
+      const { stopReason, output } = outcome.result;
+      return toolFailure(
+        `${name} was cut off before it was done (${CUT_OFF[stopReason] ?? stopReason}). ${has(output)}`,
+      );
+    }
+    case "paused":
+      return toolFailure(
+        `${name} had to give way to more urgent work and did not finish. ${has(outcome.result.output)}`,
+      );
+    case "timedOut":
+      return toolFailure(
+        `${name} has not answered yet and works on. Go on with something else: before you end you will be given its answer.`,
+      );
+    case "denied":
+      return toolFailure(
+        isRaviError(outcome.error, "BUDGET_EXHAUSTED")
+          ? `${name} was not hired: ${outcome.error.message}. Do it yourself, or hand it over again when somebody else is done.`
+          : `${name} was not hired: ${outcome.error.message}`,
+      );
+    case "cancelled":
+      return toolFailure(
+        isRaviError(outcome.error, "DEADLINE_EXCEEDED")
+          ? `${name} did not answer in time and was stopped. Hand over a smaller task, or go on without it.`
+          : `${name} was stopped: ${outcome.error.message}`,
+      );
+    default: {
+      const tries =
+        restarts === 0 ? "" : `, also after ${restarts} ${restarts === 1 ? "restart" : "restarts"}`;
+      return toolFailure(`${name} did not succeed${tries}: ${outcome.error.message}`);
+    }
+  }
+}
+
+/** Whether hiring again could help. What somebody decided, and what a layer below has retried already, is not repeated. */
+export function isCrash(outcome: HireOutcome): outcome is Extract<HireOutcome, { readonly error: unknown }> {
+  if (outcome.status !== "failed") return false;
+  const { error } = outcome;
+  return !isCancellation(error) && !FINAL.some((code) => isRaviError(error, code));
+}
+
+const FINAL = [
+  "PROVIDER_ERROR",
+  // A mistake in the set-up, such as a missing key, is the same next time.
+  "INVALID_VALUE",
+  "BUDGET_EXHAUSTED",
+  "MIDDLEWARE_TERMINATION",
+  "PAUSED",
+  "NEEDS_DECISION",
+  "NON_DETERMINISM",
+  "JOURNAL_CORRUPT",
+  "JOURNAL_FAILED",
+  "JOURNAL_LOCKED",
+] as const;
+
+const CUT_OFF: Readonly<Record<string, string>> = {
+  budget: "its budget was used up",
+  deadline: "its time was up",
+  steps: "it has taken all its steps",
+  length: "its answer was too long",
+  loop: "it went round in circles",
+};
+
+function has(output: string): string {
+  return output.trim() === "" ? "It has left nothing." : `What it has left: ${output}`;
+}

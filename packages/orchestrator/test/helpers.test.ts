@@ -1,0 +1,97 @@
+import { describe, expect, test } from "vitest";
+import { defineTool } from "@ravi/kernel";
+import { type Answer, scriptedModel } from "@ravi/testing";
+import * as z from "zod";
+import { agent, hands, lead } from "./support.ts";
+
+const count = defineTool({
+  name: "count",
+  description: "Counts the letters of a text.",
+  input: z.object({ text: z.string() }),
+  execute: ({ text }) => text.length,
+});
+const erase = defineTool({ name: "erase", description: "", input: z.object({}), execute: () => "gone" });
+
+const hires = (...helpers: readonly object[]): Answer => ({
+  toolCalls: helpers.map((helper) => ({
+    name: "hire_helper",
+    arguments: { name: "counter", instructions: "You count.", task: "Count Bern.", ...helper },
+  })),
+});
+
+describe("dynamic hiring", () => {
+  test("is off unless it is switched on", async () => {
+    const { told } = await lead([hires({}), "ok"], [{ agent: agent("a") }]);
+    expect(told[0]?.text).toMatch(/no tool is called "hire_helper"/);
+  });
+
+  test("the model defines a helper, which works with the tools it was given", async () => {
+    const model = scriptedModel([
+      { toolCalls: [{ name: "count", arguments: { text: "Bern" } }] },
+      "It has 4 letters.",
+    ]);
+    const { result, told, events } = await lead([hires({ tools: ["count"] }), "Four."], [], {
+      dynamicHiring: { tools: [count, erase], model },
+    });
+    expect(result.output).toBe("Four.");
+    expect(told).toEqual([{ text: "It has 4 letters.", isError: false }]);
+    expect(model.calls[0]?.request).toMatchObject({
+      messages: [
+        { role: "system", content: "You count." },
+        { role: "user", content: "Count Bern." },
+      ],
+      tools: [{ name: "count" }],
+    });
+    expect(events.map(({ event }) => event)).toContainEqual({
+      type: "handoff",
+      to: "counter",
+      task: "Count Bern.",
+    });
+  });
+
+  test("without tools it has none, and it can hire nobody", async () => {
+    const model = scriptedModel([hands(["a", "x"]), "alone"]);
+    await lead([hires({}), "ok"], [{ agent: agent("a") }], { dynamicHiring: { tools: [count], model } });
+    expect(model.calls[0]?.request.tools).toBeUndefined();
+  });
+
+  test.each([
+    [
+      "a tool that is not on the list",
+      { tools: ["shell"] },
+      /"shell" is no tool that a helper may have; there are count/,
+    ],
+    ["no task", { task: "" }, /task: expected a text/],
+    ["no instructions", { instructions: " " }, /instructions: expected a text/],
+    ["a name of signs alone", { name: "??" }, /name: expected a short name/],
+    ["a field too many", { budget: 100 }, /budget: no such field/],
+    ["tools as a text", { tools: "count" }, /tools: expected a list/],
+  ])("%s is an error for the model, and nobody is hired", async (_, helper, problem) => {
+    const { told, events } = await lead([hires(helper), "ok"], [], { dynamicHiring: { tools: [count] } });
+    expect(told).toEqual([{ text: expect.stringMatching(problem), isError: true }]);
+    expect(events.some(({ event }) => event.type === "handoff")).toBe(false);
+  });
+
+  test("no more than maxHelpers of a run, also within one turn; who was refused for bad arguments does not count", async () => {
+    const model = scriptedModel(() => "done");
+    const script = [hires({ task: "" }, {}, {}), hires({}, {}), "ok"];
+    const { told } = await lead(script, [], { dynamicHiring: { model, maxHelpers: 3 } });
+    expect(told.map(({ isError }) => isError)).toEqual([true, false, false, false, true]);
+    expect(told.at(-1)?.text).toMatch(/^error: 3 helpers were hired, and there may be no more of them/);
+  });
+
+  test("a helper that goes on and on is cut off at its steps, and that is no success", async () => {
+    const model = scriptedModel((_, call) =>
+      call < 2 ? { toolCalls: [{ name: "count", arguments: { text: "x".repeat(call) } }] } : "so far: 1",
+    );
+    const { told } = await lead([hires({ tools: ["count"] }), "ok"], [], {
+      dynamicHiring: { tools: [count], model, maxSteps: 2 },
+    });
+    expect(told).toEqual([
+      {
+        text: "error: counter was cut off before it was done (it has taken all its steps). What it has left: so far: 1",
+        isError: true,
+      },
+    ]);
+  });
+});

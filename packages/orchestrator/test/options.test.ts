@@ -1,0 +1,159 @@
+import { describe, expect, expectTypeOf, test } from "vitest";
+import { type Agent, defineTool, InvalidValueError, NO_HOOKS, Priority } from "@ravi/kernel";
+import { OrchestratorAgent } from "@ravi/orchestrator";
+import { scriptedModel } from "@ravi/testing";
+import * as z from "zod";
+import { agent, hands, lead } from "./support.ts";
+
+const model = scriptedModel([]);
+/** As somebody without a compiler would write it. */
+const make = (options: object): OrchestratorAgent =>
+  Reflect.construct(OrchestratorAgent, [
+    { name: "lead", model, subAgents: [{ agent: agent("a") }], ...options },
+  ]);
+
+describe("a bad option is refused at once, by name", () => {
+  test.each([
+    ["a misspelt one", { subAgent: [] }, /OrchestratorAgent\.subAgent .* known are subAgents, spawnBudget/],
+    ["nobody to hand work to", { subAgents: [] }, /OrchestratorAgent\.subAgents .* at least one agent/],
+    ["no list", { subAgents: { agent: agent("a") } }, /OrchestratorAgent\.subAgents .* a list/],
+    ["an agent without its config", { subAgents: [agent("a")] }, /subAgents\[0\]\.id .* no such field/],
+    ["no agent", { subAgents: [{ agent: "a" }] }, /subAgents\[0\]\.agent is "a"; expected an agent/],
+    ["a misspelt term", { subAgents: [{ agent: agent("a"), askTimeout: 3 }] }, /subAgents\[0\]\.askTimeout /],
+    [
+      "askTimeoutS",
+      { subAgents: [{ agent: agent("a"), askTimeoutS: 0 }] },
+      /subAgents\[0\]\.askTimeoutS is 0/,
+    ],
+    ["priority", { subAgents: [{ agent: agent("a"), priority: 3 }] }, /subAgents\[0\]\.priority is 3/],
+    ["onFull", { subAgents: [{ agent: agent("a"), onFull: "wait" }] }, /onFull is "wait".*"queue"/],
+    ["onTimeout", { subAgents: [{ agent: agent("a"), onTimeout: "kill" }] }, /onTimeout is "kill"/],
+    ["onPreempt", { subAgents: [{ agent: agent("a"), onPreempt: "die" }] }, /onPreempt is "die"/],
+    ["retention", { subAgents: [{ agent: agent("a"), retention: "all" }] }, /retention is "all"/],
+    ["a budget", { subAgents: [{ agent: agent("a"), executionBudget: { maxToken: 1 } }] }, /maxToken/],
+    ["spawnBudget", { spawnBudget: { maxAgent: 3 } }, /spawnBudget\.maxAgent/],
+    ["retryPolicy", { retryPolicy: 3 }, /OrchestratorAgent\.retryPolicy is 3; expected a RestartPolicy/],
+    ["tools", { tools: {} }, /OrchestratorAgent\.tools .* a list of tools/],
+    ["maxSteps", { maxSteps: 0 }, /OrchestratorAgent\.maxSteps is 0/],
+    ["dynamicHiring", { dynamicHiring: { tool: [] } }, /OrchestratorAgent\.dynamicHiring\.tool /],
+    ["maxHelpers", { dynamicHiring: { maxHelpers: 0 } }, /dynamicHiring\.maxHelpers is 0/],
+    ["a helper's tool", { dynamicHiring: { tools: [{}] } }, /OrchestratorAgent\.dynamicHiring\.tools\[0\]/],
+    ["a helper's model", { dynamicHiring: { model: "x" } }, /OrchestratorAgent\.dynamicHiring\.model is "x"/],
+  ])("%s", (_, options, message) => {
+    expect(() => make(options)).toThrow(InvalidValueError);
+    expect(() => make(options)).toThrow(message);
+  });
+
+  test("no options at all", () => {
+    expect(() => Reflect.construct(OrchestratorAgent, [])).toThrow(InvalidValueError);
+  });
+});
+
+describe("R16: the names of hand-offs", () => {
+  const toolsOf = async (...names: string[]): Promise<string[]> => {
+    const asked = scriptedModel(["done"]);
+    await lead(
+      [],
+      names.map((name) => ({ agent: agent(name) })),
+      { model: asked },
+    );
+    return asked.calls[0]?.request.tools?.map(({ name }) => name) ?? [];
+  };
+
+  test("are made safe for models", async () => {
+    expect(await toolsOf("web researcher", "Zürich.expert", "x".repeat(80))).toEqual([
+      "handoff_web_researcher",
+      "handoff_Z_rich_expert",
+      `handoff_${"x".repeat(56)}`,
+    ]);
+  });
+
+  test("that clash are refused, and say how to part them", () => {
+    const subAgents = [{ agent: agent("a b") }, { agent: agent("a_b") }];
+    expect(() => make({ subAgents })).toThrow(
+      /subAgents\[1\]\.name is "a_b"; .* models would call it handoff_a_b, like OrchestratorAgent\.subAgents\[0\]/,
+    );
+    expect(make({ subAgents: [{ agent: agent("a b") }, { agent: agent("a_b"), name: "second" }] }).id).toBe(
+      "lead",
+    );
+  });
+
+  test("that leave nothing a model could call are refused", () => {
+    expect(() => make({ subAgents: [{ agent: agent("研究") }] })).toThrow(/letter or a digit/);
+    expect(make({ subAgents: [{ agent: agent("研究"), name: "research" }] }).id).toBe("lead");
+  });
+
+  test("that clash with a tool are refused", () => {
+    const tool = defineTool({ name: "handoff_a", description: "", input: z.object({}), execute: () => "" });
+    expect(() => make({ tools: [tool] })).toThrow(/OrchestratorAgent\.tools\[1\]\.name is "handoff_a"/);
+  });
+
+  test("the description is the config's, else the agent's, else one that says enough", async () => {
+    const asked = scriptedModel(["done"]);
+    const subAgents = [
+      { agent: { ...agent("a"), description: "Finds facts." }, description: "Asks the archive." },
+      { agent: { ...agent("b"), description: "Finds facts." } },
+      { agent: agent("c") },
+    ];
+    await lead([], subAgents, { model: asked });
+    expect(asked.calls[0]?.request.tools?.map(({ description }) => description)).toEqual([
+      "Asks the archive.",
+      "Hands a task to b: Finds facts.",
+      "Hands a task to c and gives its answer.",
+    ]);
+  });
+});
+
+test("R16: a hand-off is a hire on the terms given, with 120 seconds to answer", async () => {
+  const terms: object[] = [];
+  const { ctx } = await lead(
+    [hands(["a", "x"], ["b", "y"]), "ok"],
+    [
+      { agent: agent("a") },
+      {
+        agent: agent("b"),
+        priority: Priority.HIGH,
+        askTimeoutS: null,
+        onFull: "queue",
+        executionBudget: { maxTurns: 3 },
+      },
+    ],
+    {
+      hooks: NO_HOOKS,
+    },
+  );
+  const orchestrator = make({
+    subAgents: [
+      { agent: agent("a") },
+      { agent: agent("b"), priority: Priority.HIGH, askTimeoutS: null, onFull: "queue" },
+    ],
+    model: scriptedModel([hands(["a", "x"], ["b", "y"]), "ok"]),
+  });
+  ctx.batch = async (leaves: readonly object[]) => {
+    terms.push(...leaves);
+    return [];
+  };
+  await orchestrator.run(ctx, ctx.inbox("go"));
+  expect(terms).toMatchObject([
+    { kind: "hire", input: "x", timeoutS: 120 },
+    { kind: "hire", input: "y", priority: Priority.HIGH, onFull: "queue" },
+  ]);
+  expect(terms[1]).not.toHaveProperty("timeoutS");
+});
+
+test("what a runtime reads off it", () => {
+  const made = new OrchestratorAgent({
+    name: "lead",
+    model,
+    subAgents: [{ agent: agent("a") }],
+    spawnBudget: { maxAgents: 10 },
+    executionBudget: { maxTurns: 5 },
+    output: z.object({ n: z.number() }),
+    version: "2",
+    description: "Leads.",
+  });
+  expectTypeOf(made).toExtend<Agent<{ n: number }>>();
+  expect(made).toMatchObject({ id: "lead", version: "2", description: "Leads." });
+  expect(made.defaults).toMatchObject({ spawnBudget: { maxAgents: 10 }, executionBudget: { maxTurns: 5 } });
+  expect(made.asDelegate().name).toBe("lead");
+});

@@ -1,0 +1,110 @@
+import { describe, expect, test } from "vitest";
+import { HookEvent, MiddlewareTermination, ProviderError, type RestartPolicy } from "@ravi/kernel";
+import { virtualClock } from "@ravi/testing";
+import { agent, done, hands, lead, listening } from "./support.ts";
+
+/** A policy that says yes so many times for each execution, whatever the error is. */
+function policy(times: number, delayMs = 0): RestartPolicy & { readonly counts: Map<string, number> } {
+  const counts = new Map<string, number>();
+  return {
+    counts,
+    shouldRetry(id) {
+      const n = (counts.get(id) ?? 0) + 1;
+      counts.set(id, n);
+      return n <= times;
+    },
+    delayMs: (attempt) => attempt * delayMs,
+    reset: (id) => void counts.delete(id),
+  };
+}
+
+/** Crashes so many times, then answers. */
+function flaky(crashes: number, error: () => Error = () => new TypeError("oops")) {
+  const inputs: string[] = [];
+  const made = agent("flaky", async (_, { input }) => {
+    inputs.push(input);
+    if (inputs.length <= crashes) throw error();
+    return done(`worked at try ${inputs.length}`);
+  });
+  return { agent: made, inputs };
+}
+
+describe("R17: a helper that crashed is hired again", () => {
+  test("until it works, with the same task; each restart is told", async () => {
+    const { hooks, heard } = listening();
+    const { agent: crashing, inputs } = flaky(2);
+    const script = [hands(["flaky", "x"]), "ok"];
+    const options = { retryPolicy: policy(3) };
+    const { told, events } = await lead(script, [{ agent: crashing }], options, { hooks });
+    expect(told).toEqual([{ text: "worked at try 3", isError: false }]);
+    expect(inputs).toEqual(["x", "x", "x"]);
+    expect(heard.filter(([event]) => event === HookEvent.RETRY)).toMatchObject([
+      ["retry", { attempt: 1, error: { message: "flaky failed: oops" } }],
+      ["retry", { attempt: 2 }],
+    ]);
+    const restarts = events.filter(({ event }) => event.type === "progress" && event.name === "restart");
+    expect(restarts).toHaveLength(2);
+    expect(heard.filter(([event]) => event === HookEvent.HANDOFF)).toHaveLength(1);
+  });
+
+  test("until the policy gives up; then the model hears how often it was tried", async () => {
+    const { agent: crashing, inputs } = flaky(9);
+    const { told } = await lead([hands(["flaky", "x"]), "ok"], [{ agent: crashing }], {
+      retryPolicy: policy(2),
+    });
+    expect(inputs).toHaveLength(3);
+    expect(told).toEqual([
+      {
+        text: "error: flaky did not succeed, also after 2 restarts: flaky failed: oops",
+        isError: true,
+      },
+    ]);
+  });
+
+  test("after its backoff", async () => {
+    const clock = virtualClock({ now: 0 });
+    const { agent: crashing, inputs } = flaky(1);
+    const options = { retryPolicy: policy(1, 5_000) };
+    const running = lead([hands(["flaky", "x"]), "ok"], [{ agent: crashing }], options, { clock });
+    await clock.advance(4_999);
+    expect(inputs).toHaveLength(1);
+    await clock.advance(1);
+    expect(inputs).toHaveLength(2);
+    expect((await running).told[0]?.isError).toBe(false);
+  });
+
+  test("each execution has a count of its own, and none is left behind", async () => {
+    const retryPolicy = policy(1);
+    const crashing = agent("flaky", async () => {
+      throw new TypeError("oops");
+    });
+    const script = [hands(["flaky", "1"], ["flaky", "2"]), hands(["flaky", "3"]), "ok"];
+    const { told } = await lead(script, [{ agent: crashing }], { retryPolicy });
+    expect(told.map(({ text }) => /after 1 restart:/.test(text))).toEqual([true, true, true]);
+    expect(retryPolicy.counts.size).toBe(0);
+  });
+
+  test("what a policy remembers of an earlier go changes nothing: a replay decides the same", async () => {
+    const retryPolicy = policy(1);
+    for (const go of [1, 2]) {
+      const { agent: crashing, inputs } = flaky(1);
+      await lead([hands(["flaky", "x"]), "ok"], [{ agent: crashing }], { retryPolicy });
+      expect([go, inputs.length]).toEqual([go, 2]);
+    }
+  });
+
+  test("never without a policy", async () => {
+    const { agent: crashing, inputs } = flaky(1);
+    await lead([hands(["flaky", "x"]), "ok"], [{ agent: crashing }]);
+    expect(inputs).toHaveLength(1);
+  });
+
+  test.each([
+    ["a provider's error", () => new ProviderError({ kind: "SERVER_ERROR", message: "down" })],
+    ["a guardrail", () => new MiddlewareTermination({ layer: "guard", reason: "no" })],
+  ])("never after %s, however eager the policy is", async (_, error) => {
+    const { agent: failing, inputs } = flaky(9, error);
+    await lead([hands(["flaky", "x"]), "ok"], [{ agent: failing }], { retryPolicy: policy(9) });
+    expect(inputs).toHaveLength(1);
+  });
+});
