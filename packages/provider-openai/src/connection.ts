@@ -1,7 +1,10 @@
 import { InvalidValueError } from "@ravi/kernel";
+import { headerSecrets, lowerCased, type Scrub, scrubber, urlSecrets } from "@ravi/kernel/provider";
 import { OpenAI } from "openai";
-import { headerSecrets, type Scrub, scrubber, urlSecrets } from "./failure/secrets.ts";
-import { checkBaseURL, type OpenAIOptions } from "./options.ts";
+import { CHAT } from "./chat/protocol.ts";
+import { readBaseURL, type OpenAIOptions } from "./options.ts";
+import type { Protocol } from "./protocol.ts";
+import { RESPONSES } from "./responses/protocol.ts";
 import { guardedFetch } from "./wire/guarded-fetch.ts";
 
 /** The official client, set up for one server, and what must never be told of it. */
@@ -10,6 +13,7 @@ export interface Connection {
   readonly scrub: Scrub;
   /** Not a server of OpenAI's. */
   readonly isCompatible: boolean;
+  readonly protocol: Protocol;
 }
 
 /** The longest that a timer can be: the time limits are ours. */
@@ -22,7 +26,7 @@ export function connect(options: OpenAIOptions): Connection {
   const url =
     baseURL === undefined
       ? undefined
-      : checkBaseURL(baseURL, options.baseURL === undefined ? "OPENAI_BASE_URL" : "baseURL");
+      : readBaseURL(baseURL, options.baseURL === undefined ? "OPENAI_BASE_URL" : "baseURL");
   const apiKey = options.apiKey === undefined ? nonEmpty(env["OPENAI_API_KEY"]) : options.apiKey;
   const authorized = Object.keys(options.headers ?? {}).some((name) =>
     /^(?:authorization|api-key)$/i.test(name),
@@ -58,14 +62,14 @@ export function connect(options: OpenAIOptions): Connection {
       ...(env["OPENAI_CUSTOM_HEADERS"] ?? "").split(/[\s:]+/),
     ]),
     isCompatible: url !== undefined && !/(?:^|\.)(?:openai\.com|openai\.azure\.com)$/.test(url.hostname),
+    protocol: protocolFor(options.api, url),
   };
 }
 
-/** One spelling, so that a header given here takes the place of the client's own. */
-function lowerCased(headers: OpenAIOptions["headers"]): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
-  );
+/** Of other servers all speak Chat Completions, and only some the Responses API. */
+function protocolFor(api: OpenAIOptions["api"], url: URL | undefined): Protocol {
+  const isOpenAI = url === undefined || /(?:^|\.)openai\.com$/.test(url.hostname);
+  return (api ?? (isOpenAI ? "responses" : "chat")) === "responses" ? RESPONSES : CHAT;
 }
 
 function nonEmpty(text: string | undefined): string | undefined {

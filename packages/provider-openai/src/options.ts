@@ -1,5 +1,5 @@
-import { checkFields, checkInteger, type Clock, InvalidValueError } from "@ravi/kernel";
-import { isObject } from "./wire/json.ts";
+import { checkFields, checkInteger, type Clock, InvalidValueError, type Logger } from "@ravi/kernel";
+import { checkBaseURL, checkHeaders, namesOnly, type WireLimits, wireLimits } from "@ravi/kernel/provider";
 
 export interface OpenAIOptions {
   /** `OPENAI_API_KEY` of the environment, read at the first call. `null`: none is sent. */
@@ -18,11 +18,13 @@ export interface OpenAIOptions {
   readonly maxResponseBytes?: number | undefined;
   readonly contextWindow?: number | undefined;
   readonly maxOutputTokens?: number | undefined;
-  /** Which of OpenAI's protocols is spoken. Chat Completions is the one there is. */
-  readonly api?: "chat" | undefined;
+  /** Which of OpenAI's protocols is spoken: the Responses API with OpenAI, Chat Completions with any other `baseURL`. */
+  readonly api?: "responses" | "chat" | undefined;
   readonly fetch?: typeof globalThis.fetch | undefined;
   /** Where the idle timer comes from; the real one, unless given. */
   readonly clock?: Clock | undefined;
+  /** Is told once of each kind of thing that had to be left out of a request, or was corrected. Nothing is said, unless given. */
+  readonly logger?: Logger | undefined;
 }
 
 const OPTIONS = [
@@ -39,66 +41,28 @@ const OPTIONS = [
   "api",
   "fetch",
   "clock",
+  "logger",
 ] as const satisfies readonly (keyof OpenAIOptions)[];
 
-/** Below the 300 s after which Node's own `fetch` gives up, so that it is this limit that is seen. */
-const IDLE_TIMEOUT_MS = 240_000;
-const MAX_RESPONSE_BYTES = 256 * 1024 * 1024;
-/** What has to be held in memory at once. */
-const MAX_PIECE_BYTES = 32 * 1024 * 1024;
-
-export interface Limits {
-  readonly idleTimeoutMs: number;
-  readonly maxResponseBytes: number;
-  readonly maxPieceBytes: number;
-}
-
 /** Finds what is wrong with the options before anything is sent. No message shows a key or a URL that may carry one. */
-export function checkOptions(options: OpenAIOptions): Limits {
-  checkFields("openai options", hideSecrets(options), OPTIONS);
-  const { headers, contextWindow, maxOutputTokens, api } = options;
+export function checkOptions(options: OpenAIOptions): WireLimits {
+  checkFields("openai options", namesOnly(options), OPTIONS);
+  const { contextWindow, maxOutputTokens, api } = options;
   if (options.apiKey === "") {
     const expected = "a key, null for none, or nothing for the one in OPENAI_API_KEY";
     throw new InvalidValueError({ field: "apiKey", value: "", expected });
   }
-  if (options.baseURL !== undefined) checkBaseURL(options.baseURL, "baseURL");
-  for (const [name, value] of Object.entries(headers ?? {})) {
-    if (typeof value === "string") continue;
-    throw new InvalidValueError({ field: `headers.${name}`, value, expected: "a string" });
-  }
+  if (options.baseURL !== undefined) readBaseURL(options.baseURL, "baseURL");
+  checkHeaders(options.headers);
   if (contextWindow !== undefined) checkInteger("contextWindow", contextWindow, 1);
   if (maxOutputTokens !== undefined) checkInteger("maxOutputTokens", maxOutputTokens, 1);
-  if (api !== undefined && api !== "chat") {
-    throw new InvalidValueError({ field: "api", value: api, expected: '"chat"' });
+  if (api !== undefined && api !== "chat" && api !== "responses") {
+    throw new InvalidValueError({ field: "api", value: api, expected: '"responses" or "chat"' });
   }
-  const maxResponseBytes = checkInteger(
-    "maxResponseBytes",
-    options.maxResponseBytes ?? MAX_RESPONSE_BYTES,
-    1,
-  );
-  return {
-    idleTimeoutMs: checkInteger("idleTimeoutMs", options.idleTimeoutMs ?? IDLE_TIMEOUT_MS, 1),
-    maxResponseBytes,
-    maxPieceBytes: Math.min(MAX_PIECE_BYTES, maxResponseBytes),
-  };
+  return wireLimits(options);
 }
 
 /** A base URL that can be used, also the one of the environment. */
-export function checkBaseURL(value: string, field: string): URL {
-  const url = URL.canParse(value) ? new URL(value) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    const expected = "a URL that begins with http:// or https://, such as http://127.0.0.1:11434/v1";
-    throw new InvalidValueError({ field, value: "another value (not shown)", expected });
-  }
-  if (url.username !== "" || url.password !== "") {
-    const expected = "a URL without user name and password; send them as a header: headers.authorization";
-    throw new InvalidValueError({ field, value: "a URL with credentials (not shown)", expected });
-  }
-  return url;
-}
-
-/** Only the names are checked; a value would be shown where a name is wrong. */
-function hideSecrets(options: OpenAIOptions): unknown {
-  if (!isObject(options)) return options;
-  return Object.fromEntries(Object.keys(options).map((key) => [key, "(not shown)"]));
+export function readBaseURL(value: string, field: string): URL {
+  return checkBaseURL(field, URL.canParse(value) ? new URL(value) : undefined);
 }

@@ -1,28 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
-  byteByByte,
   chunk,
   client,
-  type Cut,
+  CUTS,
   deltasOf,
   DONE,
   failureOf,
   frame,
   HELLO,
-  randomCuts,
   type RawServer,
   rawServer,
   sendPieces,
   streamed,
-  whole,
 } from "./support.ts";
-
-const RUNS = process.env["RAVI_LONG"] ? 200 : 4;
-const CUTS: readonly (readonly [string, Cut])[] = [
-  ["whole", whole],
-  ["byte by byte", byteByByte],
-  ...Array.from({ length: RUNS }, (_, seed): [string, Cut] => [`cut by seed ${seed}`, randomCuts(seed)]),
-];
 
 interface Sent {
   readonly type: string;

@@ -1,9 +1,8 @@
 import { inspect } from "node:util";
-import { errorToJSON, isRaviError, type ProviderError } from "@ravi/kernel";
+import { errorToJSON, isRaviError, type LLMClient, type ProviderError } from "@ravi/kernel";
 import { describe, expect, test } from "vitest";
-import { openai } from "@ravi/provider-openai";
-import { retryAfterMs } from "../src/failure/retry-after.ts";
-import { client, failureOf, HELLO, rawServer, streamed } from "./support.ts";
+import { openai as openaiOf, type OpenAIOptions } from "@ravi/provider-openai";
+import { APIS, client as clientOf, failureOf, HELLO, rawServer, streamed } from "./support.ts";
 
 interface Refusal {
   readonly status: number;
@@ -11,264 +10,273 @@ interface Refusal {
   readonly headers?: Record<string, string>;
 }
 
-/** How generate and stream fail when the server refuses; both must be the same. */
-async function refusedWith({ status, body = "", headers = {} }: Refusal): Promise<ProviderError> {
-  await using server = await rawServer((response) => {
-    response.writeHead(status, { "content-type": "application/json", "x-request-id": "req-9", ...headers });
-    response.end(body);
-  });
-  const model = client(server);
-  const errors = [await failureOf(model.generate(HELLO)), await failureOf(streamed(model))];
-  expect(server.bodies).toHaveLength(2);
-  const [first, second] = errors;
-  if (!isRaviError(first, "PROVIDER_ERROR") || !isRaviError(second, "PROVIDER_ERROR")) throw first;
-  expect([second.kind, second.status, second.retryable]).toEqual([first.kind, first.status, first.retryable]);
-  expect(first).toMatchObject({ status, requestId: "req-9", provider: "openai", model: "test-model" });
-  return first;
-}
+describe.each(APIS)("over %s:", (api) => {
+  const client = (server: { readonly url: string }, options: OpenAIOptions = {}): LLMClient =>
+    clientOf(server, { api, ...options });
+  const openai = (model: string, options: OpenAIOptions): LLMClient => openaiOf(model, { api, ...options });
 
-const body = (message: string, rest: object = {}): string => JSON.stringify({ error: { message, ...rest } });
-
-describe("O6: what a status means", () => {
-  test.each([
-    [400, "FORMAT_ERROR", false],
-    [401, "AUTH", false],
-    [402, "BILLING", false],
-    [403, "AUTH", false],
-    [404, "MODEL_NOT_FOUND", false],
-    [408, "TIMEOUT", true],
-    [409, "FORMAT_ERROR", false],
-    [413, "CONTEXT_OVERFLOW", true],
-    [422, "FORMAT_ERROR", false],
-    [429, "RATE_LIMIT", true],
-    [500, "SERVER_ERROR", true],
-    [502, "SERVER_ERROR", true],
-    [503, "OVERLOADED", true],
-    [504, "TIMEOUT", true],
-    [529, "OVERLOADED", true],
-  ])("O6: %i is %s, tried once", async (status, kind, retryable) => {
-    expect(await refusedWith({ status, body: body("no") })).toMatchObject({ kind, retryable });
-  });
-
-  test.each([
-    ["an empty body", ""],
-    ["HTML", "<html>Bad gateway</html>"],
-    ["an error that is a string", '{"error":"busy"}'],
-    ["a list", "[1]"],
-    ["null", "null"],
-  ])("O6: %s changes nothing of what a 502 means", async (_, text) => {
-    expect(await refusedWith({ status: 502, body: text })).toMatchObject({
-      kind: "SERVER_ERROR",
-      retryable: true,
-    });
-  });
-
-  test("O6: a quota that is used up is not retried", async () => {
-    const error = await refusedWith({
-      status: 429,
-      body: body("You exceeded your current quota", { code: "insufficient_quota" }),
-    });
-    expect(error).toMatchObject({ kind: "BILLING", retryable: false });
-  });
-
-  test.each([
-    "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.",
-    "prompt is too long: 210000 tokens > 200000 maximum",
-    "Please reduce the length of the messages or completion.",
-    "Input is too long for requested model.",
-    "exceeds the model's maximum context length",
-    "input length and `max_tokens` exceed context limit: input length 190000 exceeds the limit",
-  ])("O6: a prompt that is too long, said as %j", async (message) => {
-    expect(await refusedWith({ status: 400, body: body(message) })).toMatchObject({
-      kind: "CONTEXT_OVERFLOW",
-    });
-  });
-
-  test("O6: the code alone says it too; a limit per minute and a limit of the answer do not", async () => {
-    const kindOf = async (status: number, text: string): Promise<string> =>
-      (await refusedWith({ status, body: text })).kind;
-    expect(await kindOf(400, body("no", { code: "context_length_exceeded" }))).toBe("CONTEXT_OVERFLOW");
-    expect(await kindOf(429, body("Request too large: tokens per min (TPM) exceeded"))).toBe("RATE_LIMIT");
-    expect(await kindOf(400, body("max_tokens is too large: 100000"))).toBe("FORMAT_ERROR");
-    expect(await kindOf(400, body("blocked", { code: "content_filter" }))).toBe("CONTENT_BLOCKED");
-  });
-
-  test("a refused connection is worth another try", async () => {
-    const server = await rawServer(() => undefined);
-    await server[Symbol.asyncDispose]();
-    expect(await failureOf(client(server).generate(HELLO))).toMatchObject({
-      kind: "SERVER_ERROR",
-      retryable: true,
-      message: expect.stringContaining("ECONNREFUSED"),
-    });
-  });
-
-  test("a mistake in a fetch of one's own is not tried again", async () => {
-    const fetch = async (): Promise<Response> => {
-      throw new TypeError("agent.dispatch is not a function");
-    };
-    const model = openai("m", { apiKey: "k-123456", fetch });
-    expect(await failureOf(model.generate(HELLO))).toMatchObject({ kind: "UNKNOWN", retryable: false });
-  });
-
-  test("an error's body that never ends is read no further than needed", async () => {
+  /** How generate and stream fail when the server refuses; both must be the same. */
+  async function refusedWith({ status, body = "", headers = {} }: Refusal): Promise<ProviderError> {
     await using server = await rawServer((response) => {
-      response.writeHead(500, { "content-type": "text/plain" });
-      const more = (): void => {
-        while (!response.destroyed && response.write("x".repeat(65_536)));
+      response.writeHead(status, { "content-type": "application/json", "x-request-id": "req-9", ...headers });
+      response.end(body);
+    });
+    const model = client(server);
+    const errors = [await failureOf(model.generate(HELLO)), await failureOf(streamed(model))];
+    expect(server.bodies).toHaveLength(2);
+    const [first, second] = errors;
+    if (!isRaviError(first, "PROVIDER_ERROR") || !isRaviError(second, "PROVIDER_ERROR")) throw first;
+    expect([second.kind, second.status, second.retryable]).toEqual([
+      first.kind,
+      first.status,
+      first.retryable,
+    ]);
+    expect(first).toMatchObject({ status, requestId: "req-9", provider: "openai", model: "test-model" });
+    return first;
+  }
+
+  const body = (message: string, rest: object = {}): string =>
+    JSON.stringify({ error: { message, ...rest } });
+
+  describe("O6: what a status means", () => {
+    test.each([
+      [400, "FORMAT_ERROR", false],
+      [401, "AUTH", false],
+      [402, "BILLING", false],
+      [403, "AUTH", false],
+      [404, "MODEL_NOT_FOUND", false],
+      [408, "TIMEOUT", true],
+      [409, "FORMAT_ERROR", false],
+      [413, "CONTEXT_OVERFLOW", true],
+      [422, "FORMAT_ERROR", false],
+      [429, "RATE_LIMIT", true],
+      [500, "SERVER_ERROR", true],
+      [502, "SERVER_ERROR", true],
+      [503, "OVERLOADED", true],
+      [504, "TIMEOUT", true],
+      [529, "OVERLOADED", true],
+    ])("O6: %i is %s, tried once", async (status, kind, retryable) => {
+      expect(await refusedWith({ status, body: body("no") })).toMatchObject({ kind, retryable });
+    });
+
+    test.each([
+      ["an empty body", ""],
+      ["HTML", "<html>Bad gateway</html>"],
+      ["an error that is a string", '{"error":"busy"}'],
+      ["a list", "[1]"],
+      ["null", "null"],
+    ])("O6: %s changes nothing of what a 502 means", async (_, text) => {
+      expect(await refusedWith({ status: 502, body: text })).toMatchObject({
+        kind: "SERVER_ERROR",
+        retryable: true,
+      });
+    });
+
+    test("O6: a quota that is used up is not retried", async () => {
+      const error = await refusedWith({
+        status: 429,
+        body: body("You exceeded your current quota", { code: "insufficient_quota" }),
+      });
+      expect(error).toMatchObject({ kind: "BILLING", retryable: false });
+    });
+
+    test.each([
+      "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.",
+      "prompt is too long: 210000 tokens > 200000 maximum",
+      "Please reduce the length of the messages or completion.",
+      "Input is too long for requested model.",
+      "exceeds the model's maximum context length",
+      "input length and `max_tokens` exceed context limit: input length 190000 exceeds the limit",
+    ])("O6: a prompt that is too long, said as %j", async (message) => {
+      expect(await refusedWith({ status: 400, body: body(message) })).toMatchObject({
+        kind: "CONTEXT_OVERFLOW",
+      });
+    });
+
+    test("O6: the code alone says it too; a limit per minute and a limit of the answer do not", async () => {
+      const kindOf = async (status: number, text: string): Promise<string> =>
+        (await refusedWith({ status, body: text })).kind;
+      expect(await kindOf(400, body("no", { code: "context_length_exceeded" }))).toBe("CONTEXT_OVERFLOW");
+      expect(await kindOf(429, body("Request too large: tokens per min (TPM) exceeded"))).toBe("RATE_LIMIT");
+      expect(await kindOf(400, body("max_tokens is too large: 100000"))).toBe("FORMAT_ERROR");
+      expect(await kindOf(400, body("blocked", { code: "content_filter" }))).toBe("CONTENT_BLOCKED");
+    });
+
+    test("a refused connection is worth another try", async () => {
+      const server = await rawServer(() => undefined);
+      await server[Symbol.asyncDispose]();
+      expect(await failureOf(client(server).generate(HELLO))).toMatchObject({
+        kind: "SERVER_ERROR",
+        retryable: true,
+        message: expect.stringContaining("ECONNREFUSED"),
+      });
+    });
+
+    test("a mistake in a fetch of one's own is not tried again", async () => {
+      const fetch = async (): Promise<Response> => {
+        throw new TypeError("agent.dispatch is not a function");
       };
-      response.on("drain", more);
-      more();
+      const model = openai("m", { apiKey: "k-123456", fetch });
+      expect(await failureOf(model.generate(HELLO))).toMatchObject({ kind: "UNKNOWN", retryable: false });
     });
-    const error = await failureOf(client(server).generate(HELLO));
-    expect(error).toMatchObject({ kind: "SERVER_ERROR", status: 500 });
-    await server.closed(1);
-    expect(String(error).length).toBeLessThan(1_200);
-  });
-});
 
-describe("Retry-After", () => {
-  const NOW = Date.parse("2026-01-01T00:00:00Z");
-  test.each<[string, Record<string, string>, number | undefined]>([
-    ["seconds", { "retry-after": "7" }, 7_000],
-    ["parts of a second", { "retry-after": "0.25" }, 250],
-    ["milliseconds, which count first", { "retry-after-ms": "1500", "retry-after": "7" }, 1_500],
-    ["a date", { "retry-after": "Thu, 01 Jan 2026 00:00:30 GMT" }, 30_000],
-    ["a date that has passed", { "retry-after": "Wed, 21 Oct 2015 07:28:00 GMT" }, 0],
-    ["a negative number", { "retry-after": "-5" }, undefined],
-    ["garbage", { "retry-after": "soon" }, undefined],
-    ["an endless number", { "retry-after": "1e400" }, undefined],
-    ["nothing", {}, undefined],
-  ])("T10: as %s", (_, headers, expected) => {
-    expect(retryAfterMs(new Headers(headers), NOW)).toBe(expected);
-  });
-
-  test("T10: it reaches the error", async () => {
-    expect(await refusedWith({ status: 429, headers: { "retry-after": "3" } })).toMatchObject({
-      retryAfterMs: 3_000,
-    });
-    expect(await refusedWith({ status: 429, headers: { "retry-after": "soon" } })).toMatchObject({
-      retryAfterMs: undefined,
-    });
-  });
-});
-
-describe("T13: secrets", () => {
-  const KEY = "canary-key-4711";
-  const HEADER = "canary-header-4712";
-  const QUERY = "canary-query-4713";
-  const ALIEN = "sk-canaryALIEN4714";
-  const CANARY = /canary/i;
-
-  /** Everything that a log could show of an error. */
-  const shown = (error: unknown): string => {
-    const stacks: string[] = [];
-    for (let at = error; at instanceof Error; at = at.cause) stacks.push(at.stack ?? "", at.message);
-    return [
-      inspect(error, { depth: 20, showHidden: true }),
-      JSON.stringify(errorToJSON(error)),
-      ...stacks,
-    ].join("\n");
-  };
-  const secret = (port: number) =>
-    openai("m", {
-      baseURL: `http://127.0.0.1:${port}/v1?token=${QUERY}`,
-      apiKey: KEY,
-      headers: { "api-key": HEADER, "x-other": `Bearer ${HEADER}` },
-    });
-  const echo = JSON.stringify({
-    error: {
-      message: `Incorrect API key: ${KEY}, ${HEADER}, ?token=${QUERY}, Bearer ${ALIEN}, ${Buffer.from(KEY).toString("base64")}`,
-      code: KEY,
-      param: HEADER,
-      type: QUERY,
-    },
-  });
-
-  test.each([
-    ["a refusal that quotes them", 401, "application/json", echo],
-    ["a page that quotes them", 502, "text/html", `<p>${KEY} ${HEADER} ${QUERY} ${ALIEN}</p>`],
-    ["an error in a stream", 200, "text/event-stream", `data: ${echo}\n\n`],
-    ["an answer that is no JSON", 200, "application/json", `${KEY} ${HEADER} ${QUERY} ${ALIEN}`],
-    ["an event that is no JSON", 200, "text/event-stream", `data: ${KEY} ${HEADER} ${QUERY} ${ALIEN}\n\n`],
-    ["a redirect", 307, "text/plain", `to ${KEY}`],
-  ])("T13: %s tells none of them", async (_, status, type, text) => {
-    await using server = await rawServer((response) => {
-      response.writeHead(status, {
-        "content-type": type,
-        "x-request-id": `req-${KEY}`,
-        location: `http://127.0.0.1:9/?${QUERY}`,
-      });
-      response.end(text);
-    });
-    const model = secret(server.port);
-    for (const error of [await failureOf(model.generate(HELLO)), await failureOf(streamed(model))]) {
-      expect(isRaviError(error, "PROVIDER_ERROR")).toBe(true);
-      expect(shown(error)).not.toMatch(CANARY);
-    }
-    expect(inspect(model, { depth: 20, showHidden: true })).not.toMatch(CANARY);
-    expect(server.headers[0]?.authorization).toBe(`Bearer ${KEY}`);
-  });
-
-  test("T13: nor does a broken connection, or a fetch that quotes its request", async () => {
-    const gone = await rawServer(() => undefined);
-    await gone[Symbol.asyncDispose]();
-    expect(shown(await failureOf(secret(gone.port).generate(HELLO)))).not.toMatch(CANARY);
-    const fetch: typeof globalThis.fetch = async (input, init) => {
-      const all = `${String(input)} ${JSON.stringify([...new Headers(init?.headers)])}`;
-      throw Object.assign(new Error(all, { cause: new Error(all) }), { code: KEY, request: { all } });
-    };
-    const model = openai("m", {
-      apiKey: KEY,
-      headers: { "x-a": HEADER },
-      baseURL: `http://a/?q=${QUERY}`,
-      fetch,
-    });
-    expect(shown(await failureOf(model.generate(HELLO)))).not.toMatch(CANARY);
-  });
-
-  test("T13: nor does a wrong option", () => {
-    const wrong = [
-      () => openai("m", { baseURL: `http://user:${KEY}@host/v1` }),
-      () => openai("m", { baseURL: `ftp://${KEY}` }),
-      () => openai("m", { baseURL: KEY }),
-      // @ts-expect-error a misspelt name
-      () => openai("m", { apikey: KEY }),
-    ];
-    for (const make of wrong) {
-      let error: unknown;
-      try {
-        make();
-      } catch (thrown) {
-        error = thrown;
-      }
-      expect(isRaviError(error, "INVALID_VALUE")).toBe(true);
-      expect(shown(error)).not.toMatch(CANARY);
-    }
-  });
-
-  test("T13: nor does a key that cannot be a header", async () => {
-    const model = openai("m", { baseURL: "http://127.0.0.1:9", apiKey: `canary\n${KEY}` });
-    const error = await failureOf(model.generate(HELLO));
-    expect(error).toMatchObject({ code: "PROVIDER_ERROR", retryable: false });
-    expect(shown(error)).not.toMatch(CANARY);
-  });
-});
-
-describe("redirects", () => {
-  test.each([301, 302, 303, 307, 308])(
-    "T10: %i is not followed, so the key goes nowhere else",
-    async (status) => {
-      await using other = await rawServer((response) => void response.end("{}"));
+    test("an error's body that never ends is read no further than needed", async () => {
       await using server = await rawServer((response) => {
-        response.writeHead(status, { location: other.url });
-        response.end();
+        response.writeHead(500, { "content-type": "text/plain" });
+        const more = (): void => {
+          while (!response.destroyed && response.write("x".repeat(65_536)));
+        };
+        response.on("drain", more);
+        more();
       });
-      const model = client(server, { headers: { "api-key": "canary-key" } });
+      const error = await failureOf(client(server).generate(HELLO));
+      expect(error).toMatchObject({ kind: "SERVER_ERROR", status: 500 });
+      await server.closed(1);
+      expect(String(error).length).toBeLessThan(1_200);
+    });
+  });
+
+  describe("Retry-After", () => {
+    test("T10: it reaches the error", async () => {
+      expect(await refusedWith({ status: 429, headers: { "retry-after": "3" } })).toMatchObject({
+        retryAfterMs: 3_000,
+      });
+      expect(await refusedWith({ status: 429, headers: { "retry-after": "soon" } })).toMatchObject({
+        retryAfterMs: undefined,
+      });
+    });
+  });
+
+  describe("T13: secrets", () => {
+    const KEY = "canary-key-4711";
+    const HEADER = "canary-header-4712";
+    const QUERY = "canary-query-4713";
+    const ALIEN = "sk-canaryALIEN4714";
+    const CANARY = /canary/i;
+
+    /** Everything that a log could show of an error. */
+    const shown = (error: unknown): string => {
+      const stacks: string[] = [];
+      for (let at = error; at instanceof Error; at = at.cause) stacks.push(at.stack ?? "", at.message);
+      return [
+        inspect(error, { depth: 20, showHidden: true }),
+        JSON.stringify(errorToJSON(error)),
+        ...stacks,
+      ].join("\n");
+    };
+    const secret = (port: number) =>
+      openai("m", {
+        baseURL: `http://127.0.0.1:${port}/v1?token=${QUERY}`,
+        apiKey: KEY,
+        headers: { "api-key": HEADER, "x-other": `Bearer ${HEADER}` },
+      });
+    const echo = JSON.stringify({
+      error: {
+        message: `Incorrect API key: ${KEY}, ${HEADER}, ?token=${QUERY}, Bearer ${ALIEN}, ${Buffer.from(KEY).toString("base64")}`,
+        code: KEY,
+        param: HEADER,
+        type: QUERY,
+      },
+    });
+
+    test.each([
+      ["a refusal that quotes them", 401, "application/json", echo],
+      ["a page that quotes them", 502, "text/html", `<p>${KEY} ${HEADER} ${QUERY} ${ALIEN}</p>`],
+      ["an error in a stream", 200, "text/event-stream", `data: ${echo}\n\n`],
+      [
+        "a response that failed",
+        200,
+        "text/event-stream",
+        `data: {"type":"response.failed","response":${echo}}\n\n`,
+      ],
+      [
+        "an event that is an error",
+        200,
+        "text/event-stream",
+        `event: error\ndata: {"type":"error","message":"${KEY} ${HEADER}","code":"${QUERY}"}\n\n`,
+      ],
+      ["a status that quotes them", 200, "application/json", `{"output":[],"status":"${KEY}"}`],
+      ["an answer that is no JSON", 200, "application/json", `${KEY} ${HEADER} ${QUERY} ${ALIEN}`],
+      ["an event that is no JSON", 200, "text/event-stream", `data: ${KEY} ${HEADER} ${QUERY} ${ALIEN}\n\n`],
+      ["a redirect", 307, "text/plain", `to ${KEY}`],
+    ])("T13: %s tells none of them", async (_, status, type, text) => {
+      await using server = await rawServer((response) => {
+        response.writeHead(status, {
+          "content-type": type,
+          "x-request-id": `req-${KEY}`,
+          location: `http://127.0.0.1:9/?${QUERY}`,
+        });
+        response.end(text);
+      });
+      const model = secret(server.port);
       for (const error of [await failureOf(model.generate(HELLO)), await failureOf(streamed(model))]) {
-        expect(error).toMatchObject({ kind: "FORMAT_ERROR", status, retryable: false });
+        expect(isRaviError(error, "PROVIDER_ERROR")).toBe(true);
+        expect(shown(error)).not.toMatch(CANARY);
       }
-      expect(other.headers).toHaveLength(0);
-    },
-  );
+      expect(inspect(model, { depth: 20, showHidden: true })).not.toMatch(CANARY);
+      expect(server.headers[0]?.authorization).toBe(`Bearer ${KEY}`);
+    });
+
+    test("T13: nor does a broken connection, or a fetch that quotes its request", async () => {
+      const gone = await rawServer(() => undefined);
+      await gone[Symbol.asyncDispose]();
+      expect(shown(await failureOf(secret(gone.port).generate(HELLO)))).not.toMatch(CANARY);
+      const fetch: typeof globalThis.fetch = async (input, init) => {
+        const all = `${String(input)} ${JSON.stringify([...new Headers(init?.headers)])}`;
+        throw Object.assign(new Error(all, { cause: new Error(all) }), { code: KEY, request: { all } });
+      };
+      const model = openai("m", {
+        apiKey: KEY,
+        headers: { "x-a": HEADER },
+        baseURL: `http://a/?q=${QUERY}`,
+        fetch,
+      });
+      expect(shown(await failureOf(model.generate(HELLO)))).not.toMatch(CANARY);
+    });
+
+    test("T13: nor does a wrong option", () => {
+      const wrong = [
+        () => openai("m", { baseURL: `http://user:${KEY}@host/v1` }),
+        () => openai("m", { baseURL: `ftp://${KEY}` }),
+        () => openai("m", { baseURL: KEY }),
+        // @ts-expect-error a misspelt name
+        () => openai("m", { apikey: KEY }),
+      ];
+      for (const make of wrong) {
+        let error: unknown;
+        try {
+          make();
+        } catch (thrown) {
+          error = thrown;
+        }
+        expect(isRaviError(error, "INVALID_VALUE")).toBe(true);
+        expect(shown(error)).not.toMatch(CANARY);
+      }
+    });
+
+    test("T13: nor does a key that cannot be a header", async () => {
+      const model = openai("m", { baseURL: "http://127.0.0.1:9", apiKey: `canary\n${KEY}` });
+      const error = await failureOf(model.generate(HELLO));
+      expect(error).toMatchObject({ code: "PROVIDER_ERROR", retryable: false });
+      expect(shown(error)).not.toMatch(CANARY);
+    });
+  });
+
+  describe("redirects", () => {
+    test.each([301, 302, 303, 307, 308])(
+      "T10: %i is not followed, so the key goes nowhere else",
+      async (status) => {
+        await using other = await rawServer((response) => void response.end("{}"));
+        await using server = await rawServer((response) => {
+          response.writeHead(status, { location: other.url });
+          response.end();
+        });
+        const model = client(server, { headers: { "api-key": "canary-key" } });
+        for (const error of [await failureOf(model.generate(HELLO)), await failureOf(streamed(model))]) {
+          expect(error).toMatchObject({ kind: "FORMAT_ERROR", status, retryable: false });
+        }
+        expect(other.headers).toHaveLength(0);
+      },
+    );
+  });
 });

@@ -1,14 +1,19 @@
-import { ProviderError, textOf } from "@ravi/kernel";
+import { type LLMClient, ProviderError, textOf } from "@ravi/kernel";
+import type { OpenAIOptions } from "@ravi/provider-openai";
 import { loopbackOpenAI } from "@ravi/testing";
+import { OpenAI } from "openai";
 import { describe, expect, test } from "vitest";
-import { client, deltasOf, failureOf, HELLO, streamed } from "./support.ts";
+import { client as clientOf, deltasOf, failureOf, HELLO, streamed } from "./support.ts";
 
 const CALLS = [
   { name: "weather", arguments: { city: "Zürich" }, id: "call_a" },
   { name: "weather", arguments: { city: "Oslo" }, id: "call_b" },
 ];
 
-describe("against the loopback server", () => {
+describe.each(["chat", "responses"] as const)("against the loopback server, over %s", (api) => {
+  const client = (server: { readonly url: string }, options: OpenAIOptions = {}): LLMClient =>
+    clientOf(server, { api, ...options });
+
   test("generate and stream give the same response, and both are billed once", async () => {
     const usage = { inputTokens: 11, outputTokens: 7, cachedInputTokens: 3, reasoningTokens: 2 };
     const answer = {
@@ -28,7 +33,13 @@ describe("against the loopback server", () => {
       message: {
         role: "assistant",
         content: [
-          { type: "reasoning", text: "Two cities." },
+          api === "chat"
+            ? { type: "reasoning", text: "Two cities." }
+            : {
+                type: "reasoning",
+                text: "Two cities.",
+                opaque: { provider: "openai", data: expect.any(String) },
+              },
           { type: "text", text: "I will look." },
         ],
         toolCalls: CALLS.map(({ id, name, arguments: args }) => ({
@@ -124,4 +135,23 @@ describe("against the loopback server", () => {
     );
     expect(texts).toEqual(numbers.map((n) => `echo n${n}`));
   });
+});
+
+test("the official client reads the loopback server's responses too, so both mean the same protocol", async () => {
+  const answer = { reasoning: "Two cities.", text: "I will look.", toolCalls: CALLS };
+  await using server = await loopbackOpenAI({ script: () => answer });
+  const official = new OpenAI({ baseURL: server.url, apiKey: "sk-test-key-0001", maxRetries: 0 });
+  const asked = { model: "test-model", input: "hello" };
+  const whole = await official.responses.create(asked);
+  const streamedWhole = await official.responses.stream(asked).finalResponse();
+  for (const response of [whole, streamedWhole]) {
+    expect(response.output_text).toBe("I will look.");
+    expect(response.output.map((item) => item.type)).toEqual([
+      "reasoning",
+      "message",
+      "function_call",
+      "function_call",
+    ]);
+    expect(response.output.at(-1)).toMatchObject({ call_id: "call_b", arguments: '{"city":"Oslo"}' });
+  }
 });

@@ -4,7 +4,7 @@ import { loopbackOpenAI } from "@ravi/testing";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { openai, type OpenAIOptions } from "@ravi/provider-openai";
-import { client, failureOf, HELLO, rawServer, streamed } from "./support.ts";
+import { client, failureOf, HELLO, listener, rawServer, streamed } from "./support.ts";
 
 afterEach(() => vi.unstubAllEnvs());
 
@@ -63,7 +63,7 @@ describe("a request", () => {
       return Response.json({ choices: [{ message: { content: "ok" } }] });
     };
     const request = { ...HELLO, maxOutputTokens: 9 };
-    await openai("m", { apiKey: "k-123456", fetch }).generate(request);
+    await openai("m", { apiKey: "k-123456", fetch, api: "chat" }).generate(request);
     await openai("m", { apiKey: "k-123456", fetch, baseURL: "http://ollama.test/v1" }).generate(request);
     expect(bodies).toEqual([
       expect.objectContaining({ max_completion_tokens: 9 }),
@@ -157,6 +157,21 @@ describe("a request", () => {
   });
 });
 
+test("reasoning stays behind with notice, once", async () => {
+  await using server = await rawServer(
+    (response) => void response.end('{"choices":[{"message":{"content":"ok"}}]}'),
+  );
+  const { logger, said } = listener();
+  const model = client(server, { logger });
+  const content = [
+    { type: "reasoning", text: "hm", opaque: { provider: "anthropic", data: "signature" } },
+    { type: "text", text: "hi" },
+  ] as const;
+  for (let n = 0; n < 2; n++) await model.generate({ messages: [{ role: "assistant", content }] });
+  expect(server.bodies[0]?.["messages"]).toEqual([{ role: "assistant", content: "hi" }]);
+  expect(said).toEqual([expect.stringContaining("reasoning of earlier turns stays behind")]);
+});
+
 describe("strict schemas", () => {
   const toolSent = async (input: z.ZodType): Promise<Record<string, unknown>> => {
     const tool = defineTool({ name: "f", description: "d", input, execute: () => "ok" });
@@ -235,16 +250,35 @@ describe("a parameter that the server does not take", () => {
   ])("T10: %s is corrected once, and remembered", async (param, message, instead) => {
     await using server = await refusing([param], message);
     current = server;
-    const model = client(server);
-    expect((await model.generate(request)).message.content).toBe("ok");
+    const { logger, said } = listener();
+    const model = client(server, { logger });
+    expect((await model.generate(request, { idempotencyKey: "k" })).message.content).toBe("ok");
     expect(server.bodies).toHaveLength(2);
     expect(server.bodies[1]).toMatchObject(instead);
     expect(server.bodies[1]).not.toHaveProperty(param);
+    // Another body under the same key would be a contradiction.
+    expect(server.headers.map((headers) => headers["idempotency-key"])).toEqual(["k", "k:corrected"]);
     await model.generate(request);
     expect(server.bodies).toHaveLength(3);
+    expect(said).toEqual([expect.stringContaining(`the server does not take ${param}: it is `)]);
     // Another client has learned nothing.
     await client(server).generate(request);
     expect(server.bodies).toHaveLength(5);
+  });
+
+  test("T10: where no shape can be demanded, the model is asked for it in words", async () => {
+    await using server = await refusing(["response_format"], asOpenAI);
+    current = server;
+    const { logger, said } = listener();
+    const output = { name: "a", schema: { type: "object", properties: {} } };
+    await client(server, { logger }).generate({ ...HELLO, output });
+    expect(server.bodies[1]?.["messages"]).toEqual([
+      { role: "user", content: "hello" },
+      { role: "system", content: expect.stringContaining('fits this JSON Schema:\n{"type":"object"') },
+    ]);
+    expect(said).toEqual([
+      "openai/test-model: the server does not take response_format: the model is asked for the shape of its answer in words from now on",
+    ]);
   });
 
   test("T10: only one is corrected in a call; the next call knows both", async () => {
@@ -290,6 +324,23 @@ describe("a parameter that the server does not take", () => {
       "a parameter that was not sent",
       400,
       { message: "Unsupported parameter: 'seed'", param: "seed", code: "unsupported_parameter" },
+    ],
+    [
+      "a prompt that was filtered, which Azure charges for",
+      400,
+      {
+        message: "The prompt is not allowed by the content management policy (temperature)",
+        code: "content_filter",
+        param: "temperature",
+      },
+    ],
+    [
+      "a prompt that is too long",
+      400,
+      {
+        message: "temperature is not supported: this model's maximum context length is 10 tokens",
+        param: "temperature",
+      },
     ],
     [
       "another status",
@@ -389,7 +440,7 @@ describe("who is asked, and as whom", () => {
     ["apiKey", "m", { apiKey: "" }],
     ["idleTimeoutMs", "m", { idleTimeoutMs: 0 }],
     ["maxResponseBytes", "m", { maxResponseBytes: -1 }],
-    ["api", "m", { api: "responses" }],
+    ["api", "m", { api: "assistants" }],
     ["headers.x", "m", { headers: { x: 3 } }],
     ["openai options", "m", []],
   ])("a wrong %s is named at once", (field, model, options) => {

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { LLMClient, ModelEvent, ModelRequest, ModelResponse } from "@ravi/kernel";
+import type { LLMClient, Logger, ModelEvent, ModelRequest, ModelResponse } from "@ravi/kernel";
 import { openai, type OpenAIOptions } from "@ravi/provider-openai";
 
 export interface RawServer {
@@ -60,10 +60,10 @@ export async function rawServer(
 export type Cut = (bytes: Buffer) => Buffer[];
 
 export const whole: Cut = (bytes) => [bytes];
-export const byteByByte: Cut = (bytes) => Array.from(bytes, (byte) => Buffer.from([byte]));
+const byteByByte: Cut = (bytes) => Array.from(bytes, (byte) => Buffer.from([byte]));
 
 /** Cuts at places that a seed decides, so that a failure can be had again. */
-export function randomCuts(seed: number): Cut {
+function randomCuts(seed: number): Cut {
   let state = seed + 1;
   const random = (): number => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
@@ -79,6 +79,15 @@ export function randomCuts(seed: number): Cut {
     return pieces;
   };
 }
+
+const RUNS = process.env["RAVI_LONG"] ? 200 : 2;
+
+/** How each case of the corpus comes over the wire. */
+export const CUTS: readonly (readonly [string, Cut])[] = [
+  ["whole", whole],
+  ["byte by byte", byteByByte],
+  ...Array.from({ length: RUNS }, (_, seed): [string, Cut] => [`cut by seed ${seed}`, randomCuts(seed)]),
+];
 
 /** Each piece becomes a chunk of its own on the wire. */
 export function sendPieces(response: ServerResponse, pieces: readonly Buffer[]): void {
@@ -132,3 +141,77 @@ export function chunk(delta: unknown, finishReason: string | null = null): strin
 }
 
 export const DONE = frame("[DONE]");
+
+export const APIS = ["chat", "responses"] as const;
+export type Api = (typeof APIS)[number];
+
+/** One event of the Responses API. */
+export function sse(type: string, fields: object = {}): string {
+  return `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
+}
+
+/** The event that ends a response. */
+export function terminal(output: readonly unknown[], rest: object = {}, type = "completed"): string {
+  return sse(`response.${type}`, { response: { id: "r1", model: "m", status: type, output, ...rest } });
+}
+
+/** What a server says in either protocol: a piece of text, its end, and an answer that is not streamed. */
+export const SPOKEN: Readonly<
+  Record<
+    Api,
+    {
+      piece(text: string): string;
+      end(text: string): string;
+      /** Text and its end, with nothing after it. */
+      last(text: string): string;
+      whole(text: string): string;
+    }
+  >
+> = {
+  chat: {
+    piece: (text) => chunk({ content: text }),
+    end: () => chunk({}, "stop") + DONE,
+    last: (text) => chunk({ content: text }, "stop"),
+    whole: (text) => JSON.stringify({ choices: [{ message: { content: text } }] }),
+  },
+  responses: {
+    piece: textDelta,
+    end: (text) => terminal([textItem(text)]),
+    last: (text) => textDelta(text) + terminal([textItem(text)]),
+    whole: (text) => JSON.stringify({ id: "r1", status: "completed", output: [textItem(text)] }),
+  },
+};
+
+function textDelta(delta: string): string {
+  return sse("response.output_text.delta", { item_id: "m1", output_index: 0, delta });
+}
+
+export function textItem(text: string, rest: object = {}): object {
+  return {
+    type: "message",
+    id: "m1",
+    role: "assistant",
+    status: "completed",
+    content: [{ type: "output_text", text, annotations: [] }],
+    ...rest,
+  };
+}
+
+export function callItem(n: number, text: unknown, rest: object = {}): object {
+  return {
+    type: "function_call",
+    id: `fc${n}`,
+    call_id: `call${n}`,
+    name: "f",
+    arguments: text,
+    status: "completed",
+    ...rest,
+  };
+}
+
+/** A logger that keeps what it was told. */
+export function listener(): { readonly logger: Logger; readonly said: string[] } {
+  const said: string[] = [];
+  const note = (message: string): void => void said.push(message);
+  return { said, logger: { debug: note, info: note, warn: note, error: note } };
+}

@@ -4,7 +4,7 @@ import { assembleToolCalls } from "../src/chat/tool-calls.ts";
 import type { ToolCallAssembly } from "../src/chat/tool-calls.ts";
 import { chunk, client, DONE, rawServer, sendPieces, streamed, whole } from "./support.ts";
 
-const RUNS = process.env["RAVI_LONG"] ? 20_000 : 300;
+const RUNS = process.env["RAVI_LONG"] ? 20_000 : 100;
 
 interface Item {
   readonly index?: unknown;

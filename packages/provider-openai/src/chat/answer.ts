@@ -1,22 +1,10 @@
 import type { AssistantMessage, ContentPart, ModelEvent, ModelResponse, Usage } from "@ravi/kernel";
-import { ReportedError, UnusableAnswer } from "../failure/facts.ts";
-import { field, isObject, listOf, stringOr } from "../wire/json.ts";
+import { field, isObject, listOf, stringOr, UnusableAnswer } from "@ravi/kernel/provider";
+import { ReportedError } from "../failure/reported-error.ts";
+import type { Answer } from "../protocol.ts";
 import { finishReasonOf } from "./finish.ts";
 import { assembleToolCalls } from "./tool-calls.ts";
 import { readUsage } from "./usage.ts";
-
-/** An answer as it comes in. */
-export interface Answer {
-  /** One `chat.completion.chunk`. */
-  addChunk(chunk: unknown): readonly ModelEvent[];
-  /** One `chat.completion`, whole. */
-  addWhole(completion: unknown): readonly ModelEvent[];
-  /** The server said why it ended: nothing of the answer is missing. */
-  readonly isFinished: boolean;
-  /** What is left to tell, with `finish` at the end. */
-  finish(): readonly ModelEvent[];
-  response(): ModelResponse;
-}
 
 export function collectAnswer(): Answer {
   const tools = assembleToolCalls();
@@ -79,7 +67,8 @@ export function collectAnswer(): Answer {
   };
 
   return {
-    addChunk(chunk) {
+    add(event, name) {
+      const chunk = name === "error" && field(event, "error") === undefined ? { error: event } : event;
       readHead(chunk);
       const events: ModelEvent[] = [];
       for (const choice of listOf(field(chunk, "choices"))) {
@@ -87,8 +76,8 @@ export function collectAnswer(): Answer {
         const delta = field(choice, "delta");
         events.push(...readTexts(delta));
         for (const item of listOf(field(delta, "tool_calls"))) {
-          const event = tools.add(item);
-          if (event !== undefined) events.push(event);
+          const begun = tools.add(item);
+          if (begun !== undefined) events.push(begun);
         }
         readEnd(choice);
       }
@@ -108,6 +97,8 @@ export function collectAnswer(): Answer {
     get isFinished() {
       return said !== undefined;
     },
+    // Usage and [DONE] come after the reason.
+    isOver: false,
     finish() {
       const events: ModelEvent[] = [...tools.flush()];
       if (said === "") said = undefined;

@@ -1,11 +1,5 @@
-import type {
-  AssistantMessage,
-  ChatMessage,
-  ContentPart,
-  FilePart,
-  ImagePart,
-  ToolMessage,
-} from "@ravi/kernel";
+import type { AssistantMessage, ChatMessage, ContentPart, FilePart, ToolMessage } from "@ravi/kernel";
+import { leftOut, type Notice, shortId } from "@ravi/kernel/provider";
 import type {
   ChatCompletionAssistantMessageParam,
   ChatCompletionContentPart,
@@ -13,9 +7,20 @@ import type {
 } from "openai/resources/chat/completions";
 
 /** A conversation as Chat Completions has it. What it has no place for is left out, and the model is told so in its place. */
-export function chatMessages(messages: readonly ChatMessage[]): ChatCompletionMessageParam[] {
-  return messages.map(chatMessage);
+export function chatMessages(messages: readonly ChatMessage[], notice: Notice): ChatCompletionMessageParam[] {
+  return messages.map((message) => {
+    if (hasReasoning(message))
+      notice("reasoning of earlier turns stays behind: Chat Completions has no place for it");
+    return chatMessage(message);
+  });
 }
+
+function hasReasoning({ content }: ChatMessage): boolean {
+  return typeof content !== "string" && content.some((part) => part.type === "reasoning");
+}
+
+/** OpenAI refuses longer ids of tool calls, and other providers make them. */
+const MAX_ID = 40;
 
 /** What OpenAI accepts as the name of a speaker. */
 const SPEAKER = /^[^\s<|\\/>]{1,64}$/;
@@ -35,7 +40,7 @@ function chatMessage(message: ChatMessage): ChatCompletionMessageParam {
     case "assistant":
       return assistantMessage(message);
     default:
-      return { role: "tool", tool_call_id: shortId(message.toolCallId), content: plainText(message) };
+      return { role: "tool", tool_call_id: shortId(message.toolCallId, MAX_ID), content: plainText(message) };
   }
 }
 
@@ -47,7 +52,7 @@ function assistantMessage(message: AssistantMessage): ChatCompletionAssistantMes
     role: "assistant",
     content: content === "" ? null : content,
     tool_calls: toolCalls.map(({ id, name, arguments: text }) => ({
-      id: shortId(id),
+      id: shortId(id, MAX_ID),
       type: "function",
       function: { name, arguments: text },
     })),
@@ -98,24 +103,4 @@ function filePart(part: FilePart): ChatCompletionContentPart {
   if (format !== undefined && url.slice(0, comma).endsWith(";base64"))
     return { type: "input_audio", input_audio: { data: url.slice(comma + 1), format } };
   return { type: "file", file: { file_data: url, filename: name ?? "file" } };
-}
-
-function leftOut(part: ImagePart | FilePart, why: string): string {
-  const what = part.type === "image" ? "an image" : `the file ${part.name ?? `(${part.mediaType})`}`;
-  return `[${what} was left out: ${why}]`;
-}
-
-const MAX_ID = 40;
-
-/** OpenAI refuses ids above 40 characters, and other providers make longer ones. The same id always becomes the same. */
-function shortId(id: string): string {
-  if (id.length <= MAX_ID) return id;
-  let low = 0x811c9dc5;
-  let high = 0x01000193;
-  for (let at = 0; at < id.length; at++) {
-    low = Math.imul(low ^ id.charCodeAt(at), 0x01000193);
-    high = Math.imul(high ^ low, 0x85ebca6b);
-  }
-  const hash = [low, high].map((part) => (part >>> 0).toString(16).padStart(8, "0")).join("");
-  return `${id.slice(0, MAX_ID - 1 - hash.length)}_${hash}`;
 }

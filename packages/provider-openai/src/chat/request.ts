@@ -3,32 +3,26 @@ import type {
   ChatCompletionFunctionTool,
   ChatCompletionToolChoiceOption,
 } from "openai/resources/chat/completions";
+import type { RequestBody, Target } from "../protocol.ts";
+import { outputFormat } from "../request/output-format.ts";
+import { strictSchema } from "../request/strict.ts";
 import { chatMessages } from "./messages.ts";
-import { strictSchema } from "./strict.ts";
-
-export type ChatBody = Readonly<Record<string, unknown>>;
-
-export interface ChatTarget {
-  readonly model: string;
-  readonly provider: string;
-  /** Not OpenAI's own: most know the older `max_tokens` only, and would ignore the newer name, and so the limit. */
-  readonly isCompatible: boolean;
-  readonly stream: boolean;
-}
 
 /**
  * The body of a request. What stays the same from call to call (model, tools, the beginning of the conversation) is written
  * the same, in the same order, so that a server's prompt cache finds it again.
  */
-export function chatBody(request: ModelRequest, target: ChatTarget): ChatBody {
+export function chatBody(request: ModelRequest, target: Target): RequestBody {
   const { tools = [], output, providerOptions = {} } = request;
+  // Most other servers know the older name only, and would ignore the newer one, and so the limit.
   const limit = target.isCompatible ? "max_tokens" : "max_completion_tokens";
   const body: Record<string, unknown> = {
     model: target.model,
-    messages: chatMessages(request.messages),
+    messages: chatMessages(request.messages, target.notice),
     tools: tools.length === 0 ? undefined : tools.map(functionTool),
     tool_choice: tools.length === 0 ? undefined : toolChoice(request.toolChoice),
-    response_format: output === undefined ? undefined : responseFormat(output),
+    response_format:
+      output === undefined ? undefined : { type: "json_schema", json_schema: outputFormat(output) },
     [limit]: request.maxOutputTokens,
     temperature: request.temperature,
     top_p: request.topP,
@@ -75,17 +69,3 @@ function functionTool(spec: ToolSpec): ChatCompletionFunctionTool {
 function toolChoice(choice: ModelRequest["toolChoice"]): ChatCompletionToolChoiceOption | undefined {
   return typeof choice === "object" ? { type: "function", function: { name: choice.name } } : choice;
 }
-
-function responseFormat({ name, schema }: NonNullable<ModelRequest["output"]>): JsonObjectLike {
-  const strict = strictSchema(schema);
-  return {
-    type: "json_schema",
-    json_schema: {
-      name: name.replaceAll(/[^\w-]/g, "_").slice(0, 64) || "output",
-      schema: strict ?? schema,
-      ...(strict === undefined ? {} : { strict: true }),
-    },
-  };
-}
-
-type JsonObjectLike = Readonly<Record<string, unknown>>;

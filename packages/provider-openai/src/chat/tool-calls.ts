@@ -1,5 +1,6 @@
 import type { ModelEvent, ToolCall } from "@ravi/kernel";
-import { field, isObject } from "../wire/json.ts";
+import { field, textIn, uniqueIds } from "@ravi/kernel/provider";
+import { argumentText } from "../answer/argument-text.ts";
 import { type JsonExtent, jsonExtent } from "./json-extent.ts";
 
 type ToolCallEvent = Extract<ModelEvent, { type: "toolCall" }>;
@@ -37,8 +38,7 @@ export function assembleToolCalls(): ToolCallAssembly {
   const drafts: Draft[] = [];
   const byIndex = new Map<number, Draft>();
   const byId = new Map<string, Draft>();
-  /** The ids that were given out, each with the number by which the next one like it may differ. */
-  const ids = new Map<string, number>();
+  const ids = uniqueIds();
 
   const begin = (): Draft => {
     const draft: Draft = {
@@ -76,7 +76,7 @@ export function assembleToolCalls(): ToolCallAssembly {
   };
   const tell = (draft: Draft): ToolCallEvent => {
     draft.told = true;
-    draft.id = uniqueId(draft.id ?? `call_${draft.position}`, ids);
+    draft.id = ids.give(draft.id ?? `call_${draft.position}`);
     draft.name ??= "";
     const { id, name, position: index } = draft;
     return { type: "toolCall", index, id, name, delta: draft.pieces.join("") };
@@ -110,21 +110,12 @@ function beginsAnother(piece: Piece, known: Draft): boolean {
   return known.extent.isClosed;
 }
 
-function uniqueId(wanted: string, taken: Map<string, number>): string {
-  let id = wanted;
-  let next = taken.get(wanted) ?? 2;
-  while (taken.has(id)) id = `${wanted}_${next++}`;
-  taken.set(wanted, next);
-  taken.set(id, taken.get(id) ?? 2);
-  return id;
-}
-
 function readPiece(item: unknown): Piece {
   const target = field(item, "function");
   return {
     index: indexOf(field(item, "index")),
-    id: textOrNothing(field(item, "id")),
-    name: textOrNothing(field(target, "name")),
+    id: textIn(field(item, "id")),
+    name: textIn(field(target, "name")),
     text: argumentText(field(target, "arguments")),
   };
 }
@@ -132,14 +123,4 @@ function readPiece(item: unknown): Piece {
 function indexOf(value: unknown): number | undefined {
   const number = typeof value === "string" && /^\d{1,6}$/.test(value) ? Number(value) : value;
   return typeof number === "number" && Number.isSafeInteger(number) && number >= 0 ? number : undefined;
-}
-
-function textOrNothing(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
-}
-
-/** As the model wrote it; a server that has parsed it already gets it written again. */
-function argumentText(value: unknown): string {
-  if (typeof value === "string") return value;
-  return isObject(value) || Array.isArray(value) ? JSON.stringify(value) : "";
 }

@@ -1,4 +1,4 @@
-import type { Call } from "./call.ts";
+import { BrokenConnection, OversizedAnswer, type ProviderCall } from "@ravi/kernel/provider";
 
 /** The body of an answer, piece by piece. */
 export interface Body {
@@ -8,23 +8,7 @@ export interface Body {
   leave(): void;
 }
 
-/** What a server sent is more than it may. */
-export class OversizedAnswer extends Error {
-  constructor(what: string, maxBytes: number) {
-    super(`${what} is longer than ${maxBytes} bytes`);
-    this.name = "OversizedAnswer";
-  }
-}
-
-/** The connection broke before the answer was whole. */
-export class BrokenConnection extends Error {
-  constructor(cause: unknown) {
-    super("the connection broke off in the middle of the answer", { cause });
-    this.name = "BrokenConnection";
-  }
-}
-
-export function openBody(response: Response, call: Call, maxBytes: number): Body {
+export function openBody(response: Response, call: ProviderCall, maxBytes: number): Body {
   const reader: ReadableStreamDefaultReader<Uint8Array> | undefined = response.body?.getReader();
   let size = 0;
   const cancel = (): void => {

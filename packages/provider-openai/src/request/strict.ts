@@ -1,5 +1,5 @@
 import type { JsonSchema } from "@ravi/kernel";
-import { isObject, listOf } from "../wire/json.ts";
+import { isObject, listOf } from "@ravi/kernel/provider";
 
 /** What OpenAI's strict mode understands; with any other keyword a schema is sent as it is, and is not strict. */
 const KEYWORDS = new Set([

@@ -1,0 +1,40 @@
+import { field, listOf } from "@ravi/kernel/provider";
+import {
+  chooseRemedy,
+  leaveOut,
+  type Rejection,
+  type Remedy,
+  rename,
+  without,
+} from "../failure/corrections.ts";
+import type { RequestBody } from "../protocol.ts";
+import { outputInWords } from "../request/output-format.ts";
+
+/** Only what an answer can do without. The limit of the answer is never left out, because the budget was reserved by it. */
+const REMEDIES: readonly Remedy[] = [
+  rename("max_completion_tokens", "max_tokens"),
+  rename("max_tokens", "max_completion_tokens"),
+  ...["temperature", "top_p", "seed", "reasoning_effort", "stream_options", "parallel_tool_calls"].map(
+    (param) => leaveOut(param),
+  ),
+  {
+    param: "response_format",
+    words: /json_schema|structured output/i,
+    effect: "the model is asked for the shape of its answer in words from now on",
+    apply: askInWords,
+  },
+];
+
+export function chatRemedy(rejection: Rejection, sent: RequestBody): Remedy | undefined {
+  return chooseRemedy(rejection, sent, REMEDIES);
+}
+
+function askInWords(body: RequestBody): RequestBody {
+  const schema = field(field(body["response_format"], "json_schema"), "schema");
+  const rest = without(body, "response_format");
+  if (schema === undefined) return rest;
+  return {
+    ...rest,
+    messages: [...listOf(body["messages"]), { role: "system", content: outputInWords(schema) }],
+  };
+}

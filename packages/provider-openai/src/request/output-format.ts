@@ -1,0 +1,23 @@
+import type { JsonSchema, ModelRequest } from "@ravi/kernel";
+import { strictSchema } from "./strict.ts";
+
+export interface OutputFormat {
+  readonly name: string;
+  readonly schema: JsonSchema;
+  readonly strict?: true;
+}
+
+/** The shape that an answer must have, as both protocols describe it. */
+export function outputFormat({ name, schema }: NonNullable<ModelRequest["output"]>): OutputFormat {
+  const strict = strictSchema(schema);
+  return {
+    name: name.replaceAll(/[^\w-]/g, "_").slice(0, 64) || "output",
+    schema: strict ?? schema,
+    ...(strict === undefined ? {} : { strict: true }),
+  };
+}
+
+/** For a model that cannot be held to a shape: then it is asked for it. */
+export function outputInWords(schema: unknown): string {
+  return `Answer with JSON only, without a code fence or any other text, that fits this JSON Schema:\n${JSON.stringify(schema)}`;
+}

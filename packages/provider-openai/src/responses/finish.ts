@@ -1,0 +1,22 @@
+import type { FinishReason } from "@ravi/kernel";
+
+export interface Ending {
+  readonly status: string | undefined;
+  /** Of `incomplete_details`. */
+  readonly reason: string | undefined;
+  readonly refused: boolean;
+  readonly hasCalls: boolean;
+  /** An item says of itself that it is not whole. */
+  readonly isCut: boolean;
+}
+
+/** Why the answer ended. A call that may not be whole must not be run, so an answer that was cut with calls in it is `length`. */
+export function finishReasonOf({ status, reason, refused, hasCalls, isCut }: Ending): FinishReason {
+  if (reason === "content_filter") return "filtered";
+  // Where no reason is given, it was cut off all the same.
+  if (status === "incomplete")
+    return hasCalls || reason === undefined || reason === "max_output_tokens" ? "length" : "other";
+  if (isCut) return "length";
+  if (refused) return "refused";
+  return hasCalls ? "toolCalls" : "stop";
+}

@@ -1,0 +1,121 @@
+import type {
+  AssistantMessage,
+  ChatMessage,
+  JsonObject,
+  ToolCall,
+  ToolMessage,
+  UserMessage,
+} from "@ravi/kernel";
+import { type Notice, plainId } from "@ravi/kernel/provider";
+import { keptIn, reasoningItem } from "./kept.ts";
+import { inputParts, inputText } from "./parts.ts";
+
+export interface InputContext {
+  readonly provider: string;
+  readonly notice: Notice;
+}
+
+/**
+ * A conversation as the items that the Responses API takes. Each message becomes the same items whatever follows it, so that
+ * the beginning of a conversation stays the same from call to call and is found in the prompt cache.
+ */
+export function inputItems(messages: readonly ChatMessage[], context: InputContext): JsonObject[] {
+  const ids = callIds();
+  return messages.flatMap((message) => {
+    switch (message.role) {
+      case "system":
+        return [{ role: "system", content: message.content }];
+      case "user":
+        return [userItem(message, context.notice)];
+      case "assistant":
+        return assistantItems(message, ids, context);
+      default:
+        return [outputItem(message, ids, context.notice)];
+    }
+  });
+}
+
+/** There is no field for the name of a speaker, so it is said in the text. */
+function userItem({ content, name }: UserMessage, notice: Notice): JsonObject {
+  if (typeof content === "string")
+    return { role: "user", content: name === undefined ? content : `${name}: ${content}` };
+  const parts = inputParts(content, notice);
+  return { role: "user", content: name === undefined ? parts : [inputText(`${name}:`), ...parts] };
+}
+
+function outputItem({ toolCallId, content }: ToolMessage, ids: CallIds, notice: Notice): JsonObject {
+  return {
+    type: "function_call_output",
+    call_id: ids.latest(toolCallId),
+    output: typeof content === "string" ? content : inputParts(content, notice),
+  };
+}
+
+function assistantItems(message: AssistantMessage, ids: CallIds, context: InputContext): JsonObject[] {
+  const { content, toolCalls = [] } = message;
+  const items: JsonObject[] = [];
+  let sent = 0;
+  const sendCalls = (upTo: number): void => {
+    for (; sent < Math.min(upTo, toolCalls.length); sent++) {
+      const call = toolCalls[sent];
+      if (call !== undefined) items.push(callItem(call, ids));
+    }
+  };
+  let phase: string | undefined;
+  for (const part of typeof content === "string" ? [{ type: "text", text: content } as const] : content) {
+    if (part.type === "text") {
+      if (part.text !== "")
+        items.push({ role: "assistant", content: part.text, ...(phase === undefined ? {} : { phase }) });
+      phase = undefined;
+    } else if (part.type === "reasoning") {
+      const kept = keptIn(part, context.provider);
+      if (kept?.phase !== undefined) {
+        phase = kept.phase;
+        continue;
+      }
+      const item = kept === undefined ? undefined : reasoningItem(part.text, kept);
+      if (item === undefined) context.notice("reasoning that is not this provider's own is left out");
+      else {
+        sendCalls(kept?.calls ?? 0);
+        items.push(item);
+      }
+    } else {
+      context.notice("images and files in an assistant's message are left out");
+    }
+  }
+  sendCalls(toolCalls.length);
+  // Reasoning that led to nothing, as in an answer that was cut off, is refused without what should follow it.
+  while (items.at(-1)?.["type"] === "reasoning") items.pop();
+  return items;
+}
+
+function callItem({ id, name, arguments: text }: ToolCall, ids: CallIds): JsonObject {
+  return { type: "function_call", call_id: ids.begin(id), name: callName(name), arguments: text };
+}
+
+/** A name that a model made up, or another provider allowed, must not make the whole conversation unsendable. */
+function callName(name: string): string {
+  return name.replaceAll(/[^\w-]/g, "_").slice(0, 128) || "unnamed";
+}
+
+const MAX_ID = 64;
+
+/** The ids of calls as they are sent: such as the API takes, and none twice, since some servers begin at `call_0` in each turn. */
+interface CallIds {
+  begin(id: string): string;
+  /** What the latest call with this id is sent as. */
+  latest(id: string): string;
+}
+
+function callIds(): CallIds {
+  const counts = new Map<string, number>();
+  const numbered = (id: string, count: number): string => plainId(count <= 1 ? id : `${id}_${count}`, MAX_ID);
+  return {
+    begin(id) {
+      const count = (counts.get(id) ?? 0) + 1;
+      counts.set(id, count);
+      return numbered(id, count);
+    },
+    latest: (id) => numbered(id, counts.get(id) ?? 1),
+  };
+}

@@ -1,0 +1,13 @@
+import type { Protocol } from "../protocol.ts";
+import { collectResponse } from "./answer.ts";
+import { responsesRemedy } from "./remedies.ts";
+import { responsesBody } from "./request.ts";
+
+/** The Responses API, OpenAI's own. */
+export const RESPONSES: Protocol = Object.freeze({
+  api: "responses",
+  path: "/responses",
+  body: responsesBody,
+  remedyFor: responsesRemedy,
+  collect: collectResponse,
+});

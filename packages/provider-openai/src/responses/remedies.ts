@@ -1,0 +1,67 @@
+import { field, listOf, stringOr } from "@ravi/kernel/provider";
+import { chooseRemedy, leaveOut, type Rejection, type Remedy, without } from "../failure/corrections.ts";
+import type { RequestBody } from "../protocol.ts";
+import { outputInWords } from "../request/output-format.ts";
+
+/** Only what an answer can do without. The limit of the answer is never left out, because the budget was reserved by it. */
+const REMEDIES: readonly Remedy[] = [
+  ...["temperature", "top_p", "reasoning.summary", "reasoning.effort"].map((param) => leaveOut(param)),
+  leaveOut("reasoning", /\breasoning\b/i),
+  leaveOut("include", /encrypted[ _]content/i),
+  ...["parallel_tool_calls", "text.verbosity", "prompt_cache_key", "store"].map((param) => leaveOut(param)),
+  {
+    param: "text.format",
+    words: /json_schema|structured output/i,
+    effect: "the model is asked for the shape of its answer in words from now on",
+    apply: askInWords,
+  },
+];
+
+export function responsesRemedy(rejection: Rejection, sent: RequestBody): Remedy | undefined {
+  return reasoningRemedy(rejection, sent) ?? chooseRemedy(rejection, sent, REMEDIES);
+}
+
+function askInWords(body: RequestBody): RequestBody {
+  const schema = field(field(body["text"], "format"), "schema");
+  const rest = without(body, "text.format");
+  if (schema === undefined) return rest;
+  return { ...rest, input: [...listOf(body["input"]), { role: "system", content: outputInWords(schema) }] };
+}
+
+const UNREADABLE = /encrypted content .{0,200}could not be (?:verified|decrypted)/i;
+/** A server that looks the item up although it was sent whole. */
+const NOT_KEPT = /item with id '[^']{1,200}' not found/i;
+const NO_REASONING = /reasoning (?:input )?items? can only be provided to/i;
+
+/**
+ * Reasoning in the conversation that cannot be taken. A model that does not reason takes none, now or later. What another
+ * account has sealed, as when a conversation goes on elsewhere, is left out from now on; that of later turns is this server's
+ * own.
+ */
+function reasoningRemedy({ status, code, message }: Rejection, sent: RequestBody): Remedy | undefined {
+  if (status !== 400 && status !== 404) return undefined;
+  const isUnreadable =
+    code === "invalid_encrypted_content" || UNREADABLE.test(message) || NOT_KEPT.test(message);
+  if (!isUnreadable && !NO_REASONING.test(message)) return undefined;
+  const items = listOf(sent["input"]).filter(isReasoning);
+  if (items.length === 0) return undefined;
+  const seals = new Set(items.map(sealOf));
+  const isRefused = (item: unknown): boolean =>
+    isReasoning(item) && (!isUnreadable || seals.has(sealOf(item)));
+  return {
+    param: "input",
+    repeats: true,
+    effect: isUnreadable
+      ? "the reasoning in it is not its own, and is left out"
+      : "the model takes no reasoning of earlier turns, and it is left out from now on",
+    apply: (body) => ({ ...body, input: listOf(body["input"]).filter((item) => !isRefused(item)) }),
+  };
+}
+
+function isReasoning(item: unknown): boolean {
+  return field(item, "type") === "reasoning";
+}
+
+function sealOf(item: unknown): string {
+  return stringOr(field(item, "encrypted_content"), "");
+}

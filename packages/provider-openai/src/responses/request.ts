@@ -1,0 +1,80 @@
+import type { JsonObject, ModelRequest, ToolSpec } from "@ravi/kernel";
+import { isObject, listOf } from "@ravi/kernel/provider";
+import type { FunctionTool } from "openai/resources/responses/responses";
+import type { RequestBody, Target } from "../protocol.ts";
+import { outputFormat } from "../request/output-format.ts";
+import { strictSchema } from "../request/strict.ts";
+import { inputItems } from "./input.ts";
+
+/**
+ * The body of a request. Nothing is stored at the server and nothing of an earlier answer is referred to: the conversation is
+ * whole in each request, so that it can be resumed, forked, compacted and taken elsewhere.
+ */
+export function responsesBody(request: ModelRequest, target: Target): RequestBody {
+  const { tools = [], output, providerOptions = {}, reasoning } = request;
+  if (request.stop !== undefined && request.stop.length > 0)
+    target.notice('stop sequences are left out: the Responses API has none; api: "chat" does');
+  if (request.seed !== undefined)
+    target.notice('the seed is left out: the Responses API has none; api: "chat" does');
+  const body: Record<string, unknown> = {
+    model: target.model,
+    input: inputItems(request.messages, target),
+    tools: tools.length === 0 ? undefined : tools.map(functionTool),
+    tool_choice: tools.length === 0 ? undefined : toolChoice(request.toolChoice),
+    text: output === undefined ? undefined : { format: { type: "json_schema", ...outputFormat(output) } },
+    max_output_tokens: request.maxOutputTokens,
+    temperature: request.temperature,
+    top_p: request.topP,
+    reasoning: reasoningOf(reasoning),
+    include: ["reasoning.encrypted_content"],
+    store: false,
+  };
+  for (const name of new Set(["openai", target.provider])) merge(body, providerOptions[name]);
+  // Not to be overruled: what is read has to be what was asked for.
+  body["stream"] = target.stream ? true : undefined;
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
+}
+
+/** What has several settings in it, or is a list, is added to; anything else is replaced. */
+function merge(body: Record<string, unknown>, extra: JsonObject | undefined): void {
+  for (const [key, value] of Object.entries(extra ?? {})) {
+    const known = body[key];
+    if ((key === "text" || key === "reasoning") && isObject(known) && isObject(value))
+      body[key] = Object.assign({}, known, value);
+    else if (key === "tools" || key === "include")
+      body[key] = [...new Set([...listOf(known), ...listOf(value)])];
+    else body[key] = value;
+  }
+}
+
+function reasoningOf(reasoning: ModelRequest["reasoning"]): JsonObject | undefined {
+  if (reasoning?.effort === undefined && reasoning?.summary !== true) return undefined;
+  return {
+    ...(reasoning.effort === undefined ? {} : { effort: reasoning.effort }),
+    ...(reasoning.summary === true ? { summary: "auto" } : {}),
+  };
+}
+
+const known = new WeakMap<ToolSpec, FunctionTool>();
+
+function functionTool(spec: ToolSpec): FunctionTool {
+  let tool = known.get(spec);
+  if (tool === undefined) {
+    const { name, description, parameters } = spec;
+    const strict = strictSchema(parameters);
+    // Said also where it is false: here a schema that says nothing of it is made strict, and changed for it.
+    tool = {
+      type: "function",
+      name,
+      description,
+      parameters: { ...(strict ?? parameters) },
+      strict: strict !== undefined,
+    };
+    known.set(spec, tool);
+  }
+  return tool;
+}
+
+function toolChoice(choice: ModelRequest["toolChoice"]): JsonObject | string | undefined {
+  return typeof choice === "object" ? { type: "function", name: choice.name } : choice;
+}

@@ -1,0 +1,36 @@
+import type { JsonObject } from "@ravi/kernel";
+import { UnusableAnswer } from "@ravi/kernel/provider";
+import type { Draft } from "./drafts.ts";
+
+/**
+ * An item that the server never closed, as far as it came. A call whose arguments were not said to be whole is no call to run:
+ * in an answer that claims to be complete there can be none.
+ */
+export function unclosed(draft: Draft, status: string): JsonObject | undefined {
+  switch (draft.type) {
+    case "message":
+      return {
+        type: "message",
+        content: [
+          draft.refused
+            ? { type: "refusal", refusal: draft.told }
+            : { type: "output_text", text: draft.told },
+        ],
+      };
+    case "reasoning":
+      return { type: "reasoning", summary: [{ type: "summary_text", text: draft.told }] };
+    case "function_call": {
+      if (!draft.isWhole && status === "completed")
+        throw new UnusableAnswer("the answer ended in the middle of a tool call");
+      return {
+        type: "function_call",
+        call_id: draft.callId ?? "",
+        name: draft.name ?? "",
+        arguments: draft.isWhole || draft.announced === undefined ? draft.held : draft.told,
+        status: draft.isWhole ? "completed" : "incomplete",
+      };
+    }
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,56 @@
+import { classifyError, ErrorKind, type ModelRequest } from "@ravi/kernel";
+import { headerText, type Notice, type ProviderCall } from "@ravi/kernel/provider";
+import { APIError } from "openai";
+import type { Connection } from "./connection.ts";
+import { correct, learn, rejectionOf, type Remedy } from "./failure/corrections.ts";
+
+interface SendOptions {
+  readonly stream: boolean;
+  readonly idempotencyKey: string | undefined;
+}
+
+/** Sends requests of one client, and remembers what its server does not take. */
+export type Send = (call: ProviderCall, request: ModelRequest, options: SendOptions) => Promise<Response>;
+
+export interface SenderSetup {
+  readonly model: string;
+  readonly provider: string;
+  readonly connection: () => Connection;
+  readonly notice: Notice;
+}
+
+export function makeSender({ model, provider, connection, notice }: SenderSetup): Send {
+  const learned: Remedy[] = [];
+  return async (call, request, { stream, idempotencyKey }) => {
+    if (call.stopped !== undefined) throw call.stopped;
+    const { client, isCompatible, protocol } = connection();
+    const post = (body: unknown, key: string | undefined): Promise<Response> =>
+      call.wait(
+        client
+          .post(protocol.path, {
+            body,
+            signal: call.signal,
+            ...(key === undefined ? {} : { headers: { "idempotency-key": headerText(key) } }),
+          })
+          .asResponse(),
+      );
+    const body = correct(protocol.body(request, { model, provider, isCompatible, stream, notice }), learned);
+    try {
+      return await post(body, idempotencyKey);
+    } catch (error) {
+      if (call.stopped !== undefined || !(error instanceof APIError)) throw error;
+      // A prompt that was filtered or is too long was read before it was refused, and Azure charges for that.
+      const { kind } = classifyError(error);
+      if (kind === ErrorKind.CONTENT_BLOCKED || kind === ErrorKind.CONTEXT_OVERFLOW) throw error;
+      const remedy = protocol.remedyFor(rejectionOf(error), body);
+      if (remedy === undefined) throw error;
+      learn(learned, remedy);
+      notice(`the server does not take ${remedy.param}: ${remedy.effect}`);
+      // Another body under the same key would be a contradiction.
+      return post(
+        correct(body, [remedy]),
+        idempotencyKey === undefined ? undefined : `${idempotencyKey}:corrected`,
+      );
+    }
+  };
+}
