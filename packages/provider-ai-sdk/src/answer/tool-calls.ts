@@ -1,0 +1,95 @@
+import type { ModelEvent, ToolCall } from "@ravi/kernel";
+import { field, stringOr, uniqueIds } from "@ravi/kernel/provider";
+
+type ToolCallEvent = Extract<ModelEvent, { type: "toolCall" }>;
+
+/** Puts the calls of an answer together, from pieces or whole. */
+export interface ToolCallAssembly {
+  /** A part of the answer that concerns a call. Calls that the provider runs by itself are not ours. */
+  add(part: unknown): readonly ToolCallEvent[];
+  calls(): readonly ToolCall[];
+  /** The metadata of a call, by the id that it was given here. */
+  readonly metadata: ReadonlyMap<string, unknown>;
+}
+
+interface Draft {
+  readonly index: number;
+  readonly id: string;
+  readonly name: string;
+  text: string;
+  whole: boolean;
+}
+
+export function assembleToolCalls(): ToolCallAssembly {
+  const drafts: Draft[] = [];
+  /** By the model's own id. */
+  const open = new Map<string, Draft>();
+  const ids = uniqueIds();
+  const metadata = new Map<string, unknown>();
+
+  const begin = (given: string, name: string): Draft => {
+    const draft: Draft = {
+      index: drafts.length,
+      id: ids.give(given === "" ? `call_${drafts.length}` : given),
+      name,
+      text: "",
+      whole: false,
+    };
+    drafts.push(draft);
+    open.set(given, draft);
+    return draft;
+  };
+  const grow = (draft: Draft, delta: string): ToolCallEvent[] => {
+    if (delta === "") return [];
+    draft.text += delta;
+    return [{ type: "toolCall", index: draft.index, delta }];
+  };
+  const head = ({ index, id, name }: Draft): ToolCallEvent => ({
+    type: "toolCall",
+    index,
+    id,
+    name,
+    delta: "",
+  });
+
+  const finish = (part: unknown): ToolCallEvent[] => {
+    const given = stringOr(field(part, "toolCallId"), "");
+    const known = open.get(given);
+    const isNew = known === undefined || known.whole;
+    const draft = isNew ? begin(given, stringOr(field(part, "toolName"), "")) : known;
+    const input = inputText(field(part, "input"));
+    // The last word is the model's; what was told so far stays told.
+    const rest = input.startsWith(draft.text) ? grow(draft, input.slice(draft.text.length)) : [];
+    draft.text = input;
+    draft.whole = true;
+    metadata.set(draft.id, field(part, "providerMetadata"));
+    return isNew ? [head(draft), ...rest] : rest;
+  };
+
+  return {
+    metadata,
+    add(part) {
+      if (field(part, "providerExecuted") === true) return [];
+      const id = stringOr(field(part, "id"), "");
+      switch (field(part, "type")) {
+        case "tool-input-start":
+          return [head(begin(id, stringOr(field(part, "toolName"), "")))];
+        case "tool-input-delta": {
+          const draft = open.get(id);
+          return draft === undefined ? [] : grow(draft, stringOr(field(part, "delta"), ""));
+        }
+        case "tool-call":
+          return finish(part);
+        default:
+          return [];
+      }
+    },
+    calls: () => drafts.map(({ id, name, text }) => ({ id, name, arguments: text })),
+  };
+}
+
+/** JSON as text; some providers hand over what they parsed already. */
+function inputText(input: unknown): string {
+  if (typeof input === "string") return input;
+  return input === undefined ? "" : JSON.stringify(input);
+}

@@ -1,0 +1,136 @@
+import {
+  type CallOptions,
+  isPromiseLike,
+  type LLMClient,
+  type ModelEvent,
+  type ModelInfo,
+  type ModelRequest,
+  systemClock,
+} from "@ravi/kernel";
+import {
+  field,
+  onceEach,
+  type ProviderCall,
+  scrubber,
+  startCall,
+  UnusableAnswer,
+} from "@ravi/kernel/provider";
+import { type AnswerCollector, collectAnswer } from "./answer/collect.ts";
+import { explain } from "./failure/explain.ts";
+import type { AiSdkCallOptions, AiSdkModel, AiSdkReader } from "./model.ts";
+import { type AiSdkOptions, checkModel, checkOptions } from "./options.ts";
+import { callOptions } from "./request/call-options.ts";
+import { tellWarnings } from "./warnings.ts";
+
+/**
+ * A language model of the AI SDK as a model of Ravi's. It calls `doGenerate` and `doStream` directly, once for each call:
+ * the retries, downloads and tool loops of the AI SDK's own functions are not in the way.
+ */
+export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): LLMClient {
+  checkModel(model);
+  const { idleTimeoutMs } = checkOptions(options);
+  const { clock = systemClock, logger, contextWindow, maxOutputTokens } = options;
+  const provider = options.provider ?? model.provider.split(".", 1)[0] ?? model.provider;
+  const info: ModelInfo = Object.freeze({
+    provider,
+    model: model.modelId,
+    ...(contextWindow === undefined ? {} : { contextWindow }),
+    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+  });
+  const who = { provider, model: model.modelId };
+  const scrub = scrubber([...(options.secrets ?? []), ...Object.values(options.headers ?? {})]);
+  const notice = onceEach(logger, info);
+  const tag = `ai-sdk/${model.provider}`;
+
+  const begin = (given: CallOptions | undefined): ProviderCall =>
+    startCall(given, { ...who, idleTimeoutMs, clock, timers: globalThis });
+
+  const prepare = async (
+    request: ModelRequest,
+    call: ProviderCall,
+    given: CallOptions | undefined,
+  ): Promise<AiSdkCallOptions> => {
+    if (call.stopped !== undefined) throw call.stopped;
+    const urls = model.supportedUrls ?? {};
+    const supportedUrls = isPromiseLike(urls) ? await call.wait(urls) : urls;
+    const target = {
+      version: model.specificationVersion,
+      supportedUrls,
+      tag,
+      systemAnywhere: options.systemAnywhere ?? /^(?:openai|azure)\b/.test(model.provider),
+      takesToolFiles: !model.provider.endsWith(".chat"),
+      headers: options.headers,
+      providerOptions: options.providerOptions,
+      notice,
+    };
+    return { ...callOptions(request, target, given?.idempotencyKey), abortSignal: call.signal };
+  };
+
+  /** Cancelled or timed out counts before whatever followed from it. */
+  const failure = (error: unknown, call: ProviderCall): Error =>
+    call.stopped ?? explain(error, { ...who, scrub, now: clock.now() });
+
+  return Object.freeze({
+    id: `${provider}/${model.modelId}`,
+    info,
+
+    async generate(request: ModelRequest, given?: CallOptions) {
+      const call = begin(given);
+      try {
+        const prepared = await prepare(request, call, given);
+        const result = await call.wait(model.doGenerate(prepared));
+        tellWarnings(notice, field(result, "warnings"));
+        const answer = collectAnswer(tag);
+        answer.addWhole(result);
+        checkEnding(answer);
+        return answer.response();
+      } catch (error) {
+        throw failure(error, call);
+      } finally {
+        call.close();
+      }
+    },
+
+    async *stream(request: ModelRequest, given?: CallOptions): AsyncGenerator<ModelEvent, void> {
+      const call = begin(given);
+      let opened: PromiseLike<AiSdkReader> | undefined;
+      try {
+        const prepared = await prepare(request, call, given);
+        opened = model.doStream(prepared).then(({ stream }) => stream.getReader());
+        const reader = await call.wait(opened);
+        const answer = collectAnswer(tag);
+        while (answer.ending === undefined) {
+          const { done, value } = await call.wait(reader.read());
+          if (done) break;
+          const type = field(value, "type");
+          if (type === "error") throw field(value, "error");
+          if (type === "stream-start") tellWarnings(notice, field(value, "warnings"));
+          yield* answer.add(value);
+        }
+        checkEnding(answer, "streamed");
+        yield { type: "finish", response: answer.response() };
+      } catch (error) {
+        throw failure(error, call);
+      } finally {
+        call.close();
+        leave(opened);
+      }
+    },
+  });
+}
+
+/** A short answer must not pass for a whole one. */
+function checkEnding({ ending }: AnswerCollector, streamed?: "streamed"): void {
+  if (ending === undefined || (streamed !== undefined && !ending.isSaid)) {
+    throw new UnusableAnswer("the answer ended before the model said that it was done");
+  }
+  if (ending.reason === "error") throw new UnusableAnswer("the model stopped because of an error");
+}
+
+/**
+ * Lets go of what is left of a stream, also of one that opens only after the call was given up. Nobody waits for it, and how
+ * it ends says nothing any more.
+ */
+function leave(opened: PromiseLike<AiSdkReader> | undefined): void {
+  opened?.then((reader) => reader.cancel()).then(undefined, () => undefined);
+}

@@ -1,0 +1,5 @@
+// AI SDK models for Ravi. This list is the public surface; a test pins it.
+
+export { fromAiSdk } from "./from-ai-sdk.ts";
+export type { AiSdkModel } from "./model.ts";
+export type { AiSdkOptions } from "./options.ts";

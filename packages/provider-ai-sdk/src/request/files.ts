@@ -1,0 +1,90 @@
+import type { FilePart, ImagePart } from "@ravi/kernel";
+import { leftOut, type Notice } from "@ravi/kernel/provider";
+import type { SpecificationVersion, SupportedUrls } from "../model.ts";
+
+export interface FileTarget {
+  readonly version: SpecificationVersion;
+  readonly supportedUrls: SupportedUrls;
+  /** Told of what is left out. */
+  readonly notice: Notice;
+}
+
+type Attachment = ImagePart | FilePart;
+
+/** What an attachment is made of: bytes as base64, or a URL that the model reads by itself. */
+type Content =
+  | { readonly data: string; readonly mediaType: string }
+  | { readonly url: URL; readonly mediaType: string }
+  /** Why it cannot be sent. */
+  | { readonly problem: string };
+
+/** An attachment in a message of the user's. */
+export function filePart(part: Attachment, target: FileTarget): object {
+  const content = contentOf(part, target.supportedUrls);
+  if ("problem" in content) return { type: "text", text: leaveOut(part, content.problem, target) };
+  const { mediaType } = content;
+  const name = part.type === "file" && part.name !== undefined ? { filename: part.name } : {};
+  if (target.version !== "v4") {
+    return { type: "file", mediaType, ...name, data: "data" in content ? content.data : content.url };
+  }
+  const data = "data" in content ? { type: "data", data: content.data } : { type: "url", url: content.url };
+  return { type: "file", mediaType, ...name, data };
+}
+
+/** An attachment in a tool's result, where each version has words of its own. */
+export function toolFilePart(part: Attachment, target: FileTarget): object {
+  const content = contentOf(part, target.supportedUrls);
+  if ("problem" in content) return { type: "text", text: leaveOut(part, content.problem, target) };
+  const { mediaType } = content;
+  switch (target.version) {
+    case "v4":
+      return filePart(part, target);
+    case "v3": {
+      const kind = mediaType.startsWith("image/") ? "image" : "file";
+      if ("url" in content) return { type: `${kind}-url`, url: content.url.href };
+      return { type: `${kind}-data`, data: content.data, mediaType };
+    }
+    default:
+      if ("url" in content)
+        return { type: "text", text: leaveOut(part, "it can be sent as a data: URL only", target) };
+      return { type: "media", data: content.data, mediaType };
+  }
+}
+
+/** What the model reads in its place; whoever listens is told the same. */
+export function leaveOut(part: Attachment, why: string, { notice }: Pick<FileTarget, "notice">): string {
+  const text = leftOut(part, why);
+  notice(text.slice(1, -1));
+  return text;
+}
+
+const DATA_URL = /^data:([^;,]*)((?:;[^;,]*)*),/;
+
+function contentOf(part: Attachment, supported: SupportedUrls): Content {
+  const head = DATA_URL.exec(part.url);
+  if (head !== null) {
+    const body = part.url.slice(head[0].length);
+    const mediaType = part.mediaType ?? (head[1] === undefined || head[1] === "" ? "text/plain" : head[1]);
+    return /;\s*base64$/i.test(head[2] ?? "") ? { data: body, mediaType } : percentEncoded(body, mediaType);
+  }
+  const url = URL.canParse(part.url) ? new URL(part.url) : undefined;
+  if (url === undefined) return { problem: "it is neither a URL nor a data: URL" };
+  const mediaType = part.mediaType ?? "image/*";
+  if (!isSupported(url, mediaType, supported)) return { problem: "this model takes it as a data: URL only" };
+  return { url, mediaType };
+}
+
+function percentEncoded(body: string, mediaType: string): Content {
+  try {
+    return { data: Buffer.from(decodeURIComponent(body), "utf8").toString("base64"), mediaType };
+  } catch {
+    return { problem: "its data: URL cannot be read" };
+  }
+}
+
+function isSupported(url: URL, mediaType: string, supported: SupportedUrls): boolean {
+  return Object.entries(supported).some(([types, patterns]) => {
+    const prefix = types.replace(/\*.*$/, "");
+    return mediaType.startsWith(prefix) && patterns.some((pattern) => url.href.search(pattern) !== -1);
+  });
+}

@@ -1,0 +1,162 @@
+import {
+  type AssistantMessage,
+  type ChatMessage,
+  type ContentPart,
+  type ReasoningPart,
+  textOf,
+  type ToolCall,
+  type ToolMessage,
+} from "@ravi/kernel";
+import { plainId } from "@ravi/kernel/provider";
+import { filePart, type FileTarget, leaveOut, toolFilePart } from "./files.ts";
+import { inputOf } from "./input.ts";
+import { openKeepsake } from "./keepsake.ts";
+
+/** An id that every provider takes: OpenAI refuses more than 40 characters, Anthropic all but letters, digits, `_` and `-`. */
+const MAX_ID = 40;
+
+export interface PromptTarget extends FileTarget {
+  /** Whose reasoning can go back: `ai-sdk/openai.responses`, say. */
+  readonly tag: string;
+  readonly systemAnywhere: boolean;
+  /** Chat protocols carry a tool's result as text; a picture would go as the letters of its bytes. */
+  readonly takesToolFiles: boolean;
+}
+
+/** The conversation as the model's version of the AI SDK has it. */
+export function promptOf(messages: readonly ChatMessage[], target: PromptTarget): readonly object[] {
+  const prompt: object[] = [];
+  let opened = false;
+  for (const message of messages) {
+    const isLateSystem = message.role === "system" && opened && !target.systemAnywhere;
+    if (message.role !== "system") opened = true;
+    const mapped = isLateSystem ? lateSystem(message.content) : promptMessage(message, target);
+    if (mapped !== undefined) prompt.push(mapped);
+  }
+  return prompt;
+}
+
+/** Most protocols have one place for the system's words, at the top. Said later, they keep their place in the conversation. */
+function lateSystem(text: string): object {
+  return { role: "user", content: textPart(`<system>\n${text}\n</system>`) };
+}
+
+function promptMessage(message: ChatMessage, target: PromptTarget): object | undefined {
+  switch (message.role) {
+    case "system":
+      return { role: "system", content: message.content.toWellFormed() };
+    case "user":
+      return withContent("user", userParts(message.content, target));
+    case "assistant":
+      return withContent("assistant", assistantParts(message, target));
+    default:
+      return { role: "tool", content: [toolResult(message, target)] };
+  }
+}
+
+/** A turn without anything in it is none: servers refuse empty ones. */
+function withContent(role: string, content: readonly object[]): object | undefined {
+  return content.length === 0 ? undefined : { role, content };
+}
+
+function userParts(content: string | readonly ContentPart[], target: PromptTarget): readonly object[] {
+  return listOf(content).flatMap((part): object[] => {
+    switch (part.type) {
+      case "text":
+        return textPart(part.text);
+      case "image":
+      case "file":
+        return [filePart(part, target)];
+      default:
+        // Reasoning is the assistant's own.
+        return [];
+    }
+  });
+}
+
+function assistantParts(message: AssistantMessage, target: PromptTarget): readonly object[] {
+  const ofCalls = new Map<string, object>();
+  const parts = listOf(message.content).flatMap((part): object[] => {
+    switch (part.type) {
+      case "text":
+        return textPart(part.text);
+      case "reasoning":
+        return reasoningPart(part, target, ofCalls);
+      default:
+        return textPart(leaveOut(part, "only text of the assistant's can be sent", target));
+    }
+  });
+  return [...parts, ...(message.toolCalls ?? []).map((call) => toolCallPart(call, ofCalls))];
+}
+
+function reasoningPart(part: ReasoningPart, target: PromptTarget, ofCalls: Map<string, object>): object[] {
+  const { opaque } = part;
+  if (opaque?.provider !== target.tag) {
+    target.notice("reasoning of another provider was left out");
+    return [];
+  }
+  const kept = openKeepsake(opaque.data);
+  if (kept.toolCallId !== undefined) {
+    if (kept.metadata !== undefined) ofCalls.set(kept.toolCallId, kept.metadata);
+    return [];
+  }
+  return [
+    {
+      type: "reasoning",
+      text: part.text.toWellFormed(),
+      ...(kept.metadata === undefined ? {} : { providerOptions: kept.metadata }),
+    },
+  ];
+}
+
+function toolCallPart(call: ToolCall, ofCalls: ReadonlyMap<string, object>): object {
+  const providerOptions = ofCalls.get(call.id);
+  return {
+    type: "tool-call",
+    toolCallId: plainId(call.id, MAX_ID),
+    toolName: call.name,
+    input: inputOf(call.arguments),
+    ...(providerOptions === undefined ? {} : { providerOptions }),
+  };
+}
+
+function toolResult(message: ToolMessage, target: PromptTarget): object {
+  return {
+    type: "tool-result",
+    toolCallId: plainId(message.toolCallId, MAX_ID),
+    toolName: message.name,
+    output: toolOutput(message, target),
+  };
+}
+
+function toolOutput(message: ToolMessage, target: PromptTarget): object {
+  const parts = listOf(message.content);
+  const plain =
+    message.isError === true || !target.takesToolFiles || parts.every(({ type }) => type === "text");
+  if (!plain) {
+    const value = parts.flatMap((part): object[] => {
+      if (part.type === "text") return textPart(part.text);
+      return part.type === "reasoning" ? [] : [toolFilePart(part, target)];
+    });
+    return { type: "content", value };
+  }
+  const notices = parts.flatMap((part) =>
+    part.type === "image" || part.type === "file"
+      ? [leaveOut(part, "only text can be sent here", target)]
+      : [],
+  );
+  const value = [textOf(message), ...notices]
+    .filter((text) => text !== "")
+    .join("\n")
+    .toWellFormed();
+  return { type: message.isError === true ? "error-text" : "text", value };
+}
+
+/** Half of a letter, which tools and models may cut, is no text that every server reads. */
+function textPart(text: string): object[] {
+  return text === "" ? [] : [{ type: "text", text: text.toWellFormed() }];
+}
+
+function listOf(content: string | readonly ContentPart[]): readonly ContentPart[] {
+  return typeof content === "string" ? [{ type: "text", text: content }] : content;
+}

@@ -1,0 +1,205 @@
+import { inspect } from "node:util";
+import {
+  APICallError,
+  EmptyResponseBodyError,
+  InvalidPromptError,
+  JSONParseError,
+  LoadAPIKeyError,
+  NoSuchModelError,
+  UnsupportedFunctionalityError,
+} from "@ai-sdk/provider";
+import { isRaviError } from "@ravi/kernel";
+import { virtualClock } from "@ravi/testing";
+import { describe, expect, test } from "vitest";
+import { fromAiSdk } from "../src/index.ts";
+import { ask, failureOf, FINISH, fixedModel, streamed } from "./support.ts";
+
+const SECRET = "canary-4711-never-shown";
+
+async function failingWith(error: unknown, options = {}) {
+  const model = fixedModel({
+    result: () => {
+      throw error;
+    },
+  });
+  const failure = await failureOf(fromAiSdk(model, options).generate(ask(`tell nobody: ${SECRET}`)));
+  if (!isRaviError(failure, "PROVIDER_ERROR")) throw new Error("not a ProviderError", { cause: failure });
+  return failure;
+}
+
+function apiError(more: object): APICallError {
+  return new APICallError({
+    message: "refused",
+    url: `https://models.example/v1/${SECRET}?key=${SECRET}`,
+    requestBodyValues: { prompt: SECRET },
+    responseBody: `{"echo":"${SECRET}"}`,
+    data: { error: { note: SECRET } },
+    ...more,
+  });
+}
+
+describe("O6: an error of the AI SDK", () => {
+  test.each([
+    [apiError({ statusCode: 400 }), "FORMAT_ERROR"],
+    [apiError({ statusCode: 429, responseHeaders: { "Retry-After": "2" } }), "RATE_LIMIT"],
+    [apiError({ statusCode: 429, data: { error: { code: "insufficient_quota" } } }), "BILLING"],
+    [
+      apiError({
+        statusCode: 400,
+        data: undefined,
+        responseBody: '{"error":{"code":"context_length_exceeded"}}',
+      }),
+      "CONTEXT_OVERFLOW",
+    ],
+    [apiError({ statusCode: 200, message: "Invalid JSON response" }), "SERVER_ERROR"],
+    [
+      apiError({
+        isRetryable: true,
+        message: "Cannot connect to API",
+        cause: Object.assign(new Error("no"), { code: "ECONNREFUSED" }),
+      }),
+      "SERVER_ERROR",
+    ],
+    [new LoadAPIKeyError({ message: "no key" }), "AUTH"],
+    [new NoSuchModelError({ modelId: "x", modelType: "languageModel" }), "MODEL_NOT_FOUND"],
+    [new UnsupportedFunctionalityError({ functionality: "audio" }), "FORMAT_ERROR"],
+    [new InvalidPromptError({ prompt: [], message: "no" }), "FORMAT_ERROR"],
+    [new EmptyResponseBodyError(), "SERVER_ERROR"],
+    [new JSONParseError({ text: "{", cause: new SyntaxError("no") }), "SERVER_ERROR"],
+    [
+      Object.assign(new TypeError("terminated"), {
+        cause: Object.assign(new Error("closed"), { code: "UND_ERR_SOCKET" }),
+      }),
+      "SERVER_ERROR",
+    ],
+  ])("%s is known by its fields (%#)", async (error, kind) => {
+    expect((await failingWith(error)).kind).toBe(kind);
+  });
+
+  test("says when to try again", async () => {
+    const error = await failingWith(
+      apiError({ statusCode: 429, responseHeaders: { "retry-after-ms": "1500" } }),
+    );
+    expect([error.retryAfterMs, error.status, error.retryable]).toEqual([1_500, 429, true]);
+  });
+
+  test("a mistake in a program is not tried again", async () => {
+    const error = await failingWith(new TypeError("undefined is not a function"));
+    expect([error.kind, error.retryable]).toEqual(["UNKNOWN", false]);
+  });
+
+  test.each([
+    [{ type: "overloaded_error", message: "Overloaded" }, "OVERLOADED"],
+    [{ type: "error", error: { type: "rate_limit_error", message: "slow down" } }, "RATE_LIMIT"],
+    [{ message: "server_error", code: "500" }, "SERVER_ERROR"],
+    ["boom", "SERVER_ERROR"],
+    [undefined, "SERVER_ERROR"],
+  ])("inside a stream, as %j, is %s", async (error, kind) => {
+    const failure = await failureOf(streamed(fromAiSdk(fixedModel({ parts: [{ type: "error", error }] }))));
+    expect(failure).toMatchObject({ code: "PROVIDER_ERROR", kind });
+  });
+});
+
+describe("T13: an error", () => {
+  test("shows neither the URL, nor the request, nor the answer", async () => {
+    const error = await failingWith(apiError({ statusCode: 500, cause: apiError({ statusCode: 500 }) }));
+    const shown =
+      inspect(error, { depth: Infinity, showHidden: true }) + JSON.stringify(error) + String(error.stack);
+    expect(shown).not.toContain(SECRET);
+  });
+
+  test("shows no key of a shape that is known, and none that was named", async () => {
+    const keys = [
+      "sk-ant-api03-abcdefgh",
+      "gsk_0123456789abcdef",
+      "AIzaSyA0123456789_abcdefghijklmno",
+      "Bearer abcdefghijk",
+    ];
+    const error = await failingWith(new Error(`you sent ${keys.join(" and ")}, and ${SECRET}`), {
+      secrets: [SECRET],
+    });
+    for (const key of [...keys.map((each) => each.replace("Bearer ", "")), SECRET])
+      expect(inspect(error)).not.toContain(key);
+  });
+});
+
+test("T10: a model that does not heed its signal is left all the same, when it is silent for too long", async () => {
+  const clock = virtualClock();
+  const model = fixedModel({ result: () => new Promise(() => undefined) });
+  const failed = failureOf(fromAiSdk(model, { clock, idleTimeoutMs: 5_000 }).generate(ask("go")));
+  await clock.advance(4_999);
+  expect(clock.pending).toBe(1);
+  await clock.advance(1);
+  expect(await failed).toMatchObject({ kind: "TIMEOUT", retryable: true });
+  expect(clock.pending).toBe(0);
+});
+
+test("T4: a stream that opens only after the call was given up is let go", async () => {
+  const left = Promise.withResolvers<void>();
+  const opening = Promise.withResolvers<{ stream: ReadableStream<unknown> }>();
+  const model = { ...fixedModel(), doStream: () => opening.promise };
+  const controller = new AbortController();
+  const reading = async (): Promise<void> => {
+    for await (const event of fromAiSdk(model).stream?.(ask("go"), { signal: controller.signal }) ?? [])
+      throw new Error(event.type);
+  };
+  const failed = failureOf(reading());
+  controller.abort("enough");
+  expect(await failed).toMatchObject({ reason: "enough" });
+  opening.resolve({ stream: new ReadableStream<unknown>({ cancel: () => left.resolve() }) });
+  await expect(left.promise).resolves.toBeUndefined();
+});
+
+test("T4: a reader who stops early lets the stream go", async () => {
+  const left = Promise.withResolvers<void>();
+  const stream = new ReadableStream<unknown>({
+    pull: (controller) => controller.enqueue({ type: "text-delta", id: "1", delta: "more" }),
+    cancel: () => left.resolve(),
+  });
+  const model = { ...fixedModel(), doStream: async () => ({ stream }) };
+  for await (const event of fromAiSdk(model).stream?.(ask("go")) ?? []) {
+    expect(event.type).toBe("text");
+    break;
+  }
+  await expect(left.promise).resolves.toBeUndefined();
+});
+
+test("T4: a thousand pieces cost one timer", async () => {
+  const clock = virtualClock();
+  let timers = 0;
+  const counting = {
+    now: clock.now,
+    setTimer: (callback: () => void, delayMs: number) => {
+      timers++;
+      return clock.setTimer(callback, delayMs);
+    },
+  };
+  const parts = [
+    ...Array.from({ length: 1_000 }, () => ({ type: "text-delta", id: "1", delta: "x" })),
+    FINISH,
+  ];
+  await streamed(fromAiSdk(fixedModel({ parts }), { clock: counting }));
+  expect([timers, clock.pending]).toEqual([1, 0]);
+});
+
+describe("what is no model, or no option, is refused before anything is sent", () => {
+  const wrong = (model: unknown, options?: unknown) => () =>
+    Reflect.apply(fromAiSdk, undefined, [model, options]) as unknown;
+
+  test("a name in place of a model", () => {
+    expect(wrong("openai/gpt-5")).toThrow(
+      /model is "openai\/gpt-5"; expected a language model of the AI SDK/,
+    );
+  });
+
+  test("a version that is not known", () => {
+    expect(wrong({ ...fixedModel(), specificationVersion: "v1" })).toThrow(/specificationVersion is "v1"/);
+    expect(wrong(undefined)).toThrow(/model is/);
+  });
+
+  test("an option that is not known, without showing its value", () => {
+    expect(wrong(fixedModel(), { apiKey: SECRET })).toThrow(/apiKey/);
+    expect(wrong(fixedModel(), { apiKey: SECRET })).not.toThrow(new RegExp(SECRET));
+    expect(wrong(fixedModel(), { idleTimeoutMs: 0 })).toThrow(/idleTimeoutMs/);
+  });
+});

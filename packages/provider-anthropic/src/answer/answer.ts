@@ -1,0 +1,116 @@
+import type { AssistantMessage, ContentPart, ModelEvent, ModelResponse } from "@ravi/kernel";
+import { fieldsOf, isObject, listOf, textIn, UnusableAnswer } from "@ravi/kernel/provider";
+import { ReportedError } from "../failure/reported.ts";
+import { type BlockSetup, collectBlocks } from "./blocks.ts";
+import { finishReasonOf } from "./stop-reason.ts";
+import { usageReader } from "./usage.ts";
+
+/** An answer as it comes in. */
+export interface Answer {
+  /** One event of a stream. */
+  addEvent(event: unknown): readonly ModelEvent[];
+  /** A message that was not streamed. */
+  addWhole(message: unknown): readonly ModelEvent[];
+  /** The server said that this was all of it. */
+  readonly isWhole: boolean;
+  response(): ModelResponse;
+}
+
+export function collectAnswer(setup: BlockSetup): Answer {
+  const blocks = collectBlocks(setup);
+  const usage = usageReader();
+  let id: string | undefined;
+  let model: string | undefined;
+  let said: string | undefined;
+  let hasText = false;
+  let isWhole = false;
+
+  const readHead = (message: unknown): void => {
+    id ??= textIn(fieldsOf(message)["id"]);
+    model ??= textIn(fieldsOf(message)["model"]);
+  };
+  /** A refusal may have no words but the reason for it. */
+  const readEnd = (source: unknown): readonly ModelEvent[] => {
+    const { stop_reason: reason, stop_details: details } = fieldsOf(source);
+    said = textIn(reason) ?? said;
+    const why = textIn(fieldsOf(details)["explanation"]);
+    if (said !== "refusal" || hasText || why === undefined) return [];
+    return [...blocks.start("refusal", { type: "text", text: why }), ...blocks.stop("refusal")];
+  };
+  const told = (events: readonly ModelEvent[]): readonly ModelEvent[] => {
+    hasText ||= events.some((event) => event.type === "text");
+    return events;
+  };
+
+  return {
+    addEvent(event) {
+      if (!isObject(event)) throw new UnusableAnswer("the stream holds an event that is no object");
+      const { type, index } = event;
+      switch (type) {
+        case "error":
+          throw new ReportedError(event);
+        case "message_start":
+          readHead(event["message"]);
+          usage.start(fieldsOf(event["message"])["usage"]);
+          return [];
+        case "content_block_start":
+          return told(blocks.start(index, event["content_block"]));
+        case "content_block_delta":
+          return told(blocks.delta(index, event["delta"]));
+        case "content_block_stop":
+          return told(blocks.stop(index));
+        case "message_delta":
+          usage.end(event["usage"]);
+          return told(readEnd(event["delta"]));
+        case "message_stop":
+          if (blocks.hasOpenCall) throw new UnusableAnswer("the answer ended inside a tool call");
+          isWhole = true;
+          return [];
+        default:
+          // `ping`, and whatever will be added one day.
+          if (type === undefined && "error" in event) throw new ReportedError(event);
+          return [];
+      }
+    },
+    addWhole(message) {
+      if (!isObject(message)) throw new UnusableAnswer("the server sent JSON that is no object");
+      if (message["type"] === "error" || isObject(message["error"])) throw new ReportedError(message);
+      const { content } = message;
+      if (!Array.isArray(content)) throw new UnusableAnswer("the server sent an answer without content");
+      readHead(message);
+      usage.end(message["usage"]);
+      const events = listOf(content).flatMap((block, at) => [
+        ...told(blocks.start(at, block)),
+        ...told(blocks.stop(at)),
+      ]);
+      events.push(...told(readEnd(message)));
+      isWhole = true;
+      return events;
+    },
+    get isWhole() {
+      return isWhole;
+    },
+    response() {
+      const calls = blocks.calls();
+      const message: AssistantMessage = {
+        role: "assistant",
+        content: contentOf(blocks.parts()),
+        ...(calls.length === 0 ? {} : { toolCalls: calls }),
+      };
+      const spent = usage.total();
+      return {
+        message,
+        finishReason: finishReasonOf({ said, hasCalls: calls.length > 0 }),
+        ...(spent === undefined ? {} : { usage: spent }),
+        ...(model === undefined ? {} : { model }),
+        ...(id === undefined ? {} : { id }),
+      };
+    },
+  };
+}
+
+/** Text alone is a text. */
+function contentOf(parts: readonly ContentPart[]): string | readonly ContentPart[] {
+  const texts = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
+  return texts.length === parts.length ? texts.join("") : parts;
+}

@@ -1,0 +1,138 @@
+import type { ContentPart, ModelEvent, ToolCall } from "@ravi/kernel";
+import { type Fields, fieldsOf, isObject, textIn } from "@ravi/kernel/provider";
+import { opaquePart } from "../opaque.ts";
+import { type CallDraft, callList } from "./tool-calls.ts";
+
+/** The content of an answer as it comes in, block by block. */
+export interface Blocks {
+  start(index: unknown, block: unknown): readonly ModelEvent[];
+  delta(index: unknown, delta: unknown): readonly ModelEvent[];
+  stop(index: unknown): readonly ModelEvent[];
+  /** A call was begun and never closed: what there is of it must not be run. */
+  readonly hasOpenCall: boolean;
+  parts(): readonly ContentPart[];
+  calls(): readonly ToolCall[];
+}
+
+export interface BlockSetup {
+  readonly provider: string;
+  /** The tool that stands for the answer: its arguments are text. */
+  readonly outputTool: string | undefined;
+}
+
+type Draft =
+  | { readonly kind: "text"; readonly pieces: string[]; readonly input: string }
+  | { readonly kind: "call"; readonly call: CallDraft }
+  /** Whatever is kept as it is: thinking, and what Anthropic's own tools leave. */
+  | { readonly kind: "opaque"; readonly block: Record<string, unknown>; readonly input: string[] };
+
+export function collectBlocks({ provider, outputTool }: BlockSetup): Blocks {
+  const drafts: Draft[] = [];
+  const byIndex = new Map<unknown, Draft>();
+  const list = callList();
+
+  const open = (index: unknown, draft: Draft): Draft => {
+    drafts.push(draft);
+    // An index that is used again means the newer block.
+    byIndex.set(index, draft);
+    return draft;
+  };
+  const begin = (index: unknown, block: Fields): Draft => {
+    const { type, input } = block;
+    if (type === "text") return open(index, { kind: "text", pieces: [], input: "" });
+    if (type !== "tool_use") return open(index, { kind: "opaque", block: { ...block }, input: [] });
+    const name = textIn(block["name"]) ?? "";
+    if (name === outputTool) return open(index, { kind: "text", pieces: [], input: argumentText(input) });
+    const call = list.begin({ id: textIn(block["id"]), name, input: argumentText(input) });
+    return open(index, { kind: "call", call });
+  };
+  /** A block that was never opened: its first piece says what it is. */
+  const implied = (index: unknown, delta: Fields): Draft => {
+    const known = byIndex.get(index) ?? (index === undefined ? drafts.at(-1) : undefined);
+    if (known !== undefined) return known;
+    return begin(index, delta["type"] === "thinking_delta" ? { type: "thinking" } : { type: "text" });
+  };
+
+  return {
+    start(index, value) {
+      const block = fieldsOf(value);
+      const draft = begin(index, block);
+      const events: ModelEvent[] = [...list.opened()];
+      if (draft.kind === "text") events.push(...addText(draft.pieces, block["text"]));
+      const thought = textIn(block["thinking"]);
+      if (draft.kind === "opaque" && thought !== undefined)
+        events.push({ type: "reasoning", delta: thought });
+      return events;
+    },
+    delta(index, value) {
+      const delta = fieldsOf(value);
+      const draft = implied(index, delta);
+      const piece = delta["partial_json"];
+      switch (draft.kind) {
+        case "text":
+          return addText(draft.pieces, delta["text"] ?? piece);
+        case "call": {
+          const event = typeof piece === "string" ? draft.call.add(piece) : undefined;
+          return event === undefined ? [] : [event];
+        }
+        default:
+          return addOpaque(draft, delta);
+      }
+    },
+    stop(index) {
+      const draft = byIndex.get(index) ?? (index === undefined ? drafts.at(-1) : undefined);
+      byIndex.delete(index);
+      if (draft?.kind === "text" && draft.pieces.length === 0) return addText(draft.pieces, draft.input);
+      const event = draft?.kind === "call" ? draft.call.close() : undefined;
+      return event === undefined ? [] : [event];
+    },
+    get hasOpenCall() {
+      return list.hasOpen;
+    },
+    parts: () => drafts.flatMap((draft) => partOf(draft, provider) ?? []),
+    calls: () => list.calls(),
+  };
+}
+
+function addText(pieces: string[], value: unknown): readonly ModelEvent[] {
+  const text = textIn(value);
+  if (text === undefined) return [];
+  pieces.push(text);
+  return [{ type: "text", delta: text }];
+}
+
+function addOpaque(draft: Extract<Draft, { kind: "opaque" }>, delta: Fields): readonly ModelEvent[] {
+  const { thinking, signature, partial_json: piece } = delta;
+  const { block } = draft;
+  if (typeof signature === "string") block["signature"] = (textIn(block["signature"]) ?? "") + signature;
+  if (typeof piece === "string") draft.input.push(piece);
+  const thought = textIn(thinking);
+  if (thought === undefined) return [];
+  block["thinking"] = (textIn(block["thinking"]) ?? "") + thought;
+  return [{ type: "reasoning", delta: thought }];
+}
+
+function partOf(draft: Draft, provider: string): ContentPart | undefined {
+  if (draft.kind === "call") return undefined;
+  if (draft.kind === "text") {
+    const text = draft.pieces.join("");
+    return text === "" ? undefined : { type: "text", text };
+  }
+  const { block, input } = draft;
+  if (input.length === 0) return opaquePart(block, provider);
+  return opaquePart({ ...block, input: parsedInput(input.join("")) }, provider);
+}
+
+function parsedInput(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return {};
+  }
+}
+
+/** As the model wrote it, where the server has not parsed it already. */
+function argumentText(input: unknown): string {
+  if (typeof input === "string") return input;
+  return isObject(input) || Array.isArray(input) ? JSON.stringify(input) : "{}";
+}

@@ -1,0 +1,70 @@
+import type { ModelEvent } from "@ravi/kernel";
+import {
+  incomplete,
+  isObject,
+  parseAnswer,
+  parseEvent,
+  type ProviderCall,
+  serverEvents,
+  tryParse,
+  type WireLimits,
+} from "@ravi/kernel/provider";
+import { ReportedError } from "../failure/reported.ts";
+import { readPieces } from "../wire/pieces.ts";
+import type { Answer } from "./answer.ts";
+
+/** Reads a response into an answer, as a stream or whole, whichever the server has sent. */
+export async function* readAnswer(
+  response: Response,
+  answer: Answer,
+  call: ProviderCall,
+  limits: WireLimits,
+): AsyncGenerator<ModelEvent, void> {
+  const kind = response.headers.get("content-type") ?? "";
+  if (/\bjson\b/.test(kind)) yield* readWhole(response, answer, call, limits);
+  else yield* readStream(response, answer, call, limits);
+  if (!answer.isWhole) throw incomplete(response.headers);
+}
+
+async function* readWhole(
+  response: Response,
+  answer: Answer,
+  call: ProviderCall,
+  limits: WireLimits,
+): AsyncGenerator<ModelEvent, void> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const piece of readPieces(response, call, limits.maxPieceBytes)) {
+    text += decoder.decode(piece, { stream: true });
+  }
+  text += decoder.decode();
+  yield* answer.addWhole(parseAnswer(text, response.headers));
+}
+
+async function* readStream(
+  response: Response,
+  answer: Answer,
+  call: ProviderCall,
+  limits: WireLimits,
+): AsyncGenerator<ModelEvent, void> {
+  const decoder = new TextDecoder();
+  const reader = serverEvents(limits.maxPieceBytes);
+  for await (const piece of readPieces(response, call, limits.maxResponseBytes)) {
+    for (const { name, data } of reader.push(decoder.decode(piece, { stream: true }))) {
+      for (const event of answer.addEvent(eventOf(name, data))) {
+        yield event;
+        if (call.stopped !== undefined) throw call.stopped;
+      }
+      // What comes after it is nobody's business, and asking again would cost the answer twice.
+      if (answer.isWhole) return;
+    }
+  }
+  for (const { name, data } of reader.end(decoder.decode())) yield* answer.addEvent(eventOf(name, data));
+}
+
+function eventOf(name: string, data: string): unknown {
+  if (name === "error") throw new ReportedError(tryParse(data) ?? data);
+  const event = parseEvent(data);
+  // Some servers say only in the name what it is.
+  return isObject(event) && event["type"] === undefined && name !== "" ? { ...event, type: name } : event;
+}

@@ -1,0 +1,64 @@
+import type { ModelEvent, ToolCall } from "@ravi/kernel";
+import { uniqueIds } from "@ravi/kernel/provider";
+
+type CallEvent = Extract<ModelEvent, { type: "toolCall" }>;
+
+/** One call as it comes in. */
+export interface CallDraft {
+  /** A piece of its arguments. */
+  add(text: string): CallEvent | undefined;
+  /** It is whole. Arguments that came with its head count where no piece followed. */
+  close(): CallEvent | undefined;
+}
+
+export interface CallList {
+  begin(head: { readonly id: string | undefined; readonly name: string; readonly input: string }): CallDraft;
+  /** The events that opened calls since the last time. */
+  opened(): readonly CallEvent[];
+  readonly hasOpen: boolean;
+  /** In the order in which they began, each with an id of its own. */
+  calls(): readonly ToolCall[];
+}
+
+export function callList(): CallList {
+  const calls: { readonly id: string; readonly name: string; readonly pieces: string[] }[] = [];
+  // Servers that are not Anthropic's repeat ids; results must still find their call.
+  const ids = uniqueIds();
+  let heads: CallEvent[] = [];
+  let open = 0;
+
+  return {
+    begin({ id: given, name, input }) {
+      const index = calls.length;
+      const id = ids.give(given ?? `toolu_${index}`);
+      const pieces: string[] = [];
+      calls.push({ id, name, pieces });
+      heads.push({ type: "toolCall", index, id, name, delta: "" });
+      open++;
+      let isOpen = true;
+      const add = (text: string): CallEvent | undefined => {
+        if (text === "") return undefined;
+        pieces.push(text);
+        return { type: "toolCall", index, delta: text };
+      };
+      return {
+        add,
+        close() {
+          if (!isOpen) return undefined;
+          isOpen = false;
+          open--;
+          return pieces.length === 0 ? add(input) : undefined;
+        },
+      };
+    },
+    opened() {
+      const events = heads;
+      heads = [];
+      return events;
+    },
+    get hasOpen() {
+      return open > 0;
+    },
+    calls: () => calls.map(({ id, name, pieces }) => ({ id, name, arguments: pieces.join("") })),
+  };
+}

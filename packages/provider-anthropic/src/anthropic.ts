@@ -1,0 +1,157 @@
+import {
+  type CallOptions,
+  InvalidValueError,
+  type LLMClient,
+  type ModelEvent,
+  type ModelInfo,
+  type ModelRequest,
+  type ModelResponse,
+  ProviderError,
+  systemClock,
+} from "@ravi/kernel";
+import {
+  headerSecrets,
+  onceEach,
+  scrubber,
+  headerText,
+  type ProviderCall,
+  startCall,
+} from "@ravi/kernel/provider";
+import { collectAnswer } from "./answer/answer.ts";
+import { readAnswer } from "./answer/read.ts";
+import { connect, type Connection } from "./connection.ts";
+import { explain } from "./failure/explain.ts";
+import { knownModel } from "./models.ts";
+import { type AnthropicOptions, checkOptions } from "./options.ts";
+import { type Body, prepare, type Prepared } from "./request/body.ts";
+import { corrected, type Correction, correctionOf } from "./request/corrections.ts";
+import { jsonText } from "./wire/json-text.ts";
+
+/** Above this an answer may take longer than a silent connection is kept, so it is streamed, also where nobody listens. */
+const LONGEST_WHOLE = 8_192;
+
+/**
+ * A model of Anthropic's, or of a server that speaks its Messages API, over the official client. It sends each request once,
+ * with one exception that costs nothing: a request that is refused for a parameter which the server names and does not take
+ * is sent once more without it, and so are all later ones from the start.
+ */
+export function anthropic(model: string, options: AnthropicOptions = {}): LLMClient {
+  if (typeof model !== "string" || model === "") {
+    throw new InvalidValueError({ field: "model", value: model, expected: "the name of a model" });
+  }
+  const limits = checkOptions(options);
+  const { provider = "anthropic", clock = systemClock } = options;
+  const known = knownModel(model);
+  const contextWindow = options.contextWindow ?? known.contextWindow;
+  const info: ModelInfo = Object.freeze({
+    provider,
+    model,
+    ...(contextWindow === undefined ? {} : { contextWindow }),
+    maxOutputTokens: limits.maxOutputTokens,
+  });
+  const notice = onceEach(options.logger, info);
+  const corrections = new Set<Correction>();
+  let connection: Connection | undefined;
+
+  const prepared = (request: ModelRequest): Prepared => {
+    const refusesFormat = corrections.has("output_config.format") || corrections.has("output_config");
+    const ready = prepare(request, {
+      model,
+      provider,
+      known,
+      maxOutputTokens: limits.maxOutputTokens,
+      options: { ...options, apiVersion: versionOf(options) },
+      refusesFormat,
+      notice,
+    });
+    return { ...ready, body: corrected(ready.body, corrections) };
+  };
+
+  const send = async (
+    call: ProviderCall,
+    request: ModelRequest,
+    how: { readonly stream: boolean; readonly idempotencyKey: string | undefined },
+  ): Promise<{ readonly response: Response; readonly outputTool: string | undefined }> => {
+    if (call.stopped !== undefined) throw call.stopped;
+    const { client } = (connection ??= connect(options));
+    const post = (body: Body, key: string | undefined): Promise<Response> =>
+      call.wait(
+        client
+          .post("/v1/messages", {
+            body: jsonText(isStreamed(body, how.stream) ? { ...body, stream: true } : body),
+            signal: call.signal,
+            headers: {
+              "content-type": "application/json",
+              ...(key === undefined ? {} : { "idempotency-key": headerText(key) }),
+            },
+          })
+          .asResponse(),
+      );
+    const first = prepared(request);
+    try {
+      return { response: await post(first.body, how.idempotencyKey), outputTool: first.outputTool };
+    } catch (error) {
+      const correction = call.stopped === undefined ? correctionOf(error, first.body) : undefined;
+      if (correction === undefined) throw error;
+      corrections.add(correction);
+      notice(`${correction} is left out: the server does not take it`);
+      const second = prepared(request);
+      // Another body under the same key would be a contradiction.
+      const key = how.idempotencyKey === undefined ? undefined : `${how.idempotencyKey}:corrected`;
+      return { response: await post(second.body, key), outputTool: second.outputTool };
+    }
+  };
+
+  async function* run(
+    request: ModelRequest,
+    callOptions: CallOptions | undefined,
+    stream: boolean,
+  ): AsyncGenerator<ModelEvent, void> {
+    const call = startCall(callOptions, {
+      provider,
+      model,
+      idleTimeoutMs: limits.idleTimeoutMs,
+      clock,
+      timers: globalThis,
+    });
+    let headers: Headers | undefined;
+    try {
+      const idempotencyKey = callOptions?.idempotencyKey;
+      const { response, outputTool } = await send(call, request, { stream, idempotencyKey });
+      ({ headers } = response);
+      const answer = collectAnswer({ provider, outputTool });
+      yield* readAnswer(response, answer, call, limits);
+      yield { type: "finish", response: answer.response() };
+    } catch (error) {
+      // Cancelled or timed out counts before whatever followed from it.
+      if (call.stopped !== undefined) throw call.stopped;
+      const scrub = connection?.scrub ?? scrubber([options.apiKey, ...headerSecrets(options.headers)]);
+      throw explain(error, { provider, model, headers, scrub, now: clock.now() });
+    } finally {
+      call.close();
+    }
+  }
+
+  return Object.freeze({
+    id: `${provider}/${model}`,
+    info,
+    async generate(request: ModelRequest, callOptions?: CallOptions): Promise<ModelResponse> {
+      for await (const event of run(request, callOptions, false)) {
+        if (event.type === "finish") return event.response;
+      }
+      // `run` ends in `finish` or throws.
+      throw new ProviderError({ kind: "UNKNOWN", provider, model, message: "an answer without an end" });
+    },
+    stream: (request: ModelRequest, callOptions?: CallOptions) => run(request, callOptions, true),
+  });
+}
+
+/** As it will go out: a header given by hand counts before the option. */
+function versionOf({ headers = {}, apiVersion }: AnthropicOptions): string | undefined {
+  return Object.entries(headers).find(([name]) => /^anthropic-version$/i.test(name))?.[1] ?? apiVersion;
+}
+
+function isStreamed(body: Body, wanted: boolean): boolean {
+  const limit = body["max_tokens"];
+  return wanted || (typeof limit === "number" && limit > LONGEST_WHOLE);
+}

@@ -1,0 +1,75 @@
+import { Anthropic } from "@anthropic-ai/sdk";
+import { InvalidValueError } from "@ravi/kernel";
+import { headerSecrets, type Scrub, scrubber, urlSecrets, lowerCased } from "@ravi/kernel/provider";
+import { type AnthropicOptions, readBaseURL } from "./options.ts";
+import { carefulFetch } from "./wire/careful-fetch.ts";
+
+/** The official client, set up for one server, and what must never be told of it. */
+export interface Connection {
+  readonly client: Anthropic;
+  readonly scrub: Scrub;
+}
+
+/** The longest that a timer can be: the time limits are ours. */
+const NO_TIMEOUT = 2 ** 31 - 1;
+
+/** Reads the environment, so it is called at the first request and not before. */
+export function connect(options: AnthropicOptions): Connection {
+  const { env } = process;
+  const given = options.baseURL ?? setIn(env["ANTHROPIC_BASE_URL"]);
+  const source = options.baseURL === undefined ? "ANTHROPIC_BASE_URL" : "baseURL";
+  const url = given === undefined ? undefined : readBaseURL(given, source);
+  const headers = lowerCased(options.headers);
+  const key =
+    options.apiKey === undefined
+      ? (setIn(env["ANTHROPIC_API_KEY"]) ?? setIn(env["ANTHROPIC_AUTH_TOKEN"]))
+      : options.apiKey;
+  const isAuthorized = "authorization" in headers || "x-api-key" in headers;
+  if (key === undefined && url === undefined && !isAuthorized) {
+    const expected = "a key: give anthropic(model, { apiKey }), or set ANTHROPIC_API_KEY";
+    throw new InvalidValueError({ field: "apiKey", value: undefined, expected });
+  }
+  const client = new Anthropic({
+    // Without one the client would look for credentials on the disk. The header that carries it is taken off below.
+    apiKey: key ?? "none",
+    webhookKey: null,
+    baseURL: url === undefined ? null : `${url.origin}${pathOf(url)}`,
+    ...(url === undefined ? {} : { defaultQuery: Object.fromEntries(url.searchParams) }),
+    defaultHeaders: {
+      ...authorization(key, url),
+      ...(options.apiVersion === undefined ? {} : { "anthropic-version": options.apiVersion }),
+      ...headers,
+    },
+    fetch: carefulFetch(options.fetch),
+    maxRetries: 0,
+    timeout: NO_TIMEOUT,
+    logLevel: "off",
+    // What happens in a call is told by Ravi's own telemetry, which knows what must not leave the process.
+    openTelemetry: false,
+  });
+  const scrub = scrubber([
+    key,
+    ...headerSecrets(options.headers),
+    ...urlSecrets(url),
+    // The client sends these along by itself.
+    ...(env["ANTHROPIC_CUSTOM_HEADERS"] ?? "").split(/[\s:]+/),
+  ]);
+  return { client, scrub };
+}
+
+/** The client sends the key as a bearer. Many servers that only speak the protocol still look for the older header. */
+function authorization(key: string | null | undefined, url: URL | undefined): Record<string, string | null> {
+  if (key === undefined || key === null) return { authorization: null };
+  const isOwn = url === undefined || /(?:^|\.)anthropic\.com$/.test(url.hostname);
+  return isOwn ? {} : { "x-api-key": key };
+}
+
+/** With or without `/v1`: half of the servers document it one way, half the other. */
+function pathOf(url: URL): string {
+  return url.pathname.replace(/\/+$/, "").replace(/\/v1$/, "");
+}
+
+function setIn(text: string | undefined): string | undefined {
+  const trimmed = text?.trim() ?? "";
+  return trimmed === "" ? undefined : trimmed;
+}

@@ -1,0 +1,42 @@
+import { APIConnectionError, APIConnectionTimeoutError, APIError } from "@anthropic-ai/sdk";
+import { ErrorKind, isRaviError, type RaviError } from "@ravi/kernel";
+import {
+  causeChain,
+  type ConnectionFault,
+  type FailureContext,
+  type FailureVerdict,
+  fieldsOf,
+  providerError,
+  transportVerdict,
+} from "@ravi/kernel/provider";
+import { RedirectedRequest } from "../wire/redirected-request.ts";
+import { classifyReport, ReportedError, readReport } from "./reported.ts";
+
+/** Whatever went wrong with a call, as an error of Ravi that carries no secret. */
+export function explain(error: unknown, context: FailureContext): RaviError {
+  if (isRaviError(error)) return error;
+  const { headers: own } = fieldsOf(error);
+  const headers = own instanceof Headers ? own : context.headers;
+  return providerError(error, judge(error), { ...context, headers });
+}
+
+function judge(error: unknown): FailureVerdict {
+  const said = error instanceof Error ? error.message : String(error);
+  const redirect = causeChain(error).find((cause) => cause instanceof RedirectedRequest);
+  if (redirect !== undefined) {
+    return { kind: ErrorKind.FORMAT_ERROR, status: redirect.status, said: redirect.message };
+  }
+  if (error instanceof ReportedError) return { ...classifyReport(error.report, undefined), said };
+  const onTheWay = transportVerdict(error, faultOf(error));
+  if (onTheWay !== undefined) return onTheWay;
+  if (!(error instanceof APIError)) return { kind: ErrorKind.UNKNOWN, retryable: false, said };
+  const { status, error: body } = fieldsOf(error);
+  const report = readReport(body ?? said);
+  const verdict = classifyReport(report, typeof status === "number" ? status : undefined);
+  return report.message === "" ? { ...verdict, said } : verdict;
+}
+
+function faultOf(error: unknown): ConnectionFault | undefined {
+  if (error instanceof APIConnectionTimeoutError) return "timed out";
+  return error instanceof APIConnectionError ? "broken" : undefined;
+}

@@ -1,0 +1,55 @@
+import type { ContentBlockParam } from "@anthropic-ai/sdk/resources/messages";
+import type { ReasoningPart } from "@ravi/kernel";
+import { type Fields, fieldsOf, isObject, textIn, tryParse } from "@ravi/kernel/provider";
+
+/**
+ * Blocks that only Anthropic can read and that have to come back unchanged: thinking with its signature, thinking that was
+ * encrypted, and the calls and results of tools that run on Anthropic's servers.
+ */
+
+/** The part that carries such a block through a conversation. The text is not kept twice, but a change of it is noticed. */
+export function opaquePart(block: Fields, provider: string): ReasoningPart | undefined {
+  const kept = keptOf(block);
+  const text = block["type"] === "thinking" ? (textIn(block["thinking"]) ?? "") : "";
+  if (kept === undefined) return text === "" ? undefined : { type: "reasoning", text };
+  return { type: "reasoning", text, opaque: { provider, data: JSON.stringify(kept) } };
+}
+
+function keptOf(block: Fields): Fields | undefined {
+  if (block["type"] !== "thinking") return block;
+  const signature = textIn(block["signature"]);
+  if (signature === undefined) return undefined;
+  return { type: "thinking", signature, of: fingerprint(textIn(block["thinking"]) ?? "") };
+}
+
+/** The block that a part carries; undefined where there is none of this provider, or its text is no longer the signed one. */
+export function opaqueBlock(part: ReasoningPart, provider: string): ContentBlockParam | undefined {
+  if (part.opaque?.provider !== provider) return undefined;
+  const kept = tryParse(part.opaque.data);
+  const { type, signature, of, data } = fieldsOf(kept);
+  switch (type) {
+    case "thinking":
+      return typeof signature === "string" && of === fingerprint(part.text)
+        ? { type, thinking: part.text, signature }
+        : undefined;
+    case "redacted_thinking":
+      return typeof data === "string" && data !== "" ? { type, data } : undefined;
+    default:
+      return isObject(kept) && isServerBlock(kept) ? kept : undefined;
+  }
+}
+
+/** What Anthropic's own tools leave in an answer; never a call of ours, which has its place in `toolCalls`. */
+function isServerBlock(block: object): block is ContentBlockParam {
+  const { type } = fieldsOf(block);
+  return typeof type === "string" && /^(?:server_tool_use|\w+_tool_result|container_upload)$/.test(type);
+}
+
+/** 64 bits of FNV-1a, enough to notice a redaction; the signature is what guards against more. */
+function fingerprint(text: string): string {
+  let hash = 0xcbf29ce484222325n;
+  for (const byte of Buffer.from(text, "utf8")) {
+    hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n);
+  }
+  return hash.toString(36);
+}

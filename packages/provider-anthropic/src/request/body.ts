@@ -1,0 +1,170 @@
+import type { Tool, ToolChoice } from "@anthropic-ai/sdk/resources/messages";
+import type { JsonObject, ModelRequest, ToolSpec } from "@ravi/kernel";
+import { isObject, listOf, type Notice } from "@ravi/kernel/provider";
+import type { KnownModel } from "../models.ts";
+import type { AnthropicOptions } from "../options.ts";
+import { cacheControl, markLast, markTurns } from "./cache.ts";
+import { toConversation } from "./conversation.ts";
+import { inputSchema } from "./input-schema.ts";
+import { type OutputPlan, planOutput } from "./output.ts";
+import { effortFor, thinkingFor } from "./thinking.ts";
+
+export type Body = Readonly<Record<string, unknown>>;
+
+export interface Target {
+  readonly model: string;
+  readonly provider: string;
+  readonly known: KnownModel;
+  /** Where the request does not say. */
+  readonly maxOutputTokens: number;
+  readonly options: Pick<AnthropicOptions, "apiVersion" | "cache" | "thinking">;
+  /** The server takes no structured output. */
+  readonly refusesFormat: boolean;
+  readonly notice: Notice;
+}
+
+export interface Prepared {
+  readonly body: Body;
+  /** The tool that stands for the answer, where there is one. */
+  readonly outputTool: string | undefined;
+}
+
+/** Since this version the API refuses what samples the answer, even at its default. */
+const WITHOUT_SAMPLING = "2026-10-21";
+
+/** The body of a request, but for whether it is streamed. */
+export function prepare(request: ModelRequest, target: Target): Prepared {
+  const { notice, options } = target;
+  const conversation = toConversation(request.messages, target.provider, notice);
+  const specs = request.tools ?? [];
+  const output = planOutput({
+    output: request.output,
+    toolNames: specs.map(({ name }) => name),
+    isRefused: target.refusesFormat,
+    notice,
+  });
+  const tools = toolsFor(specs, output, conversation.toolNames);
+  const choice = choiceFor(request, specs, output, tools.length > 0);
+  const maxTokens = request.maxOutputTokens ?? target.maxOutputTokens;
+  const isForced = choice?.type === "any" || choice?.type === "tool";
+  const question = { asked: request.reasoning, model: target.known };
+  const thinking = thinkingFor({
+    ...question,
+    option: options.thinking,
+    maxTokens,
+    isForced,
+    turns: conversation.messages,
+    notice,
+  });
+  const format = output?.by === "format" ? { type: "json_schema", schema: output.schema } : undefined;
+  const effort = effortFor(question);
+  const control = cacheControl(options.cache ?? "5m");
+  const { system, messages } = conversation;
+  const body: Record<string, unknown> = {
+    model: target.model,
+    max_tokens: maxTokens,
+    // What stays the same comes first, and one mark covers both: the server reads tools before the system prompt.
+    tools: tools.length === 0 ? undefined : markLast(tools, system.length === 0 ? control : undefined),
+    tool_choice: choice,
+    system: system.length === 0 ? undefined : markLast(system, control),
+    messages: markTurns(messages, control),
+    stop_sequences: stopSequences(request.stop, notice),
+    thinking,
+    output_config:
+      format === undefined && effort === undefined
+        ? undefined
+        : { ...(effort === undefined ? {} : { effort }), ...(format === undefined ? {} : { format }) },
+    ...sampling(request, options.apiVersion, thinking !== undefined && thinking.type !== "disabled", notice),
+  };
+  for (const name of new Set(["anthropic", target.provider])) merge(body, request.providerOptions?.[name]);
+  // Not to be overruled: what is read has to be what was asked for.
+  delete body["stream"];
+  return {
+    body: Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined)),
+    outputTool: output?.by === "tool" ? output.tool.name : undefined,
+  };
+}
+
+/** Those of other kinds (`web_search`, say) come beside ours; everything else takes the place of what is there. */
+function merge(body: Record<string, unknown>, extra: JsonObject | undefined): void {
+  if (extra === undefined) return;
+  const { tools, output_config: config, ...rest } = extra;
+  Object.assign(body, rest);
+  if (tools !== undefined) body["tools"] = [...listOf(body["tools"]), ...listOf(tools)];
+  const own = body["output_config"];
+  if (config !== undefined) {
+    body["output_config"] = isObject(own) && isObject(config) ? { ...own, ...config } : config;
+  }
+}
+
+const translated = new WeakMap<ToolSpec, Tool>();
+
+function toolsFor(
+  specs: readonly ToolSpec[],
+  output: OutputPlan | undefined,
+  called: readonly string[],
+): Tool[] {
+  const tools = specs.map((spec) => {
+    let tool = translated.get(spec);
+    if (tool === undefined) {
+      const { name, description, parameters } = spec;
+      tool = {
+        name,
+        ...(description === "" ? {} : { description }),
+        input_schema: inputSchema(parameters),
+      };
+      translated.set(spec, tool);
+    }
+    return tool;
+  });
+  if (output?.by === "tool") tools.push(output.tool);
+  if (tools.length > 0) return tools;
+  // Some servers refuse calls in a conversation without any tool to have called.
+  return called.map((name) => ({
+    name,
+    description: "Not available any more.",
+    input_schema: { type: "object" },
+  }));
+}
+
+function choiceFor(
+  request: ModelRequest,
+  specs: readonly ToolSpec[],
+  output: OutputPlan | undefined,
+  hasTools: boolean,
+): ToolChoice | undefined {
+  const { toolChoice } = request;
+  if (output?.by === "tool") {
+    // With other tools about, it calls one of them or gives its answer.
+    const isOnly = specs.length === 0 || toolChoice === "none";
+    return isOnly ? { type: "tool", name: output.tool.name } : { type: "any" };
+  }
+  if (specs.length === 0) return hasTools ? { type: "none" } : undefined;
+  if (typeof toolChoice === "object") return { type: "tool", name: toolChoice.name };
+  if (toolChoice === undefined) return undefined;
+  return { type: toolChoice === "required" ? "any" : toolChoice };
+}
+
+function stopSequences(stop: ModelRequest["stop"], notice: Notice): readonly string[] | undefined {
+  if (stop === undefined || stop.length === 0) return undefined;
+  const usable = stop.filter((text) => text.trim() !== "");
+  if (usable.length < stop.length) notice("a stop text of blanks is left out");
+  return usable.length === 0 ? undefined : usable;
+}
+
+function sampling(
+  { temperature, topP, seed }: ModelRequest,
+  version: string | undefined,
+  isThinking: boolean,
+  notice: Notice,
+): Body {
+  if (seed !== undefined) notice("seed is left out: this API has none");
+  if (temperature === undefined && topP === undefined) return {};
+  if (isThinking || (version ?? WITHOUT_SAMPLING) >= WITHOUT_SAMPLING) {
+    const why = isThinking ? "while the model thinks" : `since API version ${WITHOUT_SAMPLING}`;
+    notice(`temperature and topP are left out: the API refuses them ${why}`);
+    return {};
+  }
+  // Newer models take one of the two.
+  return temperature === undefined ? { top_p: topP } : { temperature };
+}

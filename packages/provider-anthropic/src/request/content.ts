@@ -1,0 +1,103 @@
+import type {
+  DocumentBlockParam,
+  ImageBlockParam,
+  TextBlockParam,
+} from "@anthropic-ai/sdk/resources/messages";
+import type { ContentPart, FilePart, ImagePart } from "@ravi/kernel";
+import { leftOut } from "@ravi/kernel/provider";
+
+/** What a user or a tool may send. */
+export type InputBlock = TextBlockParam | ImageBlockParam | DocumentBlockParam;
+
+/** The content of a user's or a tool's message. What the API has no place for is replaced by a sentence that says so. */
+export function inputBlocks(content: string | readonly ContentPart[]): InputBlock[] {
+  if (typeof content === "string") return textBlocks(content);
+  return content.flatMap((part) => {
+    switch (part.type) {
+      case "text":
+        return textBlocks(part.text);
+      case "image":
+        return [imageBlock(part)];
+      case "file":
+        return [fileBlock(part)];
+      default:
+        // Reasoning is the assistant's own.
+        return [];
+    }
+  });
+}
+
+/** The API refuses a text of blanks alone. */
+export function textBlocks(text: string): TextBlockParam[] {
+  return text.trim() === "" ? [] : [{ type: "text", text }];
+}
+
+/** An assistant may send text only. */
+export function noteOf(part: ImagePart | FilePart, why: string): TextBlockParam {
+  return { type: "text", text: leftOut(part, why) };
+}
+
+const IMAGE_TYPES = ["image/jpeg", "image/png", "image/gif", "image/webp"] as const;
+const UPLOADED = /^file_[\w-]+$/;
+
+function imageBlock(part: ImagePart | FilePart): InputBlock {
+  const { url } = part;
+  if (UPLOADED.test(url)) return { type: "image", source: { type: "file", file_id: url } };
+  if (/^https?:/i.test(url)) return { type: "image", source: { type: "url", url } };
+  const inline = readDataUrl(url);
+  if (inline === undefined) return noteOf(part, "its address is neither http nor data");
+  const named = (inline.mediaType || part.mediaType) ?? "";
+  const mediaType = IMAGE_TYPES.find((type) => type === named.replace("image/jpg", "image/jpeg"));
+  if (mediaType === undefined) return noteOf(part, "only JPEG, PNG, GIF and WebP can be sent");
+  const data = inline.bytes().toString("base64");
+  if (data === "") return noteOf(part, "it is empty");
+  return { type: "image", source: { type: "base64", media_type: mediaType, data } };
+}
+
+function fileBlock(part: FilePart): InputBlock {
+  const { url, mediaType, name } = part;
+  if (mediaType.startsWith("image/")) return imageBlock(part);
+  const title = name === undefined || name.trim() === "" ? {} : { title: name.slice(0, 500) };
+  if (UPLOADED.test(url)) return { type: "document", source: { type: "file", file_id: url }, ...title };
+  const isPdf = mediaType === "application/pdf";
+  const inline = readDataUrl(url);
+  if (inline === undefined) {
+    return isPdf && /^https?:/i.test(url)
+      ? { type: "document", source: { type: "url", url }, ...title }
+      : noteOf(part, "of files behind a URL only PDF can be sent");
+  }
+  if (isPdf) {
+    const data = inline.bytes().toString("base64");
+    if (data === "") return noteOf(part, "it is empty");
+    return { type: "document", source: { type: "base64", media_type: "application/pdf", data }, ...title };
+  }
+  if (!/^(?:text\/|application\/(?:json|xml|x-yaml|yaml|javascript)$)/.test(mediaType)) {
+    return noteOf(part, "only PDF and text can be sent");
+  }
+  const data = inline.bytes().toString("utf8");
+  if (data.trim() === "") return noteOf(part, "it is empty");
+  return { type: "document", source: { type: "text", media_type: "text/plain", data }, ...title };
+}
+
+interface DataUrl {
+  readonly mediaType: string;
+  bytes(): Buffer;
+}
+
+function readDataUrl(url: string): DataUrl | undefined {
+  const comma = url.indexOf(",");
+  if (!/^data:/i.test(url) || comma === -1) return undefined;
+  const [mediaType = "", ...settings] = url.slice("data:".length, comma).toLowerCase().split(";");
+  const body = url.slice(comma + 1);
+  const isBase64 = settings.includes("base64");
+  return { mediaType, bytes: () => (isBase64 ? Buffer.from(body, "base64") : unescaped(body)) };
+}
+
+function unescaped(text: string): Buffer {
+  try {
+    return Buffer.from(decodeURIComponent(text), "utf8");
+  } catch {
+    // Not escaped after all.
+    return Buffer.from(text, "utf8");
+  }
+}

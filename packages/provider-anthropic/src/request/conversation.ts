@@ -1,0 +1,196 @@
+import type {
+  ContentBlockParam,
+  TextBlockParam,
+  ToolResultBlockParam,
+} from "@anthropic-ai/sdk/resources/messages";
+import { type AssistantMessage, type ChatMessage, parseJson, type ToolMessage } from "@ravi/kernel";
+import { isObject, type Notice } from "@ravi/kernel/provider";
+import { type InputBlock, inputBlocks, noteOf, textBlocks } from "./content.ts";
+import { opaqueBlock } from "../opaque.ts";
+import { callIds, toolName } from "./tool-names.ts";
+
+export interface Conversation {
+  readonly system: readonly TextBlockParam[];
+  readonly messages: readonly Turn[];
+  /** The tools that were called in it. */
+  readonly toolNames: readonly string[];
+}
+
+/** A message with its blocks in a list, so that more can be added to it. */
+export interface Turn {
+  readonly role: "user" | "assistant";
+  readonly content: ContentBlockParam[];
+}
+
+interface Translation {
+  readonly provider: string;
+  readonly notice: Notice;
+  readonly newId: (id: string) => string;
+  readonly toolNames: Set<string>;
+}
+
+/**
+ * A conversation as the Messages API wants it, whichever provider it began with: a user speaks first and last, turns
+ * alternate, and the results of all calls of a turn follow it at once, each to a call that is there.
+ */
+export function toConversation(
+  source: readonly ChatMessage[],
+  provider: string,
+  notice: Notice,
+): Conversation {
+  const toolNames = new Set<string>();
+  const translation: Translation = { provider, notice, newId: callIds(), toolNames };
+  const begin = source.findIndex((message) => message.role !== "system");
+  const head = begin === -1 ? source : source.slice(0, begin);
+  const turns: Turn[] = [];
+  for (let at = head.length; at < source.length;) {
+    const message = source[at];
+    // What lies between two answers of the assistant belongs together.
+    let end = at + 1;
+    while (end < source.length && source[end]?.role !== "assistant") end++;
+    if (message?.role === "assistant") {
+      addAnswer(turns, message, source.slice(at + 1, end), translation);
+    } else {
+      add(
+        turns,
+        "user",
+        source.slice(at, end).flatMap((item) => spokenBlocks(item, translation)),
+      );
+    }
+    at = end;
+  }
+  closeEnds(turns);
+  return {
+    system: head.flatMap((message) => textBlocks(typeof message.content === "string" ? message.content : "")),
+    messages: turns,
+    toolNames: [...toolNames],
+  };
+}
+
+function addAnswer(
+  turns: Turn[],
+  answer: AssistantMessage,
+  following: readonly ChatMessage[],
+  translation: Translation,
+): void {
+  const { toolCalls = [] } = answer;
+  const blocks = answerBlocks(answer, translation);
+  // The API refuses a turn that ends in thoughts, as one does that was cut off.
+  while (toolCalls.length === 0 && isThought(blocks.at(-1))) blocks.pop();
+  /** The calls that wait for their results, by the ids that their results know them by. */
+  const open = toolCalls.map((call) => ({ call, id: translation.newId(call.id) }));
+  for (const { call, id } of open) {
+    const name = toolName(call.name);
+    translation.toolNames.add(name);
+    blocks.push({ type: "tool_use", id, name, input: inputOf(call.arguments) });
+  }
+  add(turns, "assistant", blocks);
+
+  const results: ContentBlockParam[] = [];
+  const spoken: ContentBlockParam[] = [];
+  for (const message of following) {
+    const position =
+      message.role === "tool" ? open.findIndex(({ call }) => call.id === message.toolCallId) : -1;
+    const [match] = position === -1 ? [] : open.splice(position, 1);
+    if (match !== undefined && message.role === "tool") results.push(resultBlock(match.id, message));
+    else spoken.push(...spokenBlocks(message, translation));
+  }
+  for (const { id } of open) {
+    const content = "There is no result: the call was not finished.";
+    results.push({ type: "tool_result", tool_use_id: id, content, is_error: true });
+  }
+  add(turns, "user", [...results, ...spoken]);
+}
+
+function answerBlocks({ content }: AssistantMessage, { provider, notice }: Translation): ContentBlockParam[] {
+  if (typeof content === "string") return textBlocks(content);
+  return content.flatMap((part) => {
+    if (part.type === "text") return textBlocks(part.text);
+    if (part.type !== "reasoning") return [noteOf(part, "only text can be sent here")];
+    const block = opaqueBlock(part, provider);
+    if (block !== undefined) return [block];
+    notice("reasoning without a signature of this provider is left out");
+    return [];
+  });
+}
+
+/** What stands in a user's turn beside the results of calls. */
+function spokenBlocks(message: ChatMessage, { notice }: Translation): ContentBlockParam[] {
+  switch (message.role) {
+    case "system":
+      notice("a system message after the beginning is sent inside the user's turn");
+      return textBlocks(message.content).map(({ text }) => ({
+        type: "text",
+        text: `<system>\n${text}\n</system>`,
+      }));
+    case "tool": {
+      notice("a tool's result without its call is sent as text");
+      const blocks = inputBlocks(message.content);
+      return [{ type: "text", text: `[A result of ${toolName(message.name)}:]` }, ...blocks];
+    }
+    case "user":
+      return [
+        ...textBlocks(message.name === undefined ? "" : `${message.name}:`),
+        ...inputBlocks(message.content),
+      ];
+    default:
+      // Never asked for: an answer of the assistant is a turn of its own.
+      return [];
+  }
+}
+
+function resultBlock(id: string, { content, isError }: ToolMessage): ToolResultBlockParam {
+  const head = { type: "tool_result", tool_use_id: id } as const;
+  const blocks = inputBlocks(content);
+  if (isError === true) return { ...head, content: failureText(blocks), is_error: true };
+  if (blocks.length === 0) return head;
+  const [only] = blocks;
+  return { ...head, content: blocks.length === 1 && only?.type === "text" ? only.text : blocks };
+}
+
+/** Of a failure the API takes words alone, and some at least. */
+function failureText(blocks: readonly InputBlock[]): string {
+  const texts = blocks.map((block) =>
+    block.type === "text" ? block.text : `[a ${block.type} was left out]`,
+  );
+  return texts.join("\n") || "The tool failed, and said nothing.";
+}
+
+/**
+ * The arguments as an object. What the model wrote may be none, or one that no tool would be given (too deep, too long); then
+ * it is sent back as text, for the model to see.
+ */
+function inputOf(text: string): unknown {
+  if (text.trim() === "") return {};
+  try {
+    const value = parseJson(text, "arguments");
+    if (isObject(value)) return value;
+  } catch {
+    // As text, then.
+  }
+  return { unreadable_arguments: text };
+}
+
+export function isThought(block: ContentBlockParam | undefined): boolean {
+  return block?.type === "thinking" || block?.type === "redacted_thinking";
+}
+
+function add(turns: Turn[], role: Turn["role"], blocks: readonly ContentBlockParam[]): void {
+  if (blocks.length === 0) return;
+  const last = turns.at(-1);
+  if (last?.role === role) last.content.push(...blocks);
+  else turns.push({ role, content: [...blocks] });
+}
+
+/** A user has to speak first, and last too: newer models refuse to go on with a text of their own. */
+function closeEnds(turns: Turn[]): void {
+  const [first] = turns;
+  if (first === undefined) add(turns, "user", textBlocks("Begin."));
+  else if (first.role === "assistant") {
+    turns.unshift({ role: "user", content: textBlocks("[What was said before is not shown.]") });
+  }
+  const last = turns.at(-1);
+  // A turn that Anthropic paused goes on where it stopped.
+  const paused = /^server_tool_use$|_tool_result$/.test(last?.content.at(-1)?.type ?? "");
+  if (last?.role === "assistant" && !paused) add(turns, "user", textBlocks("Go on."));
+}

@@ -1,0 +1,36 @@
+import type { Tool } from "@anthropic-ai/sdk/resources/messages";
+import type { ModelRequest } from "@ravi/kernel";
+import type { Fields, Notice } from "@ravi/kernel/provider";
+import { inputSchema } from "./input-schema.ts";
+import { outputSchema } from "./schema.ts";
+import { toolName } from "./tool-names.ts";
+
+/** How an answer of a given shape is asked for. */
+export type OutputPlan =
+  | { readonly by: "format"; readonly schema: Fields }
+  /** The model calls this tool with its answer, and its arguments are the answer's text. */
+  | { readonly by: "tool"; readonly tool: Tool };
+
+export interface OutputQuestion {
+  readonly output: ModelRequest["output"];
+  readonly toolNames: readonly string[];
+  /** The server has refused structured output before. */
+  readonly isRefused: boolean;
+  readonly notice: Notice;
+}
+
+/** By the server's own structured output where the schema fits it, else by a tool. */
+export function planOutput(question: OutputQuestion): OutputPlan | undefined {
+  const { output, toolNames, isRefused, notice } = question;
+  if (output === undefined) return undefined;
+  const schema = isRefused ? undefined : outputSchema(output.schema);
+  if (schema !== undefined) return { by: "format", schema };
+  if (output.schema["type"] !== "object") {
+    notice("the shape of the answer is left out: neither structured output nor a tool can ask for it");
+    return undefined;
+  }
+  let name = toolName(output.name);
+  while (toolNames.includes(name)) name = `${name.slice(0, 57)}_output`;
+  const description = "Gives the final answer, in the shape that was asked for.";
+  return { by: "tool", tool: { name, description, input_schema: inputSchema(output.schema) } };
+}

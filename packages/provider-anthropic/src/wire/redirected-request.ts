@@ -1,0 +1,11 @@
+/** The server sent the request elsewhere. It is not followed there: `fetch` would take the key and the prompt along. */
+export class RedirectedRequest extends Error {
+  readonly status: number | undefined;
+  constructor(status: number) {
+    super(
+      `the server redirects${status === 0 ? "" : ` (${status})`}; redirects are not followed, so that no key is sent elsewhere: set baseURL to where it leads`,
+    );
+    this.name = "RedirectedRequest";
+    this.status = status === 0 ? undefined : status;
+  }
+}

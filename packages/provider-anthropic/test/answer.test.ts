@@ -1,0 +1,212 @@
+import type { ModelEvent } from "@ravi/kernel";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { collectAnswer } from "../src/answer/answer.ts";
+import { byteServer, call, client, ended, open, close, piece, START, streamed } from "./support.ts";
+
+const RUNS = process.env["RAVI_LONG"] ? 20_000 : 100;
+const PATIENCE = { timeout: process.env["RAVI_LONG"] ? 900_000 : 60_000 };
+
+const collect = () => collectAnswer({ provider: "anthropic", outputTool: undefined });
+
+/** The calls as somebody sees them who has only the events. */
+function fromEvents(events: readonly ModelEvent[]): unknown[] {
+  const calls: { id: string | undefined; name: string | undefined; arguments: string }[] = [];
+  for (const event of events) {
+    if (event.type !== "toolCall") continue;
+    const known = calls[event.index];
+    if (known === undefined) calls[event.index] = { id: event.id, name: event.name, arguments: event.delta };
+    else known.arguments += event.delta;
+  }
+  return calls;
+}
+
+interface Mixed {
+  readonly texts: readonly string[];
+  readonly events: readonly object[];
+}
+
+/** 1 to 128 calls at once, their arguments cut anywhere and their pieces mixed. */
+const mixed: fc.Arbitrary<Mixed> = fc
+  .record({
+    texts: fc.array(fc.json({ maxDepth: 2 }), { minLength: 1, maxLength: 128 }),
+    order: fc.infiniteStream(fc.nat()),
+    size: fc.integer({ min: 1, max: 5 }),
+  })
+  .map(({ texts, order, size }) => {
+    const queues = texts.map((text, index): object[] => [
+      ...(text.match(new RegExp(`[^]{1,${size}}`, "gu")) ?? []).map((json) => ({
+        type: "content_block_delta",
+        index,
+        delta: { type: "input_json_delta", partial_json: json },
+      })),
+      { type: "content_block_stop", index },
+    ]);
+    const events: object[] = texts.map((_, index) => ({
+      type: "content_block_start",
+      index,
+      content_block: { type: "tool_use", id: `id${index}`, name: `tool${index % 3}`, input: {} },
+    }));
+    for (let left = queues; left.length > 0; left = left.filter((queue) => queue.length > 0)) {
+      events.push(...(left[order.next().value % left.length]?.splice(0, 1) ?? []));
+    }
+    return { texts, events };
+  });
+
+function expectCalls({ texts, events }: Mixed): void {
+  const answer = collect();
+  const seen = [...events, { type: "message_stop" }].flatMap((event) => answer.addEvent(event));
+  const { toolCalls } = answer.response().message;
+  expect(toolCalls).toEqual(
+    texts.map((text, n) => ({ id: `id${n}`, name: `tool${n % 3}`, arguments: text })),
+  );
+  expect(fromEvents(seen)).toEqual(toolCalls);
+}
+
+describe("T10: tool calls are put together", () => {
+  test("out of 1 to 128 calls whose pieces are mixed", PATIENCE, () => {
+    fc.assert(fc.property(mixed, expectCalls), { numRuns: Math.min(RUNS, 2_000) });
+  });
+
+  test("and the property bites: without the index it fails", () => {
+    const blind = ({ texts, events }: Mixed): void =>
+      expectCalls({ texts, events: events.map((event) => ({ ...event, index: undefined })) });
+    expect(fc.check(fc.property(mixed, blind), { numRuns: 300 }).failed).toBe(true);
+  });
+
+  test(
+    "out of anything, without a crash, with ids of their own, and the events tell the same",
+    PATIENCE,
+    () => {
+      const odd = fc.option(
+        fc.oneof(fc.string({ maxLength: 3 }), fc.integer({ min: -2, max: 3 }), fc.object({ maxDepth: 1 })),
+      );
+      const block = fc.record(
+        {
+          type: fc.constantFrom("text", "tool_use", "thinking", "redacted_thinking", "server_tool_use", 3),
+          id: odd,
+          name: odd,
+          input: odd,
+          text: odd,
+          thinking: odd,
+          signature: odd,
+          data: odd,
+        },
+        { requiredKeys: [] },
+      );
+      const delta = fc.record(
+        {
+          type: fc.constantFrom("text_delta", "input_json_delta", "thinking_delta", "signature_delta"),
+          text: odd,
+          partial_json: odd,
+          thinking: odd,
+          signature: odd,
+        },
+        { requiredKeys: [] },
+      );
+      const event = fc.record(
+        {
+          type: fc.constantFrom(
+            "content_block_start",
+            "content_block_delta",
+            "content_block_stop",
+            "message_start",
+            "message_delta",
+            "ping",
+          ),
+          index: odd,
+          content_block: block,
+          delta,
+          message: odd,
+          usage: odd,
+        },
+        { requiredKeys: ["type"] },
+      );
+      fc.assert(
+        fc.property(fc.array(event, { maxLength: 20 }), (events) => {
+          const answer = collect();
+          const seen = events.flatMap((one) => answer.addEvent(one));
+          const { message } = answer.response();
+          const calls = message.toolCalls ?? [];
+          expect(new Set(calls.map(({ id }) => id)).size).toBe(calls.length);
+          expect(fromEvents(seen)).toEqual(calls);
+        }),
+        { numRuns: RUNS },
+      );
+    },
+  );
+
+  test("a server that repeats itself endlessly costs no more than it sends", () => {
+    const answer = collect();
+    const head = {
+      type: "content_block_start",
+      content_block: { type: "tool_use", id: "x", name: "f", input: {} },
+    };
+    // With a look back at all that came before, this would take minutes.
+    for (let index = 0; index < 50_000; index++) answer.addEvent({ ...head, index });
+    expect(new Set(answer.response().message.toolCalls?.map(({ id }) => id)).size).toBe(50_000);
+  });
+
+  test("over HTTP: 128 calls, each argument byte by itself", async () => {
+    const text = JSON.stringify({ city: "Zürich", n: 12 });
+    const bytes =
+      START +
+      Array.from({ length: 128 }, (_, n) => call(n, "f", ...Array.from(text))).join("") +
+      ended("tool_use");
+    await using server = await byteServer((response) =>
+      response.writeHead(200, { "content-type": "text/event-stream" }).end(bytes),
+    );
+    const { response } = await streamed(client(server));
+    expect(response.message.toolCalls).toHaveLength(128);
+    expect(new Set(response.message.toolCalls?.map((one) => one.arguments))).toEqual(new Set([text]));
+  });
+});
+
+describe("what only Anthropic can read", () => {
+  const search = { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: {} };
+  const found = {
+    type: "web_search_tool_result",
+    tool_use_id: "srvtoolu_1",
+    content: [{ type: "web_search_result", url: "u" }],
+  };
+  const bytes =
+    START +
+    open(0, { type: "thinking", thinking: "", signature: "" }) +
+    piece(0, { type: "thinking_delta", thinking: "hm" }) +
+    piece(0, { type: "signature_delta", signature: "si" }) +
+    piece(0, { type: "signature_delta", signature: "gn" }) +
+    close(0) +
+    open(1, { type: "redacted_thinking", data: "ZW5j" }) +
+    close(1) +
+    open(2, search) +
+    piece(2, { type: "input_json_delta", partial_json: '{"query":"x"}' }) +
+    close(2) +
+    open(3, found) +
+    close(3) +
+    ended("pause_turn");
+
+  test("is kept in order, and goes back as it came; a paused turn goes on", async () => {
+    await using server = await byteServer((response) =>
+      response.writeHead(200, { "content-type": "text/event-stream" }).end(bytes),
+    );
+    const model = client(server, { cache: false });
+    const ask = { role: "user" as const, content: "go" };
+    const { response } = await streamed(model, { messages: [ask] });
+    expect(response.finishReason).toBe("length");
+    await streamed(model, {
+      messages: [ask, JSON.parse(JSON.stringify(response.message)) as typeof response.message],
+    });
+    expect((await server.nth(1)).body["messages"]).toEqual([
+      { role: "user", content: [{ type: "text", text: "go" }] },
+      {
+        role: "assistant",
+        content: [
+          { type: "thinking", thinking: "hm", signature: "sign" },
+          { type: "redacted_thinking", data: "ZW5j" },
+          { ...search, input: { query: "x" } },
+          found,
+        ],
+      },
+    ]);
+  });
+});
