@@ -4,6 +4,7 @@ import * as context from "@ravi/context";
 test("the exports of @ravi/context are these", () => {
   expect(Object.keys(context).toSorted()).toEqual([
     "FileHistory",
+    "KeywordMemory",
     "MemoryHistory",
     "SUMMARY_NAME",
     "SelectiveToolCall",

@@ -3,7 +3,13 @@ import { expect, test } from "vitest";
 import * as hooks from "../src/index.ts";
 
 test("the package exports these names", () => {
-  expect(Object.keys(hooks).toSorted()).toEqual(["CostTracker", "HookEvent", "HookManager", "RunLogger"]);
+  expect(Object.keys(hooks).toSorted()).toEqual([
+    "CostTracker",
+    "EventRecorder",
+    "HookEvent",
+    "HookManager",
+    "RunLogger",
+  ]);
 });
 
 test("R21: HookEvent is the kernel's own, with its eighteen events", () => {

@@ -38,3 +38,11 @@ export { toolCallValidation, type ToolCallValidationOptions } from "./function/t
 
 export { type LinearPattern, linearPattern } from "./text/linear-pattern.ts";
 export type { LiteralPattern, PiiKind, RedactionOptions } from "./text/redactor.ts";
+
+export type { ChainReport } from "./audit-log/chain.ts";
+export { type AuditDisk, FileAuditLog, type FileAuditLogOptions } from "./audit-log/file-audit-log.ts";
+export {
+  type PermissionRule,
+  rulePermissions,
+  type RulePermissionsOptions,
+} from "./permissions/rule-permissions.ts";

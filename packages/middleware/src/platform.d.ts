@@ -27,9 +27,24 @@ declare module "node:crypto" {
   };
 }
 
+declare module "node:buffer" {
+  export const Buffer: { byteLength(text: string): number };
+}
+
 declare module "node:fs/promises" {
   export function realpath(path: string): Promise<string>;
   export function stat(path: string): Promise<{ readonly size: number; isFile(): boolean }>;
+  export function readFile(path: string, encoding: "utf8"): Promise<string>;
+  export function truncate(path: string, bytes: number): Promise<void>;
+  export function open(
+    path: string,
+    flags: "a",
+    mode: number,
+  ): Promise<{
+    appendFile(text: string, encoding: "utf8"): Promise<void>;
+    sync(): Promise<void>;
+    close(): Promise<void>;
+  }>;
 }
 
 /** Named by the types of lru-cache; not used here. */

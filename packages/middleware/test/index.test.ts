@@ -3,6 +3,7 @@ import * as surface from "@ravi/middleware";
 
 it("exports exactly this", () => {
   expect(Object.keys(surface).toSorted()).toEqual([
+    "FileAuditLog",
     "MiddlewarePipeline",
     "approval",
     "auditLogger",
@@ -21,6 +22,7 @@ it("exports exactly this", () => {
     "promptInjection",
     "rateLimiter",
     "retry",
+    "rulePermissions",
     "schemaValidator",
     "sessionValidation",
     "timeout",

@@ -1,0 +1,141 @@
+import {
+  checkFields,
+  checkInteger,
+  type Clock,
+  deepFreeze,
+  type HistoryKey,
+  type HistoryProvider,
+  type IdSource,
+  InvalidValueError,
+  type JsonObject,
+  type Memory,
+  type MemoryItem,
+  parseJson,
+  type RunScope,
+  SessionId,
+  systemClock,
+  systemIds,
+  textOf,
+} from "@ravi/kernel";
+import { MemoryHistory } from "../history/memory-history.ts";
+import { Partition } from "./partition.ts";
+
+export interface KeywordMemoryOptions {
+  /** Where it is kept: in this process. A `FileHistory` keeps it on the disk. */
+  readonly history?: HistoryProvider | undefined;
+  /** How many things are remembered for one user; the oldest is forgotten first: 10,000. */
+  readonly maxItems?: number | undefined;
+  readonly clock?: Clock | undefined;
+  readonly ids?: IdSource | undefined;
+}
+
+const DEFAULT_LIMIT = 10;
+
+/** What is written down: that something is remembered, or forgotten. */
+type Line = { readonly remember: MemoryItem } | { readonly forget: string };
+
+/**
+ * Remembers texts and recalls them by their words. Every user of every tenant is a partition of its own, and so is nobody:
+ * nothing crosses over. What comes again under the same `metadata.key` is remembered once.
+ */
+export class KeywordMemory implements Memory {
+  readonly isNoop = false;
+  private readonly history: HistoryProvider;
+  private readonly maxItems: number;
+  private readonly clock: Clock;
+  private readonly ids: IdSource;
+  private readonly partitions = new Map<string, Promise<Partition>>();
+  /** One after the other for each partition, so that the file and the memory say the same. */
+  private readonly turns = new Map<string, Promise<unknown>>();
+
+  constructor(options: KeywordMemoryOptions = {}) {
+    checkFields("KeywordMemory options", options, ["history", "maxItems", "clock", "ids"]);
+    this.history = options.history ?? new MemoryHistory();
+    this.maxItems = checkInteger("KeywordMemory options.maxItems", options.maxItems ?? 10_000, 1);
+    this.clock = options.clock ?? systemClock;
+    this.ids = options.ids ?? systemIds;
+  }
+
+  remember(scope: RunScope, text: string, metadata?: JsonObject): Promise<MemoryItem> {
+    if (typeof text !== "string" || text.trim() === "")
+      throw new InvalidValueError({ field: "text", value: text, expected: "a text to remember" });
+    return this.inTurn(scope, async (partition, key) => {
+      const known = partition.keptAs(metadata);
+      if (known !== undefined) return known;
+      // A copy, as it would come back from the disk: what its giver does with it later changes nothing here.
+      const given: MemoryItem = {
+        id: this.ids.uuid(),
+        text,
+        at: this.clock.now(),
+        ...(metadata && { metadata }),
+      };
+      const item = deepFreeze(JSON.parse(JSON.stringify(given)) as MemoryItem);
+      const oldest = partition.size >= this.maxItems ? partition.oldest() : undefined;
+      await this.write(
+        key,
+        oldest === undefined ? [{ remember: item }] : [{ forget: oldest }, { remember: item }],
+      );
+      if (oldest !== undefined) partition.remove(oldest);
+      partition.add(item);
+      return item;
+    });
+  }
+
+  recall(scope: RunScope, query: string, limit: number = DEFAULT_LIMIT): Promise<readonly MemoryItem[]> {
+    checkInteger("limit", limit, 0);
+    return this.inTurn(scope, async (partition) => partition.find(query, limit));
+  }
+
+  forget(scope: RunScope, id: string): Promise<void> {
+    return this.inTurn(scope, async (partition, key) => {
+      // Whoever asks again, or for what is another's, changes nothing.
+      if (!partition.has(id)) return;
+      await this.write(key, [{ forget: id }]);
+      partition.remove(id);
+    });
+  }
+
+  private async inTurn<R>(
+    scope: RunScope,
+    act: (partition: Partition, key: HistoryKey) => Promise<R>,
+  ): Promise<R> {
+    const name = JSON.stringify([scope.tenantId, scope.userId]);
+    const key: HistoryKey = { sessionId: SessionId(`memory:${name}`), agentName: "memory" };
+    const turn = (this.turns.get(name) ?? Promise.resolve()).then(async () =>
+      act(await this.partition(name, key), key),
+    );
+    this.turns.set(
+      name,
+      turn.catch(() => {}),
+    );
+    return turn;
+  }
+
+  private partition(name: string, key: HistoryKey): Promise<Partition> {
+    let partition = this.partitions.get(name);
+    if (partition === undefined) {
+      partition = this.read(key);
+      this.partitions.set(name, partition);
+      // What could not be read today may be read tomorrow.
+      partition.catch(() => this.partitions.delete(name));
+    }
+    return partition;
+  }
+
+  private async read(key: HistoryKey): Promise<Partition> {
+    const partition = new Partition();
+    for (const message of (await this.history.load(key)).messages) {
+      const line = parseJson(textOf(message), "memory") as Line;
+      if ("remember" in line) partition.add(deepFreeze(line.remember));
+      else partition.remove(line.forget);
+    }
+    return partition;
+  }
+
+  private async write(key: HistoryKey, lines: readonly Line[]): Promise<void> {
+    await this.history.append(
+      key,
+      lines.map((line) => ({ role: "user", content: JSON.stringify(line) })),
+    );
+  }
+}

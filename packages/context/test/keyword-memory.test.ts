@@ -1,0 +1,165 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type HistoryProvider, RunId, type RunScope, SessionId } from "@ravi/kernel";
+import { FileHistory, KeywordMemory } from "@ravi/context";
+
+const RUNS = process.env["RAVI_LONG"] ? 2_000 : 100;
+
+function scopeOf(userId: string | null, tenantId: string | null = null): RunScope {
+  return { userId, tenantId, sessionId: SessionId("s"), runId: RunId("r"), metadata: {} };
+}
+const ANN = scopeOf("ann");
+
+async function texts(
+  memory: KeywordMemory,
+  scope: RunScope,
+  query: string,
+  limit?: number,
+): Promise<string[]> {
+  return (await memory.recall(scope, query, limit)).map(({ text }) => text);
+}
+
+describe("J11: recall by keywords", () => {
+  test("the most fitting first; rare words weigh more; what shares no word is not recalled", async () => {
+    const memory = new KeywordMemory();
+    for (const text of [
+      "The report is long",
+      "The report names Acme",
+      "Reports are due on Monday",
+      "Buy milk",
+    ])
+      await memory.remember(ANN, text);
+    expect(await texts(memory, ANN, "Which reports mention ACME?")).toEqual([
+      "The report names Acme",
+      "Reports are due on Monday",
+      "The report is long",
+    ]);
+    expect(await texts(memory, ANN, "the of and")).toEqual([]);
+    expect(await texts(memory, ANN, "")).toEqual([]);
+  });
+
+  test("accents, case and plurals do not matter, and any script is read", async () => {
+    const memory = new KeywordMemory();
+    await memory.remember(ANN, "Café at noon");
+    await memory.remember(ANN, "Погода в Осло");
+    expect(await texts(memory, ANN, "CAFES")).toEqual(["Café at noon"]);
+    expect(await texts(memory, ANN, "погода")).toEqual(["Погода в Осло"]);
+  });
+
+  test("a limit, and the newest among equals", async () => {
+    const memory = new KeywordMemory();
+    for (const n of [1, 2, 3]) await memory.remember(ANN, `lesson ${n}`);
+    expect(await texts(memory, ANN, "lesson", 2)).toEqual(["lesson 3", "lesson 2"]);
+    expect(await texts(memory, ANN, "lesson", 0)).toEqual([]);
+  });
+
+  test("what comes again under the same key is remembered once", async () => {
+    const memory = new KeywordMemory();
+    const first = await memory.remember(ANN, "lesson", { key: "run:1" });
+    expect(await memory.remember(ANN, "lesson", { key: "run:1" })).toEqual(first);
+    await memory.remember(ANN, "lesson", { key: "run:2" });
+    expect(await texts(memory, ANN, "lesson")).toHaveLength(2);
+  });
+
+  test("the oldest is forgotten when there is no more room", async () => {
+    const memory = new KeywordMemory({ maxItems: 2 });
+    for (const n of [1, 2, 3]) await memory.remember(ANN, `lesson ${n}`);
+    expect(await texts(memory, ANN, "lesson")).toEqual(["lesson 3", "lesson 2"]);
+  });
+
+  test("nothing to remember, or a limit that is none, is refused", async () => {
+    const memory = new KeywordMemory();
+    expect(() => memory.remember(ANN, "  ")).toThrow("a text to remember");
+    expect(() => memory.recall(ANN, "x", -1)).toThrow("limit");
+    expect(() => new KeywordMemory({ maxItems: 0 })).toThrow("maxItems");
+  });
+});
+
+describe("J5: a user is a hard partition, and nobody is one too", () => {
+  test("whatever is remembered, recalled and forgotten, nothing crosses over", async () => {
+    const users = fc.constantFrom<[string | null, string | null]>(
+      ["ann", null],
+      ["ann", "acme"],
+      ["bob", null],
+      [null, null],
+      ["null", null],
+      [null, "acme"],
+      ['a","b', null],
+      ["", null],
+    );
+    const steps = fc.array(
+      fc.record({ user: users, what: fc.constantFrom("remember", "forget", "recall") }),
+      { maxLength: 40 },
+    );
+    await fc.assert(
+      fc.asyncProperty(steps, async (list) => {
+        const memory = new KeywordMemory();
+        const expected = new Map<string, string[]>();
+        const ids: string[] = [];
+        for (const [at, { user, what }] of list.entries()) {
+          const name = JSON.stringify(user);
+          const [userId, tenantId] = user;
+          const own = expected.get(name) ?? [];
+          if (what === "remember") {
+            const { id } = await memory.remember(scopeOf(userId, tenantId), `word of ${name} ${at}`);
+            ids.push(id);
+            expected.set(name, [id, ...own]);
+          } else if (what === "forget" && ids.length > 0) {
+            const id = ids[at % ids.length] ?? "";
+            await memory.forget(scopeOf(userId, tenantId), id);
+            expected.set(
+              name,
+              own.filter((kept) => kept !== id),
+            );
+          }
+          const found = await memory.recall(scopeOf(userId, tenantId), "word", 100);
+          expect(found.map(({ id }) => id)).toEqual(expected.get(name) ?? []);
+        }
+      }),
+      { numRuns: RUNS },
+    );
+  });
+});
+
+describe("J11: kept in a history", () => {
+  test("on the disk it outlives the process, what was forgotten stays forgotten", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "ravi-memory-"));
+    try {
+      const before = new KeywordMemory({ history: await FileHistory.open(directory) });
+      const kept = await before.remember(ANN, "Acme pays late", { key: "k", tags: ["money"] });
+      const gone = await before.remember(ANN, "Acme is gone");
+      await before.forget(ANN, gone.id);
+      const after = new KeywordMemory({ history: await FileHistory.open(directory) });
+      expect(await after.recall(ANN, "acme")).toEqual([kept]);
+      expect(await after.remember(ANN, "again", { key: "k" })).toEqual(kept);
+      expect(await after.recall(scopeOf("bob"), "acme")).toEqual([]);
+    } finally {
+      await rm(directory, { recursive: true });
+    }
+  });
+
+  test("many at once are all kept, in the order asked", async () => {
+    const memory = new KeywordMemory();
+    await Promise.all(Array.from({ length: 20 }, (_, n) => memory.remember(ANN, `note ${n}`)));
+    expect(await texts(memory, ANN, "note", 2)).toEqual(["note 19", "note 18"]);
+  });
+
+  test("what could not be written is not remembered, and a store that fails once may work later", async () => {
+    let fails = true;
+    const history: HistoryProvider = {
+      load: () => ({ messages: [], head: 0 }),
+      append: () => {
+        if (fails) throw new Error("disk full");
+      },
+      clear: () => {},
+    };
+    const memory = new KeywordMemory({ history });
+    await expect(memory.remember(ANN, "lost")).rejects.toThrow("disk full");
+    fails = false;
+    await memory.remember(ANN, "kept");
+    expect(await texts(memory, ANN, "lost kept")).toEqual(["kept"]);
+  });
+});

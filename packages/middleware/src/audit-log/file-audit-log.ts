@@ -1,0 +1,129 @@
+import {
+  type AuditEntry,
+  type AuditLog,
+  checkFields,
+  InvalidValueError,
+  JournalCorruptError,
+} from "@ravi/kernel";
+import { type ChainReport, link, verifyChain } from "./chain.ts";
+
+/** All that the log needs of a disk: a part of `node:fs/promises`, which is the default. */
+export interface AuditDisk {
+  /** The whole file; empty where there is none. */
+  read(path: string): Promise<string>;
+  /** Cuts off what stands in the file after this text. */
+  cutAfter(path: string, text: string): Promise<void>;
+  /** At the end of the file, on the disk when it resolves. */
+  append(path: string, text: string): Promise<void>;
+}
+
+export interface FileAuditLogOptions {
+  readonly disk?: AuditDisk | undefined;
+}
+
+/** An audit as lines of JSON in a file, each chained to the one before by its hash. One process at a time may write to it. */
+export interface FileAuditLog extends AuditLog {
+  readonly path: string;
+  append(entry: AuditEntry): Promise<void>;
+  /** Reads the whole file again and checks it. */
+  verify(): Promise<ChainReport>;
+}
+
+export const FileAuditLog = Object.freeze({
+  /** Checks what is there before anything is added: a log that was tampered with is not continued. */
+  async open(path: string, options: FileAuditLogOptions = {}): Promise<FileAuditLog> {
+    checkFields("FileAuditLog options", options, ["disk"]);
+    if (typeof path !== "string" || path === "")
+      throw new InvalidValueError({ field: "path", value: path, expected: "the path of a file" });
+    const disk = options.disk ?? nodeDisk;
+    const text = await disk.read(path);
+    const report = verifyChain(text);
+    if (!report.ok) throw corrupt(path, report);
+    if (report.torn) await disk.cutAfter(path, text.slice(0, text.lastIndexOf("\n") + 1));
+    return new Log(path, disk, report.entries, report.head);
+  },
+
+  /** Checks a log without opening it. */
+  async verify(path: string, options: FileAuditLogOptions = {}): Promise<ChainReport> {
+    return verifyChain(await (options.disk ?? nodeDisk).read(path));
+  },
+});
+
+class Log implements FileAuditLog {
+  readonly isNoop = false;
+  readonly path: string;
+  private readonly disk: AuditDisk;
+  private seq: number;
+  private head: string;
+  private last: Promise<void> = Promise.resolve();
+  private broken: Error | undefined;
+
+  constructor(path: string, disk: AuditDisk, seq: number, head: string) {
+    this.path = path;
+    this.disk = disk;
+    this.seq = seq;
+    this.head = head;
+  }
+
+  /** Written down as it is now, in the order of the calls. */
+  append(entry: AuditEntry): Promise<void> {
+    const copy = JSON.parse(JSON.stringify(entry)) as AuditEntry;
+    const written = this.last.then(() => this.write(copy));
+    this.last = written.catch(() => {});
+    return written;
+  }
+
+  verify(): Promise<ChainReport> {
+    return this.last.then(async () => verifyChain(await this.disk.read(this.path)));
+  }
+
+  private async write(entry: AuditEntry): Promise<void> {
+    // Half a line may stand in the file: what would follow it could not be read any more.
+    if (this.broken !== undefined) throw this.broken;
+    const record = link(this.seq + 1, this.head, entry);
+    try {
+      await this.disk.append(this.path, `${JSON.stringify(record)}\n`);
+    } catch (error) {
+      this.broken = error instanceof Error ? error : new Error(String(error));
+      throw this.broken;
+    }
+    this.seq = record.seq;
+    this.head = record.hash;
+  }
+}
+
+// Loaded when it is used: the rest of this package runs where there is no disk.
+const nodeDisk: AuditDisk = Object.freeze({
+  async read(path: string): Promise<string> {
+    const { readFile } = await import("node:fs/promises");
+    try {
+      return await readFile(path, "utf8");
+    } catch (error) {
+      if (error instanceof Error && "code" in error && error.code === "ENOENT") return "";
+      throw error;
+    }
+  },
+  async cutAfter(path: string, text: string): Promise<void> {
+    const { Buffer } = await import("node:buffer");
+    const { truncate } = await import("node:fs/promises");
+    await truncate(path, Buffer.byteLength(text));
+  },
+  async append(path: string, text: string): Promise<void> {
+    const { open } = await import("node:fs/promises");
+    const file = await open(path, "a", 0o600);
+    try {
+      await file.appendFile(text, "utf8");
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+  },
+});
+
+function corrupt(path: string, report: Extract<ChainReport, { ok: false }>): Error {
+  return new JournalCorruptError({
+    runId: path,
+    position: report.line,
+    problem: `line ${report.line} ${report.problem}; keep the file as evidence and begin a new one`,
+  });
+}

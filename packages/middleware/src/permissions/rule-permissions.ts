@@ -1,0 +1,123 @@
+import {
+  checkFields,
+  checkOneOf,
+  InvalidValueError,
+  type MaybePromise,
+  type PermissionDecision,
+  type PermissionRequest,
+  type Permissions,
+} from "@ravi/kernel";
+import { messageOf } from "@ravi/kernel/loop";
+import { matches } from "./pattern.ts";
+
+/** One rule. What it does not name it does not restrict: a rule of an effect alone is about everything. */
+export interface PermissionRule {
+  readonly effect: "allow" | "deny";
+  readonly action?: PermissionRequest["action"] | readonly PermissionRequest["action"][] | undefined;
+  /** The tool, the agent or the model; `*` stands for any characters. */
+  readonly target?: string | readonly string[] | undefined;
+  /** Who asks, by name: `researcher`, `team-*`. */
+  readonly agent?: string | readonly string[] | undefined;
+  /** For which user; null is the run without one. */
+  readonly user?: string | null | readonly (string | null)[] | undefined;
+  readonly tenant?: string | null | readonly (string | null)[] | undefined;
+  /** What the fields cannot say. When it throws, the request is denied, whatever the rule's effect. */
+  readonly when?: ((request: PermissionRequest) => MaybePromise<boolean>) | undefined;
+  /** Told to whoever is denied. */
+  readonly reason?: string | undefined;
+}
+
+export interface RulePermissionsOptions {
+  readonly rules: readonly PermissionRule[];
+  /** What holds when no rule fits: deny. */
+  readonly otherwise?: "allow" | "deny" | undefined;
+}
+
+const EFFECTS = { allow: "allow", deny: "deny" } as const;
+const RULE = [
+  "effect",
+  "action",
+  "target",
+  "agent",
+  "user",
+  "tenant",
+  "when",
+  "reason",
+] as const satisfies readonly (keyof PermissionRule)[];
+
+/** Permissions by rules. A rule that denies wins over all that allow; what no rule allows is denied; so is what a rule fails at. */
+export function rulePermissions(options: RulePermissionsOptions): Permissions {
+  checkFields("rulePermissions", options, ["rules", "otherwise"]);
+  const otherwise = checkOneOf("rulePermissions.otherwise", options.otherwise ?? "deny", EFFECTS);
+  const given: unknown = options.rules;
+  if (!Array.isArray(given))
+    throw new InvalidValueError({
+      field: "rulePermissions.rules",
+      value: given,
+      expected: "a list of rules",
+    });
+  const rules = options.rules.map(checkRule);
+  const denying = rules.filter(({ effect }) => effect === "deny");
+  const allowing = rules.filter(({ effect }) => effect === "allow");
+  return Object.freeze({
+    isNoop: rules.length === 0 && otherwise === "allow",
+    async check(request: PermissionRequest): Promise<PermissionDecision> {
+      try {
+        for (const rule of denying)
+          if (await fits(rule, request))
+            return deny(rule.reason ?? `a rule forbids ${request.action} ${request.target}`);
+        for (const rule of allowing) if (await fits(rule, request)) return { allow: true };
+      } catch (error) {
+        return deny(`a rule failed (${messageOf(error)})`);
+      }
+      return otherwise === "allow"
+        ? { allow: true }
+        : deny(`no rule allows ${request.action} ${request.target}`);
+    },
+  });
+}
+
+async function fits(rule: PermissionRule, request: PermissionRequest): Promise<boolean> {
+  const { agentId, action, target, scope } = request;
+  const slash = agentId.indexOf("/");
+  const isAbout =
+    isOneOf(rule.action, action) &&
+    (rule.target === undefined || listOf(rule.target).some((pattern) => matches(pattern, target))) &&
+    (rule.agent === undefined ||
+      listOf(rule.agent).some((pattern) =>
+        matches(pattern, slash === -1 ? agentId : agentId.slice(0, slash)),
+      )) &&
+    isOneOf(rule.user, scope.userId) &&
+    isOneOf(rule.tenant, scope.tenantId);
+  if (!isAbout || rule.when === undefined) return isAbout;
+  const answer: unknown = await rule.when(request);
+  // A rule that answers neither yes nor no has failed: an allowance by accident is none.
+  if (typeof answer === "boolean") return answer;
+  throw new InvalidValueError({ field: "when", value: answer, expected: "true or false" });
+}
+
+function isOneOf<T>(allowed: T | readonly T[] | undefined, value: T): boolean {
+  return allowed === undefined || listOf(allowed).includes(value);
+}
+
+function listOf<T>(value: T | readonly T[]): readonly T[] {
+  return Array.isArray(value) ? (value as readonly T[]) : [value as T];
+}
+
+function deny(reason: string): PermissionDecision {
+  return { allow: false, reason };
+}
+
+/** A misspelt field would make a rule wider than it was meant. */
+function checkRule(rule: PermissionRule, at: number): PermissionRule {
+  const field = `rulePermissions.rules[${at}]`;
+  checkFields(field, rule, RULE);
+  checkOneOf(`${field}.effect`, rule.effect, EFFECTS);
+  if (rule.when !== undefined && typeof rule.when !== "function")
+    throw new InvalidValueError({
+      field: `${field}.when`,
+      value: rule.when,
+      expected: "a function of the request",
+    });
+  return Object.freeze({ ...rule });
+}

@@ -1,0 +1,131 @@
+import { appendFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import * as fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { AuditEntry } from "@ravi/kernel";
+import { FileAuditLog } from "@ravi/middleware";
+import { verifyChain } from "../src/audit-log/chain.ts";
+
+const RUNS = process.env["RAVI_LONG"] ? 5_000 : 200;
+
+const entry = (n: number): AuditEntry => ({
+  at: n,
+  actor: "lead",
+  action: "tool",
+  target: `tool-${n}`,
+  outcome: "ok",
+  details: { n, text: "ü" },
+});
+
+let folder: string;
+let path: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "ravi-audit-"));
+  path = join(folder, "audit.jsonl");
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+async function written(count: number): Promise<string> {
+  const log = await FileAuditLog.open(path);
+  await Promise.all(Array.from({ length: count }, (_, n) => log.append(entry(n + 1))));
+  return readFile(path, "utf8");
+}
+
+describe("J11: an audit that can be proved", () => {
+  test("entries at once come in the order asked, each chained to the one before", async () => {
+    const text = await written(5);
+    const lines = text
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { seq: number; prev: string; hash: string; entry: AuditEntry });
+    expect(lines.map((line) => line.entry)).toEqual([1, 2, 3, 4, 5].map(entry));
+    expect(lines.slice(1).map(({ prev }) => prev)).toEqual(lines.slice(0, -1).map(({ hash }) => hash));
+    expect(await FileAuditLog.verify(path)).toMatchObject({
+      ok: true,
+      entries: 5,
+      head: lines[4]?.hash,
+      torn: false,
+    });
+  });
+
+  test("it is continued where it ended", async () => {
+    await written(2);
+    const log = await FileAuditLog.open(path);
+    await log.append(entry(3));
+    expect(await log.verify()).toMatchObject({ ok: true, entries: 3 });
+  });
+
+  test("every change of one character, every line that is missing, doubled or moved is found", async () => {
+    const text = await written(6);
+    const lines = text.split("\n").slice(0, -1);
+    fc.assert(
+      fc.property(fc.nat(text.length - 2), fc.constantFrom("x", "0", "}", '"'), (at, char) => {
+        fc.pre(text[at] !== char && text[at] !== "\n");
+        expect(verifyChain(text.slice(0, at) + char + text.slice(at + 1)).ok).toBe(false);
+      }),
+      { numRuns: RUNS },
+    );
+    for (const [at, line] of lines.entries()) {
+      const without = lines.filter((_, other) => other !== at);
+      // A last line that is gone leaves a whole log: that its head is another one shows it.
+      if (at < lines.length - 1)
+        expect(verifyChain(`${without.join("\n")}\n`)).toMatchObject({ ok: false, line: at + 1 });
+      else
+        expect(verifyChain(`${without.join("\n")}\n`)).not.toMatchObject({
+          head: (JSON.parse(line) as { hash: string }).hash,
+        });
+      expect(verifyChain(`${[...lines.slice(0, at), line, ...lines.slice(at)].join("\n")}\n`).ok).toBe(false);
+    }
+  });
+
+  test("a log that was changed is not continued, and the line is named", async () => {
+    const text = await written(3);
+    await writeFile(path, text.replace("tool-2", "tool-9"));
+    await expect(FileAuditLog.open(path)).rejects.toThrow("line 2 was changed after it was written");
+    expect(await FileAuditLog.verify(path)).toEqual({
+      ok: false,
+      line: 2,
+      problem: "was changed after it was written",
+    });
+  });
+
+  test("the half line that a crash leaves was confirmed to nobody, and is cut off", async () => {
+    await written(2);
+    await appendFile(path, '{"seq":3,"prev":"ü');
+    expect(await FileAuditLog.verify(path)).toMatchObject({ ok: true, entries: 2, torn: true });
+    const log = await FileAuditLog.open(path);
+    await log.append(entry(3));
+    expect(await log.verify()).toMatchObject({ ok: true, entries: 3, torn: false });
+  });
+
+  test("what was not written down is an error, and nothing is written after it", async () => {
+    let fails = false;
+    const disk = {
+      read: async () => "",
+      cutAfter: async () => {},
+      append: async () => {
+        if (fails) throw new Error("disk full");
+      },
+    };
+    const log = await FileAuditLog.open("anywhere", { disk });
+    await log.append(entry(1));
+    fails = true;
+    await expect(log.append(entry(2))).rejects.toThrow("disk full");
+    fails = false;
+    await expect(log.append(entry(3))).rejects.toThrow("disk full");
+  });
+
+  test("an entry is written as it was when it was given", async () => {
+    const details = { n: 1 };
+    const log = await FileAuditLog.open(path);
+    const writing = log.append({ ...entry(1), details });
+    details.n = 2;
+    await writing;
+    expect(await readFile(path, "utf8")).toContain('"n":1');
+  });
+
+  test("no path is refused", async () => {
+    await expect(FileAuditLog.open("")).rejects.toThrow("the path of a file");
+  });
+});

@@ -1,0 +1,111 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { AgentId, type PermissionRequest, RunId, SessionId } from "@ravi/kernel";
+import { type PermissionRule, rulePermissions } from "@ravi/middleware";
+import { matches } from "../src/permissions/pattern.ts";
+
+const RUNS = process.env["RAVI_LONG"] ? 5_000 : 300;
+
+function request(
+  over: Partial<PermissionRequest> & { userId?: string | null; tenantId?: string | null } = {},
+): PermissionRequest {
+  const { userId = "ann", tenantId = null, ...rest } = over;
+  return {
+    agentId: AgentId("lead", 1),
+    action: "tool",
+    target: "files.read",
+    scope: { userId, tenantId, sessionId: SessionId("s"), runId: RunId("r"), metadata: {} },
+    ...rest,
+  };
+}
+const decide = async (rules: readonly PermissionRule[], asked = request()): Promise<boolean> =>
+  (await rulePermissions({ rules }).check(asked)).allow;
+
+describe("J11: permissions by rules", () => {
+  test("what no rule allows is denied, and says so", async () => {
+    expect(await rulePermissions({ rules: [] }).check(request())).toEqual({
+      allow: false,
+      reason: "no rule allows tool files.read",
+    });
+  });
+
+  test.each<[string, PermissionRule, boolean]>([
+    ["everything", { effect: "allow" }, true],
+    ["this action", { effect: "allow", action: ["tool", "llm"] }, true],
+    ["another action", { effect: "allow", action: "hire" }, false],
+    ["targets like it", { effect: "allow", target: ["files.*"] }, true],
+    ["other targets", { effect: "allow", target: "file" }, false],
+    ["the agent by its name", { effect: "allow", agent: "lead" }, true],
+    ["another agent", { effect: "allow", agent: "lea" }, false],
+    ["the user", { effect: "allow", user: ["ann", null] }, true],
+    ["nobody", { effect: "allow", user: null }, false],
+    ["no tenant", { effect: "allow", tenant: null }, true],
+    ["when it says yes", { effect: "allow", when: async () => true }, true],
+    ["when it says no", { effect: "allow", when: () => false }, false],
+  ])("a rule about %s", async (_, rule, expected) => {
+    expect(await decide([rule])).toBe(expected);
+  });
+
+  test("a rule that denies wins, wherever it stands, and gives its reason", async () => {
+    const permissions = rulePermissions({
+      rules: [{ effect: "allow" }, { effect: "deny", target: "*.read", reason: "not today" }],
+    });
+    expect(await permissions.check(request())).toEqual({ allow: false, reason: "not today" });
+    expect(await permissions.check(request({ target: "files.list" }))).toEqual({ allow: true });
+  });
+
+  test.each<[string, PermissionRule["when"]]>([
+    [
+      "throws",
+      () => {
+        throw new Error("policy store is down");
+      },
+    ],
+    ["rejects", () => Promise.reject(new Error("policy store is down"))],
+    ["answers neither yes nor no", () => "yes" as never],
+  ])("a rule that %s denies, whatever its effect and whatever else allows", async (_, when) => {
+    for (const effect of ["allow", "deny"] as const) {
+      const rules: PermissionRule[] = [{ effect, when }];
+      if (effect === "deny") rules.push({ effect: "allow" });
+      expect(await rulePermissions({ rules, otherwise: "allow" }).check(request())).toMatchObject({
+        allow: false,
+        reason: expect.stringContaining("a rule failed"),
+      });
+    }
+  });
+
+  test("J4: it is a no-op only when it can deny nothing", () => {
+    expect(rulePermissions({ rules: [], otherwise: "allow" }).isNoop).toBe(true);
+    expect(rulePermissions({ rules: [] }).isNoop).toBe(false);
+    expect(rulePermissions({ rules: [{ effect: "deny", target: "x" }], otherwise: "allow" }).isNoop).toBe(
+      false,
+    );
+  });
+
+  test.each([
+    [{ rules: [{ effect: "allow", targets: "x" }] }, "rules[0].targets"],
+    [{ rules: [{ effect: "permit" }] }, "rules[0].effect"],
+    [{ rules: [{ effect: "allow", when: true }] }, "rules[0].when"],
+    [{ rules: {} }, "rules"],
+    [{ rules: [], default: "allow" }, "rulePermissions.default"],
+  ])("%j is refused, because a misspelt rule would be a wider one", (options, field) => {
+    expect(() => rulePermissions(options as never)).toThrow(field);
+  });
+
+  test("patterns: the same as an expression of them would say", () => {
+    const letters = fc
+      .array(fc.constantFrom("a", "b", "*", "."), { maxLength: 8 })
+      .map((parts) => parts.join(""));
+    fc.assert(
+      fc.property(letters, letters, (pattern, text) => {
+        const expression = new RegExp(
+          `^${pattern.replaceAll(".", String.raw`\.`).replaceAll("*", ".*")}$`,
+          "s",
+        );
+        expect(matches(pattern, text)).toBe(expression.test(text));
+      }),
+      { numRuns: RUNS },
+    );
+    expect(matches(`${"a*".repeat(5_000)}b`, "a".repeat(100_000))).toBe(false);
+  });
+});
