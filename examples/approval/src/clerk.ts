@@ -1,0 +1,31 @@
+// Pays an invoice, if somebody approves. Started by main.ts, with the directory of the journal.
+
+import { agent, run, tool } from "@ravi/sdk";
+import { scriptedModel } from "@ravi/testing";
+import * as z from "zod";
+
+const pay = tool({
+  name: "pay",
+  description: "Pays an invoice.",
+  input: z.object({ vendor: z.string(), usd: z.number() }),
+  needsApproval: true,
+  execute({ vendor, usd }) {
+    console.log(`paid ${usd} to ${vendor}`);
+    return "paid";
+  },
+});
+
+const model = scriptedModel([
+  { toolCalls: [{ name: "pay", arguments: { vendor: "cascade", usd: 4980 } }] },
+  "Cascade is paid.",
+]);
+
+const result = await run(agent({ name: "clerk", model, tools: [pay] }), "Pay what is due", {
+  journal: process.argv[2],
+  onEvent({ event }) {
+    if (event.type !== "progress" || event.name !== "approvalRequested") return;
+    const { name } = event.data as { readonly name: string };
+    console.log(`may I? ${name}`);
+  },
+});
+console.log(`${result.status}: ${result.output}`);

@@ -1,0 +1,34 @@
+// An approval from another process: a clerk wants to pay, and waits, durably, until somebody else says yes.
+//
+// This process is the somebody. The clerk (clerk.ts) is a process of its own; all they share is the journal's directory.
+// It needs no key: a scripted model stands in for a real one.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { deliver, runs } from "@ravi/sdk";
+
+const journal = await mkdtemp(join(tmpdir(), "ravi-approval-"));
+const program = fileURLToPath(new URL("./clerk.ts", import.meta.url));
+const clerk = spawn(process.execPath, [...process.execArgv, program, journal], {
+  stdio: ["ignore", "pipe", "inherit"],
+});
+
+const lines: string[] = [];
+for await (const line of createInterface({ input: clerk.stdout })) {
+  lines.push(line);
+  console.log(`clerk: ${line}`);
+  const asked = /^may I\? (\S+)$/.exec(line)?.[1];
+  if (asked === undefined) continue;
+  const [waiting] = await runs({ journal });
+  assert.ok(waiting !== undefined);
+  console.log(`boss: yes to ${waiting.runId}`);
+  await deliver(waiting.runId, asked, { approved: true }, { journal });
+}
+
+assert.deepEqual(lines.slice(1), ["paid 4980 to cascade", "completed: Cascade is paid."]);
+await rm(journal, { recursive: true });

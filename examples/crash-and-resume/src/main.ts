@@ -1,0 +1,43 @@
+// A crash costs nothing twice: a worker is killed for real (SIGKILL) in the middle of its run, and another goes on.
+//
+// It needs no key: the workers (worker.ts) talk to an OpenAI-compatible server that this process runs on loopback. What it
+// says is scripted, and it keeps a bill, which shows that every answer was paid for once.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { loopbackOpenAI } from "@ravi/testing";
+
+await using server = await loopbackOpenAI({
+  script: ({ messages }) => {
+    const pages = messages.filter(({ role }) => role === "tool").length;
+    if (pages === 3) return "All three pages say the same.";
+    return { toolCalls: [{ name: "read", arguments: { page: pages + 1 } }] };
+  },
+  prices: { input: 0.25, output: 2 },
+});
+const journal = await mkdtemp(join(tmpdir(), "ravi-crash-"));
+
+const program = fileURLToPath(new URL("./worker.ts", import.meta.url));
+
+/** Runs a worker to its end, whatever end that is. */
+async function worker(mode: "start" | "resume"): Promise<string> {
+  const args = [...process.execArgv, program, mode, journal, server.url];
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "inherit", "inherit"] });
+  const { promise, resolve } = Promise.withResolvers<string>();
+  child.on("close", (code, signal) => resolve(signal ?? `exit ${code}`));
+  return promise;
+}
+
+const first = await worker("start");
+console.log(`the first worker ended with ${first}, after ${server.bill().calls} model calls`);
+const second = await worker("resume");
+console.log(`the second worker ended with ${second}, after ${server.bill().calls} model calls in all`);
+
+assert.equal(first, "SIGKILL");
+assert.equal(second, "exit 0");
+assert.equal(server.bill().calls, 4, "as many as without the crash");
+await rm(journal, { recursive: true });

@@ -1,0 +1,31 @@
+// An answer with a type: the schema goes to the model, its answer is checked, and `structured` has the schema's type.
+//
+// It needs no key: a scripted model stands in for a real one. Its first answer does not fit, so it is told what is wrong.
+
+import assert from "node:assert/strict";
+import { agent, run } from "@ravi/sdk";
+import { scriptedModel } from "@ravi/testing";
+import * as z from "zod";
+
+const invoice = z.object({
+  vendor: z.string(),
+  total: z.number().positive(),
+  paid: z.boolean(),
+});
+
+const reader = agent({
+  name: "reader",
+  model: scriptedModel([
+    '{"vendor":"Acme","total":"4,980 dollars","paid":false}',
+    '{"vendor":"Acme","total":4980,"paid":false}',
+  ]),
+  instructions: "Read the invoice.",
+  output: invoice,
+});
+
+const result = await run(reader, "Acme. 1,200 sensors: $4,980. Due on Friday.");
+const { vendor, total, paid } = result.unwrap().structured; // string, number, boolean
+
+assert.equal(total * 2, 9960);
+console.log(`${vendor} asks for $${total}, ${paid ? "paid" : "not paid yet"}`);
+console.log(`${result.tree.root.calls.length} model calls: one answer did not fit the schema`);

@@ -1,0 +1,28 @@
+// node src/conversation.ts: one conversation, and after each question another provider goes on with it.
+import assert from "node:assert/strict";
+import { MemoryHistory } from "@ravi/context";
+import { HistoryRetention } from "@ravi/kernel";
+import { Runtime } from "@ravi/runtime";
+import { guide } from "./guide.ts";
+import { modelOf, type ProviderName } from "./models.ts";
+import { startServers } from "./servers.ts";
+
+const TURNS: readonly (readonly [ProviderName, string])[] = [
+  ["openai", "What do I pack for Oslo and Lisbon?"],
+  ["anthropic", "And for Cairo?"],
+  ["ai-sdk", "Once more for Oslo, please."],
+  ["anthropic", "And Lisbon?"],
+  ["openai", "Finally Cairo and Oslo."],
+];
+
+await using place = await startServers();
+const history = new MemoryHistory();
+const runtime = new Runtime({ history });
+
+for (const [provider, question] of TURNS) {
+  const agent = guide(modelOf(provider, place));
+  const run = runtime.run(agent, question, { sessionId: "trip", retention: HistoryRetention.PERMANENT });
+  const { status, output } = await run.result;
+  assert.equal(status, "completed");
+  console.log(`${provider}: ${output}`);
+}

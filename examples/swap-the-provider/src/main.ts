@@ -1,0 +1,15 @@
+// node src/main.ts [openai | anthropic | ai-sdk]
+import assert from "node:assert/strict";
+import { Runtime } from "@ravi/runtime";
+import { guide } from "./guide.ts";
+import { modelOf, type ProviderName } from "./models.ts";
+import { startServers } from "./servers.ts";
+
+const provider = (process.argv[2] ?? "openai") as ProviderName;
+
+await using place = await startServers();
+const agent = guide(modelOf(provider, place));
+
+const result = await new Runtime().run(agent, "What do I pack for Oslo and Lisbon?").result;
+assert.equal(result.status, "completed");
+console.log(result.output);

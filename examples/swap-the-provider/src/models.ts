@@ -1,0 +1,23 @@
+import { createOpenAI } from "@ai-sdk/openai";
+import type { LLMClient } from "@ravi/kernel";
+import { fromAiSdk } from "@ravi/provider-ai-sdk";
+import { anthropic } from "@ravi/provider-anthropic";
+import { openai } from "@ravi/provider-openai";
+import type { Place } from "./servers.ts";
+
+export type ProviderName = "openai" | "anthropic" | "ai-sdk";
+
+/** The line that changes, once for each provider. Everything else of this program is the same for all. */
+export function modelOf(provider: ProviderName, { openaiURL, anthropicURL, apiKey }: Place): LLMClient {
+  switch (provider) {
+    case "openai":
+      return openai("gpt-5.2", { baseURL: openaiURL, apiKey, api: "responses" });
+    case "anthropic":
+      return anthropic("claude-sonnet-5", { baseURL: anthropicURL, apiKey });
+    default:
+      return fromAiSdk(createOpenAI({ baseURL: openaiURL, apiKey }).responses("gpt-5.2"), {
+        // Nothing stays with the provider, so that another one can go on with the conversation.
+        providerOptions: { openai: { store: false } },
+      });
+  }
+}

@@ -1,0 +1,87 @@
+import type {
+  AgentRunContext,
+  ChatContext,
+  FunctionContext,
+  Layer,
+  MiddlewareLevel,
+  Pipeline,
+  Pipelines,
+} from "@ravi/kernel";
+import { checkFields, InvalidValueError } from "@ravi/kernel";
+import { MiddlewarePipeline } from "@ravi/middleware";
+
+/** Layers by level, the first outermost: a list of them, or a pipeline that is put together already. */
+export interface Layers {
+  readonly agent?: LevelLayers<AgentRunContext> | undefined;
+  readonly chat?: LevelLayers<ChatContext> | undefined;
+  readonly function?: LevelLayers<FunctionContext> | undefined;
+}
+
+type LevelLayers<C> = readonly Layer<C>[] | Pipeline<C>;
+
+export function checkLayers(field: string, layers: Layers): Layers {
+  checkFields(field, layers, ["agent", "chat", "function"]);
+  for (const [level, given] of Object.entries(layers) as [string, unknown][]) {
+    if (given === undefined || Array.isArray(given) || isPipeline(given)) continue;
+    const expected = "a list of layers, or a pipeline such as a MiddlewarePipeline of @ravi/middleware";
+    throw new InvalidValueError({ field: `${field}.${level}`, value: given, expected });
+  }
+  return layers;
+}
+
+export function pipelinesOf(field: string, layers: Layers | undefined): Pipelines | undefined {
+  if (layers === undefined) return undefined;
+  const { agent, chat, function: tools } = checkLayers(field, layers);
+  return {
+    ...(agent !== undefined && { agent: pipelineOf(agent, "agent") }),
+    ...(chat !== undefined && { chat: pipelineOf(chat, "chat") }),
+    ...(tools !== undefined && { function: pipelineOf(tools, "function") }),
+  };
+}
+
+/** A list of layers that may go into a longer one. A pipeline is one layer of it. */
+export function layersOf<C>(level: MiddlewareLevel, layers: LevelLayers<C> | undefined): readonly Layer<C>[] {
+  if (layers === undefined) return [];
+  return isList(layers) ? layers : [asLayer(level, layers)];
+}
+
+/** Whether it tries failed calls again by itself; then nobody else should. */
+export function hasRetry(layers: LevelLayers<ChatContext> | undefined): boolean {
+  if (layers === undefined) return false;
+  if (isList(layers)) return layers.some((layer) => layer.name === RETRY);
+  return "names" in layers && Array.isArray(layers.names) && layers.names.includes(RETRY);
+}
+
+const RETRY = "retry";
+
+function pipelineOf<C extends { result: unknown }>(
+  layers: LevelLayers<C>,
+  level: MiddlewareLevel,
+): Pipeline<C> {
+  return isList(layers) ? new MiddlewarePipeline(layers, { level }) : layers;
+}
+
+function isList<C>(layers: LevelLayers<C>): layers is readonly Layer<C>[] {
+  return Array.isArray(layers);
+}
+
+function isPipeline(value: unknown): boolean {
+  return typeof value === "object" && value !== null && typeof Reflect.get(value, "run") === "function";
+}
+
+function asLayer<C>(level: MiddlewareLevel, pipeline: Pipeline<C>): Layer<C> {
+  return {
+    level,
+    name: "pipeline",
+    admit: (context, gate) => pipeline.admit(context, gate),
+    async process(context, next) {
+      let isFirst = true;
+      // A layer inside that repeats goes through here again.
+      await pipeline.run(context, () => {
+        const step = isFirst ? next() : next.again();
+        isFirst = false;
+        return step;
+      });
+    },
+  };
+}

@@ -1,0 +1,21 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+// Ravi in one literal: the small packages, wired together. This list is the public surface; a test pins it.
+
+export { HookEvent, isRaviError, Priority, textOf } from "@ravi/kernel";
+export { HookManager } from "@ravi/hooks";
+export { getRunScope } from "@ravi/runtime";
+
+export { agent, type AgentOptions } from "./agents/agent.ts";
+export type { Layers } from "./agents/layers.ts";
+export { type DynamicHiring, type Member, team, type TeamOptions } from "./agents/team.ts";
+export { tool } from "./agents/tool.ts";
+export { type Budget, DEFAULT_LIMITS, type Limits, type TreeLimits } from "./limits.ts";
+export { model, type ModelFactory, type ModelOptions, type Models } from "./models/model.ts";
+export { type CostEstimate, estimate } from "./run/estimate.ts";
+export type { SdkHandle } from "./run/launch.ts";
+export type { HostOptions, ResumeOptions, RunOptions } from "./run/options.ts";
+export { cancel, deliver, type OutsideOptions, runs } from "./run/outside.ts";
+export type { CompletedResult, SdkResult } from "./run/result.ts";
+export { resume, run, start, startResume } from "./run/run.ts";
+export type { CallAccount } from "./tree/call-log.ts";
+export type { RunTree, TreeNode } from "./tree/run-tree.ts";

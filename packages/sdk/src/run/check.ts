@@ -1,0 +1,47 @@
+import { checkBoolean, InvalidValueError } from "@ravi/kernel";
+import { checkLayers } from "../agents/layers.ts";
+import type { HostOptions } from "./options.ts";
+
+/** What a compiler would have caught, for whoever has none: a mistake shows here, and not in the middle of a paid run. */
+export function checkHost(options: HostOptions): void {
+  const { journal, hooks, history, compaction, onEvent, handleSignals, middleware, prices, retry, restart } =
+    options;
+  if (journal === "" || (journal !== undefined && typeof journal !== "string" && !has(journal, "append")))
+    wrong("journal", journal, "the path of a directory, or a Journal");
+  if (hooks !== undefined && !has(hooks, "dispatch")) wrong("hooks", hooks, "Hooks, such as a HookManager");
+  if (history !== undefined && !has(history, "load")) wrong("history", history, "a HistoryProvider");
+  if (compaction !== undefined && !has(compaction, "compact"))
+    wrong("compaction", compaction, "a CompactionStrategy, such as a SlidingWindow of @ravi/context");
+  if (prices !== undefined && (typeof prices !== "object" || prices === null))
+    wrong(
+      "prices",
+      prices,
+      'prices such as { "provider:model": { input: 0.5, output: 1.5 } }, or a PriceBook',
+    );
+  if (onEvent !== undefined && typeof onEvent !== "function")
+    wrong("onEvent", onEvent, "a function of an event");
+  if (handleSignals !== undefined) checkBoolean("handleSignals", handleSignals);
+  if (middleware !== undefined) checkLayers("middleware", middleware);
+  if (retry !== undefined && retry !== false && typeof retry !== "object")
+    wrong("retry", retry, "options such as { maxRetries: 3 }, or false");
+  if (restart !== undefined && restart !== false && !has(restart, "shouldRetry"))
+    wrong("restart", restart, "a RestartPolicy, such as a RetryPolicy of @ravi/supervision, or false");
+}
+
+export function checkAgent(field: string, agent: unknown): void {
+  if (has(agent, "run")) return;
+  const made = "one of agent({ … }) or team({ … }), or any object with an id and a run(ctx, inbox)";
+  wrong(field, agent, `an agent: ${made}`);
+}
+
+export function checkInput(input: unknown): void {
+  if (typeof input !== "string") wrong("input", input, "a text; write an object as JSON");
+}
+
+function has(value: unknown, method: string): boolean {
+  return typeof value === "object" && value !== null && typeof Reflect.get(value, method) === "function";
+}
+
+function wrong(field: string, value: unknown, expected: string): never {
+  throw new InvalidValueError({ field, value, expected });
+}

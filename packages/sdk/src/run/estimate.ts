@@ -1,0 +1,123 @@
+import { type Agent, type ChatMessage, checkFields, type Estimate, type ModelInfo } from "@ravi/kernel";
+import type { PriceSource } from "@ravi/resources";
+import { blueprintOf, type ClosedLoop, ownLimits, staffOf } from "../agents/blueprint.ts";
+import { isDefaultUsd, type Limits, limitsFor } from "../limits.ts";
+import { checkAgent, checkHost, checkInput } from "./check.ts";
+import { type Metering, meteringFor } from "./meters.ts";
+import { RUN_OPTIONS, type RunOptions } from "./options.ts";
+
+/** What a run can take at most; null where nothing bounds it, with the reason. */
+export interface CostEstimate {
+  readonly usd: number | null;
+  readonly tokens: number | null;
+  /** Model calls, every attempt at one counted. */
+  readonly calls: number | null;
+  readonly reason?: string | undefined;
+}
+
+/** What is said to a model that has to answer again is at most as long as this, in tokens. */
+const TOLD_AGAIN = 1_200;
+const RETRIES = 3;
+
+/**
+ * What `run` with the same arguments would cost at most. An agent that hears nobody but its model is bounded by what it can
+ * say; any other, since tools and layers may call models themselves, by its limits alone. What somebody grants on top while
+ * it runs (`onBudget: "ask"`) is not in it.
+ */
+export async function estimate(agent: Agent, input: string, options: RunOptions = {}): Promise<CostEstimate> {
+  checkFields("run options", options, RUN_OPTIONS);
+  checkHost(options);
+  checkAgent("agent", agent);
+  checkInput(input);
+  const limits = ownLimits(agent);
+  const { budget } = limitsFor(options, limits);
+  const metering = meteringFor(options.prices);
+  const loop = isBare(options) ? blueprintOf(agent)?.closed : undefined;
+  const model = blueprintOf(agent)?.model;
+  const own =
+    loop === undefined || model === undefined
+      ? UNBOUNDED
+      : await worstOf(loop, input, model.info, metering, attemptsOf(options));
+  const isStrict = !isDefaultUsd(options, limits);
+  const unpriced = await unpricedOf(agent, metering.book);
+  return within(own, budget, { unpriced, isStrict });
+}
+
+interface Worst {
+  readonly usd: number | null;
+  readonly tokens: number | null;
+  readonly calls: number | null;
+}
+
+const UNBOUNDED: Worst = { usd: null, tokens: null, calls: null };
+
+/** The tighter of what the agent can take and what it may. */
+export function within(
+  own: Worst,
+  budget: Limits["budget"],
+  { unpriced, isStrict }: { readonly unpriced: string | undefined; readonly isStrict: boolean },
+): CostEstimate {
+  const calls = least(own.calls, budget.turns);
+  const tokens = least(own.tokens, budget.tokens);
+  // A default limit in dollars does not hold models whose price is not known.
+  const usd = unpriced === undefined || isStrict ? least(own.usd, budget.usd) : null;
+  const reasons = [
+    ...(usd === null && unpriced !== undefined ? [unpriced] : []),
+    ...(usd === null && unpriced === undefined ? ["nothing bounds its dollars; give budget.usd"] : []),
+    ...(usd !== null && unpriced !== undefined ? [`${unpriced}; calls without a price will be refused`] : []),
+    ...(tokens === null ? ["nothing bounds its tokens; give budget.tokens"] : []),
+    ...(calls === null ? ["nothing bounds its model calls; give budget.turns"] : []),
+  ];
+  return { usd, tokens, calls, ...(reasons.length > 0 && { reason: reasons.join("; ") }) };
+}
+
+/** Each call hears all that was said before it, and any attempt may be charged in full. */
+async function worstOf(
+  { request, system, calls }: ClosedLoop,
+  input: string,
+  info: ModelInfo,
+  { book, meter }: Metering,
+  attempts: number,
+): Promise<Worst> {
+  const messages: ChatMessage[] = [
+    ...(system === undefined ? [] : [{ role: "system", content: system } as const]),
+    { role: "user", content: input },
+  ];
+  const first: Estimate = await meter.estimate(info, { ...request, messages });
+  let tokens = 0;
+  let usd: number | null = 0;
+  for (let call = 0; call < calls; call++) {
+    const inputTokens = first.inputTokens + call * (first.maxOutputTokens + TOLD_AGAIN);
+    tokens += attempts * (inputTokens + first.maxOutputTokens);
+    const price = await book.worstPrice(info, inputTokens, first.maxOutputTokens);
+    usd = usd === null || "unpriced" in price ? null : usd + attempts * price.usd;
+  }
+  return { usd, tokens, calls: calls * attempts };
+}
+
+/** Says who cannot be priced; undefined when the models of all are known, with their prices. */
+async function unpricedOf(root: Agent, book: PriceSource): Promise<string | undefined> {
+  for (const agent of staffOf(root)) {
+    const blueprint = blueprintOf(agent);
+    if (blueprint === undefined)
+      return `the models of ${agent.id} are not known, as it was not made by agent() or team()`;
+    if (blueprint.delegates) return `the models of those to whom ${agent.id} delegates are not known`;
+    const { provider, model } = blueprint.model.info;
+    const price = await book.worstPrice(blueprint.model.info, 1, 1);
+    if ("unpriced" in price) return `${provider}:${model} of ${agent.id} has no known price; give prices`;
+  }
+  return undefined;
+}
+
+/** Nothing around the run adds to what is said, or calls models of its own. */
+function isBare({ middleware, compaction, sessionId, history }: RunOptions): boolean {
+  return [middleware, compaction, sessionId, history].every((option) => option === undefined);
+}
+
+function attemptsOf({ retry }: RunOptions): number {
+  return retry === false ? 1 : 1 + (retry?.maxRetries ?? RETRIES);
+}
+
+function least(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.min(a, b);
+}

@@ -1,0 +1,78 @@
+import type { Agent, ChatContext, HistoryProvider, Hooks, Journal, Layer, Pipelines } from "@ravi/kernel";
+import { MiddlewarePipeline, retry, type RetryOptions } from "@ravi/middleware";
+import { Runtime } from "@ravi/runtime";
+import { RetryPolicy, SpawnTracker } from "@ravi/supervision";
+import { blueprintOf, staffOf } from "../agents/blueprint.ts";
+import { checkLayers, hasRetry, layersOf, pipelinesOf } from "../agents/layers.ts";
+import { ledgerFor } from "./ledger.ts";
+import { meteringFor } from "./meters.ts";
+import type { HostOptions } from "./options.ts";
+
+export interface Host {
+  readonly agents: readonly Agent[];
+  readonly journal: Journal | undefined;
+  readonly history: HistoryProvider | undefined;
+  readonly hooks: Hooks;
+  /** The limit in dollars is the default, or may be. */
+  readonly isDefaultUsd: boolean;
+}
+
+/** The small packages put together: everything that a run needs of them, in one place. */
+export function buildRuntime(options: HostOptions, host: Host): Runtime {
+  const { clock, ids, restart } = options;
+  return new Runtime({
+    agents: host.agents,
+    ambientScope: true,
+    journal: host.journal,
+    headcount: (root) => new SpawnTracker(root.spawnBudget, { rootId: root.rootId, clock }),
+    ledger: (root) => ledgerFor(root, { isDefaultUsd: host.isDefaultUsd, clock }),
+    meter: meteringFor(options.prices).meter,
+    limiter: options.limiter,
+    hooks: host.hooks,
+    pipelines: pipelinesFor(options, host.agents),
+    history: host.history,
+    compaction: options.compaction,
+    permissions: options.permissions,
+    restart:
+      restart === false ? undefined : (restart ?? new RetryPolicy({ random: ids && (() => ids.random()) })),
+    validator: options.validator,
+    clock,
+    ids,
+    logger: options.logger,
+  });
+}
+
+/** The user's layers, with a retry around all model calls unless there is one already. */
+function pipelinesFor(
+  { middleware = {}, retry: how, ids }: HostOptions,
+  agents: readonly Agent[],
+): Pipelines {
+  const { chat, ...others } = checkLayers("middleware", middleware);
+  const shared = pipelinesOf("middleware", others);
+  const layers = layersOf("chat", chat);
+  if (how === false || hasRetry(chat))
+    return { ...shared, chat: new MiddlewarePipeline(layers, { level: "chat" }) };
+  const outermost = retryUnlessOwn({ random: ids && (() => ids.random()), ...how }, agents);
+  return { ...shared, chat: new MiddlewarePipeline([outermost, ...layers], { level: "chat" }) };
+}
+
+/** A call is tried again by one layer only, so agents that bring their own are left to it. */
+function retryUnlessOwn(options: RetryOptions, agents: readonly Agent[]): Layer<ChatContext> {
+  const layer = retry(options);
+  const own = new Set(
+    agents
+      .flatMap(staffOf)
+      .filter(retriesItself)
+      .map(({ id }) => id as string),
+  );
+  if (own.size === 0) return layer;
+  return {
+    ...layer,
+    process: (context, next) =>
+      own.has(context.agentName) || layer.process === undefined ? next() : layer.process(context, next),
+  };
+}
+
+function retriesItself(agent: Agent): boolean {
+  return blueprintOf(agent)?.retries ?? hasRetry(agent.pipelines?.chat);
+}

@@ -1,0 +1,48 @@
+import { resolve } from "node:path";
+import type { Clock, Journal } from "@ravi/kernel";
+import { SqliteJournal } from "@ravi/runtime";
+
+/** A journal for as long as a run needs it. */
+export interface BorrowedJournal {
+  readonly journal: Journal | undefined;
+  /** Where its runs are found again; undefined for a journal that the user opened. */
+  readonly directory: string | undefined;
+  giveBack(): Promise<void>;
+}
+
+interface Shared {
+  readonly journal: SqliteJournal;
+  users: number;
+}
+
+/** Runs of one process share a directory's journal while they last, and so its commits. */
+const open = new Map<string, Shared>();
+
+/** A directory is opened here, and closed when its last run is over; a journal of the user's own stays open. */
+export function borrowJournal(
+  given: string | Journal | undefined,
+  clock: Clock | undefined,
+): BorrowedJournal {
+  if (typeof given !== "string") {
+    return { journal: given, directory: undefined, giveBack: async () => {} };
+  }
+  if (clock !== undefined) {
+    // Claims lapse by the clock that a journal was opened with, so this one is not for others.
+    const journal = SqliteJournal.open(given, { clock });
+    return { journal, directory: given, giveBack: () => journal.close() };
+  }
+  const path = resolve(given);
+  const shared = open.get(path) ?? { journal: SqliteJournal.open(path), users: 0 };
+  open.set(path, shared);
+  shared.users++;
+  return {
+    journal: shared.journal,
+    directory: given,
+    async giveBack() {
+      shared.users--;
+      if (shared.users > 0) return;
+      open.delete(path);
+      await shared.journal.close();
+    },
+  };
+}

@@ -1,0 +1,40 @@
+import { checkFields, type Clock, type Journal, type JsonValue, type RunSummary } from "@ravi/kernel";
+import { Runtime } from "@ravi/runtime";
+import { borrowJournal } from "./journals.ts";
+
+/** Where the run is on record. */
+export interface OutsideOptions {
+  readonly journal: string | Journal;
+  readonly clock?: Clock | undefined;
+}
+
+/** Gives a run what it waits for, or will: an approval, an answer. The run may live in another process, or in none yet. */
+export function deliver(
+  runId: string,
+  name: string,
+  value: JsonValue,
+  options: OutsideOptions,
+): Promise<void> {
+  return outside(options, (runtime) => runtime.deliver(runId, name, value));
+}
+
+/** Ends a run for good, wherever it lives. */
+export function cancel(runId: string, reason: string, options: OutsideOptions): Promise<void> {
+  return outside(options, (runtime) => runtime.cancel(runId, reason));
+}
+
+/** The runs on record, with how they stand. */
+export function runs(options: OutsideOptions): Promise<readonly RunSummary[]> {
+  return outside(options, (runtime) => runtime.list());
+}
+
+/** A runtime that runs nothing: it only reaches into the journal. */
+async function outside<R>(options: OutsideOptions, act: (runtime: Runtime) => Promise<R>): Promise<R> {
+  checkFields("options", options, ["journal", "clock"]);
+  const borrowed = borrowJournal(options.journal, options.clock);
+  try {
+    return await act(new Runtime({ journal: borrowed.journal, clock: options.clock }));
+  } finally {
+    await borrowed.giveBack();
+  }
+}

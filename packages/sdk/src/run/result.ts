@@ -1,0 +1,133 @@
+import {
+  type AgentAccount,
+  type AgentId,
+  errorToJSON,
+  ExecId,
+  InvalidValueError,
+  type JsonObject,
+  type JsonValue,
+  Priority,
+  type RaviError,
+  type RunId,
+  type RunResult,
+  type StopReason,
+  type Usage,
+} from "@ravi/kernel";
+import { type Limits, limitsOf } from "../limits.ts";
+import type { CallLog } from "../tree/call-log.ts";
+import { type RunTree, runTree } from "../tree/run-tree.ts";
+
+/** How a run ended, and what it took. There is one whatever the end. */
+export interface SdkResult<T = unknown> {
+  readonly runId: RunId;
+  readonly status: RunResult["status"];
+  /** The answer; of a run that was cut off, what it had until then. */
+  readonly output: string;
+  /** The answer in the shape of the agent's `output`. */
+  readonly structured?: T | undefined;
+  readonly stopReason?: StopReason | undefined;
+  /** Why it failed, was cancelled or is suspended. */
+  readonly error?: RaviError | undefined;
+  readonly usage: Usage;
+  /** Dollars; null when a call had no known price. */
+  readonly cost: number | null;
+  /** What it was held to, defaults included. */
+  readonly limits: Limits;
+  /** Who worked for whom and spent what, down to each call. */
+  readonly tree: RunTree;
+  /** Keys of calls that were in flight at a crash and made again: each may have been paid for twice. */
+  readonly inDoubt: readonly string[];
+  /** This result, if the run was completed. Otherwise throws its error, or one that says how it ended. */
+  unwrap(): CompletedResult<T>;
+  toJSON(): JsonObject;
+}
+
+export interface CompletedResult<T = unknown> extends SdkResult<T> {
+  readonly status: "completed";
+  readonly structured: T;
+}
+
+export interface ResultContext {
+  readonly agentId: AgentId;
+  readonly asked: Limits | undefined;
+  readonly log: CallLog;
+}
+
+export function sdkResult<T>(result: RunResult<T>, { agentId, asked, log }: ResultContext): SdkResult<T> {
+  const { runId, status, output, structured, stopReason, error, usage, cost, inDoubt = [] } = result;
+  const [root = soleAccount(result, agentId), ...others] = result.agents ?? [];
+  const limits = limitsOf(result.limits, asked);
+  const tree = runTree([root, ...others], log);
+  const made: SdkResult<T> = {
+    runId,
+    status,
+    output,
+    ...(structured !== undefined && { structured }),
+    ...(stopReason !== undefined && { stopReason }),
+    ...(error !== undefined && { error }),
+    usage,
+    cost,
+    limits,
+    tree,
+    inDoubt,
+    unwrap: () => unwrap(made),
+    toJSON: () => toJSON(made),
+  };
+  return Object.freeze(made);
+}
+
+function unwrap<T>(result: SdkResult<T>): CompletedResult<T> {
+  if (isCompleted(result)) return result;
+  const { status, stopReason, error, runId } = result;
+  if (error !== undefined && (status === "failed" || status === "cancelled")) throw error;
+  const why = stopReason === undefined ? (error?.message ?? "") : `stopReason ${stopReason}`;
+  const advice =
+    status === "suspended"
+      ? `resume(${JSON.stringify(runId)}, …) goes on with it`
+      : "read result.output for what there is";
+  throw new InvalidValueError({
+    field: "result.status",
+    value: status,
+    expected: `"completed"${why === "" ? "" : ` (${why})`}; ${advice}`,
+    cause: error,
+  });
+}
+
+function isCompleted<T>(result: SdkResult<T>): result is CompletedResult<T> {
+  return result.status === "completed";
+}
+
+function toJSON({ error, structured, tree, limits, usage, ...rest }: SdkResult): JsonObject {
+  const { runId, status, output, stopReason, cost, inDoubt } = rest;
+  return {
+    runId,
+    status,
+    output,
+    ...(structured !== undefined && { structured: structured as JsonValue }),
+    ...(stopReason !== undefined && { stopReason }),
+    ...(error !== undefined && { error: errorToJSON(error) }),
+    usage,
+    cost,
+    limits: { budget: { ...limits.budget }, tree: { ...limits.tree } },
+    // Through JSON: what a tree holds is plain, and read-only lists are no lists of `JsonValue`.
+    tree: JSON.parse(JSON.stringify(tree)) as JsonValue,
+    inDoubt: [...inDoubt],
+  };
+}
+
+/** A result that does not tell who worked: all of it is the root's. */
+function soleAccount({ runId, status, usage, cost }: RunResult, agentId: AgentId): AgentAccount {
+  return {
+    execId: ExecId(runId),
+    agentId,
+    parent: null,
+    priority: Priority.NORMAL,
+    status,
+    usage,
+    costUsd: cost,
+    modelCalls: 0,
+    toolCalls: 0,
+    retries: 0,
+    wasteUsd: 0,
+  };
+}

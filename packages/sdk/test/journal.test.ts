@@ -1,0 +1,167 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { MemoryJournal } from "@ravi/runtime";
+import { scriptedModel, virtualClock } from "@ravi/testing";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import * as z from "zod";
+import { agent, cancel, deliver, resume, run, runs, start, startResume, tool } from "@ravi/sdk";
+
+let journal: string;
+beforeEach(async () => {
+  journal = await mkdtemp(join(tmpdir(), "ravi-sdk-"));
+});
+afterEach(() => rm(journal, { recursive: true, force: true }));
+
+/** Sends a letter, if somebody approves. */
+function clerk() {
+  const sent: string[] = [];
+  const send = tool({
+    name: "send",
+    description: "Sends a letter.",
+    input: z.object({ to: z.string() }),
+    needsApproval: true,
+    execute: ({ to }) => void sent.push(to),
+  });
+  const model = scriptedModel(({ messages }) => {
+    const last = messages.at(-1);
+    if (last?.role === "tool") return last.isError === true ? "It was not sent." : "It is sent.";
+    return { toolCalls: [{ name: "send", arguments: { to: "Ada" } }] };
+  });
+  return { agent: agent({ name: "clerk", model, tools: [send] }), model, sent };
+}
+
+/** Starts it and waits until it asks; gives the name to answer under. */
+async function asked(handle: ReturnType<typeof start>): Promise<string> {
+  for await (const { event } of handle.events()) {
+    if (event.type !== "progress" || event.name !== "approvalRequested") continue;
+    return (event.data as { name: string }).name;
+  }
+  throw new Error("nothing was asked");
+}
+
+describe("a run with a journal", () => {
+  test("is suspended by its handle, listed, answered from outside, and goes on without paying twice", async () => {
+    const first = clerk();
+    const handle = start(first.agent, "Write to Ada", { journal, runId: "letter" });
+    const name = await asked(handle);
+    expect((await handle.suspend()).status).toBe("suspended");
+    expect(await runs({ journal })).toMatchObject([{ runId: "letter", status: "suspended" }]);
+
+    await deliver("letter", name, true, { journal });
+    const second = clerk();
+    const result = await resume("letter", { agents: [second.agent], journal });
+    expect(result).toMatchObject({ status: "completed", output: "It is sent.", inDoubt: [] });
+    expect(second.sent).toEqual(["Ada"]);
+    expect([first.model.calls.length, second.model.calls.length]).toEqual([1, 1]);
+    expect(result.limits.budget.usd).toBe(1);
+    expect(result.tree.root.calls.map(({ kind }) => kind)).toEqual(["llm", "tool", "llm"]);
+  });
+
+  test("gives its result again when it is over, and runs nothing", async () => {
+    const model = scriptedModel(["Hello."]);
+    const greeter = agent({ name: "greeter", model });
+    await run(greeter, "Hi", { journal, runId: "hi" });
+    expect(await resume("hi", { agents: greeter, journal })).toMatchObject({
+      status: "completed",
+      output: "Hello.",
+    });
+    expect(model.calls).toHaveLength(1);
+    await expect(run(greeter, "Hi", { journal, runId: "hi" })).rejects.toThrow(/resume it instead/);
+  });
+
+  test("is answered through its handle, and a no is a result for the model", async () => {
+    const { agent: who, sent } = clerk();
+    const handle = start(who, "Write to Ada", { journal });
+    await handle.deliver(await asked(handle), { approved: false, reason: "not today" });
+    expect((await handle.result).output).toBe("It was not sent.");
+    expect(sent).toEqual([]);
+  });
+
+  test("is cancelled from outside", async () => {
+    const handle = start(clerk().agent, "Write to Ada", { journal });
+    await asked(handle);
+    await cancel(handle.runId, "changed my mind", { journal });
+    expect((await handle.result).status).toBe("cancelled");
+  });
+
+  test("is found only by its agent", async () => {
+    const { agent: who } = clerk();
+    const handle = start(who, "Write to Ada", { journal });
+    await asked(handle);
+    await handle.suspend();
+    const other = agent({ name: "other", model: scriptedModel(["Hi."]) });
+    await expect(resume(handle.runId, { agents: other, journal })).rejects.toMatchObject({
+      code: "AGENT_NOT_FOUND",
+    });
+    await expect(resume("nobody", { agents: who, journal })).rejects.toThrow(/a run that is on record/);
+  });
+
+  test("the journal of a directory is closed when its last run is over; one of the user's own stays open", async () => {
+    const greeter = agent({ name: "greeter", model: scriptedModel(() => "Hello.") });
+    await Promise.all([run(greeter, "Hi", { journal }), run(greeter, "Hi", { journal })]);
+    // SQLite takes its side files away when the last connection is closed.
+    expect(existsSync(join(journal, "ravi.db"))).toBe(true);
+    expect(existsSync(join(journal, "ravi.db-wal"))).toBe(false);
+    const own = new MemoryJournal();
+    await run(greeter, "Hi", { journal: own, runId: "mine" });
+    expect(own.list()).toMatchObject([{ runId: "mine", status: "completed" }]);
+  });
+
+  test("with a clock of one's own, its claims go by that clock", async () => {
+    const clock = virtualClock({ now: 1_000 });
+    const greeter = agent({ name: "greeter", model: scriptedModel(() => "Hello.") });
+    expect((await run(greeter, "Hi", { journal, clock })).status).toBe("completed");
+    expect(await runs({ journal, clock })).toMatchObject([{ startedAt: 1_000 }]);
+    expect(existsSync(join(journal, "ravi.db-wal"))).toBe(false);
+  });
+
+  test("a journal that cannot be opened is an error, and a second run of one id leaves it closed", async () => {
+    const greeter = agent({ name: "greeter", model: scriptedModel(() => "Hello.") });
+    await writeFile(join(journal, "a-file"), "");
+    await expect(run(greeter, "Hi", { journal: join(journal, "a-file", "inside") })).rejects.toMatchObject({
+      code: "INVALID_VALUE",
+    });
+    await expect(run(greeter, "Hi", { journal, runId: "" })).rejects.toThrow(/runId/);
+    expect(existsSync(join(journal, "ravi.db-wal"))).toBe(false);
+  });
+
+  test("keeps conversations beside it", async () => {
+    const model = scriptedModel(({ messages }) => `I have heard ${messages.length}.`);
+    const who = agent({ name: "who", model });
+    await run(who, "One", { journal, sessionId: "s" });
+    expect(existsSync(join(journal, "sessions"))).toBe(true);
+    expect((await run(who, "Two", { journal, sessionId: "s" })).output).toBe("I have heard 3.");
+  });
+});
+
+test("options of a new run are not taken by `resume`: they are on record", () => {
+  const who = clerk().agent;
+  const wrong = { agents: who, journal, budget: { usd: 5 } };
+  expect(() => startResume("letter", wrong)).toThrow(/resume options\.budget/);
+  expect(() => startResume("letter", { agents: who } as never)).toThrow(/resume options\.journal/);
+  expect(() => startResume("letter", { agents: [{}] as never, journal })).toThrow(/agents\[0\]/);
+});
+
+test("a crash of an agent's own code is started again from the journal, and pays for nothing twice", async () => {
+  const model = scriptedModel(() => "Hello.");
+  let crashes = 0;
+  const inner = agent({ name: "inner", model });
+  const shaky = {
+    id: inner.id,
+    async run(...args: Parameters<typeof inner.run>) {
+      const result = await inner.run(...args);
+      if (crashes++ === 0) throw new TypeError("a slip");
+      return result;
+    },
+  };
+  const restart = { shouldRetry: () => true, delayMs: () => 0, reset() {} };
+  expect(await run(shaky, "Hi", { journal, restart })).toMatchObject({
+    status: "completed",
+    output: "Hello.",
+  });
+  expect(model.calls).toHaveLength(1);
+  crashes = 0;
+  expect(await run(shaky, "Hi", { journal, restart: false })).toMatchObject({ status: "failed" });
+});

@@ -1,0 +1,143 @@
+import { scriptedModel } from "@ravi/testing";
+import { ExecutionTracker } from "@ravi/resources";
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { agent, DEFAULT_LIMITS, run, start, team, tool } from "@ravi/sdk";
+
+const greeter = (options: object = {}) =>
+  agent({ name: "greeter", model: scriptedModel(["Hello."]), ...options });
+
+describe("limits", () => {
+  test("without a word about them the documented defaults hold, and stand in the result", async () => {
+    expect((await run(greeter(), "Hi")).limits).toEqual({
+      budget: { usd: 1, tokens: 500_000, turns: 100, toolCalls: 500, seconds: 600 },
+      tree: { agents: 8, depth: 3, total: null, preempt: true },
+    });
+  });
+
+  test("what is left out keeps its default, and null takes a limit off", async () => {
+    const { limits } = await run(greeter(), "Hi", {
+      budget: { usd: null, turns: 3 },
+      tree: { depth: null, total: 9 },
+    });
+    expect(limits).toEqual({
+      budget: { ...DEFAULT_LIMITS.budget, usd: null, turns: 3 },
+      tree: { ...DEFAULT_LIMITS.tree, depth: null, total: 9 },
+    });
+    const none = { usd: null, tokens: null, turns: null, toolCalls: null, seconds: null };
+    expect((await run(greeter(), "Hi", { budget: null })).limits.budget).toEqual(none);
+  });
+
+  test("an agent's own limits go before the defaults, and the run's before the agent's", async () => {
+    const own = greeter({ budget: { tokens: 900_000, turns: 7 } });
+    expect((await run(own, "Hi")).limits.budget).toEqual({
+      ...DEFAULT_LIMITS.budget,
+      tokens: 900_000,
+      turns: 7,
+    });
+    expect((await run(own, "Hi", { budget: { turns: 5 } })).limits.budget.turns).toBe(5);
+    const lead = team({
+      name: "lead",
+      model: scriptedModel(["Done."]),
+      members: [greeter()],
+      tree: { agents: 30 },
+    });
+    expect((await run(lead, "Hi")).limits.tree.agents).toBe(30);
+    expect((await run(lead, "Hi", { tree: { agents: 4 } })).limits.tree).toEqual({
+      ...DEFAULT_LIMITS.tree,
+      agents: 4,
+    });
+  });
+
+  test("a ledger of the user's own is reserved from in addition", async () => {
+    const tracker = new ExecutionTracker({ maxTurns: 1 });
+    const clerk = agent({ name: "clerk", model: scriptedModel(() => "Hello."), budget: tracker });
+    expect((await run(clerk, "Hi")).status).toBe("completed");
+    expect(await run(clerk, "Hi")).toMatchObject({ status: "partial", stopReason: "budget" });
+    expect(tracker.used.turns).toBe(1);
+  });
+});
+
+describe("a model without a known price", () => {
+  test("runs under the default limit in dollars, and its cost is null and not 0", async () => {
+    expect(await run(greeter(), "Hi")).toMatchObject({ status: "completed", cost: null });
+  });
+
+  test("is refused under a limit that somebody set, with what to do about it", async () => {
+    const result = await run(greeter(), "Hi", { budget: { usd: 1 } });
+    expect(result).toMatchObject({ status: "failed", error: { code: "INVALID_VALUE" } });
+    expect(result.error?.message).toContain(
+      'give prices: { "scripted:scripted": { input: 0.5, output: 1.5 } }',
+    );
+    expect(result.error?.message).toContain("budget: { usd: null }");
+    const priced = { "scripted:scripted": { input: 1, output: 1 } };
+    expect((await run(greeter(), "Hi", { budget: { usd: 1 }, prices: priced })).status).toBe("completed");
+  });
+
+  test("is refused under an agent's own limit too, at any depth", async () => {
+    for (const usd of [0.5, 1]) expect((await run(greeter({ budget: { usd } }), "Hi")).status).toBe("failed");
+    const model = scriptedModel([
+      { toolCalls: [{ name: "handoff_greeter", arguments: { task: "Hi" } }] },
+      "Over.",
+    ]);
+    const members = [{ agent: greeter(), budget: { usd: 0.5 } }];
+    const lead = team({ name: "lead", model, members, retryPolicy: false });
+    const seen: boolean[] = [];
+    await run(lead, "Hi", {
+      onEvent: ({ event }) => event.type === "toolResult" && seen.push(event.isError),
+    });
+    expect(seen).toEqual([true]);
+  });
+
+  test("is still held to its tokens", async () => {
+    const result = await run(greeter(), "Hi", { budget: { tokens: 10 } });
+    expect(result).toMatchObject({ status: "partial", stopReason: "budget", output: "" });
+    expect(result.usage).toEqual({ inputTokens: 0, outputTokens: 0 });
+  });
+});
+
+test("prices that were changed count from the next run on", async () => {
+  const prices = { scripted: { input: 1, output: 1 } };
+  const cost = async () =>
+    (await run(agent({ name: "a", model: scriptedModel(["Hello."]) }), "Hi", { prices })).cost;
+  const before = await cost();
+  prices.scripted = { input: 10, output: 10 };
+  expect(await cost()).toBeCloseTo(10 * (before ?? 0), 9);
+});
+
+test("R18: the 21st call of 20 turns is refused before it is paid, and the 20th wraps up", async () => {
+  const again = tool({
+    name: "again",
+    description: "Counts.",
+    input: z.object({ n: z.number() }),
+    execute: ({ n }) => n,
+  });
+  const model = scriptedModel(({ tools }, call) =>
+    tools === undefined ? "That is all." : { toolCalls: [{ name: "again", arguments: { n: call } }] },
+  );
+  const counter = agent({ name: "counter", model, tools: [again] });
+  const result = await run(counter, "Count", { budget: { turns: 20 } });
+  expect(result).toMatchObject({ status: "partial", stopReason: "budget", output: "That is all." });
+  expect(model.calls).toHaveLength(20);
+});
+
+test("an agent that may ask for more gets it through the handle, under the default limits too", async () => {
+  const model = scriptedModel(({ messages }) =>
+    messages.some(({ role }) => role === "tool")
+      ? "Done."
+      : { toolCalls: [{ name: "again", arguments: { n: 1 } }] },
+  );
+  const again = tool({
+    name: "again",
+    description: "",
+    input: z.object({ n: z.number() }),
+    execute: ({ n }) => n,
+  });
+  const asker = agent({ name: "asker", model, tools: [again], onBudget: "ask" });
+  const handle = start(asker, "Go", { budget: { turns: 1 } });
+  for await (const { event } of handle.events()) {
+    if (event.type !== "progress" || event.name !== "approvalRequested") continue;
+    await handle.deliver((event.data as { name: string }).name, { turns: 3 });
+  }
+  expect(await handle.result).toMatchObject({ status: "completed", output: "Done." });
+});

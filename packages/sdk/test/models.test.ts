@@ -1,0 +1,88 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { loopbackOpenAI, scriptedModel } from "@ravi/testing";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { agent, model, run } from "@ravi/sdk";
+
+afterEach(() => vi.unstubAllEnvs());
+
+describe("model", () => {
+  test("parts at the first colon, and knows its provider before anything is loaded", () => {
+    expect(model("openai:gpt-5-mini")).toMatchObject({
+      id: "openai/gpt-5-mini",
+      info: { provider: "openai", model: "gpt-5-mini" },
+    });
+    expect(model("openai:ft:gpt-4o:acme", { contextWindow: 128_000, maxOutputTokens: 900 }).info).toEqual({
+      provider: "openai",
+      model: "ft:gpt-4o:acme",
+      contextWindow: 128_000,
+      maxOutputTokens: 900,
+    });
+  });
+
+  test.each(["gpt-5-mini", "acme:large", ":x", "openai:", "", "constructor:x", "__proto__:x", "toString:x"])(
+    "refuses %j, and says what is known",
+    (spec) => {
+      expect(() => model(spec)).toThrow(
+        /expected "provider:model", such as .* \(known providers are openai, anthropic/,
+      );
+    },
+  );
+
+  test("refuses a misspelt option without showing a key", () => {
+    const wrong: object = { apikey: "sk-secret" };
+    expect(() => model("openai:gpt-5-mini", wrong)).toThrow(/model options\.apikey/);
+    expect(() => model("openai:gpt-5-mini", wrong)).not.toThrow(/sk-secret/);
+  });
+
+  test("a prefix of one's own makes its models, and may stand for a built-in one", async () => {
+    const own = (name: string) => scriptedModel([`I am ${name}.`]);
+    const who = agent({ name: "who", model: "my:small", models: { my: own } });
+    expect((await run(who, "Who are you?")).output).toBe("I am small.");
+    expect(model("openai:fake", { models: { openai: own } }).info.provider).toBe("scripted");
+    expect(() => model("my:x", { models: { my: () => ({}) as never } })).toThrow(/models\["my"\]\("x"\)/);
+  });
+
+  test("an OpenAI-compatible server is reached by its base URL, streamed", async () => {
+    await using server = await loopbackOpenAI({ script: ["Good morning."] });
+    const client = model("openai:small", { baseURL: server.url, apiKey: "sk-loopback" });
+    const deltas: string[] = [];
+    const result = await run(agent({ name: "clerk", model: client }), "Hi", {
+      onEvent: ({ event }) => event.type === "text" && deltas.push(event.delta),
+    });
+    expect(result).toMatchObject({ status: "completed", output: "Good morning." });
+    expect(deltas.join("")).toBe("Good morning.");
+    expect(server.bill().calls).toBe(1);
+  });
+
+  test("a missing key is an error of the first call that names its variable", async () => {
+    vi.stubEnv("OPENAI_API_KEY", "");
+    vi.stubEnv("OPENAI_BASE_URL", "");
+    const clerk = agent({ name: "clerk", model: "openai:gpt-5-mini" });
+    const result = await run(clerk, "Hi");
+    expect(result).toMatchObject({ status: "failed", cost: 0, error: { code: "INVALID_VALUE" } });
+    expect(result.error?.message).toContain("OPENAI_API_KEY");
+  });
+});
+
+test("importing the sdk loads no provider, no prices, no SQLite and no schema library", async () => {
+  const program = `
+    import { registerHooks } from "node:module";
+    const seen = [];
+    registerHooks({ resolve: (specifier, context, next) => (seen.push(specifier), next(specifier, context)) });
+    await import("@ravi/sdk");
+    console.log(JSON.stringify(seen));
+  `;
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ["--conditions=@ravi/source", "--input-type=module", "--eval", program],
+    { cwd: import.meta.dirname },
+  );
+  const seen = JSON.parse(stdout) as string[];
+  expect(seen).toContain("@ravi/sdk");
+  expect(
+    seen.filter((name) =>
+      /^(?:openai|zod|gpt-tokenizer|node:sqlite|@anthropic|@pydantic|@ravi\/(?:context|provider))/.test(name),
+    ),
+  ).toEqual([]);
+});

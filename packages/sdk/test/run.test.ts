@@ -1,0 +1,295 @@
+import { MiddlewareTermination, ProviderError, type RunEvent, ToolError } from "@ravi/kernel";
+import { MemoryHistory } from "@ravi/context";
+import { MiddlewarePipeline, retry } from "@ravi/middleware";
+import { type Answer, scriptedModel, virtualClock } from "@ravi/testing";
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { agent, getRunScope, HookEvent, HookManager, isRaviError, run, start, tool } from "@ravi/sdk";
+
+const greeter = (...answers: Answer[]) =>
+  agent({ name: "greeter", model: scriptedModel(answers.length === 0 ? ["Hello."] : answers) });
+
+const overloaded = () => new ProviderError({ kind: "OVERLOADED", status: 503, message: "overloaded" });
+
+describe("run", () => {
+  test("gives the answer, what it took and what it was held to", async () => {
+    const result = await run(greeter(), "Hi", { prices: { scripted: { input: 1, output: 2 } } });
+    expect(result).toMatchObject({ status: "completed", output: "Hello.", stopReason: "done", inDoubt: [] });
+    const { inputTokens, outputTokens } = result.usage;
+    expect(result.cost).toBeCloseTo((inputTokens + 2 * outputTokens) / 1e6, 9);
+    expect(result.limits.budget.usd).toBe(1);
+    expect(result.error).toBeUndefined();
+  });
+
+  test("gives a result whatever the status, and `unwrap` throws the run's own error", async () => {
+    const failing = await run(
+      agent({
+        name: "failing",
+        model: scriptedModel([new MiddlewareTermination({ layer: "guard", reason: "no" })]),
+      }),
+      "Hi",
+    );
+    expect(failing.status).toBe("failed");
+    expect(failing.error?.code).toBe("MIDDLEWARE_TERMINATION");
+    expect(() => failing.unwrap()).toThrow(failing.error);
+    const done = await run(greeter(), "Hi");
+    expect(done.unwrap()).toBe(done);
+  });
+
+  test("`unwrap` of a partial result says why it is one", async () => {
+    const clerk = agent({
+      name: "clerk",
+      model: scriptedModel([{ text: "Half an ans", finishReason: "length" }]),
+    });
+    const result = await run(clerk, "Hi");
+    expect(result).toMatchObject({ status: "partial", output: "Half an ans", stopReason: "length" });
+    expect(() => result.unwrap()).toThrow(/"partial"; expected "completed" \(stopReason length\)/);
+  });
+
+  test("a result is plain JSON, its error too", async () => {
+    const result = await run(agent({ name: "failing", model: scriptedModel([new Error("boom")]) }), "Hi", {
+      retry: false,
+    });
+    const json = JSON.parse(JSON.stringify(result));
+    expect(json).toMatchObject({ status: "failed", error: { message: expect.stringContaining("boom") } });
+    expect(json.tree.agentId).toBe("failing");
+  });
+
+  test("what is no agent, no text or no known option is refused by name", async () => {
+    const wrong: object = { budjet: { usd: 1 } };
+    await expect(run(greeter(), "Hi", wrong)).rejects.toThrow(
+      /run options\.budjet .* known are budget, tree/,
+    );
+    await expect(run(greeter(), "Hi", { budget: { usd: -1 } })).rejects.toThrow(/budget\.usd is -1/);
+    await expect(run(greeter(), "Hi", { budget: { dollars: 1 } as object })).rejects.toThrow(
+      /budget\.dollars/,
+    );
+    await expect(run(greeter(), "Hi", { tree: { agents: 0 } })).rejects.toThrow(/tree\.agents is 0/);
+    await expect(run(greeter(), "Hi", { middleware: { chats: [] } as object })).rejects.toThrow(
+      /middleware\.chats/,
+    );
+    await expect(run({} as ReturnType<typeof greeter>, "Hi")).rejects.toThrow(
+      /agent is an object; expected an agent/,
+    );
+    await expect(run(greeter(), 7 as never)).rejects.toThrow(/input is 7/);
+    expect(() => agent({ name: "x", model: scriptedModel(["a"]), instruction: "?" } as never)).toThrow(
+      /agent\.instruction/,
+    );
+    const badTool = { name: "t", description: "", input: {}, needsAproval: true, execute: () => 1 };
+    expect(() => tool(badTool)).toThrow(/tool\.needsAproval/);
+  });
+
+  test("the ambient scope is on: a tool knows for whom it works", async () => {
+    const seen: unknown[] = [];
+    const who = tool({
+      name: "who",
+      description: "Says who asks.",
+      input: z.object({}),
+      execute: () => void seen.push(getRunScope()),
+    });
+    const model = scriptedModel([{ toolCalls: [{ name: "who", arguments: {} }] }, "Done."]);
+    await run(agent({ name: "clerk", model, tools: [who] }), "Hi", {
+      userId: "ada",
+      tenantId: "acme",
+      metadata: { ticket: 7 },
+      runId: "run-1",
+    });
+    expect(seen).toMatchObject([
+      { userId: "ada", tenantId: "acme", metadata: { ticket: 7 }, runId: "run-1" },
+    ]);
+    expect(getRunScope()).toBeUndefined();
+  });
+
+  test("hooks hear the run, and the tree lists its calls all the same", async () => {
+    const hooks = new HookManager();
+    const heard: string[] = [];
+    hooks.on(HookEvent.RUN_END, ({ status }) => void heard.push(status));
+    hooks.on(HookEvent.LLM_END, ({ model }) => void heard.push(model));
+    const result = await run(greeter(), "Hi", { hooks });
+    expect(heard).toEqual(["scripted", "completed"]);
+    expect(result.tree.root.calls).toMatchObject([{ kind: "llm", name: "scripted:scripted", status: "ok" }]);
+  });
+
+  test("a signal cancels it", async () => {
+    const stop = new AbortController();
+    const hanging = agent({ name: "hanging", model: scriptedModel([{ fault: { type: "hang" } }]) });
+    const running = run(hanging, "Hi", { signal: stop.signal });
+    stop.abort("enough");
+    expect(await running).toMatchObject({ status: "cancelled" });
+  });
+});
+
+describe("one layer retries, and only one", () => {
+  test("a temporary failure is tried again by default", async () => {
+    const clock = virtualClock();
+    const running = run(greeter(overloaded(), "Hello."), "Hi", { clock });
+    await clock.runAll();
+    expect(await running).toMatchObject({ status: "completed", output: "Hello." });
+  });
+
+  test("`retry: false` fails at once", async () => {
+    const result = await run(greeter(overloaded(), "Hello."), "Hi", { retry: false });
+    expect(result.error).toMatchObject({ code: "PROVIDER_ERROR", kind: "OVERLOADED" });
+  });
+
+  const calls = async (make: (model: ReturnType<typeof scriptedModel>) => Parameters<typeof run>) => {
+    const clock = virtualClock();
+    const model = scriptedModel(() => overloaded());
+    const [who, input, options] = make(model);
+    const running = run(who, input, { ...options, clock });
+    await clock.runAll();
+    expect((await running).status).toBe("failed");
+    return model.calls.length;
+  };
+
+  test("a retry of the user's own takes the place of the default", async () => {
+    const own = retry({ maxRetries: 1, random: () => 0 });
+    expect(await calls((model) => [agent({ name: "a", model }), "Hi", {}])).toBe(4);
+    expect(await calls((model) => [agent({ name: "a", model }), "Hi", { middleware: { chat: [own] } }])).toBe(
+      2,
+    );
+    const pipeline = new MiddlewarePipeline([own]);
+    expect(
+      await calls((model) => [agent({ name: "a", model }), "Hi", { middleware: { chat: pipeline } }]),
+    ).toBe(2);
+    expect(await calls((model) => [agent({ name: "a", model, middleware: { chat: [own] } }), "Hi", {}])).toBe(
+      2,
+    );
+    expect(await calls((model) => [agent({ name: "a", model }), "Hi", { retry: { maxRetries: 2 } }])).toBe(3);
+  });
+
+  test("a pipeline of the user's own runs inside of the default retry", async () => {
+    const clock = virtualClock();
+    let passes = 0;
+    const pipeline = new MiddlewarePipeline([
+      {
+        level: "chat",
+        async process(_, next) {
+          passes++;
+          await next();
+        },
+      },
+    ]);
+    const running = run(greeter(overloaded(), "Hello."), "Hi", {
+      clock,
+      middleware: { chat: pipeline },
+    });
+    await clock.runAll();
+    expect((await running).status).toBe("completed");
+    expect(passes).toBe(2);
+  });
+});
+
+describe("start", () => {
+  test("gives a handle at once, with live events and the run's id", async () => {
+    const handle = start(greeter(), "Hi", { runId: "run-7" });
+    expect(handle).toMatchObject({ runId: "run-7", status: "pending" });
+    const types: string[] = [];
+    for await (const { event } of handle.events()) types.push(event.type);
+    expect(types).toEqual(expect.arrayContaining(["started", "text", "usage", "completed"]));
+    expect((await handle.result).status).toBe("completed");
+    expect(handle.status).toBe("completed");
+  });
+
+  test("`cancel` is final", async () => {
+    const handle = start(
+      agent({ name: "hanging", model: scriptedModel([{ fault: { type: "hang" } }]) }),
+      "Hi",
+    );
+    handle.cancel("no longer needed");
+    const result = await handle.result;
+    expect(result.status).toBe("cancelled");
+    expect(result.error?.message).toContain("no longer needed");
+  });
+
+  test("`onEvent` sees every event in order before the result is there; what it throws changes nothing", async () => {
+    const seen: RunEvent[] = [];
+    const warned: string[] = [];
+    const quiet = { debug() {}, info() {}, error() {}, warn: (message: string) => void warned.push(message) };
+    const result = await run(greeter(), "Hi", {
+      logger: quiet,
+      onEvent(event) {
+        seen.push(event);
+        throw new Error("the screen is gone");
+      },
+    });
+    expect(result.status).toBe("completed");
+    expect(seen.map(({ seq }) => seq)).toEqual(seen.map((_, at) => at + 1));
+    expect(seen.at(-1)?.event.type).toBe("completed");
+    expect(warned).toHaveLength(1);
+  });
+});
+
+describe("sessions", () => {
+  const lastWords = () => scriptedModel(({ messages }) => `I have heard ${messages.length} messages.`);
+
+  test("a run that names its session goes on with that conversation; one that does not starts afresh", async () => {
+    const clerk = agent({ name: "clerk", model: lastWords() });
+    const sessionId = `session-${crypto.randomUUID()}`;
+    expect((await run(clerk, "One", { sessionId })).output).toBe("I have heard 1 messages.");
+    expect((await run(clerk, "Two", { sessionId })).output).toBe("I have heard 3 messages.");
+    expect((await run(clerk, "Three")).output).toBe("I have heard 1 messages.");
+  });
+
+  test("a history of the user's own is used, and not the default one", async () => {
+    const history = new MemoryHistory();
+    const clerk = agent({ name: "clerk", model: lastWords() });
+    await run(clerk, "One", { sessionId: "s", history });
+    expect((await run(clerk, "Two", { sessionId: "s", history })).output).toBe("I have heard 3 messages.");
+    expect((await run(clerk, "Two", { sessionId: "s", history: new MemoryHistory() })).output).toBe(
+      "I have heard 1 messages.",
+    );
+  });
+});
+
+test("a tool's failure reaches the model, and the run goes on", async () => {
+  const broken = tool({
+    name: "broken",
+    description: "Fails.",
+    input: z.object({}),
+    execute() {
+      throw new ToolError({ toolName: "broken", message: "out of paper" });
+    },
+  });
+  const model = scriptedModel([{ toolCalls: [{ name: "broken", arguments: {} }] }, "It is out of paper."]);
+  const result = await run(agent({ name: "clerk", model, tools: [broken] }), "Print it");
+  expect(result.output).toBe("It is out of paper.");
+  expect(result.tree.root.calls).toMatchObject([
+    { kind: "llm" },
+    { kind: "tool", name: "broken" },
+    { kind: "llm" },
+  ]);
+});
+
+test("errors are recognised by code", async () => {
+  const caught = await run(greeter(), "Hi", { budget: { turns: -1 } }).catch((error: unknown) => error);
+  expect(isRaviError(caught, "INVALID_VALUE")).toBe(true);
+});
+
+test.each([
+  ["journal", ""],
+  ["journal", 7],
+  ["hooks", {}],
+  ["history", []],
+  ["compaction", () => []],
+  ["onEvent", "print"],
+  ["handleSignals", "yes"],
+  ["prices", 3],
+  ["retry", 3],
+  ["restart", 3],
+  ["middleware", { chat: retry() }],
+  ["middleware", null],
+  ["tree", null],
+  ["budget", 2],
+])(
+  "an option of the wrong kind (%s) is refused by its name, before anything is opened or paid",
+  async (name, value) => {
+    const model = scriptedModel(["Hello."]);
+    const refused = run(agent({ name: "a", model }), "Hi", { [name]: value });
+    await expect(refused).rejects.toMatchObject({
+      code: "INVALID_VALUE",
+      field: expect.stringContaining(name),
+    });
+    expect(model.calls).toEqual([]);
+  },
+);

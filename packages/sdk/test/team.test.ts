@@ -1,0 +1,153 @@
+import { InvalidValueError, type ModelRequest, Priority } from "@ravi/kernel";
+import { OrchestratorAgent } from "@ravi/orchestrator";
+import { MemoryJournal } from "@ravi/runtime";
+import { scriptedModel } from "@ravi/testing";
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { agent, resume, run, start, team, tool } from "@ravi/sdk";
+
+const worker = (name = "worker") =>
+  agent({ name, model: scriptedModel(({ messages }) => `did ${String(messages.at(-1)?.content)}`) });
+
+/** Hands one task to each of the tools that it has, then says what came back. */
+const lead = ({ messages, tools = [] }: ModelRequest) => {
+  const reports = messages.flatMap((message) => (message.role === "tool" ? [String(message.content)] : []));
+  if (reports.length > 0) return reports.join(" | ");
+  return { toolCalls: tools.map(({ name }, at) => ({ name, arguments: { task: `task ${at}` } })) };
+};
+
+describe("team", () => {
+  test("hands work to its members, and the tree shows them under their lead", async () => {
+    const made = team({
+      name: "lead",
+      model: scriptedModel(lead),
+      members: [worker("a"), { agent: worker("b"), priority: Priority.HIGH }],
+    });
+    expect(made).toBeInstanceOf(OrchestratorAgent);
+    const result = await run(made, "Go");
+    expect(result.status).toBe("completed");
+    expect(result.output).toMatch(/did task 0.*did task 1/s);
+    expect(result.tree.root.children.map(({ agentId, status }) => [agentId, status])).toEqual([
+      ["a/1", "completed"],
+      ["b/2", "completed"],
+    ]);
+    expect(result.tree.root.children[0]?.calls).toMatchObject([{ kind: "llm", status: "ok" }]);
+    const { total, usage } = result.tree.root;
+    expect(total.usage.inputTokens).toBeGreaterThan(usage.inputTokens);
+    expect(total.usage).toEqual(result.usage);
+  });
+
+  test("all agents of the run share one headcount and one budget", async () => {
+    const model = scriptedModel(({ messages }) => {
+      if (messages.some(({ role }) => role === "tool")) return lead({ messages });
+      return {
+        toolCalls: Array.from({ length: 10 }, () => ({ name: "handoff_worker", arguments: { task: "x" } })),
+      };
+    });
+    const result = await run(team({ name: "lead", model, members: [worker()] }), "Go", {
+      tree: { agents: 3 },
+    });
+    const denied = result.output.split(" | ").filter((report) => !report.includes("did x"));
+    expect(denied).toHaveLength(8);
+  });
+
+  test("a member's own budget is in the words of the sdk, and is held", async () => {
+    const made = team({
+      name: "lead",
+      model: scriptedModel(lead),
+      members: [{ agent: worker(), budget: { turns: 0 } }],
+    });
+    const result = await run(made, "Go");
+    expect(result.tree.root.children[0]).toMatchObject({ status: "partial", modelCalls: 0 });
+    const wrong = [{ agent: worker(), budget: { turn: 0 } as object }];
+    expect(() => team({ name: "lead", model: scriptedModel(lead), members: wrong })).toThrow(
+      /team\.members\[0\]\.budget\.turn/,
+    );
+  });
+
+  test("a team that was suspended in the middle goes on, and its tree adds up to what was paid, once", async () => {
+    const journal = new MemoryJournal();
+    const prices = { scripted: { input: 1, output: 1 } };
+    const paid = { calls: 0 };
+    const make = (isFirst: boolean) => {
+      let reads = 0;
+      const read = tool({
+        name: "read",
+        description: "Reads.",
+        input: z.object({}),
+        idempotent: true,
+        execute: () => (isFirst && ++reads === 2 ? new Promise<string>(() => {}) : "read"),
+      });
+      const reader = scriptedModel(({ messages }) => {
+        paid.calls++;
+        return messages.at(-1)?.role === "tool" ? "Read." : { toolCalls: [{ name: "read", arguments: {} }] };
+      });
+      const toolCalls = [1, 2, 3].map((page) => ({ name: "handoff_reader", arguments: { task: `${page}` } }));
+      const model = scriptedModel(({ messages }) => {
+        paid.calls++;
+        return messages.at(-1)?.role === "tool" ? "All read." : { toolCalls };
+      });
+      return team({
+        name: "lead",
+        model,
+        members: [agent({ name: "reader", model: reader, tools: [read] })],
+      });
+    };
+    const handle = start(make(true), "Go", { journal, prices });
+    let used = 0;
+    for await (const { event } of handle.events()) if (event.type === "usage" && ++used === 6) break;
+    expect((await handle.suspend()).status).toBe("suspended");
+
+    const result = await resume(handle.runId, { agents: make(false), journal, prices });
+    expect(result).toMatchObject({
+      status: "completed",
+      output: "All read.",
+      inDoubt: [expect.stringContaining("tool:")],
+    });
+    expect(paid.calls).toBe(8);
+    expect(result.tree.root.total).toEqual({ usage: result.usage, costUsd: result.cost });
+    expect(result.tree.agents().map(({ modelCalls, calls }) => [modelCalls, calls.length])).toEqual([
+      [2, 2],
+      [2, 3],
+      [2, 3],
+      [2, 3],
+    ]);
+    const again = await resume(handle.runId, { agents: make(false), journal, prices });
+    expect(String(again.tree)).toBe(String(result.tree));
+    expect(paid.calls).toBe(8);
+  });
+
+  test("a member whose literal is wrong, or whose key is missing, is not started again and again", async () => {
+    const noKey = new InvalidValueError({ field: "apiKey", value: undefined, expected: "a key" });
+    const broken = scriptedModel(() => noKey);
+    const members = [agent({ name: "broken", model: broken })];
+    const result = await run(team({ name: "lead", model: scriptedModel(lead), members }), "Go");
+    expect(result.output).toContain("apiKey is undefined");
+    expect(broken.calls).toHaveLength(1);
+  });
+
+  test("misspelt options are refused by name", () => {
+    expect(() => team({ name: "lead", model: scriptedModel(lead), member: [] } as never)).toThrow(
+      /team\.member /,
+    );
+    expect(() =>
+      team({ name: "lead", model: scriptedModel(lead), members: [worker()], tree: { agent: 3 } as object }),
+    ).toThrow(/team\.tree\.agent/);
+  });
+
+  test("helpers that the model defines are hired within the caps, if that is switched on", async () => {
+    const model = scriptedModel(({ messages, tools }) =>
+      messages.some(({ role }) => role === "tool")
+        ? lead({ messages })
+        : `tools: ${(tools ?? []).map(({ name }) => name).join()}`,
+    );
+    const plain = await run(team({ name: "lead", model, members: [worker()] }), "Go");
+    const open = await run(
+      team({ name: "lead", model, dynamicHiring: { maxHelpers: 1, budget: { turns: 2 } } }),
+      "Go",
+    );
+    expect(plain.output).toBe("tools: handoff_worker");
+    expect(open.output).not.toContain("handoff_worker");
+    expect(open.output).toMatch(/tools: \w+/);
+  });
+});

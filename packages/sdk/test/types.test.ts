@@ -1,0 +1,78 @@
+import type { Agent } from "@ravi/kernel";
+import { scriptedModel } from "@ravi/testing";
+import { expect, expectTypeOf, test } from "vitest";
+import * as z from "zod";
+import type { AGENT_OPTIONS } from "../src/agents/agent.ts";
+import { TEAM_OPTIONS } from "../src/agents/team.ts";
+import type { RESUME_OPTIONS, RUN_OPTIONS } from "../src/run/options.ts";
+import {
+  type ResumeOptions,
+  type RunOptions,
+  agent,
+  type AgentOptions,
+  estimate,
+  resume,
+  run,
+  start,
+  team,
+  type TeamOptions,
+  tool,
+} from "@ravi/sdk";
+
+const answer = z.object({ people: z.number() });
+
+test("the type of `output` is the type of the result", async () => {
+  const model = () => scriptedModel(['{"people":7}']);
+  const counter = agent({ name: "counter", model: model(), output: answer });
+  expectTypeOf(counter).toExtend<Agent<{ people: number }>>();
+  const result = await run(counter, "How many?");
+  expectTypeOf(result.structured).toEqualTypeOf<{ people: number } | undefined>();
+  expectTypeOf(result.unwrap().structured).toEqualTypeOf<{ people: number }>();
+  expectTypeOf(start(agent({ name: "counter", model: model(), output: answer }), "?").result)
+    .resolves.toHaveProperty("structured")
+    .toEqualTypeOf<{ people: number } | undefined>();
+  expectTypeOf(resume<{ people: number }>).returns.resolves.toHaveProperty("structured");
+  expect(result.unwrap().structured.people).toBe(7);
+});
+
+test("without `output` the shape is not known", async () => {
+  const result = await run(agent({ name: "plain", model: scriptedModel(["Hi."]) }), "Hi");
+  expectTypeOf(result.structured).toBeUnknown();
+  expectTypeOf(result.output).toBeString();
+  expect(result.output).toBe("Hi.");
+});
+
+test("a team's output, a tool's arguments and an estimate have their types", () => {
+  const member = agent({ name: "member", model: scriptedModel(["x"]) });
+  const lead = team({ name: "lead", model: scriptedModel(["x"]), members: [member], output: answer });
+  expectTypeOf(lead).toExtend<Agent<{ people: number }>>();
+  const greet = tool({
+    name: "greet",
+    description: "Greets.",
+    input: z.object({ name: z.string() }),
+    execute: (args) => {
+      expectTypeOf(args).toEqualTypeOf<{ name: string }>();
+      return args.name.length;
+    },
+  });
+  expectTypeOf(greet.execute).returns.toExtend<number | PromiseLike<number>>();
+  expectTypeOf(estimate(lead, "x")).resolves.toHaveProperty("usd").toEqualTypeOf<number | null>();
+  expect(greet.name).toBe("greet");
+});
+
+test("every option of an agent and of a team is known to the check for misspelt ones", () => {
+  expectTypeOf<Exclude<keyof AgentOptions, (typeof AGENT_OPTIONS)[number]>>().toBeNever();
+  expectTypeOf<Exclude<keyof TeamOptions, (typeof TEAM_OPTIONS)[number]>>().toBeNever();
+  expectTypeOf<Exclude<keyof RunOptions, (typeof RUN_OPTIONS)[number]>>().toBeNever();
+  expectTypeOf<Exclude<keyof ResumeOptions, (typeof RESUME_OPTIONS)[number]>>().toBeNever();
+  expect(new Set(TEAM_OPTIONS).size).toBe(TEAM_OPTIONS.length);
+});
+
+test("options are typed: a limit has a number, a member is an agent", () => {
+  expectTypeOf<AgentOptions["model"]>().toEqualTypeOf<AgentOptions["model"]>();
+  expectTypeOf<Parameters<typeof run>[2]>().not.toBeAny();
+  expectTypeOf<NonNullable<TeamOptions["members"]>[number]>().toExtend<object>();
+  // @ts-expect-error a limit in words is no limit
+  void (() => run(agent({ name: "a", model: "openai:x" }), "Hi", { budget: { usd: "2" } }));
+  expect(() => agent({ name: "a", model: "openai:x" })).not.toThrow();
+});
