@@ -1,41 +1,36 @@
 import assert from "node:assert/strict";
-import { type Agent, AgentId, defineTool, textOf } from "@ravi/kernel";
-import { bareContext, toolSpec, toolTurn } from "@ravi/kernel/loop";
+import { agent, run, team, tool } from "@ravi/sdk";
 import { scriptedModel } from "@ravi/testing";
 import * as z from "zod";
 
 // A tool: its arguments have the type of its schema, and are checked before it runs.
-const weather = defineTool({
-  name: "weather",
-  description: "Today's weather in a city.",
-  input: z.object({ city: z.string() }),
-  execute: ({ city }) => `18 °C and dry in ${city}`,
+const price = tool({
+  name: "price",
+  description: "What a vendor asks for one sensor.",
+  input: z.object({ vendor: z.string() }),
+  execute: ({ vendor }) => `$${vendor.length}.50`,
 });
 
-// A stand-in for a model, so that this runs without a key. Any LLMClient goes here.
-const model = scriptedModel([
-  { toolCalls: [{ name: "weather", arguments: { city: "Lisbon" } }] },
-  { text: "Take no umbrella: it is dry in Lisbon." },
+// Stand-ins, so that this runs without a key. For a real one: model: "openai:gpt-5-mini".
+const researcherModel = scriptedModel([
+  { toolCalls: [{ name: "price", arguments: { vendor: "Acme" } }] },
+  { text: "Acme asks $4.50 a piece." },
+]);
+const leadModel = scriptedModel([
+  { toolCalls: [{ name: "handoff_researcher", arguments: { task: "What does Acme ask?" } }] },
+  { text: "Acme: $4.50 a piece." },
 ]);
 
-// An agent: any object with an id and a run. All that it does goes through its context, where the rules are.
-const guide: Agent = {
-  id: AgentId("guide"),
-  async run(ctx, inbox) {
-    await ctx.remember({ role: "user", content: inbox.input });
-    for (;;) {
-      await ctx.check();
-      const response = await ctx.llm(model, { messages: await ctx.window(), tools: [toolSpec(weather)] });
-      await ctx.remember(response.message);
-      if (response.message.toolCalls === undefined) {
-        return { status: "completed", output: textOf(response.message), stopReason: "done" };
-      }
-      const turn = await toolTurn(ctx, response, [weather]);
-      for (const message of turn.messages) await ctx.remember(message);
-    }
-  },
-};
+const researcher = agent({ name: "researcher", model: researcherModel, tools: [price] });
+const lead = team({ name: "lead", model: leadModel, members: [researcher] });
 
-const ctx = bareContext({ agentId: guide.id });
-const result = await guide.run(ctx, ctx.inbox("Do I need an umbrella in Lisbon?"));
-assert.equal(result.output, "Take no umbrella: it is dry in Lisbon.");
+// One budget and one headcount for the whole tree, however deep it grows.
+const result = await run(lead, "What does Acme ask for a sensor?", {
+  budget: { usd: 2, tokens: 200_000, turns: 40, seconds: 600 },
+  tree: { agents: 8, depth: 3 },
+  prices: { scripted: { input: 0.25, output: 2 } },
+});
+
+assert.equal(result.status, "completed");
+assert.equal(result.output, "Acme: $4.50 a piece.");
+console.log(String(result.tree)); // who worked for whom, and what each has spent

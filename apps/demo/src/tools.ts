@@ -1,31 +1,60 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { defineTool, ToolError } from "@ravi/kernel";
+import { join } from "node:path";
+import { defineTool } from "@ravi/kernel";
 import * as z from "zod";
+import { evaluate } from "./arithmetic.ts";
 
-const VENDORS = ["acme", "borealis", "cascade"] as const;
+const folder = join(import.meta.dirname, "../documents");
+const documents = readdirSync(folder)
+  .filter((file) => file.endsWith(".md"))
+  .map((file) => file.slice(0, -".md".length))
+  .toSorted();
 
-export const readNote = defineTool({
-  name: "read_note",
-  description: "Reads what we know about a vendor.",
-  input: z.object({ vendor: z.enum(VENDORS) }),
+const MOST_HITS = 8;
+
+export const search = defineTool({
+  name: "search",
+  description: "Finds documents by words. Gives their names, the best first.",
+  input: z.object({ query: z.string().min(1) }),
   idempotent: true,
-  execute: ({ vendor }, { signal }) =>
-    readFile(new URL(`../notes/${vendor}.md`, import.meta.url), { encoding: "utf8", signal }),
+  execute({ query }) {
+    const words = query.toLowerCase().match(/\p{L}+|\d+/gu) ?? [];
+    const hits = documents
+      .map((name) => ({ name, score: scoreOf(name, words) }))
+      .filter(({ score }) => score > 0)
+      .toSorted((a, b) => b.score - a.score || (a.name < b.name ? -1 : 1))
+      .slice(0, MOST_HITS);
+    return hits.length === 0
+      ? `nothing about ${JSON.stringify(query)}`
+      : hits.map(({ name }) => name).join("\n");
+  },
+});
+
+/** A word in the name of a document says more than one in its text. */
+function scoreOf(name: string, words: readonly string[]): number {
+  const text = readFileSync(join(folder, `${name}.md`), "utf8").toLowerCase();
+  const parts = name.split("-");
+  return words.reduce(
+    (sum, word) => sum + (parts.includes(word) ? 10 : 0) + (text.includes(word) ? 1 : 0),
+    0,
+  );
+}
+
+export const read = defineTool({
+  name: "read",
+  description: "Reads a document by its name, as search gives it.",
+  // Only what is there can be read: a name is never made into a path before it was compared with the list.
+  input: z.object({ document: z.string().refine((name) => documents.includes(name), "no such document") }),
+  idempotent: true,
+  execute: ({ document }, { signal }) =>
+    readFile(join(folder, `${document}.md`), { encoding: "utf8", signal }),
 });
 
 export const calculate = defineTool({
   name: "calculate",
-  description: "Works out price × quantity + shipping.",
-  input: z.object({
-    price: z.number().positive(),
-    quantity: z.number().int().positive(),
-    shipping: z.number().nonnegative(),
-  }),
+  description: "Works out an expression of numbers with + - * / and brackets, to two decimals.",
+  input: z.object({ expression: z.string().min(1).max(200) }),
   idempotent: true,
-  execute({ price, quantity, shipping }) {
-    const total = price * quantity + shipping;
-    if (!Number.isFinite(total))
-      throw new ToolError({ toolName: "calculate", message: "the result is not a number" });
-    return total.toFixed(2);
-  },
+  execute: ({ expression }) => evaluate(expression).toFixed(2),
 });

@@ -1,54 +1,92 @@
-import { execFile } from "node:child_process";
-import { join } from "node:path";
 import { expect, test } from "vitest";
+import { demo, demoJson } from "./run.ts";
 
-const folder = join(import.meta.dirname, "..");
-
-/** Runs the demo as a user does: a process of its own, from source. */
-function demo(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  const { promise, resolve } = Promise.withResolvers<{ code: number; stdout: string; stderr: string }>();
-  execFile(
-    process.execPath,
-    ["--conditions=@ravi/source", "src/main.ts", ...args],
-    { cwd: folder },
-    (error, stdout, stderr) => {
-      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
-    },
-  );
-  return promise;
-}
-
-test("the demo hires three researchers and answers from what they found", async () => {
-  const { code, stdout, stderr } = await demo();
+test("the team answers from the documents, and says what was not settled", async () => {
+  const { code, stdout, stderr } = await demo([]);
   expect(stderr).toBe("");
   expect(code).toBe(0);
-  expect(stdout).toContain("cascade is the cheapest at $4980.00.");
-  for (const helper of ["researcher/1", "researcher/2", "researcher/3"])
-    expect(stdout).toContain(`${helper}   read_note`);
-  expect(stdout).toMatch(/^lead +2 +\d+ +\d+$/m);
+  expect(stdout).toContain("stands in for the model");
+  expect(stdout).toContain(
+    "Borealis at $4800.00 meets the requirements (6 weeks, 18 months) and is $190.00 ahead of Acme.",
+  );
+  expect(stdout).toContain("| Acme | $4990.00 | 4 weeks | 24 months |");
+  expect(stdout).toContain("| Cascade | open |");
+  expect(stdout).toMatch(/Preempted: 1 gave a seat/);
+  expect(stdout).toMatch(/Soft landing: 1 stopped at a limit/);
+  expect(stdout).toMatch(/^fact_checker\/2\.1 +high +completed +2 /m);
 });
 
-test("the answer depends on the question that was asked", async () => {
-  const { stdout } = await demo("--question", "Who is the cheapest for 5000 sensors?");
-  expect(stdout).toContain("borealis is the cheapest at $19860.00.");
-});
-
-test("--json prints one object, and the same one every time but for the run's id", async () => {
-  const [one, two] = await Promise.all([demo("--json"), demo("--json")]);
+test("--json prints one object and nothing else, the same every time but for the run's id", async () => {
+  const [one, two] = await Promise.all([demo(["--json"]), demo(["--json"])]);
+  expect(one.stdout.trimEnd().split("\n")).toHaveLength(1);
   const { runId, ...rest } = JSON.parse(one.stdout) as { runId: string };
   const { runId: other, ...again } = JSON.parse(two.stdout) as { runId: string };
   expect(runId).not.toBe(other);
   expect(rest).toEqual(again);
   expect(rest).toMatchObject({
     status: "completed",
-    agents: [{ id: "lead", calls: 2 }, { calls: 3 }, { calls: 3 }, { calls: 3 }],
+    events: { preempted: 1, resumed: 1, partial: 1, denied: 0 },
   });
 });
 
-test("--help says what it does, and an unknown option what is wrong", async () => {
-  expect(await demo("--help")).toMatchObject({ code: 0, stdout: expect.stringContaining("--question TEXT") });
-  expect(await demo("--cheap")).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining("Unknown option '--cheap'"),
-  });
+test("the server's own bill agrees with our books, call by call and dollar by dollar", async () => {
+  const { costUsd, bill, agents } = await demoJson();
+  expect(bill?.costUsd).toBeCloseTo(costUsd, 9);
+  expect(agents.reduce((sum, agent) => sum + agent.costUsd, 0)).toBeCloseTo(costUsd, 9);
+  expect(agents.map(({ id, parent, priority, status }) => ({ id, parent, priority, status }))).toEqual([
+    { id: "lead", parent: null, priority: 2, status: "completed" },
+    { id: "researcher/1", parent: "lead", priority: 2, status: "completed" },
+    { id: "researcher/2", parent: "lead", priority: 2, status: "completed" },
+    { id: "fact_checker/2.1", parent: "researcher/2", priority: 4, status: "completed" },
+    { id: "researcher/3", parent: "lead", priority: 2, status: "partial" },
+    { id: "archivist/4", parent: "lead", priority: 0, status: "completed" },
+    { id: "analyst/5", parent: "lead", priority: 2, status: "completed" },
+    { id: "writer/6", parent: "lead", priority: 2, status: "completed" },
+  ]);
+});
+
+test("wired by the sdk it gives the same result as wired by hand", async () => {
+  const [hand, sdk] = await Promise.all([demoJson(), demoJson("--sdk")]);
+  expect({ ...sdk, runId: "" }).toEqual({ ...hand, runId: "" });
+});
+
+test("the answer depends on the question that was asked", async () => {
+  const { output } = await demoJson("--question", "Acme or Borealis, for 500 sensors?");
+  expect(output).toContain("Borealis at $2085.00");
+  expect(output).not.toContain("Cascade |");
+});
+
+test("--budget 0.01 stops before the cap is passed, by the server's own bill, with a partial report", async () => {
+  const { stdout, code } = await demo(["--json", "--budget", "0.01"]);
+  const printed = JSON.parse(stdout) as Awaited<ReturnType<typeof demoJson>>;
+  expect(code).toBe(2);
+  expect(printed.status).toBe("partial");
+  expect(printed.bill?.costUsd).toBeLessThanOrEqual(0.01);
+  expect(printed.bill?.costUsd).toBeGreaterThan(0.002);
+  expect(printed.output).toMatch(/Not finished|Acme|Borealis/);
+});
+
+test("with few seats everybody waits for one, and the report is the same; with one seat nobody can be hired", async () => {
+  const [whole, three] = await Promise.all([demoJson(), demoJson("--agents", "3")]);
+  expect(three.output).toBe(whole.output);
+  // Where the researcher holds the last seat, its fact-checker could never get one: it says that the price is not settled.
+  const tight = await demoJson("--agents", "2");
+  expect(tight.output).toContain("Borealis: no price found");
+  const alone = await demoJson("--agents", "1");
+  expect(alone.output).toContain("nobody could work");
+  expect(alone.agents.filter(({ status }) => status === "denied").length).toBeGreaterThanOrEqual(4);
+});
+
+test("--help says what it does; a wrong option says what is wrong and what was expected", async () => {
+  expect(await demo(["--help"])).toMatchObject({ code: 0, stdout: expect.stringContaining("--crash-at N") });
+  const wrong = async (...args: string[]): Promise<string> => {
+    const { code, stderr, stdout } = await demo(args);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    return stderr;
+  };
+  expect(await wrong("--cheap")).toContain("Unknown option '--cheap'");
+  expect(await wrong("--budget", "free")).toContain("--budget");
+  expect(await wrong("--agents", "0")).toContain("a whole number, 1 or more");
+  expect(await wrong("--resume")).toContain("--journal");
+  expect(await wrong("--model", "gpt")).toContain("openai:NAME or anthropic:NAME");
 });

@@ -1,0 +1,101 @@
+import { parseArgs } from "node:util";
+import { InvalidValueError } from "@ravi/kernel";
+import { DEFAULT_QUESTION } from "./roles.ts";
+
+export const HELP = `demo: a lead, three researchers, an analyst and a writer answer a question over a few documents.
+
+  --question TEXT    what to ask (default: "${DEFAULT_QUESTION}")
+  --budget DOLLARS   what the whole tree may spend (default: 0.1)
+  --agents N         how many may work at once, the lead included (default: 5)
+  --journal DIR      where the run and the server's bill are kept (default: a new folder, gone when the run is over)
+  --crash-at N       really kills this process (SIGKILL) once entry N of the journal is written; needs --journal
+  --resume           goes on with the newest run in --journal
+  --model NAME       openai:gpt-5-mini, anthropic:claude-...: a real model, with a key, for real money
+  --base-url URL     with --model openai:...: another server that speaks OpenAI's protocol
+  --live             draws the tree also where standard output is not a terminal
+  --sdk              wired by @ravi/sdk instead of by hand; the result is the same
+  --json             one JSON object on standard output, and nothing else there
+  --help             this text
+
+Without --model no key is needed and nothing is spent: a server on this machine stands in for OpenAI. Its answers follow a
+script, but each depends on what it is really sent, over HTTP, through the real provider. The tools, the rules, the journal
+and the bill are real. A key in the environment alone changes nothing.
+
+Exit codes: 0 completed, 2 partial, 3 suspended, 1 failed, 130 interrupted. Ctrl-C keeps the run's place and says how to go
+on; a second Ctrl-C ends at once.`;
+
+export interface Args {
+  readonly question: string;
+  readonly budgetUsd: number;
+  readonly maxAgents: number;
+  readonly journal: string | undefined;
+  readonly crashAt: number | undefined;
+  readonly resume: boolean;
+  readonly model: string | undefined;
+  readonly baseURL: string | undefined;
+  readonly live: boolean;
+  readonly sdk: boolean;
+  readonly json: boolean;
+  readonly help: boolean;
+}
+
+export function readArgs(args: readonly string[]): Args {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      question: { type: "string", default: DEFAULT_QUESTION },
+      budget: { type: "string", default: "0.1" },
+      agents: { type: "string", default: "5" },
+      journal: { type: "string" },
+      "crash-at": { type: "string" },
+      resume: { type: "boolean", default: false },
+      model: { type: "string" },
+      "base-url": { type: "string" },
+      live: { type: "boolean", default: false },
+      sdk: { type: "boolean", default: false },
+      json: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
+  const crashAt = values["crash-at"];
+  if (values.journal?.trim() === "") wrong("--journal", values.journal, "a folder");
+  if (values.journal === undefined && (crashAt !== undefined || values.resume))
+    wrong(
+      "--journal",
+      undefined,
+      `a folder to keep the run in; ${values.resume ? "--resume" : "--crash-at"} needs one`,
+    );
+  if (values.model === undefined && values["base-url"] !== undefined)
+    wrong("--base-url", values["base-url"], "a --model beside it, such as openai:llama3.3");
+  return {
+    question:
+      values.question.trim() === "" ? wrong("--question", values.question, "a question") : values.question,
+    budgetUsd: dollars(values.budget),
+    maxAgents: count("--agents", values.agents),
+    journal: values.journal,
+    crashAt: crashAt === undefined ? undefined : count("--crash-at", crashAt),
+    resume: values.resume,
+    model: values.model,
+    baseURL: values["base-url"],
+    live: values.live,
+    sdk: values.sdk,
+    json: values.json,
+    help: values.help,
+  };
+}
+
+function dollars(text: string): number {
+  const value = Number(text);
+  return text.trim() !== "" && Number.isFinite(value) && value > 0
+    ? value
+    : wrong("--budget", text, "dollars above 0, such as 0.05");
+}
+
+function count(option: string, text: string): number {
+  const value = Number(text);
+  return Number.isSafeInteger(value) && value >= 1 ? value : wrong(option, text, "a whole number, 1 or more");
+}
+
+function wrong(field: string, value: unknown, expected: string): never {
+  throw new InvalidValueError({ field, value, expected });
+}

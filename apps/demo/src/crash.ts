@@ -1,0 +1,29 @@
+import { writeSync } from "node:fs";
+import type { Journal } from "@ravi/kernel";
+
+/** A journal whose process is really killed once entry `at` of a run is on the disk, before anybody knows that it is. */
+export function crashingJournal(journal: Journal, at: number): Journal {
+  let written = 0;
+  return {
+    claim: (...args) => journal.claim(...args),
+    release: (...args) => journal.release(...args),
+    async load(runId) {
+      const records = await journal.load(runId);
+      written = records.length;
+      return records;
+    },
+    post: (...args) => journal.post(...args),
+    items: (...args) => journal.items(...args),
+    list: () => journal.list(),
+    delete: (...args) => journal.delete(...args),
+    close: () => journal.close(),
+    async append(runId, epoch, entries) {
+      const before = written;
+      written += entries.length;
+      await journal.append(runId, epoch, entries);
+      if (before >= at || written < at) return;
+      writeSync(process.stderr.fd, `demo: entry ${at} is written; killing this process, as asked\n`);
+      process.kill(process.pid, "SIGKILL");
+    },
+  };
+}

@@ -1,0 +1,21 @@
+import { InvalidValueError, type LLMClient } from "@ravi/kernel";
+import { anthropic } from "@ravi/provider-anthropic";
+import { openai } from "@ravi/provider-openai";
+import type { LoopbackServer } from "@ravi/testing";
+import { STAND_IN_MODEL } from "./stand-in/server.ts";
+
+/** A model that is paid for. The key comes from the environment, as its provider names it. */
+export function realModel(name: string, baseURL: string | undefined): LLMClient {
+  const [provider, ...rest] = name.split(":");
+  const model = rest.join(":");
+  if (model !== "" && provider === "openai") return openai(model, { baseURL });
+  if (model !== "" && provider === "anthropic" && baseURL === undefined) return anthropic(model);
+  const expected =
+    baseURL === undefined ? "openai:NAME or anthropic:NAME" : "openai:NAME, since --base-url is given";
+  throw new InvalidValueError({ field: "--model", value: name, expected });
+}
+
+/** The same provider, to the server on this machine. */
+export function standInModel(server: LoopbackServer): LLMClient {
+  return openai(STAND_IN_MODEL, { baseURL: server.url, apiKey: "no-key-needed" });
+}

@@ -1,0 +1,101 @@
+import { Priority, totalTokens } from "@ravi/kernel";
+import type { BillSummary } from "@ravi/testing";
+import type { Outcome } from "./compose.ts";
+import { byHiring, type RuleCounts } from "./view/board.ts";
+
+export interface Ended {
+  readonly result: Outcome;
+  readonly counts: RuleCounts;
+  /** What the server says it was owed; null where a real model was used. */
+  readonly bill: BillSummary | null;
+}
+
+/** All that is printed with `--json`. */
+export function toJSON({ result, counts, bill }: Ended) {
+  const agents = inOrder(result);
+  const withStatus = (status: string): number => agents.filter((agent) => agent.status === status).length;
+  return {
+    runId: result.runId,
+    status: result.status,
+    output: result.output,
+    usage: result.usage,
+    costUsd: result.cost,
+    bill: bill === null ? null : { calls: bill.calls, costUsd: bill.costUsd },
+    agents: agents.map(({ agentId, parent, priority, status, usage, costUsd }) => ({
+      id: agentId,
+      parent,
+      priority,
+      status,
+      usage,
+      costUsd,
+    })),
+    events: { ...counts, partial: withStatus("partial"), denied: withStatus("denied") },
+    ...(result.inDoubt !== undefined && result.inDoubt.length > 0 && { inDoubt: result.inDoubt }),
+    ...(result.error !== undefined && { error: result.error.message }),
+  };
+}
+
+function inOrder({ agents = [] }: Outcome) {
+  return agents.toSorted((a, b) => byHiring(a.agentId, b.agentId));
+}
+
+/** The table of who spent what, and what the rules did. */
+export function toText(ended: Ended): string {
+  const { result, bill } = ended;
+  const { events } = toJSON(ended);
+  const rows = inOrder(result).map(({ agentId, priority, status, usage, costUsd, modelCalls }) => [
+    agentId,
+    NAMES[priority],
+    status,
+    String(modelCalls),
+    String(totalTokens(usage)),
+    money(costUsd),
+  ]);
+  const total = ["all", "", result.status, "", String(totalTokens(result.usage)), money(result.cost)];
+  const lines = [
+    ...table([["agent", "priority", "status", "calls", "tokens", "dollars"], ...rows, total]),
+    "",
+    ...ruleLines(events),
+  ];
+  if (bill !== null)
+    lines.push(
+      `The server's own bill: ${bill.calls} calls, ${money(bill.costUsd)} dollars (stand-in prices; nobody pays them).`,
+    );
+  if (result.inDoubt !== undefined && result.inDoubt.length > 0)
+    lines.push(`In flight at the crash, so perhaps paid for twice: ${result.inDoubt.join(", ")}.`);
+  return lines.join("\n");
+}
+
+function ruleLines({ preempted, resumed, partial, denied }: ReturnType<typeof toJSON>["events"]): string[] {
+  const lines: string[] = [];
+  if (preempted > 0)
+    lines.push(
+      `Preempted: ${preempted} gave a seat to more urgent work; ${resumed} went on later, paying for nothing twice.`,
+    );
+  if (partial > 0)
+    lines.push(`Soft landing: ${partial} stopped at a limit, with one last word from the reserve.`);
+  if (denied > 0) lines.push(`Denied: ${denied} were not hired, for want of a seat.`);
+  return lines;
+}
+
+const NAMES: Readonly<Record<Priority, string>> = {
+  [Priority.BACKGROUND]: "background",
+  [Priority.LOW]: "low",
+  [Priority.NORMAL]: "normal",
+  [Priority.HIGH]: "high",
+  [Priority.CRITICAL]: "critical",
+};
+
+function money(usd: number | null): string {
+  return usd === null ? "unpriced" : usd.toFixed(6);
+}
+
+function table(rows: readonly (readonly string[])[]): string[] {
+  const widths = rows[0]?.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0))) ?? [];
+  // Words to the left, numbers to the right.
+  return rows.map((row) =>
+    row
+      .map((cell, at) => (at < 3 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0)))
+      .join("  "),
+  );
+}

@@ -1,0 +1,131 @@
+import { HookEvent, Priority } from "@ravi/kernel";
+import { HookManager } from "@ravi/hooks";
+import type { Args } from "./args.ts";
+import { type Outcome, startByHand, type Started } from "./compose.ts";
+import { type Output, watchOutput } from "./output.ts";
+import { type Ended, toJSON, toText } from "./report.ts";
+import { ROLES } from "./roles.ts";
+import { Board } from "./view/board.ts";
+import { liveTree } from "./view/live-tree.ts";
+import { plainLine } from "./view/plain-lines.ts";
+import { startWithSdk } from "./with-sdk.ts";
+import { newestRun, openWorkplace } from "./workplace.ts";
+
+const EXIT_CODES: Readonly<Record<Outcome["status"], number>> = {
+  completed: 0,
+  partial: 2,
+  suspended: 3,
+  failed: 1,
+  cancelled: 1,
+};
+const INTERRUPTED = 130;
+const SIGNALS = ["SIGINT", "SIGTERM"] as const;
+
+/** One run from its beginning, or from where it stood, to what is printed of it. Gives the exit code. */
+export async function runDemo(args: Args): Promise<number> {
+  const isWatched = !args.json && (args.live || process.stdout.isTTY);
+  const output = watchOutput(process.stdout);
+  const workplace = await openWorkplace(args, { isWatched });
+  let status: Outcome["status"] = "failed";
+  try {
+    const { journal, folder, model, prices } = workplace;
+    const board = new Board((name) => {
+      const role = ROLES.find((candidate) => candidate.name === name);
+      const maxToolCalls = role?.executionBudget?.maxToolCalls ?? undefined;
+      return { priority: role?.priority ?? Priority.NORMAL, maxToolCalls };
+    });
+    const hooks = new HookManager();
+    hooks.on(HookEvent.PREEMPTED, ({ execId }) => board.paused(execId));
+    hooks.on(HookEvent.RESUMED, ({ execId }) => board.resumed(execId));
+
+    if (!args.json) console.log(introduction(args));
+    const assignment = args.resume
+      ? { resume: await newestRun(journal, folder) }
+      : { question: args.question };
+    const { budgetUsd, maxAgents } = args;
+    const start = args.sdk ? startWithSdk : startByHand;
+    const started = start({ model, journal, prices, hooks, budgetUsd, maxAgents }, assignment);
+    const { result, wasInterrupted } = await follow(started, board, { args, isWatched, output });
+    status = result.status;
+
+    const ended: Ended = { result, counts: board.counts, bill: workplace.bill() };
+    if (args.json) console.log(JSON.stringify(toJSON(ended)));
+    else if (!output.isLost) console.log(`\n${result.output}\n\n${toText(ended)}`);
+    if (status === "suspended")
+      console.error(`demo: the run keeps its place. To go on: ${resumeLine(args, folder)}`);
+    else if (result.error !== undefined) console.error(`demo: ${result.error.message}`);
+    return wasInterrupted ? INTERRUPTED : EXIT_CODES[status];
+  } finally {
+    await workplace.close({ keep: status === "suspended" });
+  }
+}
+
+interface FollowOptions {
+  readonly args: Args;
+  readonly isWatched: boolean;
+  readonly output: Output;
+}
+
+/** Shows a run while it goes on. Ctrl-C suspends it; a second one ends the process. Where nobody watches it is suspended too. */
+async function follow(
+  { events, result, suspend }: Started,
+  board: Board,
+  { args, isWatched, output }: FollowOptions,
+): Promise<{ result: Outcome; wasInterrupted: boolean }> {
+  let wasInterrupted = false;
+  const interrupt = (): void => {
+    if (wasInterrupted) process.exit(INTERRUPTED);
+    wasInterrupted = true;
+    void suspend();
+  };
+  for (const signal of SIGNALS) process.on(signal, interrupt);
+  output.onLost = () => void suspend();
+  if (output.isLost) output.onLost();
+  try {
+    using _ = isWatched
+      ? liveTree(board, {
+          screen: process.stdout,
+          columns: columns(),
+          budgetUsd: args.budgetUsd,
+          now: Date.now,
+        })
+      : undefined;
+    for await (const event of events()) {
+      board.take(event);
+      const line = args.json || isWatched ? undefined : plainLine(event);
+      if (line !== undefined && !output.isLost) console.log(line);
+    }
+    return { result: await result, wasInterrupted };
+  } finally {
+    for (const signal of SIGNALS) process.off(signal, interrupt);
+    output.onLost = undefined;
+    await suspend();
+  }
+}
+
+function introduction({ question, resume, model }: Args): string {
+  const what = resume ? "going on with the newest run" : `question: ${question}`;
+  const who =
+    model === undefined
+      ? "(a server on this machine stands in for the model and follows a script; tools, rules, journal and bill are real)"
+      : `(the model is ${model}, and is paid for)`;
+  return `${what}\n${who}\n`;
+}
+
+/** To be pasted into a shell. */
+function resumeLine({ model, baseURL, sdk }: Args, folder: string): string {
+  const same = [
+    ...(model === undefined ? [] : ["--model", quoted(model)]),
+    ...(baseURL === undefined ? [] : ["--base-url", quoted(baseURL)]),
+    ...(sdk ? ["--sdk"] : []),
+  ];
+  return ["npx -y pnpm@12 demo", "--journal", quoted(folder), "--resume", ...same].join(" ");
+}
+
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+function columns(): number {
+  return process.stdout.columns ?? Number(process.env["COLUMNS"] ?? 100);
+}

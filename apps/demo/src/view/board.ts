@@ -1,0 +1,152 @@
+import {
+  type AgentId,
+  agentName,
+  type ExecId,
+  type Priority,
+  type RunEvent,
+  totalTokens,
+} from "@ravi/kernel";
+
+export type RowStatus = "working" | "paused" | "completed" | "partial" | "failed" | "cancelled";
+
+/** What is known of one agent while it works. */
+export interface Row {
+  readonly agentId: AgentId;
+  readonly execId: ExecId;
+  readonly depth: number;
+  readonly priority: Priority;
+  readonly maxToolCalls: number | null;
+  readonly startedAt: number;
+  endedAt: number | undefined;
+  status: RowStatus;
+  toolCalls: number;
+  tokens: number;
+  costUsd: number;
+  /** What it did last. */
+  doing: string;
+}
+
+/** What the rules did, counted as it happened. */
+export interface RuleCounts {
+  preempted: number;
+  resumed: number;
+}
+
+export interface Terms {
+  readonly priority: Priority;
+  readonly maxToolCalls?: number | undefined;
+}
+
+/** The state of a run, folded from its events. Whoever draws reads it; nothing else does. */
+export class Board {
+  readonly rows = new Map<ExecId, Row>();
+  readonly counts: RuleCounts = { preempted: 0, resumed: 0 };
+  private readonly termsOf: (agentName: string) => Terms;
+
+  constructor(termsOf: (agentName: string) => Terms) {
+    this.termsOf = termsOf;
+  }
+
+  /** Parents before their children, in the order of hiring. */
+  get inOrder(): readonly Row[] {
+    return [...this.rows.values()].toSorted((a, b) => byHiring(a.agentId, b.agentId));
+  }
+
+  get costUsd(): number {
+    return this.rows.values().reduce((sum, row) => sum + row.costUsd, 0);
+  }
+
+  take({ agentId, execId, at, event }: RunEvent): void {
+    const row = this.rowOf(agentId, execId, at);
+    switch (event.type) {
+      case "usage":
+        row.tokens += totalTokens(event.usage);
+        row.costUsd += event.costUsd ?? 0;
+        return;
+      case "toolCall":
+        row.doing = describeCall(event.call.name, event.call.arguments);
+        return;
+      case "toolResult":
+        if (!isHandoff(event.name)) row.toolCalls++;
+        return;
+      case "completed":
+        row.status = event.result.status === "paused" ? "partial" : event.result.status;
+        row.doing = event.result.status === "completed" ? "" : `stopped: ${event.result.stopReason}`;
+        row.endedAt = at;
+        return;
+      case "error":
+        row.status = event.error.code === "CANCELLED" ? "cancelled" : "failed";
+        row.doing = event.error.message;
+        row.endedAt = at;
+        return;
+      default:
+        return;
+    }
+  }
+
+  paused(execId: ExecId): void {
+    this.counts.preempted++;
+    const row = this.rows.get(execId);
+    if (row !== undefined) row.status = "paused";
+  }
+
+  resumed(execId: ExecId): void {
+    this.counts.resumed++;
+    const row = this.rows.get(execId);
+    if (row?.status === "paused") row.status = "working";
+  }
+
+  private rowOf(agentId: AgentId, execId: ExecId, at: number): Row {
+    let row = this.rows.get(execId);
+    if (row === undefined) {
+      const { priority, maxToolCalls = null } = this.termsOf(agentName(agentId));
+      row = {
+        agentId,
+        execId,
+        depth: pathOf(agentId).length,
+        priority,
+        maxToolCalls,
+        startedAt: at,
+        endedAt: undefined,
+        status: "working",
+        toolCalls: 0,
+        tokens: 0,
+        costUsd: 0,
+        doing: "",
+      };
+      this.rows.set(execId, row);
+    }
+    return row;
+  }
+}
+
+function isHandoff(name: string): boolean {
+  return name.startsWith("handoff_");
+}
+
+export function describeCall(name: string, argumentsText: string): string {
+  const to = /^handoff_(.*)$/.exec(name)?.[1];
+  const what = /:\s*"([^"]*)/.exec(argumentsText)?.[1] ?? "";
+  return to === undefined ? `${name} ${what}` : `hires ${to}: ${what}`;
+}
+
+/** The numbers of all hires on the way down: `fact_checker/2.1` was the first whom the second one hired. */
+function pathOf(agentId: AgentId): readonly number[] {
+  const slash = agentId.indexOf("/");
+  return slash === -1
+    ? []
+    : agentId
+        .slice(slash + 1)
+        .split(".")
+        .map(Number);
+}
+
+/** Parents before their children, each after whom was hired before it. */
+export function byHiring(a: AgentId, b: AgentId): number {
+  const [one, other] = [pathOf(a), pathOf(b)];
+  for (const [at, number] of one.entries()) {
+    const order = number - (other[at] ?? -Infinity);
+    if (order !== 0) return order;
+  }
+  return one.length - other.length;
+}

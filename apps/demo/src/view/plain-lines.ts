@@ -1,0 +1,30 @@
+import type { RunEvent } from "@ravi/kernel";
+import { describeCall } from "./board.ts";
+
+const LONGEST = 100;
+
+/** One line for what a reader of a log wants to know; undefined for the rest. */
+export function plainLine({ agentId, event }: RunEvent): string | undefined {
+  const line = (text: string): string => `${agentId.padEnd(16)} ${shorten(text)}`;
+  switch (event.type) {
+    case "started":
+      return line("starts");
+    case "toolCall":
+      return line(describeCall(event.call.name, event.call.arguments));
+    case "budgetWarning":
+      return line(`has used ${event.used} of ${event.limit} ${event.dimension}`);
+    case "completed":
+      return line(
+        event.result.status === "completed" ? "is done" : `stops early: ${event.result.stopReason}`,
+      );
+    case "error":
+      return line(event.error.message);
+    default:
+      return undefined;
+  }
+}
+
+function shorten(text: string): string {
+  const flat = text.replaceAll(/\s+/g, " ");
+  return flat.length <= LONGEST ? flat : `${flat.slice(0, LONGEST - 1)}…`;
+}

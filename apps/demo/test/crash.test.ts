@@ -1,0 +1,66 @@
+import { describe, expect, test } from "vitest";
+import { demo, demoJson, type Printed, withFolder } from "./run.ts";
+
+const LONG = process.env["RAVI_LONG"] !== undefined;
+/** In the short run every so manieth entry is a place to die at. */
+const STEP = LONG ? 1 : 12;
+
+async function killAndGoOn(at: number): Promise<Printed | "over before"> {
+  return withFolder(async (folder) => {
+    const killed = await demo(["--json", "--journal", folder, "--crash-at", String(at)]);
+    if (killed.signal === null) {
+      expect(killed.code).toBe(0);
+      return "over before";
+    }
+    expect(killed).toMatchObject({ signal: "SIGKILL", stdout: "" });
+    return demoJson("--journal", folder, "--resume");
+  });
+}
+
+describe("killed for good at entry N of its journal, and resumed", { timeout: 1_800_000 }, () => {
+  test("the report is the same, and the bill too but for calls that were in flight", async () => {
+    const whole = await demoJson();
+    let next = 1;
+    const lane = async (): Promise<void> => {
+      for (;;) {
+        const at = next;
+        next += STEP;
+        const resumed = await killAndGoOn(at);
+        if (resumed === "over before") return;
+        expect({ at, status: resumed.status, output: resumed.output }).toEqual({
+          at,
+          status: "completed",
+          output: whole.output,
+        });
+        // A call in flight at the kill may be paid for twice, is said to be, and nothing else is.
+        const twice = (resumed.bill?.calls ?? 0) - (whole.bill?.calls ?? 0);
+        expect({ at, twice: twice >= 0 && twice <= (resumed.inDoubt?.length ?? 0) }).toEqual({
+          at,
+          twice: true,
+        });
+      }
+    };
+    await Promise.all([lane(), lane()]);
+    expect(next).toBeGreaterThan(60);
+  });
+});
+
+test("Ctrl-C keeps the run's place and says how to go on", async () => {
+  await withFolder(async (folder) => {
+    const stopped = await demo(["--journal", folder], (line, kill) => {
+      if (line.includes("hires fact_checker")) kill("SIGINT");
+    });
+    expect(stopped).toMatchObject({ code: 130, signal: null });
+    expect(stopped.stderr).toContain(`--journal ${folder} --resume`);
+    const [whole, resumed] = await Promise.all([demoJson(), demoJson("--journal", folder, "--resume")]);
+    expect(resumed.output).toBe(whole.output);
+  });
+});
+
+test("--resume where nothing was written says so", async () => {
+  await withFolder(async (folder) => {
+    const { code, stderr } = await demo(["--journal", folder, "--resume"]);
+    expect(code).toBe(1);
+    expect(stderr).toContain("start without --resume");
+  });
+});

@@ -1,0 +1,65 @@
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { text } from "node:stream/consumers";
+import { expect, test } from "vitest";
+import { demo, withFolder } from "./run.ts";
+
+const SHOW_CURSOR = "\u001B[?25h";
+
+test("a reader that goes away early (| head -1) ends it quietly: the run keeps its place", async () => {
+  await withFolder(async (folder) => {
+    const child = spawn(
+      process.execPath,
+      ["--conditions=@ravi/source", "--no-warnings", "src/main.ts", "--live", "--journal", folder],
+      { cwd: join(import.meta.dirname, ".."), stdio: ["ignore", "pipe", "pipe"] },
+    );
+    child.stdout.once("data", () => child.stdout.destroy());
+    const { promise, resolve } = Promise.withResolvers<number | null>();
+    child.once("close", resolve);
+    const [stderr, code] = await Promise.all([text(child.stderr), promise]);
+    expect(stderr).not.toContain("    at ");
+    expect(stderr).toContain("--resume");
+    expect(code).toBe(3);
+  });
+});
+
+test("SIGTERM suspends it too; what is printed to go on can be pasted into a shell", async () => {
+  await withFolder(async (folder) => {
+    let isTold = false;
+    const ran = await demo(["--live", "--journal", join(folder, "it's here")], (line, kill) => {
+      if (isTold || !line.includes("lead")) return;
+      isTold = true;
+      kill("SIGTERM");
+    });
+    expect(ran.code).toBe(130);
+    expect(ran.stderr).toContain(String.raw`it'\''s here' --resume`);
+    expect(ran.stdout).toContain(SHOW_CURSOR);
+  });
+});
+
+test("ended at once by a second Ctrl-C it leaves a terminal with its cursor", async () => {
+  await withFolder(async (folder) => {
+    const ran = await demo(["--live", "--journal", folder], (line, kill) => {
+      // Two signals of a kind that are pending at once are one, so there is another one right behind.
+      if (line.includes("lead")) for (const signal of ["SIGINT", "SIGTERM"] as const) kill(signal);
+    });
+    expect(ran.code).toBe(130);
+    expect(ran.stdout.endsWith(SHOW_CURSOR)).toBe(true);
+  });
+});
+
+test("two of them in one folder would spoil the bill: the second is refused", async () => {
+  await withFolder(async (folder) => {
+    // What the first one holds while it is at work.
+    using lock = new DatabaseSync(join(folder, "demo.lock"));
+    lock.exec("BEGIN EXCLUSIVE");
+    const second = await demo(["--json", "--journal", folder]);
+    expect(second).toMatchObject({ code: 1, stderr: expect.stringMatching(/no other demo is at work/) });
+  });
+});
+
+test("--journal without a name is refused, and writes nothing where it was started", async () => {
+  const ran = await demo(["--json", "--journal", ""]);
+  expect(ran).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(/--journal is ""/) });
+});
