@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -52,16 +53,23 @@ export async function emptyConsumer(): Promise<Consumer> {
   return consumer;
 }
 
-/** Gives a consumer what a package of ours depends on besides the kernel, from the workspace's own install. */
+/** Gives a consumer what a package of ours depends on besides the kernel: ours packed, others' from the workspace's install. */
 export async function linkDependencies(consumer: Consumer, packageFolder: string): Promise<void> {
   const { dependencies = {}, peerDependencies = {} } = readManifest(join(root, packageFolder));
   const require = createRequire(join(root, packageFolder, "package.json"));
   for (const name of Object.keys({ ...dependencies, ...peerDependencies })) {
-    if (name.startsWith("@ravi/")) continue;
+    if (name === "@ravi/kernel") continue;
+    if (name.startsWith("@ravi/")) {
+      const folder = `packages/${name.slice("@ravi/".length)}`;
+      await consumer.install(folder);
+      await linkDependencies(consumer, folder);
+      continue;
+    }
     const target = join(consumer.folder, "node_modules", name);
     await mkdir(dirname(target), { recursive: true });
     const found = (require.resolve.paths(name) ?? []).map((path) => join(path, name));
-    await symlink(await firstThatExists(found), target);
+    // Two of ours may need the same one.
+    if (!existsSync(target)) await symlink(await firstThatExists(found), target);
   }
 }
 

@@ -1,0 +1,161 @@
+import { describe, expect, test } from "vitest";
+import { type Agent, type JournalRecord, RunId, textOf } from "@ravi/kernel";
+import { ConditionalFlow, InformationAgent, ParallelFlow, SequentialFlow } from "@ravi/flow";
+import { ReActAgent } from "@ravi/react-agent";
+import { MemoryJournal } from "@ravi/runtime";
+import { scriptedModel } from "@ravi/testing";
+import { cutJournal } from "../src/cut-journal.ts";
+import { agent, done, governed, PRICED } from "../src/leading.ts";
+
+/** A model that repeats what it was told last, and counts what was paid. */
+function echoing() {
+  const model = scriptedModel(({ messages }) => `<${textOf(messages.at(-1) ?? { content: "" })}>`, PRICED);
+  const member = (name: string): Agent => new ReActAgent({ name, model });
+  return { model, member };
+}
+
+/** Three branches that vote, then one of two that goes on with the winner. */
+function team() {
+  const { model, member } = echoing();
+  const flow = new SequentialFlow({
+    name: "pipeline",
+    accumulate: (input, before) => before.at(-1)?.output ?? input,
+    steps: [
+      new ParallelFlow({ name: "panel", branches: [member("a"), member("b"), member("c")], combine: "vote" }),
+      new ConditionalFlow({
+        name: "gate",
+        if: (input) => input.startsWith("<"),
+        whenTrue: member("yes"),
+        otherwise: member("no"),
+      }),
+    ],
+  });
+  return { flow, paid: () => model.calls.length };
+}
+
+describe("R25: a flow under the rules", () => {
+  test("is run like any agent, and so are its branches", async () => {
+    const { flow, paid } = team();
+    const result = await governed().run(flow, "x").result;
+    expect(result).toMatchObject({ status: "completed", output: "<<x>>" });
+    expect(paid()).toBe(4);
+    expect(result.structured).toEqual([
+      { name: "panel", status: "completed", output: "<x>" },
+      { name: "gate", status: "completed", output: "<<x>>" },
+    ]);
+  });
+
+  test.each([1, 2, 3, 4, 10])(
+    "with %i seats it comes to the same answer: a branch without a seat works afterwards",
+    async (maxAgents) => {
+      const { flow, paid } = team();
+      const result = await governed().run(flow, "x", { spawnBudget: { maxAgents } }).result;
+      expect(result).toMatchObject({ status: "completed", output: "<<x>>" });
+      expect(paid()).toBe(4);
+    },
+  );
+
+  test("never more agents at once than there are seats", async () => {
+    let running = 0;
+    let most = 0;
+    const counts = agent("counts", async (ctx, { input }) => {
+      most = Math.max(most, ++running);
+      for (let turn = 0; turn < 3; turn++) await ctx.now();
+      running--;
+      return done(input);
+    });
+    const flow = new ParallelFlow({ name: "f", branches: Array<Agent>(6).fill(counts) });
+    const result = await governed().run(flow, "x", { spawnBudget: { maxAgents: 3 } }).result;
+    expect(result.status).toBe("completed");
+    expect(most).toBe(2);
+  });
+
+  test("a branch that was cut off by its budget leaves the flow partial", async () => {
+    const { member } = echoing();
+    const endless = new ReActAgent({
+      name: "endless",
+      model: scriptedModel(() => ({ text: "hm", finishReason: "length" as const }), PRICED),
+    });
+    const flow = new ParallelFlow({ name: "f", branches: [member("a"), endless] });
+    const result = await governed().run(flow, "x").result;
+    expect(result).toMatchObject({ status: "partial", stopReason: "length" });
+    expect(result.output).toBe("## a\n\n<x>\n\n## endless\n\n(partial: length)\n\nhm");
+  });
+
+  test("R18: its budget holds all its branches together", async () => {
+    const { member, model } = echoing();
+    const flow = new ParallelFlow({
+      name: "f",
+      branches: ["a", "b", "c", "d", "e", "f"].map(member),
+      executionBudget: { maxTurns: 3 },
+    });
+    const result = await governed().run(flow, "x").result;
+    expect(result).toMatchObject({ status: "partial", stopReason: "budget" });
+    expect(model.calls.length).toBeLessThanOrEqual(3);
+  });
+});
+
+describe("R24: a crash in the middle of a flow, after any entry of the journal", () => {
+  const ends = (records: readonly JournalRecord[]): number =>
+    records.filter(({ key, phase }) => key.startsWith("llm:") && phase === "end").length;
+
+  test.each([1, 3, 10])(
+    "with %i seats it goes on to the same answer and pays nothing twice",
+    async (maxAgents) => {
+      const journal = new MemoryJournal();
+      const whole = await governed({ journal }).run(team().flow, "x", {
+        runId: "r",
+        spawnBudget: { maxAgents },
+      }).result;
+      expect(whole.status).toBe("completed");
+      const records = journal.load(RunId("r"));
+      for (let count = 1; count <= records.length; count++) {
+        const before = records.slice(0, count);
+        const { flow, paid } = team();
+        const result = await governed({ journal: cutJournal("r", before), agents: [flow] }).resume("r")
+          .result;
+        expect({ count, status: result.status, output: result.output, paid: paid() }).toEqual({
+          count,
+          status: "completed",
+          output: whole.output,
+          paid: 4 - ends(before),
+        });
+      }
+    },
+  );
+});
+
+describe("R26: an information agent", () => {
+  test("follows a run to its end and has the same sums as the run itself", async () => {
+    const { flow } = team();
+    const information = new InformationAgent();
+    const handle = governed().run(flow, "x");
+    const [metrics, result] = await Promise.all([information.watch(handle), handle.result]);
+    expect(metrics).toMatchObject({ isOver: true, total: { calls: 4, errors: 0, costUsd: result.cost } });
+    expect(metrics.total.usage).toEqual(result.usage);
+    expect(metrics.agents.map(({ agentId, calls, status }) => `${agentId}: ${calls} ${status}`)).toEqual([
+      "pipeline: 0 completed",
+      "panel/1: 0 completed",
+      "a/1.1: 1 completed",
+      "b/1.2: 1 completed",
+      "c/1.3: 1 completed",
+      "gate/2: 0 completed",
+      "yes/2.1: 1 completed",
+    ]);
+  });
+
+  test("answers when it is hired, in the middle of the run that it watches", async () => {
+    const { member } = echoing();
+    const information = new InformationAgent();
+    const lead = agent("lead", async (ctx) => {
+      await ctx.hire({ agent: member("a"), input: "x" });
+      const outcome = await ctx.hire({ agent: information, input: "" });
+      return done("result" in outcome ? outcome.result.output : outcome.status);
+    });
+    const handle = governed().run(lead, "x", { runId: "r" });
+    const end = information.watch(handle);
+    const { output } = await handle.result;
+    expect(JSON.parse(output)).toMatchObject({ runId: "r", isOver: false, total: { calls: 1 } });
+    expect((await end).isOver).toBe(true);
+  });
+});
