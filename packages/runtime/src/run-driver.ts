@@ -12,6 +12,7 @@ import {
   type Journal,
   type JournalEntry,
   type JsonObject,
+  type PostedItem,
   type MaybePromise,
   type RunId,
   RunMeta,
@@ -38,6 +39,8 @@ export interface Starting {
   readonly token: CancellationToken;
   readonly events: EventHub;
   tree: Tree | undefined;
+  /** What was said to it before there was anybody to hear it, where no journal keeps it. */
+  early: PostedItem[];
   /** Why it is to be suspended as soon as it begins: somebody closed the runtime before. */
   suspended: string | undefined;
   /** Ends the wait for the next go. */
@@ -189,6 +192,7 @@ export class RunDriver {
       createContext: createRunContext,
     });
     starting.tree = tree;
+    for (const item of starting.early.splice(0)) tree.signals.accept(item);
     if (starting.suspended !== undefined) tree.suspend(starting.suspended);
     if (journal !== undefined) journal.onBeat = () => void tree.signals.look();
     return new LiveRun({ agent, input, tree, deadline, refused });

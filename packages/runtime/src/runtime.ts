@@ -31,6 +31,14 @@ export interface RuntimeOptions extends RuntimePorts {
   readonly ambientScope?: boolean | undefined;
 }
 
+export interface SendOptions {
+  /** The execution to tell it to; the root's, unless given. */
+  readonly to?: string | undefined;
+  /** Who says it: `"user"`, unless given. */
+  readonly from?: string | undefined;
+  readonly id?: string | undefined;
+}
+
 export interface ResumeOptions {
   /** What becomes of tools that were in flight at the crash, by the key that the suspension names. */
   readonly decisions?: Decisions | undefined;
@@ -40,6 +48,8 @@ export interface ResumeOptions {
 interface Live {
   readonly handle: RootHandle;
   readonly tree: () => Tree | undefined;
+  /** Something from outside, where no journal keeps it. */
+  readonly accept: (item: PostedItem) => void;
   readonly suspend: (message: string) => void;
 }
 
@@ -84,6 +94,16 @@ export class Runtime {
   /** Gives a run what it waits for, or will. It may run in another process. */
   async deliver(runId: string, name: string, value: JsonValue): Promise<void> {
     await this.post(RunId(runId), { kind: "signal", name, value });
+  }
+
+  /**
+   * Says something to an agent at work, which reads it between two steps, or when it waits for a message. To the root, unless
+   * `to` names another execution. The same `id` twice counts once.
+   */
+  async send(runId: string, message: JsonValue, options: SendOptions = {}): Promise<void> {
+    checkFields("send options", options, ["to", "from", "id"]);
+    const { to = ExecId(RunId(runId)), from = "user", id } = options;
+    await this.post(RunId(runId), { kind: "message", name: to, value: { from, content: message } }, id);
   }
 
   /** Ends a run for good, wherever it runs. */
@@ -167,6 +187,7 @@ export class Runtime {
       token,
       events,
       tree: undefined,
+      early: [],
       agentId: root.agentId,
       suspended: undefined,
       wake: undefined,
@@ -195,7 +216,11 @@ export class Runtime {
       starting.tree?.suspend(message);
       starting.wake?.();
     };
-    this.live.set(runId, { handle, tree: () => starting.tree, suspend });
+    const accept = (item: PostedItem): void => {
+      if (starting.tree === undefined) starting.early.push(item);
+      else starting.tree.signals.accept(item);
+    };
+    this.live.set(runId, { handle, tree: () => starting.tree, accept, suspend });
     return handle;
   }
 
@@ -217,9 +242,13 @@ export class Runtime {
     }
   }
 
-  private async post(runId: RunId, what: Pick<PostedItem, "kind" | "name" | "value">): Promise<void> {
+  private async post(
+    runId: RunId,
+    what: Pick<PostedItem, "kind" | "name" | "value">,
+    id?: string,
+  ): Promise<void> {
     const { journal, ids, clock } = this.ports;
-    const item: PostedItem = { id: ids.uuid(), at: clock.now(), ...what };
+    const item: PostedItem = { id: id ?? ids.uuid(), at: clock.now(), ...what };
     const live = this.live.get(runId);
     if (journal === undefined && live === undefined) {
       throw new InvalidValueError({
@@ -228,11 +257,10 @@ export class Runtime {
         expected: "a run that lives here, as there is no journal",
       });
     }
-    const signals = live?.tree()?.signals;
-    if (journal === undefined) return signals?.accept(item);
+    if (journal === undefined) return live?.accept(item);
     await journal.post(runId, item);
     // In the order of the journal: something that was left before may not have been read yet.
-    await signals?.look();
+    await live?.tree()?.signals.look();
   }
 
   private journal(): Journal {

@@ -31,7 +31,7 @@ import type { Tree } from "../tree/tree.ts";
 import { Children } from "./children.ts";
 import { armDeadline } from "./deadline.ts";
 import { InProcessScope } from "./effect-scope.ts";
-import { Mailbox } from "./mailbox.ts";
+import type { Mailbox } from "./mailbox.ts";
 import { Recorder } from "./recorder.ts";
 import { delay, orStopped } from "./waiting.ts";
 
@@ -56,7 +56,6 @@ export class InProcessEngine implements DurableEngine {
   readonly raise: DurableEngine["raise"];
   /** Model calls that were made inside of an effect. */
   nestedCalls = 0;
-  private lazyMailbox: Mailbox | undefined;
   private lazyChildren: Children | undefined;
   private parkedFor = 0;
   private parkedSince: number | undefined;
@@ -104,11 +103,12 @@ export class InProcessEngine implements DurableEngine {
       throw error;
     } finally {
       stopTimer();
+      tree.mail.delete(start.execId);
     }
   }
 
   get mailbox(): Mailbox {
-    return (this.lazyMailbox ??= new Mailbox());
+    return this.tree.mailboxOf(this.start.execId);
   }
   get children(): Children {
     return (this.lazyChildren ??= new Children(this));
@@ -252,12 +252,13 @@ export class InProcessEngine implements DurableEngine {
   }
 
   hasMail(key: string): boolean {
-    return this.recorder.isCatchingUp ? this.recorder.isNext(key) : this.mailbox.hasMail;
+    if (this.recorder.isCatchingUp) return this.recorder.isNext(key);
+    return this.tree.mail.get(this.start.execId)?.hasMail === true;
   }
 
   async receive(key: string, { wait }: { readonly wait: boolean }): Promise<InboxMessage | null> {
     const { mailbox, recorder } = this;
-    const next = (): MaybePromise<JsonValue> => mailbox.take() ?? (wait ? mailbox.next(this) : null);
+    const next = (): MaybePromise<JsonValue> => mailbox.take() ?? (wait ? this.nextMessage(mailbox) : null);
     const message = (await recorder.fact(key, next)) as InboxMessage | null;
     if (message !== null) mailbox.markRead(message);
     return message;
@@ -288,6 +289,15 @@ export class InProcessEngine implements DurableEngine {
     if (operation.kind === "hire") return this.hire(operation);
     if (operation.kind === "wait") return this.wait(operation);
     return this.recorder.effect(operation);
+  }
+
+  private async nextMessage(mailbox: Mailbox): Promise<InboxMessage> {
+    const leave = this.tree.signals.listen();
+    try {
+      return await mailbox.next(this);
+    } finally {
+      leave();
+    }
   }
 
   private async nextSignal(name: string): Promise<Answer> {

@@ -17,6 +17,8 @@ export interface SignalsOptions {
   /** Where other processes leave what they deliver. */
   readonly journal: Journal | undefined;
   readonly onCancel: (reason: string) => void;
+  /** Somebody says something to an agent of the run. */
+  readonly onMessage: (item: PostedItem) => void;
   /** Looking failed: the run cannot be reached any more. */
   readonly onError: (error: unknown) => void;
 }
@@ -33,6 +35,8 @@ export class Signals {
   private readonly early = new Map<string, Answer[]>();
   private readonly waiting = new Map<string, ((answer: Answer) => void)[]>();
   private readonly seen = new Set<string>();
+  /** Executions that wait for a message. */
+  private listeners = 0;
   private after = 0;
   private timer: TimerHandle | undefined;
   private looking: Promise<void> | undefined;
@@ -50,6 +54,7 @@ export class Signals {
     this.seen.add(item.id);
     if (item.kind === "cancel")
       this.options.onCancel(typeof item.value === "string" ? item.value : "cancelled from outside");
+    if (item.kind === "message") this.options.onMessage(item);
     if (item.kind !== "signal") return;
     const queue = this.waiting.get(item.name);
     const waiter = queue?.shift();
@@ -80,6 +85,16 @@ export class Signals {
     };
   }
 
+  /** Somebody waits for a message: the journal is looked at until it leaves. */
+  listen(): () => void {
+    this.listeners++;
+    void this.look();
+    return () => {
+      this.listeners--;
+      this.stopIfIdle();
+    };
+  }
+
   /** It was read before, and is on record: it is not delivered again. */
   markRead(id: string): void {
     this.seen.add(id);
@@ -92,6 +107,7 @@ export class Signals {
   close(): void {
     this.watch?.stop();
     this.waiting.clear();
+    this.listeners = 0;
     this.stopIfIdle();
   }
 
@@ -123,15 +139,19 @@ export class Signals {
   }
 
   private lookLater(): void {
-    if (this.waiting.size === 0 || this.timer !== undefined || this.watch?.coversAll === true) return;
+    if (this.isIdle || this.timer !== undefined || this.watch?.coversAll === true) return;
     this.timer = this.options.clock.setTimer?.(() => {
       this.timer = undefined;
       void this.look();
     }, POLL_MS);
   }
 
+  private get isIdle(): boolean {
+    return this.waiting.size === 0 && this.listeners === 0;
+  }
+
   private stopIfIdle(): void {
-    if (this.waiting.size > 0) return;
+    if (!this.isIdle) return;
     this.timer?.cancel();
     this.timer = undefined;
   }

@@ -4,6 +4,7 @@ import type {
   ExecId,
   Headcount,
   JsonObject,
+  JsonValue,
   Ledger,
   RaviError,
   RunId,
@@ -16,8 +17,12 @@ import type { RunJournal } from "../engine/run-journal.ts";
 import type { Ports } from "../ports.ts";
 import { Accounts } from "./accounts.ts";
 import type { EventHub } from "./event-hub.ts";
+import { Mailbox } from "../engine/mailbox.ts";
 import { Signals } from "./signals.ts";
 import { Suspension } from "../engine/suspension.ts";
+
+/** What is posted as the value of a message. */
+export type Letter = { readonly from: string; readonly content: JsonValue };
 
 export interface TreeOptions {
   readonly ports: Ports;
@@ -57,6 +62,8 @@ export class Tree {
   /** Keys of calls that may have been paid for twice. */
   readonly inDoubt = new Set<string>();
   readonly signals: Signals;
+  /** Where messages wait for their executions, those included that are not there yet. */
+  readonly mail = new Map<ExecId, Mailbox>();
   suspension: Suspension | undefined;
 
   constructor(options: TreeOptions) {
@@ -80,6 +87,10 @@ export class Tree {
       clock: ports.clock,
       journal: ports.journal,
       onCancel: (reason) => this.token.cancel(reason),
+      onMessage: ({ id, name, value, at }) => {
+        const { from, content } = value as Letter;
+        this.mailboxOf(name as ExecId).deliver({ id, from, content, at });
+      },
       onError: (error) =>
         ports.logger?.error(
           "the journal cannot be read; the run cannot be reached from outside",
@@ -90,6 +101,12 @@ export class Tree {
 
   get runId(): RunId {
     return this.root.runId;
+  }
+
+  mailboxOf(execId: ExecId): Mailbox {
+    let mailbox = this.mail.get(execId);
+    if (mailbox === undefined) this.mail.set(execId, (mailbox = new Mailbox()));
+    return mailbox;
   }
 
   /** Ends the run in this process; it keeps its place. Whoever waits or comes next is unwound. */

@@ -1,5 +1,5 @@
 import type { Agent, JsonValue, RootHandle, RunEvent, RunId, RunStatus } from "@ravi/kernel";
-import type { Runtime } from "@ravi/runtime";
+import type { Runtime, SendOptions } from "@ravi/runtime";
 import type { Limits } from "../limits.ts";
 import { CallLog } from "../tree/call-log.ts";
 import { defaultHistory } from "./histories.ts";
@@ -23,6 +23,8 @@ export interface SdkHandle<T = unknown> {
   suspend(): Promise<SdkResult<T>>;
   /** Gives the run what it waits for, or will: an approval, an answer. */
   deliver(name: string, value: JsonValue): Promise<void>;
+  /** Says something to the agent while it works; it reads it between two steps. */
+  send(message: JsonValue, options?: SendOptions): Promise<void>;
 }
 
 /** What is run, and how it begins. */
@@ -96,6 +98,7 @@ export function launch<T>(
       return result;
     },
     deliver: (name, value) => runtime.deliver(handle.runId, name, value),
+    send: (message, how) => runtime.send(handle.runId, message, how),
   };
 }
 

@@ -1,0 +1,106 @@
+import { describe, expect, test } from "vitest";
+import { type Agent, AgentId, ExecId, type Journal, RunId } from "@ravi/kernel";
+import { MemoryJournal, Runtime } from "@ravi/runtime";
+
+/** Says what it is told, in order, until somebody says "stop". */
+const listener: Agent = {
+  id: AgentId("listener"),
+  async run(_ctx, inbox) {
+    const heard: string[] = [];
+    for (;;) {
+      const { from, content } = await inbox.receive();
+      if (content === "stop") return { status: "completed", output: heard.join("; "), stopReason: "done" };
+      heard.push(`${from}: ${JSON.stringify(content)}`);
+    }
+  },
+};
+
+/** Hires a listener and gives its result. */
+const lead: Agent = {
+  id: AgentId("lead"),
+  async run(ctx) {
+    const outcome = await ctx.hire({ agent: listener, input: "listen" });
+    const output = "result" in outcome ? outcome.result.output : outcome.status;
+    return { status: "completed", output, stopReason: "done" };
+  },
+};
+
+const journals: readonly (readonly [string, () => Journal | undefined])[] = [
+  ["without a journal", () => undefined],
+  ["with a journal", () => new MemoryJournal()],
+];
+
+describe.each(journals)("R24: a message to an agent at work, %s", (_name, makeJournal) => {
+  test("R24: it is read in the order in which it was sent, and the same id counts once", async () => {
+    await using runtime = new Runtime({ journal: makeJournal() });
+    const { result } = runtime.run(listener, "listen", { runId: "run-1" });
+    await runtime.send("run-1", "one");
+    await runtime.send("run-1", { two: 2 }, { from: "ada", id: "m2" });
+    await runtime.send("run-1", { two: 2 }, { from: "ada", id: "m2" });
+    await runtime.send("run-1", "stop");
+    expect((await result).output).toBe('user: "one"; ada: {"two":2}');
+  });
+
+  test("R24: it can be sent to a child, also before the child is there", async () => {
+    await using runtime = new Runtime({ journal: makeJournal() });
+    const { result } = runtime.run(lead, "go", { runId: "run-1" });
+    const to = ExecId(ExecId(RunId("run-1")), "hire:listener#1");
+    await runtime.send("run-1", "hello", { to });
+    await runtime.send("run-1", "stop", { to });
+    expect((await result).output).toBe('user: "hello"');
+  });
+});
+
+test("R24: what was read before a suspension is not read again, and what came meanwhile is", async () => {
+  const journal = new MemoryJournal();
+  const first = new Runtime({ journal });
+  const stopped = first.run(listener, "listen", { runId: "run-1" });
+  await first.send("run-1", "before");
+  while (journal.load(RunId("run-1")).every(({ key }) => key !== "inbox#1")) await Promise.resolve();
+  await first.close();
+  expect((await stopped.result).status).toBe("suspended");
+
+  await using second = new Runtime({ journal, agents: [listener] });
+  await second.send("run-1", "meanwhile");
+  const { result } = second.resume("run-1");
+  await second.send("run-1", "stop");
+  expect((await result).output).toBe('user: "before"; user: "meanwhile"');
+});
+
+test("R24: what is delivered right after the start is kept, also without a journal", async () => {
+  await using runtime = new Runtime();
+  const waiter: Agent = {
+    id: AgentId("waiter"),
+    run: async (ctx) => ({
+      status: "completed",
+      output: String(await ctx.waitFor("answer")),
+      stopReason: "done",
+    }),
+  };
+  const { result } = runtime.run(waiter, "wait", { runId: "run-1" });
+  await runtime.deliver("run-1", "answer", "early");
+  expect((await result).output).toBe("early");
+});
+
+test("R24: a message to a run that nobody knows is refused where there is no journal to keep it", async () => {
+  await using runtime = new Runtime();
+  await expect(runtime.send("nobody", "hello")).rejects.toMatchObject({ code: "INVALID_VALUE" });
+});
+
+test("R24: a run that works without a break hears it before it ends", async () => {
+  const journal = new MemoryJournal();
+  await using here = new Runtime({ journal });
+  await using elsewhere = new Runtime({ journal });
+  const busy: Agent = {
+    id: AgentId("busy"),
+    async run(ctx, inbox) {
+      await ctx.waitFor("go");
+      const told = inbox.hasMail?.() === true ? await inbox.take() : undefined;
+      return { status: "completed", output: String(told?.content), stopReason: "done" };
+    },
+  };
+  const { result } = here.run(busy, "work", { runId: "run-1" });
+  await elsewhere.send("run-1", "mind the gap");
+  await elsewhere.deliver("run-1", "go", true);
+  expect((await result).output).toBe("mind the gap");
+});
