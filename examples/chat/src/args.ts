@@ -1,0 +1,53 @@
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+
+export const HELP = `chat: a conversation in the terminal that survives being closed.
+
+  --model NAME     openai:gpt-5-mini, anthropic:claude-...: a real model, with a key, for real money
+  --base-url URL   with --model openai:...: another server that speaks OpenAI's protocol
+  --session ID     go on with that session (default: a new one)
+  --dir PATH       where sessions are kept (default: ~/.ravi/chat)
+  --help           this text
+
+Without --model no key is needed and nothing is spent: a server on this machine stands in for a model, over HTTP. Its answers
+are a script's. A key in the environment alone changes nothing.`;
+
+export const COMMANDS = `  /help             this list
+  /tree             the conversation as a tree; * is where it stands
+  /fork [N]         go on from entry N of the tree, or from before the last exchange
+  /compact          make what the model sees shorter; the session keeps every word
+  /model [NAME]     which model answers, or let another one (openai:NAME, anthropic:NAME)
+  /cost             what this session has used and cost
+  /new              a new session
+  /quit             leave; the session stays
+
+Ctrl-C ends the running turn and keeps the session; twice leaves. A line that is typed while an answer comes steers it.`;
+
+export interface Args {
+  readonly model: string | undefined;
+  readonly baseURL: string | undefined;
+  readonly session: string | undefined;
+  readonly dir: string;
+  readonly help: boolean;
+}
+
+export function readArgs(args: readonly string[]): Args {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      model: { type: "string" },
+      "base-url": { type: "string" },
+      session: { type: "string" },
+      dir: { type: "string" },
+      help: { type: "boolean", default: false },
+    },
+  });
+  return {
+    model: values.model,
+    baseURL: values["base-url"],
+    session: values.session,
+    dir: values.dir ?? join(homedir(), ".ravi", "chat"),
+    help: values.help,
+  };
+}

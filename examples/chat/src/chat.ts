@@ -1,0 +1,96 @@
+import { createInterface } from "node:readline";
+import { isCancellation } from "@ravi/kernel";
+import type { SessionAgent } from "@ravi/session";
+import { command } from "./commands.ts";
+import type { View } from "./view.ts";
+
+export interface ChatOptions {
+  readonly agent: SessionAgent;
+  readonly view: View;
+  readonly input: NodeJS.ReadableStream;
+  readonly output: NodeJS.WritableStream;
+  readonly isTerminal: boolean;
+}
+
+/** Reads lines until there are no more, or until the user leaves. */
+export async function chat({ agent, view, input, output, isTerminal }: ChatOptions): Promise<void> {
+  const lines = createInterface({ input, ...(isTerminal && { output }), terminal: isTerminal, prompt: "> " });
+  const waiting: string[] = [];
+  let wake = (): void => {};
+  const state = { isOver: false, isWarned: false };
+  const leave = (): void => {
+    state.isOver = true;
+    lines.close();
+    wake();
+  };
+  const interrupt = (): void => {
+    const isBusy = !agent.isIdle();
+    const unheard = isBusy ? agent.abort("Ctrl-C") : [];
+    if (state.isWarned || state.isOver) return leave();
+    state.isWarned = true;
+    for (const { text } of unheard) view.note(`[not heard: ${text}]`);
+    view.note(isBusy ? "[stopped; Ctrl-C again leaves]" : "[Ctrl-C again leaves]");
+    if (isTerminal && !isBusy) lines.prompt();
+  };
+  lines.on("SIGINT", interrupt);
+  process.on("SIGINT", interrupt);
+  lines.on("line", (line) => {
+    state.isWarned = false;
+    if (!isTerminal || !steered(line, agent)) waiting.push(line);
+    wake();
+  });
+  lines.on("close", () => {
+    state.isOver = true;
+    wake();
+  });
+  const showing = showEvents(agent, view);
+  try {
+    for (;;) {
+      if (isTerminal && !state.isOver) lines.prompt();
+      while (waiting.length === 0 && !state.isOver) {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        wake = resolve;
+        await promise;
+      }
+      const line = waiting.shift();
+      if (line === undefined) return;
+      if (line.trim() !== "" && !(await answer(line, agent, view))) return;
+    }
+  } finally {
+    process.off("SIGINT", interrupt);
+    lines.close();
+    await agent.shutdown();
+    await showing;
+  }
+}
+
+/** Who sees the answer come can talk into it. What is piped in was written before, and waits its turn. */
+function steered(line: string, agent: SessionAgent): boolean {
+  if (agent.isIdle() || line.startsWith("/") || line.trim() === "") return false;
+  try {
+    agent.steer(line);
+    return true;
+  } catch {
+    // The turn has just ended: then it begins another one.
+    return false;
+  }
+}
+
+/** False: leave. */
+async function answer(line: string, agent: SessionAgent, view: View): Promise<boolean> {
+  try {
+    if (line.startsWith("/")) {
+      const said = await command(line, agent);
+      if (said !== undefined) view.note(said);
+      return said !== undefined;
+    }
+    await agent.invoke(line, { channel: "terminal" });
+  } catch (error) {
+    if (!isCancellation(error)) view.note(`error: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  return true;
+}
+
+async function showEvents(agent: SessionAgent, view: View): Promise<void> {
+  for await (const event of agent.events()) view.show(event);
+}

@@ -1,0 +1,136 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+
+const MAIN = join(import.meta.dirname, "..", "src", "main.ts");
+
+async function folder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), "ravi-chat-"));
+  onTestFinished(() => rm(path, { recursive: true, force: true }));
+  return path;
+}
+
+/** The chat as a program, driven through its standard input. */
+function start(args: readonly string[]) {
+  const child = spawn(process.execPath, ["--conditions=@ravi/source", MAIN, ...args], {
+    stdio: ["pipe", "pipe", "pipe"],
+    env: { ...process.env, NO_COLOR: "1" },
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let output = "";
+  let wake = (): void => {};
+  for (const stream of [child.stdout, child.stderr])
+    stream.on("data", (data: Buffer) => {
+      output += data.toString();
+      wake();
+    });
+  child.on("exit", () => wake());
+  return {
+    say: (line: string) => child.stdin.write(`${line}\n`),
+    interrupt: () => child.kill("SIGINT"),
+    output: () => output,
+    async until(pattern: RegExp): Promise<void> {
+      while (!pattern.test(output)) {
+        if (child.exitCode !== null) throw new Error(`it has ended, and said:\n${output}`);
+        const { promise, resolve } = Promise.withResolvers<void>();
+        wake = resolve;
+        await promise;
+      }
+    },
+    async end(): Promise<number | null> {
+      child.stdin.end();
+      if (child.exitCode === null) await once(child, "exit");
+      return child.exitCode;
+    },
+  };
+}
+
+test("a whole conversation, piped: streaming, a tool, the tree, a fork, the cost, compaction and a new session", async () => {
+  const dir = await folder();
+  const program = start(["--dir", dir, "--session", "tea"]);
+  const lines = [
+    "I like tea",
+    "what time is it",
+    "/tree",
+    "/fork 2",
+    "and now milk",
+    "/tree",
+    "count to 300",
+    "/compact",
+    "/cost",
+    "/model",
+    "/fork 99",
+    "/nonsense",
+    "/new",
+    "/help",
+  ];
+  for (const line of lines) program.say(line);
+  expect(await program.end()).toBe(0);
+  const output = program.output();
+  expect(output).toContain("No real model: a script on this machine answers");
+  expect(output).toContain('You said "I like tea". It is the first thing that you said.');
+  expect(output).toMatch(/\[clock \{\}\]\nIt is \d\d:\d\d:\d\d\./);
+  expect(output).toMatch(/\| 1\. user: I like tea\n\| 2\. assistant: You said/);
+  expect(output).toContain('You said "and now milk". Before that you said "I like tea".');
+  expect(output).toMatch(/\n {2}3\. user: what time is it/);
+  expect(output).toMatch(/\* {3}\d+\. assistant: You said "and now milk"/);
+  expect(output).toMatch(/\[compacted: about \d+ tokens before, \d+ now\]\ndone/);
+  expect(output).not.toContain("They talked");
+  expect(output).toMatch(/stand-in: \d+ tokens in, \d+ out, \$0\.000\d\d\d/);
+  expect(output).toContain("model: openai/stand-in");
+  expect(output).toContain('/fork is "99"; expected a number of the /tree');
+  expect(output).toContain("no command /nonsense");
+  expect(output).toMatch(/new session: [0-9a-f-]{36}/);
+  expect(output).not.toContain("\u001b");
+
+  const again = start(["--dir", dir, "--session", "tea"]);
+  again.say("who am I?");
+  expect(await again.end()).toBe(0);
+  expect(again.output()).toContain('Before that you said "count to 300".');
+});
+
+test("Ctrl-C in the middle of a turn ends it and keeps the session, which goes on", async () => {
+  const dir = await folder();
+  const program = start(["--dir", dir, "--session", "s"]);
+  program.say("count to 5000");
+  await program.until(/1 2 3 4 5/);
+  program.interrupt();
+  await program.until(/\[stopped; Ctrl-C again leaves\]/);
+  program.say("are you there?");
+  await program.until(/You said "are you there\?". Before that you said "count to 5000"\./);
+  program.say("/quit");
+  expect(await program.end()).toBe(0);
+  expect(program.output()).not.toContain("5000 ");
+});
+
+test("Ctrl-C twice leaves, and the session is there for the next", async () => {
+  const dir = await folder();
+  const program = start(["--dir", dir, "--session", "s"]);
+  program.say("hello");
+  await program.until(/the first thing that you said\.\n/);
+  program.interrupt();
+  await program.until(/\[Ctrl-C again leaves\]/);
+  program.interrupt();
+  expect(await program.end()).toBe(0);
+  const next = start(["--dir", dir, "--session", "s"]);
+  next.say("again");
+  expect(await next.end()).toBe(0);
+  expect(next.output()).toContain('Before that you said "hello".');
+});
+
+test("what is wrong is said plainly", async () => {
+  const dir = await folder();
+  const first = start(["--dir", dir, "--session", "s"]);
+  first.say("hello");
+  await first.until(/the first thing that you said\.\n/);
+  const second = start(["--dir", dir, "--session", "s"]);
+  expect(await second.end()).toBe(1);
+  expect(second.output()).toMatch(/^chat: session s is open for writing by process:/);
+  const third = start(["--dir", dir, "--model", "nobody:x"]);
+  expect(await third.end()).toBe(1);
+  expect(third.output()).toContain("openai:NAME or anthropic:NAME");
+  expect(await first.end()).toBe(0);
+});

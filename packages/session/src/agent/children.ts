@@ -1,0 +1,53 @@
+import type { DelegateTool, LLMClient } from "@ravi/kernel";
+import { delegateTo } from "@ravi/kernel/loop";
+import { MemorySessionStore } from "../store/memory-store.ts";
+import type { ChildTool, SessionAgentOptions } from "./options.ts";
+import type { Plan } from "./plan.ts";
+import type { SessionAgent } from "./session-agent.ts";
+
+/** Hand-offs to children. Each is a child of its own, so several can work at once. */
+export function childTools(
+  parent: SessionAgent,
+  children: readonly ChildTool[],
+  toolNames: () => readonly string[],
+): readonly DelegateTool[] {
+  // A child that could hand its work to another child might never do it.
+  const own = new Set(children.map(({ name }) => name));
+  const others = (): readonly string[] => toolNames().filter((name) => !own.has(name));
+  return children.map(({ name, description, tools }) => {
+    const shape = delegateTo(
+      { id: parent.id, run: (ctx, inbox) => parent.run(ctx, inbox) },
+      { name, description },
+    );
+    return Object.freeze({
+      ...shape,
+      hire: (args: unknown) => ({
+        ...shape.hire(args),
+        agent: parent.spawnChild({ name, tools: tools ?? others() }),
+      }),
+    });
+  });
+}
+
+/** What a child is made with: its parent's limits, and a store that nobody else sees. */
+export function childOptions({ options, cwd }: Plan, model: LLMClient, name: string): SessionAgentOptions {
+  const { validator, settings, hooks, loopDetection, retry, secrets, clock, ids } = options;
+  const { maxSteps, maxToolResultChars, toolConcurrency } = options;
+  return {
+    name,
+    model,
+    store: new MemorySessionStore(),
+    cwd,
+    validator,
+    settings,
+    hooks,
+    loopDetection,
+    retry,
+    secrets,
+    clock,
+    ids,
+    maxSteps,
+    maxToolResultChars,
+    toolConcurrency,
+  };
+}

@@ -1,0 +1,93 @@
+import { type DelegateTool, InvalidValueError, type Tool } from "@ravi/kernel";
+import { toolSpec } from "@ravi/kernel/loop";
+import type { ExtensionHost } from "../extensions/host.ts";
+import { checkExtension, loadExtension } from "../extensions/load.ts";
+import type { Extension } from "../extensions/extension.ts";
+import type { GuardrailSource } from "../guardrails/guardrail.ts";
+import { GuardrailChain } from "../guardrails/chain.ts";
+import { loadGuardrails, type OwnedGuardrail } from "../guardrails/load.ts";
+import type { EphemeralSource } from "../prompt/ephemeral.ts";
+import type { PromptBook } from "../prompt/book.ts";
+import { skillTool } from "../prompt/skills.ts";
+import type { MergedTools } from "../turn/kit.ts";
+import { checkTools, type Plan } from "./plan.ts";
+
+/** What is loaded, and loaded again by `reload`. */
+export interface Parts {
+  readonly guardrails: readonly OwnedGuardrail[];
+  readonly guard: GuardrailChain;
+  readonly ephemeral: readonly EphemeralSource[];
+  readonly merged: MergedTools;
+}
+
+/** Reads the files that the user named and puts all parts together. Nothing is changed where one of them cannot be read. */
+export async function loadParts(
+  plan: Plan,
+  host: ExtensionHost,
+  book: PromptBook,
+  children: readonly DelegateTool[],
+): Promise<Parts> {
+  const { options, cwd } = plan;
+  const extensions: Extension[] = [];
+  for (const [at, source] of (options.extensions ?? []).entries()) {
+    extensions.push(
+      typeof source === "string"
+        ? await loadExtension(source, cwd)
+        : checkExtension(source, `SessionAgent.extensions[${at}]`),
+    );
+  }
+  const given = options.guardrails ?? [];
+  const guardrails = await loadGuardrails({
+    given: [...extensions.flatMap((extension) => extension.guardrails ?? []), ...given.filter(isSource)],
+    files: given.filter((source) => typeof source === "string"),
+    cwd,
+  });
+  await book.prepare();
+  const builtIn = [...(options.tools ?? []), ...children];
+  const names = new Set(builtIn.map(({ name }) => name));
+  if (book.skills.length > 0 && !names.has("skill")) builtIn.push(skillTool(() => book.skills));
+  const merged = mergeTools(builtIn, extensions);
+  host.extensions = extensions;
+  return {
+    guardrails,
+    guard: new GuardrailChain(guardrails, host, plan.loopDetection),
+    ephemeral: [
+      ...(options.ephemeral ?? []),
+      ...extensions.flatMap((extension) => extension.ephemeral ?? []),
+    ],
+    merged,
+  };
+}
+
+/** Built-in tools win; of two extensions the first. */
+function mergeTools(
+  builtIn: readonly (Tool | DelegateTool)[],
+  extensions: readonly Extension[],
+): MergedTools {
+  checkTools(builtIn, "tools");
+  const merged = new Map(builtIn.map((tool) => [tool.name, tool]));
+  for (const { name: source, tools = [] } of extensions) {
+    checkTools(tools, `extension ${source}: tools`);
+    for (const tool of tools) if (!merged.has(tool.name)) merged.set(tool.name, tool);
+  }
+  const tools = Object.freeze([...merged.values()]);
+  return { tools, specs: tools.length === 0 ? undefined : Object.freeze(tools.map(toolSpec)) };
+}
+
+function isSource(source: GuardrailSource | string): source is GuardrailSource {
+  return typeof source !== "string";
+}
+
+/** The names of an allow-list, if they are names of tools that there are. */
+export function allowList(
+  names: readonly string[] | undefined,
+  merged: MergedTools,
+): ReadonlySet<string> | undefined {
+  if (names === undefined) return undefined;
+  for (const name of names) {
+    if (merged.tools.some((tool) => tool.name === name)) continue;
+    const known = merged.tools.map((tool) => tool.name).join(", ") || "none";
+    throw new InvalidValueError({ field: "spawnChild.tools", value: name, expected: `one of ${known}` });
+  }
+  return new Set(names);
+}

@@ -1,0 +1,136 @@
+import {
+  AgentId,
+  checkFields,
+  checkInteger,
+  type Clock,
+  type DelegateTool,
+  type IdSource,
+  InvalidValueError,
+  SessionId,
+  systemIds,
+  type Tool,
+} from "@ravi/kernel";
+import { loopDetector, type LoopLimitsOptions } from "@ravi/kernel/loop";
+import { type CompactionPlan, compactionPlan } from "../compaction/options.ts";
+import { checkExtension } from "../extensions/load.ts";
+import { retryPlan } from "../retry/policy.ts";
+import { MemorySessionStore } from "../store/memory-store.ts";
+import type { SessionStore } from "../store/store.ts";
+import { environmentSecrets, type Redactor, redactor } from "../tree/redact.ts";
+import type { TurnSettings } from "../turn/kit.ts";
+import type { SessionAgentOptions } from "./options.ts";
+import { wallClock } from "./wall-clock.ts";
+
+const KNOWN = [
+  "name",
+  "model",
+  "models",
+  "tools",
+  "children",
+  "store",
+  "sessionId",
+  "extensions",
+  "guardrails",
+  "loopDetection",
+  "retry",
+  "compaction",
+  "prompt",
+  "ephemeral",
+  "maxSteps",
+  "toolConcurrency",
+  "maxToolResultChars",
+  "settings",
+  "secrets",
+  "cwd",
+  "validator",
+  "hooks",
+  "middleware",
+  "executionBudget",
+  "version",
+  "description",
+  "clock",
+  "ids",
+] as const satisfies readonly (keyof SessionAgentOptions)[];
+
+/** A notice of what was cut, and some text around it, must fit. */
+const LEAST_RESULT_CHARS = 200;
+
+/** The options, checked. */
+export interface Plan {
+  readonly options: SessionAgentOptions;
+  readonly id: AgentId;
+  readonly store: SessionStore;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  readonly cwd: string;
+  readonly redact: Redactor;
+  readonly compaction: CompactionPlan;
+  readonly loopDetection: LoopLimitsOptions | false;
+  readonly turn: Omit<TurnSettings, "allowed">;
+}
+
+export function planFor(options: SessionAgentOptions): Plan {
+  checkFields("SessionAgent", options, KNOWN);
+  checkParts(options);
+  const number = (name: "maxSteps" | "maxToolResultChars", otherwise: number, least: number): number =>
+    checkInteger(`SessionAgent.${name}`, options[name] ?? otherwise, least);
+  const { loopDetection = {} } = options;
+  if (loopDetection !== false) loopDetector(loopDetection);
+  return Object.freeze({
+    options,
+    id: AgentId(options.name ?? "session"),
+    store: options.store ?? new MemorySessionStore(),
+    clock: options.clock ?? wallClock,
+    ids: options.ids ?? systemIds,
+    cwd: options.cwd ?? process.cwd(),
+    redact: redactor(options.secrets ?? environmentSecrets(process.env)),
+    compaction: compactionPlan(options.compaction),
+    loopDetection,
+    turn: {
+      maxSteps: number("maxSteps", 50, 1),
+      maxChars: number("maxToolResultChars", 50_000, LEAST_RESULT_CHARS),
+      concurrency: options.toolConcurrency,
+      validator: options.validator,
+      retry: retryPlan(options.retry),
+      settings: options.settings,
+    },
+  });
+}
+
+/** What a compiler would have caught, for whoever has none. */
+function checkParts(options: SessionAgentOptions): void {
+  const { model, models = [], store, sessionId, toolConcurrency, extensions = [], secrets = [] } = options;
+  for (const [at, each] of [model, ...models].entries())
+    if (!has(each, "generate"))
+      wrong(at === 0 ? "model" : `models[${at - 1}]`, each, "an LLMClient, with a generate method");
+  if (store !== undefined && !has(store, "open"))
+    wrong("store", store, "a SessionStore, such as a FileSessionStore");
+  if (sessionId !== undefined) SessionId(sessionId);
+  if (toolConcurrency !== undefined) checkInteger("SessionAgent.toolConcurrency", toolConcurrency, 1);
+  if (!Array.isArray(secrets)) wrong("secrets", secrets, "a list of texts");
+  checkTools(options.tools ?? [], "tools");
+  for (const [at, extension] of extensions.entries())
+    if (typeof extension !== "string") checkExtension(extension, `SessionAgent.extensions[${at}]`);
+}
+
+/** A tool that is there twice is a mistake, but between built-in ones and those of extensions. */
+export function checkTools(tools: readonly (Tool | DelegateTool)[], field: string): void {
+  const list: unknown = tools;
+  if (!Array.isArray(list)) wrong(field, tools, "a list of tools");
+  const names = new Set<string>();
+  for (const [at, tool] of tools.entries()) {
+    if (!has(tool, "execute") && !has(tool, "hire"))
+      wrong(`${field}[${at}]`, tool, "a tool (defineTool), or a hand-off");
+    if (names.has(tool.name))
+      wrong(`${field}[${at}].name`, tool.name, "a name of its own; another tool is called that already");
+    names.add(tool.name);
+  }
+}
+
+function has(value: unknown, method: string): boolean {
+  return typeof value === "object" && value !== null && typeof Reflect.get(value, method) === "function";
+}
+
+function wrong(field: string, value: unknown, expected: string): never {
+  throw new InvalidValueError({ field: `SessionAgent.${field}`, value, expected });
+}

@@ -1,0 +1,172 @@
+import { type AgentResult, isRaviError, type LLMClient, type RunContext } from "@ravi/kernel";
+import type { CompactionOutcome } from "../extensions/extension.ts";
+import type { Mailbox, Queued } from "../queue/queue.ts";
+import type { Session } from "../tree/session.ts";
+import type { TurnKit } from "../turn/kit.ts";
+import { Turn } from "../turn/turn.ts";
+import { type CompactionTask, Compactor } from "./compactor.ts";
+import type { Gate } from "./gate.ts";
+import { allowList, type Parts } from "./parts.ts";
+import type { Plan } from "./plan.ts";
+import type { Stage } from "./stage.ts";
+import type { Inheritance, Workshop } from "./workshop.ts";
+
+/** What changes while a session lives. */
+export interface SessionState {
+  readonly gate: Gate;
+  model: LLMClient;
+  /** Said to the running turn, and not heard yet. */
+  readonly queued: Queued[];
+}
+
+export interface RunStart {
+  readonly ctx: RunContext;
+  readonly session: Session;
+  readonly mailbox: Mailbox;
+  readonly input: string;
+}
+
+interface Job {
+  readonly ctx: RunContext;
+  readonly session: Session;
+  readonly parts: Parts;
+}
+
+export interface RunnerParts {
+  readonly plan: Plan;
+  readonly stage: Stage;
+  readonly workshop: Workshop;
+  readonly state: SessionState;
+  readonly inherited: Inheritance | undefined;
+}
+
+/** Runs turns one after the other, and does what is due between them. */
+export class Runner {
+  readonly compactor: Compactor;
+  private readonly plan: Plan;
+  private readonly stage: Stage;
+  private readonly workshop: Workshop;
+  private readonly state: SessionState;
+  private readonly inherited: Inheritance | undefined;
+  private current: Turn | undefined;
+
+  constructor({ plan, stage, workshop, state, inherited }: RunnerParts) {
+    this.compactor = new Compactor(plan.compaction, stage);
+    this.plan = plan;
+    this.stage = stage;
+    this.workshop = workshop;
+    this.state = state;
+    this.inherited = inherited;
+  }
+
+  async turns(start: RunStart): Promise<AgentResult> {
+    const { ctx, session, mailbox } = start;
+    const { stage } = this;
+    const { sessionId } = session;
+    let input: string | undefined = start.input;
+    try {
+      for (;;) {
+        const result = await this.turn(start, input);
+        // Who was cut off begins nothing more; what is queued waits for the next run.
+        const isDone = result.status === "completed";
+        input = isDone ? await mailbox.takeNext() : undefined;
+        if (input !== undefined) continue;
+        if (isDone || !this.isQueued(mailbox)) await stage.emit("settled", { sessionId });
+        if (!isDone) return result;
+        // Somebody may have spoken while the others were told.
+        do input = await mailbox.takeNext();
+        while (input === undefined && !this.isQuiet());
+        if (input === undefined) return result;
+      }
+    } catch (error) {
+      if (ctx.signal.aborted || !this.isQueued(mailbox)) await stage.emit("settled", { sessionId });
+      // Who is late or has lost its seat has not failed.
+      const output = this.current?.said ?? "";
+      if (isRaviError(error, "DEADLINE_EXCEEDED"))
+        return { status: "partial", output, stopReason: "deadline" };
+      if (isRaviError(error, "PAUSED")) return { status: "paused", output, stopReason: "paused" };
+      throw error;
+    } finally {
+      this.current = undefined;
+    }
+  }
+
+  async compactNow(ctx: RunContext, session: Session): Promise<CompactionOutcome> {
+    const { stage, compactor } = this;
+    const { sessionId } = session;
+    const parts = await this.workshop.loaded();
+    await compactor.measure(session);
+    const outcome = await compactor.run(this.taskOf({ ctx, session, parts }), "asked");
+    compactor.settle(session);
+    await stage.emit("save_point", { sessionId, leaf: session.leaf });
+    await stage.emit("settled", { sessionId });
+    return outcome;
+  }
+
+  private async turn({ ctx, session, mailbox }: RunStart, input: string): Promise<AgentResult> {
+    const parts = await this.workshop.loaded();
+    await this.compactor.measure(session);
+    const turn = new Turn(this.kit({ ctx, session, parts }, mailbox));
+    this.current = turn;
+    const result = await turn.run(input);
+    await mailbox.answer(result.output);
+    await this.stage.emit("save_point", { sessionId: session.sessionId, leaf: session.leaf });
+    await this.compactIfDue({ ctx, session, parts });
+    this.compactor.settle(session);
+    return result;
+  }
+
+  private isQueued(mailbox: Mailbox): boolean {
+    return this.state.queued.length > 0 || mailbox.hasMore;
+  }
+
+  /** Nothing more was said; and from now on nothing more is taken. No time passes between the two. */
+  private isQuiet(): boolean {
+    const { running } = this.stage;
+    if (running === undefined) return true;
+    if (running.isOwn && this.state.queued.length > 0) return false;
+    running.isOpen = false;
+    return true;
+  }
+
+  private kit(job: Job, mailbox: Mailbox): TurnKit {
+    const { ctx, session, parts } = job;
+    const { stage, workshop, compactor, plan, inherited } = this;
+    const { channel: named } = ctx.scope.metadata;
+    const channel = typeof named === "string" ? named : null;
+    return {
+      ctx,
+      session,
+      host: stage.host,
+      guard: parts.guard,
+      model: this.state.model,
+      mailbox,
+      meter: compactor.meter,
+      settings: { ...plan.turn, allowed: allowList(inherited?.allowed, parts.merged) },
+      ephemeral: parts.ephemeral,
+      channel,
+      merged: parts.merged,
+      systemPrompt: (now) => workshop.prompt({ channel, now, sessionId: session.sessionId }),
+      useSystemPrompt: (text) => workshop.usePrompt(channel, text),
+      compact: (reason) => compactor.run(this.taskOf(job), reason),
+      emit: stage.emit,
+      tell: (event) => stage.tell(event),
+    };
+  }
+
+  private async compactIfDue(job: Job): Promise<void> {
+    // A child keeps nothing that would be worth it.
+    if (this.inherited !== undefined || !this.compactor.isDue(this.state.model)) return;
+    this.state.gate.phase = "compaction";
+    try {
+      await this.compactor.afterTurn(this.taskOf(job));
+    } finally {
+      this.state.gate.phase = "turn";
+    }
+  }
+
+  private taskOf({ ctx, session, parts }: Job): CompactionTask {
+    const { state, workshop } = this;
+    return { ctx, session, model: state.model, system: workshop.lastPrompt, tools: parts.merged.specs };
+  }
+}

@@ -1,0 +1,300 @@
+import {
+  type AbortSignalLike,
+  type Agent,
+  type AgentDefaults,
+  type AgentId,
+  type AgentResult,
+  type Hooks,
+  type Inbox,
+  InvalidValueError,
+  type LLMClient,
+  type Pipelines,
+  type RunContext,
+  Supervision,
+} from "@ravi/kernel";
+import { bareContext } from "@ravi/kernel/loop";
+import type { SessionEvent } from "../extensions/events.ts";
+import type {
+  CollectedError,
+  CompactionOutcome,
+  ContextUsage,
+  ExtensionContext,
+  ForkOptions,
+  ModelRegistry,
+} from "../extensions/extension.ts";
+import { OwnInbox } from "../queue/own-inbox.ts";
+import { Mailbox, type Queued } from "../queue/queue.ts";
+import type { SessionManager } from "../tree/session.ts";
+import { childOptions, childTools } from "./children.ts";
+import { Gate, type SessionPhase } from "./gate.ts";
+import { Navigator } from "./navigator.ts";
+import type { InvokeOptions, SessionAgentOptions, SpawnChildOptions } from "./options.ts";
+import { type Plan, planFor } from "./plan.ts";
+import { Runner, type SessionState } from "./runner.ts";
+import { type Running, Stage } from "./stage.ts";
+import { type Inheritance, Workshop } from "./workshop.ts";
+
+/**
+ * A conversation that lives long. One object holds one conversation at a time and does one thing at a time; what needs it idle
+ * and finds it busy fails at once.
+ */
+export class SessionAgent implements Agent, ExtensionContext {
+  readonly id: AgentId;
+  readonly version: string | undefined;
+  readonly description: string | undefined;
+  readonly hooks: Hooks | undefined;
+  readonly pipelines: Pipelines | undefined;
+  readonly defaults: AgentDefaults | undefined;
+  readonly cwd: string;
+  readonly modelRegistry: ModelRegistry;
+  private readonly plan: Plan;
+  private readonly inherited: Inheritance | undefined;
+  private readonly navigator: Navigator;
+  private readonly stage: Stage;
+  private readonly workshop: Workshop;
+  private readonly runner: Runner;
+  private readonly state: SessionState;
+  private readonly gate = new Gate();
+
+  constructor(options: SessionAgentOptions, inherited?: Inheritance) {
+    const plan = planFor(options);
+    this.plan = plan;
+    this.inherited = inherited;
+    this.id = plan.id;
+    this.version = options.version;
+    this.description = options.description;
+    this.hooks = options.hooks;
+    this.pipelines = options.middleware;
+    const budget = options.executionBudget;
+    this.defaults = budget === undefined ? undefined : Object.freeze({ executionBudget: budget });
+    this.cwd = plan.cwd;
+    const state: SessionState = { gate: this.gate, model: options.model, queued: [] };
+    this.state = state;
+    const models = [options.model, ...(options.models ?? [])];
+    this.modelRegistry = { get: (id) => models.find((model) => model.id === id), list: () => [...models] };
+    this.navigator = new Navigator(plan);
+    const stage = (this.stage = new Stage(this));
+    const children = childTools(this, options.children ?? [], () => this.workshop.toolNames);
+    const workshop = (this.workshop = new Workshop(plan, stage, children, inherited));
+    this.runner = new Runner({ plan, stage, workshop, state, inherited });
+  }
+
+  get phase(): SessionPhase {
+    return this.gate.phase;
+  }
+  get model(): LLMClient {
+    return this.state.model;
+  }
+  get sessionManager(): SessionManager {
+    return this.navigator.manager;
+  }
+  get signal(): AbortSignalLike | undefined {
+    return this.stage.signal;
+  }
+  /** What extensions, guardrails and sources threw: the newest hundred. */
+  get errors(): readonly CollectedError[] {
+    return this.stage.host.errors;
+  }
+
+  /** One turn, and what is said meanwhile. Ends with the last turn's result, or its error. */
+  async invoke(input: string, options: InvokeOptions = {}): Promise<AgentResult> {
+    this.gate.assertIdle("invoke");
+    if (typeof input !== "string" || input === "")
+      throw new InvalidValueError({ field: "input", value: input, expected: "a text that is not empty" });
+    const { channel } = options;
+    const ctx = this.bare({ signal: options.signal, metadata: channel === undefined ? {} : { channel } });
+    return this.run(ctx, new OwnInbox(input, this.state.queued, () => this.plan.clock.now()));
+  }
+
+  async run(ctx: RunContext, inbox: Inbox): Promise<AgentResult> {
+    const isOwn = inbox instanceof OwnInbox;
+    return this.gate.exclusively("invoke", "turn", async () => {
+      const mailbox = new Mailbox(inbox);
+      const running: Running = { ctx, isOwn, isOpen: true, mailbox };
+      this.stage.running = running;
+      try {
+        const session = isOwn ? await this.navigator.own() : await this.navigator.forRun(ctx);
+        return await this.runner.turns({ ctx, session, mailbox, input: inbox.input });
+      } finally {
+        running.isOpen = false;
+        if (isOwn) this.state.queued.unshift(...mailbox.leftover());
+        this.stage.running = undefined;
+        await this.navigator.afterRun();
+      }
+    });
+  }
+
+  /** Is heard by the running turn between two model calls. */
+  steer(message: string): void {
+    this.enqueue({ kind: "steer", text: message });
+  }
+
+  /** Begins another turn when the running one is over. */
+  followUp(message: string): void {
+    this.enqueue({ kind: "followUp", text: message });
+  }
+
+  /** Ends the running turn. What is queued is taken back and given to the caller. */
+  abort(reason = "aborted by the user"): readonly Queued[] {
+    const { running } = this.stage;
+    const read = running?.isOwn === true ? (running.mailbox?.leftover() ?? []) : [];
+    const dropped = [...read, ...this.state.queued.splice(0)];
+    running?.ctx.meta.cancellation.cancel(reason);
+    return dropped;
+  }
+
+  /** What happens from now on. Watching is what makes models stream. Under a runtime, streamed text is in the run's events. */
+  events(): AsyncIterableIterator<SessionEvent> {
+    return this.stage.hub.subscribe();
+  }
+
+  async runCompaction(): Promise<CompactionOutcome> {
+    return this.gate.exclusively("runCompaction", "compaction", async () => {
+      const ctx = this.bare({});
+      this.stage.running = { ctx, isOwn: true, isOpen: false };
+      try {
+        return await this.runner.compactNow(ctx, await this.navigator.own());
+      } finally {
+        this.stage.running = undefined;
+      }
+    });
+  }
+
+  /** Opens the session without a turn, so that it can be looked at. */
+  open(): Promise<SessionManager> {
+    return this.gate.exclusively("open", "turn", () => this.navigator.own());
+  }
+
+  newSession(): Promise<string> {
+    return this.gate.exclusively("newSession", "turn", () => this.navigator.begin());
+  }
+
+  /** Another way forward from an entry: a branch of this session, or a session of its own. Gives its id. */
+  fork(entryId: string, options: ForkOptions = {}): Promise<string> {
+    return this.gate.exclusively("fork", "turn", () => this.navigator.fork(entryId, options));
+  }
+
+  async switchSession(id: string): Promise<void> {
+    await this.gate.exclusively("switchSession", "turn", () => this.navigator.choose(id));
+  }
+
+  /** The conversation goes on with another model. */
+  async setModel(model: LLMClient | string): Promise<void> {
+    const chosen = typeof model === "string" ? this.modelRegistry.get(model) : model;
+    if (chosen === undefined) {
+      const expected = `one of ${this.modelRegistry
+        .list()
+        .map(({ id }) => id)
+        .join(", ")}, or an LLMClient`;
+      throw new InvalidValueError({ field: "model", value: model, expected });
+    }
+    await this.gate.exclusively("setModel", "turn", async () => {
+      const session = await this.navigator.own();
+      // A session that nothing was said in is not written for it.
+      if (session.info !== null) await session.append({ kind: "model", model: chosen.id });
+      this.state.model = chosen;
+    });
+  }
+
+  /** An agent with the same model, prompt bytes, tools and guardrails, and nothing that lasts. It runs alone, or is hired. */
+  spawnChild(options: SpawnChildOptions = {}): SessionAgent {
+    const { plan, workshop, inherited } = this;
+    const sessionId = inherited?.sessionId ?? this.navigator.currentId;
+    // What a child may not do, its own children may not do either.
+    const limit = inherited?.allowed;
+    const allowed =
+      limit === undefined ? options.tools : (options.tools ?? limit).filter((tool) => limit.includes(tool));
+    const name = options.name ?? `${this.id}-child`;
+    return new SessionAgent(childOptions(plan, this.state.model, name), { workshop, sessionId, allowed });
+  }
+
+  /** Reads prompts, extensions and guardrails again; while a turn runs, before the next one. */
+  async reload(): Promise<void> {
+    this.workshop.reload();
+    if (this.isIdle()) await this.workshop.loaded();
+  }
+
+  waitForIdle(): Promise<void> {
+    return this.gate.whenIdle();
+  }
+
+  isIdle(): boolean {
+    return this.gate.isIdle;
+  }
+
+  hasPendingMessages(): boolean {
+    return this.state.queued.length > 0 || this.stage.running?.mailbox?.hasMore === true;
+  }
+
+  contextUsage(): ContextUsage {
+    return this.runner.compactor.usage(this.state.model);
+  }
+
+  systemPrompt(): string {
+    return this.workshop.lastPrompt;
+  }
+
+  compact(): void {
+    this.runner.compactor.ask();
+  }
+
+  async shutdown(): Promise<void> {
+    this.abort("the session is shut down");
+    await this.waitForIdle();
+    await this.close();
+  }
+
+  /** Lets go of the session, so that others can open it. It can be used again and opens it anew. */
+  async close(): Promise<void> {
+    this.gate.assertIdle("close");
+    await this.navigator.close();
+    this.stage.hub.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.shutdown();
+  }
+
+  private bare({
+    signal,
+    metadata,
+  }: {
+    signal?: AbortSignalLike | undefined;
+    metadata?: { channel?: string };
+  }): RunContext {
+    const { clock, ids, options } = this.plan;
+    return bareContext({
+      agent: this,
+      supervision: Supervision.root(this.id, { ids, sessionId: this.navigator.id }),
+      signal,
+      metadata,
+      clock,
+      ids,
+      validator: options.validator,
+      onEvent: this.stage.isWatched ? ({ event }) => this.stage.heard(event) : undefined,
+    });
+  }
+
+  private enqueue(message: Queued): void {
+    if (typeof message.text !== "string" || message.text === "")
+      throw new InvalidValueError({
+        field: "message",
+        value: message.text,
+        expected: "a text that is not empty",
+      });
+    const { running } = this.stage;
+    if (running?.isOwn === true && running.isOpen) {
+      this.state.queued.push(message);
+      return;
+    }
+    const expected =
+      running?.isOwn === false
+        ? `a run of its own; under a runtime, send { ${message.kind}: text } to its inbox`
+        : "a running turn; begin one with invoke()";
+    throw new InvalidValueError({
+      field: `SessionAgent.${message.kind}`,
+      value: this.gate.phase,
+      expected,
+    });
+  }
+}

@@ -1,0 +1,88 @@
+import { type ChatMessage, HookEvent, InvalidValueError, type RunContext, type ToolSpec } from "@ravi/kernel";
+import type { CompactionReason, Emit } from "../extensions/events.ts";
+import type { CompactionOutcome } from "../extensions/extension.ts";
+import { itemsOf } from "../tree/expand.ts";
+import type { Session } from "../tree/session.ts";
+import { validPrompt } from "../tree/valid-prompt.ts";
+import { hookBase } from "../turn/hook-base.ts";
+import { type CompactionPlan, thresholdOf } from "./options.ts";
+import { type ContextMeter, estimateMessages, estimateTools } from "./tokens.ts";
+
+export interface CompactionJob {
+  readonly ctx: RunContext;
+  readonly session: Session;
+  readonly emit: Emit;
+  readonly plan: CompactionPlan;
+  readonly meter: ContextMeter;
+  readonly reason: CompactionReason;
+  readonly window: number | null;
+  readonly system: string;
+  readonly tools: readonly ToolSpec[] | undefined;
+}
+
+/**
+ * Makes what the model sees shorter. The session keeps everything; an entry says what is seen from now on. What did not get
+ * smaller is not written.
+ */
+export async function compact(job: CompactionJob): Promise<CompactionOutcome> {
+  const { ctx, session, emit, plan, meter, reason } = job;
+  const messages = await session.messages();
+  const asked = { messages, reason, tokens: meter.tokens };
+  const event = await emit("session_before_compact", asked);
+  if (event.cancel === true) return { status: "cancelled" };
+  const isReplaced = event.messages !== messages;
+  if (!isReplaced && plan.strategy === undefined) {
+    if (reason !== "asked") return { status: "nothingToDo" };
+    const expected = "a strategy to compact with, such as Summarization of @ravi/context";
+    throw new InvalidValueError({ field: "SessionAgent.compaction", value: undefined, expected });
+  }
+  const frame = estimateMessages([{ role: "system", content: job.system }]) + estimateTools(job.tools);
+  const said = estimateMessages(messages);
+  const made = isReplaced ? event.messages : await shortened(job, messages, { frame, said });
+  if (made === messages) return { status: "nothingToDo" };
+  const shorter = validPrompt(made);
+  const before = frame + said;
+  const after = frame + estimateMessages(shorter);
+  if (after >= before) return { status: "noSmaller" };
+  const strategy = isReplaced ? "extension" : (plan.strategy?.name ?? "compaction");
+  const items = itemsOf(shorter, (message) => session.idOf(message), session.path());
+  const entryId = await session.append({ kind: "compaction", strategy, items, before, after });
+  meter.reset(after);
+  const { hooks } = ctx;
+  if (hooks.has(HookEvent.COMPACTION)) {
+    const counts = { strategy, before: messages.length, after: shorter.length };
+    void hooks.dispatch(HookEvent.COMPACTION, { ...hookBase(ctx), ...counts });
+  }
+  await emit("session_compact", { entryId, strategy, before, after });
+  return { status: "compacted", entryId, before, after };
+}
+
+async function shortened(
+  job: CompactionJob,
+  messages: readonly ChatMessage[],
+  sizes: Sizes,
+): Promise<readonly ChatMessage[]> {
+  const { ctx, plan, system, tools } = job;
+  const made = plan.strategy?.compact(messages, {
+    contextWindow: targetWindow(job, sizes),
+    system,
+    tools,
+    llm: (model, request) => ctx.llm(model, request),
+  });
+  return (await made) ?? messages;
+}
+
+interface Sizes {
+  /** What cannot get smaller: the system prompt and the tools. */
+  readonly frame: number;
+  readonly said: number;
+}
+
+/**
+ * What the strategy is told to fit into. After an overflow the window is smaller than was believed, and whoever asks wants
+ * it shorter than it is: then it is half of what was said.
+ */
+function targetWindow({ reason, window, plan }: CompactionJob, { frame, said }: Sizes): number {
+  const room = window === null ? Infinity : Math.max(1, thresholdOf(window, plan.reserveTokens));
+  return reason === "threshold" ? room : Math.min(room, frame + Math.ceil(said / 2));
+}

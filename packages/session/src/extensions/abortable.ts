@@ -1,0 +1,17 @@
+import { type AbortSignalLike, cancellationOf, isPromiseLike, type MaybePromise } from "@ravi/kernel";
+
+/** A promise, or the abort if that comes first: what hangs in somebody else's code does not hold the turn. */
+export async function abortable<T>(work: MaybePromise<T>, signal: AbortSignalLike | undefined): Promise<T> {
+  if (!isPromiseLike(work)) return work;
+  if (signal === undefined) return work;
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const stop = (): void => reject(cancellationOf(signal));
+  work.then(resolve, reject);
+  signal.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    return await promise;
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}

@@ -1,0 +1,133 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { defineTool, type StandardSchema, type Tool, ToolError } from "@ravi/kernel";
+import { readText } from "./read-text.ts";
+
+/** A folder with a SKILL.md: what it is for is in the prompt, how it is done is read when needed. */
+export interface Skill {
+  readonly name: string;
+  readonly description: string;
+  /** Of its SKILL.md. */
+  readonly location: string;
+}
+
+const SKILL_FILE = "SKILL.md";
+
+/** The skills of a folder. One without a description is left out: nobody would know when to use it. */
+export async function skillsIn(folder: string): Promise<Skill[]> {
+  let names: string[];
+  try {
+    names = await readdir(folder);
+  } catch {
+    // No such folder: no skills.
+    return [];
+  }
+  const skills: Skill[] = [];
+  for (const name of names.toSorted()) {
+    const location = join(folder, name, SKILL_FILE);
+    const text = await readText(location);
+    if (text === undefined) continue;
+    const { fields } = frontMatter(text);
+    const description = fields.get("description") ?? "";
+    if (description !== "") skills.push({ name: fields.get("name") ?? name, description, location });
+  }
+  return skills;
+}
+
+/** The `key: value` lines between two `---` at the top, and the rest. */
+function frontMatter(text: string): {
+  readonly fields: ReadonlyMap<string, string>;
+  readonly body: string;
+} {
+  const lines = text.replace(/^\uFEFF/, "").split(/\r?\n/);
+  const end = lines.indexOf("---", 1);
+  if (lines[0]?.trim() !== "---" || end === -1) return { fields: new Map(), body: text };
+  const fields = new Map<string, string>();
+  let last: string | undefined;
+  for (const line of lines.slice(1, end)) {
+    const [, key, value = ""] = /^([A-Za-z][\w-]*):\s*(.*)$/.exec(line) ?? [];
+    if (key !== undefined) {
+      last = key.toLowerCase();
+      fields.set(last, /^[|>][+-]?$/.test(value.trim()) ? "" : unquoted(value.trim()));
+    } else if (last !== undefined && /^\s+\S/.test(line)) {
+      // A value that goes on in the next line.
+      fields.set(last, `${fields.get(last) ?? ""} ${line.trim()}`.trim());
+    }
+  }
+  return {
+    fields,
+    body: lines
+      .slice(end + 1)
+      .join("\n")
+      .trim(),
+  };
+}
+
+function unquoted(value: string): string {
+  const quote = value[0];
+  return value.length >= 2 && (quote === '"' || quote === "'") && value.endsWith(quote)
+    ? value.slice(1, -1)
+    : value;
+}
+
+/** The part of the prompt. */
+export function skillsBlock(skills: readonly Skill[]): string {
+  const entries = skills.map(
+    ({ name, description, location }) =>
+      `  <skill>\n    <name>${escape(name)}</name>\n    <description>${escape(description)}</description>\n    <location>${escape(location)}</location>\n  </skill>`,
+  );
+  return `Before a task that one of these skills is for, read the skill and follow it.\n<available_skills>\n${entries.join("\n")}\n</available_skills>`;
+}
+
+function escape(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
+interface SkillArguments {
+  readonly name: string;
+}
+
+/** Written by hand, so that a skill needs no schema library. */
+const INPUT: StandardSchema<SkillArguments> = Object.freeze({
+  "~standard": Object.freeze({
+    version: 1,
+    vendor: "ravi",
+    validate: (value: unknown) => {
+      const name: unknown =
+        typeof value === "object" && value !== null ? Reflect.get(value, "name") : undefined;
+      return typeof name === "string"
+        ? { value: { name } }
+        : { issues: [{ message: "expected the name of a skill", path: ["name"] }] };
+    },
+    jsonSchema: Object.freeze({ input: skillSchema, output: skillSchema }),
+  }),
+});
+
+function skillSchema(): Record<string, unknown> {
+  return {
+    type: "object",
+    properties: { name: { type: "string", description: "As listed in available_skills." } },
+    required: ["name"],
+    additionalProperties: false,
+  };
+}
+
+export const SKILL_TOOL = "skill";
+
+/** Reads a skill by its name. Only what is listed can be read. */
+export function skillTool(skills: () => readonly Skill[]): Tool<SkillArguments, string> {
+  return defineTool({
+    name: SKILL_TOOL,
+    description: "Reads how a skill is done. Use it before a task that a listed skill is for.",
+    input: INPUT,
+    idempotent: true,
+    async execute({ name }) {
+      const skill = skills().find((candidate) => candidate.name === name);
+      const text = skill && (await readText(skill.location));
+      if (text !== undefined) return frontMatter(text).body;
+      const known = skills().map((candidate) => candidate.name);
+      const message = `no skill ${JSON.stringify(name)}; there are ${known.join(", ") || "none"}`;
+      throw new ToolError({ toolName: SKILL_TOOL, message });
+    },
+  });
+}

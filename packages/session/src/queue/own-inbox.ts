@@ -1,0 +1,37 @@
+import type { Inbox, InboxMessage } from "@ravi/kernel";
+import type { Queued } from "./queue.ts";
+
+/** The inbox of a session that runs by itself. What is not read stays for the next turn. */
+export class OwnInbox implements Inbox {
+  readonly input: string;
+  private readonly waiting: Queued[];
+  private readonly now: () => number;
+  private read = 0;
+
+  constructor(input: string, waiting: Queued[], now: () => number) {
+    this.input = input;
+    this.waiting = waiting;
+    this.now = now;
+  }
+
+  hasMail(): boolean {
+    return this.waiting.length > 0;
+  }
+
+  async take(): Promise<InboxMessage | undefined> {
+    const next = this.waiting.shift();
+    if (next === undefined) return undefined;
+    const content = { [next.kind]: next.text };
+    return { id: `own-${++this.read}`, from: "user", content, at: this.now() };
+  }
+
+  /** A session never waits for mail: without any it is done. */
+  receive(): Promise<InboxMessage> {
+    return Promise.reject(new TypeError("a session that runs by itself does not wait for mail"));
+  }
+
+  // Nobody waits for a reply here: whoever spoke hears the events.
+  async ack(): Promise<void> {}
+  async nack(): Promise<void> {}
+  async reply(): Promise<void> {}
+}

@@ -1,0 +1,178 @@
+import { Buffer } from "node:buffer";
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { InvalidValueError, JournalFailedError } from "@ravi/kernel";
+import { SessionCorruptError, SessionLockedError } from "../errors.ts";
+import { type EntryHead, isSmall, type SessionEntry } from "./entry.ts";
+import { CREATE, hasCode, readAt, remove, type SessionFile, syncFolder, writeAll } from "./files.ts";
+import { entryLine, headerLine, readBody, readFront, seedOf } from "./line-format.ts";
+import type { Lock } from "./lock.ts";
+import type { Place } from "./place.ts";
+import type { BeginOptions, SessionInfo, SessionLog } from "./store.ts";
+
+/** The open file of a session; undefined until something is written to a new one. */
+export interface Opened {
+  readonly file: SessionFile;
+  readonly lock: Lock;
+  readonly size: number;
+  readonly info: SessionInfo;
+  readonly heads: readonly EntryHead[];
+}
+
+const READ_AHEAD = 1 << 16;
+
+export class FileLog implements SessionLog {
+  readonly id: string;
+  readonly heads: readonly EntryHead[];
+  info: SessionInfo | null;
+  private readonly place: Place;
+  private file: SessionFile | undefined;
+  private lock: Lock | undefined;
+  private size: number;
+  private count: number;
+  /** One thing after the other; a failure is its caller's alone. */
+  private tail: Promise<unknown> = Promise.resolve();
+  private failed: JournalFailedError | undefined;
+  private closed = false;
+  private ahead = { place: 0, bytes: Buffer.alloc(0) };
+
+  constructor(id: string, place: Place, opened: Opened | undefined) {
+    this.id = id;
+    this.place = place;
+    this.info = opened?.info ?? null;
+    this.heads = opened?.heads ?? [];
+    this.file = opened?.file;
+    this.lock = opened?.lock;
+    this.size = opened?.size ?? 0;
+    this.count = this.heads.length;
+  }
+
+  append(entries: readonly SessionEntry[], begin: BeginOptions): Promise<readonly EntryHead[]> {
+    return this.queued(async () => {
+      if (this.file === undefined) return this.begin(entries, begin);
+      const heads: EntryHead[] = [];
+      // One line, one sync: then only the last can be torn, and nothing stands behind it.
+      for (const entry of entries) heads.push(await this.write(this.file, entry));
+      return heads;
+    });
+  }
+
+  read(head: EntryHead): Promise<SessionEntry> {
+    return this.queued(async () => {
+      const line = (await this.bytesAt(head)).subarray(0, -1);
+      const front = readFront(seedOf(this.id), line);
+      if (front?.id === head.id) return readBody(front, line);
+      const problem = `entry ${head.id} is not as it was written`;
+      throw new SessionCorruptError({ sessionId: this.id, line: 0, position: head.place, problem });
+    });
+  }
+
+  async close(): Promise<void> {
+    if (this.closed) return;
+    this.closed = true;
+    // Also of one that takes nothing more: its lock is for the next.
+    await this.tail;
+    try {
+      await this.file?.close();
+    } finally {
+      await this.lock?.release();
+    }
+  }
+
+  /** A window is read from front to back, so what comes behind a line is read with it. What is written never changes. */
+  private async bytesAt({ place, size }: EntryHead): Promise<Buffer> {
+    const { ahead } = this;
+    const from = place - ahead.place;
+    if (from >= 0 && from + size <= ahead.bytes.length) return ahead.bytes.subarray(from, from + size);
+    const bytes = Buffer.allocUnsafe(Math.max(size, Math.min(READ_AHEAD, this.size - place)));
+    const got = this.file === undefined ? 0 : await readAt(this.file, place, bytes);
+    this.ahead = { place, bytes: bytes.subarray(0, got) };
+    return bytes.subarray(0, Math.min(size, got));
+  }
+
+  private async write(file: SessionFile, entry: SessionEntry): Promise<EntryHead> {
+    const bytes = Buffer.from(entryLine(this.id, this.count + 1, entry), "utf8");
+    try {
+      await writeAll(file, bytes);
+      if (this.place.sync) await file.sync();
+    } catch (cause) {
+      throw await this.takeBack(file, cause);
+    }
+    const head = headFor(entry, this.size, bytes.length);
+    this.size += bytes.length;
+    this.count++;
+    return head;
+  }
+
+  /** All or nothing. Where not even the rest of a line can be taken back, no more is written behind it. */
+  private async takeBack(file: SessionFile, cause: unknown): Promise<JournalFailedError> {
+    const what = `session ${this.id} could not be written`;
+    try {
+      await file.truncate(this.size);
+      return new JournalFailedError({ what, final: false, cause });
+    } catch {
+      return (this.failed = new JournalFailedError({ what, final: true, cause }));
+    }
+  }
+
+  /** The first write: the file gets its name when all of it is on the disk, so a crash leaves a whole file or none. */
+  private async begin(
+    entries: readonly SessionEntry[],
+    options: BeginOptions,
+  ): Promise<readonly EntryHead[]> {
+    const { files, path, root, lockFolder, sync } = this.place;
+    const info: SessionInfo = { id: this.id, createdAt: options.at, origin: options.origin ?? null };
+    const lock = await this.place.claim();
+    const draft = join(lockFolder, `new-${randomUUID()}`);
+    let file: SessionFile | undefined;
+    try {
+      let text = headerLine(info);
+      let place = Buffer.byteLength(text);
+      const heads = entries.map((entry, at) => {
+        const line = entryLine(this.id, at + 1, entry);
+        text += line;
+        const head = headFor(entry, place, Buffer.byteLength(line));
+        place += head.size;
+        return head;
+      });
+      file = await files.open(draft, CREATE, 0o600);
+      await writeAll(file, Buffer.from(text, "utf8"));
+      if (sync) await file.sync();
+      await files.link(draft, path);
+      if (sync) await syncFolder(files, root);
+      this.file = file;
+      this.lock = lock;
+      this.info = info;
+      this.size = place;
+      this.count = entries.length;
+      return heads;
+    } catch (cause) {
+      await file?.close();
+      await lock.release();
+      const hint = "it was begun there meanwhile; open it again";
+      if (hasCode(cause, "EEXIST"))
+        throw new SessionLockedError({ sessionId: this.id, owner: "somebody else", hint });
+      throw new JournalFailedError({ what: `session ${this.id} could not be begun`, final: false, cause });
+    } finally {
+      await remove(files, draft);
+    }
+  }
+
+  private queued<T>(task: () => Promise<T>): Promise<T> {
+    const { closed } = this;
+    const run = async (): Promise<T> => {
+      if (this.failed !== undefined) throw this.failed;
+      if (!closed) return task();
+      throw new InvalidValueError({ field: `session ${this.id}`, value: "closed", expected: "an open one" });
+    };
+    const result = this.tail.then(run);
+    this.tail = result.catch(() => undefined);
+    return result;
+  }
+}
+
+function headFor(entry: SessionEntry, place: number, size: number): EntryHead {
+  const { id, parent, kind, at } = entry;
+  const head = { id, parent, kind, at, place, size };
+  return isSmall(kind) ? { ...head, entry } : head;
+}

@@ -1,0 +1,145 @@
+import { Buffer } from "node:buffer";
+import { join, resolve } from "node:path";
+import { checkBoolean, checkFields, InvalidValueError } from "@ravi/kernel";
+import { FileLog, type Opened } from "./file-log.ts";
+import {
+  APPEND,
+  hasCode,
+  makeFolder,
+  namesIn,
+  READ,
+  readAt,
+  remove,
+  type SessionFile,
+  type SessionFiles,
+  syncFolder,
+} from "./files.ts";
+import { nodeFiles } from "./node-files.ts";
+import { readHeader } from "./line-format.ts";
+import { type Liveness, processLiveness } from "./owner.ts";
+import { ENDING, LOCKS, type Place, placeOf } from "./place.ts";
+import { scan } from "./scan.ts";
+import type { SessionInfo, SessionLog, SessionStore } from "./store.ts";
+
+export interface FileSessionStoreOptions {
+  /** Whether an entry is on the disk, and not only with the operating system, when it counts as written: true. */
+  readonly sync?: boolean | undefined;
+  /** Where the files are: on this machine's disk. */
+  readonly files?: SessionFiles | undefined;
+  /** Who holds locks, and who is gone: processes of this machine. */
+  readonly liveness?: Liveness | undefined;
+}
+
+const MAX_HEADER_BYTES = 8_192;
+
+/** Sessions in a folder, one append-only file each, readable by its owner alone. */
+export class FileSessionStore implements SessionStore {
+  readonly directory: string;
+  private readonly files: SessionFiles;
+  private readonly sync: boolean;
+  private readonly liveness: Liveness;
+
+  constructor(directory: string, options: FileSessionStoreOptions = {}) {
+    checkFields("FileSessionStore options", options, ["sync", "files", "liveness"]);
+    if (typeof directory !== "string" || directory === "" || directory.includes("\0")) {
+      throw new InvalidValueError({ field: "directory", value: directory, expected: "the path of a folder" });
+    }
+    this.directory = resolve(directory);
+    this.files = options.files ?? nodeFiles;
+    this.sync = checkBoolean("FileSessionStore options.sync", options.sync ?? true);
+    this.liveness = options.liveness ?? processLiveness();
+  }
+
+  async open(id: string): Promise<SessionLog> {
+    const place = this.placeOf(id);
+    if (!(await this.exists(place))) return new FileLog(id, this.making(place), undefined);
+    return new FileLog(id, place, await this.openFile(id, place));
+  }
+
+  async list(): Promise<readonly SessionInfo[]> {
+    const names = await namesIn(this.files, this.directory);
+    const infos: SessionInfo[] = [];
+    for (const name of names) {
+      if (!name.startsWith("s-") || !name.endsWith(ENDING)) continue;
+      const info = await this.infoIn(join(this.directory, name));
+      if (info !== undefined) infos.push(info);
+    }
+    return infos.toSorted((a, b) => a.createdAt - b.createdAt);
+  }
+
+  async delete(id: string): Promise<void> {
+    const place = this.placeOf(id);
+    if (!(await this.exists(place))) return;
+    const lock = await place.claim();
+    try {
+      await remove(this.files, place.path);
+      if (this.sync) await syncFolder(this.files, this.directory);
+    } finally {
+      await lock.release();
+    }
+  }
+
+  private async openFile(id: string, place: Place): Promise<Opened> {
+    const lock = await place.claim();
+    let file: SessionFile | undefined;
+    try {
+      file = await this.files.open(place.path, APPEND);
+      const { info, heads, whole } = await scan(file, id);
+      if (whole < (await file.stat()).size) {
+        await file.truncate(whole);
+        if (this.sync) await file.sync();
+      }
+      return { file, lock, size: whole, info, heads };
+    } catch (error) {
+      await file?.close();
+      await lock.release();
+      throw error;
+    }
+  }
+
+  /** The folder is made by the first write. */
+  private making(place: Place): Place {
+    return {
+      ...place,
+      claim: async () => {
+        await makeFolder(this.files, this.directory, this.sync);
+        await makeFolder(this.files, join(this.directory, LOCKS), false);
+        return place.claim();
+      },
+    };
+  }
+
+  private async exists({ path }: Place): Promise<boolean> {
+    try {
+      await (await this.files.open(path, READ)).close();
+      return true;
+    } catch (error) {
+      if (hasCode(error, "ENOENT")) return false;
+      throw error;
+    }
+  }
+
+  private async infoIn(path: string): Promise<SessionInfo | undefined> {
+    let file: SessionFile;
+    try {
+      file = await this.files.open(path, READ);
+    } catch (error) {
+      // Removed meanwhile, or a link that somebody has put there: no session of ours.
+      if (hasCode(error, "ENOENT") || hasCode(error, "ELOOP")) return undefined;
+      throw error;
+    }
+    try {
+      const bytes = Buffer.alloc(MAX_HEADER_BYTES);
+      const text = bytes.toString("utf8", 0, await readAt(file, 0, bytes));
+      const info = readHeader(text.slice(0, text.indexOf("\n")));
+      return info === undefined || "newer" in info ? undefined : info;
+    } finally {
+      await file.close();
+    }
+  }
+
+  private placeOf(id: string): Place {
+    const { files, directory: root, sync, liveness } = this;
+    return placeOf(id, { files, root, sync, liveness });
+  }
+}

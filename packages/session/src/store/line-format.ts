@@ -1,0 +1,102 @@
+import { Buffer } from "node:buffer";
+import { crc32 } from "node:zlib";
+import { type EntryHead, type EntryKind, isKind, type SessionEntry } from "./entry.ts";
+import type { SessionInfo, SessionOrigin } from "./store.ts";
+
+/**
+ * A file is a header and then a line for each entry, all of them JSON:
+ *
+ *     {"ravi":"session","v":1,"c":"0f3a…","b":{"id":"…","at":0,"origin":null}}
+ *     {"c":"0f3a…","n":1,"k":"message","i":"…","p":null,"at":0,"b":{…}}
+ *
+ * `n` counts from 1, `k`, `i` and `p` are the entry's kind, id and parent, `b` is the rest of it. `c` is a checksum over the
+ * session's id and all that follows it, so a line that was changed, moved or copied from another file shows. A reader
+ * needs only the front of a line to place the entry in the tree.
+ */
+export const FORMAT = 1;
+
+const HEADER = /^\{"ravi":"session","v":(\d{1,9}),(?:"c":"([0-9a-f]{8})","b":)?/;
+const FRONT =
+  /^\{"c":"([0-9a-f]{8})","n":(\d{1,15}),"k":"([a-z]{1,20})","i":"([\w.-]{1,120})","p":(?:null|"([\w.-]{1,120})"),"at":(\d{1,16}),"b":/;
+/** Longer than any front. */
+const FRONT_BYTES = 400;
+const SUMMED = '{"c":"00000000",'.length;
+
+export function headerLine(info: SessionInfo): string {
+  const body = JSON.stringify({ id: info.id, at: info.createdAt, origin: info.origin });
+  return `{"ravi":"session","v":${FORMAT},"c":"${sum(info.id, body)}","b":${body}}\n`;
+}
+
+export function entryLine(sessionId: string, n: number, entry: SessionEntry): string {
+  const { id, parent, kind, at, ...body } = entry;
+  const from = parent === null ? "null" : `"${parent}"`;
+  const rest = `"n":${n},"k":"${kind}","i":"${id}","p":${from},"at":${at},"b":${JSON.stringify(body)}}`;
+  return `{"c":"${sum(sessionId, rest)}",${rest}\n`;
+}
+
+export interface Front {
+  readonly n: number;
+  readonly kind: EntryKind;
+  readonly id: string;
+  readonly parent: string | null;
+  readonly at: number;
+  /** How many bytes come before the body. */
+  readonly length: number;
+}
+
+/** The front of a line, if the line is just as it was written. `line` is without its end. */
+export function readFront(seed: number, line: Buffer): Front | undefined {
+  // Nearly all fronts are short, and turning bytes into text is most of the work.
+  const front =
+    FRONT.exec(line.toString("latin1", 0, 160)) ?? FRONT.exec(line.toString("latin1", 0, FRONT_BYTES));
+  if (front === null) return undefined;
+  const [whole, checksum, n, kind = "", id = "", parent, at] = front;
+  if (!isKind(kind) || checksum !== hex(crc32(line.subarray(SUMMED), seed))) return undefined;
+  return { n: Number(n), kind, id, parent: parent ?? null, at: Number(at), length: whole.length };
+}
+
+export function readBody(front: Front, line: Buffer): SessionEntry {
+  const body = JSON.parse(line.toString("utf8", front.length, line.length - 1)) as object;
+  return { ...body, id: front.id, parent: front.parent, kind: front.kind, at: front.at } as SessionEntry;
+}
+
+/** What the header says: the format of a newer version, the session, or nothing that can be trusted. */
+export function readHeader(line: string): { readonly newer: number } | SessionInfo | undefined {
+  const found = HEADER.exec(line);
+  if (found === null || !line.endsWith("}")) return undefined;
+  const [front, version, checksum] = found;
+  if (Number(version) !== FORMAT) return { newer: Number(version) };
+  const body = line.slice(front.length, -1);
+  try {
+    const { id, at, origin } = JSON.parse(body) as { id: string; at: number; origin: SessionOrigin | null };
+    return checksum === sum(id, body) ? { id, createdAt: at, origin } : undefined;
+  } catch {
+    // Not JSON: it cannot be what was written.
+    return undefined;
+  }
+}
+
+/** What the checksums of a session's lines begin with. */
+export function seedOf(sessionId: string): number {
+  return crc32(`${sessionId}\n`);
+}
+
+function sum(sessionId: string, text: string): string {
+  return hex(crc32(Buffer.from(text, "utf8"), seedOf(sessionId)));
+}
+
+function hex(value: number): string {
+  return value.toString(16).padStart(8, "0");
+}
+
+export function headOf(
+  front: Front,
+  place: number,
+  size: number,
+  entry: SessionEntry | undefined,
+): EntryHead {
+  const { id, parent, kind, at } = front;
+  return entry === undefined
+    ? { id, parent, kind, at, place, size }
+    : { id, parent, kind, at, place, size, entry };
+}

@@ -1,0 +1,103 @@
+import { Buffer } from "node:buffer";
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import {
+  CREATE,
+  hasCode,
+  makeFolder,
+  namesIn,
+  READ,
+  readAt,
+  remove,
+  type SessionFiles,
+  writeAll,
+} from "./files.ts";
+import type { Liveness } from "./owner.ts";
+
+/** Where nobody is. */
+const FREE = "free";
+const MAX_OWNER_BYTES = 1_000;
+
+export interface LockOptions {
+  readonly files: SessionFiles;
+  readonly folder: string;
+  readonly liveness: Liveness;
+}
+
+export interface Lock {
+  release(): Promise<void>;
+}
+
+/**
+ * A lock that one of several processes gets, also after a crash of its holder. It is a folder of numbered notes, each
+ * written once and never changed; the highest says who holds it. A note is taken away only when a higher one stands, so
+ * numbers never come back, and whoever was slow to take over finds a higher number than its own.
+ */
+export async function claim(options: LockOptions): Promise<Lock | { readonly heldBy: string }> {
+  const { files, folder, liveness } = options;
+  await makeFolder(files, folder, false);
+  for (;;) {
+    const notes = await numbersIn(options);
+    const top = notes.at(-1) ?? 0;
+    if (top > 0) {
+      const holder = await read(files, join(folder, String(top)));
+      if (holder === undefined) continue;
+      if (holder !== FREE && !liveness.isGone(holder)) return { heldBy: holder };
+    }
+    const mine = top + 1;
+    if (!(await place(options, mine, liveness.me))) continue;
+    const now = await numbersIn(options);
+    if (now.some((number) => number > mine)) {
+      await remove(files, join(folder, String(mine)));
+      continue;
+    }
+    for (const old of now) if (old < mine) await remove(files, join(folder, String(old)));
+    return { release: () => release(options, mine) };
+  }
+}
+
+async function release(options: LockOptions, mine: number): Promise<void> {
+  await place(options, mine + 1, FREE);
+  await remove(options.files, join(options.folder, String(mine)));
+}
+
+async function numbersIn({ files, folder }: LockOptions): Promise<number[]> {
+  const names = await namesIn(files, folder);
+  const numbers = names.filter((name) => /^\d{1,15}$/.test(name)).map(Number);
+  return numbers.toSorted((a, b) => a - b);
+}
+
+/** Puts a whole note there at once, or finds that somebody else has. */
+async function place({ files, folder }: LockOptions, number: number, text: string): Promise<boolean> {
+  const draft = join(folder, `draft-${randomUUID()}`);
+  const file = await files.open(draft, CREATE, 0o600);
+  try {
+    await writeAll(file, Buffer.from(text, "utf8"));
+  } finally {
+    await file.close();
+  }
+  try {
+    await files.link(draft, join(folder, String(number)));
+    return true;
+  } catch (error) {
+    if (hasCode(error, "EEXIST")) return false;
+    throw error;
+  } finally {
+    await remove(files, draft);
+  }
+}
+
+async function read(files: SessionFiles, path: string): Promise<string | undefined> {
+  try {
+    const file = await files.open(path, READ);
+    try {
+      const bytes = Buffer.alloc(MAX_OWNER_BYTES);
+      return bytes.toString("utf8", 0, await readAt(file, 0, bytes));
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if (hasCode(error, "ENOENT")) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,84 @@
+import { InvalidValueError, SessionId } from "@ravi/kernel";
+import { SessionLockedError } from "../errors.ts";
+import { type EntryHead, isSmall, type SessionEntry } from "./entry.ts";
+import { type BeginOptions, copyOf, type SessionInfo, type SessionLog, type SessionStore } from "./store.ts";
+
+interface Kept {
+  info: SessionInfo | null;
+  readonly entries: SessionEntry[];
+  isOpen: boolean;
+}
+
+/** Sessions that live as long as the store does. What is kept is a copy, as it would come back from a file. */
+export class MemorySessionStore implements SessionStore {
+  private readonly sessions = new Map<string, Kept>();
+
+  open(id: string): SessionLog {
+    const kept = this.sessions.get(SessionId(id)) ?? { info: null, entries: [], isOpen: false };
+    if (kept.isOpen) throw new SessionLockedError({ sessionId: id, owner: "this process" });
+    kept.isOpen = true;
+    this.sessions.set(id, kept);
+    return new MemoryLog(id, kept);
+  }
+
+  list(): readonly SessionInfo[] {
+    const infos = [...this.sessions.values()].flatMap(({ info }) => (info === null ? [] : [info]));
+    return infos.toSorted((a, b) => a.createdAt - b.createdAt);
+  }
+
+  delete(id: string): void {
+    const kept = this.sessions.get(SessionId(id));
+    if (kept?.isOpen === true) throw new SessionLockedError({ sessionId: id, owner: "this process" });
+    this.sessions.delete(id);
+  }
+}
+
+class MemoryLog implements SessionLog {
+  readonly id: string;
+  readonly heads: readonly EntryHead[];
+  private readonly kept: Kept;
+  private isOpen = true;
+
+  constructor(id: string, kept: Kept) {
+    this.id = id;
+    this.kept = kept;
+    this.heads = kept.entries.map(headOf);
+  }
+
+  get info(): SessionInfo | null {
+    return this.kept.info;
+  }
+
+  append(entries: readonly SessionEntry[], begin: BeginOptions): readonly EntryHead[] {
+    this.check();
+    this.kept.info ??= { id: this.id, createdAt: begin.at, origin: begin.origin ?? null };
+    return entries.map((entry) => headOf(copyOf(entry), this.kept.entries.push(copyOf(entry)) - 1));
+  }
+
+  read(head: EntryHead): SessionEntry {
+    this.check();
+    const entry = this.kept.entries[head.place];
+    if (entry?.id === head.id) return copyOf(entry);
+    throw new InvalidValueError({
+      field: "head",
+      value: head.id,
+      expected: `an entry of session ${this.id}`,
+    });
+  }
+
+  close(): void {
+    if (this.isOpen) this.kept.isOpen = false;
+    this.isOpen = false;
+  }
+
+  private check(): void {
+    if (!this.isOpen)
+      throw new InvalidValueError({ field: `session ${this.id}`, value: "closed", expected: "an open one" });
+  }
+}
+
+function headOf(entry: SessionEntry, place: number): EntryHead {
+  const { id, parent, kind, at } = entry;
+  const head = { id, parent, kind, at, place, size: 1 };
+  return isSmall(kind) ? { ...head, entry } : head;
+}

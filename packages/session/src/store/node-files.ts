@@ -1,0 +1,43 @@
+import * as fs from "node:fs";
+import { link, mkdir, readdir, unlink } from "node:fs/promises";
+import { promisify } from "node:util";
+import type { SessionFile, SessionFiles } from "./files.ts";
+
+const open = promisify(fs.open);
+const fstat = promisify(fs.fstat);
+const ftruncate = promisify(fs.ftruncate);
+const fsync = promisify(fs.fsync);
+const close = promisify(fs.close);
+
+/**
+ * The disk of this machine. Plain descriptors and no `FileHandle`: a handle that nobody closed ends the process when it is
+ * collected, and a session that is not closed is no reason to die.
+ */
+export const nodeFiles: SessionFiles = Object.freeze({
+  link,
+  mkdir,
+  readdir,
+  unlink,
+  open: async (path: string, flags: number, mode?: number) => fileOf(await open(path, flags, mode)),
+});
+
+function fileOf(fd: number): SessionFile {
+  return {
+    stat: () => fstat(fd),
+    read: (bytes, offset, length, position) =>
+      new Promise((resolve, reject) => {
+        fs.read(fd, bytes, offset, length, position, (error, bytesRead) =>
+          error === null ? resolve({ bytesRead }) : reject(error),
+        );
+      }),
+    write: (bytes, offset, length) =>
+      new Promise((resolve, reject) => {
+        fs.write(fd, bytes, offset, length, null, (error, bytesWritten) =>
+          error === null ? resolve({ bytesWritten }) : reject(error),
+        );
+      }),
+    truncate: (size) => ftruncate(fd, size),
+    sync: () => fsync(fd),
+    close: () => close(fd),
+  };
+}

@@ -1,0 +1,45 @@
+import { readFileSync } from "node:fs";
+import { hostname } from "node:os";
+
+/** Who holds a lock, and whether somebody who does is no more. */
+export interface Liveness {
+  readonly me: string;
+  isGone(owner: string): boolean;
+}
+
+const FORM = /^process:([^:]*):(\d+):(\d+)$/;
+
+/** Processes of this machine. An owner on another machine counts as living: nobody here can know. */
+export function processLiveness(): Liveness {
+  const host = encodeURIComponent(hostname());
+  return {
+    me: `process:${host}:${process.pid}:${startOf(process.pid)}`,
+    isGone(owner) {
+      const [, where, pid, start] = FORM.exec(owner) ?? [];
+      // A lock that was being written when the power went: nobody holds it.
+      if (where === undefined) return true;
+      if (where !== host || pid === undefined) return false;
+      return !isAlive(Number(pid)) || (start !== "0" && startOf(Number(pid)) !== start);
+    },
+  };
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return !(error instanceof Error && "code" in error && error.code === "ESRCH");
+  }
+}
+
+/** When a process began, as Linux counts it: another one of the same number began at another time. 0 elsewhere. */
+function startOf(pid: number): string {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "0";
+  } catch {
+    // No such file on this system; then its number alone is what there is to go by.
+    return "0";
+  }
+}

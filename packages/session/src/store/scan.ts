@@ -1,0 +1,130 @@
+import { Buffer } from "node:buffer";
+import { InvalidValueError } from "@ravi/kernel";
+import { SessionCorruptError } from "../errors.ts";
+import { type EntryHead, isSmall } from "./entry.ts";
+import { readAt, type SessionFile } from "./files.ts";
+import { FORMAT, type Front, headOf, readBody, readFront, readHeader, seedOf } from "./line-format.ts";
+import type { SessionInfo } from "./store.ts";
+
+export interface Scan {
+  readonly info: SessionInfo;
+  readonly heads: readonly EntryHead[];
+  /** How many bytes are whole lines. What follows is what a crash left of the last one. */
+  readonly whole: number;
+}
+
+const NEWLINE = 0x0a;
+const CHUNK = 1 << 20;
+/** Zeros that the disk never filled. One alone may as well be a bit that fell over. */
+const HOLE = Buffer.from([0, 0]);
+
+/**
+ * Reads a file's lines, a piece at a time. A last line that a crash cut off (it misses its end, or parts of it are zeros
+ * that the disk never filled) was never acknowledged and is left out. Any other damage is an error that says where.
+ */
+export async function scan(file: SessionFile, sessionId: string): Promise<Scan> {
+  const reader = new Reader(sessionId);
+  let buffer = Buffer.allocUnsafe(CHUNK);
+  let held = 0;
+  for (let position = 0; ;) {
+    if (held === buffer.length) buffer = Buffer.concat([buffer, Buffer.allocUnsafe(buffer.length)]);
+    const got = await readAt(file, position, buffer.subarray(held));
+    if (got === 0) return reader.end(buffer.subarray(0, held));
+    position += got;
+    const filled = held + got;
+    let start = 0;
+    // What was held back has no end in it, so it need not be searched again.
+    for (
+      let end = buffer.indexOf(NEWLINE, held);
+      end !== -1 && end < filled;
+      end = buffer.indexOf(NEWLINE, start)
+    ) {
+      reader.line(buffer.subarray(start, end));
+      start = end + 1;
+    }
+    buffer.copyWithin(0, start, filled);
+    held = filled - start;
+  }
+}
+
+interface Broken {
+  readonly line: number;
+  readonly position: number;
+  readonly isTorn: boolean;
+}
+
+class Reader {
+  private readonly sessionId: string;
+  private readonly seed: number;
+  private readonly heads: EntryHead[] = [];
+  private info: SessionInfo | undefined;
+  private lines = 0;
+  private offset = 0;
+  /** The first line that is not as it was written. Whether a crash may have left it shows by what follows. */
+  private broken: Broken | undefined;
+
+  constructor(sessionId: string) {
+    this.sessionId = sessionId;
+    this.seed = seedOf(sessionId);
+  }
+
+  /** `bytes` is the line without its end. */
+  line(bytes: Buffer): void {
+    const position = this.offset;
+    this.lines++;
+    this.offset += bytes.length + 1;
+    if (this.info === undefined && this.broken === undefined) return this.header(bytes);
+    const front = readFront(this.seed, bytes);
+    if (front === undefined) {
+      this.broken ??= { line: this.lines, position, isTorn: bytes.includes(HOLE) };
+      return;
+    }
+    if (this.broken !== undefined) throw this.damaged(this.broken);
+    if (front.n !== this.heads.length + 1) {
+      const problem = `entry ${front.n} stands where ${this.heads.length + 1} should`;
+      throw this.corrupt(this.lines, position, problem);
+    }
+    this.heads.push(headOf(front, position, bytes.length + 1, this.small(front, bytes, position)));
+  }
+
+  /** `rest` is what comes after the last end of a line. */
+  end(rest: Buffer): Scan {
+    const whole = this.broken?.position ?? this.offset;
+    if (this.broken !== undefined && !this.broken.isTorn) throw this.damaged(this.broken);
+    if (rest.length > 0 && this.broken === undefined) {
+      // All of a line but its end, and then something else: its end was there once.
+      const isDamaged = readFront(this.seed, rest.subarray(0, -1)) !== undefined;
+      if (isDamaged) throw this.damaged({ line: this.lines + 1, position: whole, isTorn: false });
+    }
+    if (this.info === undefined) throw this.damaged({ line: 1, position: 0, isTorn: false });
+    return { info: this.info, heads: this.heads, whole };
+  }
+
+  private header(bytes: Buffer): void {
+    const found = readHeader(bytes.toString("utf8"));
+    if (found === undefined) throw this.damaged({ line: 1, position: 0, isTorn: false });
+    if ("newer" in found) {
+      const expected = `format ${FORMAT}; another version of @ravi/session wrote this file, use that one`;
+      throw new InvalidValueError({ field: "session format", value: found.newer, expected });
+    }
+    if (found.id !== this.sessionId) throw this.corrupt(1, 0, `it is the file of session ${found.id}`);
+    this.info = found;
+  }
+
+  private small(front: Front, bytes: Buffer, position: number): ReturnType<typeof readBody> | undefined {
+    if (!isSmall(front.kind)) return undefined;
+    try {
+      return readBody(front, bytes);
+    } catch (cause) {
+      throw this.corrupt(this.lines, position, `entry ${front.n} is not JSON`, cause);
+    }
+  }
+
+  private damaged({ line, position }: Broken): SessionCorruptError {
+    return this.corrupt(line, position, "the line is not as it was written");
+  }
+
+  private corrupt(line: number, position: number, problem: string, cause?: unknown): SessionCorruptError {
+    return new SessionCorruptError({ sessionId: this.sessionId, line, position, problem, cause });
+  }
+}

@@ -1,0 +1,76 @@
+import type { ChatMessage, MaybePromise } from "@ravi/kernel";
+import type { CompactionItem, EntryHead, SessionEntry } from "../store/entry.ts";
+
+/** A message of the window, and the entry that it is written in; null where a compaction has made it. */
+export interface Placed {
+  readonly message: ChatMessage;
+  readonly id: string | null;
+}
+
+/** What a model sees at the end of a path: the newest compaction on it, and all messages after that. */
+export async function expand(
+  path: readonly EntryHead[],
+  read: (head: EntryHead) => MaybePromise<SessionEntry>,
+): Promise<Placed[]> {
+  const at = path.findLastIndex(({ kind }) => kind === "compaction");
+  const placed: Placed[] = [];
+  const compaction = path[at];
+  if (compaction !== undefined) {
+    const entry = await read(compaction);
+    const items = entry.kind === "compaction" ? entry.items : [];
+    for (const item of items) {
+      if ("message" in item) placed.push({ message: item.message, id: null });
+      else await pushMessages(placed, between(path, item), read);
+    }
+  }
+  await pushMessages(placed, path.slice(at + 1), read);
+  return placed;
+}
+
+function between(
+  path: readonly EntryHead[],
+  { from, to }: { from: string; to: string },
+): readonly EntryHead[] {
+  const start = path.findIndex(({ id }) => id === from);
+  const end = path.findIndex(({ id }) => id === to);
+  return start === -1 || end === -1 ? [] : path.slice(start, end + 1);
+}
+
+async function pushMessages(
+  placed: Placed[],
+  heads: readonly EntryHead[],
+  read: (head: EntryHead) => MaybePromise<SessionEntry>,
+): Promise<void> {
+  for (const head of heads) {
+    if (head.kind !== "message") continue;
+    const entry = await read(head);
+    if (entry.kind === "message") placed.push({ message: Object.freeze(entry.message), id: entry.id });
+  }
+}
+
+/**
+ * A compacted window as what is written of it: stretches of messages that are as they were are named by their first and last
+ * entry, so a compaction that keeps ten thousand messages is one short line.
+ */
+export function itemsOf(
+  messages: readonly ChatMessage[],
+  idOf: (message: ChatMessage) => string | undefined,
+  path: readonly EntryHead[],
+): CompactionItem[] {
+  const order = new Map(path.filter(({ kind }) => kind === "message").map(({ id }, at) => [id, at]));
+  const items: CompactionItem[] = [];
+  let last: { from: string; to: string } | undefined;
+  for (const message of messages) {
+    const id = idOf(message);
+    const place = id === undefined ? undefined : order.get(id);
+    if (id === undefined || place === undefined) {
+      items.push({ message });
+      last = undefined;
+    } else if (last !== undefined && order.get(last.to) === place - 1) {
+      last.to = id;
+    } else {
+      items.push((last = { from: id, to: id }));
+    }
+  }
+  return items;
+}

@@ -1,0 +1,59 @@
+import { type EntryHead, isAside } from "../store/entry.ts";
+
+/** Where every entry of a session stands. Bodies are not kept. */
+export class SessionTree {
+  private readonly byId = new Map<string, EntryHead>();
+  private readonly labelOf = new Map<string, string>();
+  private at: string | null = null;
+
+  /** Gives what is wrong with it, if anything: an entry follows one that is there, and has an id of its own. */
+  add(head: EntryHead): string | undefined {
+    if (this.byId.has(head.id)) return `a second entry is called ${head.id}`;
+    if (head.parent !== null && !this.byId.has(head.parent))
+      return `entry ${head.id} follows ${head.parent}, which is not there`;
+    this.byId.set(head.id, head);
+    const { entry } = head;
+    if (entry?.kind === "leaf") this.at = entry.target;
+    else if (entry?.kind === "label") this.setLabel(entry.target, entry.label);
+    else if (!isAside(head.kind)) this.at = head.id;
+    return undefined;
+  }
+
+  /** Where the conversation stood last, by what is written. */
+  get leaf(): string | null {
+    return this.at;
+  }
+
+  get size(): number {
+    return this.byId.size;
+  }
+
+  get(id: string): EntryHead | undefined {
+    return this.byId.get(id);
+  }
+
+  all(): IterableIterator<EntryHead> {
+    return this.byId.values();
+  }
+
+  get labels(): ReadonlyMap<string, string> {
+    return this.labelOf;
+  }
+
+  /** The way from the root to an entry. */
+  path(to: string | null): EntryHead[] {
+    const path: EntryHead[] = [];
+    for (let at = to; at !== null;) {
+      const head = this.byId.get(at);
+      if (head === undefined) break;
+      path.push(head);
+      at = head.parent;
+    }
+    return path.toReversed();
+  }
+
+  private setLabel(target: string, label: string | null): void {
+    if (label === null) this.labelOf.delete(target);
+    else this.labelOf.set(target, label);
+  }
+}

@@ -1,0 +1,70 @@
+import { type AgentResult, errorToJSON, HookEvent } from "@ravi/kernel";
+import { classify, decideRetry } from "../retry/policy.ts";
+import { type Engine, ModelCallFailed } from "./engine.ts";
+import { hookBase } from "./hook-base.ts";
+import type { TurnKit } from "./kit.ts";
+
+/**
+ * Runs the engine until it ends, or until its failures are no longer worth another attempt (O5). An attempt lasts until it
+ * fails or the turn ends; failures in a row are counted from the last model call that came back. The error of the last
+ * attempt is thrown as it is.
+ */
+export async function attempts(
+  kit: TurnKit,
+  engine: Engine,
+  rebuild: () => Promise<void>,
+): Promise<AgentResult<never>> {
+  const { ctx, settings, emit } = kit;
+  let failures = 0;
+  let answered = 0;
+  let isCompacted = false;
+  for (let attempt = 0; ;) {
+    try {
+      const result = await engine.run();
+      if (attempt > 0) await emit("retry_end", { attempt, success: true });
+      return result;
+    } catch (failed) {
+      // The rules first: a run that is suspended, cancelled or late has not failed at its model.
+      await ctx.check();
+      if (!(failed instanceof ModelCallFailed)) throw failed;
+      const error = failed.cause;
+      if (attempt > 0) await emit("retry_end", { attempt, success: false });
+      failures = engine.answered > answered ? 1 : failures + 1;
+      answered = engine.answered;
+      const known = classify(error);
+      const random = await ctx.random();
+      const decision = decideRetry(settings.retry, { error: known, failures, isCompacted, random });
+      if (decision.action === "fail") throw error;
+      attempt = failures;
+      const delayMs = decision.action === "retry" ? decision.delayMs : 0;
+      await emit("retry_start", { attempt, delayMs, kind: known.kind, error: errorToJSON(error) });
+      tellRetry(kit, attempt, delayMs, error);
+      if (decision.action === "retry") {
+        if (delayMs > 0) await ctx.sleepUntil((await ctx.now()) + delayMs);
+        continue;
+      }
+      isCompacted = true;
+      if (!(await isCompactedNow(kit))) {
+        await emit("retry_end", { attempt, success: false });
+        throw error;
+      }
+      await rebuild();
+    }
+  }
+}
+
+function tellRetry({ ctx }: TurnKit, attempt: number, delayMs: number, error: unknown): void {
+  if (!ctx.hooks.has(HookEvent.RETRY)) return;
+  void ctx.hooks.dispatch(HookEvent.RETRY, { ...hookBase(ctx), attempt, delayMs, error: errorToJSON(error) });
+}
+
+/** Whether it got shorter. Where even that fails, the overflow is the error to be told. */
+async function isCompactedNow({ ctx, host, compact }: TurnKit): Promise<boolean> {
+  try {
+    return (await compact("overflow")).status === "compacted";
+  } catch (error) {
+    await ctx.check();
+    host.collect({ source: "compaction", event: "session_before_compact", error });
+    return false;
+  }
+}

@@ -1,0 +1,238 @@
+import {
+  type AgentResult,
+  type AssistantMessage,
+  cancellationOf,
+  type ChatMessage,
+  HookEvent,
+  isRaviError,
+  MiddlewareTermination,
+  type ModelRequest,
+  type ModelResponse,
+  type StopReason,
+  textOf,
+  type UserMessage,
+} from "@ravi/kernel";
+import { isStop, land, type LandOptions } from "@ravi/kernel/loop";
+import { estimateMessages, estimateTools } from "../compaction/tokens.ts";
+import { abortable } from "../extensions/abortable.ts";
+import { LOOP_DETECTION } from "../guardrails/chain.ts";
+import { withFreshIds } from "../tree/valid-prompt.ts";
+import { hookBase } from "./hook-base.ts";
+import type { TurnKit } from "./kit.ts";
+import { lookAround } from "./live-state.ts";
+import type { PromptList } from "./prompt-list.ts";
+import { readAnswer } from "./read-answer.ts";
+import { toolBatch } from "./tool-batch.ts";
+
+/** A model call failed: the one thing that another attempt may mend. */
+export class ModelCallFailed extends Error {
+  constructor(cause: unknown) {
+    super("a model call failed", { cause });
+  }
+}
+
+const MOST_CUT_OFFS = 3;
+
+/**
+ * Asks the model, does what it asks for, and repeats until it answers. What is complete is written at once, so an engine that
+ * failed can be started again and goes on from there.
+ */
+export class Engine {
+  private readonly kit: TurnKit;
+  list: PromptList;
+  /** Model calls that came back. */
+  answered = 0;
+  /** Something is written behind the user's message that must not be lost. */
+  hasWork = false;
+  private steps = 0;
+  private cutOffs = 0;
+  /** The last text of the model in this turn. */
+  said = "";
+  private wasToldToAnswer = false;
+
+  constructor(kit: TurnKit, list: PromptList) {
+    this.kit = kit;
+    this.list = list;
+  }
+
+  async run(): Promise<AgentResult<never>> {
+    const { kit } = this;
+    for (;;) {
+      if (this.steps >= kit.settings.maxSteps) return this.land("steps");
+      this.steps++;
+      await this.hear();
+      this.tellStep(HookEvent.STEP_START);
+      kit.tell({ type: "step", step: this.steps });
+      try {
+        const result = await this.step();
+        if (result !== undefined) return result;
+      } finally {
+        this.tellStep(HookEvent.STEP_END);
+      }
+    }
+  }
+
+  /** Writes a message, and adds it to what the model sees. */
+  async keep(
+    message: ChatMessage,
+    extra: { prompt?: string; id?: string; response?: ModelResponse } = {},
+  ): Promise<string> {
+    const { session, meter, model, emit } = this.kit;
+    const { prompt, id, response } = extra;
+    const usage = response?.usage;
+    const name = response === undefined ? undefined : (response.model ?? model.info.model);
+    const draft = {
+      kind: "message",
+      message,
+      ...(usage !== undefined && { usage }),
+      ...(name !== undefined && { model: name }),
+      ...(prompt !== undefined && { prompt }),
+    } as const;
+    const entryId = await session.append(draft, id);
+    this.list.push(message);
+    if (response === undefined) meter.added(message);
+    await emit("message_end", { message, entryId, usage, model: name });
+    return entryId;
+  }
+
+  /** A result ends the turn. */
+  private async step(): Promise<AgentResult<never> | undefined> {
+    const response = await this.ask();
+    if (response === "budget") return this.land("budget");
+    const { kit } = this;
+    this.answered++;
+    const message = withFreshIds(response.message, new Set(this.list.callIds));
+    const text = textOf(message);
+    if (text.trim() !== "") this.said = text;
+    const answer = readAnswer({ ...response, message });
+    if (answer.kind === "tools") return this.callTools({ ...response, message }, answer.isCutOff);
+    // An empty message would be refused by some providers when it goes back, and calls that are not answered by all.
+    if (text.trim() !== "") await this.keep(withoutCalls(message), { response });
+    this.hasWork ||= text.trim() !== "";
+    if (answer.kind === "end") return this.partial(answer.stopReason);
+    if (answer.kind === "answer") {
+      if (!(await this.hear())) return { status: "completed", output: answer.text, stopReason: "done" };
+      return undefined;
+    }
+    if (this.wasToldToAnswer) return this.partial("steps");
+    this.wasToldToAnswer = true;
+    // Between the model and us; it is no part of the conversation.
+    this.list.push({ role: "user", content: answer.tell });
+    kit.meter.added({ role: "user", content: answer.tell });
+    return undefined;
+  }
+
+  private async callTools(
+    response: ModelResponse,
+    isCutOff: boolean,
+  ): Promise<AgentResult<never> | undefined> {
+    const { ctx, emit, guard, session, settings, tell } = this.kit;
+    this.wasToldToAnswer = false;
+    await this.keep(response.message, { response });
+    const calls = response.message.toolCalls ?? [];
+    // Each call has its place before any is made: a run that goes on later finds the same places.
+    const ids = calls.map(() => session.nextId());
+    const { allowed, concurrency, validator, maxChars } = settings;
+    const batch = await toolBatch(response, {
+      ctx,
+      emit,
+      guard,
+      tools: this.kit.merged.tools,
+      allowed,
+      concurrency,
+      validator,
+      maxChars,
+      tell,
+    });
+    for (const [at, message] of batch.messages.entries()) {
+      const id = ids[at];
+      if (message !== undefined && id !== undefined) await this.keep(message, { id });
+    }
+    this.hasWork = true;
+    if (batch.stop !== undefined) {
+      if (isRaviError(batch.stop, "BUDGET_EXHAUSTED")) return this.land("budget");
+      throw batch.stop;
+    }
+    if (batch.halt !== undefined) return this.halt(batch.halt);
+    if (batch.isTerminal)
+      return { status: "completed", output: this.terminalText(batch.messages), stopReason: "done" };
+    this.cutOffs = isCutOff ? this.cutOffs + 1 : 0;
+    return this.cutOffs < MOST_CUT_OFFS ? undefined : this.partial("length");
+  }
+
+  private async ask(): Promise<ModelResponse | "budget"> {
+    const { ctx, model, meter, ephemeral, host } = this.kit;
+    const seen = await lookAround(ctx, ephemeral, host);
+    const request = this.request(seen);
+    try {
+      const response = await abortable(ctx.llm(model, request), ctx.signal);
+      meter.answered(response.usage, () => estimateMessages(request.messages) + estimateTools(request.tools));
+      return response;
+    } catch (error) {
+      if (isRaviError(error, "BUDGET_EXHAUSTED")) return "budget";
+      // A provider's client throws what it likes when it is aborted; why it was aborted is what counts.
+      if (ctx.signal.aborted) throw cancellationOf(ctx.signal);
+      if (isStop(error)) throw error;
+      throw new ModelCallFailed(error);
+    }
+  }
+
+  private request(seen: readonly UserMessage[] = []): ModelRequest {
+    const { messages } = this.list;
+    const { specs } = this.kit.merged;
+    return {
+      ...this.kit.settings.settings,
+      ...(specs !== undefined && { tools: specs }),
+      messages: seen.length === 0 ? messages : [...messages, ...seen],
+    };
+  }
+
+  /** Adds what others have said meanwhile. */
+  private async hear(): Promise<boolean> {
+    const texts = await this.kit.mailbox.takeSteering();
+    for (const content of texts) await this.keep({ role: "user", content });
+    return texts.length > 0;
+  }
+
+  private async land(stopReason: LandOptions["stopReason"]): Promise<AgentResult<never>> {
+    const { ctx, model } = this.kit;
+    const result = await land(ctx, { model, request: this.request(), stopReason, said: this.said });
+    if (result.output.trim() !== "" && result.output !== this.said)
+      await this.keep({ role: "assistant", content: result.output });
+    this.hasWork = true;
+    return result;
+  }
+
+  /** Going round in circles is landed softly; whoever else halts has seen something that must not go on. */
+  private async halt({
+    by,
+    reason,
+  }: {
+    readonly by: string;
+    readonly reason: string;
+  }): Promise<AgentResult<never>> {
+    const { ctx } = this.kit;
+    if (ctx.hooks.has(HookEvent.GUARDRAIL_TRIP))
+      void ctx.hooks.dispatch(HookEvent.GUARDRAIL_TRIP, { ...hookBase(ctx), layer: by, reason });
+    if (by === LOOP_DETECTION) return this.land("loop");
+    throw new MiddlewareTermination({ layer: by, reason });
+  }
+
+  private partial(stopReason: StopReason): AgentResult<never> {
+    return { status: "partial", output: this.said, stopReason };
+  }
+
+  private terminalText(messages: readonly (ChatMessage | undefined)[]): string {
+    const last = messages.at(-1);
+    return this.said !== "" || last === undefined ? this.said : textOf(last);
+  }
+
+  private tellStep(event: typeof HookEvent.STEP_START | typeof HookEvent.STEP_END): void {
+    const { ctx } = this.kit;
+    if (ctx.hooks.has(event)) void ctx.hooks.dispatch(event, { ...hookBase(ctx), step: this.steps });
+  }
+}
+
+function withoutCalls(message: AssistantMessage): AssistantMessage {
+  return message.toolCalls === undefined ? message : { role: "assistant", content: message.content };
+}

@@ -1,0 +1,58 @@
+import type {
+  AgentEvent,
+  DelegateTool,
+  LLMClient,
+  ModelRequest,
+  RunContext,
+  Tool,
+  ToolSpec,
+} from "@ravi/kernel";
+import type { CompactionReason, Emit } from "../extensions/events.ts";
+import type { CompactionOutcome } from "../extensions/extension.ts";
+import type { ExtensionHost } from "../extensions/host.ts";
+import type { GuardrailChain } from "../guardrails/chain.ts";
+import type { ContextMeter } from "../compaction/tokens.ts";
+import type { EphemeralSource } from "../prompt/ephemeral.ts";
+import type { Mailbox } from "../queue/queue.ts";
+import type { RetryPlan } from "../retry/policy.ts";
+import type { Session } from "../tree/session.ts";
+import type { ToolBatchOptions } from "./tool-batch.ts";
+
+/** The settings of every turn. */
+export interface TurnSettings extends Pick<
+  ToolBatchOptions,
+  "allowed" | "concurrency" | "validator" | "maxChars"
+> {
+  readonly maxSteps: number;
+  readonly retry: RetryPlan;
+  readonly settings: Omit<ModelRequest, "messages" | "tools" | "toolChoice" | "output"> | undefined;
+}
+
+/** Tools as they go into a request: merged, with the built-in ones first. */
+export interface MergedTools {
+  readonly tools: readonly (Tool | DelegateTool)[];
+  /** One list for as long as the tools are the same, so that its digest is made once. */
+  readonly specs: readonly ToolSpec[] | undefined;
+}
+
+/** All that a turn works with. */
+export interface TurnKit {
+  readonly ctx: RunContext;
+  readonly session: Session;
+  readonly host: ExtensionHost;
+  readonly guard: GuardrailChain;
+  readonly model: LLMClient;
+  readonly mailbox: Mailbox;
+  readonly meter: ContextMeter;
+  readonly settings: TurnSettings;
+  readonly ephemeral: readonly EphemeralSource[];
+  readonly channel: string | null;
+  readonly merged: MergedTools;
+  readonly systemPrompt: (now: number) => Promise<string>;
+  /** The prompt as it goes out, after the extensions. */
+  readonly useSystemPrompt: (text: string) => void;
+  readonly compact: (reason: CompactionReason) => Promise<CompactionOutcome>;
+  /** To extensions and to whoever listens. */
+  readonly emit: Emit;
+  readonly tell: (event: AgentEvent) => void;
+}

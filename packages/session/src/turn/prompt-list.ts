@@ -1,0 +1,19 @@
+import type { ChatMessage } from "@ravi/kernel";
+import { validPrompt } from "../tree/valid-prompt.ts";
+
+/** What goes to the model in this turn: a list that only grows, until a compaction starts a new one. */
+export class PromptList {
+  readonly messages: ChatMessage[];
+  /** The ids of all tool calls in it. */
+  readonly callIds = new Set<string>();
+
+  constructor(system: string, history: readonly ChatMessage[]) {
+    this.messages = system === "" ? [] : [{ role: "system", content: system }];
+    for (const message of validPrompt(history)) this.push(message);
+  }
+
+  push(message: ChatMessage): void {
+    this.messages.push(message);
+    if (message.role === "assistant") for (const { id } of message.toolCalls ?? []) this.callIds.add(id);
+  }
+}

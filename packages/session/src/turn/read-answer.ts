@@ -1,0 +1,25 @@
+import { type ModelResponse, type StopReason, textOf } from "@ravi/kernel";
+
+/** What a model's answer means for the turn. */
+export type Answer =
+  /** It asks for tools. Where it was cut off, none of them is run, and it is told so. */
+  | { readonly kind: "tools"; readonly isCutOff: boolean }
+  | { readonly kind: "answer"; readonly text: string }
+  /** It said nothing that can be used; `tell` says so to it. */
+  | { readonly kind: "nothing"; readonly tell: string }
+  | { readonly kind: "end"; readonly stopReason: Extract<StopReason, "length" | "refused" | "filtered"> };
+
+const EMPTY = "Your answer was empty. Answer now, or call a tool.";
+const LOST_CALL =
+  "You meant to call a tool, but no call arrived. Call it again, or give your final answer without one.";
+
+export function readAnswer({ message, finishReason }: ModelResponse): Answer {
+  if (finishReason === "refused" || finishReason === "filtered")
+    return { kind: "end", stopReason: finishReason };
+  const isCutOff = finishReason === "length";
+  if (message.toolCalls !== undefined && message.toolCalls.length > 0) return { kind: "tools", isCutOff };
+  if (isCutOff) return { kind: "end", stopReason: "length" };
+  if (finishReason === "toolCalls") return { kind: "nothing", tell: LOST_CALL };
+  const text = textOf(message);
+  return text.trim() === "" ? { kind: "nothing", tell: EMPTY } : { kind: "answer", text };
+}

@@ -1,0 +1,95 @@
+import type {
+  AgentEvent,
+  DelegateTool,
+  HireLeaf,
+  JsonSchemaValidator,
+  ModelResponse,
+  RaviError,
+  RunContext,
+  Tool,
+  ToolMessage,
+} from "@ravi/kernel";
+import { cancellationOf } from "@ravi/kernel";
+import { toolTurn, type ToolTurn } from "@ravi/kernel/loop";
+import { abortable } from "../extensions/abortable.ts";
+import type { Emit } from "../extensions/events.ts";
+import type { GuardrailChain, Verdict } from "../guardrails/chain.ts";
+import { gateOf, OPEN } from "./tool-gate.ts";
+import { resultOf, type Reviewed, reviewResults, shorten } from "./tool-results.ts";
+import { watchBatch } from "./watch-batch.ts";
+
+export interface ToolBatchOptions {
+  readonly ctx: RunContext;
+  readonly emit: Emit;
+  readonly guard: GuardrailChain;
+  readonly tools: readonly (Tool | DelegateTool)[];
+  /** The only ones that may be called; undefined: all. The model is shown all of them either way. */
+  readonly allowed: ReadonlySet<string> | undefined;
+  readonly concurrency: number | undefined;
+  readonly validator: JsonSchemaValidator | undefined;
+  readonly maxChars: number;
+  readonly tell: (event: AgentEvent) => void;
+}
+
+export interface ToolBatch {
+  /** For each call, in the order asked; undefined where a stop came before its result. */
+  readonly messages: readonly (ToolMessage | undefined)[];
+  /** Every call of the batch said that no further model call is needed. */
+  readonly isTerminal: boolean;
+  readonly halt: Verdict | undefined;
+  readonly stop: RaviError | undefined;
+}
+
+/** Does what a model asked for in one turn: extensions and guardrails before, the calls, extensions and guardrails after. */
+export async function toolBatch(response: ModelResponse, options: ToolBatchOptions): Promise<ToolBatch> {
+  const { ctx, tools, concurrency, validator, tell } = options;
+  const calls = response.message.toolCalls ?? [];
+  for (const call of calls) tell({ type: "toolCall", call });
+  const isCutOff = response.finishReason === "length";
+  const gate = isCutOff ? OPEN : await gateOf(calls, options);
+  const done = new Map<string, ToolMessage>();
+  let turn: ToolTurn;
+  try {
+    const watched = watchBatch(ctx, (call, { content, isError }) =>
+      done.set(call.id, resultOf(call, content, isError)),
+    );
+    turn = await abortable(
+      toolTurn(watched, response, tools, {
+        concurrency,
+        validator,
+        before: ({ id }) => gate.refusals.get(id),
+        onHire: (_, leaf) => tellHire(leaf, tell),
+      }),
+      ctx.signal,
+    );
+  } catch (error) {
+    if (!ctx.signal.aborted) throw error;
+    turn = { messages: [], stop: cancellationOf(ctx.signal) };
+  }
+  // Where the run was stopped, a result that says so is not the call's: only what was done is kept.
+  const isStopped = turn.stop !== undefined && turn.stop.code !== "BUDGET_EXHAUSTED";
+  const results = calls.map((call, at) => {
+    const result = isStopped ? done.get(call.id) : turn.messages[at];
+    return result && { ...result, content: shorten(result.content, options.maxChars) };
+  });
+  const plain: Reviewed = { messages: results, isTerminal: false, halt: undefined };
+  if (isStopped) return { ...plain, stop: turn.stop };
+  try {
+    const reviewed = isCutOff ? plain : await reviewResults(calls, results, gate, options);
+    for (const message of reviewed.messages) if (message !== undefined) tellResult(message, tell);
+    return { ...reviewed, halt: gate.halt ?? reviewed.halt, stop: turn.stop };
+  } catch (error) {
+    // Somebody was still looking at the results. The calls were made all the same.
+    if (ctx.signal.aborted) return { ...plain, stop: cancellationOf(ctx.signal) };
+    throw error;
+  }
+}
+
+function tellHire({ agent, input }: HireLeaf, tell: (event: AgentEvent) => void): void {
+  tell({ type: "handoff", to: agent.id, task: input });
+}
+
+function tellResult(message: ToolMessage, tell: (event: AgentEvent) => void): void {
+  const { toolCallId: callId, name, content, isError = false } = message;
+  tell({ type: "toolResult", callId, name, content, isError });
+}

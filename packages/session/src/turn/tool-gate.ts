@@ -1,0 +1,42 @@
+import type { ToolCall } from "@ravi/kernel";
+import { strictest, type Verdict } from "../guardrails/chain.ts";
+import type { ToolBatchOptions } from "./tool-batch.ts";
+
+/** What was decided before any call is made. */
+export interface Gate {
+  /** Why a call is not made, by its id. */
+  readonly refusals: ReadonlyMap<string, string>;
+  readonly warnings: ReadonlyMap<string, string>;
+  readonly halt: Verdict | undefined;
+}
+
+/** Nothing is asked: what was cut off is not made. */
+export const OPEN: Gate = { refusals: new Map(), warnings: new Map(), halt: undefined };
+
+/** Asks extensions, then guardrails, about each call, in the order asked. A halt is for all of them. */
+export async function gateOf(calls: readonly ToolCall[], options: ToolBatchOptions): Promise<Gate> {
+  const { ctx, emit, guard, allowed } = options;
+  const refusals = new Map<string, string>();
+  const warnings = new Map<string, string>();
+  let halt: Verdict | undefined;
+  for (const call of calls) {
+    if (allowed !== undefined && !allowed.has(call.name)) {
+      const may = [...allowed].join(", ") || "none";
+      refusals.set(call.id, `${call.name} may not be used here; of the tools listed, these may: ${may}`);
+      continue;
+    }
+    const { block, reason } = await emit("tool_call", { call });
+    if (block === true) {
+      refusals.set(call.id, `blocked: ${reason ?? "an extension did not allow it"}`);
+      continue;
+    }
+    const verdict = strictest(await guard.before(call, ctx.signal));
+    if (verdict?.action === "halt") halt ??= verdict;
+    else if (verdict?.action === "block") refusals.set(call.id, verdict.reason);
+    else if (verdict !== undefined) warnings.set(call.id, verdict.reason);
+  }
+  if (halt !== undefined) {
+    for (const { id } of calls) refusals.set(id, `not made: ${halt.by} halted the turn: ${halt.reason}`);
+  }
+  return { refusals, warnings, halt };
+}

@@ -1,0 +1,125 @@
+import { createHash } from "node:crypto";
+import { type AgentResult, errorToJSON, isRaviError } from "@ravi/kernel";
+import { attempts } from "./attempts.ts";
+import { Engine } from "./engine.ts";
+import type { TurnKit } from "./kit.ts";
+import { PromptList } from "./prompt-list.ts";
+
+/** One turn, in the order of O3. What is due afterwards (compaction, `settled`) is the agent's. */
+export class Turn {
+  private readonly kit: TurnKit;
+  private engine: Engine | undefined;
+  /** Where the conversation stood before the turn. */
+  private start: string | null = null;
+
+  constructor(kit: TurnKit) {
+    this.kit = kit;
+  }
+
+  /** The last text of the model. */
+  get said(): string {
+    return this.engine?.said ?? "";
+  }
+
+  async run(input: string): Promise<AgentResult<never>> {
+    const { ctx, session } = this.kit;
+    // The same in a replay, and so are the entries that are named by it.
+    const prefix = (await ctx.uuid()).replaceAll("-", "").slice(0, 20);
+    session.number(prefix);
+    try {
+      const recorded = await this.findStart(prefix);
+      const result = await this.inOrder(input, `${prefix}-u`, recorded);
+      await session.keepLeaf();
+      const { status, output } = result;
+      await this.kit.emit("agent_end", { status: status === "completed" ? status : "partial", output });
+      return result;
+    } catch (error) {
+      await this.failed(error);
+      throw error;
+    } finally {
+      session.number(undefined);
+    }
+  }
+
+  private async inOrder(
+    input: string,
+    userId: string,
+    recorded: string | undefined,
+  ): Promise<AgentResult<never>> {
+    const { kit } = this;
+    const { ctx, session, guard, channel, emit } = kit;
+    await guard.turnStart(ctx.signal);
+    const { text } = await emit("input", { text: input, channel });
+    const built = await kit.systemPrompt(await ctx.now());
+    const { systemPrompt } = await emit("before_agent_start", { systemPrompt: built, input: text, channel });
+    const system = recorded ?? systemPrompt;
+    kit.useSystemPrompt(system);
+    const history = await session.messages();
+    const { messages } = await emit("context", { messages: history });
+    const list = new PromptList(system, messages);
+    const prompt = await this.keepPrompt(system);
+    const engine = (this.engine = new Engine(kit, list));
+    await engine.keep(
+      { role: "user", content: text },
+      { id: userId, ...(prompt !== undefined && { prompt }) },
+    );
+    return attempts(kit, engine, async () => {
+      const shorter = await emit("context", { messages: await session.messages() });
+      engine.list = new PromptList(system, shorter.messages);
+    });
+  }
+
+  /** Where a run that is replayed began this turn, and the system prompt that it went out with. */
+  private async findStart(prefix: string): Promise<string | undefined> {
+    const { session } = this.kit;
+    this.start = session.leaf;
+    const userId = `${prefix}-u`;
+    if (!session.has(userId)) return undefined;
+    const before = session.path(userId).findLast(({ id }) => !id.startsWith(`${prefix}-`));
+    this.start = before?.id ?? null;
+    session.moveTo(this.start);
+    const entry = await session.read(userId);
+    if (entry.kind !== "message" || entry.prompt === undefined) return undefined;
+    const prompt = await session.read(entry.prompt);
+    return prompt.kind === "prompt" ? prompt.text : undefined;
+  }
+
+  /** Written once for all turns that use it: a run that is resumed goes out with the prompt that it began with. */
+  private async keepPrompt(text: string): Promise<string | undefined> {
+    if (text === "") return undefined;
+    const { session } = this.kit;
+    const id = `p-${createHash("sha256").update(text, "utf8").digest("hex").slice(0, 32)}`;
+    if (!session.has(id)) await session.append({ kind: "prompt", text }, id);
+    return id;
+  }
+
+  /**
+   * O4. Nothing that was completed is dropped. Where nothing was, and every attempt has failed, the user's message goes too:
+   * the conversation stands where it stood. Whoever was stopped keeps what was said.
+   */
+  private async failed(error: unknown): Promise<void> {
+    const { ctx, session, host, emit } = this.kit;
+    const isPaused = isRaviError(error, "PAUSED");
+    const isStopped = isPaused || ctx.signal.aborted || (await isEnding(() => ctx.check()));
+    const isKept = isStopped || this.engine?.hasWork === true;
+    try {
+      if (!isKept) session.moveTo(this.start);
+      if (!isStopped) await session.keepLeaf();
+    } catch (problem) {
+      // The store may be what has failed. The first error is the one to be told.
+      host.collect({ source: "session", event: "agent_end", error: problem });
+    }
+    const status = isStopped ? "aborted" : "failed";
+    await emit("agent_end", { status, output: "", error: errorToJSON(error) });
+  }
+}
+
+async function isEnding(check: () => PromiseLike<void> | void): Promise<boolean> {
+  try {
+    await check();
+    return false;
+  } catch {
+    // What it throws is what has ended the turn, or will.
+    return true;
+  }
+}

@@ -1,0 +1,163 @@
+import { type ChatMessage, type CompactionContext, ProviderError } from "@ravi/kernel";
+import { MemorySessionStore } from "@ravi/session";
+import { scriptedModel } from "@ravi/testing";
+import { expect, it } from "vitest";
+import { recorder, session, tool } from "./support.ts";
+
+const keepLast = (count: number) => ({
+  name: "last",
+  compact: (messages: readonly ChatMessage[]) => messages.slice(-count),
+});
+
+it("O12: after a turn that leaves less than the reserve, and not before", async () => {
+  const log: string[] = [];
+  const usage = (inputTokens: number) => ({ inputTokens, outputTokens: 0 });
+  const model = scriptedModel([
+    { text: "one", usage: usage(80) },
+    { text: "two, a little longer", usage: usage(81) },
+    { text: "three", usage: usage(10) },
+  ]);
+  const agent = session({
+    model,
+    extensions: [recorder(log)],
+    compaction: { strategy: keepLast(1), contextWindow: 100, reserveTokens: 20 },
+  });
+  await agent.invoke("a");
+  expect(log.filter((event) => event.includes("compact"))).toEqual([]);
+  await agent.invoke("b");
+  expect(log.slice(-5)).toEqual([
+    "agent_end completed",
+    "save_point",
+    "session_before_compact",
+    "session_compact",
+    "settled",
+  ]);
+  await agent.invoke("c");
+  expect(model.calls[2]?.request.messages.slice(1)).toEqual([
+    { role: "assistant", content: "two, a little longer" },
+    { role: "user", content: "c" },
+  ]);
+});
+
+it("O12: asked for in a turn, it runs after the turn", async () => {
+  const log: string[] = [];
+  const model = scriptedModel([{ toolCalls: [{ name: "tidy", arguments: {} }] }, "Done with it."]);
+  const agent = session({
+    model,
+    tools: [tool("tidy", () => agent.compact())],
+    extensions: [recorder(log)],
+    compaction: keepLast(1),
+  });
+  await agent.invoke("Tidy up.");
+  expect(log.slice(-4)).toEqual(["save_point", "session_before_compact", "session_compact", "settled"]);
+});
+
+it("O12, O15: runCompaction needs a strategy or an extension that replaces; an extension may cancel", async () => {
+  const model = scriptedModel(() => "some answer that is long enough");
+  const bare = session({ model });
+  await bare.invoke("x");
+  await expect(bare.runCompaction()).rejects.toMatchObject({ field: "SessionAgent.compaction" });
+  const cancels = session({
+    model,
+    compaction: keepLast(1),
+    extensions: [{ name: "x", on: { session_before_compact: () => ({ cancel: true }) } }],
+  });
+  await cancels.invoke("x");
+  expect(await cancels.runCompaction()).toEqual({ status: "cancelled" });
+  const messages = [{ role: "user", content: "sum" }] as const;
+  const replaces = session({
+    model,
+    extensions: [{ name: "x", on: { session_before_compact: () => ({ messages }) } }],
+  });
+  await replaces.invoke("x");
+  expect(await replaces.runCompaction()).toMatchObject({ status: "compacted" });
+  expect(await replaces.sessionManager.messages()).toEqual(messages);
+  const idle = session({ model, compaction: { compact: (all) => all } });
+  await idle.invoke("x");
+  expect(await idle.runCompaction()).toEqual({ status: "nothingToDo" });
+});
+
+it("a compaction is a view: the session keeps every word, and the way back is a fork", async () => {
+  const store = new MemorySessionStore();
+  const model = scriptedModel((request) => `answer ${request.messages.length}, as long as need be`);
+  const agent = session({ model, store, compaction: keepLast(2), sessionId: "s" });
+  await agent.invoke("one");
+  await agent.invoke("two");
+  const before = agent.sessionManager.leaf ?? "";
+  expect(await agent.runCompaction()).toMatchObject({ status: "compacted" });
+  await agent.invoke("three");
+  expect(model.calls[2]?.request.messages).toHaveLength(4);
+  await agent.close();
+  const again = session({ model, store, sessionId: "s", compaction: keepLast(2) });
+  await again.invoke("four");
+  expect(model.calls[3]?.request.messages).toHaveLength(6);
+  await again.fork(before);
+  await again.invoke("three again");
+  expect(model.calls[4]?.request.messages).toHaveLength(6);
+  expect((await again.sessionManager.messages())[0]).toEqual({ role: "user", content: "one" });
+});
+
+it("a compaction that keeps a stretch writes where it begins and ends, and not the messages", async () => {
+  const agent = session({ model: scriptedModel(() => "x".repeat(2_000)), compaction: keepLast(6) });
+  for (const word of ["a", "b", "c", "d"]) await agent.invoke(word);
+  const outcome = await agent.runCompaction();
+  const entry = await agent.sessionManager.read(outcome.status === "compacted" ? outcome.entryId : "");
+  expect(entry.kind === "compaction" && entry.items).toHaveLength(1);
+  expect(JSON.stringify(entry).length).toBeLessThan(400);
+});
+
+it("a compaction that fails after a turn does not fail the turn", async () => {
+  const model = scriptedModel([{ text: "fine", usage: { inputTokens: 99, outputTokens: 0 } }]);
+  const strategy = {
+    compact: () => {
+      throw new Error("no model for it");
+    },
+  };
+  const agent = session({ model, compaction: { strategy, contextWindow: 100, reserveTokens: 10 } });
+  expect((await agent.invoke("x")).output).toBe("fine");
+  expect(agent.errors).toMatchObject([{ source: "compaction" }]);
+});
+
+it("what a strategy's own model says is not told as the answer", async () => {
+  const model = scriptedModel(["an answer that is long enough to be shortened", "the summary"]);
+  const compaction = {
+    async compact(_: readonly ChatMessage[], context?: CompactionContext) {
+      const response = await context?.llm?.(model, { messages: [{ role: "user", content: "sum up" }] });
+      return [{ role: "user" as const, content: String(response?.message.content) }];
+    },
+  };
+  const agent = session({ model, compaction });
+  const events = agent.events();
+  agent.compact();
+  await agent.invoke("x");
+  let text = "";
+  for await (const event of events) {
+    if (event.type === "text") text += event.delta;
+    if (event.type === "settled") break;
+  }
+  expect(text).toBe("an answer that is long enough to be shortened");
+  expect(await agent.sessionManager.messages()).toEqual([{ role: "user", content: "the summary" }]);
+});
+
+it("O15: an extension alone can compact when it is time", async () => {
+  const model = scriptedModel([
+    { text: "long enough to be shortened", usage: { inputTokens: 99, outputTokens: 0 } },
+  ]);
+  const messages = [{ role: "user", content: "s" }] as const;
+  const extension = { name: "x", on: { session_before_compact: () => ({ messages }) } };
+  const agent = session({
+    model: { ...model, info: { ...model.info, contextWindow: 100 } },
+    extensions: [extension],
+  });
+  await agent.invoke("x");
+  expect(await agent.sessionManager.messages()).toEqual(messages);
+});
+
+it("O12: where the compaction for an overflow fails too, the overflow is the error", async () => {
+  const model = scriptedModel(["one", new ProviderError({ kind: "CONTEXT_OVERFLOW", message: "too long" })]);
+  const compaction = { compact: () => Promise.reject(new Error("no summary")) };
+  const agent = session({ model, compaction });
+  await agent.invoke("a");
+  await expect(agent.invoke("b")).rejects.toMatchObject({ kind: "CONTEXT_OVERFLOW" });
+  expect(agent.errors).toMatchObject([{ source: "compaction" }]);
+});

@@ -1,0 +1,124 @@
+import { JournalLockedError } from "@ravi/kernel";
+import {
+  FileSessionStore,
+  MemorySessionStore,
+  SessionAgent,
+  SessionCorruptError,
+  SessionLockedError,
+} from "@ravi/session";
+import { scriptedModel } from "@ravi/testing";
+import { expect, it } from "vitest";
+import { session, tool } from "./support.ts";
+
+const model = scriptedModel(["x"]);
+
+it("each wrong option is an error that names it", () => {
+  const wrong: readonly [object, string][] = [
+    [{}, "SessionAgent.model"],
+    [{ model: {} }, "SessionAgent.model"],
+    [{ model, models: [1] }, "SessionAgent.models[0]"],
+    [{ model, nonsense: 1 }, "SessionAgent.nonsense"],
+    [{ model, name: "a/b" }, "agentId"],
+    [{ model, store: {} }, "SessionAgent.store"],
+    [{ model, sessionId: "" }, "sessionId"],
+    [{ model, tools: [{}] }, "SessionAgent.tools[0]"],
+    [{ model, tools: [tool("a", () => 1), tool("a", () => 1)] }, "SessionAgent.tools[1].name"],
+    [{ model, extensions: [{}] }, "SessionAgent.extensions[0]"],
+    [{ model, extensions: [{ name: "x", on: { input: 1 } }] }, "SessionAgent.extensions[0]"],
+    [{ model, retry: { maxRetries: -1 } }, "SessionAgent.retry.maxRetries"],
+    [{ model, retry: { tries: 1 } }, "SessionAgent.retry.tries"],
+    [{ model, compaction: { strategy: 1 } }, "SessionAgent.compaction.strategy"],
+    [{ model, prompt: { soul: "x" } }, "SessionAgent.prompt.soul"],
+    [{ model, prompt: { directories: "x" } }, "SessionAgent.prompt.directories"],
+    [{ model, maxSteps: 0 }, "SessionAgent.maxSteps"],
+    [{ model, toolConcurrency: 0 }, "SessionAgent.toolConcurrency"],
+    [{ model, maxToolResultChars: 1 }, "SessionAgent.maxToolResultChars"],
+    [{ model, loopDetection: { sameCall: { warn: 0 } } }, "loopDetection.sameCall.warn"],
+    [{ model, secrets: "x" }, "SessionAgent.secrets"],
+  ];
+  for (const [options, field] of wrong)
+    expect(() => new SessionAgent(options as never)).toThrow(
+      expect.objectContaining({ code: "INVALID_VALUE", field }),
+    );
+  expect(() => new FileSessionStore("")).toThrow("the path of a folder");
+});
+
+it("an input that is none is refused before anything happens", async () => {
+  const agent = session({ model });
+  for (const input of ["", 7, undefined])
+    await expect(agent.invoke(input as string)).rejects.toMatchObject({ field: "input" });
+  expect(agent.phase).toBe("idle");
+});
+
+it("errors are known by their code, to whoever knows only the kernel", () => {
+  const locked = new SessionLockedError({ sessionId: "s", owner: "them" });
+  expect(locked).toBeInstanceOf(JournalLockedError);
+  expect(locked.message).toBe(
+    "session s is open for writing by them; close it there first, or open another session",
+  );
+  const corrupt = new SessionCorruptError({ sessionId: "s", line: 3, position: 99, problem: "gone" });
+  expect(corrupt).toMatchObject({ code: "JOURNAL_CORRUPT", line: 3, position: 99, runId: "s" });
+});
+
+it("a session works alone with nothing but a model, and with a store it goes on in another agent", async () => {
+  const store = new MemorySessionStore();
+  const say = scriptedModel((request) => `${request.messages.length}`);
+  expect((await session({ model: say }).invoke("Hello")).output).toBe("2");
+  const one = session({ model: say, store, sessionId: "s" });
+  await one.invoke("Hello");
+  await expect(session({ model: say, store, sessionId: "s" }).invoke("Hello")).rejects.toBeInstanceOf(
+    SessionLockedError,
+  );
+  await one.close();
+  expect((await session({ model: say, store, sessionId: "s" }).invoke("Again")).output).toBe("4");
+});
+
+it("middleware is not dropped in silence where nothing would run it", async () => {
+  const pipeline = { isNoop: false, admit: () => {}, run: async () => {} };
+  await expect(session({ model, middleware: { chat: pipeline } }).invoke("x")).rejects.toMatchObject({
+    code: "INVALID_VALUE",
+  });
+});
+
+it("a turn that is cut off, refused, empty or too long ends as it should", async () => {
+  const call = { toolCalls: [{ name: "work", arguments: {} }] };
+  const tools = [tool("work", () => "done")];
+  const end = async (script: Parameters<typeof scriptedModel>[0], options = {}) => {
+    const { status, output, stopReason } = await session({
+      model: scriptedModel(script),
+      tools,
+      ...options,
+    }).invoke("x");
+    return [status, output, stopReason];
+  };
+  expect(await end([{ text: "half", finishReason: "length" }])).toEqual(["partial", "half", "length"]);
+  expect(await end([{ text: "no", finishReason: "refused" }])).toEqual(["partial", "no", "refused"]);
+  expect(await end(["", "better"])).toEqual(["completed", "better", "done"]);
+  expect(await end(["", ""])).toEqual(["partial", "", "steps"]);
+  expect(await end([call, call, "so far"], { maxSteps: 2, loopDetection: false })).toEqual([
+    "partial",
+    "so far",
+    "steps",
+  ]);
+});
+
+it("O19: labels and branches are kept, and the leaf is durable", async () => {
+  const store = new MemorySessionStore();
+  const say = scriptedModel(() => "yes");
+  const one = session({ model: say, store, sessionId: "s" });
+  await one.invoke("first");
+  const first = one.sessionManager.leaf ?? "";
+  await one.sessionManager.label(first, "start");
+  await one.invoke("second");
+  await one.fork(first, { note: "another try" });
+  await one.close();
+  const two = session({ model: say, store, sessionId: "s" });
+  const manager = await two.open();
+  expect(manager.labels).toEqual(new Map([[first, "start"]]));
+  expect((await manager.messages()).map(({ content }) => content)).toEqual(["first", "yes"]);
+  expect(manager.path().at(-1)).toMatchObject({
+    kind: "branch",
+    parent: first,
+    entry: { note: "another try" },
+  });
+});

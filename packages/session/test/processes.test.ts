@@ -1,0 +1,120 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { FileSessionStore } from "@ravi/session";
+import { expect, it, onTestFinished } from "vitest";
+import { folder } from "./support.ts";
+
+const LONG = process.env["RAVI_LONG"] !== undefined;
+const KILLS = LONG ? 500 : 3;
+
+/** A process that writes as fast as it can, and says which entries were acknowledged. */
+const WRITER = `
+import { FileSessionStore } from "@ravi/session";
+const log = await new FileSessionStore(process.argv[1]).open("s");
+let last = log.heads.at(-1)?.id ?? null;
+let n = log.heads.length;
+process.stdout.write("open\\n");
+for (;;) {
+  const id = "e" + n++;
+  const content = "x".repeat((n * 7919) % 20_000);
+  await log.append([{ kind: "message", id, parent: last, at: n, message: { role: "user", content } }], { at: 1 });
+  process.stdout.write(id + "\\n");
+  last = id;
+}
+`;
+
+function writer(root: string): {
+  child: ChildProcess;
+  lines: string[];
+  next(count: number): Promise<void>;
+  err(): string;
+} {
+  const cwd = join(import.meta.dirname, "..");
+  const args = ["--conditions=@ravi/source", "--input-type=module", "--eval", WRITER, root];
+  const child = spawn(process.execPath, args, { cwd, stdio: ["ignore", "pipe", "pipe"] });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const lines: string[] = [];
+  let rest = "";
+  let errors = "";
+  let wake = (): void => {};
+  child.on("exit", () => wake());
+  child.stdout.on("data", (data: Buffer) => {
+    const parts = (rest + data.toString()).split("\n");
+    rest = parts.pop() ?? "";
+    lines.push(...parts);
+    wake();
+  });
+  child.stderr.on("data", (data: Buffer) => (errors += data.toString()));
+  const next = async (count: number): Promise<void> => {
+    while (lines.length < count && child.exitCode === null) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      wake = resolve;
+      await promise;
+    }
+  };
+  return { child, lines, next, err: () => errors };
+}
+
+it("T7: a process that is killed while it writes loses at most the unfinished line, and its lock goes to the next", async () => {
+  const root = join(await folder(), "sessions");
+  let kept = 0;
+  for (let kill = 0; kill < KILLS; kill++) {
+    const { child, lines, next } = writer(root);
+    await next(2 + ((kill * 13) % 17));
+    const ended = once(child, "exit");
+    child.kill("SIGKILL");
+    await ended;
+    const acknowledged = lines.filter((line) => line.startsWith("e")).length;
+    const log = await new FileSessionStore(root).open("s");
+    const ids = log.heads.map(({ id }) => id);
+    // All that was acknowledged, and at most one more that was written when the word of it did not get out.
+    expect(ids.length).toBeGreaterThanOrEqual(kept + acknowledged);
+    expect(ids).toEqual(ids.map((_, at) => `e${at}`));
+    for (const head of log.heads) expect(await log.read(head)).toMatchObject({ id: head.id });
+    kept = ids.length;
+    await log.close();
+  }
+  expect(kept).toBeGreaterThan(KILLS);
+  expect(await readdir(join(root, "locks"))).toHaveLength(1);
+});
+
+it("O19: of two processes on one session one is refused, with a typed error that names the other", async () => {
+  const root = join(await folder(), "sessions");
+  const { child, next, err } = writer(root);
+  await next(3);
+  expect(err()).toBe("");
+  await expect(new FileSessionStore(root).open("s")).rejects.toMatchObject({
+    code: "JOURNAL_LOCKED",
+    sessionId: "s",
+    owner: expect.stringContaining(`:${child.pid}:`),
+  });
+});
+
+it("O19: when many want a lock whose holder is gone, one gets it", async () => {
+  const root = join(await folder(), "sessions");
+  const dead = { me: "the dead", isGone: () => false };
+  const log = await new FileSessionStore(root, { liveness: dead }).open("s");
+  const entry = {
+    kind: "message",
+    id: "a",
+    parent: null,
+    at: 1,
+    message: { role: "user", content: "x" },
+  } as const;
+  await log.append([entry], { at: 1 });
+  const winners = [log];
+  for (let round = 0; round < 20; round++) {
+    const gone = round === 0 ? "the dead" : `winner of ${round - 1}`;
+    const attempts = Array.from({ length: 8 }, () => {
+      const liveness = { me: `winner of ${round}`, isGone: (owner: string) => owner === gone };
+      return new FileSessionStore(root, { liveness }).open("s");
+    });
+    const outcomes = await Promise.allSettled(attempts);
+    const won = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
+    expect(won).toHaveLength(1);
+    winners.push(...won);
+  }
+  for (const winner of winners) await winner.close();
+});

@@ -1,0 +1,176 @@
+import { mkdir, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { scriptedModel, virtualClock } from "@ravi/testing";
+import { expect, it } from "vitest";
+import { folder, session, tool } from "./support.ts";
+
+async function profile(files: Readonly<Record<string, string>>): Promise<string> {
+  const path = await folder();
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(join(path, name, ".."), { recursive: true });
+    await writeFile(join(path, name), text);
+  }
+  return path;
+}
+
+const system = (model: ReturnType<typeof scriptedModel>, call = 0): string =>
+  String(model.calls[call]?.request.messages[0]?.content);
+
+const SKILL = `---
+name: baking
+description: >
+  How to bake
+  bread.
+---
+Knead for ten minutes.
+`;
+
+it("O11: the parts stand in their order", async () => {
+  const path = await profile({
+    "SYSTEM.md": "I am the system.",
+    "SOUL.md": "I am the soul.",
+    "MEMORY.md": "Likes tea.",
+    "USER.md": "Called Ada.",
+    "knowledge/physics.md": "g is 9.81.",
+    "skills/baking/SKILL.md": SKILL,
+    "docs/setup.md": "how to set up",
+  });
+  const model = scriptedModel(["ok"]);
+  const prompt = { directories: [path], docs: join(path, "docs"), append: "APPENDED" };
+  const agent = session({
+    model,
+    prompt,
+    cwd: "/work/place",
+    sessionId: "s1",
+    clock: virtualClock({ now: 0 }),
+  });
+  await agent.invoke("Hello", { channel: "telegram" });
+  const text = system(model);
+  const order = [
+    "I am the system.",
+    `- setup: ${join(path, "docs", "setup.md")}`,
+    "APPENDED",
+    "g is 9.81.",
+    "Likes tea.",
+    "Called Ada.",
+    "<name>baking</name>",
+    "<description>How to bake bread.</description>",
+    `<location>${join(path, "skills/baking/SKILL.md")}</location>`,
+    "Telegram",
+    "Current date: 1970-01-01",
+    "Current working directory: /work/place",
+    `Directory: ${path}`,
+    "Session ID: s1",
+  ].map((part) => text.indexOf(part));
+  expect(order).not.toContain(-1);
+  expect(order).toEqual(order.toSorted((a, b) => a - b));
+  expect(text).not.toContain("the soul");
+  expect(text).not.toContain("Knead");
+});
+
+it("O11: SYSTEM.md, else SOUL.md, else the default", async () => {
+  for (const [files, expected] of [
+    [{ "SOUL.md": "I am the soul." }, "I am the soul."],
+    [{}, "You are a helpful assistant."],
+  ] as const) {
+    const model = scriptedModel(["ok"]);
+    await session({ model, prompt: { directories: [await profile(files)] } }).invoke("Hello");
+    expect(system(model).startsWith(expected)).toBe(true);
+  }
+});
+
+it("O11: of a file that several folders have, the last counts", async () => {
+  const directories = [
+    await profile({ "SOUL.md": "general", "USER.md": "Ada" }),
+    await profile({ "SOUL.md": "special" }),
+  ];
+  const model = scriptedModel(["ok"]);
+  await session({ model, prompt: { directories } }).invoke("Hello");
+  expect(system(model)).toMatch(/^special[\s\S]*Ada/);
+});
+
+it("O11: a skill's body is read by the skill tool, and only what is listed can be read", async () => {
+  const path = await profile({ "skills/baking/SKILL.md": SKILL, "secret.md": "hidden" });
+  const model = scriptedModel([
+    {
+      toolCalls: [
+        { name: "skill", arguments: { name: "baking" } },
+        { name: "skill", arguments: { name: "../../secret" } },
+      ],
+    },
+    "ok",
+  ]);
+  await session({ model, prompt: { directories: [path] } }).invoke("Bake");
+  const [body, refused] = model.calls[1]?.request.messages.slice(-2) ?? [];
+  expect(body?.content).toBe("Knead for ten minutes.");
+  expect(refused?.content).toBe('error: no skill "../../secret"; there are baking');
+});
+
+it("O18: the same facts give the same bytes; memory, reload, day, session and tools change them", async () => {
+  const path = await profile({ "SOUL.md": "one", "MEMORY.md": "first" });
+  const clock = virtualClock({ now: 0 });
+  const model = scriptedModel(() => "ok");
+  const agent = session({ model, prompt: { directories: [path] }, clock, sessionId: "s1" });
+  await agent.invoke("a");
+  await writeFile(join(path, "SOUL.md"), "two");
+  await agent.invoke("b");
+  expect(system(model, 1)).toBe(system(model, 0));
+  await writeFile(join(path, "MEMORY.md"), "second");
+  await utimes(join(path, "MEMORY.md"), 1, 1);
+  await agent.invoke("c");
+  expect(system(model, 2)).toContain("second");
+  await writeFile(join(path, "SOUL.md"), "three");
+  await agent.reload();
+  await agent.invoke("d");
+  expect(system(model, 3)).toContain("three");
+  await clock.advance(86_400_000);
+  await agent.invoke("e");
+  expect(system(model, 4)).toContain("1970-01-02");
+  const other = await agent.newSession();
+  await agent.invoke("f");
+  expect(system(model, 5)).toContain(`Session ID: ${other}`);
+});
+
+it("O18: each channel has its own prompt", async () => {
+  const model = scriptedModel(() => "ok");
+  const agent = session({ model, prompt: { platforms: { ship: "Write as a telegraph." } } });
+  for (const channel of ["slack", "ship", undefined, "slack", "__proto__"])
+    await agent.invoke("x", { channel });
+  const prompts = model.calls.map((_, at) => system(model, at));
+  expect(prompts[0]).toContain("Slack");
+  expect(prompts[1]).toContain("telegraph");
+  expect(prompts[2]).not.toMatch(/Slack|telegraph/);
+  expect(prompts[3]).toBe(prompts[0]);
+  expect(prompts[4]).toBe(prompts[2]);
+});
+
+it("O10: live state goes with one model call, with text and image, and is never written", async () => {
+  let looks = 0;
+  const model = scriptedModel([{ toolCalls: [{ name: "click", arguments: {} }] }, "Done.", "Again."]);
+  const screen = {
+    name: "screen",
+    look: () => [
+      { type: "text", text: `look ${++looks}` } as const,
+      { type: "image", url: "data:image/png;base64,AA==" } as const,
+    ],
+  };
+  const broken = {
+    name: "browser",
+    look: () => {
+      throw new Error("closed");
+    },
+  };
+  const nothing = { name: "editor", look: () => undefined };
+  const agent = session({
+    model,
+    tools: [tool("click", () => "clicked")],
+    ephemeral: [screen, broken, nothing],
+  });
+  await agent.invoke("Click it.");
+  const shown = (call: number): unknown => model.calls[call]?.request.messages.at(-1);
+  expect(shown(0)).toMatchObject({ role: "user", content: [{}, { text: "look 1" }, { type: "image" }] });
+  expect(shown(1)).toMatchObject({ role: "user", content: [{}, { text: "look 2" }, { type: "image" }] });
+  expect(JSON.stringify(model.calls[1]?.request.messages)).not.toContain("look 1");
+  expect(JSON.stringify(await agent.sessionManager.messages())).not.toContain("look");
+  expect(agent.errors[0]).toMatchObject({ source: "browser", event: "look" });
+});

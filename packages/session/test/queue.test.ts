@@ -1,0 +1,124 @@
+import { bareContext } from "@ravi/kernel/loop";
+import { scriptedModel } from "@ravi/testing";
+import { expect, it } from "vitest";
+import { recorder, session, tool } from "./support.ts";
+
+it("O19: a steering message is heard between two model calls of the running turn", async () => {
+  const model = scriptedModel([{ toolCalls: [{ name: "work", arguments: {}, id: "a" }] }, "As you wish."]);
+  const agent = session({ model, tools: [tool("work", () => agent.steer("Use metres."))] });
+  expect((await agent.invoke("Measure it.")).output).toBe("As you wish.");
+  expect(model.calls[1]?.request.messages.slice(-2)).toEqual([
+    { role: "tool", toolCallId: "a", name: "work", content: "" },
+    { role: "user", content: "Use metres." },
+  ]);
+});
+
+it("O19: what is steered while the model answers is heard before the turn ends", async () => {
+  const log: string[] = [];
+  const model = scriptedModel((_, n) => {
+    if (n === 0) agent.steer("And in feet?");
+    return n === 0 ? "3 m." : "9.8 ft.";
+  });
+  const agent = session({ model, extensions: [recorder(log)] });
+  expect((await agent.invoke("How high?")).output).toBe("9.8 ft.");
+  expect(log.filter((event) => event.startsWith("agent_end"))).toHaveLength(1);
+});
+
+it("O3, O19: a follow-up begins another turn; settled comes once, after the last", async () => {
+  const log: string[] = [];
+  const model = scriptedModel((_, n) => {
+    if (n === 0) agent.followUp("Second.");
+    return `answer ${n}`;
+  });
+  const agent = session({ model, extensions: [recorder(log)] });
+  expect((await agent.invoke("First.")).output).toBe("answer 1");
+  expect(log.filter((event) => /^(input|agent_end|save_point|settled)/.test(event))).toEqual([
+    "input",
+    "agent_end completed",
+    "save_point",
+    "input",
+    "agent_end completed",
+    "save_point",
+    "settled",
+  ]);
+});
+
+it("what is said while `settled` is told is still heard", async () => {
+  let isFirst = true;
+  const model = scriptedModel((_, n) => `answer ${n}`);
+  const settled = (): void => {
+    if (isFirst) agent.followUp("One more thing.");
+    isFirst = false;
+  };
+  const agent = session({ model, extensions: [{ name: "x", on: { settled } }] });
+  expect((await agent.invoke("First.")).output).toBe("answer 1");
+});
+
+it("an idle session takes no steering: the words would be lost", async () => {
+  const agent = session({ model: scriptedModel(["x"]) });
+  expect(() => agent.steer("hello?")).toThrow("begin one with invoke()");
+  await agent.invoke("Hello");
+  expect(() => agent.followUp("hello?")).toThrow("begin one with invoke()");
+});
+
+it("a turn that fails keeps its follow-ups for the next; an abort gives them back", async () => {
+  const model = scriptedModel((_, n) => {
+    if (n === 0) agent.followUp("Later.");
+    return n === 0 ? new TypeError("broken") : `answer ${n}`;
+  });
+  const agent = session({ model });
+  await expect(agent.invoke("First.")).rejects.toThrow("broken");
+  expect(agent.hasPendingMessages()).toBe(true);
+  expect((await agent.invoke("Second.")).output).toBe("answer 2");
+  const hanging = session({
+    model: scriptedModel(() => {
+      hanging.followUp("Later.");
+      return { text: "", fault: { type: "hang" } };
+    }),
+  });
+  const turn = hanging.invoke("x").catch((error: unknown) => error);
+  while (!hanging.hasPendingMessages()) await new Promise(setImmediate);
+  expect(hanging.abort()).toEqual([{ kind: "followUp", text: "Later." }]);
+  expect(await turn).toMatchObject({ code: "CANCELLED" });
+});
+
+it("under any context the inbox steers, begins turns and is answered", async () => {
+  const model = scriptedModel((_, n) => `answer ${n}`);
+  const agent = session({ model });
+  const ctx = bareContext({ agent });
+  const inbox = ctx.inbox("First.");
+  const steered = inbox.send("user", "plain words steer");
+  const followed = inbox.send("user", { followUp: "Second." });
+  expect((await agent.run(ctx, inbox)).output).toBe("answer 1");
+  expect(await inbox.replyTo(steered)).toBe("answer 0");
+  expect(await inbox.replyTo(followed)).toBe("answer 1");
+  expect(model.calls[0]?.request.messages.slice(1)).toEqual([
+    { role: "user", content: "First." },
+    { role: "user", content: "plain words steer" },
+  ]);
+});
+
+it("a turn that is cut off begins nothing more; its follow-ups wait for the next", async () => {
+  const model = scriptedModel((_, n) => {
+    if (n === 0) agent.followUp("Later.");
+    return n === 0 ? { text: "half", finishReason: "length" } : `answer ${n}`;
+  });
+  const agent = session({ model });
+  expect(await agent.invoke("First.")).toMatchObject({ status: "partial", output: "half" });
+  expect(agent.hasPendingMessages()).toBe(true);
+  expect((await agent.invoke("Second.")).output).toBe("answer 2");
+  expect(agent.hasPendingMessages()).toBe(false);
+});
+
+it("an abort gives back also what the turn has read and not begun", async () => {
+  const call = { toolCalls: [{ name: "work", arguments: {} }] };
+  const model = scriptedModel((_, n) => (n === 0 ? call : { text: "", fault: { type: "hang" } }));
+  const work = tool("work", () => agent.followUp("Later."));
+  const agent = session({ model, tools: [work] });
+  const turn = agent.invoke("x").catch((error: unknown) => error);
+  while (model.calls.length < 2) await new Promise(setImmediate);
+  expect(agent.hasPendingMessages()).toBe(true);
+  expect(agent.abort()).toEqual([{ kind: "followUp", text: "Later." }]);
+  expect(await turn).toMatchObject({ code: "CANCELLED" });
+  expect(agent.hasPendingMessages()).toBe(false);
+});

@@ -1,0 +1,65 @@
+import { readdir, readFile } from "node:fs/promises";
+import { inspect } from "node:util";
+import { join } from "node:path";
+import { ProviderError } from "@ravi/kernel";
+import { FileSessionStore } from "@ravi/session";
+import { scriptedModel } from "@ravi/testing";
+import { expect, it } from "vitest";
+import { environmentSecrets } from "../src/tree/redact.ts";
+import { folder, session, tool } from "./support.ts";
+
+async function textOf(root: string): Promise<string> {
+  const files = (await readdir(root, { recursive: true, withFileTypes: true })).filter((entry) =>
+    entry.isFile(),
+  );
+  const texts = await Promise.all(files.map((file) => readFile(join(file.parentPath, file.name), "utf8")));
+  return texts.join("\n");
+}
+
+it("T13: canaries in keys, the environment, tool arguments, addresses and error bodies are not in the session's files", async () => {
+  const canaries = {
+    environment: 'canary "environment" 1\n2',
+    key: "sk-canary0123456789abcdef",
+    address: "canary-password",
+    query: "canaryquery0123",
+    header: "canaryheader0123456789",
+    body: "canary-provider-body",
+  };
+  const root = join(await folder(), "sessions");
+  const fetching = tool("fetch", () => {
+    throw new Error(
+      `GET https://user:${canaries.address}@host/x?api_key=${canaries.query}&a=1 failed; authorization: Bearer ${canaries.header}; tried ${canaries.key}`,
+    );
+  });
+  const model = scriptedModel([
+    new ProviderError({ kind: "SERVER_ERROR", message: `{"error":"${canaries.body}"}` }),
+    { toolCalls: [{ name: "fetch", arguments: { token: canaries.environment } }] },
+    `The token is ${canaries.environment}.`,
+  ]);
+  const secrets = environmentSecrets({ MY_API_KEY: canaries.environment, HOME: "/home/x", SHORT_KEY: "abc" });
+  const agent = session({ model, tools: [fetching], store: new FileSessionStore(root), secrets });
+  await agent.invoke("Fetch it.");
+  const text = await textOf(root);
+  for (const canary of Object.values(canaries))
+    expect(text).not.toContain(JSON.stringify(canary).slice(1, -1));
+  expect(text).toContain("[secret]");
+  expect(text).toContain("Fetch it.");
+  expect(inspect(agent.errors, { depth: 9 })).not.toContain("canary");
+});
+
+it("T13: what the user says is the user's own and is kept", async () => {
+  const root = join(await folder(), "sessions");
+  const model = scriptedModel(["Understood."]);
+  const agent = session({ model, store: new FileSessionStore(root), secrets: ["my own long secret"] });
+  await agent.invoke("Keep this: my own long secret");
+  expect(await textOf(root)).toContain("Keep this: my own long secret");
+});
+
+it("T13: the running turn sees its own results whole; a later turn sees what was written", async () => {
+  const model = scriptedModel([{ toolCalls: [{ name: "key", arguments: {} }] }, "ok", "ok"]);
+  const agent = session({ model, tools: [tool("key", () => "it is 0123456789")], secrets: ["0123456789"] });
+  await agent.invoke("x");
+  await agent.invoke("y");
+  expect(model.calls[1]?.request.messages.at(-1)?.content).toBe("it is 0123456789");
+  expect(model.calls[2]?.request.messages[3]?.content).toBe("it is [secret]");
+});
