@@ -1,0 +1,132 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type AuditEntry, defineTool, RunId } from "@ravi/kernel";
+import { Reflexion, ReAct, StrategyAgent } from "@ravi/architectures";
+import { FileHistory, KeywordMemory } from "@ravi/context";
+import { EventRecorder } from "@ravi/hooks";
+import { FileAuditLog, rulePermissions } from "@ravi/middleware";
+import { MemoryJournal, Runtime } from "@ravi/runtime";
+import { type ScriptedModel, scriptedModel } from "@ravi/testing";
+import * as z from "zod";
+import { cutJournal } from "../src/cut-journal.ts";
+
+// The four services of J11 as they are, together, around a strategy.
+
+const RUN = "r1";
+let folder: string;
+beforeEach(async () => void (folder = await mkdtemp(join(tmpdir(), "ravi-services-"))));
+afterEach(() => rm(folder, { recursive: true }));
+
+const tool = (name: string) =>
+  defineTool({ name, description: "", input: z.object({}), idempotent: true, execute: () => `${name} done` });
+
+async function audited(path: string): Promise<AuditEntry[]> {
+  const lines = (await readFile(path, "utf8")).trim().split("\n");
+  return lines.map((line) => (JSON.parse(line) as { entry: AuditEntry }).entry);
+}
+
+test("J11: what is denied is not done, and all that is done can be proved, traced and remembered", async () => {
+  const path = join(folder, "audit.jsonl");
+  const auditLog = await FileAuditLog.open(path);
+  const telemetry = new EventRecorder();
+  const model = scriptedModel([
+    { toolCalls: [{ name: "read" }, { name: "erase" }] },
+    "I could not erase it.",
+  ]);
+  const agent = new StrategyAgent({
+    name: "clerk",
+    model,
+    tools: [tool("read"), tool("erase")],
+    auditLog,
+    telemetry,
+    permissions: rulePermissions({
+      rules: [{ effect: "allow" }, { effect: "deny", target: "erase", reason: "nothing is erased here" }],
+    }),
+    architecture: new ReAct(),
+  });
+  const result = await new Runtime().run(agent, "tidy up", { userId: "ann" }).result;
+  expect(result.output).toBe("I could not erase it.");
+  const shown = (await audited(path)).map(({ action, target, outcome }) => `${action} ${target} ${outcome}`);
+  expect(shown.toSorted()).toEqual(
+    [
+      "run.begin react ok",
+      "llm.begin scripted/scripted ok",
+      "llm.end scripted/scripted ok",
+      "tool erase denied",
+      "tool.begin read ok",
+      "tool.end read ok",
+      "llm.begin scripted/scripted ok",
+      "llm.end scripted/scripted ok",
+      "run.end react ok",
+    ].toSorted(),
+  );
+  expect(await auditLog.verify()).toMatchObject({ ok: true, entries: 9 });
+  expect(telemetry.open).toEqual([]);
+  expect(telemetry.events.filter(({ kind }) => kind === "span").map(({ name }) => name)).toEqual([
+    "llm",
+    "tool",
+    "llm",
+    "run",
+  ]);
+});
+
+test("J11: a resumed run writes down and traces only what it does, and not what was done before", async () => {
+  const build = async (model: ScriptedModel, path: string, telemetry: EventRecorder) =>
+    new StrategyAgent({
+      name: "clerk",
+      model,
+      tools: [tool("read")],
+      telemetry,
+      auditLog: await FileAuditLog.open(path),
+      architecture: new ReAct(),
+    });
+  const script = (): ScriptedModel =>
+    scriptedModel(({ messages }) =>
+      messages.some(({ role }) => role === "tool") ? "done" : { toolCalls: [{ name: "read" }] },
+    );
+  const journal = new MemoryJournal();
+  const first = await build(script(), join(folder, "first.jsonl"), new EventRecorder());
+  await new Runtime({ journal }).run(first, "go", { runId: RUN, sessionId: "s" }).result;
+  const records = journal.load(RunId(RUN));
+  const toolEnd = records.findIndex(({ key, phase }) => key.startsWith("tool:") && phase === "end") + 1;
+
+  const path = join(folder, "second.jsonl");
+  const telemetry = new EventRecorder();
+  const agent = await build(script(), path, telemetry);
+  const crashed = cutJournal(RUN, records.slice(0, toolEnd));
+  expect((await new Runtime({ journal: crashed, agents: [agent] }).resume(RUN).result).output).toBe("done");
+  expect((await audited(path)).map(({ action }) => action)).toEqual([
+    "run.begin",
+    "llm.begin",
+    "llm.end",
+    "run.end",
+  ]);
+  expect(telemetry.events.filter(({ kind }) => kind === "span").map(({ name }) => name)).toEqual([
+    "llm",
+    "run",
+  ]);
+});
+
+test("J5, J11: lessons outlive the process on the disk, for the user who taught them and for nobody else", async () => {
+  const ask = async (userId: string | undefined): Promise<string> => {
+    const model = scriptedModel(({ messages }) => {
+      const text = JSON.stringify(messages.at(-1)?.content);
+      if (text.includes("How well")) return text.includes("metric") ? '{"score": 1}' : '{"score": 0.1}';
+      if (text.includes("differently")) return "Convert the distance to metric units.";
+      return text.includes("- Convert") ? "in metric: 5 km" : "3.1 miles";
+    });
+    // A process of its own: what it knows it has read from the disk.
+    const memory = new KeywordMemory({ history: await FileHistory.open(folder) });
+    const agent = new StrategyAgent({ name: "guide", model, memory, architecture: new Reflexion() });
+    const { output } = await new Runtime().run(agent, "What is the distance?", { userId }).result;
+    expect(output).toBe("in metric: 5 km");
+    return String(model.calls.length);
+  };
+  // The first time it has to learn (try, score, lesson, try, score); the second time it knows.
+  expect(await ask("ann")).toBe("5");
+  expect(await ask("ann")).toBe("2");
+  expect(await ask("bob")).toBe("5");
+  expect(await ask(undefined)).toBe("5");
+});

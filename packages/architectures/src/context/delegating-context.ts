@@ -1,0 +1,149 @@
+import type {
+  AbortSignalLike,
+  Agent,
+  AgentEvent,
+  AgentId,
+  ChatMessage,
+  ExecId,
+  HireLeaf,
+  HireOutcome,
+  Hooks,
+  JsonSchemaValidator,
+  JsonValue,
+  Leaf,
+  LLMClient,
+  LlmLeaf,
+  LlmOutcome,
+  MaybePromise,
+  ModelRequest,
+  ModelResponse,
+  Outcome,
+  Remaining,
+  RunContext,
+  RunHandle,
+  RunMeta,
+  RunScope,
+  Supervision,
+  Tool,
+  ToolCall,
+  ToolLeaf,
+  ToolOutcome,
+  ToolResult,
+  WindowOptions,
+} from "@ravi/kernel";
+
+/** A context that hands everything on to another one. A subclass changes what it must, and cannot forget the rest. */
+export class DelegatingContext implements RunContext {
+  protected readonly inner: RunContext;
+
+  constructor(inner: RunContext) {
+    this.inner = inner;
+  }
+
+  get agentId(): AgentId {
+    return this.inner.agentId;
+  }
+  get execId(): ExecId {
+    return this.inner.execId;
+  }
+  get meta(): RunMeta {
+    return this.inner.meta;
+  }
+  get supervision(): Supervision {
+    return this.inner.supervision;
+  }
+  get scope(): RunScope {
+    return this.inner.scope;
+  }
+  get hooks(): Hooks {
+    return this.inner.hooks;
+  }
+  get signal(): AbortSignalLike {
+    return this.inner.signal;
+  }
+  get budget(): Remaining {
+    return this.inner.budget;
+  }
+  get validator(): JsonSchemaValidator | undefined {
+    return this.inner.validator;
+  }
+
+  llm(
+    model: LLMClient,
+    request: ModelRequest,
+    options?: { readonly wrapUp?: boolean | undefined },
+  ): Promise<ModelResponse> {
+    return this.inner.llm(model, request, options);
+  }
+
+  tool<R>(call: ToolCall, tool: Tool<unknown, R>): Promise<ToolResult<R>> {
+    return this.inner.tool(call, tool);
+  }
+
+  hire<T>(leaf: Omit<HireLeaf<T>, "kind">): Promise<HireOutcome<T>> {
+    return this.inner.hire(leaf);
+  }
+
+  batch<T>(leaves: readonly HireLeaf<T>[]): Promise<HireOutcome<T>[]>;
+  batch<R>(leaves: readonly ToolLeaf<R>[]): Promise<ToolOutcome<R>[]>;
+  batch(leaves: readonly LlmLeaf[]): Promise<LlmOutcome[]>;
+  batch(leaves: readonly (ToolLeaf | HireLeaf)[]): Promise<(ToolOutcome | HireOutcome)[]>;
+  batch(leaves: readonly Leaf[]): Promise<Outcome[]>;
+  batch(leaves: readonly Leaf[]): Promise<Outcome[]> {
+    return this.runLeaves(leaves);
+  }
+
+  spawn<T>(agent: Agent<T>, options: Omit<HireLeaf<T>, "kind" | "agent">): Promise<RunHandle<T>> {
+    return this.inner.spawn(agent, options);
+  }
+
+  join<T>(handle: RunHandle<T>): Promise<HireOutcome<T>> {
+    return this.inner.join(handle);
+  }
+
+  ask(
+    handle: RunHandle,
+    message: JsonValue,
+    options?: { readonly timeoutS?: number | undefined },
+  ): Promise<JsonValue> {
+    return this.inner.ask(handle, message, options);
+  }
+
+  waitFor(name: string): Promise<JsonValue> {
+    return this.inner.waitFor(name);
+  }
+
+  sleepUntil(time: number): Promise<void> {
+    return this.inner.sleepUntil(time);
+  }
+
+  window(options?: WindowOptions): MaybePromise<readonly ChatMessage[]> {
+    return this.inner.window(options);
+  }
+
+  remember(message: ChatMessage): MaybePromise<void> {
+    return this.inner.remember(message);
+  }
+
+  emit(event: AgentEvent): void {
+    this.inner.emit(event);
+  }
+
+  now(): MaybePromise<number> {
+    return this.inner.now();
+  }
+  random(): MaybePromise<number> {
+    return this.inner.random();
+  }
+  uuid(): MaybePromise<string> {
+    return this.inner.uuid();
+  }
+  check(): MaybePromise<void> {
+    return this.inner.check();
+  }
+
+  /** What every overload of `batch` comes to. */
+  protected runLeaves(leaves: readonly Leaf[]): Promise<Outcome[]> {
+    return this.inner.batch(leaves);
+  }
+}

@@ -1,0 +1,79 @@
+import {
+  type ChatMessage,
+  isRaviError,
+  type Leaf,
+  type LLMClient,
+  type ModelRequest,
+  type ModelResponse,
+  type Outcome,
+  type RaviError,
+  type RunContext,
+  type RunScope,
+  type WindowOptions,
+} from "@ravi/kernel";
+import { DelegatingContext } from "./delegating-context.ts";
+
+export interface LaneOptions {
+  /** What the conversation begins with. */
+  readonly past?: readonly ChatMessage[] | undefined;
+  readonly scope?: RunScope | undefined;
+  /** `false`: the last turn is kept for whoever has more to say at the end than this part of the work. */
+  readonly land?: boolean | undefined;
+}
+
+/**
+ * A conversation of its own on the lane of its agent: one attempt, one step of a plan. What is said in it is not part of the
+ * agent's own conversation, and is forgotten with it.
+ */
+export class LaneContext extends DelegatingContext {
+  /** Why the money ended, if it did. */
+  outOfBudget: RaviError | undefined;
+  private readonly own: RunScope | undefined;
+  private readonly mayLand: boolean;
+  private readonly messages: ChatMessage[];
+
+  constructor(inner: RunContext, options: LaneOptions = {}) {
+    super(inner);
+    this.own = options.scope;
+    this.mayLand = options.land ?? true;
+    this.messages = [...(options.past ?? [])];
+  }
+
+  override get scope(): RunScope {
+    return this.own ?? this.inner.scope;
+  }
+
+  override async llm(
+    model: LLMClient,
+    request: ModelRequest,
+    options?: { readonly wrapUp?: boolean | undefined },
+  ): Promise<ModelResponse> {
+    if (options?.wrapUp === true && !this.mayLand && this.outOfBudget !== undefined) throw this.outOfBudget;
+    try {
+      return await this.inner.llm(model, request, options);
+    } catch (error) {
+      if (isRaviError(error, "BUDGET_EXHAUSTED")) this.outOfBudget ??= error;
+      throw error;
+    }
+  }
+
+  override window({ system }: WindowOptions = {}): readonly ChatMessage[] {
+    if (system !== undefined && this.messages[0]?.role !== "system")
+      this.messages.unshift({ role: "system", content: system });
+    return this.messages;
+  }
+
+  override remember(message: ChatMessage): void {
+    this.messages.push(Object.freeze(message));
+  }
+
+  protected override async runLeaves(leaves: readonly Leaf[]): Promise<Outcome[]> {
+    const outcomes = await this.inner.batch(leaves);
+    for (const [at, outcome] of outcomes.entries()) {
+      // What a child could not afford is the child's affair.
+      if (leaves[at]?.kind !== "hire" && "error" in outcome && isRaviError(outcome.error, "BUDGET_EXHAUSTED"))
+        this.outOfBudget ??= outcome.error;
+    }
+    return outcomes;
+  }
+}

@@ -1,0 +1,185 @@
+import {
+  type AuditEntry,
+  type AuditLog,
+  CancellationError,
+  isRaviError,
+  type LLMClient,
+  MiddlewareError,
+  type ModelResponse,
+  type RunContext,
+  type Span,
+  type Telemetry,
+  type Tool,
+  totalTokens,
+} from "@ravi/kernel";
+import { isStop, messageOf } from "@ravi/kernel/loop";
+
+export interface ObserverOptions {
+  readonly telemetry?: Telemetry | undefined;
+  readonly auditLog?: AuditLog | undefined;
+}
+
+/** One piece of work under observation. One of its ends is called, once. */
+export interface Watch {
+  readonly span: Span | undefined;
+  end(): Promise<void>;
+  fail(error: unknown): Promise<void>;
+}
+
+/**
+ * Puts a span and two entries of the audit around every call. It goes inside: around the model's and the tool's own work,
+ * which a replay does not repeat, so that what is told once is what was done once.
+ */
+export class Observer {
+  private readonly ctx: RunContext;
+  private readonly telemetry: Telemetry | undefined;
+  private readonly auditLog: AuditLog | undefined;
+  private readonly models = new WeakMap<LLMClient, LLMClient>();
+  private readonly tools = new WeakMap<Tool, Tool>();
+
+  constructor(ctx: RunContext, { telemetry, auditLog }: ObserverOptions) {
+    this.ctx = ctx;
+    this.telemetry = telemetry;
+    this.auditLog = auditLog;
+  }
+
+  model(model: LLMClient): LLMClient {
+    let observed = this.models.get(model);
+    if (observed === undefined) this.models.set(model, (observed = this.observeModel(model)));
+    return observed;
+  }
+
+  tool<R>(tool: Tool<unknown, R>): Tool<unknown, R> {
+    let observed = this.tools.get(tool);
+    if (observed === undefined) this.tools.set(tool, (observed = this.observeTool(tool)));
+    return observed as Tool<unknown, R>;
+  }
+
+  /** Writes down what was not allowed. */
+  async denied(action: string, target: string, reason: string): Promise<void> {
+    await this.audit(action, target, "denied", { reason });
+  }
+
+  /** Around one piece of work. What cannot be written down does not begin. */
+  async around<R>(action: string, target: string, work: (span: Span | undefined) => Promise<R>): Promise<R> {
+    const watch = await this.begin(action, target);
+    let result: R;
+    try {
+      result = await work(watch.span);
+    } catch (error) {
+      await watch.fail(error);
+      throw error;
+    }
+    await watch.end();
+    return result;
+  }
+
+  /** What cannot be written down does not begin. */
+  async begin(action: string, target: string): Promise<Watch> {
+    const { agentId, execId } = this.ctx;
+    const span = this.telemetry?.startSpan(action, { target, agentId, execId });
+    const close = async (outcome: AuditEntry["outcome"], details: AuditEntry["details"]): Promise<void> => {
+      try {
+        await this.audit(`${action}.end`, target, outcome, details);
+      } catch (error) {
+        span?.recordError(error);
+        throw error;
+      } finally {
+        span?.end();
+      }
+    };
+    try {
+      await this.audit(`${action}.begin`, target, "ok", {});
+    } catch (error) {
+      span?.recordError(error);
+      span?.end();
+      throw error;
+    }
+    return {
+      span,
+      end: () => close("ok", {}),
+      fail: (error) => {
+        span?.recordError(error);
+        const code = isRaviError(error) ? error.code : undefined;
+        return close(isStop(error) ? "denied" : "error", { error: messageOf(error), code });
+      },
+    };
+  }
+
+  private observeModel(model: LLMClient): LLMClient {
+    const { id, info } = model;
+    const begin = (): Promise<Watch> => this.begin("llm", id);
+    const tellUsage = (span: Span | undefined, response: ModelResponse): void =>
+      this.tellUsage(span, id, response);
+    const generate: LLMClient["generate"] = (request, options) =>
+      this.around("llm", id, async (span) => {
+        const response = await model.generate(request, options);
+        this.tellUsage(span, id, response);
+        return response;
+      });
+    const stream = model.stream?.bind(model);
+    if (stream === undefined) return { id, info, generate };
+    return {
+      id,
+      info,
+      generate,
+      async *stream(request, options) {
+        const watch = await begin();
+        let failure: unknown = new CancellationError({ reason: "whoever read the answer went away" });
+        try {
+          for await (const event of stream(request, options)) {
+            if (event.type === "finish") {
+              tellUsage(watch.span, event.response);
+              failure = undefined;
+            }
+            yield event;
+          }
+        } catch (error) {
+          failure = error;
+          throw error;
+        } finally {
+          await (failure === undefined ? watch.end() : watch.fail(failure));
+        }
+      },
+    };
+  }
+
+  private tellUsage(span: Span | undefined, target: string, { usage }: ModelResponse): void {
+    if (usage === undefined) return;
+    span?.setAttribute("inputTokens", usage.inputTokens);
+    span?.setAttribute("outputTokens", usage.outputTokens);
+    this.telemetry?.metric("tokens", totalTokens(usage), { target, agentId: this.ctx.agentId });
+  }
+
+  private observeTool(tool: Tool): Tool {
+    return {
+      ...tool,
+      execute: (args, context) => this.around("tool", tool.name, async () => tool.execute(args, context)),
+    };
+  }
+
+  private async audit(
+    action: string,
+    target: string,
+    outcome: AuditEntry["outcome"],
+    details: AuditEntry["details"],
+  ): Promise<void> {
+    const { ctx, auditLog } = this;
+    if (auditLog === undefined) return;
+    const { agentId: actor, execId } = ctx;
+    const { runId, userId } = ctx.scope;
+    try {
+      await auditLog.append({
+        at: ctx.meta.now(),
+        actor,
+        action,
+        target,
+        outcome,
+        details: { runId, execId, userId, ...details },
+      });
+    } catch (cause) {
+      const problem = `the audit log did not take ${action} of ${target} (${messageOf(cause)}); what is not written down may not happen`;
+      throw new MiddlewareError({ layer: "audit", problem, cause });
+    }
+  }
+}

@@ -1,0 +1,166 @@
+import {
+  type Agent,
+  type AgentSession,
+  type ChatMessage,
+  type Dependencies,
+  isPromiseLike,
+  type JsonValue,
+  type LLMClient,
+  type LlmLeaf,
+  type ModelRequest,
+  type RaviError,
+} from "@ravi/kernel";
+import { isStop, toolLoop } from "@ravi/kernel/loop";
+import { LaneContext } from "../context/lane-context.ts";
+import { landSession } from "../landing.ts";
+import { interrupt, talkOf } from "../session.ts";
+import { loopPlan } from "./loop-plan.ts";
+import { type Said, saidBy, saidIn, type Worked, workedOut } from "./said.ts";
+import { spawnChild, spawnChildren } from "./worker.ts";
+
+/** One question to a model, outside of any tool loop. */
+export interface Question {
+  readonly user: string;
+  /** Added to the agent's instructions. */
+  readonly system?: string | undefined;
+  /** Somebody else's judgement: the agent's own model otherwise. */
+  readonly model?: LLMClient | undefined;
+}
+
+export interface Answers {
+  /** In the order asked; undefined where a call failed. */
+  readonly said: readonly (Said | undefined)[];
+  /** What ends the run: a limit was met, or nobody could answer. */
+  readonly stop: RaviError | undefined;
+}
+
+/** All that a strategy does in one run, in the words of its trade: asking, working with tools, hiring, and ending. */
+export class Desk {
+  readonly session: AgentSession;
+  readonly deps: Dependencies;
+  /** What is to be done. */
+  readonly task: string;
+  /** The conversation before it, without the system prompt. */
+  private readonly past: readonly ChatMessage[];
+
+  private constructor(session: AgentSession, deps: Dependencies, task: string, past: readonly ChatMessage[]) {
+    this.session = session;
+    this.deps = deps;
+    this.task = task;
+    this.past = past;
+  }
+
+  /** Appends the prompt to the session; what is there already is not seeded anew. */
+  static async open(session: AgentSession, deps: Dependencies, prompt: string): Promise<Desk> {
+    const past = await adoptConversation(session, deps);
+    await say(session, deps, { role: "user", content: prompt });
+    return new Desk(session, deps, prompt, talkOf(past));
+  }
+
+  async ask(question: Question): Promise<Said> {
+    const { model, request } = this.leafFor(question);
+    return saidBy(await this.deps.runtime.llm(model, request));
+  }
+
+  /** Single calls at once. One that fails is left out; when all fail, the first failure ends the run. */
+  async askAll(questions: readonly Question[]): Promise<Answers> {
+    const outcomes = await this.deps.runtime.batch(questions.map((question) => this.leafFor(question)));
+    const said = outcomes.map((outcome) => ("response" in outcome ? saidBy(outcome.response) : undefined));
+    const errors = outcomes.flatMap((outcome) => ("error" in outcome ? [outcome.error] : []));
+    const stop = errors.find(isStop) ?? (errors.length === outcomes.length ? errors[0] : undefined);
+    return { said, stop };
+  }
+
+  /**
+   * Works on something with the agent's tools, in a conversation of its own. With `land: false` the money for the last turn
+   * is left to the strategy, and running out of money is an error here.
+   */
+  async work(prompt: string, { land = true }: { readonly land?: boolean | undefined } = {}): Promise<Said> {
+    const { deps, session } = this;
+    const lane = this.lane(land);
+    const said = saidIn(await toolLoop(loopPlan(deps, session.instructions), lane, prompt));
+    if (!land && lane.outOfBudget !== undefined) throw lane.outOfBudget;
+    return said;
+  }
+
+  /** A conversation of its own, which begins with the one before. */
+  lane(land = true): LaneContext {
+    return new LaneContext(this.deps.runtime, { past: this.past, land });
+  }
+
+  async hire(agent: Agent, input: string): Promise<Worked> {
+    return workedOut(await spawnChild(this.deps, { agent, input }));
+  }
+
+  async hireAll(leaves: readonly { readonly agent: Agent; readonly input: string }[]): Promise<Worked[]> {
+    return (await spawnChildren(this.deps, leaves)).map(workedOut);
+  }
+
+  /** The best answer so far: what the run gives when it is cut off. An empty one is not better than any. */
+  best(text: string): void {
+    if (text.trim() !== "") this.session.output = text;
+  }
+
+  /** What is known so far, for a last turn that makes an answer of it when the money ends. */
+  findings(text: string): void {
+    this.session.metadata["findings"] = text;
+  }
+
+  /** What a strategy wants to be known about its run. */
+  note(key: string, value: JsonValue): void {
+    this.session.metadata[key] = value;
+  }
+
+  /** Ends with an answer. One that was cut off is not passed on as whole. */
+  async finish({ text, stopReason }: Said): Promise<void> {
+    const { session, deps } = this;
+    // Whoever was to answer had no money left: the last turn, which is kept for this run, makes what can be made.
+    if (stopReason === "budget" && text.trim() === "") return landSession(session, deps);
+    if (text.trim() !== "" || session.output === "") session.output = text;
+    if (stopReason !== "done") interrupt(session, stopReason);
+    delete session.metadata["findings"];
+    if (session.output.trim() !== "")
+      await say(session, deps, { role: "assistant", content: session.output });
+  }
+
+  requestFor({ system, user }: Question): ModelRequest {
+    const { instructions } = this.session;
+    const prompt = [instructions, system ?? ""].filter((part) => part !== "").join("\n\n");
+    const head: readonly ChatMessage[] = prompt === "" ? [] : [{ role: "system", content: prompt }];
+    return { messages: [...head, ...this.past, { role: "user", content: user }] };
+  }
+
+  private leafFor(question: Question): LlmLeaf {
+    return { kind: "llm", model: question.model ?? this.deps.model, request: this.requestFor(question) };
+  }
+}
+
+/**
+ * Makes the session and the context's window say the same. A session that goes on brings its conversation along; a new one
+ * takes up what the history has kept.
+ */
+export async function adoptConversation(
+  session: AgentSession,
+  { runtime }: Dependencies,
+): Promise<readonly ChatMessage[]> {
+  const { instructions } = session;
+  const system = instructions === "" ? {} : { system: instructions };
+  const window = runtime.window(system);
+  const kept = (isPromiseLike(window) ? await window : window).filter(isTalk);
+  if (session.messages.length === 0) {
+    if (instructions !== "") session.messages.push({ role: "system", content: instructions });
+    session.messages.push(...kept);
+  } else if (kept.length === 0) {
+    for (const message of session.messages.filter(isTalk)) await runtime.remember(message);
+  }
+  return session.messages.filter(isTalk);
+}
+
+function isTalk({ role }: ChatMessage): boolean {
+  return role !== "system";
+}
+
+async function say(session: AgentSession, { runtime }: Dependencies, message: ChatMessage): Promise<void> {
+  session.messages.push(message);
+  await runtime.remember(message);
+}

@@ -1,0 +1,36 @@
+import type { SchemaIssue, SchemaResult, StandardSchema } from "@ravi/kernel";
+
+/** A schema of texts that must all be there, by name and description. By hand, so that no schema library is needed. */
+export function textSchema<K extends string>(
+  fields: Readonly<Record<K, string>>,
+): StandardSchema<Readonly<Record<K, string>>> {
+  const names = Object.keys(fields) as K[];
+  const jsonSchema = (): Record<string, unknown> => ({
+    type: "object",
+    properties: Object.fromEntries(
+      names.map((name) => [name, { type: "string", description: fields[name] }]),
+    ),
+    required: names,
+    additionalProperties: false,
+  });
+  const validate = (value: unknown): SchemaResult<Readonly<Record<K, string>>> => {
+    if (typeof value !== "object" || value === null)
+      return { issues: [{ message: `expected an object with ${names.join(", ")}` }] };
+    const issues = names.flatMap((name): SchemaIssue[] => {
+      const text: unknown = Reflect.get(value, name);
+      return typeof text === "string" && text.trim() !== ""
+        ? []
+        : [{ message: "expected a text", path: [name] }];
+    });
+    // Every name was just looked at.
+    return issues.length === 0 ? { value: value as Readonly<Record<K, string>> } : { issues };
+  };
+  return Object.freeze({
+    "~standard": Object.freeze({
+      version: 1,
+      vendor: "ravi",
+      validate,
+      jsonSchema: Object.freeze({ input: jsonSchema, output: jsonSchema }),
+    }),
+  });
+}

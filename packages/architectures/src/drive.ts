@@ -1,0 +1,97 @@
+import {
+  type AgentEvent,
+  type AgentResult,
+  type AgentSession,
+  type Architecture,
+  CancellationError,
+  type Dependencies,
+  isRaviError,
+  type RunContext,
+  type StopReason,
+} from "@ravi/kernel";
+import type { Observer } from "./context/observer.ts";
+import { findingsOf, landSession } from "./landing.ts";
+import { interrupt } from "./session.ts";
+
+export type Driven = AsyncGenerator<AgentEvent, AgentResult, void>;
+
+/**
+ * One run of a strategy: its events, and its session read into a result. Whatever cuts it off, the best answer so far is what
+ * the run gives, and it is called partial.
+ */
+export async function* drive(
+  architecture: Architecture,
+  session: AgentSession,
+  deps: Dependencies,
+  prompt: string,
+): Driven {
+  // A session may go on after it was cut off; that was the earlier run's affair.
+  session.interrupted = false;
+  session.interruptionReason = null;
+  session.output = "";
+  try {
+    yield* architecture.run(session, deps, prompt);
+  } catch (error) {
+    if (isRaviError(error, "BUDGET_EXHAUSTED")) await landSession(session, deps);
+    else if (isRaviError(error, "DEADLINE_EXCEEDED")) cutOff(session, "deadline");
+    else if (isRaviError(error, "PAUSED")) cutOff(session, "paused");
+    else throw error;
+  }
+  return resultOf(session);
+}
+
+/** The same run, with a span and the entries of an audit around it. A resumed run begins anew there. */
+export async function* watched(driven: Driven, observer: Observer, name: string): Driven {
+  const watch = await observer.begin("run", name);
+  let failure: unknown = new CancellationError({ reason: "whoever read the events went away" });
+  try {
+    const result = yield* driven;
+    failure = undefined;
+    watch.span?.setAttribute("status", result.status);
+    return result;
+  } catch (error) {
+    failure = error;
+    throw error;
+  } finally {
+    await (failure === undefined ? watch.end() : watch.fail(failure));
+  }
+}
+
+/** For whoever does not read along. */
+export async function driveToEnd(driven: Driven, ctx: RunContext): Promise<AgentResult> {
+  for (;;) {
+    const { done, value } = await driven.next();
+    if (done === true) return value;
+    ctx.emit(value);
+  }
+}
+
+const REASONS: ReadonlySet<string> = new Set<StopReason>([
+  "done",
+  "budget",
+  "deadline",
+  "steps",
+  "length",
+  "refused",
+  "filtered",
+  "loop",
+  "paused",
+]);
+
+function resultOf({ interrupted, interruptionReason, output }: AgentSession): AgentResult {
+  // Nothing said is no success, and neither is a reason that nobody knows.
+  if (!interrupted && output.trim() !== "") return { status: "completed", output, stopReason: "done" };
+  const stopReason =
+    isReason(interruptionReason) && interruptionReason !== "done" ? interruptionReason : "steps";
+  return { status: stopReason === "paused" ? "paused" : "partial", output, stopReason };
+}
+
+function isReason(reason: string | null): reason is StopReason {
+  return reason !== null && REASONS.has(reason);
+}
+
+function cutOff(session: AgentSession, reason: StopReason): void {
+  const found = findingsOf(session);
+  if (session.output === "" && found !== undefined) session.output = found;
+  interrupt(session, reason);
+}

@@ -1,0 +1,23 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+// Twelve ways of thinking behind one interface. This list is the public surface; a test pins it.
+
+export { scopeForWorker, spawnChild, spawnChildren, withExtraTools } from "./desk/worker.ts";
+export type { StrategyAgentOptions } from "./options.ts";
+export { type OwnPrompts, PROMPTS, type Prompts } from "./prompts.ts";
+export { freshSession, type FreshSessionOptions } from "./session.ts";
+export { StrategyAgent } from "./strategy-agent.ts";
+export type { NumberedEvent } from "./stream.ts";
+
+export { ActorCritic, type ActorCriticOptions } from "./strategies/actor-critic.ts";
+export { Blackboard, type BlackboardOptions } from "./strategies/blackboard.ts";
+export { Debate, type DebateOptions } from "./strategies/debate.ts";
+export { PlanAndExecute, type PlanAndExecuteOptions } from "./strategies/plan-and-execute.ts";
+export { ReAct } from "./strategies/react.ts";
+export { Reflexion, type ReflexionOptions } from "./strategies/reflexion.ts";
+export { ReWOO, type ReWOOOptions } from "./strategies/rewoo.ts";
+export { Router, type RouterOptions } from "./strategies/router.ts";
+export { SelfRefine, type SelfRefineOptions } from "./strategies/self-refine.ts";
+export { Supervisor, type SupervisorOptions } from "./strategies/supervisor.ts";
+export { Swarm, type SwarmOptions } from "./strategies/swarm.ts";
+export type { SpawnWorker } from "./strategies/team.ts";
+export { TreeOfThoughts, type TreeOfThoughtsOptions } from "./strategies/tree-of-thoughts.ts";

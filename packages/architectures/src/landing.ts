@@ -1,0 +1,30 @@
+import type { AgentSession, ChatMessage, Dependencies } from "@ravi/kernel";
+import { land } from "@ravi/kernel/loop";
+import { interrupt, talkOf } from "./session.ts";
+
+/**
+ * The money is gone. Where there is an answer already it is kept; where there are only parts, or nothing, the last turn from
+ * the held-back reserve makes one of them.
+ */
+export async function landSession(session: AgentSession, { runtime, model }: Dependencies): Promise<void> {
+  const found = findingsOf(session);
+  if (session.output === "" || found !== undefined) {
+    const messages: ChatMessage[] = [...talkOf(session.messages)];
+    if (found !== undefined) messages.push({ role: "user", content: `What was found so far:\n\n${found}` });
+    const said = session.output === "" ? (found ?? "") : session.output;
+    const { output } = await land(runtime, { model, request: { messages }, stopReason: "budget", said });
+    session.output = output;
+    delete session.metadata["findings"];
+  }
+  interrupt(session, "budget");
+  if (session.output.trim() === "") return;
+  const message: ChatMessage = { role: "assistant", content: session.output };
+  session.messages.push(message);
+  await runtime.remember(message);
+}
+
+/** What a strategy has found so far, in words. */
+export function findingsOf({ metadata }: AgentSession): string | undefined {
+  const found = metadata["findings"];
+  return typeof found === "string" && found.trim() !== "" ? found : undefined;
+}

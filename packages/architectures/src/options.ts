@@ -1,0 +1,100 @@
+import {
+  type Architecture,
+  type AuditLog,
+  checkFields,
+  checkInteger,
+  InvalidValueError,
+  type Memory,
+  type Permissions,
+  type Telemetry,
+} from "@ravi/kernel";
+import { type LoopOptions, type LoopPlan, planLoop } from "@ravi/kernel/loop";
+import { ALLOW_ALL, NO_MEMORY, NO_TELEMETRY } from "./context/services.ts";
+
+type Shared = Pick<
+  LoopOptions,
+  | "name"
+  | "model"
+  | "instructions"
+  | "tools"
+  | "hooks"
+  | "middleware"
+  | "executionBudget"
+  | "version"
+  | "description"
+>;
+
+export interface StrategyAgentOptions extends Shared {
+  /** How it thinks. */
+  readonly architecture: Architecture;
+  /** Model calls of one tool loop, without the one that wraps up: 50. */
+  readonly maxTurns?: number | undefined;
+  /** What it knows beyond one conversation, for each user apart. */
+  readonly memory?: Memory | undefined;
+  /** Who may do what; a policy that fails denies. Those of the runtime hold in addition. */
+  readonly permissions?: Permissions | undefined;
+  readonly telemetry?: Telemetry | undefined;
+  readonly auditLog?: AuditLog | undefined;
+}
+
+/** The options, checked, with what stands where nothing was given. */
+export interface StrategyPlan extends LoopPlan {
+  readonly architecture: Architecture;
+  readonly maxTurns: number;
+  readonly memory: Memory;
+  readonly permissions: Permissions;
+  readonly telemetry: Telemetry;
+  readonly auditLog: AuditLog | null;
+}
+
+const KNOWN = [
+  "name",
+  "architecture",
+  "model",
+  "instructions",
+  "tools",
+  "maxTurns",
+  "memory",
+  "permissions",
+  "telemetry",
+  "auditLog",
+  "hooks",
+  "middleware",
+  "executionBudget",
+  "version",
+  "description",
+] as const satisfies readonly (keyof StrategyAgentOptions)[];
+
+const OWNER = "StrategyAgent";
+
+export function planStrategy(options: StrategyAgentOptions): StrategyPlan {
+  checkFields(OWNER, options, KNOWN);
+  const { architecture, maxTurns, memory, permissions, telemetry, auditLog, ...shared } = options;
+  checkService("architecture", architecture, ["run", "declaredWorkers"]);
+  if (memory !== undefined) checkService("memory", memory, ["remember", "recall", "forget"]);
+  if (permissions !== undefined) checkService("permissions", permissions, ["check"]);
+  if (telemetry !== undefined) checkService("telemetry", telemetry, ["startSpan", "metric"]);
+  if (auditLog !== undefined) checkService("auditLog", auditLog, ["append"]);
+  if (maxTurns !== undefined) checkInteger(`${OWNER}.maxTurns`, maxTurns, 1);
+  const plan = planLoop(OWNER, { ...shared, ...(maxTurns !== undefined && { maxSteps: maxTurns }) });
+  return Object.freeze({
+    ...plan,
+    architecture,
+    maxTurns: plan.maxSteps,
+    memory: memory ?? NO_MEMORY,
+    permissions: permissions ?? ALLOW_ALL,
+    telemetry: telemetry ?? NO_TELEMETRY,
+    auditLog: auditLog ?? null,
+  });
+}
+
+function checkService(field: string, value: unknown, methods: readonly string[]): void {
+  const has = (method: string): boolean =>
+    typeof value === "object" && value !== null && typeof Reflect.get(value, method) === "function";
+  if (methods.every(has)) return;
+  throw new InvalidValueError({
+    field: `${OWNER}.${field}`,
+    value,
+    expected: `an object with ${methods.join(", ")}`,
+  });
+}

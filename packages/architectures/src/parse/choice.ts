@@ -1,0 +1,75 @@
+import { fieldOf, findObject } from "./json.ts";
+
+const NAMES = [
+  "choice",
+  "agent",
+  "route",
+  "worker",
+  "next",
+  "nextAgent",
+  "to",
+  "target",
+  "name",
+  "vote",
+  "winner",
+  "answer",
+];
+
+/**
+ * Which of the options a model chose. A field of JSON, the whole text, a marked line, or the only option that is mentioned;
+ * undefined where none or several are, because then it has not chosen.
+ */
+export function readChoice(
+  text: string,
+  options: readonly string[],
+  names: readonly string[] = NAMES,
+): string | undefined {
+  const object = findObject(text);
+  const field = object === undefined ? undefined : fieldOf(object, names);
+  if (typeof field === "string" || typeof field === "number") {
+    const exact = sameAs(String(field), options);
+    return exact ?? onlyMention(String(field), options);
+  }
+  return sameAs(text, options) ?? markedLine(text, options, names) ?? onlyMention(text, options);
+}
+
+function sameAs(text: string, options: readonly string[]): string | undefined {
+  const wanted = plain(text);
+  return options.find((option) => plain(option) === wanted);
+}
+
+/** `Route: billing`, on a line of its own. */
+function markedLine(text: string, options: readonly string[], names: readonly string[]): string | undefined {
+  for (const line of text.split("\n")) {
+    const colon = line.indexOf(":");
+    if (colon === -1 || !names.some((name) => plain(line.slice(0, colon)).endsWith(plain(name)))) continue;
+    const found = sameAs(line.slice(colon + 1), options);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** Whole words only, and the longest name first: `data` is not mentioned by `data-analyst`. */
+function onlyMention(text: string, options: readonly string[]): string | undefined {
+  let rest = ` ${text.toLowerCase()} `;
+  const found: string[] = [];
+  for (const option of options.toSorted((a, b) => b.length - a.length)) {
+    const pattern = new RegExp(
+      `(?<![\\p{L}\\p{N}_-])${escaped(option.toLowerCase())}(?![\\p{L}\\p{N}_-])`,
+      "gu",
+    );
+    const without = rest.replaceAll(pattern, " ");
+    if (without === rest) continue;
+    rest = without;
+    found.push(option);
+  }
+  return found.length === 1 ? found[0] : undefined;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`);
+}
+
+function plain(text: string): string {
+  return text.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, "");
+}

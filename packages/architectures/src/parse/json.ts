@@ -1,0 +1,82 @@
+import { type JsonObject, type JsonValue, parseJson } from "@ravi/kernel";
+
+/** How many brackets are tried as the beginning of JSON: a text full of them is not searched without end. */
+const MOST_STARTS = 20;
+
+/** The first object or list in a text, whatever stands around it: prose, a fence, a second attempt. */
+export function findJson(text: string): JsonValue | undefined {
+  let tried = 0;
+  for (let at = nextStart(text, 0); at !== -1 && tried < MOST_STARTS; tried++) {
+    const end = endOf(text, at);
+    const value = end === undefined ? undefined : readJson(text.slice(at, end));
+    if (value !== undefined) return value;
+    at = nextStart(text, at + 1);
+  }
+  return undefined;
+}
+
+/** The first object in a text; of a list, its first object. */
+export function findObject(text: string): JsonObject | undefined {
+  const value = findJson(text);
+  if (isObject(value)) return value;
+  return Array.isArray(value) ? value.find(isObject) : undefined;
+}
+
+export function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The value under the first of these names, however it is spelt: `nextAgent`, `next_agent`, `Next agent`. */
+export function fieldOf(object: JsonObject, names: readonly string[]): JsonValue | undefined {
+  const byName = new Map(Object.entries(object).map(([key, value]) => [plain(key), value]));
+  for (const name of names) {
+    const value = byName.get(plain(name));
+    if (value !== undefined && value !== null) return value;
+  }
+  return undefined;
+}
+
+function plain(name: string): string {
+  return name.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
+}
+
+function nextStart(text: string, from: number): number {
+  for (let at = from; at < text.length; at++) if (text[at] === "{" || text[at] === "[") return at;
+  return -1;
+}
+
+/** Where the bracket at `start` is closed, with strings left out of the count. */
+function endOf(text: string, start: number): number | undefined {
+  let depth = 0;
+  let inString = false;
+  for (let at = start; at < text.length; at++) {
+    const char = text[at];
+    if (inString) {
+      if (char === "\\") at++;
+      else if (char === '"') inString = false;
+    } else if (char === '"') inString = true;
+    else if (char === "{" || char === "[") depth++;
+    else if ((char === "}" || char === "]") && --depth === 0) return at + 1;
+  }
+  return undefined;
+}
+
+/** As it is, or with what models most often get wrong put right: a comma too many, words of another language. */
+function readJson(text: string): JsonValue | undefined {
+  for (const attempt of [text, mended(text)]) {
+    try {
+      return parseJson(attempt, "the answer");
+    } catch {
+      // The next attempt, or none.
+    }
+  }
+  return undefined;
+}
+
+function mended(text: string): string {
+  return text
+    .replaceAll(/,(\s*[}\]])/g, "$1")
+    .replaceAll(/:\s*True\b/g, ": true")
+    .replaceAll(/:\s*False\b/g, ": false")
+    .replaceAll(/:\s*None\b/g, ": null");
+}

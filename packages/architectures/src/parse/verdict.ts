@@ -1,0 +1,35 @@
+import { fieldOf, findObject } from "./json.ts";
+
+const YES = new Set([
+  "true",
+  "yes",
+  "y",
+  "1",
+  "done",
+  "accept",
+  "accepted",
+  "approved",
+  "satisfied",
+  "pass",
+  "complete",
+]);
+
+/**
+ * Whether a model said yes to one question, under one of these names. Only a clear yes is one: what cannot be read is no, so
+ * that nothing passes by mistake.
+ */
+export function readVerdict(text: string, names: readonly string[]): boolean {
+  const object = findObject(text);
+  const field = object === undefined ? undefined : fieldOf(object, names);
+  if (typeof field === "object") return false;
+  if (field !== undefined) return YES.has(String(field).toLowerCase().trim());
+  const line = text.trim().split("\n", 1)[0] ?? "";
+  return YES.has(line.toLowerCase().replaceAll(/[^a-z0-9]/g, ""));
+}
+
+/** A text field of a model's JSON; the whole text where there is no JSON. */
+export function readText(text: string, names: readonly string[]): string {
+  const object = findObject(text);
+  const field = object === undefined ? undefined : fieldOf(object, names);
+  return typeof field === "string" && field.trim() !== "" ? field : text;
+}

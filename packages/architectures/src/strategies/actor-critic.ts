@@ -1,0 +1,94 @@
+import {
+  type Agent,
+  type AgentEvent,
+  type AgentSession,
+  type Architecture,
+  checkFields,
+  checkInteger,
+  type Dependencies,
+} from "@ravi/kernel";
+import { Desk } from "../desk/desk.ts";
+import type { Worked } from "../desk/said.ts";
+import { readScore } from "../parse/score.ts";
+import { readText } from "../parse/verdict.ts";
+import { type OwnPrompts, PROMPTS } from "../prompts.ts";
+import { Best } from "./best.ts";
+import { checkAgent, checkShare, ownPrompts, progress } from "./shared.ts";
+
+export interface ActorCriticOptions {
+  /** Who answers: the agent itself, with its tools. */
+  readonly actor?: Agent | undefined;
+  /** Who judges: the agent's own model. */
+  readonly critic?: Agent | undefined;
+  /** Answers at the most: 3. */
+  readonly maxRounds?: number | undefined;
+  /** The score that is good enough: 0.9. */
+  readonly threshold?: number | undefined;
+  readonly prompts?: OwnPrompts<"actorCritic">;
+}
+
+/** One answers, another judges, until the judge is content. The best answer by the judge's score is the answer. */
+export class ActorCritic implements Architecture {
+  readonly name = "actor-critic";
+  private readonly actor: Agent | undefined;
+  private readonly critic: Agent | undefined;
+  private readonly maxRounds: number;
+  private readonly threshold: number;
+  private readonly prompts: typeof PROMPTS.actorCritic;
+
+  constructor(options: ActorCriticOptions = {}) {
+    checkFields("ActorCritic", options, ["actor", "critic", "maxRounds", "threshold", "prompts"]);
+    if (options.actor !== undefined) checkAgent("ActorCritic.actor", options.actor);
+    if (options.critic !== undefined) checkAgent("ActorCritic.critic", options.critic);
+    this.actor = options.actor;
+    this.critic = options.critic;
+    this.maxRounds = checkInteger("ActorCritic.maxRounds", options.maxRounds ?? 3, 1);
+    this.threshold = checkShare("ActorCritic.threshold", options.threshold ?? 0.9);
+    this.prompts = ownPrompts("ActorCritic", PROMPTS.actorCritic, options.prompts);
+  }
+
+  async *run(session: AgentSession, deps: Dependencies, prompt: string): AsyncGenerator<AgentEvent, void> {
+    const desk = await Desk.open(session, deps, prompt);
+    const best = new Best();
+    let input = prompt;
+    for (let round = 1; round <= this.maxRounds; round++) {
+      yield progress("actorCritic.round", { round });
+      const worked = await this.act(desk, input);
+      if (worked.error !== undefined) {
+        if (best.text === undefined) throw worked.error;
+        yield progress("actorCritic.failed", { round, who: "actor", error: worked.error.message });
+        break;
+      }
+      if (worked.stopReason === "budget") return desk.finish(best.orElse(worked));
+      desk.best(best.text ?? worked.text);
+      const judged = await this.judge(desk, worked.text);
+      if (judged.error !== undefined)
+        yield progress("actorCritic.failed", { round, who: "critic", error: judged.error.message });
+      const opinion = judged.error === undefined ? judged.text : "";
+      const score = readScore(opinion);
+      yield progress("actorCritic.score", { round, score: score ?? null });
+      // What was not judged, or not legibly, is not approved.
+      best.offer(worked, score ?? 0);
+      desk.best(best.text ?? "");
+      desk.note("actorCritic", { rounds: round, score: best.score });
+      if (score !== undefined && score >= this.threshold) return desk.finish(worked);
+      const feedback = readText(opinion, ["feedback", "critique", "comments", "reason"]);
+      input = this.prompts.revise({ task: prompt, answer: worked.text, feedback });
+    }
+    return desk.finish(best.notGoodEnough());
+  }
+
+  declaredWorkers(): Readonly<Record<string, Agent>> {
+    const { actor, critic } = this;
+    return { ...(actor !== undefined && { actor }), ...(critic !== undefined && { critic }) };
+  }
+
+  private act(desk: Desk, input: string): Promise<Worked> {
+    return this.actor === undefined ? desk.work(input) : desk.hire(this.actor, input);
+  }
+
+  private judge(desk: Desk, answer: string): Promise<Worked> {
+    const user = this.prompts.criticise({ task: desk.task, answer });
+    return this.critic === undefined ? desk.ask({ user }) : desk.hire(this.critic, user);
+  }
+}

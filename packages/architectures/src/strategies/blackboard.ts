@@ -1,0 +1,128 @@
+import {
+  type Agent,
+  type AgentEvent,
+  type AgentSession,
+  type Architecture,
+  checkFields,
+  checkInteger,
+  type Dependencies,
+} from "@ravi/kernel";
+import { Desk } from "../desk/desk.ts";
+import { describeWork, type Worked } from "../desk/said.ts";
+import { describeWorkers } from "../desk/worker.ts";
+import { readChoice } from "../parse/choice.ts";
+import { readVerdict } from "../parse/verdict.ts";
+import { type OwnPrompts, PROMPTS } from "../prompts.ts";
+import { checkAgent, checkWorkers, ownPrompts, progress } from "./shared.ts";
+
+export interface BlackboardOptions {
+  /** Who may write on the board, by name. */
+  readonly experts: Readonly<Record<string, Agent>>;
+  /** Who says who writes next, and when it is enough: an agent, or `true` for the agent's own model. Otherwise in turn. */
+  readonly coordinator?: Agent | true | undefined;
+  /** Contributions at the most: 10. */
+  readonly maxRounds?: number | undefined;
+  readonly prompts?: OwnPrompts<"blackboard">;
+}
+
+/** Experts who write on one board, each seeing what all have written, until it holds the solution. */
+export class Blackboard implements Architecture {
+  readonly name = "blackboard";
+  private readonly experts: Readonly<Record<string, Agent>>;
+  private readonly coordinator: Agent | true | undefined;
+  private readonly maxRounds: number;
+  private readonly prompts: typeof PROMPTS.blackboard;
+
+  constructor(options: BlackboardOptions) {
+    checkFields("Blackboard", options, ["experts", "coordinator", "maxRounds", "prompts"]);
+    this.experts = checkWorkers("Blackboard.experts", options.experts);
+    const { coordinator } = options;
+    if (coordinator !== undefined && coordinator !== true) checkAgent("Blackboard.coordinator", coordinator);
+    this.coordinator = coordinator;
+    this.maxRounds = checkInteger("Blackboard.maxRounds", options.maxRounds ?? 10, 1);
+    this.prompts = ownPrompts("Blackboard", PROMPTS.blackboard, options.prompts);
+  }
+
+  async *run(session: AgentSession, deps: Dependencies, prompt: string): AsyncGenerator<AgentEvent, void> {
+    const desk = await Desk.open(session, deps, prompt);
+    const names = Object.keys(this.experts);
+    const board: string[] = [];
+    let idle = 0;
+    let isReady = false;
+    for (let round = 1; round <= this.maxRounds && !isReady; round++) {
+      const next = await this.next(desk, board, names[(round - 1) % names.length] ?? "");
+      yield progress("blackboard.next", { round, ...next });
+      if (next.done) {
+        isReady = true;
+        break;
+      }
+      const worked = await this.contribute(desk, next.name, board);
+      const text = worked.error === undefined ? worked.text.trim() : "";
+      if (worked.error !== undefined)
+        yield progress("blackboard.failed", { round, expert: next.name, error: worked.error.message });
+      const solution =
+        worked.error === undefined && worked.stopReason === "done" ? solutionIn(text) : undefined;
+      if (solution !== undefined) {
+        yield progress("blackboard.solved", { round, expert: next.name });
+        return desk.finish({ text: solution, stopReason: "done" });
+      }
+      if (text === "" || isPass(text)) idle++;
+      else {
+        idle = 0;
+        board.push(`[${next.name}] ${describeWork(worked)}`);
+        desk.findings(board.join("\n"));
+      }
+      // Nobody has anything to add: a whole circle of them has said so.
+      isReady = idle >= names.length;
+    }
+    desk.note("blackboard", { entries: board.length, ready: isReady });
+    const said = await desk.ask({ user: this.prompts.answer({ task: prompt, board: board.join("\n") }) });
+    const isWhole = isReady && board.length > 0;
+    return desk.finish(said.stopReason === "done" && !isWhole ? { ...said, stopReason: "steps" } : said);
+  }
+
+  declaredWorkers(): Readonly<Record<string, Agent>> {
+    const { experts, coordinator } = this;
+    return coordinator === undefined || coordinator === true ? experts : { ...experts, coordinator };
+  }
+
+  /** Whose turn it is. What the coordinator says illegibly, or cannot say, is decided by turn. */
+  private async next(
+    desk: Desk,
+    board: readonly string[],
+    byTurn: string,
+  ): Promise<{ readonly name: string; readonly done: boolean; readonly by: "turn" | "coordinator" }> {
+    const { coordinator, experts } = this;
+    if (coordinator === undefined) return { name: byTurn, done: false, by: "turn" };
+    const user = this.prompts.next({
+      task: desk.task,
+      board: board.join("\n"),
+      workers: describeWorkers(experts),
+    });
+    const worked: Worked =
+      coordinator === true ? await desk.ask({ user }) : await desk.hire(coordinator, user);
+    if (worked.error !== undefined) return { name: byTurn, done: false, by: "turn" };
+    if (readVerdict(worked.text, ["done", "finished", "complete"]))
+      return { name: "", done: true, by: "coordinator" };
+    const name = readChoice(worked.text, Object.keys(experts), ["next", "agent", "expert", "name", "choice"]);
+    return name === undefined
+      ? { name: byTurn, done: false, by: "turn" }
+      : { name, done: false, by: "coordinator" };
+  }
+
+  private contribute(desk: Desk, name: string, board: readonly string[]): ReturnType<Desk["hire"]> {
+    const agent = this.experts[name];
+    if (agent === undefined) throw new TypeError(`the blackboard has no ${name}`);
+    return desk.hire(agent, this.prompts.contribute({ task: desk.task, board: board.join("\n") }));
+  }
+}
+
+function isPass(text: string): boolean {
+  return /^\W*pass\W*$/i.test(text);
+}
+
+/** The answer of whoever says to have solved it. */
+export function solutionIn(text: string): string | undefined {
+  const found = /^[^\w\n]*solution[^\w\n:]*:\s*([\s\S]+)/im.exec(text)?.[1]?.trim();
+  return found === "" ? undefined : found;
+}

@@ -1,0 +1,173 @@
+import {
+  type Agent,
+  type AgentEvent,
+  type AgentSession,
+  type Architecture,
+  checkFields,
+  checkInteger,
+  type Dependencies,
+  InvalidValueError,
+} from "@ravi/kernel";
+import { Desk } from "../desk/desk.ts";
+import { describeWork, type Said, type Worked } from "../desk/said.ts";
+import { readChoice } from "../parse/choice.ts";
+import { type OwnPrompts, PROMPTS } from "../prompts.ts";
+import { agreementOf, answerIn, candidatesOf, countVotes, mostShared } from "./agreement.ts";
+import { checkAgent, checkShare, checkWorkers, NO_WORKERS, ownPrompts, progress } from "./shared.ts";
+
+export interface DebateOptions {
+  /** Agents who debate, by name. */
+  readonly debaters?: Readonly<Record<string, Agent>> | undefined;
+  /** Without debaters: the points of view that the agent's own model takes. Three of them. */
+  readonly stances?: readonly string[] | undefined;
+  /** Rounds at the most: 2. */
+  readonly rounds?: number | undefined;
+  /** How much the answers must be the same to end early: 0.85. */
+  readonly agreement?: number | undefined;
+  /** Who decides at the end; without one the debaters vote. */
+  readonly judge?: Agent | undefined;
+  readonly prompts?: OwnPrompts<"debate">;
+}
+
+/** What each debater said last, in their order; undefined for whoever has said nothing yet. */
+type Heard = readonly (Said | undefined)[];
+
+const STANCES = [
+  "a convinced advocate of the obvious answer",
+  "a sceptic who looks for errors",
+  "a pragmatist",
+];
+
+/** Several answer, read each other, and answer again. What they agree on, or the judge or the vote decides, is the answer. */
+export class Debate implements Architecture {
+  readonly name = "debate";
+  private readonly debaters: Readonly<Record<string, Agent>>;
+  private readonly stances: readonly string[];
+  private readonly rounds: number;
+  private readonly agreement: number;
+  private readonly judge: Agent | undefined;
+  private readonly prompts: typeof PROMPTS.debate;
+
+  constructor(options: DebateOptions = {}) {
+    checkFields("Debate", options, ["debaters", "stances", "rounds", "agreement", "judge", "prompts"]);
+    const { debaters, stances = STANCES, judge } = options;
+    this.debaters = debaters === undefined ? NO_WORKERS : checkWorkers("Debate.debaters", debaters, 2);
+    if (stances.length < 2)
+      throw new InvalidValueError({
+        field: "Debate.stances",
+        value: stances,
+        expected: "at least 2 of them",
+      });
+    if (judge !== undefined) checkAgent("Debate.judge", judge);
+    this.stances = debaters === undefined ? stances : Object.keys(debaters).map(() => "");
+    this.rounds = checkInteger("Debate.rounds", options.rounds ?? 2, 1);
+    this.agreement = checkShare("Debate.agreement", options.agreement ?? 0.85);
+    this.judge = judge;
+    this.prompts = ownPrompts("Debate", PROMPTS.debate, options.prompts);
+  }
+
+  async *run(session: AgentSession, deps: Dependencies, prompt: string): AsyncGenerator<AgentEvent, void> {
+    const desk = await Desk.open(session, deps, prompt);
+    let heard: Heard = [];
+    let said: readonly Said[] = [];
+    for (let round = 1; round <= this.rounds; round++) {
+      const worked = await this.speak(desk, heard);
+      heard = yield* listen(worked, heard, round);
+      said = heard.filter((one) => one !== undefined);
+      const answers = said.map(({ text }) => answerIn(text));
+      const agreement = agreementOf(answers);
+      const shared = said[mostShared(answers)];
+      desk.best(answerIn(shared?.text ?? ""));
+      yield progress("debate.round", { round, agreement });
+      desk.note("debate", { rounds: round, agreement });
+      if (worked.some(isSilenced)) return desk.finish({ text: session.output, stopReason: "budget" });
+      // One who is left over agrees with nobody.
+      if (said.length > 1 && agreement >= this.agreement) return desk.finish(finalOf(shared));
+    }
+    const candidates = candidatesOf(said.map(({ text }) => answerIn(text))).flatMap((at) => said[at] ?? []);
+    const answers = candidates.map(({ text }, at) => `${at + 1}. ${answerIn(text)}`).join("\n");
+    if (this.judge !== undefined) {
+      const worked = await desk.hire(this.judge, this.prompts.judge({ task: prompt, answers }));
+      if (worked.error === undefined) return desk.finish(worked);
+      yield progress("debate.noJudge", { error: worked.error.message });
+    }
+    const ballot = this.prompts.vote({ task: prompt, answers });
+    const ballots = await this.askEach(
+      desk,
+      this.stances.map(() => ballot),
+    );
+    if (ballots.some(isSilenced)) return desk.finish({ text: session.output, stopReason: "budget" });
+    const votes = ballots.map((vote) =>
+      vote?.error === undefined ? voteIn(vote?.text ?? "", candidates.length) : undefined,
+    );
+    const winner = countVotes(votes, candidates.length);
+    yield progress("debate.vote", {
+      votes: votes.map((vote) => (vote === undefined ? null : vote + 1)),
+      winner: winner + 1,
+    });
+    return desk.finish(finalOf(candidates[winner]));
+  }
+
+  declaredWorkers(): Readonly<Record<string, Agent>> {
+    return this.judge === undefined ? this.debaters : { ...this.debaters, judge: this.judge };
+  }
+
+  private speak(desk: Desk, before: Heard): Promise<readonly (Worked | undefined)[]> {
+    const { task } = desk;
+    const inputs = this.stances.map((stance, at) => {
+      const own = before[at];
+      if (own === undefined) return this.prompts.open({ task, stance });
+      const others = before.flatMap((one, other) =>
+        other === at || one === undefined ? [] : describeWork(one),
+      );
+      return this.prompts.rebut({ task, stance, others: others.join("\n\n"), own: own.text });
+    });
+    return this.askEach(desk, inputs);
+  }
+
+  private async askEach(desk: Desk, inputs: readonly string[]): Promise<readonly (Worked | undefined)[]> {
+    const agents = Object.values(this.debaters);
+    if (agents.length > 0)
+      return desk.hireAll(agents.map((agent, at) => ({ agent, input: inputs[at] ?? desk.task })));
+    const { said, stop } = await desk.askAll(inputs.map((user) => ({ user })));
+    const [first] = said.filter((one) => one !== undefined);
+    if (stop !== undefined) {
+      if (first !== undefined && desk.session.output === "") desk.best(answerIn(first.text));
+      throw stop;
+    }
+    return said;
+  }
+}
+
+/** What each has said after a round. Who fails is left out of it; when nobody is left, the debate has failed. */
+function* listen(
+  worked: readonly (Worked | undefined)[],
+  before: Heard,
+  round: number,
+): Generator<AgentEvent, Heard> {
+  const heard: (Said | undefined)[] = [];
+  for (const [at, one] of worked.entries()) {
+    // Who has nothing new to say stays with what they said.
+    heard.push(one?.error === undefined && one?.text.trim() !== "" ? (one ?? before[at]) : before[at]);
+    if (one?.error !== undefined)
+      yield progress("debate.failed", { round, debater: at + 1, error: one.error.message });
+  }
+  const failure = worked.find((one) => one?.error !== undefined)?.error;
+  if (heard.every((one) => one === undefined) && failure !== undefined) throw failure;
+  return heard;
+}
+
+/** Whether somebody could not speak for want of money: then there is none for another round either. */
+function isSilenced(worked: Worked | undefined): boolean {
+  return worked?.error === undefined && worked?.stopReason === "budget" && worked.text.trim() === "";
+}
+
+function finalOf(said: Said | undefined): Said {
+  return said === undefined ? { text: "", stopReason: "steps" } : { ...said, text: answerIn(said.text) };
+}
+
+function voteIn(text: string, candidates: number): number | undefined {
+  const numbers = Array.from({ length: candidates }, (_, at) => String(at + 1));
+  const choice = readChoice(text, numbers, ["vote", "choice", "winner", "best", "answer"]);
+  return choice === undefined ? undefined : Number(choice) - 1;
+}

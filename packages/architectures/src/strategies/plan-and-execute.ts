@@ -1,0 +1,72 @@
+import {
+  type AgentEvent,
+  type AgentSession,
+  type Architecture,
+  checkFields,
+  checkInteger,
+  type Dependencies,
+  type LLMClient,
+} from "@ravi/kernel";
+import { Desk } from "../desk/desk.ts";
+import { describeWork } from "../desk/said.ts";
+import { describeTools } from "../desk/worker.ts";
+import { readList } from "../parse/list.ts";
+import { type OwnPrompts, PROMPTS } from "../prompts.ts";
+import { checkModel, NO_WORKERS, ownPrompts, progress } from "./shared.ts";
+
+export interface PlanAndExecuteOptions {
+  /** Steps of a plan at the most: 8. */
+  readonly maxSteps?: number | undefined;
+  /** Who plans: the agent's own model. */
+  readonly planner?: LLMClient | undefined;
+  readonly prompts?: OwnPrompts<"planAndExecute">;
+}
+
+/** A plan first, then its steps one after the other, each with tools, then an answer from all of them. */
+export class PlanAndExecute implements Architecture {
+  readonly name = "plan-and-execute";
+  private readonly maxSteps: number;
+  private readonly planner: LLMClient | undefined;
+  private readonly prompts: typeof PROMPTS.planAndExecute;
+
+  constructor(options: PlanAndExecuteOptions = {}) {
+    checkFields("PlanAndExecute", options, ["maxSteps", "planner", "prompts"]);
+    this.maxSteps = checkInteger("PlanAndExecute.maxSteps", options.maxSteps ?? 8, 1);
+    this.planner = checkModel("PlanAndExecute.planner", options.planner);
+    this.prompts = ownPrompts("PlanAndExecute", PROMPTS.planAndExecute, options.prompts);
+  }
+
+  async *run(session: AgentSession, deps: Dependencies, prompt: string): AsyncGenerator<AgentEvent, void> {
+    const desk = await Desk.open(session, deps, prompt);
+    const tools = describeTools(deps.tools);
+    const plan = await desk.ask({
+      user: this.prompts.plan({ task: prompt, tools, most: this.maxSteps }),
+      model: this.planner,
+    });
+    const planned = readList(plan.text);
+    const steps = planned.slice(0, this.maxSteps);
+    yield progress("planAndExecute.plan", { steps, left: planned.length - steps.length });
+    if (steps.length === 0) {
+      // No plan to be read: the task is done in one go.
+      yield progress("planAndExecute.unreadable", { text: plan.text });
+      steps.push(prompt);
+    }
+    const done: string[] = [];
+    for (const [at, step] of steps.entries()) {
+      yield progress("planAndExecute.step", { step: at + 1, task: step });
+      const user = this.prompts.step({ task: prompt, step, done: done.join("\n\n") });
+      const said = await desk.work(user, { land: false });
+      done.push(`${at + 1}. ${step}\n${describeWork(said)}`);
+      desk.findings(done.join("\n\n"));
+      yield progress("planAndExecute.done", { step: at + 1, stopReason: said.stopReason });
+    }
+    for (const left of planned.slice(steps.length)) done.push(`(not done, the plan was too long) ${left}`);
+    await desk.finish(
+      await desk.ask({ user: this.prompts.answer({ task: prompt, done: done.join("\n\n") }) }),
+    );
+  }
+
+  declaredWorkers(): typeof NO_WORKERS {
+    return NO_WORKERS;
+  }
+}

@@ -1,0 +1,52 @@
+import type {
+  AgentEvent,
+  AgentSession,
+  Architecture,
+  ChatMessage,
+  Dependencies,
+  MaybePromise,
+  RunContext,
+} from "@ravi/kernel";
+import { toolLoop } from "@ravi/kernel/loop";
+import { DelegatingContext } from "../context/delegating-context.ts";
+import { adoptConversation } from "../desk/desk.ts";
+import { loopPlan } from "../desk/loop-plan.ts";
+import { saidIn } from "../desk/said.ts";
+import { interrupt } from "../session.ts";
+import { NO_WORKERS } from "./shared.ts";
+
+/** Keeps a session's messages in step with the context's window. */
+class MirrorContext extends DelegatingContext {
+  private readonly session: AgentSession;
+
+  constructor(inner: RunContext, session: AgentSession) {
+    super(inner);
+    this.session = session;
+  }
+
+  override remember(message: ChatMessage): MaybePromise<void> {
+    this.session.messages.push(message);
+    return this.inner.remember(message);
+  }
+}
+
+/** Reason, act, observe, until there is an answer: the kernel's tool loop behind the interface. */
+export class ReAct implements Architecture {
+  readonly name = "react";
+
+  // The loop tells its events by the context, while it runs.
+  // oxlint-disable-next-line require-yield
+  async *run(session: AgentSession, deps: Dependencies, prompt: string): AsyncGenerator<AgentEvent, void> {
+    await adoptConversation(session, deps);
+    const { inbox, runtime } = deps;
+    const ctx = new MirrorContext(runtime, session);
+    const from = inbox !== undefined && inbox.input === prompt ? inbox : prompt;
+    const said = saidIn(await toolLoop(loopPlan(deps, session.instructions), ctx, from));
+    session.output = said.text;
+    if (said.stopReason !== "done") interrupt(session, said.stopReason);
+  }
+
+  declaredWorkers(): typeof NO_WORKERS {
+    return NO_WORKERS;
+  }
+}

@@ -1,0 +1,85 @@
+import {
+  type DelegateTool,
+  type Dependencies,
+  isDelegate,
+  type JsonObject,
+  type JsonValue,
+  type Leaf,
+  type Outcome,
+  textOf,
+  type Tool,
+  type ToolCall,
+} from "@ravi/kernel";
+import { messageOf, readArguments, toolSpec, truncateText } from "@ravi/kernel/loop";
+import { describeWork, saidBy, workedOut } from "../desk/said.ts";
+import { isObject } from "../parse/json.ts";
+import type { RewooStep } from "../parse/rewoo-plan.ts";
+
+/** What a step found, or why it found nothing. */
+export interface Evidence {
+  readonly text: string;
+  readonly isError: boolean;
+}
+
+/** As much as a tool loop shows of a result. */
+const MOST_CHARS = 50_000;
+
+export function failed(why: string): Evidence {
+  return { text: `error: ${why}`, isError: true };
+}
+
+/** The step as something that can be done at once with others, or why it cannot be done. */
+export async function leafFor(
+  { id, tool: name, input }: RewooStep,
+  { tools, runtime }: Dependencies,
+  think: (input: string) => Leaf,
+): Promise<Leaf | Evidence> {
+  const tool = toolNamed(name, tools);
+  if (tool === undefined) {
+    if (name.toLowerCase() === "llm") return think(typeof input === "string" ? input : JSON.stringify(input));
+    return failed(
+      `no tool is called ${name}; there are ${[...tools.map((known) => known.name), "LLM"].join(", ")}`,
+    );
+  }
+  const call: ToolCall = { id, name: tool.name, arguments: JSON.stringify(argumentsFor(tool, input)) };
+  if (!isDelegate(tool)) return { kind: "tool", call, tool };
+  const parsed = await readArguments(call, tool, runtime.validator);
+  if (!parsed.ok) return failed(parsed.problem);
+  try {
+    return tool.hire(parsed.value);
+  } catch (error) {
+    return failed(messageOf(error));
+  }
+}
+
+export function evidenceOf(outcome: Outcome): Evidence {
+  if ("response" in outcome) {
+    const { text, stopReason } = saidBy(outcome.response);
+    return stopReason === "done"
+      ? { text, isError: false }
+      : failed(`no whole answer (${stopReason}): ${text}`);
+  }
+  if ("result" in outcome && "content" in outcome.result) {
+    const { content, isError } = outcome.result;
+    return { text: truncateText(textOf({ content }), MOST_CHARS), isError };
+  }
+  const worked = workedOut(outcome as Parameters<typeof workedOut>[0]);
+  return { text: describeWork(worked), isError: worked.error !== undefined };
+}
+
+function toolNamed(name: string, tools: readonly (Tool | DelegateTool)[]): Tool | DelegateTool | undefined {
+  return (
+    tools.find((tool) => tool.name === name) ??
+    tools.find((tool) => tool.name.toLowerCase() === name.toLowerCase())
+  );
+}
+
+/** Who plans in words writes `search[weather]`: a lone text goes to the tool's only parameter. */
+function argumentsFor(tool: Tool | DelegateTool, input: JsonValue): JsonObject {
+  if (isObject(input)) return input;
+  const { properties, required } = toolSpec(tool).parameters;
+  const needed: readonly unknown[] = Array.isArray(required) ? required : [];
+  const known = typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
+  const first = needed[0] ?? known[0];
+  return typeof first === "string" ? { [first]: input } : {};
+}

@@ -1,0 +1,143 @@
+import {
+  type AgentEvent,
+  type AgentSession,
+  type Architecture,
+  checkFields,
+  checkInteger,
+  type Dependencies,
+  type HireOutcome,
+  type Leaf,
+  type LLMClient,
+  type RaviError,
+} from "@ravi/kernel";
+import { isStop } from "@ravi/kernel/loop";
+import { Desk } from "../desk/desk.ts";
+import { describeTools, hireAgain, tellHandoff } from "../desk/worker.ts";
+import { fillIn, placeholdersIn, readRewooPlan, type RewooStep } from "../parse/rewoo-plan.ts";
+import { type OwnPrompts, PROMPTS } from "../prompts.ts";
+import { levelsOf } from "./levels.ts";
+import { type Evidence, evidenceOf, failed, leafFor } from "./rewoo-step.ts";
+import { checkModel, NO_WORKERS, ownPrompts, progress } from "./shared.ts";
+
+export interface ReWOOOptions {
+  /** Steps of a plan at the most: 8. */
+  readonly maxSteps?: number | undefined;
+  /** Who plans: the agent's own model. */
+  readonly planner?: LLMClient | undefined;
+  readonly prompts?: OwnPrompts<"rewoo">;
+}
+
+/**
+ * Plans everything before it looks at anything: steps refer to each other's results by `#E1`, steps that do not need each
+ * other run at once, and one last call answers from the evidence. Two model calls, however many tools.
+ */
+export class ReWOO implements Architecture {
+  readonly name = "rewoo";
+  private readonly maxSteps: number;
+  private readonly planner: LLMClient | undefined;
+  private readonly prompts: typeof PROMPTS.rewoo;
+
+  constructor(options: ReWOOOptions = {}) {
+    checkFields("ReWOO", options, ["maxSteps", "planner", "prompts"]);
+    this.maxSteps = checkInteger("ReWOO.maxSteps", options.maxSteps ?? 8, 1);
+    this.planner = checkModel("ReWOO.planner", options.planner);
+    this.prompts = ownPrompts("ReWOO", PROMPTS.rewoo, options.prompts);
+  }
+
+  async *run(session: AgentSession, deps: Dependencies, prompt: string): AsyncGenerator<AgentEvent, void> {
+    const desk = await Desk.open(session, deps, prompt);
+    const tools = describeTools(deps.tools);
+    const user = this.prompts.plan({ task: prompt, tools, most: this.maxSteps });
+    const plan = await desk.ask({ user, model: this.planner });
+    const planned = readRewooPlan(plan.text);
+    const steps = planned.slice(0, this.maxSteps);
+    const { levels, stuck } = levelsOf(steps);
+    const show = levels.map((level) => level.map(({ id }) => id));
+    yield progress("rewoo.plan", {
+      levels: show,
+      stuck: Object.fromEntries(stuck),
+      left: planned.length - steps.length,
+    });
+    if (planned.length === 0) yield progress("rewoo.unreadable", { text: plan.text });
+    const evidence = new Map<string, Evidence>();
+    for (const [id, why] of stuck) evidence.set(id, failed(`not run: ${why}`));
+    for (const [at, level] of levels.entries()) {
+      const stop = await this.runLevel(desk, level, evidence);
+      desk.findings(describeEvidence(steps, evidence));
+      yield progress("rewoo.level", {
+        level: at + 1,
+        failed: level.flatMap(({ id }) => (evidence.get(id)?.isError === true ? [id] : [])),
+      });
+      if (stop !== undefined) throw stop;
+    }
+    const found = describeEvidence(steps, evidence);
+    await desk.finish(await desk.ask({ user: this.prompts.solve({ task: prompt, evidence: found }) }));
+  }
+
+  declaredWorkers(): typeof NO_WORKERS {
+    return NO_WORKERS;
+  }
+
+  private async runLevel(
+    desk: Desk,
+    level: readonly RewooStep[],
+    evidence: Map<string, Evidence>,
+  ): Promise<RaviError | undefined> {
+    const { deps, task } = desk;
+    const ids: string[] = [];
+    const leaves: Leaf[] = [];
+    for (const step of level) {
+      const leaf = await this.leafOrWhy(desk, step, evidence);
+      if (!("kind" in leaf)) {
+        evidence.set(step.id, leaf);
+        continue;
+      }
+      ids.push(step.id);
+      leaves.push(leaf);
+      if (leaf.kind === "tool") deps.runtime.emit({ type: "toolCall", call: leaf.call });
+      if (leaf.kind === "hire") tellHandoff(deps.runtime, leaf);
+    }
+    const outcomes = leaves.length === 0 ? [] : await deps.runtime.batch(leaves);
+    let stop: RaviError | undefined;
+    for (const [at, outcome] of outcomes.entries()) {
+      const [id = task, leaf] = [ids[at], leaves[at]];
+      const found = evidenceOf(
+        leaf?.kind === "hire" ? await hireAgain(deps, leaf, outcome as HireOutcome) : outcome,
+      );
+      evidence.set(id, found);
+      if (leaf?.kind === "tool") {
+        const { text: content, isError } = found;
+        deps.runtime.emit({ type: "toolResult", callId: id, name: leaf.tool.name, content, isError });
+      }
+      // What a child met is the child's affair; what this run met ends it.
+      if (leaf?.kind !== "hire" && "error" in outcome && isStop(outcome.error)) stop ??= outcome.error;
+    }
+    return stop;
+  }
+
+  private async leafOrWhy(
+    desk: Desk,
+    step: RewooStep,
+    evidence: ReadonlyMap<string, Evidence>,
+  ): Promise<Leaf | Evidence> {
+    const { deps, task } = desk;
+    const broken = placeholdersIn(step.input).find((id) => evidence.get(id)?.isError === true);
+    if (broken !== undefined) return failed(`not run: it needs #${broken}, which failed`);
+    const texts = new Map([...evidence].map(([id, { text }]) => [id, text]));
+    const filled = { ...step, input: fillIn(step.input, texts) };
+    return leafFor(filled, deps, (input) => ({
+      kind: "llm",
+      model: deps.model,
+      request: desk.requestFor({ user: this.prompts.think({ task, input }) }),
+    }));
+  }
+}
+
+function describeEvidence(steps: readonly RewooStep[], evidence: ReadonlyMap<string, Evidence>): string {
+  return steps
+    .flatMap(({ id, tool, input }) => {
+      const found = evidence.get(id);
+      return found === undefined ? [] : [`#${id} (${tool} ${JSON.stringify(input)}): ${found.text}`];
+    })
+    .join("\n");
+}

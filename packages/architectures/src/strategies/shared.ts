@@ -1,0 +1,65 @@
+import {
+  type Agent,
+  type AgentEvent,
+  checkFields,
+  InvalidValueError,
+  type JsonValue,
+  type LLMClient,
+} from "@ravi/kernel";
+
+/** Something that a strategy decided, for whoever watches. */
+export function progress(name: string, data: JsonValue): AgentEvent {
+  return { type: "progress", name, data };
+}
+
+/** A share between 0 and 1, as the thresholds of strategies are. */
+export function checkShare(field: string, value: unknown): number {
+  if (typeof value === "number" && value >= 0 && value <= 1) return value;
+  throw new InvalidValueError({ field, value, expected: "a number from 0 to 1" });
+}
+
+/** Roles and agents, frozen. An empty team, or what is no agent, shows here and not in the middle of a paid run. */
+export function checkWorkers(field: string, workers: unknown, least = 1): Readonly<Record<string, Agent>> {
+  if (typeof workers !== "object" || workers === null || Array.isArray(workers))
+    throw new InvalidValueError({ field, value: workers, expected: "agents by their role: { role: agent }" });
+  const entries = Object.entries(workers);
+  if (entries.length < least)
+    throw new InvalidValueError({ field, value: entries.length, expected: `at least ${least} agents` });
+  for (const [role, agent] of entries) checkAgent(`${field}.${role}`, agent);
+  return Object.freeze(Object.fromEntries(entries));
+}
+
+export function checkAgent(field: string, agent: unknown): asserts agent is Agent {
+  if (typeof agent === "object" && agent !== null && typeof Reflect.get(agent, "run") === "function") return;
+  throw new InvalidValueError({ field, value: agent, expected: "an agent, with an id and a run method" });
+}
+
+/** A model of one's own, or none. */
+export function checkModel(field: string, model: LLMClient | undefined): LLMClient | undefined {
+  if (model === undefined || typeof Reflect.get(Object(model), "generate") === "function") return model;
+  throw new InvalidValueError({ field, value: model, expected: "an LLMClient, with a generate method" });
+}
+
+/** The prompts of a strategy with some in one's own words. A misspelt name would be an own prompt that nobody hears. */
+export function ownPrompts<P extends object>(
+  owner: string,
+  prompts: P,
+  own: { readonly [Name in keyof P]?: P[Name] | undefined } | undefined,
+): P {
+  if (own === undefined) return prompts;
+  const field = `${owner}.prompts`;
+  for (const [name, prompt] of Object.entries(checkFields(field, own, Object.keys(prompts)))) {
+    if (prompt !== undefined && typeof prompt !== "function")
+      throw new InvalidValueError({
+        field: `${field}.${name}`,
+        value: prompt,
+        expected: "a function that gives a text",
+      });
+  }
+  return {
+    ...prompts,
+    ...Object.fromEntries(Object.entries(own).filter(([, prompt]) => prompt !== undefined)),
+  };
+}
+
+export const NO_WORKERS: Readonly<Record<string, Agent>> = Object.freeze({});

@@ -1,0 +1,124 @@
+import {
+  type Agent,
+  type AgentEvent,
+  type AgentSession,
+  type Architecture,
+  checkFields,
+  checkInteger,
+  type Dependencies,
+  type LLMClient,
+  type ModelRequest,
+  type ModelResponse,
+  type RunContext,
+} from "@ravi/kernel";
+import { toolLoop } from "@ravi/kernel/loop";
+import { DelegatingContext } from "../context/delegating-context.ts";
+import { Desk } from "../desk/desk.ts";
+import { loopPlan } from "../desk/loop-plan.ts";
+import { type Said, saidIn } from "../desk/said.ts";
+import { describeWorkers, withExtraTools } from "../desk/worker.ts";
+import { type OwnPrompts, PROMPTS } from "../prompts.ts";
+import { StrategyAgent } from "../strategy-agent.ts";
+import { ReAct } from "./react.ts";
+import { checkWorkers, ownPrompts, progress } from "./shared.ts";
+import { type SpawnWorker, Team } from "./team.ts";
+
+export interface SupervisorOptions {
+  /** The team, by role. */
+  readonly workers: Readonly<Record<string, Agent>>;
+  /** Whether it may make workers of its own, with its model and tools; or how they are made. Default: it may not. */
+  readonly spawn?: boolean | SpawnWorker | undefined;
+  /** Workers of its own at the most: 5. */
+  readonly maxSpawns?: number | undefined;
+  readonly prompts?: OwnPrompts<"supervisor">;
+}
+
+/** Thrown in place of the next model call when a worker's answer is passed on: no call is needed any more. */
+class Forwarded extends Error {
+  override readonly name = "Forwarded";
+}
+
+class ForwardContext extends DelegatingContext {
+  private readonly team: Team;
+
+  constructor(inner: RunContext, team: Team) {
+    super(inner);
+    this.team = team;
+  }
+
+  override emit(event: AgentEvent): void {
+    // The loop begins one more step, in which nothing is done.
+    if (this.team.forwarded === undefined || event.type !== "step") this.inner.emit(event);
+  }
+
+  override async llm(
+    model: LLMClient,
+    request: ModelRequest,
+    options?: { readonly wrapUp?: boolean | undefined },
+  ): Promise<ModelResponse> {
+    if (this.team.forwarded !== undefined) throw new Forwarded();
+    return this.inner.llm(model, request, options);
+  }
+}
+
+/** Leads a team: hands out tasks, passes an answer on as it is or answers from what the team found. */
+export class Supervisor implements Architecture {
+  readonly name = "supervisor";
+  private readonly workers: Readonly<Record<string, Agent>>;
+  private readonly spawn: boolean | SpawnWorker;
+  private readonly maxSpawns: number;
+  private readonly prompts: typeof PROMPTS.supervisor;
+
+  constructor(options: SupervisorOptions) {
+    checkFields("Supervisor", options, ["workers", "spawn", "maxSpawns", "prompts"]);
+    this.spawn = options.spawn ?? false;
+    this.workers = checkWorkers("Supervisor.workers", options.workers, this.spawn === false ? 1 : 0);
+    this.maxSpawns = checkInteger("Supervisor.maxSpawns", options.maxSpawns ?? 5, 0);
+    this.prompts = ownPrompts("Supervisor", PROMPTS.supervisor, options.prompts);
+  }
+
+  async *run(session: AgentSession, deps: Dependencies, prompt: string): AsyncGenerator<AgentEvent, void> {
+    const desk = await Desk.open(session, deps, prompt);
+    const team = new Team(deps, this.workers, this.spawner(deps), this.maxSpawns);
+    const said = await this.lead(desk, team);
+    if (team.forwarded !== undefined) yield progress("supervisor.forwarded", { stopReason: said.stopReason });
+    await desk.finish(said);
+  }
+
+  declaredWorkers(): Readonly<Record<string, Agent>> {
+    return this.workers;
+  }
+
+  private async lead(desk: Desk, team: Team): Promise<Said> {
+    const { deps, session, task } = desk;
+    const spawns = this.spawn === false ? 0 : this.maxSpawns;
+    const system = this.prompts.system({ workers: describeWorkers(this.workers), spawns });
+    const plan = loopPlan(
+      withExtraTools(deps, team.tools()),
+      [session.instructions, system].join("\n\n").trim(),
+    );
+    const ctx = new ForwardContext(desk.lane(), team);
+    try {
+      return saidIn(
+        await toolLoop(plan, ctx, task, {
+          before: (call) => team.before(call),
+          afterHires: async (hires) => {
+            const results = await team.afterHires(hires);
+            desk.findings(team.found());
+            return results;
+          },
+        }),
+      );
+    } catch (error) {
+      if (error instanceof Forwarded && team.forwarded !== undefined) return team.forwarded;
+      throw error;
+    }
+  }
+
+  private spawner({ model, tools, maxTurns }: Dependencies): SpawnWorker | undefined {
+    if (this.spawn === false) return undefined;
+    if (this.spawn !== true) return this.spawn;
+    return ({ name, instructions }) =>
+      new StrategyAgent({ name, instructions, model, tools, maxTurns, architecture: new ReAct() });
+  }
+}

@@ -1,0 +1,113 @@
+import {
+  type Agent,
+  type AgentEvent,
+  type AgentSession,
+  type Architecture,
+  checkFields,
+  checkInteger,
+  checkOneOf,
+  type Dependencies,
+  type StopReason,
+} from "@ravi/kernel";
+import { Desk } from "../desk/desk.ts";
+import { describeWork } from "../desk/said.ts";
+import { describeWorkers } from "../desk/worker.ts";
+import { type OwnPrompts, PROMPTS } from "../prompts.ts";
+import { isCircle, memberNamed, readHandoff } from "./handoff.ts";
+import { checkWorkers, ownPrompts, progress } from "./shared.ts";
+
+export interface SwarmOptions {
+  /** The members, by name; their descriptions say to each other what they are for. */
+  readonly members: Readonly<Record<string, Agent>>;
+  /** Who begins: the first member. */
+  readonly entry?: string | undefined;
+  /** Hand-offs at the most: 8. */
+  readonly maxHandoffs?: number | undefined;
+  readonly prompts?: OwnPrompts<"swarm">;
+}
+
+/** Equals who hand the work to each other, without anybody above them, until one answers. */
+export class Swarm implements Architecture {
+  readonly name = "swarm";
+  private readonly members: Readonly<Record<string, Agent>>;
+  private readonly entry: string;
+  private readonly maxHandoffs: number;
+  private readonly prompts: typeof PROMPTS.swarm;
+
+  constructor(options: SwarmOptions) {
+    checkFields("Swarm", options, ["members", "entry", "maxHandoffs", "prompts"]);
+    this.members = checkWorkers("Swarm.members", options.members);
+    const names = Object.fromEntries(Object.keys(this.members).map((name) => [name, name]));
+    this.entry = checkOneOf("Swarm.entry", options.entry ?? Object.keys(names)[0], names);
+    this.maxHandoffs = checkInteger("Swarm.maxHandoffs", options.maxHandoffs ?? 8, 0);
+    this.prompts = ownPrompts("Swarm", PROMPTS.swarm, options.prompts);
+  }
+
+  async *run(session: AgentSession, deps: Dependencies, prompt: string): AsyncGenerator<AgentEvent, void> {
+    const desk = await Desk.open(session, deps, prompt);
+    const trail = [this.entry];
+    const log: string[] = [];
+    let ended: StopReason = "steps";
+    for (let handoffs = 0; ; handoffs++) {
+      const name = trail.at(-1) ?? this.entry;
+      const worked = await this.turn(desk, name, log);
+      if (worked.error !== undefined) throw worked.error;
+      const handoff = worked.stopReason === "done" ? readHandoff(worked.text) : undefined;
+      // An answer, whole or cut off: it is the run's.
+      if (handoff === undefined) return desk.finish(worked);
+      if (handoffs === this.maxHandoffs) break;
+      const to = memberNamed(handoff.to, this.members);
+      yield progress("swarm.handoff", {
+        from: name,
+        to: handoff.to,
+        known: to !== undefined,
+        task: handoff.task,
+      });
+      log.push(`${name} handed over to ${handoff.to}: ${handoff.task || describeWork(worked)}`);
+      desk.findings(log.join("\n"));
+      if (to === undefined) {
+        // It is told so, and goes on itself.
+        log.push(this.prompts.unknown({ name: handoff.to, peers: this.peersOf(name) }));
+        continue;
+      }
+      trail.push(to);
+      desk.note("swarm", { trail: [...trail] });
+      if (isCircle(trail)) {
+        ended = "loop";
+        break;
+      }
+    }
+    yield progress("swarm.last", { because: ended, trail: [...trail] });
+    const last = trail.at(-1) ?? this.entry;
+    const worked = await this.lastTurn(desk, last, log);
+    if (worked.error !== undefined) throw worked.error;
+    // Who hands on even now has not answered.
+    const text = readHandoff(worked.text) === undefined ? worked.text : log.join("\n");
+    return desk.finish({ text, stopReason: worked.stopReason === "done" ? ended : worked.stopReason });
+  }
+
+  declaredWorkers(): Readonly<Record<string, Agent>> {
+    return this.members;
+  }
+
+  private turn(desk: Desk, name: string, log: readonly string[]): ReturnType<Desk["hire"]> {
+    const { task } = desk;
+    const input = this.prompts.turn({ task, peers: this.peersOf(name), trail: log.join("\n") });
+    return desk.hire(this.member(name), input);
+  }
+
+  private lastTurn(desk: Desk, name: string, log: readonly string[]): ReturnType<Desk["hire"]> {
+    return desk.hire(this.member(name), this.prompts.last({ task: desk.task, trail: log.join("\n") }));
+  }
+
+  private member(name: string): Agent {
+    const agent = this.members[name];
+    if (agent === undefined) throw new TypeError(`the swarm has no ${name}`);
+    return agent;
+  }
+
+  private peersOf(name: string): string {
+    const peers = Object.entries(this.members).filter(([member]) => member !== name);
+    return describeWorkers(Object.fromEntries(peers));
+  }
+}

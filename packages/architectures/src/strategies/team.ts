@@ -1,0 +1,175 @@
+import {
+  type Agent,
+  type DelegateTool,
+  type Dependencies,
+  type HireLeaf,
+  InvalidValueError,
+  parseJson,
+  type StandardSchema,
+  type Tool,
+  type ToolCall,
+  type ToolResult,
+} from "@ravi/kernel";
+import { type Hired, hireResult } from "@ravi/kernel/loop";
+import { describeWork, type Said, workedOut } from "../desk/said.ts";
+import { textSchema } from "../desk/text-schema.ts";
+import { hireAgain } from "../desk/worker.ts";
+import { readChoice } from "../parse/choice.ts";
+
+const WORKER = "Who: a name from your team.";
+const TASK = "The whole task, with all that is needed to do it: nothing else of this conversation is seen.";
+
+const FORWARD = "forward_message";
+
+/** Makes an agent of what a supervisor wants. */
+export type SpawnWorker = (wanted: { readonly name: string; readonly instructions: string }) => Agent;
+
+/**
+ * The team of one run of a supervisor: who is in it, and what each said last. It changes only when the loop hires or reads a
+ * call, which a replay does again, so that it is the same after a crash.
+ */
+export class Team {
+  private readonly deps: Dependencies;
+  private readonly members: Map<string, Agent>;
+  private readonly spawn: SpawnWorker | undefined;
+  private spawnsLeft: number;
+  private readonly roles = new Map<HireLeaf, string>();
+  private readonly answers = new Map<string, Said>();
+  /** The answer that is to be passed on unchanged. */
+  forwarded: Said | undefined;
+
+  constructor(
+    deps: Dependencies,
+    workers: Readonly<Record<string, Agent>>,
+    spawn: SpawnWorker | undefined,
+    maxSpawns: number,
+  ) {
+    this.deps = deps;
+    this.members = new Map(Object.entries(workers));
+    this.spawn = spawn;
+    this.spawnsLeft = maxSpawns;
+  }
+
+  /** What the supervisor's model can call. */
+  tools(): (Tool | DelegateTool)[] {
+    const delegate = this.handOff(
+      "delegate",
+      "Hands a task to a worker and gives its answer.",
+      { worker: WORKER, task: TASK },
+      ({ worker, task }) => {
+        const role = this.roleOf(worker);
+        return this.leaf(role, task);
+      },
+    );
+    const forward: Tool = {
+      name: FORWARD,
+      description: "Gives a worker's last answer, unchanged, as the final answer.",
+      input: textSchema({ worker: WORKER }),
+      idempotent: true,
+      // Never called: `before` reads the call, and the loop ends.
+      execute: () => "",
+    };
+    if (this.spawn === undefined) return [delegate, forward];
+    return [delegate, forward, this.spawnTool(this.spawn)];
+  }
+
+  /** Looks at a call before it is made: a text refuses it. */
+  before(call: ToolCall): string | undefined {
+    if (call.name !== FORWARD) return undefined;
+    const role = readChoice(workerIn(call), [...this.members.keys()]);
+    const answer = role === undefined ? undefined : this.answers.get(role);
+    if (answer === undefined) return `that worker has not answered yet; there are ${this.names()}`;
+    this.forwarded = answer;
+    return "passed on";
+  }
+
+  /** Keeps what each worker said. Who found no seat is hired once more, alone. */
+  async afterHires(hires: readonly Hired[]): Promise<readonly ToolResult[]> {
+    const results: ToolResult[] = [];
+    for (const { leaf, outcome } of hires) {
+      const final = await hireAgain(this.deps, leaf, outcome);
+      const role = this.roles.get(leaf);
+      const worked = workedOut(final);
+      if (role !== undefined && worked.error === undefined) this.answers.set(role, worked);
+      results.push(hireResult(final));
+    }
+    return results;
+  }
+
+  /** What the team has found so far, in words. */
+  found(): string {
+    return [...this.answers].map(([role, said]) => `[${role}] ${describeWork(said)}`).join("\n");
+  }
+
+  private spawnTool(spawn: SpawnWorker): DelegateTool {
+    const fields = {
+      name: "A new name for the worker.",
+      instructions: "What it is and how it works.",
+      task: TASK,
+    };
+    return this.handOff(
+      "spawn",
+      "Makes a worker of your own and hands a task to it.",
+      fields,
+      ({ name, instructions, task }) => {
+        const role = name
+          .trim()
+          .replaceAll(/[^\p{L}\p{N}_-]+/gu, "-")
+          .slice(0, 48);
+        if (role === "" || this.members.has(role))
+          refuse("name", name, `a new name; there are ${this.names()}`);
+        if (this.spawnsLeft === 0)
+          refuse("spawn", name, "no more workers: all that may be made are made; delegate to one");
+        this.spawnsLeft--;
+        this.members.set(role, spawn({ name: role, instructions }));
+        return this.leaf(role, task);
+      },
+    );
+  }
+
+  private handOff<K extends string>(
+    name: string,
+    description: string,
+    fields: Readonly<Record<K, string>>,
+    hire: (args: Readonly<Record<K, string>>) => HireLeaf,
+  ): DelegateTool {
+    const input: StandardSchema<Readonly<Record<K, string>>> = textSchema(fields);
+    // The loop has checked the arguments against `input`.
+    return {
+      kind: "delegate",
+      name,
+      description,
+      input,
+      hire: (args) => hire(args as Readonly<Record<K, string>>),
+    };
+  }
+
+  private roleOf(worker: string): string {
+    return readChoice(worker, [...this.members.keys()]) ?? refuse("worker", worker, `one of ${this.names()}`);
+  }
+
+  private leaf(role: string, input: string): HireLeaf {
+    const agent = this.members.get(role) ?? refuse("worker", role, `one of ${this.names()}`);
+    const leaf: HireLeaf = { kind: "hire", agent, input };
+    this.roles.set(leaf, role);
+    return leaf;
+  }
+
+  private names(): string {
+    return [...this.members.keys()].join(", ");
+  }
+}
+
+function workerIn(call: ToolCall): string {
+  try {
+    const args = parseJson(call.arguments, "arguments");
+    const worker: unknown = typeof args === "object" && args !== null ? Reflect.get(args, "worker") : args;
+    return typeof worker === "string" ? worker : "";
+  } catch {
+    return call.arguments;
+  }
+}
+
+function refuse(field: string, value: unknown, expected: string): never {
+  throw new InvalidValueError({ field, value, expected });
+}

@@ -1,0 +1,95 @@
+import {
+  type AgentEvent,
+  type AgentSession,
+  type Architecture,
+  checkFields,
+  checkInteger,
+  type Dependencies,
+  type LLMClient,
+} from "@ravi/kernel";
+import { Desk } from "../desk/desk.ts";
+import { readList } from "../parse/list.ts";
+import { readScore } from "../parse/score.ts";
+import { type OwnPrompts, PROMPTS } from "../prompts.ts";
+import { type Path, prune } from "./beam.ts";
+import { checkModel, NO_WORKERS, ownPrompts, progress } from "./shared.ts";
+
+export interface TreeOfThoughtsOptions {
+  /** Thoughts that are proposed after each one: 3. */
+  readonly branch?: number | undefined;
+  /** Thoughts one after the other: 3. */
+  readonly depth?: number | undefined;
+  /** Ways that are followed further: 2. */
+  readonly beam?: number | undefined;
+  /** Who scores: the agent's own model. */
+  readonly evaluator?: LLMClient | undefined;
+  readonly prompts?: OwnPrompts<"treeOfThoughts">;
+}
+
+/** Thinks in several directions at once, scores them, follows the best, and answers from the best way. */
+export class TreeOfThoughts implements Architecture {
+  readonly name = "tree-of-thoughts";
+  private readonly branch: number;
+  private readonly depth: number;
+  private readonly beam: number;
+  private readonly evaluator: LLMClient | undefined;
+  private readonly prompts: typeof PROMPTS.treeOfThoughts;
+
+  constructor(options: TreeOfThoughtsOptions = {}) {
+    checkFields("TreeOfThoughts", options, ["branch", "depth", "beam", "evaluator", "prompts"]);
+    this.branch = checkInteger("TreeOfThoughts.branch", options.branch ?? 3, 1);
+    this.depth = checkInteger("TreeOfThoughts.depth", options.depth ?? 3, 1);
+    this.beam = checkInteger("TreeOfThoughts.beam", options.beam ?? 2, 1);
+    this.evaluator = checkModel("TreeOfThoughts.evaluator", options.evaluator);
+    this.prompts = ownPrompts("TreeOfThoughts", PROMPTS.treeOfThoughts, options.prompts);
+  }
+
+  async *run(session: AgentSession, deps: Dependencies, prompt: string): AsyncGenerator<AgentEvent, void> {
+    const desk = await Desk.open(session, deps, prompt);
+    let paths: readonly Path[] = [{ thoughts: [], score: 0 }];
+    for (let level = 1; level <= this.depth; level++) {
+      const candidates = await this.propose(desk, paths);
+      // Nobody thought of anything more: the answer comes from what there is.
+      if (candidates.length === 0) break;
+      const scored = await this.score(desk, candidates);
+      paths = prune(scored, this.beam);
+      const kept = paths.map(({ thoughts, score }) => ({ thought: thoughts.at(-1) ?? "", score }));
+      yield progress("treeOfThoughts.level", { level, candidates: candidates.length, kept });
+      desk.findings((paths[0]?.thoughts ?? []).join("\n"));
+    }
+    const path = paths[0]?.thoughts ?? [];
+    desk.note("treeOfThoughts", { path });
+    await desk.finish(await desk.ask({ user: this.prompts.answer({ task: prompt, path }) }));
+  }
+
+  declaredWorkers(): typeof NO_WORKERS {
+    return NO_WORKERS;
+  }
+
+  private async propose(desk: Desk, paths: readonly Path[]): Promise<readonly (readonly string[])[]> {
+    const { task } = desk;
+    const { said, stop } = await desk.askAll(
+      paths.map(({ thoughts }) => ({
+        user: this.prompts.propose({ task, path: thoughts, count: this.branch }),
+      })),
+    );
+    if (stop !== undefined) throw stop;
+    return paths.flatMap(({ thoughts }, at) => {
+      const text = said[at]?.text.trim() ?? "";
+      const list = readList(text);
+      // Who writes prose instead of a list has had one thought.
+      const next = list.length === 0 ? [text].filter((thought) => thought !== "") : list;
+      return next.slice(0, this.branch).map((thought) => [...thoughts, thought]);
+    });
+  }
+
+  private async score(desk: Desk, candidates: readonly (readonly string[])[]): Promise<Path[]> {
+    const { task } = desk;
+    const { said, stop } = await desk.askAll(
+      candidates.map((path) => ({ user: this.prompts.score({ task, path }), model: this.evaluator })),
+    );
+    if (stop !== undefined) throw stop;
+    // A thought that nobody could score is not promising.
+    return candidates.map((thoughts, at) => ({ thoughts, score: readScore(said[at]?.text ?? "") ?? 0 }));
+  }
+}

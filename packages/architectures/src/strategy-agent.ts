@@ -1,0 +1,85 @@
+import type {
+  Agent,
+  AgentDefaults,
+  AgentId,
+  AgentResult,
+  AgentSession,
+  Architecture,
+  DelegateTool,
+  Hooks,
+  Inbox,
+  Pipelines,
+  RunContext,
+} from "@ravi/kernel";
+import { type DelegateOptions, delegateTo } from "@ravi/kernel/loop";
+import { partsFor, type RunParts } from "./dependencies.ts";
+import { drive, type Driven, driveToEnd, watched } from "./drive.ts";
+import { planStrategy, type StrategyAgentOptions, type StrategyPlan } from "./options.ts";
+import { freshSession } from "./session.ts";
+import { type NumberedEvent, StrategyStream } from "./stream.ts";
+
+/**
+ * An agent that thinks in the way it is told to. One definition serves any number of runs at once: what belongs to a run is in
+ * its session.
+ */
+export class StrategyAgent implements Agent {
+  readonly id: AgentId;
+  readonly version: string | undefined;
+  readonly description: string | undefined;
+  readonly hooks: Hooks | undefined;
+  readonly pipelines: Pipelines | undefined;
+  readonly defaults: AgentDefaults | undefined;
+  readonly architecture: Architecture;
+  private readonly plan: StrategyPlan;
+
+  constructor(options: StrategyAgentOptions) {
+    const plan = planStrategy(options);
+    this.plan = plan;
+    this.architecture = plan.architecture;
+    this.id = plan.id;
+    this.version = plan.version;
+    this.description = plan.description;
+    this.hooks = plan.hooks;
+    this.pipelines = plan.middleware;
+    this.defaults = plan.defaults;
+  }
+
+  async run(ctx: RunContext, inbox: Inbox): Promise<AgentResult> {
+    return this.continue(await this.openSession(ctx, inbox.input), ctx, inbox);
+  }
+
+  /** Runs on a session that may have a conversation already: the prompt is appended to it. */
+  continue(session: AgentSession, ctx: RunContext, inbox: Inbox): Promise<AgentResult> {
+    const parts = partsFor(this.plan, session, ctx, inbox, false);
+    return driveToEnd(this.drive(session, parts, inbox.input), parts.deps.runtime);
+  }
+
+  /**
+   * The same run for one reader, who gets its events, numbered, as they come, and drives it: it goes no further than the next
+   * event that is asked for. Breaking off cancels it.
+   */
+  stream(ctx: RunContext, inbox: Inbox): AsyncGenerator<NumberedEvent, AgentResult, void> {
+    return new StrategyStream(ctx, inbox.input, async (tapped) => {
+      const session = await this.openSession(tapped, inbox.input);
+      return this.drive(session, partsFor(this.plan, session, tapped, inbox, true), inbox.input);
+    });
+  }
+
+  /** This agent as a tool of another one: a hire, with a seat and a budget, and not a plain call. */
+  asDelegate(options?: DelegateOptions): DelegateTool {
+    return delegateTo(this, options);
+  }
+
+  /** A session for `continue`, with this agent's instructions. */
+  async openSession(ctx: RunContext, input: string): Promise<AgentSession> {
+    const { instructions } = this.plan;
+    const text = typeof instructions === "function" ? await instructions(ctx, input) : instructions;
+    return freshSession({ id: ctx.execId, instructions: text });
+  }
+
+  private drive(session: AgentSession, { deps, observer }: RunParts, prompt: string): Driven {
+    const { architecture } = this.plan;
+    const driven = drive(architecture, session, deps, prompt);
+    return observer === undefined ? driven : watched(driven, observer, architecture.name);
+  }
+}

@@ -1,0 +1,68 @@
+import { describe, expect, test } from "vitest";
+import {
+  ActorCritic,
+  Blackboard,
+  Debate,
+  PlanAndExecute,
+  PROMPTS,
+  Reflexion,
+  ReWOO,
+  Router,
+  SelfRefine,
+  Supervisor,
+  Swarm,
+  TreeOfThoughts,
+} from "@ravi/architectures";
+import { asked, run, worker } from "./support.ts";
+
+const ann = worker("ann", []);
+const wrong = {} as never;
+
+describe("what a compiler would have caught is refused by name", () => {
+  test.each<[string, () => unknown]>([
+    ["SelfRefine.rounds", () => new SelfRefine({ rounds: 3 } as never)],
+    ["SelfRefine.maxRounds", () => new SelfRefine({ maxRounds: -1 })],
+    ["SelfRefine.critic", () => new SelfRefine({ critic: wrong })],
+    ["Reflexion.threshold", () => new Reflexion({ threshold: 8 })],
+    ["Reflexion.evaluator", () => new Reflexion({ evaluator: wrong })],
+    ["TreeOfThoughts.beam", () => new TreeOfThoughts({ beam: 0 })],
+    ["PlanAndExecute.planner", () => new PlanAndExecute({ planner: wrong })],
+    ["ReWOO.maxSteps", () => new ReWOO({ maxSteps: 0.5 })],
+    ["Router.routes.ann", () => new Router({ routes: { ann: wrong } })],
+    ["Router.classifier", () => new Router({ routes: { ann }, classifier: wrong })],
+    ["Supervisor.workers", () => new Supervisor({ workers: [ann] as never })],
+    ["Supervisor.maxSpawns", () => new Supervisor({ workers: { ann }, maxSpawns: -1 })],
+    ["ActorCritic.critic", () => new ActorCritic({ critic: wrong })],
+    ["Debate.debaters", () => new Debate({ debaters: { ann } })],
+    ["Debate.stances", () => new Debate({ stances: ["one"] })],
+    ["Debate.judge", () => new Debate({ judge: wrong })],
+    ["Swarm.entry", () => new Swarm({ members: { ann }, entry: "bob" })],
+    ["Blackboard.coordinator", () => new Blackboard({ experts: { ann }, coordinator: wrong })],
+    ["SelfRefine.prompts.critic", () => new SelfRefine({ prompts: { critic: () => "" } as never })],
+    ["SelfRefine.prompts.critique", () => new SelfRefine({ prompts: { critique: "Criticise!" } as never })],
+  ])("%s", (field, build) => {
+    expect(build).toThrow(field);
+  });
+});
+
+describe("prompts", () => {
+  test("any of them can be said in other words, and the rest stays", async () => {
+    const prompts = {
+      critique: ({ answer }: { answer: string }) => `Was ist falsch an: ${answer}`,
+      refine: undefined,
+    };
+    const { model } = await run(new SelfRefine({ prompts }), [
+      "eins",
+      '{"satisfied": false}',
+      "zwei",
+      '{"satisfied": true}',
+    ]);
+    expect(asked(model.calls[1]?.request)).toBe("Was ist falsch an: eins");
+    expect(asked(model.calls[2]?.request)).toContain("with the criticism heeded");
+  });
+
+  test("they are in one place, and frozen", () => {
+    expect(Object.keys(PROMPTS)).toHaveLength(11);
+    for (const set of Object.values(PROMPTS)) expect(Object.isFrozen(set)).toBe(true);
+  });
+});

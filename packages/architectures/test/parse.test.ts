@@ -1,0 +1,205 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { readChoice } from "../src/parse/choice.ts";
+import { findJson } from "../src/parse/json.ts";
+import { readList } from "../src/parse/list.ts";
+import { fillIn, placeholdersIn, readRewooPlan } from "../src/parse/rewoo-plan.ts";
+import { readScore } from "../src/parse/score.ts";
+import { readText, readVerdict } from "../src/parse/verdict.ts";
+import { answerIn } from "../src/strategies/agreement.ts";
+import { solutionIn } from "../src/strategies/blackboard.ts";
+import { levelsOf } from "../src/strategies/levels.ts";
+import { readHandoff } from "../src/strategies/handoff.ts";
+
+const RUNS = process.env["RAVI_LONG"] ? 5_000 : 300;
+
+describe("J10: what models really write when they are asked for JSON", () => {
+  test.each([
+    ['{"a": 1}', { a: 1 }],
+    ['Sure! Here it is:\n```json\n{"a": [1, 2]}\n```\nAnything else?', { a: [1, 2] }],
+    ['{"a": 1,}', { a: 1 }],
+    ['{"ok": True, "why": None}', { ok: true, why: null }],
+    ['[not json] but {"a": "}"}', { a: "}" }],
+    ["{broken", undefined],
+    ["no json at all", undefined],
+  ])("%s", (text, expected) => {
+    expect(findJson(text)).toEqual(expected);
+  });
+
+  test("a text full of brackets is not searched without end", () => {
+    expect(findJson("{".repeat(100_000))).toBeUndefined();
+    expect(findJson("[{".repeat(50_000))).toBeUndefined();
+  });
+});
+
+describe("J10: scores", () => {
+  test.each([
+    ['{"score": 0.8}', 0.8],
+    ['{"Score": "0.8", "feedback": "10/10 for effort"}', 0.8],
+    ['{"rating": 8}', 0.8],
+    ['{"score": 85}', 0.85],
+    ["I would say 8/10, all in all.", 0.8],
+    ["eight out of ten", 0.8],
+    ["Score: 4/5", 0.8],
+    ["5 of 10 criteria are met. Overall score: 0.9", 0.9],
+    ["Rating: 90 per cent", 0.9],
+    ["85%", 0.85],
+    ["Score: 0,7", 0.7],
+    ["**Score**: 0.7 (good)", 0.7],
+    ["0.95", 0.95],
+    ['{"score": -3}', 0],
+    ['{"score": "12/10"}', 1],
+    ['{"score": 1e9}', undefined],
+    ['{"score": "high"}', undefined],
+    ['{"score": null}', undefined],
+    ['{"score": {"value": 1}}', undefined],
+    ["Splendid work in 2024!", undefined],
+    ["", undefined],
+  ])("%s → %s", (text, expected) => {
+    expect(readScore(text)).toBe(expected);
+  });
+});
+
+describe("J10: choices", () => {
+  const options = ["billing", "tech support", "data", "data-analyst"];
+  test.each([
+    ['{"route": "billing"}', "billing"],
+    ['{"next_agent": "Tech Support"}', "tech support"],
+    ["billing", "billing"],
+    ["  **Billing**. ", "billing"],
+    ["Route: billing\nbecause tech support is closed", "billing"],
+    ["I would ask the data-analyst.", "data-analyst"],
+    ["Either billing or tech support.", undefined],
+    ['{"route": "sales"}', undefined],
+    ['{"route": ["billing"]}', "billing"],
+    ["nobody", undefined],
+  ])("%s → %s", (text, expected) => {
+    expect(readChoice(text, options)).toBe(expected);
+  });
+});
+
+describe("J10: lists, verdicts and texts", () => {
+  test.each([
+    ['["a", "b"]', ["a", "b"]],
+    ['{"steps": [{"step": 1, "description": "a"}, {"task": "b"}]}', ["1", "b"]],
+    ['{"plan": ["a", "", "a", 3, null, {"x": 1}]}', ["a", "3"]],
+    ["1. a\n2) b\n- c\n* d\nStep 5: e", ["a", "b", "c", "d", "e"]],
+    ["just prose", []],
+  ])("%s → %j", (text, expected) => {
+    expect(readList(text)).toEqual(expected);
+  });
+
+  test.each([
+    ['{"done": true}', true],
+    ['{"done": "Yes"}', true],
+    ["YES.", true],
+    ['{"done": false}', false],
+    ['{"done": {"is": true}}', false],
+    ['{"finished": true}', false],
+    ["I am not done", false],
+    ["", false],
+  ])("%s is a yes: %s", (text, expected) => {
+    expect(readVerdict(text, ["done"])).toBe(expected);
+  });
+
+  test("a text field, or the whole text where there is none", () => {
+    expect(readText('{"feedback": "shorter"}', ["feedback"])).toBe("shorter");
+    expect(readText("make it shorter", ["feedback"])).toBe("make it shorter");
+  });
+});
+
+describe("J10: ReWOO plans", () => {
+  test("steps of the same name: the first counts; ids are made where there are none", () => {
+    expect(
+      readRewooPlan(
+        '[{"tool": "a"}, {"id": "#E1", "tool": "b"}, {"id": 7, "action": "c", "args": {"q": "#E1"}}, 5]',
+      ),
+    ).toEqual([
+      { id: "E1", tool: "a", input: {} },
+      { id: "E7", tool: "c", input: { q: "#E1" } },
+    ]);
+  });
+
+  test("#E1 is not part of #E10", () => {
+    const evidence = new Map([
+      ["E1", "one"],
+      ["E10", "ten"],
+    ]);
+    expect(fillIn({ q: ["#E10 #E1 #E2"] }, evidence)).toEqual({ q: ["ten one #E2"] });
+    expect(placeholdersIn({ q: "#E10 and #e1" })).toEqual(["E10", "E1"]);
+  });
+});
+
+test("a model that repeats itself without end is read all the same", () => {
+  for (const piece of [
+    "1",
+    "\n",
+    " ",
+    "[",
+    "{",
+    "]",
+    ":",
+    "#E1=a[",
+    "answer:",
+    "score",
+    "a,",
+    "- ",
+    "hand",
+    "*",
+  ]) {
+    const text = piece.repeat(100_000 / piece.length);
+    expect(readScore(text) ?? 0).toBeLessThanOrEqual(1);
+    expect(readChoice(text, ["billing"])).toBeUndefined();
+    expect(readHandoff(text)).toBeUndefined();
+    expect(readRewooPlan(text)).toEqual([]);
+    expect(readVerdict(text, ["done"])).toBe(false);
+    expect(answerIn(text).length).toBeLessThanOrEqual(text.length);
+    expect(solutionIn(text)).toBeUndefined();
+    expect(readList(text).length).toBeLessThanOrEqual(text.length);
+  }
+});
+
+test("J10: no text, however strange, makes a reader throw, and every score is between 0 and 1", () => {
+  const pieces = fc.constantFrom(
+    "{",
+    "}",
+    "[",
+    "]",
+    '"',
+    ":",
+    ",",
+    "score",
+    "0.5",
+    "8/10",
+    "-1",
+    "E1",
+    "#E1",
+    "=",
+    "\n",
+    "HANDOFF ",
+    "1. ",
+    "\\",
+    "null",
+    "é",
+  );
+  const texts = fc.oneof(
+    fc.string(),
+    fc.array(pieces).map((parts) => parts.join("")),
+    fc.json(),
+  );
+  fc.assert(
+    fc.property(texts, fc.array(fc.string({ minLength: 1 }), { maxLength: 4 }), (text, options) => {
+      const score = readScore(text);
+      expect(score === undefined || (score >= 0 && score <= 1)).toBe(true);
+      const choice = readChoice(text, options);
+      expect(choice === undefined || options.includes(choice)).toBe(true);
+      readVerdict(text, ["done"]);
+      readHandoff(text);
+      expect(readList(text).every((item) => item.trim() !== "")).toBe(true);
+      const steps = readRewooPlan(text);
+      const { levels, stuck } = levelsOf(steps);
+      expect(levels.flat().length + stuck.size).toBe(steps.length);
+    }),
+    { numRuns: RUNS },
+  );
+});

@@ -1,0 +1,77 @@
+import { describe, expect, test } from "vitest";
+import { Blackboard } from "@ravi/architectures";
+import { asked, broke, run, says, told, usageOf, worker } from "../support.ts";
+
+describe("J10: Blackboard", () => {
+  test("without a coordinator they write in turn, each seeing the board, until one has the solution", async () => {
+    const experts = { a: worker("a", [says("x is 3")]), b: worker("b", [says("SOLUTION: 3 apples")]) };
+    const { result, session, model } = await run(new Blackboard({ experts }), []);
+    expect(result).toEqual({ status: "completed", output: "3 apples", stopReason: "done" });
+    expect(asked(experts.b.model.calls[0]?.request)).toContain("[a] x is 3");
+    expect(session.cumulativeUsage).toEqual(usageOf(model, experts.a.model, experts.b.model));
+  });
+
+  test("when a whole circle of them has nothing to add, the answer comes from the board", async () => {
+    const experts = { a: worker("a", ["x is 3", "PASS"]), b: worker("b", ["Pass."]) };
+    const { result, model } = await run(new Blackboard({ experts }), ["three"]);
+    expect(result).toEqual({ status: "completed", output: "three", stopReason: "done" });
+    expect(asked(model.calls[0]?.request)).toContain("[a] x is 3");
+  });
+
+  test("a coordinator says who writes next, and when it is enough", async () => {
+    const experts = { a: worker("a", []), b: worker("b", ["y is 4"]) };
+    const { result, events } = await run(new Blackboard({ experts, coordinator: true }), [
+      '{"next": "b"}',
+      '{"done": true}',
+      "four",
+    ]);
+    expect(result).toMatchObject({ status: "completed", output: "four" });
+    expect(told(events, "blackboard.next")).toMatchObject([{ name: "b", by: "coordinator" }, { done: true }]);
+  });
+
+  test("what the coordinator says illegibly is decided by turn", async () => {
+    const experts = { a: worker("a", ["SOLUTION: 1"]), b: worker("b", []) };
+    const { result, events } = await run(new Blackboard({ experts, coordinator: true }), ["whoever likes"]);
+    expect(result.output).toBe("1");
+    expect(told(events, "blackboard.next")).toMatchObject([{ name: "a", by: "turn" }]);
+  });
+
+  test("10 rounds at the most: 10 × (1 + 1) + 1 calls; an unfinished board is a partial result", async () => {
+    const experts = { a: worker("a", () => says("and another thing")) };
+    const { result, model, session } = await run(new Blackboard({ experts, coordinator: true }), (request) =>
+      says(asked(request).includes("Who should write next") ? '{"next": "a"}' : "so far"),
+    );
+    expect(result).toEqual({ status: "partial", output: "so far", stopReason: "steps" });
+    expect(model.calls.length + experts.a.model.calls.length).toBe(10 * (1 + 1) + 1);
+    expect(session.cumulativeUsage).toEqual(usageOf(model, experts.a.model));
+  });
+
+  test("an expert who fails, or was cut off, is not taken for one who solved it", async () => {
+    const experts = {
+      a: worker("a", () => new Error("ill")),
+      b: worker("b", [{ text: "SOLUTION: hal", finishReason: "length" }, "PASS"]),
+    };
+    const { result, events, model } = await run(new Blackboard({ experts, maxRounds: 4 }), [
+      "half an answer",
+    ]);
+    expect(result.status).toBe("completed");
+    expect(told(events, "blackboard.failed")).toHaveLength(2);
+    expect(asked(model.calls[0]?.request)).toContain("(only a part, cut off: length)");
+  });
+
+  test("nothing on the board is no success", async () => {
+    const experts = { a: worker("a", () => "PASS") };
+    const { result } = await run(new Blackboard({ experts }), ["I made it up"]);
+    expect(result).toEqual({ status: "partial", output: "I made it up", stopReason: "steps" });
+  });
+
+  test.each([
+    [0, "landed from: the task"],
+    [1, "landed from: What was found so far:\n\n[a] fact"],
+  ])("when the money ends after %i calls, the last turn answers from the board", async (after, output) => {
+    const experts = { a: worker("a", () => "fact") };
+    const script = broke(() => '{"next": "a"}', after);
+    const { result } = await run(new Blackboard({ experts, coordinator: true }), script);
+    expect(result).toEqual({ status: "partial", output, stopReason: "budget" });
+  });
+});

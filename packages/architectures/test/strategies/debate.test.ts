@@ -1,0 +1,102 @@
+import { describe, expect, test } from "vitest";
+import { Debate } from "@ravi/architectures";
+import { agreementOf, answerIn, candidatesOf, countVotes } from "../../src/strategies/agreement.ts";
+import { asked, broke, run, says, told, usageOf, worker } from "../support.ts";
+
+describe("J10: Debate", () => {
+  test("ends early when the answers agree, without a vote", async () => {
+    const { result, model, events } = await run(new Debate(), () => says("I think so.\nAnswer: forty-two"));
+    expect(result).toEqual({ status: "completed", output: "forty-two", stopReason: "done" });
+    expect(model.calls).toHaveLength(3);
+    expect(told(events, "debate.round")).toEqual([{ round: 1, agreement: 1 }]);
+  });
+
+  test("two rounds, then a vote where there is no judge: n × (2 + 1) calls at the most", async () => {
+    let n = 0;
+    const { result, model, session, events } = await run(new Debate(), (request) => {
+      const text = asked(request);
+      if (text.includes("Which is the best?")) return says('{"vote": "2"}');
+      return says(`Answer: ${["red", "green", "blue"][n++ % 3]}`);
+    });
+    expect(result.output).toBe("green");
+    expect(model.calls).toHaveLength(3 * (2 + 1));
+    expect(told(events, "debate.vote")).toEqual([{ votes: [2, 2, 2], winner: 2 }]);
+    expect(session.cumulativeUsage).toEqual(usageOf(model));
+    expect(asked(model.calls[3]?.request)).toContain("green");
+  });
+
+  test("a judge decides instead: n × 2 + 1 calls at the most", async () => {
+    const debaters = {
+      a: worker("a", [says("red"), says("red")]),
+      b: worker("b", [says("blue"), says("blue")]),
+    };
+    const judge = worker("judge", [says("purple")]);
+    const { result, session } = await run(new Debate({ debaters, judge }), []);
+    expect(result.output).toBe("purple");
+    expect(session.cumulativeUsage).toEqual(usageOf(debaters.a.model, debaters.b.model, judge.model));
+    expect(session.cumulativeUsage.inputTokens).toBe(10 * (2 * 2 + 1));
+  });
+
+  test("a judge who fails is replaced by the vote", async () => {
+    const debaters = { a: worker("a", ["red", "1"]), b: worker("b", ["blue", "1"]) };
+    const judge = worker("judge", () => new Error("asleep"));
+    const { result, events } = await run(new Debate({ debaters, judge, rounds: 1 }), []);
+    expect(result.output).toBe("red");
+    expect(told(events, "debate.noJudge")).toHaveLength(1);
+  });
+
+  test("a debater who fails is left out; when nobody is left, the debate has failed", async () => {
+    const mute = (name: string) => worker(name, () => new Error("no voice"));
+    const debaters = { a: mute("a"), b: worker("b", ["blue", "1"]) };
+    const { result, events } = await run(new Debate({ debaters, rounds: 1 }), []);
+    expect(result.output).toBe("blue");
+    expect(told(events, "debate.failed")).toMatchObject([{ debater: 1 }]);
+    await expect(run(new Debate({ debaters: { a: mute("a"), b: mute("b") } }), [])).rejects.toThrow(
+      "no voice",
+    );
+  });
+
+  test("votes that cannot be read are not counted, and the first among equals wins", () => {
+    expect(countVotes([undefined, 1, 1, 0], 3)).toBe(1);
+    expect(countVotes([2, 1], 3)).toBe(1);
+    expect(countVotes([undefined, 7], 3)).toBe(0);
+  });
+
+  test("the same answer twice is one candidate, and what more have said comes first", () => {
+    expect(candidatesOf(["red", "Blue!", "blue", "green"])).toEqual([1, 0, 3]);
+    expect(candidatesOf([])).toEqual([]);
+  });
+
+  test("without a legible vote, what more have said is the answer", async () => {
+    const debaters = {
+      a: worker("a", ["red", "hm"]),
+      b: worker("b", ["blue", "well"]),
+      c: worker("c", ["blue", "ah"]),
+    };
+    const { result, events } = await run(new Debate({ debaters, rounds: 1 }), []);
+    expect(result.output).toBe("blue");
+    expect(told(events, "debate.vote")).toEqual([{ votes: [null, null, null], winner: 1 }]);
+  });
+
+  test("agreement is the mean over all pairs of what they share", () => {
+    expect(agreementOf(["Yes!", "yes", "YES."])).toBe(1);
+    expect(agreementOf(["a b", "c d"])).toBe(0);
+    expect(agreementOf(["a b", "a c"])).toBeCloseTo(1 / 3);
+    expect(answerIn("because\nAnswer: first\n**Final answer:** second")).toBe("second");
+  });
+
+  test.each([
+    [0, "landed from: the task"],
+    [2, "red"],
+    [4, "red"],
+    [7, "red"],
+  ])(
+    "when the money ends after %i calls, the answer most shared so far is a partial result",
+    async (after, output) => {
+      let n = 0;
+      const script = broke(() => `Answer: ${["red", "red", "blue"][n++ % 3]}`, after);
+      const { result } = await run(new Debate(), script);
+      expect(result).toEqual({ status: "partial", output, stopReason: "budget" });
+    },
+  );
+});

@@ -1,0 +1,132 @@
+import { describe, expect, test } from "vitest";
+import { ReWOO } from "@ravi/architectures";
+import { levelsOf } from "../../src/strategies/levels.ts";
+import { add, asked, broke, lookUp, run, says, told, usageOf, worker } from "../support.ts";
+import { delegateTo } from "@ravi/kernel/loop";
+
+const plan = (steps: readonly (readonly [string, string, unknown])[]): string =>
+  JSON.stringify({ steps: steps.map(([id, tool, input]) => ({ id, tool, input })) });
+const tools = [lookUp, add];
+
+describe("J10: ReWOO", () => {
+  test("plans once, runs levels at once with the results filled in, and answers: two model calls", async () => {
+    const script = [
+      plan([
+        ["E1", "look_up", { query: "Oslo" }],
+        ["E2", "look_up", { query: "Bern" }],
+        ["E3", "look_up", { query: "#E1 and #E2" }],
+      ]),
+      "done",
+    ];
+    const { result, model, events } = await run(new ReWOO(), script, { tools });
+    expect(result).toEqual({ status: "completed", output: "done", stopReason: "done" });
+    expect(model.calls).toHaveLength(2);
+    expect(told(events, "rewoo.plan")).toEqual([{ levels: [["E1", "E2"], ["E3"]], stuck: {}, left: 0 }]);
+    expect(asked(model.calls[1]?.request)).toContain("facts about facts about Oslo and facts about Bern");
+    expect(events.filter(({ type }) => type === "toolResult")).toHaveLength(3);
+  });
+
+  test("makes 1 + 8 + 1 model calls at the most: when every step is thinking", async () => {
+    const steps = Array.from({ length: 11 }, (_, at) => [`E${at + 1}`, "LLM", `think ${at}`] as const);
+    const { model, session, events } = await run(new ReWOO(), (request) =>
+      says(asked(request).includes("Make the whole plan") ? plan(steps) : "thought"),
+    );
+    expect(model.calls).toHaveLength(1 + 8 + 1);
+    expect(told(events, "rewoo.plan")).toMatchObject([{ left: 3 }]);
+    expect(session.cumulativeUsage).toEqual(usageOf(model));
+  });
+
+  test("a cycle is found and named; what does not depend on it runs", async () => {
+    const script = [
+      plan([
+        ["E1", "look_up", { query: "#E2" }],
+        ["E2", "look_up", { query: "#E1" }],
+        ["E3", "look_up", { query: "Oslo" }],
+        ["E4", "look_up", { query: "#E9" }],
+        ["E5", "look_up", { query: "#E1" }],
+      ]),
+      "answer",
+    ];
+    const { result, model } = await run(new ReWOO(), script, { tools });
+    expect(result.status).toBe("completed");
+    const evidence = asked(model.calls[1]?.request);
+    expect(evidence).toContain("not run: it waits for itself (#E1 → #E2 → #E1)");
+    expect(evidence).toContain("not run: there is no step #E9");
+    expect(evidence).toContain("not run: it needs a step that can never run");
+    expect(evidence).toContain("facts about Oslo");
+  });
+
+  test("a step that fails takes those with it that need it, and no others", async () => {
+    const script = [
+      plan([
+        ["E1", "look_up", { query: "nothing" }],
+        ["E2", "look_up", { query: "#E1" }],
+        ["E3", "unknown", {}],
+        ["E4", "add", { a: "x" }],
+        ["E5", "add", { a: 1, b: 2 }],
+      ]),
+      "answer",
+    ];
+    const { model } = await run(new ReWOO(), script, { tools });
+    const evidence = asked(model.calls[1]?.request);
+    expect(evidence).toContain("error: not found");
+    expect(evidence).toContain("not run: it needs #E1, which failed");
+    expect(evidence).toContain("no tool is called unknown; there are look_up, add, LLM");
+    expect(evidence).toContain("do not fit add");
+    expect(evidence).toMatch(/#E5 .*: 3$/m);
+  });
+
+  test("the plan may be in the words of the paper, and a lone text goes to the only parameter", async () => {
+    const { model } = await run(
+      new ReWOO(),
+      ["Plan: find it.\n#E1 = look_up[weather in Oslo]\n#E2 = LLM[Is #E1 good?]", "yes", "answer"],
+      { tools },
+    );
+    expect(asked(model.calls[1]?.request)).toContain("Is facts about weather in Oslo good?");
+  });
+
+  test("no plan to be read: told, and answered without evidence", async () => {
+    const { result, events, model } = await run(new ReWOO(), ["I would just answer.", "the answer"], {
+      tools,
+    });
+    expect(result.output).toBe("the answer");
+    expect(told(events, "rewoo.unreadable")).toHaveLength(1);
+    expect(asked(model.calls[1]?.request)).toContain("(none)");
+  });
+
+  test("an agent among the tools is hired", async () => {
+    const helper = worker("helper", [says("found it")]);
+    const { model, session } = await run(
+      new ReWOO(),
+      [says(plan([["E1", "helper", "find it"]])), says("answer")],
+      {
+        tools: [delegateTo(helper)],
+      },
+    );
+    expect(asked(model.calls[1]?.request)).toContain("found it");
+    expect(session.cumulativeUsage).toEqual(usageOf(model, helper.model));
+  });
+
+  test("levels: a step runs as soon as all that it needs is there", () => {
+    const { levels, stuck } = levelsOf([
+      { id: "E1", tool: "t", input: "#E3" },
+      { id: "E2", tool: "t", input: "" },
+      { id: "E3", tool: "t", input: { deep: ["#E2"] } },
+      { id: "E10", tool: "t", input: "#e2" },
+    ]);
+    expect(levels.map((level) => level.map(({ id }) => id))).toEqual([["E2"], ["E3", "E10"], ["E1"]]);
+    expect(stuck.size).toBe(0);
+  });
+
+  test.each([
+    [0, "landed from: the task"],
+    [1, 'landed from: What was found so far:\n\n#E1 (look_up {"query":"Oslo"}): facts about Oslo'],
+  ])("when the money ends after %i calls, the last turn answers from the evidence", async (after, output) => {
+    const { result } = await run(
+      new ReWOO(),
+      broke(() => plan([["E1", "look_up", { query: "Oslo" }]]), after),
+      { tools },
+    );
+    expect(result).toEqual({ status: "partial", output, stopReason: "budget" });
+  });
+});
