@@ -1,5 +1,5 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { defineConfig } from "vitest/config";
 
 const root = import.meta.dirname;
@@ -17,6 +17,8 @@ const projects = globSync(["{packages,apps,examples}/*/package.json", "bench/pac
     // A time limit only guards against a hang: how fast something is belongs to the benchmarks.
     test: {
       name: nameOf(folder),
+      // A provider's tests load a client that costs more than half of them, and change nothing that they share.
+      isolate: !basename(folder).startsWith("provider-"),
       root: folder,
       include: ["test/**/*.test.ts"],
       testTimeout: 60_000,
