@@ -62,6 +62,18 @@ describe("estimateTokens counts all that is sent", () => {
     ).toBeGreaterThan(25_000);
   });
 
+  test("what a provider has sealed into a tool call goes back to it, and counts", () => {
+    const calling = (opaque?: { provider: string; data: string }): number =>
+      counter.count(
+        request({
+          role: "assistant",
+          content: "",
+          toolCalls: [{ id: "a", name: "find", arguments: "{}", ...(opaque && { opaque }) }],
+        }),
+      );
+    expect(calling({ provider: "p", data: "A".repeat(40) }) - calling()).toBe(10);
+  });
+
   test("a schema with a cycle is refused with the tool's name", () => {
     const cycle: { [key: string]: unknown } = {};
     cycle["self"] = cycle;

@@ -19,6 +19,7 @@ export function estimateTokens(message: ChatMessage): number {
   if (message.role === "assistant") {
     for (const call of message.toolCalls ?? []) {
       tokens += PER_CALL + textTokens(call.name) + textTokens(call.arguments) + textTokens(call.id);
+      tokens += (call.opaque?.data.length ?? 0) / 4;
     }
   } else if (message.role === "tool") {
     tokens += textTokens(message.name) + textTokens(message.toolCallId);

@@ -74,6 +74,7 @@ export class RequestCounter {
       for (const call of message.toolCalls ?? []) {
         tokens +=
           TOOL_FRAME + this.countText(call.id) + this.countText(call.name) + this.countText(call.arguments);
+        tokens += sealedTokens(call.opaque);
       }
     }
     this.messages.set(message, tokens);
@@ -94,8 +95,7 @@ export class RequestCounter {
       case "file":
         return fileTokens(part.url, part.mediaType);
       case "reasoning":
-        // What is sealed for the provider is the reasoning once more, in base64.
-        return this.countText(part.text) + Math.ceil((part.opaque?.data.length ?? 0) / 4);
+        return this.countText(part.text) + sealedTokens(part.opaque);
       default:
         // A part of a later kernel: as text, it is at least not free.
         return this.countText(JSON.stringify(part));
@@ -137,4 +137,9 @@ function fileTokens(url: string, mediaType: string): number {
   const bytes = ((url.length - comma - 1) * 3) / 4;
   const isText = /^text\/|[/+](?:json|xml|yaml|csv|javascript)\b/i.test(mediaType);
   return Math.max(isText ? 0 : FILE_TOKENS, Math.ceil(bytes / (isText ? 3 : 8)));
+}
+
+/** What is sealed for a provider is mostly its reasoning once more, in base64. */
+function sealedTokens(opaque: { readonly data: string } | undefined): number {
+  return Math.ceil((opaque?.data.length ?? 0) / 4);
 }
