@@ -124,6 +124,45 @@ describe("J5: a user is a hard partition, and nobody is one too", () => {
   });
 });
 
+describe("J5: on the disk too", () => {
+  test("ids that look alike, or are made to look like somebody else's, are different users", async () => {
+    const hostile = [
+      "__proto__",
+      "constructor",
+      "",
+      "..",
+      "../ann",
+      "ann",
+      "Ann",
+      "ANN",
+      "ann ",
+      "ann\u0000",
+      "ann\n",
+      "ａｎｎ",
+      "аnn",
+      "é",
+      "e\u0301",
+      "%61nn",
+      "\ud800",
+      "\ud801",
+      "ann/memory",
+      "x".repeat(400),
+      `${"x".repeat(399)}y`,
+    ];
+    const directory = await mkdtemp(join(tmpdir(), "ravi-memory-"));
+    try {
+      const scopes = hostile.flatMap((id) => [scopeOf(id), scopeOf(null, id), scopeOf("ann", id)]);
+      const memory = new KeywordMemory({ history: await FileHistory.open(directory) });
+      for (const [at, scope] of scopes.entries()) await memory.remember(scope, `secret ${at}`);
+      const after = new KeywordMemory({ history: await FileHistory.open(directory) });
+      for (const [at, scope] of scopes.entries())
+        expect(await texts(after, scope, "secret")).toEqual([`secret ${at}`]);
+    } finally {
+      await rm(directory, { recursive: true });
+    }
+  });
+});
+
 describe("J11: kept in a history", () => {
   test("on the disk it outlives the process, what was forgotten stays forgotten", async () => {
     const directory = await mkdtemp(join(tmpdir(), "ravi-memory-"));

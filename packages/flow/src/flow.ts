@@ -87,8 +87,8 @@ export abstract class Flow implements Agent<readonly StepResult[]> {
       tellEnd(result.status === "completed" ? "completed" : "partial");
       return result;
     } catch (error) {
-      // What unwinds a run that is suspended is no error of Ravi's and no end: the flow goes on in another process.
-      if (isRaviError(error) || !meta.cancellation.isCancelled) tellEnd("failed");
+      // A suspended run has not ended: the flow goes on when it is resumed.
+      if (!isRaviError(error, "SUSPENDED")) tellEnd("failed");
       throw error;
     }
   }

@@ -40,12 +40,12 @@ export function incomplete(
   return { status: "partial", output, structured, stopReason: stopReasonOf(outcomes) };
 }
 
-/** By the first step that is not completed. One that failed outright means that not all steps were taken. */
+/** By the first step that is not completed. */
 function stopReasonOf(outcomes: readonly HireOutcome[]): StopReason {
   const first = outcomes.find(({ status }) => status !== "completed");
-  if (first === undefined) return "steps";
+  if (first === undefined) return "failed";
   if ("result" in first) return first.result.stopReason;
   if (!("error" in first)) return "deadline";
   if (isRaviError(first.error, "BUDGET_EXHAUSTED")) return "budget";
-  return isRaviError(first.error, "DEADLINE_EXCEEDED") ? "deadline" : "steps";
+  return isRaviError(first.error, "DEADLINE_EXCEEDED") ? "deadline" : "failed";
 }

@@ -47,7 +47,7 @@ describe("R25: a sequential flow", () => {
   test.each<[string, Agent, AgentResult["stopReason"]]>([
     ["partial", says("b", partial("half", "length")), "length"],
     ["paused", says("b", { status: "paused", output: "half", stopReason: "paused" }), "paused"],
-    ["failed", fails("b"), "steps"],
+    ["failed", fails("b"), "failed"],
   ])("ends at a step that is %s, and is partial itself", async (_, middle, stopReason) => {
     let later = 0;
     const last = agent("c", async () => {
@@ -58,7 +58,7 @@ describe("R25: a sequential flow", () => {
       new SequentialFlow({ name: "f", steps: [says("a", "whole"), middle, last] }),
     );
     expect(result).toMatchObject({ status: "partial", stopReason });
-    expect(result.output).toBe(stopReason === "steps" ? "whole" : "half");
+    expect(result.output).toBe(stopReason === "failed" ? "whole" : "half");
     expect(result.structured).toHaveLength(2);
     expect(later).toBe(0);
   });

@@ -3,6 +3,7 @@ import {
   checkInteger,
   type Clock,
   errorToJSON,
+  isPromiseLike,
   type JsonObject,
   type JsonPrimitive,
   type SerializedError,
@@ -107,10 +108,12 @@ export class EventRecorder implements Telemetry {
     this.seen++;
     // Twice the limit before anything is moved, so that a full one costs no more than an empty one.
     if (this.kept.push(event) >= 2 * this.limit) this.kept.splice(0, this.limit);
+    // See `onEvent`: what it throws is left out, also later.
     try {
-      this.onEvent?.(event);
+      const told: unknown = this.onEvent?.(event);
+      if (isPromiseLike(told)) told.then(undefined, () => {});
     } catch {
-      // See `onEvent`.
+      // The same.
     }
   }
 }

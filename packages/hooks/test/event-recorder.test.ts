@@ -75,6 +75,14 @@ describe("J11: telemetry as a record of events", () => {
     expect(heard).toEqual(recorder.events);
   });
 
+  test("a listener that fails later changes nothing either", async () => {
+    const recorder = new EventRecorder({ onEvent: () => Promise.reject(new Error("the exporter is down")) as never });
+    recorder.metric("a", 1);
+    // An unhandled rejection would fail this test.
+    await new Promise(setImmediate);
+    expect(recorder.events).toHaveLength(1);
+  });
+
   test("attributes are copied: what their giver does later is not seen", () => {
     const attributes = { a: 1 };
     const recorder = new EventRecorder();

@@ -21,6 +21,7 @@ export {
   parseJson,
   sameValue,
 } from "./core/json.ts";
+export { checkPlainJson } from "./core/plain-json.ts";
 export { type AbortSignalLike, type Branded, isPromiseLike, type MaybePromise } from "./core/types.ts";
 
 export { ErrorCode, RaviError, type RaviErrorOptions } from "./errors/base.ts";
@@ -44,6 +45,7 @@ export {
   PausedError,
   ProviderError,
   type ProviderErrorInit,
+  SuspendedError,
   ToolError,
 } from "./errors/errors.ts";
 export { type ErrorByCode, isCancellation, isRaviError } from "./errors/is.ts";
@@ -188,11 +190,20 @@ export type {
 export type { Agent, AgentDefaults, AgentResult, StopReason } from "./agent/agent.ts";
 export type { AgentSession, Architecture, Dependencies } from "./agent/architecture.ts";
 export type { AgentEvent, RunEvent } from "./agent/events.ts";
-export type { AgentAccount, RootHandle, RunHandle, RunLimits, RunResult, RunStatus } from "./agent/handle.ts";
+export type {
+  AgentAccount,
+  RootHandle,
+  RunHandle,
+  RunLimits,
+  RunResult,
+  RunStatus,
+  StoppedBy,
+} from "./agent/handle.ts";
 export type { Inbox, InboxMessage } from "./agent/inbox.ts";
 export type {
   HireLeaf,
   HireOutcome,
+  HireUsage,
   Leaf,
   LlmLeaf,
   LlmOutcome,

@@ -16,6 +16,7 @@ export {
   type LoopVerdict,
 } from "./loop/loop-detection.ts";
 export { type Parsed, parseWith } from "./loop/parse-with.ts";
+export { readResult } from "./loop/read-result.ts";
 export { readStream } from "./loop/read-stream.ts";
 export {
   isStop,
@@ -29,7 +30,14 @@ export { jsonSchemaOf, toolSpec } from "./loop/tool-spec.ts";
 export { type DelegateOptions, delegateTo } from "./loop/tool-loop/delegate.ts";
 export type { Instructions, LoopOptions, ModelSettings } from "./loop/tool-loop/options.ts";
 export { type LoopPlan, planLoop } from "./loop/tool-loop/plan.ts";
-export { hookBase } from "./loop/tool-loop/tell.ts";
-export { type LoopExtension, toolLoop } from "./loop/tool-loop/tool-loop.ts";
-export { type Hired, toolTurn, type ToolTurn, type ToolTurnOptions } from "./loop/tool-turn.ts";
+export { readTurn, type Turn } from "./loop/tool-loop/read-turn.ts";
+export { hookBase, tellHandoff } from "./loop/tool-loop/tell.ts";
+export { type Finish, type LoopExtension, toolLoop } from "./loop/tool-loop/tool-loop.ts";
+export {
+  type Hired,
+  toolTurn,
+  type ToolTurn,
+  type ToolTurnOptions,
+  type TurnContext,
+} from "./loop/tool-turn.ts";
 export { truncateText } from "./loop/truncate.ts";

@@ -42,3 +42,4 @@ export {
 } from "./provider/options.ts";
 export { headerSecrets, type Scrub, scrubber, urlSecrets } from "./provider/scrub.ts";
 export { type ServerEvent, type ServerEventReader, serverEvents } from "./provider/server-events.ts";
+export { untilAborted } from "./provider/until-aborted.ts";

@@ -6,6 +6,7 @@ import {
   ErrorKind,
   isRetryableKind,
   ProviderError,
+  SuspendedError,
 } from "@ravi/kernel";
 
 const http = (status: number, body: { message?: string; code?: string; type?: string } = {}): unknown =>
@@ -203,6 +204,13 @@ describe("O6: classifyError", () => {
       new Error("the client failed", { cause: new CancellationError({ reason: "user" }) }),
       new Error("the client failed", { cause: new TypeError("x is not a function") }),
       new BudgetExhaustedError({ dimension: "cost", used: 1, limit: 1, scope: "a" }),
+      new SuspendedError({ reason: "closed" }),
+      // Also where somebody took it for the provider's.
+      new ProviderError({
+        kind: "SERVER_ERROR",
+        message: "m",
+        cause: new SuspendedError({ reason: "closed" }),
+      }),
     ];
     for (const error of broken)
       expect(classifyError(error)).toMatchObject({ kind: "UNKNOWN", retryable: false });

@@ -21,6 +21,7 @@ import {
   PausedError,
   ProviderError,
   RaviError,
+  SuspendedError,
   ToolError,
 } from "@ravi/kernel";
 
@@ -53,6 +54,7 @@ const samples: readonly RaviError[] = [
   new JournalLockedError({ runId: "r" }),
   new JournalCorruptError({ runId: "r", position: 17, problem: "checksum" }),
   new JournalFailedError({ what: "append", final: true, cause: new Error("disk full") }),
+  new SuspendedError({ reason: "the runtime was closed" }),
 ];
 
 describe("R13: errors", () => {

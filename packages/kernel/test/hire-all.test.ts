@@ -10,6 +10,7 @@ import {
   type HireLeaf,
   type HireOutcome,
   type Leaf,
+  NO_USAGE,
   type Pipeline,
   type RunEvent,
 } from "@ravi/kernel";
@@ -128,7 +129,12 @@ describe("hireAll", () => {
     expect(await hireAll(ctx, [throwing(new TypeError("oops"))])).toMatchObject([{ status: "failed" }]);
     const spent = new BudgetExhaustedError({ dimension: "turns", used: 1, limit: 1, scope: "lead" });
     expect(await hireAll(ctx, [throwing(spent)])).toEqual([
-      { status: "partial", result: { status: "partial", output: "so far", stopReason: "budget" } },
+      {
+        status: "partial",
+        result: { status: "partial", output: "so far", stopReason: "budget" },
+        usage: NO_USAGE,
+        stoppedBy: { dimension: "turns", used: 1, limit: 1, scope: "lead" },
+      },
     ]);
     await expect(hireAll(ctx, [throwing(new CancellationError({ reason: "user" }))])).rejects.toThrow("user");
   });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type Clock, isRaviError, type TimerHandle } from "@ravi/kernel";
-import { type PlatformTimers, type ProviderCall, startCall } from "@ravi/kernel/provider";
+import { type PlatformTimers, type ProviderCall, startCall, untilAborted } from "@ravi/kernel/provider";
 
 interface Hand extends Clock {
   /** Turns the clock on, and lets fire what is due. */
@@ -137,5 +137,29 @@ describe("a call under way", () => {
     now = 1_100;
     due[1]?.[1]();
     await expect(waiting).rejects.toMatchObject({ kind: "TIMEOUT" });
+  });
+});
+
+describe("a promise under a signal", () => {
+  test("T10: ends as it would, and leaves no listener behind", async () => {
+    const listeners = new Set<unknown>();
+    const signal = new AbortController().signal;
+    signal.addEventListener = (_: string, listener: unknown) => void listeners.add(listener);
+    signal.removeEventListener = (_: string, listener: unknown) => void listeners.delete(listener);
+    const pending = untilAborted(Promise.resolve(1), signal);
+    expect(listeners.size).toBe(1);
+    expect(await pending).toBe(1);
+    await expect(untilAborted(Promise.reject(new Error("no")), signal)).rejects.toThrow("no");
+    await Promise.resolve();
+    expect(listeners.size).toBe(0);
+    expect(await untilAborted(Promise.resolve(2), null)).toBe(2);
+  });
+
+  test("T10: ends with the signal where it would not by itself", async () => {
+    const controller = new AbortController();
+    const waiting = untilAborted(never, controller.signal);
+    controller.abort();
+    await expect(waiting).rejects.toMatchObject({ name: "AbortError" });
+    await expect(untilAborted(never, controller.signal)).rejects.toMatchObject({ name: "AbortError" });
   });
 });

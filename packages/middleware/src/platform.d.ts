@@ -42,6 +42,7 @@ declare module "node:fs/promises" {
     mode: number,
   ): Promise<{
     appendFile(text: string, encoding: "utf8"): Promise<void>;
+    stat(): Promise<{ readonly size: number }>;
     sync(): Promise<void>;
     close(): Promise<void>;
   }>;

@@ -99,6 +99,62 @@ describe("J11: an audit that can be proved", () => {
     expect(await log.verify()).toMatchObject({ ok: true, entries: 3, torn: false });
   });
 
+  test("what a reader of JSON would pass over is found: fields twice, or more of them, or other blanks", async () => {
+    const text = await written(2);
+    const forged = '"entry":{"actor":"nobody"},';
+    expect(verifyChain(text.replace('"entry":', `${forged}"entry":`)).ok).toBe(false);
+    expect(verifyChain(text.replace("}\n", ',"note":"approved"}\n'))).toMatchObject({ ok: false, line: 1 });
+    expect(verifyChain(text.replace('"seq":2', '"seq": 2'))).toMatchObject({ ok: false, line: 2 });
+  });
+
+  test("lines that are gone at the end are found by whoever writes, and by whoever has kept a head", async () => {
+    const log = await FileAuditLog.open(path);
+    for (const n of [1, 2, 3]) await log.append(entry(n));
+    const whole = await readFile(path, "utf8");
+    const [first = "", second = ""] = whole.split("\n");
+    const { head } = (await log.verify()) as { head: string };
+    await writeFile(path, `${first}\n${second}\n`);
+    expect(await FileAuditLog.verify(path)).toMatchObject({ ok: true, entries: 2 });
+    expect(await log.verify()).toMatchObject({ ok: false, line: 3 });
+    expect(await FileAuditLog.verify(path, { head })).toMatchObject({ ok: false, line: 3 });
+    await expect(FileAuditLog.open(path, { head })).rejects.toThrow("the head that was kept is not there");
+    await writeFile(path, whole);
+    const again = await FileAuditLog.open(path, { head });
+    await again.append(entry(4));
+    // One that goes on from the head that was kept is the same log.
+    expect(await FileAuditLog.verify(path, { head })).toMatchObject({ ok: true, entries: 4 });
+  });
+
+  test("two writers: who was overtaken writes nothing more, and the log stays whole", async () => {
+    const [one, two] = [await FileAuditLog.open(path), await FileAuditLog.open(path)];
+    await one.append(entry(1));
+    await expect(two.append(entry(1))).rejects.toMatchObject({ code: "JOURNAL_LOCKED" });
+    await one.append(entry(2));
+    await expect(two.append(entry(2))).rejects.toMatchObject({ code: "JOURNAL_LOCKED" });
+    expect(await one.verify()).toMatchObject({ ok: true, entries: 2 });
+  });
+
+  test("of two who write at the same moment at most one is told that it was written", async () => {
+    for (let n = 0; n < 20; n++) {
+      await rm(path, { force: true });
+      const logs = [await FileAuditLog.open(path), await FileAuditLog.open(path)];
+      const ends = await Promise.allSettled(logs.map((log) => log.append(entry(1))));
+      const confirmed = ends.filter(({ status }) => status === "fulfilled").length;
+      expect(confirmed).toBeLessThanOrEqual(1);
+    }
+  });
+
+  test("a log cut off at any byte, as by a crash, keeps every whole line and goes on", async () => {
+    const text = Buffer.from(await written(3));
+    for (let length = 0; length <= text.length; length += 7) {
+      await writeFile(path, text.subarray(0, length));
+      const lines = text.subarray(0, length).toString().split("\n").length - 1;
+      const log = await FileAuditLog.open(path);
+      await log.append(entry(9));
+      expect(await log.verify()).toMatchObject({ ok: true, entries: lines + 1, torn: false });
+    }
+  });
+
   test("what was not written down is an error, and nothing is written after it", async () => {
     let fails = false;
     const disk = {

@@ -22,6 +22,29 @@ const decide = async (rules: readonly PermissionRule[], asked = request()): Prom
   (await rulePermissions({ rules }).check(asked)).allow;
 
 describe("J11: permissions by rules", () => {
+  test.each([
+    ["action", "tools"],
+    ["action", []],
+    ["action", ["tool", "models"]],
+    ["target", /erase/],
+    ["target", []],
+    ["agent", 7],
+    ["user", [undefined]],
+    ["tenant", {}],
+  ])("a rule that could never fit is refused when it is built: %s %j", (field, value) => {
+    const rule = { effect: "deny", [field]: value } as object as PermissionRule;
+    expect(() => rulePermissions({ rules: [rule], otherwise: "allow" })).toThrow(
+      `rulePermissions.rules[0].${field}`,
+    );
+  });
+
+  test("a list that is changed later changes no rule", async () => {
+    const target = ["files.read"];
+    const permissions = rulePermissions({ rules: [{ effect: "deny", target }], otherwise: "allow" });
+    target.pop();
+    expect(await permissions.check(request())).toMatchObject({ allow: false });
+  });
+
   test("what no rule allows is denied, and says so", async () => {
     expect(await rulePermissions({ rules: [] }).check(request())).toEqual({
       allow: false,

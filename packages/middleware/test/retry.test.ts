@@ -13,6 +13,7 @@ import {
   MiddlewareTermination,
   PausedError,
   ProviderError,
+  SuspendedError,
 } from "@ravi/kernel";
 import { fallback, MiddlewarePipeline, retry, timeout } from "@ravi/middleware";
 import { virtualClock } from "@ravi/testing";
@@ -89,6 +90,11 @@ describe("R27: retry", () => {
     ["a cancellation", new CancellationError({ reason: "stop" })],
     ["a budget stop", new BudgetExhaustedError({ dimension: "cost", used: 5, limit: 5, scope: "lead" })],
     ["a pause", new PausedError({ agentId: "lead" })],
+    ["a suspension", new SuspendedError({ reason: "closed" })],
+    [
+      "a suspension that a client wrapped",
+      new Error("the client failed", { cause: new SuspendedError({ reason: "closed" }) }),
+    ],
     ["a broken layer", new MiddlewareError({ layer: "x", problem: "broken" })],
     ["a bad value", new InvalidValueError({ field: "x", value: 1, expected: "2" })],
     ["a wrong key", new ProviderError({ kind: "AUTH", message: "401" })],
@@ -178,6 +184,7 @@ describe("R27: fallback", () => {
     ["a termination", new MiddlewareTermination({ layer: "guard", reason: "no" })],
     ["a budget stop", new BudgetExhaustedError({ dimension: "cost", used: 5, limit: 5, scope: "lead" })],
     ["a cancellation", new CancellationError({ reason: "stop" })],
+    ["a suspension", new SuspendedError({ reason: "closed" })],
     ["a blocked prompt", new ProviderError({ kind: "CONTENT_BLOCKED", message: "blocked" })],
     [
       "a failure after part of the answer was streamed",

@@ -54,6 +54,7 @@ const FINAL = [
   "BUDGET_EXHAUSTED",
   "MIDDLEWARE_TERMINATION",
   "PAUSED",
+  "SUSPENDED",
   "NEEDS_DECISION",
   "NON_DETERMINISM",
   "JOURNAL_CORRUPT",
@@ -67,6 +68,8 @@ const CUT_OFF: Readonly<Record<string, string>> = {
   steps: "it has taken all its steps",
   length: "its answer was too long",
   loop: "it went round in circles",
+  invalid: "its answer never had the shape that was asked for",
+  failed: "a part of its work failed",
 };
 
 function has(output: string): string {

@@ -79,6 +79,8 @@ describe("a child that was cut off or never came is never a success to its paren
     ],
     ["length", ended(partial("half", "length")), /cut off .*\(its answer was too long\)/],
     ["steps", ended(partial("half", "steps")), /cut off .*\(it has taken all its steps\)/],
+    ["invalid", ended(partial("half", "invalid")), /cut off .*\(its answer never had the shape/],
+    ["failed", ended(partial("half", "failed")), /cut off .*\(a part of its work failed\)/],
     ["loop", ended(partial("half", "loop")), /cut off .*\(it went round in circles\)/],
     ["refused", ended(partial("", "refused")), /cut off .*\(refused\)\. It has left nothing\./],
     ["filtered", ended(partial("", "filtered")), /cut off .*\(filtered\)/],

@@ -5,6 +5,7 @@ import {
   errorFromJSON,
   errorToJSON,
   ExecId,
+  type ExecutionBudget,
   type HireOutcome,
   type JsonObject,
   type JsonValue,
@@ -13,6 +14,7 @@ import {
   type RunLimits,
   type RunResult,
   type SerializedError,
+  type StoppedBy,
   type Usage,
 } from "@ravi/kernel";
 import { isCrash } from "./context/host.ts";
@@ -43,20 +45,25 @@ export class LiveRun {
   }
 
   async toEnd(): Promise<RunResult> {
-    const { tree } = this;
+    const { tree, options } = this;
+    const { refused } = options;
     try {
-      return await this.result();
+      return this.resultOf(
+        refused === undefined ? await this.engine().run() : { status: refused.status, result: refused },
+      );
+    } catch (error) {
+      if (!(error instanceof Suspension)) throw error;
+      return this.make("suspended", { output: "", error: error.why });
     } finally {
       tree.close();
     }
   }
 
-  private async result(): Promise<RunResult> {
+  private engine(): InProcessEngine {
     const { tree, options } = this;
-    const { agent, input, deadline, refused } = options;
-    if (refused !== undefined) return this.resultOf({ status: refused.status, result: refused });
+    const { agent, input, deadline } = options;
     const { root, scope, tenantId, token } = tree;
-    const engine = new InProcessEngine({
+    return new InProcessEngine({
       tree,
       token,
       ledger: withAgentLedger(agent, tree.ledger),
@@ -72,19 +79,14 @@ export class LiveRun {
         isResumed: tree.recording !== undefined,
       },
     });
-    try {
-      return this.resultOf(await engine.run());
-    } catch (error) {
-      if (!(error instanceof Suspension)) throw error;
-      return this.make("suspended", { output: "", error: error.why });
-    }
   }
 
   private resultOf(outcome: HireOutcome): RunResult {
     if ("result" in outcome) {
       const { output, structured, stopReason } = outcome.result;
       const status = outcome.status === "completed" ? "completed" : "partial";
-      return this.make(status, { output, structured, stopReason });
+      const { stoppedBy } = outcome;
+      return this.make(status, { output, structured, stopReason, ...(stoppedBy && { stoppedBy }) });
     }
     const error = "error" in outcome ? outcome.error : undefined;
     if (error !== undefined && isCrash(error)) this.crash = error;
@@ -93,29 +95,44 @@ export class LiveRun {
 
   private make(
     status: RunResult["status"],
-    rest: Pick<RunResult, "output" | "structured" | "stopReason" | "error">,
+    rest: Pick<RunResult, "output" | "structured" | "stopReason" | "stoppedBy" | "error">,
   ): RunResult {
-    const { runId, accounts, inDoubt } = this.tree;
+    const { runId, accounts, doubts: inDoubt } = this.tree;
     const { usage, cost } = accounts;
     const agents = accounts.list.map((account) => account.toJSON());
     const limits = limitsOf(this.tree);
-    return { runId, status, ...rest, usage, cost, inDoubt: [...inDoubt], limits, agents };
+    return { runId, status, ...rest, usage, cost, inDoubt, limits, agents };
   }
 }
 
 /** The limits that somebody held the tree to: without a headcount or a ledger there was nobody. */
-function limitsOf({ root, headcount, ledger }: Tree): RunLimits {
-  const { spawnBudget, executionBudget } = root;
-  const isTimed = executionBudget.deadlineS !== null;
+function limitsOf(tree: Tree): RunLimits {
+  const { root, headcount, ledger } = tree;
+  const isTimed = root.executionBudget.deadlineS !== null;
   return {
-    spawnBudget: headcount === undefined ? null : spawnBudget,
-    executionBudget: ledger === undefined && !isTimed ? null : executionBudget,
+    spawnBudget: headcount === undefined ? null : root.spawnBudget,
+    executionBudget: ledger === undefined && !isTimed ? null : raisedBudget(tree),
   };
+}
+
+/** With what was granted on the way. */
+function raisedBudget({ root, granted }: Tree): ExecutionBudget {
+  const given = root.executionBudget;
+  const raise = (limit: number | null, more: number): number | null =>
+    limit === null || more === 0 ? limit : limit + more;
+  return Object.freeze({
+    ...given,
+    maxTokens: raise(given.maxTokens, granted.tokens),
+    maxCostUsd: raise(given.maxCostUsd, granted.cost),
+    maxTurns: raise(given.maxTurns, granted.turns),
+    maxToolCalls: raise(given.maxToolCalls, granted.toolCalls),
+  });
 }
 
 /** What is written down of a result: enough to give it again to whoever asks for a run that is over. */
 export function statusRecord(result: RunResult): JsonObject {
   const { status, output, structured, stopReason, error, usage, cost, inDoubt, limits, agents } = result;
+  const { stoppedBy } = result;
   return {
     status,
     output,
@@ -126,6 +143,7 @@ export function statusRecord(result: RunResult): JsonObject {
     agents: agents as readonly JsonObject[] | undefined,
     ...(structured !== undefined && { structured: structured as JsonValue }),
     ...(stopReason !== undefined && { stopReason }),
+    ...(stoppedBy !== undefined && { stoppedBy }),
     ...(error !== undefined && { error: errorToJSON(error) }),
   };
 }
@@ -135,12 +153,14 @@ export function recordedResult(runId: RunId, body: JsonObject): RunResult | unde
   const status = body["status"] as RunResult["status"] | "running";
   if (status === "running" || status === "suspended") return undefined;
   const error = body["error"];
+  const stoppedBy = body["stoppedBy"] as StoppedBy | undefined;
   return {
     runId,
     status,
     output: textAt(body, "output"),
     structured: body["structured"],
     stopReason: body["stopReason"] as RunResult["stopReason"],
+    ...(stoppedBy !== undefined && { stoppedBy }),
     error: error === undefined ? undefined : (errorFromJSON(error as SerializedError) as RaviError),
     usage: body["usage"] as Usage,
     cost: body["cost"] as number | null,

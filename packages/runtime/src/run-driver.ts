@@ -9,6 +9,7 @@ import {
   HookEvent,
   type HookPayloads,
   InvalidValueError,
+  isPromiseLike,
   type Journal,
   type JournalEntry,
   type JsonObject,
@@ -17,11 +18,12 @@ import {
   type RunId,
   RunMeta,
   type RunResult,
+  type RunStatus,
   type Supervision,
 } from "@ravi/kernel";
 import { admitRun } from "./context/admit-run.ts";
 import { createRunContext } from "./context/create-run-context.ts";
-import { planFor } from "./context/plan.ts";
+import { type Plan, planFor } from "./context/plan.ts";
 import { type Decisions, fullDecisions } from "./engine/decisions.ts";
 import { Recording } from "./engine/recording.ts";
 import { RunJournal } from "./engine/run-journal.ts";
@@ -46,6 +48,7 @@ export interface Starting {
   /** Ends the wait for the next go. */
   wake: (() => void) | undefined;
   agentId: AgentId;
+  status: RunStatus;
 }
 
 /** What a go at a run works with, where there is a journal. */
@@ -75,9 +78,16 @@ export class RunDriver {
     this.owner = processOwner(ports.ids.uuid());
   }
 
-  async begin(asked: Start, starting: Starting): Promise<RunResult> {
+  begin(asked: Start, starting: Starting): Promise<RunResult> {
+    const { journal: store } = this.ports;
+    const start = this.admit(asked, starting);
+    if (store === undefined && !isPromiseLike(start)) return this.go(start, starting, {}).toEnd();
+    return this.beginRecorded(start, starting);
+  }
+
+  private async beginRecorded(admitted: MaybePromise<Start>, starting: Starting): Promise<RunResult> {
     const { journal: store, clock } = this.ports;
-    const start = await this.admit(asked, starting);
+    const start = await admitted;
     if (store === undefined) return this.go(start, starting, {}).toEnd();
     const { runId } = start.root;
     return this.claimed(store, runId, async (journal) => {
@@ -111,10 +121,13 @@ export class RunDriver {
   }
 
   /** The layers around the agent see its input before anything is written down, so that what they remove never is. */
-  private async admit(start: Start, { token }: Starting): Promise<Start> {
+  private admit(start: Start, starting: Starting): MaybePromise<Start> {
+    const plan = planFor(start.agent, this.ports);
+    return plan.agent === undefined ? start : this.throughLayers(plan, start, starting);
+  }
+
+  private async throughLayers(plan: Plan, start: Start, { token }: Starting): Promise<Start> {
     const { ports } = this;
-    const plan = planFor(start.agent, ports);
-    if (plan.agent === undefined) return start;
     const { root, deadline, tenantId } = start;
     const meta = RunMeta.of({ supervision: root, cancellation: token, deadline, tenantId, ...ports });
     const { input, refused } = await admitRun(plan, ports, meta, root, start.input);

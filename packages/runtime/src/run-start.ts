@@ -136,12 +136,14 @@ export function readStart(agents: ReadonlyMap<string, Agent>, body: JsonObject):
   };
 }
 
+const NO_METADATA: JsonObject = Object.freeze({});
+
 function scopeOf(
   root: Supervision,
   {
     tenantId = null,
     userId = null,
-    metadata = {},
+    metadata,
   }: {
     tenantId?: string | null | undefined;
     userId?: string | null | undefined;
@@ -149,7 +151,8 @@ function scopeOf(
   },
 ): Pick<Start, "tenantId" | "scope"> {
   const { sessionId, runId } = root;
-  return { tenantId, scope: deepFreeze({ userId, tenantId, sessionId, runId, metadata: { ...metadata } }) };
+  const kept = metadata === undefined ? NO_METADATA : deepFreeze({ ...metadata });
+  return { tenantId, scope: Object.freeze({ userId, tenantId, sessionId, runId, metadata: kept }) };
 }
 
 /** What the first journal entry says. */

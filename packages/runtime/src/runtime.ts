@@ -19,6 +19,7 @@ import {
 import { nameOf } from "./context/hire-spec.ts";
 import type { Decisions } from "./engine/decisions.ts";
 import { type Ports, type RuntimePorts, settlePorts } from "./ports.ts";
+import { LiveHandle } from "./root-handle.ts";
 import { noJournal, RunDriver, type Starting } from "./run-driver.ts";
 import { newStart, type RunOptions, versionOf } from "./run-start.ts";
 import { EventHub } from "./tree/event-hub.ts";
@@ -189,28 +190,11 @@ export class Runtime {
       tree: undefined,
       early: [],
       agentId: root.agentId,
+      status: "pending",
       suspended: undefined,
       wake: undefined,
     };
-    let status: RunStatus = "pending";
-    const result = this.supervise(starting, start, (next) => (status = next)).finally(() => {
-      this.live.delete(runId);
-      events.close();
-      token.dispose();
-    });
-    const handle: RootHandle = {
-      runId,
-      execId: ExecId(runId),
-      get agentId() {
-        return starting.agentId;
-      },
-      get status() {
-        return status === "running" && starting.tree?.signals.isWaiting === true ? "suspended" : status;
-      },
-      cancel: (reason) => token.cancel(reason),
-      result,
-      events: () => events.subscribe(),
-    };
+    const handle = new LiveHandle(runId, starting, this.supervise(runId, starting, start));
     const suspend = (message: string): void => {
       starting.suspended = message;
       starting.tree?.suspend(message);
@@ -225,20 +209,24 @@ export class Runtime {
   }
 
   private async supervise(
+    runId: RunId,
     starting: Starting,
     start: (live: Starting) => Promise<RunResult>,
-    tell: (status: RunStatus) => void,
   ): Promise<RunResult> {
     // Whoever calls `events()` right after `run()` sees the first of them.
     await Promise.resolve();
-    tell("running");
+    starting.status = "running";
     try {
       const result = await start(starting);
-      tell(result.status);
+      starting.status = result.status;
       return result;
     } catch (error) {
-      tell("failed");
+      starting.status = "failed";
       throw error;
+    } finally {
+      this.live.delete(runId);
+      starting.events.close();
+      starting.token.dispose();
     }
   }
 

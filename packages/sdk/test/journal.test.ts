@@ -98,6 +98,15 @@ describe("a run with a journal", () => {
     await expect(resume("nobody", { agents: who, journal })).rejects.toThrow(/a run that is on record/);
   });
 
+  test("a misspelt directory is refused and not made, so that no answer is left where nobody looks", async () => {
+    const elsewhere = join(journal, "mispelt");
+    const { agent: who } = clerk();
+    await expect(resume("r", { agents: who, journal: elsewhere })).rejects.toThrow(/none of that name/);
+    await expect(deliver("r", "go", true, { journal: elsewhere })).rejects.toThrow(/none of that name/);
+    await expect(cancel("r", "no", { journal: elsewhere })).rejects.toThrow(/none of that name/);
+    expect(existsSync(elsewhere)).toBe(false);
+  });
+
   test("the journal of a directory is closed when its last run is over; one of the user's own stays open", async () => {
     const greeter = agent({ name: "greeter", model: scriptedModel(() => "Hello.") });
     await Promise.all([run(greeter, "Hi", { journal }), run(greeter, "Hi", { journal })]);

@@ -118,6 +118,9 @@ test("R18: the 21st call of 20 turns is refused before it is paid, and the 20th 
   const counter = agent({ name: "counter", model, tools: [again] });
   const result = await run(counter, "Count", { budget: { turns: 20 } });
   expect(result).toMatchObject({ status: "partial", stopReason: "budget", output: "That is all." });
+  expect(result.stoppedBy).toMatchObject({ dimension: "turns", limit: 20, scope: "counter" });
+  expect(JSON.parse(JSON.stringify(result))).toMatchObject({ stoppedBy: result.stoppedBy });
+  expect(() => result.unwrap()).toThrow(/\(stopReason budget: turns of counter\)/);
   expect(model.calls).toHaveLength(20);
 });
 

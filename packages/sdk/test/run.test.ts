@@ -218,6 +218,14 @@ describe("start", () => {
     expect(seen.at(-1)?.event.type).toBe("completed");
     expect(warned).toHaveLength(1);
   });
+
+  test("an async `onEvent` that fails ends neither the run nor the process", async () => {
+    const warned: string[] = [];
+    const quiet = { debug() {}, info() {}, error() {}, warn: (message: string) => void warned.push(message) };
+    const onEvent = (): Promise<void> => Promise.reject(new Error("the screen is gone"));
+    expect((await run(greeter(), "Hi", { logger: quiet, onEvent })).status).toBe("completed");
+    expect(warned).toHaveLength(1);
+  });
 });
 
 describe("sessions", () => {

@@ -33,6 +33,7 @@ const FINAL: ReadonlySet<ErrorCode> = new Set([
   ErrorCode.BUDGET_EXHAUSTED,
   ErrorCode.MIDDLEWARE_TERMINATION,
   ErrorCode.PAUSED,
+  ErrorCode.SUSPENDED,
   ErrorCode.NEEDS_DECISION,
   ErrorCode.NON_DETERMINISM,
   ErrorCode.JOURNAL_CORRUPT,

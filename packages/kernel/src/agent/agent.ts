@@ -43,4 +43,8 @@ export type StopReason =
   | "refused"
   | "filtered"
   | "loop"
+  /** What it gave never had the shape that was asked for. */
+  | "invalid"
+  /** A part of it failed, and there is something all the same. */
+  | "failed"
   | "paused";

@@ -1,5 +1,6 @@
 import type { AgentId, ExecId, RunId } from "../core/ids.ts";
 import type { RaviError } from "../errors/base.ts";
+import type { BudgetDimension } from "../errors/errors.ts";
 import type { Usage } from "../model/usage.ts";
 import type { ExecutionBudget } from "../policy/execution-budget.ts";
 import type { Priority } from "../policy/scales.ts";
@@ -42,6 +43,8 @@ export interface RunResult<T = unknown> {
   readonly output: string;
   readonly structured?: T | undefined;
   readonly stopReason?: StopReason | undefined;
+  /** Which limit cut it off, where `stopReason` is `budget`. */
+  readonly stoppedBy?: StoppedBy | undefined;
   /** Why it failed, was cancelled or is suspended. */
   readonly error?: RaviError | undefined;
   readonly usage: Usage;
@@ -54,6 +57,15 @@ export interface RunResult<T = unknown> {
   /** Who worked and spent, the root first, then in the order of hiring. */
   readonly agents?: readonly AgentAccount[] | undefined;
 }
+
+/** The limit that refused, as its `BudgetExhaustedError` told it. */
+export type StoppedBy = {
+  readonly dimension: BudgetDimension;
+  readonly used: number;
+  readonly limit: number;
+  /** Whose budget it is: an agent, or a path of them. */
+  readonly scope: string;
+};
 
 export interface RunLimits {
   readonly spawnBudget: SpawnBudget | null;

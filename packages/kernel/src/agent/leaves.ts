@@ -2,10 +2,11 @@ import type { RaviError } from "../errors/base.ts";
 import type { LLMClient, ModelRequest, ModelResponse } from "../model/llm.ts";
 import type { ContentPart, ToolCall } from "../model/messages.ts";
 import type { Tool } from "../model/tool.ts";
+import type { Usage } from "../model/usage.ts";
 import type { ExecutionBudgetOptions } from "../policy/execution-budget.ts";
 import type { HistoryRetention, Priority } from "../policy/scales.ts";
 import type { Agent, AgentResult } from "./agent.ts";
-import type { RunHandle } from "./handle.ts";
+import type { RunHandle, StoppedBy } from "./handle.ts";
 
 /** One thing to do, as data. Leaves of a batch run at once. */
 export type Leaf = LlmLeaf | ToolLeaf | HireLeaf;
@@ -21,6 +22,11 @@ export interface ToolLeaf<R = unknown> {
   readonly kind: "tool";
   readonly call: ToolCall;
   readonly tool: Tool<unknown, R>;
+  /**
+   * Told what the call gave as soon as it is there, while others of its batch still run; also of what is on record. Must not
+   * throw. Whoever cannot tell earlier tells nothing: the outcome says it too.
+   */
+  readonly onResult?: ((result: ToolResult<R>) => void) | undefined;
 }
 
 export interface HireLeaf<T = unknown> {
@@ -55,10 +61,22 @@ export type ToolOutcome<R = unknown> =
   | { readonly status: "completed"; readonly result: ToolResult<R> }
   | { readonly status: "failed" | "cancelled"; readonly error: RaviError };
 
-export type HireOutcome<T = unknown> =
-  | { readonly status: "completed" | "partial" | "paused"; readonly result: AgentResult<T> }
-  | { readonly status: "denied" | "failed" | "cancelled"; readonly error: RaviError }
-  /** The child lives on: join it, or cancel it. */
-  | { readonly status: "timedOut"; readonly handle: RunHandle<T> };
+/** What a hire took, whatever came of it. Absent where a host does not count. */
+export interface HireUsage {
+  /** Of the child and of all below it; of one that lives on, until now. */
+  readonly usage?: Usage | undefined;
+  /** Dollars; null when a call had no known price. */
+  readonly costUsd?: number | null | undefined;
+  /** Which limit cut it off, where its `stopReason` is `budget`. */
+  readonly stoppedBy?: StoppedBy | undefined;
+}
+
+export type HireOutcome<T = unknown> = HireUsage &
+  (
+    | { readonly status: "completed" | "partial" | "paused"; readonly result: AgentResult<T> }
+    | { readonly status: "denied" | "failed" | "cancelled"; readonly error: RaviError }
+    /** The child lives on: join it, or cancel it. */
+    | { readonly status: "timedOut"; readonly handle: RunHandle<T> }
+  );
 
 export type Outcome = HireOutcome | ToolOutcome | LlmOutcome;

@@ -102,6 +102,13 @@ export interface RunContext {
   /** Publishes on the run's progress topic. */
   emit(event: AgentEvent): void;
 
+  /**
+   * A fact of the agent's own, such as what it read from outside or chose by chance: made once, and read from the record ever
+   * after. Plain JSON, or an `InvalidValueError`; a fact that could not be made is not recorded. `make` uses nothing of the
+   * context, and is no way to act on the world: after a crash before it was written down, it is made again.
+   */
+  record(name: string, make: () => MaybePromise<JsonValue>): MaybePromise<JsonValue>;
+
   /** Recorded or seeded: a replay sees the same. */
   now(): MaybePromise<number>;
   random(): MaybePromise<number>;

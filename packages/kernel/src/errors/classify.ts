@@ -12,10 +12,12 @@ export interface ClassifiedError {
 /**
  * Says what a failed model call means (O6), from the structure of the error first: a `ProviderError`'s kind, a status, a
  * code or type field, of the error or of what caused it. Words of the message only tell apart what one status stands for.
- * A mistake in a program (a `TypeError`, say), a cancellation and a refusal of Ravi's own are never retryable.
+ * A mistake in a program (a `TypeError`, say), a cancellation, a suspension and a refusal of Ravi's own are never retryable.
  */
 export function classifyError(error: unknown): ClassifiedError {
   const chain = chainOf(error);
+  // Whoever has wrapped it: the run is being unwound, and another try would meet the same.
+  if (chain.some((link) => isRaviError(link, "SUSPENDED"))) return final(ErrorKind.UNKNOWN);
   const own = chain.find((link) => isCancellation(link) || isMarked(link));
   if (isRaviError(own, "PROVIDER_ERROR")) {
     const { kind, retryable, status, retryAfterMs } = own;

@@ -38,6 +38,20 @@ export class PausedError extends RaviError {
   }
 }
 
+/**
+ * The run is unwound in this process and keeps its place: it goes on when it is resumed. It is no outcome, and nobody tries
+ * again on it, because whatever they tried would be refused with the same.
+ */
+export class SuspendedError extends RaviError {
+  static override readonly codes: readonly ErrorCode[] = [ErrorCode.SUSPENDED];
+  override readonly code = ErrorCode.SUSPENDED;
+  readonly reason: string;
+  constructor(init: { reason: string; cause?: unknown }) {
+    super({ code: ErrorCode.SUSPENDED, message: `suspended: ${init.reason}`, cause: init.cause });
+    this.reason = init.reason;
+  }
+}
+
 export type BudgetDimension = "agents" | "totalAgents" | "depth" | "tokens" | "cost" | "turns" | "toolCalls";
 
 export interface BudgetExhaustedInit {

@@ -15,6 +15,7 @@ import type {
   NonDeterminismError,
   PausedError,
   ProviderError,
+  SuspendedError,
   ToolError,
 } from "./errors.ts";
 
@@ -23,6 +24,7 @@ export interface ErrorByCode {
   CANCELLED: CancellationError;
   DEADLINE_EXCEEDED: DeadlineExceededError;
   PAUSED: PausedError;
+  SUSPENDED: SuspendedError;
   BUDGET_EXHAUSTED: BudgetExhaustedError;
   MIDDLEWARE_TERMINATION: MiddlewareTermination;
   MIDDLEWARE_ERROR: MiddlewareError;

@@ -1,11 +1,12 @@
 import type { Agent } from "../agent/agent.ts";
 import type { RunHandle, RunStatus } from "../agent/handle.ts";
-import type { HireLeaf, HireOutcome } from "../agent/leaves.ts";
+import type { HireLeaf, HireOutcome, HireUsage } from "../agent/leaves.ts";
 import type { RunContext } from "../agent/run-context.ts";
 import { isMarked, type RaviError } from "../errors/base.ts";
 import { InvalidValueError, ToolError } from "../errors/errors.ts";
 import { isCancellation } from "../errors/is.ts";
 import type { BareInbox } from "./bare-inbox.ts";
+import { readResult } from "./read-result.ts";
 import { messageOf } from "./tool-call.ts";
 
 export interface BareChild<T = unknown> {
@@ -13,13 +14,26 @@ export interface BareChild<T = unknown> {
   readonly inbox: BareInbox;
   /** Never rejects. */
   readonly outcome: Promise<HireOutcome<T>>;
+  /** What it and all below it have used so far. */
+  readonly used: () => HireUsage;
+}
+
+export interface ChildWatch {
+  readonly used: () => HireUsage;
+  readonly onEnd: () => void;
 }
 
 /** Runs an agent as somebody's child, in memory. */
-export function startChild<T>(agent: Agent<T>, ctx: RunContext, inbox: BareInbox): BareChild<T> {
+export function startChild<T>(
+  agent: Agent<T>,
+  ctx: RunContext,
+  inbox: BareInbox,
+  { used, onEnd }: ChildWatch,
+): BareChild<T> {
   refuseLayers(agent);
   let status: RunStatus = "running";
-  const outcome = agent.run(ctx, inbox).then(
+  const ended = agent.run(ctx, inbox).then((result) => readResult(agent.id, result));
+  const outcome = ended.then(
     (result): HireOutcome<T> => ({ status: result.status, result }),
     (error: unknown): HireOutcome<T> => ({
       status: isCancellation(error) ? "cancelled" : "failed",
@@ -32,7 +46,8 @@ export function startChild<T>(agent: Agent<T>, ctx: RunContext, inbox: BareInbox
         ? "suspended"
         : done.status;
     ctx.meta.cancellation.dispose();
-    return done;
+    onEnd();
+    return { ...done, ...used() };
   });
   const handle: RunHandle<T> = {
     runId: ctx.meta.runId,
@@ -43,7 +58,7 @@ export function startChild<T>(agent: Agent<T>, ctx: RunContext, inbox: BareInbox
     },
     cancel: (reason) => ctx.meta.cancellation.cancel(reason),
   };
-  return { handle, inbox, outcome: settled };
+  return { handle, inbox, outcome: settled, used };
 }
 
 /** What a hire without a deadline of its own may still be: late. */

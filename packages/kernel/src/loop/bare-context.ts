@@ -4,6 +4,7 @@ import type { RunHandle } from "../agent/handle.ts";
 import type {
   HireLeaf,
   HireOutcome,
+  HireUsage,
   Leaf,
   LlmLeaf,
   LlmOutcome,
@@ -17,13 +18,15 @@ import type { RunScope } from "../agent/scope.ts";
 import { type Clock, type IdSource, systemClock, systemIds } from "../core/clock.ts";
 import { AgentId, ExecId, agentName } from "../core/ids.ts";
 import { deepFreeze, type JsonObject, type JsonValue } from "../core/json.ts";
-import type { AbortSignalLike } from "../core/types.ts";
+import { checkPlainJson } from "../core/plain-json.ts";
+import { type AbortSignalLike, isPromiseLike, type MaybePromise } from "../core/types.ts";
 import { DeadlineExceededError, InvalidValueError, ToolError } from "../errors/errors.ts";
 import { isCancellation } from "../errors/is.ts";
 import type { LLMClient, ModelEvent, ModelRequest, ModelResponse } from "../model/llm.ts";
 import type { ChatMessage, ToolCall } from "../model/messages.ts";
 import type { JsonSchemaValidator } from "../model/schema.ts";
 import type { Tool, ToolContext } from "../model/tool.ts";
+import { addUsage, NO_USAGE, type Usage } from "../model/usage.ts";
 import { Supervision } from "../policy/supervision.ts";
 import { type Hooks, NO_HOOKS } from "../ports/hooks.ts";
 import type { Remaining } from "../ports/ledger.ts";
@@ -116,6 +119,8 @@ interface Shared {
 
 const UNLIMITED: Remaining = Object.freeze({ tokens: null, cost: null, turns: null, toolCalls: null });
 
+const NOTHING_USED: HireUsage = Object.freeze({ usage: NO_USAGE, costUsd: 0 });
+
 class Bare implements BareContext {
   readonly budget = UNLIMITED;
   readonly meta: RunMeta;
@@ -126,6 +131,9 @@ class Bare implements BareContext {
   private readonly messages: ChatMessage[] = [];
   private readonly children = new Map<ExecId, BareChild>();
   private calls = 0;
+  /** Of this agent, and of all below it that have ended. */
+  private used: Usage = NO_USAGE;
+  private modelCalls = 0;
 
   constructor(
     shared: Shared,
@@ -165,9 +173,13 @@ class Bare implements BareContext {
   async llm(model: LLMClient, request: ModelRequest): Promise<ModelResponse> {
     this.meta.check();
     const options = { signal: this.signal, idempotencyKey: `${this.execId}:llm#${++this.calls}` };
-    if (this.shared.onEvent === undefined || model.stream === undefined)
-      return model.generate(request, options);
-    return readStream(model.stream(request, options), (event) => this.emit(toAgentEvent(event)));
+    const response =
+      this.shared.onEvent === undefined || model.stream === undefined
+        ? await model.generate(request, options)
+        : await readStream(model.stream(request, options), (event) => this.emit(toAgentEvent(event)));
+    this.modelCalls++;
+    if (response.usage !== undefined) this.used = addUsage(this.used, response.usage);
+    return response;
   }
 
   async tool<R>(call: ToolCall, tool: Tool<unknown, R>): Promise<ToolResult<R>> {
@@ -194,7 +206,8 @@ class Bare implements BareContext {
     try {
       child = this.start(leaf);
     } catch (error) {
-      return { status: isCancellation(error) ? "cancelled" : "denied", error: asRavi(error, leaf.agent) };
+      const status = isCancellation(error) ? "cancelled" : "denied";
+      return { status, error: asRavi(error, leaf.agent), ...NOTHING_USED };
     }
     if (delayMs === undefined) return child.outcome;
     const late = (): Error => new DeadlineExceededError({ deadline: this.now() });
@@ -204,9 +217,9 @@ class Bare implements BareContext {
       late,
     }).catch((error: unknown) => {
       if (leaf.onTimeout === "leave" && !this.meta.cancellation.isCancelled)
-        return { status: "timedOut", handle: child.handle };
+        return { status: "timedOut", handle: child.handle, ...child.used() };
       child.handle.cancel(messageOf(error));
-      return { status: "cancelled", error: asRavi(error, leaf.agent) };
+      return { status: "cancelled", error: asRavi(error, leaf.agent), ...child.used() };
     });
   }
 
@@ -273,6 +286,12 @@ class Bare implements BareContext {
     onEvent?.({ seq: ++this.shared.seq, at: this.now(), agentId: this.agentId, execId: this.execId, event });
   }
 
+  record(name: string, make: () => MaybePromise<JsonValue>): MaybePromise<JsonValue> {
+    const keep = (value: JsonValue): JsonValue => checkPlainJson(`record ${name}`, value);
+    const made = make();
+    return isPromiseLike(made) ? made.then(keep) : keep(made);
+  }
+
   now(): number {
     return this.shared.clock.now();
   }
@@ -298,9 +317,20 @@ class Bare implements BareContext {
     });
     const meta = this.meta.child({ execId, supervision });
     const ctx = new Bare(this.shared, meta, supervision, this.scope, leaf.agent.hooks);
-    const child = startChild(leaf.agent, ctx, ctx.inbox(leaf.input));
+    const child = startChild(leaf.agent, ctx, ctx.inbox(leaf.input), {
+      used: () => ctx.usedSoFar(),
+      onEnd: () => {
+        this.used = addUsage(this.used, ctx.used);
+        this.modelCalls += ctx.modelCalls;
+      },
+    });
     this.children.set(execId, child);
     return child;
+  }
+
+  /** Nobody knows a price here, so whatever was called has none. */
+  private usedSoFar(): HireUsage {
+    return { usage: this.used, costUsd: this.modelCalls === 0 ? 0 : null };
   }
 
   private childOf(handle: RunHandle): BareChild {
@@ -316,9 +346,11 @@ class Bare implements BareContext {
   private async outcomeOf(leaf: Leaf): Promise<Outcome> {
     if (leaf.kind === "hire") return this.hire(leaf);
     try {
-      return leaf.kind === "llm"
-        ? { status: "completed", response: await this.llm(leaf.model, leaf.request) }
-        : { status: "completed", result: await this.tool(leaf.call, leaf.tool) };
+      if (leaf.kind === "llm")
+        return { status: "completed", response: await this.llm(leaf.model, leaf.request) };
+      const result = await this.tool(leaf.call, leaf.tool);
+      leaf.onResult?.(result);
+      return { status: "completed", result };
     } catch (error) {
       return {
         status: isCancellation(error) ? "cancelled" : "failed",

@@ -1,11 +1,11 @@
 import type { HireLeaf, HireOutcome } from "../agent/leaves.ts";
 import type { RunContext } from "../agent/run-context.ts";
 import { isRaviError } from "../errors/is.ts";
-import type { ChatMessage } from "../model/messages.ts";
 import { textOf } from "../model/messages.ts";
 import { asRavi } from "./bare-child.ts";
 import { bareInbox } from "./bare-inbox.ts";
-import { bothHooks } from "./both-hooks.ts";
+import { ownLane } from "./own-lane.ts";
+import { readResult } from "./read-result.ts";
 import { isStop } from "./tool-call.ts";
 
 /**
@@ -58,40 +58,26 @@ function isWithoutRules({ agent, executionBudget, timeoutS }: HireLeaf): boolean
 
 /** What stops the run is thrown on: here it is the asker's own. */
 async function onOwnSeat<T>(ctx: RunContext, { agent, input }: HireLeaf<T>): Promise<HireOutcome<T>> {
-  const messages: ChatMessage[] = [];
+  const lane = ownLane(ctx, agent.hooks);
   ctx.emit({ type: "progress", name: "ownSeat", data: { agent: agent.id } });
   try {
-    const result = await agent.run(lane(ctx, messages, agent.hooks), bareInbox(input));
-    return { status: result.status, result };
+    const result = readResult(agent.id, await agent.run(lane.ctx, bareInbox(input)));
+    return { status: result.status, result, usage: lane.usage };
   } catch (error) {
+    const { usage } = lane;
     if (isRaviError(error, "BUDGET_EXHAUSTED")) {
-      const last = messages.findLast((message) => message.role === "assistant");
+      const last = lane.messages.findLast((message) => message.role === "assistant");
       const output = last === undefined ? "" : textOf(last);
-      return { status: "partial", result: { status: "partial", output, stopReason: "budget" } };
+      const { dimension, used, limit, scope } = error;
+      const stoppedBy = { dimension, used, limit, scope };
+      return {
+        status: "partial",
+        result: { status: "partial", output, stopReason: "budget" },
+        usage,
+        stoppedBy,
+      };
     }
     if (isStop(error)) throw error;
-    return { status: "failed", error: asRavi(error, agent) };
+    return { status: "failed", error: asRavi(error, agent), usage };
   }
-}
-
-/** The asker's context, but with a conversation of its own: nobody reads another's. */
-function lane(ctx: RunContext, messages: ChatMessage[], hooks: RunContext["hooks"] | undefined): RunContext {
-  const own: Pick<RunContext, "window" | "remember" | "hooks"> = {
-    hooks: bothHooks(ctx.hooks, hooks),
-    window({ system } = {}) {
-      if (system !== undefined && messages[0]?.role !== "system")
-        messages.unshift({ role: "system", content: system });
-      return messages;
-    },
-    remember: (message) => void messages.push(message),
-  };
-  return new Proxy(ctx, {
-    get(target, key): unknown {
-      if (Object.hasOwn(own, key)) return Reflect.get(own, key);
-      const value: unknown = Reflect.get(target, key, target);
-      if (typeof value !== "function") return value;
-      // A method counts and locks in the context itself, never in a copy of it.
-      return (...args: unknown[]): unknown => Reflect.apply(value, target, args);
-    },
-  });
 }

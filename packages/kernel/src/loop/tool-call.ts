@@ -57,6 +57,7 @@ const STOPS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "CANCELLED",
   "DEADLINE_EXCEEDED",
   "PAUSED",
+  "SUSPENDED",
   "BUDGET_EXHAUSTED",
   "MIDDLEWARE_TERMINATION",
   "NON_DETERMINISM",

@@ -33,6 +33,8 @@ export type ToolCall = {
   readonly name: string;
   /** JSON as the model wrote it, so that it goes back byte for byte; it may be broken or hostile until parsed. */
   readonly arguments: string;
+  /** What the provider needs back with this call (a signature of the thought behind it), readable only to it. */
+  readonly opaque?: { readonly provider: string; readonly data: string } | undefined;
 };
 
 export type ContentPart = TextPart | ImagePart | FilePart | ReasoningPart;

@@ -68,7 +68,11 @@ export interface AuditEntry {
   readonly details?: JsonObject | undefined;
 }
 
-/** What must be provable later. Appending that fails is an error: an audit with holes is none. */
+/**
+ * What must be provable later. `append` throws or rejects where an entry was not kept. What that means is for the caller to
+ * say: an entry of the runtime is told of what happens, its failure is logged and changes no run; a layer that audits
+ * (`AuditLogger` of `@ravi/middleware`) lets nothing happen that it could not write down, unless it is told otherwise.
+ */
 export interface AuditLog extends Skippable {
   append(entry: AuditEntry): MaybePromise<void>;
 }

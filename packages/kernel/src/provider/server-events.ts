@@ -18,7 +18,8 @@ const LINE_BREAK = /\r\n|\n|\r/g;
 
 /** An event may be at most `maxLength` characters long: a line that never ends must not fill the memory. */
 export function serverEvents(maxLength: number): ServerEventReader {
-  let partial: string[] = [];
+  /** The pieces of a line that has not ended. */
+  const partial: string[] = [];
   let length = 0;
   /** A CR ended the last piece; an LF that follows belongs to it. */
   let afterCr = false;
@@ -62,9 +63,8 @@ export function serverEvents(maxLength: number): ServerEventReader {
       const line = text.slice(at, found.index);
       at = LINE_BREAK.lastIndex;
       grow(line.length);
-      partial.push(line);
-      take(partial.length === 1 ? line : partial.join(""), events);
-      partial = [];
+      if (partial.length === 0) take(line, events);
+      else take(partial.splice(0).join("") + line, events);
     }
     if (at < text.length) {
       partial.push(text.slice(at));

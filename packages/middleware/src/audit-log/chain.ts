@@ -22,17 +22,21 @@ export type ChainReport =
 
 /**
  * Checks a whole log: every line is there, in its place, and as it was written. A last line without its end is what a crash
- * leaves: it was never confirmed to anybody, and is told as `torn`.
+ * leaves: it was never confirmed to anybody, and is told as `torn`. Lines that are gone at the end leave a whole log behind;
+ * a `head` that was kept elsewhere shows it.
  */
-export function verifyChain(text: string): ChainReport {
+export function verifyChain(text: string, head?: string | undefined): ChainReport {
   const torn = text !== "" && !text.endsWith("\n");
   const lines = text.split("\n").slice(0, -1);
   let prev = GENESIS;
+  let isKnown = head === undefined || head === GENESIS;
   for (const [at, line] of lines.entries()) {
     const problem = problemOf(line, at + 1, prev);
     if (typeof problem === "string") return { ok: false, line: at + 1, problem };
     prev = problem.hash;
+    isKnown ||= prev === head;
   }
+  if (!isKnown) return { ok: false, line: lines.length + 1, problem: "is missing: the head that was kept is not there" };
   return { ok: true, entries: lines.length, head: prev, torn };
 }
 
@@ -43,7 +47,8 @@ function problemOf(line: string, seq: number, prev: string): string | AuditRecor
   if (record.prev !== prev) return "is not chained to the line before it";
   if (record.hash !== hashOf(seq, prev, JSON.stringify(record.entry)))
     return "was changed after it was written";
-  return record;
+  // What a reader of JSON passes over, such as a field twice, another one may show.
+  return line === JSON.stringify(record) ? record : "is not as it was written";
 }
 
 function read(line: string): AuditRecord | undefined {

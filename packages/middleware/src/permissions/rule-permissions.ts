@@ -33,6 +33,7 @@ export interface RulePermissionsOptions {
   readonly otherwise?: "allow" | "deny" | undefined;
 }
 
+const ACTIONS = ["llm", "tool", "hire"] as const satisfies readonly PermissionRequest["action"][];
 const EFFECTS = { allow: "allow", deny: "deny" } as const;
 const RULE = [
   "effect",
@@ -108,16 +109,36 @@ function deny(reason: string): PermissionDecision {
   return { allow: false, reason };
 }
 
-/** A misspelt field would make a rule wider than it was meant. */
+/** A misspelt field would make a rule wider than it was meant, and a misspelt value one that forbids nothing. */
 function checkRule(rule: PermissionRule, at: number): PermissionRule {
   const field = `rulePermissions.rules[${at}]`;
   checkFields(field, rule, RULE);
   checkOneOf(`${field}.effect`, rule.effect, EFFECTS);
-  if (rule.when !== undefined && typeof rule.when !== "function")
-    throw new InvalidValueError({
-      field: `${field}.when`,
-      value: rule.when,
-      expected: "a function of the request",
-    });
-  return Object.freeze({ ...rule });
+  const { action, target, agent, user, tenant, when } = rule;
+  const isText = (value: unknown): boolean => typeof value === "string";
+  const isName = (value: unknown): boolean => value === null || isText(value);
+  const isAction = (value: unknown): boolean => ACTIONS.some((known) => known === value);
+  if (when !== undefined && typeof when !== "function")
+    throw new InvalidValueError({ field: `${field}.when`, value: when, expected: "a function of the request" });
+  return Object.freeze({
+    ...rule,
+    action: checkList(`${field}.action`, action, isAction, ACTIONS.join(", ")),
+    target: checkList(`${field}.target`, target, isText, "a text"),
+    agent: checkList(`${field}.agent`, agent, isText, "a text"),
+    user: checkList(`${field}.user`, user, isName, "a text, or null for nobody"),
+    tenant: checkList(`${field}.tenant`, tenant, isName, "a text, or null for none"),
+  });
+}
+
+/** A list of its own: what happens to the one that was given changes no rule. One without anything in it fits nothing. */
+function checkList<T>(
+  field: string,
+  value: T | readonly T[] | undefined,
+  fits: (one: unknown) => boolean,
+  expected: string,
+): readonly T[] | undefined {
+  if (value === undefined) return undefined;
+  const list = Object.freeze([...listOf(value)]);
+  if (list.length > 0 && list.every(fits)) return list;
+  throw new InvalidValueError({ field, value, expected: `${expected}, or a list of such` });
 }

@@ -24,6 +24,7 @@ import { readStream } from "@ravi/kernel/loop";
 import type { Bill } from "./bill.ts";
 import type { Execution } from "./execution.ts";
 import { roughEstimate } from "./rough-estimate.ts";
+import { soundUsage } from "./sound-usage.ts";
 
 export interface AttemptOptions {
   readonly model: LLMClient;
@@ -53,17 +54,19 @@ export async function attempt(exec: Execution, options: AttemptOptions): Promise
   const { ledger } = scope;
   if (ledger === undefined && limiter === undefined) {
     const response = await send(options);
-    const settled = settle(exec, options, undefined, undefined, response.usage);
+    const settled = settle(exec, options, undefined, undefined, soundUsage(response.usage));
     if (isPromiseLike(settled)) await settled;
     return response;
   }
   const estimated = estimateOf(exec, model, request);
   const estimate = isPromiseLike(estimated) ? await estimated : estimated;
   const tokens = estimate.inputTokens + estimate.maxOutputTokens;
-  const permit = await limiter?.acquire({ priority: exec.supervision.priority, tokens, signal });
+  const asked = limiter?.acquire({ priority: exec.supervision.priority, tokens, signal });
+  const permit = isPromiseLike(asked) ? await asked : asked;
   try {
     const what = `${model.info.provider}:${model.info.model}`;
-    const reservation = await ledger?.reserve(wanted(estimate), { wrapUp: options.wrapUp, what });
+    const reserved = ledger?.reserve(wanted(estimate), { wrapUp: options.wrapUp, what });
+    const reservation = isPromiseLike(reserved) ? await reserved : reserved;
     let response: ModelResponse;
     try {
       response = await send(reservation === undefined ? options : bounded(options, estimate));
@@ -71,7 +74,8 @@ export async function attempt(exec: Execution, options: AttemptOptions): Promise
       await settleFailure(exec, options, reservation, estimate, error);
       throw error;
     }
-    await settle(exec, options, reservation, estimate, response.usage);
+    const settled = settle(exec, options, reservation, estimate, soundUsage(response.usage));
+    if (isPromiseLike(settled)) await settled;
     return response;
   } finally {
     permit?.release({ tokens: bill.tokens - before });
@@ -89,13 +93,7 @@ function bounded(options: AttemptOptions, { maxOutputTokens }: Estimate): Attemp
   return { ...options, request: { ...options.request, maxOutputTokens } };
 }
 
-async function send({
-  model,
-  request,
-  signal,
-  idempotencyKey,
-  sink,
-}: AttemptOptions): Promise<ModelResponse> {
+function send({ model, request, signal, idempotencyKey, sink }: AttemptOptions): Promise<ModelResponse> {
   if (sink === undefined || model.stream === undefined)
     return model.generate(request, { signal, idempotencyKey });
   return readStream(model.stream(request, { signal, idempotencyKey }), sink);
@@ -189,10 +187,10 @@ function book(
   return isPromiseLike(booked) ? booked.then(close) : close();
 }
 
-/** Nothing was sent: a mistake in the program, or a refusal of our own. */
+/** Nothing was sent: a mistake in the program, or a refusal of our own. Not so `fetch failed`, a TypeError with a cause. */
 function isProgramError(error: unknown): boolean {
   return (
-    error instanceof TypeError ||
+    (error instanceof TypeError && error.cause === undefined) ||
     isRaviError(error, "INVALID_VALUE") ||
     isRaviError(error, "BUDGET_EXHAUSTED")
   );

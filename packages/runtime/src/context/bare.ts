@@ -3,8 +3,10 @@ import {
   type CallOptions,
   isPromiseLike,
   type Leaf,
+  type LLMClient,
   type LlmLeaf,
   type MaybePromise,
+  type ModelRequest,
   type ModelResponse,
   NO_HOOKS,
   type Outcome,
@@ -18,6 +20,7 @@ import { readArguments, toolFailure, toolFailureOf, toToolResult } from "@ravi/k
 import { failureOf } from "./batch.ts";
 import type { Execution } from "./execution.ts";
 import { hire } from "./hires.ts";
+import { soundUsage } from "./sound-usage.ts";
 
 // The short way of an execution that nothing was given to: no journal, no limit, no layer, no listener. What is left of the
 // rules (one lane, cancellation) is kept by the execution itself. A turn of it costs a quarter of what the long way costs.
@@ -67,18 +70,36 @@ class BareTool extends BareCall implements ToolContext {
   }
 
   llm(...[model, request]: Parameters<ToolContext["llm"]>): Promise<ModelResponse> {
-    return bareModelCall(this.owner, this.tally, { kind: "llm", model, request });
+    return bareModelCall(this.owner, this.tally, { model, request });
   }
 }
 
-export async function bareModelCall(
+/** A model call of the agent's own, in its lane: one promise beside the provider's. */
+export async function bareLlm(
   exec: Execution,
   tally: Tally,
-  { model, request }: LlmLeaf,
+  model: LLMClient,
+  request: ModelRequest,
+): Promise<ModelResponse> {
+  exec.enter(model.id);
+  try {
+    exec.checkBare();
+    const response = await model.generate(request, new BareCall(exec, "llm", ++exec.modelCalls));
+    tally.model(response.usage);
+    return response;
+  } finally {
+    exec.leave();
+  }
+}
+
+async function bareModelCall(
+  exec: Execution,
+  tally: Tally,
+  { model, request }: Pick<LlmLeaf, "model" | "request">,
 ): Promise<ModelResponse> {
   exec.token.check();
   const response = await model.generate(request, new BareCall(exec, "llm", ++exec.modelCalls));
-  tally.model(response.usage);
+  tally.model(soundUsage(response.usage));
   return response;
 }
 
@@ -98,11 +119,17 @@ function bareToolCall(exec: Execution, tally: Tally, { call, tool }: ToolLeaf): 
   return isPromiseLike(parsed) ? parsed.then(run) : run(parsed);
 }
 
-export async function bareBatch(exec: Execution, tally: Tally, leaves: readonly Leaf[]): Promise<Outcome[]> {
+/** No promise where every tool of it answers at once. */
+export function bareBatch(exec: Execution, tally: Tally, leaves: readonly Leaf[]): MaybePromise<Outcome[]> {
   const outcomes = leaves.map((leaf) => outcomeOf(exec, tally, leaf));
-  // A turn whose tools are all synchronous waits for nothing.
-  for (const [at, outcome] of outcomes.entries()) if (isPromiseLike(outcome)) outcomes[at] = await outcome;
-  return outcomes as Outcome[];
+  return outcomes.some(isPromiseLike) ? whenAll(outcomes) : (outcomes as Outcome[]);
+}
+
+/** None of them rejects: a failure is an outcome. */
+async function whenAll(outcomes: readonly MaybePromise<Outcome>[]): Promise<Outcome[]> {
+  const done: Outcome[] = [];
+  for (const outcome of outcomes) done.push(isPromiseLike(outcome) ? await outcome : outcome);
+  return done;
 }
 
 /** A tool with a time limit, or that needs approval, goes the long way. */
@@ -121,7 +148,10 @@ function outcomeOf(exec: Execution, tally: Tally, leaf: Leaf): MaybePromise<Outc
   }
   try {
     const result = bareToolCall(exec, tally, leaf);
-    const completed = (done: ToolResult): ToolOutcome => ({ status: "completed", result: done });
+    const completed = (done: ToolResult): ToolOutcome => {
+      leaf.onResult?.(done);
+      return { status: "completed", result: done };
+    };
     return isPromiseLike(result) ? result.then(completed, failed) : completed(result);
   } catch (error) {
     return failed(error);

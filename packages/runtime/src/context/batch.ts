@@ -1,8 +1,10 @@
 import {
   type HireOutcome,
   isCancellation,
+  isPromiseLike,
   isRaviError,
   type Leaf,
+  type MaybePromise,
   type ModelResponse,
   type Operation,
   type Outcome,
@@ -12,11 +14,13 @@ import {
   type ToolResult,
 } from "@ravi/kernel";
 import { messageOf } from "@ravi/kernel/loop";
+import { NOTHING_USED } from "../engine/hire-record.ts";
 import type { Execution } from "./execution.ts";
 import type { NamedGate } from "./gate.ts";
 import { prepareHire } from "./hire-spec.ts";
-import { auditHire } from "./hires.ts";
+import { auditHire, noteStop } from "./hires.ts";
 import { prepareModelCall } from "./model-call.ts";
+import { andThen } from "./and-then.ts";
 import { prepareToolCall } from "./tool-call.ts";
 
 /** A leaf that may begin, or what became of it before that. */
@@ -29,8 +33,11 @@ export async function runBatch(exec: Execution, leaves: readonly Leaf[]): Promis
   // Somebody may have waited for days: what has happened meanwhile counts.
   if (engine.suspension !== undefined) throw engine.suspension;
   const { error } = exec.token;
-  if (error !== undefined) return leaves.map((): Outcome => ({ status: "cancelled", error }));
-  await exec.check();
+  if (error !== undefined) {
+    return leaves.map(({ kind }) => ({ status: "cancelled", error, ...(kind === "hire" && NOTHING_USED) }));
+  }
+  const paused = exec.check();
+  if (isPromiseLike(paused)) await paused;
   const operations = starts.flatMap((start) => ("operation" in start ? [start.operation] : []));
   const settled = operations.length === 0 ? [] : await engine.all(operations);
   let next = 0;
@@ -38,7 +45,10 @@ export async function runBatch(exec: Execution, leaves: readonly Leaf[]): Promis
     if ("outcome" in start) return start.outcome;
     const { operation } = start;
     const outcome = outcomeOf(exec, operation, settled[next++]);
-    if (operation.kind === "hire") auditHire(exec, operation, outcome);
+    if (operation.kind === "hire") {
+      auditHire(exec, operation, outcome);
+      noteStop(exec, outcome as HireOutcome);
+    }
     return outcome;
   });
 }
@@ -50,13 +60,25 @@ async function startsOf(exec: Execution, leaves: readonly Leaf[]): Promise<Start
     return { key, leaf, admit: (gate?: NamedGate) => startOf(exec, leaf, key, gate) };
   });
   // Refused before it began: its outcome, like any other failure.
-  const refused = (error: unknown): Start => ({ outcome: failureOf(exec, error) });
+  const refused = (error: unknown, leaf: Leaf | undefined): Start => ({
+    outcome: { ...failureOf(exec, error), ...(leaf?.kind === "hire" && NOTHING_USED) },
+  });
   if (leaves.some((leaf) => mayWait(exec, leaf))) {
-    const admitted = await exec.gates.admitAll(calls);
-    return admitted.map((start) => (start.status === "fulfilled" ? start.value : refused(start.reason)));
+    const admitting = exec.gates.admitAll(calls);
+    const admitted = isPromiseLike(admitting) ? await admitting : admitting;
+    return admitted.map((start, at) =>
+      start.status === "fulfilled" ? start.value : refused(start.reason, leaves[at]),
+    );
   }
   const starts: Start[] = [];
-  for (const { admit } of calls) starts.push(await admit().catch(refused));
+  for (const { admit, leaf } of calls) {
+    try {
+      const start = admit();
+      starts.push(isPromiseLike(start) ? await start : start);
+    } catch (error) {
+      starts.push(refused(error, leaf));
+    }
+  }
   return starts;
 }
 
@@ -72,25 +94,22 @@ function keyOf(exec: Execution, leaf: Leaf, turn: number, index: number): string
   return leaf.kind === "tool" ? exec.placeKey(`tool:${turn}:${index}`) : "";
 }
 
-async function startOf(
-  exec: Execution,
-  leaf: Leaf,
-  key: string,
-  gate: NamedGate | undefined,
-): Promise<Start> {
+function startOf(exec: Execution, leaf: Leaf, key: string, gate: NamedGate | undefined): MaybePromise<Start> {
   if (leaf.kind === "hire") {
-    const { spec, answered } = await prepareHire(exec, leaf, false);
-    return answered === undefined ? { operation: spec } : { outcome: answered };
+    return andThen(prepareHire(exec, leaf, false), ({ spec, answered }): Start =>
+      answered === undefined ? { operation: spec } : { outcome: answered },
+    );
   }
   if (leaf.kind === "llm") {
-    const { effect, refused } = await prepareModelCall(exec, key, leaf, gate);
-    if (refused === undefined) return { operation: effect };
-    return { outcome: { status: "completed", response: refused } };
+    return andThen(prepareModelCall(exec, key, leaf, gate), ({ effect, refused }): Start =>
+      refused === undefined ? { operation: effect } : { outcome: { status: "completed", response: refused } },
+    );
   }
-  const { effect, refused } = await prepareToolCall(exec, key, leaf, gate);
-  return refused === undefined
-    ? { operation: effect }
-    : { outcome: { status: "completed", result: refused } };
+  return andThen(prepareToolCall(exec, key, leaf, gate), ({ effect, refused }): Start => {
+    if (refused === undefined) return { operation: effect };
+    leaf.onResult?.(refused);
+    return { outcome: { status: "completed", result: refused } };
+  });
 }
 
 function outcomeOf(exec: Execution, { kind }: Operation, settled: Settled | undefined): Outcome {
@@ -102,6 +121,7 @@ function outcomeOf(exec: Execution, { kind }: Operation, settled: Settled | unde
 }
 
 export function failureOf(exec: Execution, error: unknown): Outcome & { readonly error: RaviError } {
+  exec.noteRefusal(error);
   const known = isRaviError(error)
     ? error
     : new ToolError({ toolName: exec.agentId, message: messageOf(error), cause: error });

@@ -12,6 +12,12 @@ export class Bill {
   private nano = 0;
   private waste = 0;
   private unpriced = false;
+  /** What it is a part of. */
+  private readonly whole: Bill | undefined;
+
+  constructor(whole?: Bill) {
+    this.whole = whole;
+  }
 
   /** One attempt: a turn in any case. A cost of null is one that nobody knows. */
   add(usage: Usage, cost: number | null, isWaste: boolean): void {
@@ -22,6 +28,7 @@ export class Bill {
     if (isWaste) this.waste += nano;
     this.unpriced ||= cost === null;
     this.turns++;
+    this.whole?.add(usage, cost, isWaste);
   }
 
   /** Null where a price is missing: not 0. */

@@ -18,6 +18,7 @@ import {
   type Hooks,
   InvalidValueError,
   isPromiseLike,
+  isRaviError,
   type JsonSchemaValidator,
   type JsonValue,
   LaneViolationError,
@@ -35,6 +36,7 @@ import {
   type RunHandle,
   RunMeta,
   type RunScope,
+  type StoppedBy,
   type Supervision,
   type Tally,
   type Tool,
@@ -44,7 +46,7 @@ import {
   type ToolResult,
   type WindowOptions,
 } from "@ravi/kernel";
-import { bareBatch, bareModelCall, isBare, isPlain } from "./bare.ts";
+import { bareBatch, bareLlm, isBare, isPlain } from "./bare.ts";
 import { runBatch } from "./batch.ts";
 import { requestBudget } from "./budget-request.ts";
 import { Gates } from "./gate.ts";
@@ -52,6 +54,7 @@ import { ask, hire, join, spawn } from "./hires.ts";
 import { callModel } from "./model-call.ts";
 import { yieldIfPaused } from "./pause.ts";
 import type { Plan } from "./plan.ts";
+import { recordFact } from "./record.ts";
 import { seededRandom, seededUuid } from "./seeded.ts";
 import { callTool } from "./tool-call.ts";
 import { Window } from "./window.ts";
@@ -77,6 +80,8 @@ export class Execution implements RunContext {
   toolCalls = 0;
   /** Every hire of this execution, whoever is hired. */
   hires = 0;
+  /** The limit that has refused it last, itself or whom it hired. */
+  stoppedBy: StoppedBy | undefined;
   private checks = 0;
   private readonly tally: Tally | undefined;
   private counts: Map<string, number> | undefined;
@@ -149,10 +154,9 @@ export class Execution implements RunContext {
     request: ModelRequest,
     options?: { readonly wrapUp?: boolean | undefined },
   ): Promise<ModelResponse> {
-    const leaf = { kind: "llm", model, request, wrapUp: options?.wrapUp } as const;
     const { tally } = this;
-    if (tally !== undefined && !this.engine.isWatched)
-      return this.alone(model.id, () => bareModelCall(this, tally, leaf));
+    if (tally !== undefined && !this.engine.isWatched) return bareLlm(this, tally, model, request);
+    const leaf = { kind: "llm", model, request, wrapUp: options?.wrapUp } as const;
     const key = this.nextKey("llm", model.id);
     return this.alone(key, () => callModel(this, key, leaf));
   }
@@ -230,6 +234,10 @@ export class Execution implements RunContext {
     this.engine.publish(event);
   }
 
+  record(name: string, make: () => MaybePromise<JsonValue>): MaybePromise<JsonValue> {
+    return recordFact(this, name, make);
+  }
+
   now(): MaybePromise<number> {
     const key = this.nextKey("now", "clock");
     return this.inLane(
@@ -245,6 +253,12 @@ export class Execution implements RunContext {
   }
 
   check(): MaybePromise<void> {
+    this.checkBare();
+    return this.tally === undefined ? yieldIfPaused(this, ++this.checks) : undefined;
+  }
+
+  /** Without a headcount nobody is ever paused. */
+  checkBare(): void {
     const { stopped, engine } = this;
     if (stopped !== undefined) throw stopped;
     const { deadline } = engine.start;
@@ -252,7 +266,12 @@ export class Execution implements RunContext {
       this.token.cancel(new DeadlineExceededError({ deadline }));
       this.token.check();
     }
-    return this.tally === undefined ? yieldIfPaused(this, ++this.checks) : undefined;
+  }
+
+  noteRefusal(error: unknown): void {
+    if (!isRaviError(error, "BUDGET_EXHAUSTED")) return;
+    const { dimension, used, limit, scope } = error;
+    this.stoppedBy = { dimension, used, limit, scope };
   }
 
   /** What every payload of a hook says. */
@@ -279,12 +298,15 @@ export class Execution implements RunContext {
    * The one lane. Two operations at once would be recorded in the order in which they happen to end, and a replay would hand
    * them each other's results.
    */
-  async alone<T>(what: string, operation: () => Promise<T>): Promise<T> {
+  async alone<T>(what: string, operation: () => MaybePromise<T>): Promise<T> {
     this.enter(what);
     try {
       const paused = this.check();
       if (isPromiseLike(paused)) await paused;
       return await operation();
+    } catch (error) {
+      this.noteRefusal(error);
+      throw error;
     } finally {
       this.leave();
     }
@@ -316,7 +338,7 @@ export class Execution implements RunContext {
     this.running ??= OVER;
   }
 
-  private enter(what: string): void {
+  enter(what: string): void {
     if (this.running !== undefined) {
       if (this.isOver) throw new CancellationError({ reason: `${this.agentId} has ended` });
       throw new LaneViolationError({ execId: this.execId, running: this.running, attempted: what });
@@ -324,7 +346,7 @@ export class Execution implements RunContext {
     this.running = what;
   }
 
-  private leave(): void {
+  leave(): void {
     this.running = this.isOver ? OVER : undefined;
     this.onFree?.();
   }

@@ -1,4 +1,4 @@
-import type { Gate, JsonValue, WaitSpec } from "@ravi/kernel";
+import { type Gate, isPromiseLike, type JsonValue, type MaybePromise, type WaitSpec } from "@ravi/kernel";
 import type { Execution } from "./execution.ts";
 
 interface Pending {
@@ -7,36 +7,60 @@ interface Pending {
 }
 
 /** One admit under way: a call's layers, which may ask for an answer before anything is begun. */
-class Admit<T> implements Gate {
-  readonly run: Promise<T>;
-  isOver = false;
+class Admit<T> implements NamedGate {
+  /** What came of it; undefined while it is under way. */
+  result: PromiseSettledResult<T> | undefined;
   private readonly gates: Gates;
   private readonly key: string;
-  private readonly over: Promise<void>;
-  private parked = Promise.withResolvers<void>();
+  over: Promise<void> | undefined;
+  private parked: PromiseWithResolvers<void> | undefined;
 
-  constructor(gates: Gates, key: string, act: (gate: NamedGate) => Promise<T>) {
+  constructor(gates: Gates, key: string) {
     this.gates = gates;
     this.key = key;
-    this.run = act(this);
-    const end = (): void => void (this.isOver = true);
-    this.over = this.run.then(end, end);
+  }
+
+  /** No promise where nobody has to be waited for, which is most of the time. */
+  start(act: (gate: NamedGate) => MaybePromise<T>): MaybePromise<void> {
+    try {
+      const run = act(this);
+      if (isPromiseLike(run)) {
+        this.over = Promise.resolve(run).then(
+          (value) => void (this.result = { status: "fulfilled", value }),
+          (reason: unknown) => void (this.result = { status: "rejected", reason }),
+        );
+        return this.settle();
+      }
+      this.result = { status: "fulfilled", value: run };
+    } catch (reason) {
+      this.result = { status: "rejected", reason };
+    }
+    return undefined;
   }
 
   async require(name: string, question: JsonValue, tell?: () => void): Promise<JsonValue> {
     const answer = this.gates.ask(name, this.key, question, tell);
-    this.parked.resolve();
+    this.wait().resolve();
     return answer;
   }
 
   /** Until it is over, or waits. */
   async settle(): Promise<void> {
-    await Promise.race([this.over, this.parked.promise]);
+    if (this.over !== undefined) await Promise.race([this.over, this.wait().promise]);
   }
 
   goOn(): void {
-    this.parked = Promise.withResolvers<void>();
+    this.parked = undefined;
   }
+
+  private wait(): PromiseWithResolvers<void> {
+    return (this.parked ??= Promise.withResolvers<void>());
+  }
+}
+
+interface AskedAdmit<T> {
+  readonly key: string;
+  readonly admit: (gate: NamedGate) => MaybePromise<T>;
 }
 
 /** A gate whose first asker may say how people hear of the question. */
@@ -76,22 +100,44 @@ export class Gates {
    * Runs the admits in the order given. One that waits for an answer does not keep the next from asking: when all are over or
    * wait, all waits are one operation of the engine, and so on until nobody waits.
    */
-  async admitAll<T>(
-    calls: readonly { readonly key: string; readonly admit: (gate: NamedGate) => Promise<T> }[],
-  ): Promise<PromiseSettledResult<T>[]> {
+  admitAll<T>(calls: readonly AskedAdmit<T>[]): MaybePromise<PromiseSettledResult<T>[]> {
     const admits: Admit<T>[] = [];
-    for (const { key, admit } of calls) {
-      const started = new Admit(this, key, admit);
-      admits.push(started);
-      await started.settle();
+    for (const call of calls) {
+      const waiting = this.start(call, admits);
+      if (isPromiseLike(waiting)) return this.admitRest(calls, admits, waiting);
     }
+    return this.pending.length === 0 ? resultsOf(admits) : this.answerAll(admits);
+  }
+
+  private start<T>({ key, admit }: AskedAdmit<T>, admits: Admit<T>[]): MaybePromise<void> {
+    const started = new Admit<T>(this, key);
+    admits.push(started);
+    return started.start(admit);
+  }
+
+  private async admitRest<T>(
+    calls: readonly AskedAdmit<T>[],
+    admits: Admit<T>[],
+    first: PromiseLike<void>,
+  ): Promise<PromiseSettledResult<T>[]> {
+    await first;
+    for (const call of calls.slice(admits.length)) {
+      const waiting = this.start(call, admits);
+      if (isPromiseLike(waiting)) await waiting;
+    }
+    return this.answerAll(admits);
+  }
+
+  private async answerAll<T>(admits: readonly Admit<T>[]): Promise<PromiseSettledResult<T>[]> {
     while (this.pending.length > 0) {
       const round = this.pending;
       this.pending = [];
       await this.join(round, admits);
-      for (const admit of admits) if (!admit.isOver) await admit.settle();
+      for (const admit of admits) if (admit.result === undefined) await admit.settle();
     }
-    return Promise.allSettled(admits.map(({ run }) => run));
+    // One that asked for what was answered before has waited for nothing, and is not over yet.
+    for (const admit of admits) if (admit.result === undefined) await admit.over;
+    return resultsOf(admits);
   }
 
   private async join(round: readonly Pending[], admits: readonly Admit<unknown>[]): Promise<void> {
@@ -108,4 +154,9 @@ export class Gates {
       for (const { answer } of round) answer.reject(error);
     }
   }
+}
+
+/** Of admits that are over. */
+function resultsOf<T>(admits: readonly Admit<T>[]): PromiseSettledResult<T>[] {
+  return admits.flatMap(({ result }) => (result === undefined ? [] : [result]));
 }

@@ -9,6 +9,7 @@ import {
   InvalidValueError,
   MiddlewareTermination,
 } from "@ravi/kernel";
+import { NOTHING_USED } from "../engine/hire-record.ts";
 import { tighterBudget } from "../tree/ledgers.ts";
 import { admitRun } from "./admit-run.ts";
 import type { Execution } from "./execution.ts";
@@ -50,7 +51,8 @@ export async function prepareHire(exec: Execution, terms: Terms, isJoinable: boo
     agentId,
     priority,
     input,
-    fingerprint: digest(`${name}\n${input}`),
+    // Only a record is compared with it.
+    fingerprint: exec.engine.isDurable ? digest(`${name}\n${input}`) : "",
     budget,
     timeoutMs,
     onTimeout: terms.onTimeout ?? "cancel",
@@ -64,7 +66,10 @@ export async function prepareHire(exec: Execution, terms: Terms, isJoinable: boo
       return reason === undefined ? undefined : new MiddlewareTermination({ layer: "permissions", reason });
     },
   };
-  const answered = refused === undefined ? undefined : ({ status: refused.status, result: refused } as const);
+  const answered =
+    refused === undefined
+      ? undefined
+      : ({ status: refused.status, result: refused, ...NOTHING_USED } as const);
   if (answered !== undefined && isJoinable) (exec.answered ??= new Map()).set(execId, answered);
   return { spec, answered };
 }

@@ -1,4 +1,11 @@
-import { type HireOutcome, type HireSpec, type JsonValue, type RunHandle, ToolError } from "@ravi/kernel";
+import {
+  type HireOutcome,
+  type HireSpec,
+  type HireUsage,
+  type JsonValue,
+  type RunHandle,
+  ToolError,
+} from "@ravi/kernel";
 import type { Execution } from "./execution.ts";
 import { audit } from "./observe.ts";
 import { milliseconds, type PreparedHire, prepareHire, type Terms } from "./hire-spec.ts";
@@ -9,6 +16,7 @@ export async function hire(exec: Execution, terms: Terms): Promise<HireOutcome> 
   if (answered !== undefined) return answered;
   const outcome = await exec.engine.hire(spec);
   auditHire(exec, spec, outcome);
+  noteStop(exec, outcome);
   return outcome;
 }
 
@@ -27,7 +35,14 @@ export async function spawn(exec: Execution, terms: Terms): Promise<RunHandle> {
 }
 
 export async function join(exec: Execution, handle: RunHandle): Promise<HireOutcome> {
-  return exec.answered?.get(handle.execId) ?? exec.engine.join(handle.execId);
+  const outcome = exec.answered?.get(handle.execId) ?? (await exec.engine.join(handle.execId));
+  noteStop(exec, outcome);
+  return outcome;
+}
+
+/** Where an agent ends because somebody below it was cut off, that limit is what stopped it. */
+export function noteStop(exec: Execution, { stoppedBy }: HireUsage): void {
+  if (stoppedBy !== undefined) exec.stoppedBy = stoppedBy;
 }
 
 /** Says something to a living child. */

@@ -10,14 +10,16 @@ import {
   isCancellation,
   isPromiseLike,
   isRaviError,
+  type MaybePromise,
   type RaviError,
   type StopReason,
   ToolError,
 } from "@ravi/kernel";
-import { messageOf } from "@ravi/kernel/loop";
+import { messageOf, readResult } from "@ravi/kernel/loop";
 import type { Execution } from "./execution.ts";
 import type { ExecutionInbox } from "./inbox.ts";
 import { audit, endSpan, startSpan } from "./observe.ts";
+import type { Plan } from "./plan.ts";
 
 /** How long an agent may go on after it was told to stop, before nobody waits for it any more. */
 const GRACE_MS = 50;
@@ -39,10 +41,13 @@ export async function host(exec: Execution, inbox: ExecutionInbox): Promise<Hire
     ...(parentId !== null && { parentId }),
     ...(engine.start.isResumed && { replayed: true }),
   });
-  const outcome = await orAbandoned(exec, settle(exec, inbox)).catch((error: unknown) => {
+  let outcome: HireOutcome;
+  try {
+    outcome = withLimit(exec, await orAbandoned(exec, settle(exec, inbox)));
+  } catch (error) {
     endSpan(exec, span, error);
     throw error;
-  });
+  }
   endSpan(exec, span, "error" in outcome ? outcome.error : undefined);
   if (outcome.status === "cancelled") {
     const { reason } = outcome.error as { reason?: string };
@@ -54,12 +59,14 @@ export async function host(exec: Execution, inbox: ExecutionInbox): Promise<Hire
   const ended = engine.end(outcome, { isCrash: "error" in outcome && isCrash(outcome.error) });
   if (isPromiseLike(ended)) await ended;
   if ("result" in outcome) {
-    await exec.history.keep();
+    const kept = exec.history.keep();
+    if (isPromiseLike(kept)) await kept;
     exec.emit({ type: "completed", result: outcome.result });
   } else if ("error" in outcome) {
     exec.emit({ type: "error", error: errorToJSON(outcome.error) });
   }
-  await forget(exec);
+  const forgotten = forget(exec);
+  if (isPromiseLike(forgotten)) await forgotten;
   if (exec.hooks.has(HookEvent.RUN_END)) {
     void exec.hooks.dispatch(HookEvent.RUN_END, {
       ...exec.hookBase(false),
@@ -78,8 +85,9 @@ export async function host(exec: Execution, inbox: ExecutionInbox): Promise<Hire
 
 async function settle(exec: Execution, inbox: ExecutionInbox): Promise<HireOutcome> {
   try {
-    const result = await throughLayers(exec, inbox);
+    const given = await throughLayers(exec, inbox);
     if (exec.engine.suspension !== undefined) throw exec.engine.suspension;
+    const result = readResult(exec.agentId, given);
     checkWritable(exec, result);
     return afterStop(exec, result) ?? { status: result.status, result };
   } catch (error) {
@@ -87,6 +95,12 @@ async function settle(exec: Execution, inbox: ExecutionInbox): Promise<HireOutco
     // A provider's client throws what it likes when it is aborted; why it was aborted is what counts.
     return fate(exec, exec.token.error ?? error);
   }
+}
+
+/** Says which limit it was, of whoever was cut off by one. */
+function withLimit({ stoppedBy }: Execution, outcome: HireOutcome): HireOutcome {
+  const isCutOff = "result" in outcome && outcome.result.stopReason === "budget";
+  return isCutOff && stoppedBy !== undefined ? { ...outcome, stoppedBy } : outcome;
 }
 
 /** What cannot be written down is refused here, where it is the agent's failure and not the journal's. */
@@ -114,9 +128,17 @@ function afterStop(exec: Execution, result: AgentResult): HireOutcome | undefine
   return { status: "partial", result: { ...result, status: "partial", stopReason: "deadline" } };
 }
 
-async function throughLayers(exec: Execution, inbox: ExecutionInbox): Promise<AgentResult> {
-  const { agent, plan, supervision, ports } = exec;
-  if (plan.agent === undefined) return agent.run(exec, inbox);
+function throughLayers(exec: Execution, inbox: ExecutionInbox): Promise<AgentResult> {
+  const { agent, plan } = exec;
+  return plan.agent === undefined ? agent.run(exec, inbox) : through(plan.agent, exec, inbox);
+}
+
+async function through(
+  layers: NonNullable<Plan["agent"]>,
+  exec: Execution,
+  inbox: ExecutionInbox,
+): Promise<AgentResult> {
+  const { agent, supervision, ports } = exec;
   const context: AgentRunContext = {
     agentName: agentName(exec.agentId),
     runId: supervision.runId,
@@ -128,7 +150,7 @@ async function throughLayers(exec: Execution, inbox: ExecutionInbox): Promise<Ag
     input: inbox.input,
     result: undefined,
   };
-  await plan.agent.run(context, async () => {
+  await layers.run(context, async () => {
     context.result = await agent.run(
       exec,
       context.input === inbox.input ? inbox : inbox.withInput(context.input),
@@ -144,6 +166,7 @@ function fate(exec: Execution, error: unknown): HireOutcome {
     status: "partial",
     result: { status: "partial", output: exec.history.lastText, stopReason },
   });
+  exec.noteRefusal(error);
   if (isRaviError(error, "BUDGET_EXHAUSTED")) return cutOff("budget");
   if (isRaviError(error, "DEADLINE_EXCEEDED")) return cutOff("deadline");
   if (isRaviError(error, "PAUSED")) {
@@ -179,25 +202,26 @@ function crashed(init: ConstructorParameters<typeof ToolError>[0]): ToolError {
  * An agent that is told to stop and does not is left behind after its grace, and said so. Its promise may still settle; what
  * it does then reaches nothing, because every operation of its context is refused.
  */
-async function orAbandoned(exec: Execution, running: Promise<HireOutcome>): Promise<HireOutcome> {
-  const { clock, logger } = exec.ports;
-  const { promise, resolve, reject } = Promise.withResolvers<HireOutcome>();
-  running.then(resolve, reject);
-  let timer: { cancel(): void } | undefined;
-  const unlisten = exec.token.onCancel((error) => {
-    timer ??= clock.setTimer?.(() => {
-      logger?.warn(`${exec.agentId} did not stop when it was told to, and is no longer waited for`);
-      const { suspension } = exec.engine;
-      if (suspension !== undefined) reject(suspension);
-      else resolve(fate(exec, error));
-    }, GRACE_MS);
+function orAbandoned(exec: Execution, running: Promise<HireOutcome>): Promise<HireOutcome> {
+  return new Promise((resolve, reject) => {
+    const { clock, logger } = exec.ports;
+    let timer: { cancel(): void } | undefined;
+    const unlisten = exec.token.onCancel((error) => {
+      timer ??= clock.setTimer?.(() => {
+        logger?.warn(`${exec.agentId} did not stop when it was told to, and is no longer waited for`);
+        unlisten();
+        const { suspension } = exec.engine;
+        if (suspension !== undefined) reject(suspension);
+        else resolve(fate(exec, error));
+      }, GRACE_MS);
+    });
+    const leave = (): void => {
+      timer?.cancel();
+      unlisten();
+    };
+    void running.then(leave, leave);
+    running.then(resolve, reject);
   });
-  try {
-    return await promise;
-  } finally {
-    timer?.cancel();
-    unlisten();
-  }
 }
 
 /**
@@ -214,10 +238,9 @@ async function lastOperation(exec: Execution): Promise<void> {
 }
 
 /** A history that lives only as long as the run goes with it, whatever its end. */
-async function forget(exec: Execution): Promise<void> {
+function forget(exec: Execution): MaybePromise<void> {
   const { history } = exec.ports;
+  if (history === undefined || exec.supervision.retention !== HistoryRetention.RUN) return undefined;
   const key = exec.history.key();
-  if (history === undefined || key === undefined || exec.supervision.retention !== HistoryRetention.RUN)
-    return;
-  await history.clear(key);
+  return key === undefined ? undefined : history.clear(key);
 }

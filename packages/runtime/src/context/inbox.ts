@@ -13,7 +13,7 @@ export class ExecutionInbox implements Inbox {
   private readonly exec: Execution;
   private readonly engine: DurableEngine;
   private readonly again: InboxMessage[] = [];
-  private readonly deliveries = new Map<string, number>();
+  private deliveries: Map<string, number> | undefined;
   private reads = 0;
 
   constructor(exec: Execution) {
@@ -40,12 +40,13 @@ export class ExecutionInbox implements Inbox {
   }
 
   async ack(message: InboxMessage): Promise<void> {
-    this.deliveries.delete(message.id);
+    this.deliveries?.delete(message.id);
   }
 
   async nack(message: InboxMessage, reason: string): Promise<void> {
-    const delivered = (this.deliveries.get(message.id) ?? 1) + 1;
-    this.deliveries.set(message.id, delivered);
+    const deliveries = (this.deliveries ??= new Map<string, number>());
+    const delivered = (deliveries.get(message.id) ?? 1) + 1;
+    deliveries.set(message.id, delivered);
     if (delivered <= MOST_DELIVERIES) {
       this.again.push(message);
       return;

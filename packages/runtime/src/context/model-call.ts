@@ -3,9 +3,7 @@ import {
   type ChatContext,
   type Effect,
   type EffectScope,
-  errorToJSON,
   type Estimate,
-  HookEvent,
   isPromiseLike,
   type JsonObject,
   type LlmLeaf,
@@ -27,16 +25,21 @@ import type { NamedGate } from "./gate.ts";
 import { endSpan, startSpan } from "./observe.ts";
 import { admitOne } from "./one-call.ts";
 import { denialOf } from "./permission.ts";
+import type { Plan } from "./plan.ts";
+import { andThen } from "./and-then.ts";
+import { tellCallEnd, tellCallStart, type ToldCall, type ToldEnd } from "./tell-call.ts";
 
+/** What is on record of what a call took. */
+type Recorded = { readonly usage: Usage; readonly cost: number; readonly priced: boolean };
 type Delta = Exclude<ModelEvent, { type: "finish" }>;
 
 /** One model call of an agent: its layers' admits, then the recorded effect, with its hooks around it. */
-export async function callModel(exec: Execution, key: string, leaf: LlmLeaf): Promise<ModelResponse> {
+export function callModel(exec: Execution, key: string, leaf: LlmLeaf): MaybePromise<ModelResponse> {
   const mayWait = exec.plan.chat !== undefined;
-  const admit = (gate?: NamedGate): Promise<PreparedModelCall> => prepareModelCall(exec, key, leaf, gate);
-  const prepared = await (mayWait ? admitOne(exec, key, admit) : admit());
-  if (prepared.refused !== undefined) return prepared.refused;
-  return exec.engine.effect(prepared.effect);
+  const admit = (gate?: NamedGate): MaybePromise<PreparedModelCall> =>
+    prepareModelCall(exec, key, leaf, gate);
+  const prepared = mayWait ? admitOne(exec, key, admit) : admit();
+  return andThen(prepared, ({ refused, effect }) => refused ?? exec.engine.effect(effect));
 }
 
 export interface PreparedModelCall {
@@ -46,22 +49,21 @@ export interface PreparedModelCall {
 }
 
 /** The gate is for the layers; without layers there need be none. */
-export async function prepareModelCall(
+export function prepareModelCall(
   exec: Execution,
   key: string,
   leaf: LlmLeaf,
   gate: NamedGate | undefined,
-): Promise<PreparedModelCall> {
+): MaybePromise<PreparedModelCall> {
   exec.modelCalls++;
-  const denied = await denialOf(exec, "llm", leaf.model.id);
-  if (denied !== undefined) throw new MiddlewareTermination({ layer: "permissions", reason: denied });
-  const call = new ModelCall(exec, key, leaf);
-  const { chat } = exec.plan;
-  if (chat !== undefined && gate !== undefined) {
-    call.context = call.makeContext();
-    await chat.admit(call.context, gate);
-  }
-  return { effect: call, refused: call.context?.result };
+  return andThen(denialOf(exec, "llm", leaf.model.id), (denied): MaybePromise<PreparedModelCall> => {
+    if (denied !== undefined) throw new MiddlewareTermination({ layer: "permissions", reason: denied });
+    const effect = new ModelCall(exec, key, leaf);
+    const { chat } = exec.plan;
+    if (chat === undefined || gate === undefined) return { effect, refused: undefined };
+    const context = (effect.context = effect.makeContext());
+    return andThen(chat.admit(context, gate), () => ({ effect, refused: context.result }));
+  });
 }
 
 class ModelCall implements Effect<ModelResponse> {
@@ -112,17 +114,17 @@ class ModelCall implements Effect<ModelResponse> {
     this.scope = scope;
     const { exec } = this;
     const started = exec.ports.clock.now();
-    this.tellStart(false);
+    tellCallStart(exec, this.told, false);
     const { provider, model } = this.leaf.model.info;
     const span = startSpan(exec, "ravi.llm", { key: this.key, provider, model });
     try {
       const response = await this.throughLayers();
       endSpan(exec, span);
-      this.tellEnd({ status: "ok", response, started, replayed: false });
+      this.tellEnd({ status: "ok", response, started });
       return response;
     } catch (error) {
       endSpan(exec, span, error);
-      this.tellEnd({ status: "error", error, started, replayed: false });
+      this.tellEnd({ status: "error", error, started });
       throw error;
     }
   }
@@ -165,12 +167,15 @@ class ModelCall implements Effect<ModelResponse> {
     };
   }
 
-  private async throughLayers(): Promise<ModelResponse> {
+  private throughLayers(): Promise<ModelResponse> {
     const { exec, leaf, context } = this;
     const { chat } = exec.plan;
-    if (chat === undefined || context === undefined) {
-      return this.streamed(leaf.model, leaf.request, exec.signal);
-    }
+    return chat === undefined || context === undefined
+      ? this.streamed(leaf.model, leaf.request, exec.signal)
+      : this.through(chat, context);
+  }
+
+  private async through(chat: NonNullable<Plan["chat"]>, context: ChatContext): Promise<ModelResponse> {
     await chat.run(context, async () => {
       const { signal } = context;
       const result = await this.streamed(context.model, context.request, signal);
@@ -182,7 +187,7 @@ class ModelCall implements Effect<ModelResponse> {
     throw new TypeError("a chat layer neither called next() nor set a result");
   }
 
-  private async attempt(
+  private attempt(
     model: LlmLeaf["model"],
     request: LlmLeaf["request"],
     signal: ChatContext["signal"],
@@ -193,21 +198,30 @@ class ModelCall implements Effect<ModelResponse> {
     if (scope === undefined) {
       // Before the call is begun nothing is on record that it could be paid under.
       const problem = "call() was used in admit, where nothing may be paid; it belongs to process";
-      throw new MiddlewareError({ layer: "chat", problem });
+      return Promise.reject(new MiddlewareError({ layer: "chat", problem }));
     }
     const { idempotencyKey } = scope;
     const wrapUp = leaf.wrapUp ?? false;
     return attempt(exec, { model, request, signal, idempotencyKey, wrapUp, bill, sink, scope, isNested });
   }
 
+  private streamed(
+    model: LlmLeaf["model"],
+    request: LlmLeaf["request"],
+    signal: ChatContext["signal"],
+  ): Promise<ModelResponse> {
+    return this.exec.engine.isWatched
+      ? this.watched(model, request, signal)
+      : this.attempt(model, request, signal, undefined);
+  }
+
   /** One attempt whose deltas reach observers through the layers' transforms, so that what a redactor removes never does. */
-  private async streamed(
+  private async watched(
     model: LlmLeaf["model"],
     request: LlmLeaf["request"],
     signal: ChatContext["signal"],
   ): Promise<ModelResponse> {
     const { exec } = this;
-    if (!exec.engine.isWatched) return this.attempt(model, request, signal, undefined);
     // The one added last is the innermost, and sees an event first.
     const transforms = this.transforms.toReversed();
     try {
@@ -225,54 +239,26 @@ class ModelCall implements Effect<ModelResponse> {
 
   /** What is on record is told again, marked as such, with what it cost then. */
   replayed(body: JsonObject): void {
-    const started = this.exec.ports.clock.now();
-    this.tellStart(true);
+    const { exec, told } = this;
+    const started = exec.ports.clock.now();
+    tellCallStart(exec, told, true);
     const response = body["response"] as ModelResponse | undefined;
-    const costUsd = response === undefined ? 0 : ((body["costUsd"] as number | null | undefined) ?? null);
-    if (response !== undefined) this.tellEnd({ status: "ok", response, started, replayed: true, costUsd });
-    else this.tellEnd({ status: "error", started, replayed: true, costUsd });
+    const spend = body["spend"] as Partial<Recorded> | undefined;
+    const { usage = NO_USAGE, cost = 0, priced = true } = spend ?? {};
+    const costUsd = priced ? cost : null;
+    const then = { started, replayed: true, usage, costUsd, estimated: body["estimated"] === true } as const;
+    if (response === undefined) tellCallEnd(exec, told, { status: "error", ...then });
+    else tellCallEnd(exec, told, { status: "ok", response, ...then });
   }
 
-  private tellStart(replayed: boolean): void {
-    const { exec, leaf } = this;
-    if (!exec.hooks.has(HookEvent.LLM_START)) return;
-    const { provider, model } = leaf.model.info;
-    const messageCount = leaf.request.messages.length;
-    void exec.hooks.dispatch(HookEvent.LLM_START, {
-      ...exec.hookBase(replayed),
-      key: this.key,
-      provider,
-      model,
-      messageCount,
-    });
+  private tellEnd(end: Pick<ToldEnd, "status" | "response" | "error" | "started">): void {
+    const { usage, costUsd, estimated } = this.bill;
+    tellCallEnd(this.exec, this.told, { ...end, replayed: false, usage, costUsd, estimated });
   }
 
-  private tellEnd(end: {
-    status: "ok" | "error";
-    response?: ModelResponse;
-    error?: unknown;
-    started: number;
-    replayed: boolean;
-    costUsd?: number | null;
-  }): void {
-    const { exec, leaf, bill } = this;
-    const usage: Usage = end.replayed ? (end.response?.usage ?? NO_USAGE) : bill.usage;
-    if (!end.replayed) exec.emit({ type: "usage", usage, costUsd: bill.costUsd });
-    if (!exec.hooks.has(HookEvent.LLM_END)) return;
-    const { provider, model } = leaf.model.info;
-    void exec.hooks.dispatch(HookEvent.LLM_END, {
-      ...exec.hookBase(end.replayed),
-      key: this.key,
-      provider,
-      model,
-      status: end.status,
-      usage,
-      costUsd: end.costUsd === undefined ? bill.costUsd : end.costUsd,
-      durationMs: exec.ports.clock.now() - end.started,
-      ...(bill.estimated && { estimated: true }),
-      ...(end.response !== undefined && { finishReason: end.response.finishReason }),
-      ...(end.error !== undefined && { error: errorToJSON(end.error) }),
-    });
+  private get told(): ToldCall {
+    const { key, leaf } = this;
+    return { key, model: leaf.model, request: leaf.request };
   }
 }
 

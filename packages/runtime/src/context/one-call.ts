@@ -1,13 +1,18 @@
+import { isPromiseLike, type MaybePromise } from "@ravi/kernel";
 import type { Execution } from "./execution.ts";
 import type { NamedGate } from "./gate.ts";
 
 /** The admits of a single call, which may wait for an answer. */
-export async function admitOne<T>(
+export function admitOne<T>(
   exec: Execution,
   key: string,
-  admit: (gate: NamedGate) => Promise<T>,
-): Promise<T> {
-  const [admitted] = await exec.gates.admitAll([{ key, admit }]);
+  admit: (gate: NamedGate) => MaybePromise<T>,
+): MaybePromise<T> {
+  const admitted = exec.gates.admitAll([{ key, admit }]);
+  return isPromiseLike(admitted) ? admitted.then(only) : only(admitted);
+}
+
+function only<T>([admitted]: readonly PromiseSettledResult<T>[]): T {
   if (admitted?.status === "fulfilled") return admitted.value;
   throw admitted?.reason;
 }

@@ -6,9 +6,11 @@ import {
   errorToJSON,
   type FunctionContext,
   HookEvent,
+  isPromiseLike,
   isRaviError,
   type JsonObject,
   type JsonValue,
+  type MaybePromise,
   NO_USAGE,
   type Tool,
   type ToolCall,
@@ -27,15 +29,18 @@ import type { NamedGate } from "./gate.ts";
 import { audit, endSpan, startSpan } from "./observe.ts";
 import { admitOne } from "./one-call.ts";
 import { denialOf } from "./permission.ts";
+import type { Plan } from "./plan.ts";
+import { andThen } from "./and-then.ts";
+import { toldCall } from "./tell-call.ts";
 
-type Asked = Pick<ToolLeaf, "call" | "tool">;
+type Asked = Pick<ToolLeaf, "call" | "tool" | "onResult">;
 
 /** One tool call of an agent. Bad arguments, a denial and a failing tool are results; only the rules throw. */
-export async function callTool(exec: Execution, key: string, leaf: Asked): Promise<ToolResult> {
+export function callTool(exec: Execution, key: string, leaf: Asked): MaybePromise<ToolResult> {
   const mayWait = exec.plan.function !== undefined || leaf.tool.needsApproval === true;
-  const admit = (gate?: NamedGate): Promise<PreparedToolCall> => prepareToolCall(exec, key, leaf, gate);
-  const prepared = await (mayWait ? admitOne(exec, key, admit) : admit());
-  return prepared.refused ?? exec.engine.effect(prepared.effect);
+  const admit = (gate?: NamedGate): MaybePromise<PreparedToolCall> => prepareToolCall(exec, key, leaf, gate);
+  const prepared = mayWait ? admitOne(exec, key, admit) : admit();
+  return andThen(prepared, ({ refused, effect }) => refused ?? exec.engine.effect(effect));
 }
 
 export interface PreparedToolCall {
@@ -45,14 +50,14 @@ export interface PreparedToolCall {
 }
 
 /** The gate is for layers and approvals; where there are none there need be no gate. */
-export async function prepareToolCall(
+export function prepareToolCall(
   exec: Execution,
   key: string,
-  { call, tool }: Asked,
+  leaf: Asked,
   gate: NamedGate | undefined,
-): Promise<PreparedToolCall> {
-  const running = new RunningTool(exec, key, call, tool);
-  return { effect: running, refused: await running.admit(gate) };
+): MaybePromise<PreparedToolCall> {
+  const effect = new RunningTool(exec, key, leaf);
+  return andThen(effect.admit(gate), (refused) => ({ effect, refused }));
 }
 
 const ONE_CALL = Object.freeze({ usage: NO_USAGE, costUsd: 0, toolCalls: 1 });
@@ -64,13 +69,17 @@ class RunningTool implements Effect<ToolResult> {
   private readonly exec: Execution;
   private readonly call: ToolCall;
   private readonly tool: Tool;
+  /** Taken off when it was told. */
+  private onResult: Asked["onResult"];
   private readonly bill = new Bill();
   private args: unknown;
   /** Its one tool call was reserved: a call that was refused costs nothing. */
   private isCounted = false;
   private context: FunctionContext | undefined;
+  private modelCalls = 0;
 
-  constructor(exec: Execution, key: string, call: ToolCall, tool: Tool) {
+  constructor(exec: Execution, key: string, { call, tool, onResult }: Asked) {
+    this.onResult = onResult;
     this.exec = exec;
     this.key = key;
     this.call = call;
@@ -83,20 +92,29 @@ class RunningTool implements Effect<ToolResult> {
   }
 
   /** Everything that can refuse before anything is begun. It is repeated on replay, so it decides from recorded facts. */
-  async admit(gate: NamedGate | undefined): Promise<ToolResult | undefined> {
+  admit(gate: NamedGate | undefined): MaybePromise<ToolResult | undefined> {
+    const { exec, call, tool } = this;
+    return andThen(readArguments(call, tool, exec.ports.validator), (parsed) => {
+      if (!parsed.ok) return toolFailure(parsed.problem);
+      this.args = parsed.value;
+      return andThen(denialOf(exec, "tool", tool.name, call.arguments), (denied) =>
+        denied === undefined ? this.throughGate(gate) : toolFailure(denied),
+      );
+    });
+  }
+
+  private throughGate(gate: NamedGate | undefined): MaybePromise<ToolResult | undefined> {
+    if (gate === undefined) return undefined;
+    const approve = (): MaybePromise<ToolResult | undefined> =>
+      this.tool.needsApproval === true ? this.approval(gate) : undefined;
+    const layers = this.exec.plan.function;
+    if (layers === undefined) return approve();
+    const context = (this.context = this.makeContext());
+    return andThen(layers.admit(context, gate), () => context.result ?? approve());
+  }
+
+  private async approval(gate: NamedGate): Promise<ToolResult | undefined> {
     const { exec, call, tool, key } = this;
-    const parsed = await readArguments(call, tool, exec.ports.validator);
-    if (!parsed.ok) return toolFailure(parsed.problem);
-    this.args = parsed.value;
-    const denied = await denialOf(exec, "tool", tool.name, call.arguments);
-    if (denied !== undefined) return toolFailure(denied);
-    const layers = exec.plan.function;
-    if (layers !== undefined && gate !== undefined) {
-      this.context = this.makeContext();
-      await layers.admit(this.context, gate);
-      if (this.context.result !== undefined) return this.context.result;
-    }
-    if (tool.needsApproval !== true || gate === undefined) return undefined;
     const name = `approval:${exec.execId}:${key}`;
     // Where a layer has asked under the same name it has told of it, and its answer serves here too.
     const tell = (): void => {
@@ -149,6 +167,7 @@ class RunningTool implements Effect<ToolResult> {
     try {
       const result = await this.paid(scope);
       end(result.isError ? "error" : "ok");
+      this.tell(result);
       return result;
     } catch (error) {
       end("error", error);
@@ -165,7 +184,9 @@ class RunningTool implements Effect<ToolResult> {
 
   restore(body: JsonObject): ToolResult {
     const content = body["content"] as ToolResult["content"];
-    return { content, isError: body["isError"] === true };
+    const result: ToolResult = { content, isError: body["isError"] === true };
+    this.tell(result);
+    return result;
   }
 
   /** A call that was refused costs nothing. */
@@ -189,25 +210,44 @@ class RunningTool implements Effect<ToolResult> {
     void exec.hooks.dispatch(HookEvent.TOOL_END, { ...base, status, durationMs: 0 });
   }
 
+  /** Once: an engine may read back what it has just written. */
+  private tell(result: ToolResult): void {
+    const { onResult } = this;
+    this.onResult = undefined;
+    onResult?.(result);
+  }
+
   private names(): { key: string; toolName: string; callId: string } {
     return { key: this.key, toolName: this.tool.name, callId: this.call.id };
   }
 
   private async paid(scope: EffectScope): Promise<ToolResult> {
-    const reservation = await scope.ledger?.reserve({ toolCalls: 1 });
+    const reserved = scope.ledger?.reserve({ toolCalls: 1 });
+    const reservation = isPromiseLike(reserved) ? await reserved : reserved;
     this.isCounted = true;
-    await scope.spent(ONE_CALL);
+    const counted = scope.spent(ONE_CALL);
+    if (isPromiseLike(counted)) await counted;
     try {
       return await this.throughLayers(scope);
     } finally {
-      await reservation?.settle({ toolCalls: 1 });
+      const settled = reservation?.settle({ toolCalls: 1 });
+      if (isPromiseLike(settled)) await settled;
     }
   }
 
-  private async throughLayers(scope: EffectScope): Promise<ToolResult> {
+  private throughLayers(scope: EffectScope): Promise<ToolResult> {
     const { exec, context } = this;
     const layers = exec.plan.function;
-    if (layers === undefined || context === undefined) return this.execute(this.args, exec.signal, scope);
+    return layers === undefined || context === undefined
+      ? this.execute(this.args, exec.signal, scope)
+      : this.through(layers, context, scope);
+  }
+
+  private async through(
+    layers: NonNullable<Plan["function"]>,
+    context: FunctionContext,
+    scope: EffectScope,
+  ): Promise<ToolResult> {
     await layers.run(context, async () => {
       const { signal } = context;
       const result = await this.execute(context.arguments, signal, scope);
@@ -220,13 +260,19 @@ class RunningTool implements Effect<ToolResult> {
     );
   }
 
-  private async execute(
+  private execute(args: unknown, signal: ToolContext["signal"], scope: EffectScope): Promise<ToolResult> {
+    const { timeoutS } = this.tool;
+    return timeoutS === undefined
+      ? this.invoke(args, signal, scope)
+      : this.executeInTime(timeoutS, args, signal, scope);
+  }
+
+  private async executeInTime(
+    timeoutS: number,
     args: unknown,
     signal: ToolContext["signal"],
     scope: EffectScope,
   ): Promise<ToolResult> {
-    const { timeoutS } = this.tool;
-    if (timeoutS === undefined) return this.invoke(args, signal, scope);
     // One token for the tool alone: out of its time, it is told so and pays for nothing more.
     using token = new CancellationToken(signal);
     // Awaited here: the token must live until it is done.
@@ -244,21 +290,18 @@ class RunningTool implements Effect<ToolResult> {
       signal,
       scope: exec.scope,
       idempotencyKey: scope.idempotencyKey,
-      llm: (model, request) =>
-        attempt(exec, {
-          model,
-          request,
-          signal,
-          idempotencyKey,
-          wrapUp: false,
-          bill,
-          sink: undefined,
-          scope,
-          isNested: true,
-        }),
+      llm: (model, request) => {
+        const own = new Bill(bill);
+        const told = { key: `${this.key}/llm#${++this.modelCalls}`, model, request };
+        const options = { model, request, signal, idempotencyKey, wrapUp: false, bill: own, scope } as const;
+        return toldCall(exec, told, own, () =>
+          attempt(exec, { ...options, sink: undefined, isNested: true }),
+        );
+      },
     };
     try {
-      return toToolResult(await tool.execute(args, context));
+      const value = tool.execute(args, context);
+      return toToolResult(isPromiseLike(value) ? await value : value);
     } catch (error) {
       // A tool that was cut off has not failed: whether it did its work is not known.
       const { stopped } = exec;

@@ -4,6 +4,7 @@ import {
   type CompactionContext,
   type CompactionStrategy,
   type HistoryKey,
+  type HistoryProvider,
   HistoryRetention,
   HookEvent,
   isPromiseLike,
@@ -68,11 +69,14 @@ export class Window {
   }
 
   /** Keeps what the run has added, where it outlives the run. Written once, also when the run was resumed in between. */
-  async keep(): Promise<void> {
+  keep(): MaybePromise<void> {
     const { history } = this.exec.ports;
+    if (history === undefined || !this.isKept() || this.own.length === 0) return undefined;
     const key = this.key();
-    if (history === undefined || key === undefined || !this.isKept()) return;
-    if (this.own.length === 0) return;
+    return key === undefined ? undefined : this.write(history, key);
+  }
+
+  private async write(history: HistoryProvider, key: HistoryKey): Promise<void> {
     // An agent that never looked at its window has no place in the history on record: it adds at the end.
     if (!this.loaded) this.ownFrom = (await history.load(key, 0)).head;
     if (this.exec.engine.start.isResumed) {

@@ -5,10 +5,12 @@ import {
   type HireOutcome,
   type HireSpec,
   InvalidValueError,
+  type JsonObject,
   type JsonValue,
   type RunHandle,
 } from "@ravi/kernel";
 import type { Child } from "./child.ts";
+import { usageIn, usageToJSON } from "./hire-record.ts";
 import { Hiring } from "./hiring.ts";
 import type { InProcessEngine } from "./in-process.ts";
 import { delay, orStopped } from "./waiting.ts";
@@ -111,15 +113,18 @@ export class Children {
     const { recorder, clock } = this.engine;
     const { handle, outcome } = hiring.child;
     const late = `late:${hiring.key}`;
-    if (recorder.isRecorded(late)) {
-      await recorder.fact(late, () => true);
-      return { status: "timedOut", handle };
-    }
+    /** What it has used until then is on record with it, so that a replay says the same. */
+    const leave = async (): Promise<HireOutcome> => {
+      const used = await recorder.fact(late, () => usageToJSON(hiring.used));
+      return { status: "timedOut", handle, ...usageIn(used as JsonObject) };
+    };
+    if (recorder.isRecorded(late)) return leave();
     const { until } = hiring.times;
     // One whose end is on record, and its lateness is not, was done in time.
     if (until === null || recorder.isRecorded(hiring.key)) return orStopped(this.engine, outcome);
     // Time in which the child had no seat does not count: what it was parked is waited for in addition.
-    for (let left = until - clock.now(); ; left = until + hiring.parkedMs - clock.now()) {
+    for (;;) {
+      const left = until + hiring.parkedMs - clock.now();
       if (left <= 0) break;
       const timer = delay(clock, left);
       const first = await orStopped(this.engine, Promise.race([outcome, timer.promise])).finally(() =>
@@ -127,10 +132,7 @@ export class Children {
       );
       if (first !== undefined) return first;
     }
-    if (hiring.spec.onTimeout === "leave") {
-      await recorder.fact(late, () => true);
-      return { status: "timedOut", handle };
-    }
+    if (hiring.spec.onTimeout === "leave") return leave();
     hiring.cancel(new DeadlineExceededError({ deadline: until }));
     return outcome;
   }

@@ -2,6 +2,7 @@ import {
   type DeadlineExceededError,
   type HireOutcome,
   type HireSpec,
+  type HireUsage,
   isCancellation,
   isRaviError,
   type JsonObject,
@@ -12,7 +13,7 @@ import {
 import type { Account } from "../tree/accounts.ts";
 import { withAgentLedger, withExtraOf } from "../tree/ledgers.ts";
 import type { Child } from "./child.ts";
-import { hireStatus, outcomeToJSON, restoreOutcome } from "./hire-record.ts";
+import { accountStatus, hireStatus, NOTHING_USED, outcomeToJSON, restoreOutcome } from "./hire-record.ts";
 import type { InProcessEngine } from "./in-process.ts";
 import type { Recordable } from "./recordable.ts";
 
@@ -32,6 +33,7 @@ export class Hiring implements Recordable<HireOutcome> {
   private living: InProcessEngine | undefined;
   private known: Child | undefined;
   private decided: HireTimes | undefined;
+  private queuedMs = 0;
   private status: RunStatus = "pending";
   private ended: Promise<HireOutcome> | undefined;
 
@@ -40,6 +42,7 @@ export class Hiring implements Recordable<HireOutcome> {
     this.spec = spec;
     // In the order of hiring, whatever each of them then waits for.
     this.account = this.openAccount();
+    engine.tree.unasked?.delete(spec.execId);
   }
 
   get key(): string {
@@ -64,9 +67,14 @@ export class Hiring implements Recordable<HireOutcome> {
     return (this.decided ??= this.decideTimes());
   }
 
-  /** How long the child was parked without its seat. */
+  /** How long the child was without a seat: while it waited for its first one, and parked. */
   get parkedMs(): number {
-    return this.living?.parkedMs ?? 0;
+    return this.queuedMs + (this.living?.parkedMs ?? 0);
+  }
+
+  /** What the child and all below it have used so far. */
+  get used(): HireUsage {
+    return this.account.total;
   }
 
   /** The outcome, whoever waits for it: a child that nobody joins must not become an unhandled rejection. */
@@ -74,7 +82,12 @@ export class Hiring implements Recordable<HireOutcome> {
     this.ended = ended;
     ended.then(
       (outcome) => (this.status = hireStatus(outcome)),
-      () => (this.status = "suspended"),
+      () => {
+        this.status = "suspended";
+        // Its parent was stopped before it began.
+        const isOver = this.engine.tree.suspension === undefined;
+        if (isOver && this.account.status === "pending") this.account.status = "cancelled";
+      },
     );
   }
 
@@ -106,11 +119,14 @@ export class Hiring implements Recordable<HireOutcome> {
     const { tree } = engine;
     const children = engine.children.known;
     const isResumed = engine.recorder.recordedBegin(spec.key) !== undefined;
+    // A deadline runs from the hire on, also while there is no seat.
+    const { until } = this.times;
     let lease: Lease | undefined;
     try {
       const denied = await spec.denial();
       if (denied !== undefined) throw denied;
       lease = await this.takeSeat();
+      if (until !== null && spec.onFull === "queue") this.queuedMs = this.queuedSince(until);
       this.living = this.makeEngine(isResumed);
     } catch (error) {
       lease?.release();
@@ -119,7 +135,8 @@ export class Hiring implements Recordable<HireOutcome> {
       // Who waited for a seat when everything was suspended waits for it again.
       if (tree.suspension !== undefined) throw tree.suspension;
       if (!isRaviError(error)) throw error;
-      const outcome: HireOutcome = { status: isCancellation(error) ? "cancelled" : "denied", error };
+      const status = isCancellation(error) ? "cancelled" : "denied";
+      const outcome: HireOutcome = { status, error, ...NOTHING_USED };
       this.account.status = outcome.status;
       return outcome;
     }
@@ -129,7 +146,10 @@ export class Hiring implements Recordable<HireOutcome> {
     children.set(spec.execId, this.known);
     this.started.resolve();
     try {
-      return await child.run();
+      const outcome = await child.run();
+      const used = this.account.total;
+      this.engine.account.addBelow(used);
+      return { ...outcome, ...used };
     } finally {
       lease?.release();
       child.token.dispose();
@@ -147,7 +167,8 @@ export class Hiring implements Recordable<HireOutcome> {
   restore(body: JsonObject): HireOutcome {
     const outcome = restoreOutcome(body);
     this.status = hireStatus(outcome);
-    this.account.status = outcome.status === "timedOut" ? "failed" : outcome.status;
+    this.account.status = accountStatus(outcome);
+    this.engine.account.addBelow(outcome);
     if (outcome.status !== "denied") {
       this.known = { handle: this.makeHandle(), mailbox: undefined, outcome: Promise.resolve(outcome) };
       if (this.isKept) this.engine.children.known.set(this.spec.execId, this.known);
@@ -203,6 +224,13 @@ export class Hiring implements Recordable<HireOutcome> {
       deadline: own === null || deadline === null ? (own ?? deadline) : Math.min(own, deadline),
       until: spec.timeoutMs === undefined ? null : now + spec.timeoutMs,
     };
+  }
+
+  /** From its hire to its seat, or to its first fact where an earlier process gave it the seat. */
+  private queuedSince(until: number): number {
+    const { engine, spec } = this;
+    const seatedAt = engine.tree.recording?.of(spec.execId).startedAt ?? engine.clock.now();
+    return Math.max(0, seatedAt - (until - (spec.timeoutMs ?? 0)));
   }
 
   private async takeSeat(): Promise<Lease | undefined> {

@@ -30,6 +30,7 @@ import type { Answer } from "../tree/signals.ts";
 import type { Tree } from "../tree/tree.ts";
 import { Children } from "./children.ts";
 import { armDeadline } from "./deadline.ts";
+import { accountStatus } from "./hire-record.ts";
 import { InProcessScope } from "./effect-scope.ts";
 import type { Mailbox } from "./mailbox.ts";
 import { Recorder } from "./recorder.ts";
@@ -51,11 +52,11 @@ export class InProcessEngine implements DurableEngine {
   readonly tree: Tree;
   readonly ledger: Ledger | undefined;
   readonly account: Account;
-  readonly recorder: Recorder;
   readonly bare: Tally | undefined;
   readonly raise: DurableEngine["raise"];
   /** Model calls that were made inside of an effect. */
   nestedCalls = 0;
+  private lazyRecorder: Recorder | undefined;
   private lazyChildren: Children | undefined;
   private parkedFor = 0;
   private parkedSince: number | undefined;
@@ -72,19 +73,11 @@ export class InProcessEngine implements DurableEngine {
     const isBare = tree.journal === undefined && tree.headcount === undefined && ledger === undefined;
     this.bare = isBare ? this.account : undefined;
     this.raise = ledger?.raise === undefined ? undefined : (key, more) => this.raiseOnce(ledger, key, more);
-    this.recorder = new Recorder({
-      execId,
-      clock: tree.ports.clock,
-      journal: tree.journal,
-      recording: tree.recording?.of(execId),
-      decisions: tree.decisions,
-      suspend: (why) => {
-        throw tree.suspend(why.message, why);
-      },
-      inDoubt: (key) => tree.inDoubt.add(`${execId}:${key}`),
-      stopped: () => tree.suspension ?? token.error,
-      scopeFor: (key, attempt): EffectScope => new InProcessScope(this, key, attempt),
-    });
+  }
+
+  /** A bare execution that hires nobody and waits for nothing has none. */
+  get recorder(): Recorder {
+    return (this.lazyRecorder ??= this.makeRecorder());
   }
 
   /** The agent's whole run, with its context. */
@@ -96,14 +89,15 @@ export class InProcessEngine implements DurableEngine {
     try {
       const run = (): Promise<HireOutcome> => tree.createContext(this, tree.ports).run();
       const outcome = await (tree.ambientScope ? withScope(start.scope, run) : run());
-      account.status = outcome.status === "timedOut" ? "failed" : outcome.status;
+      account.status = accountStatus(outcome);
+      tree.endBelow(start.execId);
       return outcome;
     } catch (error) {
       account.status = tree.suspension === undefined ? "failed" : "suspended";
       throw error;
     } finally {
       stopTimer();
-      tree.mail.delete(start.execId);
+      tree.dropMail(start.execId);
     }
   }
 
@@ -137,7 +131,7 @@ export class InProcessEngine implements DurableEngine {
   }
 
   now(): number {
-    return this.recorder.now();
+    return this.tree.recording === undefined ? this.clock.now() : this.recorder.now();
   }
 
   remaining(): Remaining {
@@ -252,8 +246,8 @@ export class InProcessEngine implements DurableEngine {
   }
 
   hasMail(key: string): boolean {
-    if (this.recorder.isCatchingUp) return this.recorder.isNext(key);
-    return this.tree.mail.get(this.start.execId)?.hasMail === true;
+    if (this.tree.recording !== undefined && this.recorder.isCatchingUp) return this.recorder.isNext(key);
+    return this.tree.hasMail(this.start.execId);
   }
 
   async receive(key: string, { wait }: { readonly wait: boolean }): Promise<InboxMessage | null> {
@@ -281,11 +275,30 @@ export class InProcessEngine implements DurableEngine {
   private async raiseOnce(ledger: Ledger, key: string, more: Partial<Spend>): Promise<void> {
     await this.recorder.fact(key, async () => {
       await ledger.raise?.(more);
+      this.tree.grant(more);
       return { ...more };
     });
   }
 
-  private async one(operation: Operation): Promise<unknown> {
+  private makeRecorder(): Recorder {
+    const { tree, token, start } = this;
+    const { execId } = start;
+    return new Recorder({
+      execId,
+      clock: tree.ports.clock,
+      journal: tree.journal,
+      recording: tree.recording?.of(execId),
+      decisions: tree.decisions,
+      suspend: (why) => {
+        throw tree.suspend(why.message, why);
+      },
+      inDoubt: (key) => tree.inDoubt.add(`${execId}:${key}`),
+      stopped: () => tree.suspension ?? token.error,
+      scopeFor: (key, attempt): EffectScope => new InProcessScope(this, key, attempt),
+    });
+  }
+
+  private one(operation: Operation): Promise<unknown> {
     if (operation.kind === "hire") return this.hire(operation);
     if (operation.kind === "wait") return this.wait(operation);
     return this.recorder.effect(operation);

@@ -22,7 +22,6 @@ import type { Decisions } from "./decisions.ts";
 import type { Recordable } from "./recordable.ts";
 import type { ExecRecording, RecordedStep } from "./recording.ts";
 import type { RunJournal } from "./run-journal.ts";
-import { Suspension } from "./suspension.ts";
 
 export interface RecorderOptions {
   readonly execId: ExecId;
@@ -101,7 +100,17 @@ export class Recorder {
       if (isPromiseLike(written)) await written;
     }
     if (entry !== undefined) await journal.append([entry]);
-    return settled === undefined ? this.perform(effect, attempt, journal) : unwrap(settled);
+    if (settled !== undefined) return unwrap(settled);
+    let value: T;
+    try {
+      value = await effect.run(scopeFor(effect.key, attempt));
+    } catch (error) {
+      await this.recordFailure(effect, attempt, journal, error);
+      throw error;
+    }
+    const ended = journal.append([this.entry(effect.key, attempt, "end", effect.record(value))]);
+    if (isPromiseLike(ended)) await ended;
+    return value;
   }
 
   /** A fact that is recorded when it is first made, and read ever after. */
@@ -175,23 +184,17 @@ export class Recorder {
     return this.options.suspend(doubt);
   }
 
-  private async perform<T>(effect: Recordable<T>, attempt: number, journal: RunJournal): Promise<T> {
-    let value: T;
-    try {
-      value = await effect.run(this.options.scopeFor(effect.key, attempt));
-    } catch (error) {
-      // What failed because everything was stopped has not failed: it is made again, or asked about.
-      if (isFinal(error) && this.options.stopped() === undefined) {
-        const spend = effect.spend();
-        const paid = spend === undefined ? {} : { spend };
-        await journal.append([
-          this.entry(effect.key, attempt, "end", { error: errorToJSON(error), ...paid }),
-        ]);
-      }
-      throw error;
-    }
-    await journal.append([this.entry(effect.key, attempt, "end", effect.record(value))]);
-    return value;
+  /** What failed because everything was stopped has not failed: it is made again, or asked about. */
+  private async recordFailure(
+    effect: Recordable<unknown>,
+    attempt: number,
+    journal: RunJournal,
+    error: unknown,
+  ): Promise<void> {
+    if (!isFinal(error) || this.options.stopped() !== undefined) return;
+    const spend = effect.spend();
+    const paid = spend === undefined ? {} : { spend };
+    await journal.append([this.entry(effect.key, attempt, "end", { error: errorToJSON(error), ...paid })]);
   }
 
   /**
@@ -224,8 +227,9 @@ export class Recorder {
 
 /** Whether it will be the same next time. What stops a run from outside, or stops the journal itself, will not. */
 function isFinal(error: unknown): boolean {
-  if (isCancellation(error) || error instanceof Suspension) return false;
+  if (isCancellation(error)) return false;
   return !(
+    isRaviError(error, "SUSPENDED") ||
     isRaviError(error, "PAUSED") ||
     isRaviError(error, "NEEDS_DECISION") ||
     isRaviError(error, "NON_DETERMINISM") ||

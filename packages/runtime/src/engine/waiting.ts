@@ -12,17 +12,22 @@ export interface Stoppable {
 }
 
 /** A promise, or the end of the run if that comes first. Nothing is left behind either way. */
-export async function orStopped<T>(engine: Stoppable, promise: Promise<T> | Delay<T>): Promise<T> {
-  const work = promise instanceof Promise ? { promise, cancel: () => {} } : promise;
-  const { promise: stopped, reject } = Promise.withResolvers<never>();
-  // A suspension cancels the token too, and is the reason that counts.
-  const unlisten = engine.token.onCancel((error) => reject(engine.suspension ?? error));
-  try {
-    return await Promise.race([work.promise, stopped]);
-  } finally {
-    unlisten();
-    work.cancel();
-  }
+export function orStopped<T>(engine: Stoppable, work: Promise<T> | Delay<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    let unlisten = (): void => {};
+    const leave = (): void => {
+      unlisten();
+      if ("cancel" in work) work.cancel();
+    };
+    // A suspension cancels the token too, and is the reason that counts.
+    unlisten = engine.token.onCancel((error) => {
+      leave();
+      reject(engine.suspension ?? error);
+    });
+    const promise = "cancel" in work ? work.promise : work;
+    void promise.then(leave, leave);
+    promise.then(resolve, reject);
+  });
 }
 
 export function delay(clock: Clock, milliseconds: number): Delay<void> {

@@ -3,6 +3,7 @@ import {
   type AgentAccount,
   type AgentId,
   type ExecId,
+  type HireUsage,
   NO_USAGE,
   type Priority,
   type Supervision,
@@ -27,6 +28,10 @@ export class Account implements Tally, Used {
   /** Whole nano-dollars, so that many small sums add up to what they are. */
   private nano = 0;
   private wasteNano = 0;
+  /** Of whom it has hired, and of all below them, when they are over. */
+  private belowUsage: Usage = NO_USAGE;
+  private belowNano = 0;
+  private isBelowUnpriced = false;
 
   constructor(agentId: AgentId, execId: ExecId, priority: Priority) {
     this.agentId = agentId;
@@ -62,6 +67,22 @@ export class Account implements Tally, Used {
   /** Null when a call had no known price: a sum with a hole in it is not a sum. */
   get costUsd(): number | null {
     return this.unpriced > 0 ? null : this.nano / 1e9;
+  }
+
+  /** A hire of it is over. */
+  addBelow({ usage = NO_USAGE, costUsd = 0 }: HireUsage): void {
+    this.belowUsage = addUsage(this.belowUsage, usage);
+    if (costUsd === null) this.isBelowUnpriced = true;
+    else this.belowNano += Math.round(costUsd * 1e9);
+  }
+
+  /** What it has used, itself and with all below it. */
+  get total(): HireUsage {
+    const isUnpriced = this.unpriced > 0 || this.isBelowUnpriced;
+    return {
+      usage: addUsage(this.usage, this.belowUsage),
+      costUsd: isUnpriced ? null : (this.nano + this.belowNano) / 1e9,
+    };
   }
 
   toJSON(): AgentAccount {

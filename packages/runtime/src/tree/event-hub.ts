@@ -49,26 +49,27 @@ class Subscription implements AsyncIterableIterator<RunEvent> {
 
 /** Tells any number of observers what happens in a tree. They never change it; without them nothing is kept. */
 export class EventHub {
-  private readonly observers = new Set<Subscription>();
+  /** Made for the first of them. */
+  private observers: Set<Subscription> | undefined;
   private seq = 0;
   private over = false;
 
   /** Whether anybody looks, so that nothing is built for nobody. */
   get isWatched(): boolean {
-    return this.observers.size > 0;
+    return this.observers !== undefined && this.observers.size > 0;
   }
 
   /** From now on. */
   subscribe(): AsyncIterableIterator<RunEvent> {
-    const subscription = new Subscription((left) => this.observers.delete(left));
+    const subscription = new Subscription((left) => this.observers?.delete(left));
     if (this.over) subscription.end();
-    else this.observers.add(subscription);
+    else (this.observers ??= new Set()).add(subscription);
     return subscription;
   }
 
   publish(event: Omit<RunEvent, "seq">): void {
     const numbered: RunEvent = Object.freeze({ seq: ++this.seq, ...event });
-    for (const observer of this.observers) observer.push(numbered);
+    for (const observer of this.observers ?? []) observer.push(numbered);
   }
 
   /** Nobody looks, but the number is taken: observers who come later see where they came in. */
@@ -78,7 +79,7 @@ export class EventHub {
 
   close(): void {
     this.over = true;
-    for (const observer of this.observers) observer.end();
-    this.observers.clear();
+    for (const observer of this.observers ?? []) observer.end();
+    this.observers = undefined;
   }
 }

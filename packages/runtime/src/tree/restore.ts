@@ -10,6 +10,7 @@ import {
   type Usage,
 } from "@ravi/kernel";
 import { textAt } from "../engine/body.ts";
+import { accountStatus, restoreOutcome } from "../engine/hire-record.ts";
 import { RAISE, type Recording, SPEND } from "../engine/recording.ts";
 import type { Answer } from "./signals.ts";
 import type { Tree } from "./tree.ts";
@@ -66,16 +67,10 @@ async function restoreSeats(tree: Tree, recording: Recording): Promise<void> {
   const { headcount } = tree;
   if (headcount === undefined) return;
   const seated = new Map<ExecId, AgentId>();
-  for (const record of recording.records) {
-    if (!isHire(record.key)) continue;
-    const execId = idOf(record);
-    if (record.phase === "end") {
-      const agentId = seated.get(execId);
-      if (agentId !== undefined) await headcount.release(agentId);
-      seated.delete(execId);
-      continue;
-    }
-    const { agentId, parentId, priority } = record.body as {
+  /** Who found no seat at first and has worked all the same: it waited for one, and got it when one was free. */
+  const queue = new Map<ExecId, JournalRecord>();
+  const take = async (execId: ExecId, begin: JournalRecord): Promise<boolean> => {
+    const { agentId, parentId, priority } = begin.body as {
       agentId: AgentId;
       parentId: AgentId;
       priority?: Priority;
@@ -83,10 +78,30 @@ async function restoreSeats(tree: Tree, recording: Recording): Promise<void> {
     try {
       await headcount.acquire(agentId, priority, { parentId });
       seated.set(execId, agentId);
+      return true;
     } catch (error) {
       // It was denied then as well, or it was waiting in the queue; its hire asks again by itself.
-      if (!isRaviError(error, "BUDGET_EXHAUSTED")) throw error;
+      if (isRaviError(error, "BUDGET_EXHAUSTED") || isRaviError(error, "INVALID_VALUE")) return false;
+      throw error;
     }
+  };
+  for (const record of recording.records) {
+    if (!isHire(record.key)) continue;
+    const execId = idOf(record);
+    if (record.phase === "begin") {
+      if (!(await take(execId, record)) && !recording.of(execId).isCaughtUp) queue.set(execId, record);
+      continue;
+    }
+    // With all whom it had hired: who has no end of its own was ended by this one.
+    const isHere = (id: ExecId): boolean => id === execId || id.startsWith(`${execId}/`);
+    for (const id of queue.keys()) if (isHere(id)) queue.delete(id);
+    const leaving = [...seated].filter(([id]) => isHere(id)).toReversed();
+    for (const [id, agentId] of leaving) {
+      seated.delete(id);
+      await headcount.release(agentId);
+    }
+    if (leaving.length === 0) continue;
+    for (const [next, begin] of queue) if (await take(next, begin)) queue.delete(next);
   }
   for (const execId of seated.keys()) tree.restoredSeats.add(execId);
 }
@@ -110,7 +125,10 @@ async function restoreLedgers(tree: Tree, recording: Recording): Promise<void> {
     ledgers.set(execId, ledger);
     tree.restoredLedgers.set(execId, ledger);
   }
-  for (const { exec, more } of raisesOf(recording)) await ledgers.get(exec)?.raise?.(more);
+  for (const { exec, more } of raisesOf(recording)) {
+    tree.grant(more);
+    await ledgers.get(exec)?.raise?.(more);
+  }
   for (const { exec, spend } of spendsOf(recording)) {
     const ledger = ledgers.get(exec);
     const { tokens = 0, cost = 0, turns = 0, toolCalls = 0 } = spend;
@@ -184,13 +202,25 @@ function attemptOf({ exec, key, attempt }: JournalRecord): string {
 function restoreAccounts(tree: Tree, recording: Recording): void {
   const { accounts, root } = tree;
   accounts.open(root.agentId, ExecId(tree.runId), root.priority);
-  for (const { execId, begin } of hiresOf(recording)) {
+  const unasked = (tree.unasked = new Map<ExecId, AgentId>());
+  const over = new Set<ExecId>();
+  for (const { execId, begin, isOver } of hiresOf(recording)) {
     const { agentId, parentId, priority } = begin.body as {
       agentId: AgentId;
       parentId: AgentId;
       priority?: Priority;
     };
-    accounts.open(agentId, execId, priority ?? root.priority).parent = parentId;
+    const account = accounts.open(agentId, execId, priority ?? root.priority);
+    account.parent = parentId;
+    const isLost = over.has(begin.exec);
+    if (isOver || isLost) over.add(execId);
+    else unasked.set(execId, agentId);
+    if (isLost) account.status = "cancelled";
+  }
+  for (const record of recording.records) {
+    // Whom a child has hired is not asked about again where the child's own end is on record.
+    const account = isHire(record.key) && record.phase === "end" ? accounts.find(idOf(record)) : undefined;
+    if (account !== undefined) account.status = accountStatus(restoreOutcome(record.body));
   }
   for (const { exec, key, spend } of spendsOf(recording)) {
     const { usage, toolCalls = 0, retries = 0, waste = 0, cost = 0 } = spend;

@@ -1,4 +1,5 @@
 import type {
+  AgentId,
   CancellationToken,
   CreateRunContext,
   ExecId,
@@ -9,6 +10,7 @@ import type {
   RaviError,
   RunId,
   RunScope,
+  Spend,
   Supervision,
 } from "@ravi/kernel";
 import type { Decisions } from "../engine/decisions.ts";
@@ -22,7 +24,7 @@ import { Signals } from "./signals.ts";
 import { Suspension } from "../engine/suspension.ts";
 
 /** What is posted as the value of a message. */
-export type Letter = { readonly from: string; readonly content: JsonValue };
+type Letter = { readonly from: string; readonly content: JsonValue };
 
 export interface TreeOptions {
   readonly ports: Ports;
@@ -54,17 +56,19 @@ export class Tree {
   /** Builds the context of everybody who works in it. */
   readonly createContext: CreateRunContext;
   readonly accounts = new Accounts();
+  /** What was granted beyond the limits, all in all. */
+  readonly granted = { tokens: 0, cost: 0, turns: 0, toolCalls: 0 };
   readonly headcount: Headcount | undefined;
   readonly ledger: Ledger | undefined;
-  /** Ledgers and seats that a resumed run had before, until their executions are there again. */
-  readonly restoredLedgers = new Map<ExecId, Ledger>();
-  readonly restoredSeats = new Set<ExecId>();
-  /** Keys of calls that may have been paid for twice. */
-  readonly inDoubt = new Set<string>();
-  readonly signals: Signals;
-  /** Where messages wait for their executions, those included that are not there yet. */
-  readonly mail = new Map<ExecId, Mailbox>();
   suspension: Suspension | undefined;
+  /** Who was hired before a crash, has not ended, and was not asked for again yet. */
+  unasked: Map<ExecId, AgentId> | undefined;
+  // Made when they are first needed: most runs are neither resumed nor talked to, and eight maps and sets weigh on one that makes
+  // a single model call.
+  private lazyRestored: Restored | undefined;
+  private lazyDoubts: Set<string> | undefined;
+  private lazySignals: Signals | undefined;
+  private lazyMail: Map<ExecId, Mailbox> | undefined;
 
   constructor(options: TreeOptions) {
     const { ports, root } = options;
@@ -82,7 +86,98 @@ export class Tree {
     this.createContext = options.createContext;
     this.headcount = ports.headcount?.(root);
     this.ledger = ports.ledger?.(root);
-    this.signals = new Signals({
+    // Others may leave something in a journal at any time.
+    if (ports.journal !== undefined) this.lazySignals = this.makeSignals();
+  }
+
+  /** Ledgers that a resumed run had before, until their executions are there again. */
+  get restoredLedgers(): Map<ExecId, Ledger> {
+    return this.restored.ledgers;
+  }
+  /** And seats. */
+  get restoredSeats(): Set<ExecId> {
+    return this.restored.seats;
+  }
+  /** Keys of calls that may have been paid for twice. */
+  get inDoubt(): Set<string> {
+    return (this.lazyDoubts ??= new Set());
+  }
+  get doubts(): readonly string[] {
+    return this.lazyDoubts === undefined ? [] : [...this.lazyDoubts];
+  }
+  get signals(): Signals {
+    return (this.lazySignals ??= this.makeSignals());
+  }
+  /** Whether somebody waits for a signal. */
+  get isWaiting(): boolean {
+    return this.lazySignals?.isWaiting === true;
+  }
+  private get restored(): Restored {
+    return (this.lazyRestored ??= { ledgers: new Map(), seats: new Set() });
+  }
+
+  get runId(): RunId {
+    return this.root.runId;
+  }
+
+  /** Where messages wait for an execution, which need not be there yet. */
+  mailboxOf(execId: ExecId): Mailbox {
+    const mail = (this.lazyMail ??= new Map<ExecId, Mailbox>());
+    let mailbox = mail.get(execId);
+    if (mailbox === undefined) mail.set(execId, (mailbox = new Mailbox()));
+    return mailbox;
+  }
+
+  hasMail(execId: ExecId): boolean {
+    return this.lazyMail?.get(execId)?.hasMail === true;
+  }
+
+  /** Its execution is over. */
+  dropMail(execId: ExecId): void {
+    this.lazyMail?.delete(execId);
+  }
+
+  /** It counts for the whole tree, whoever asked for it. */
+  grant(more: Partial<Spend>): void {
+    const { granted } = this;
+    granted.tokens += more.tokens ?? 0;
+    granted.cost += more.cost ?? 0;
+    granted.turns += more.turns ?? 0;
+    granted.toolCalls += more.toolCalls ?? 0;
+  }
+
+  /** Whom an execution had hired before a crash, and has not asked for again by its end, ends with it. */
+  endBelow(execId: ExecId): void {
+    const { unasked, accounts, headcount } = this;
+    if (unasked === undefined || unasked.size === 0) return;
+    // From the bottom: nobody's slot is free before those of whom it has hired.
+    for (const [below, agentId] of [...unasked].toReversed()) {
+      if (!below.startsWith(`${execId}/`)) continue;
+      unasked.delete(below);
+      const account = accounts.find(below);
+      if (account?.status === "pending") account.status = "cancelled";
+      if (this.restoredSeats.delete(below)) void headcount?.release(agentId);
+    }
+  }
+
+  /** Ends the run in this process; it keeps its place. Whoever waits or comes next is unwound. */
+  suspend(message: string, why?: RaviError): Suspension {
+    if (this.suspension === undefined) {
+      this.suspension = new Suspension(message, why);
+      // What is under way is aborted; what it says of it is not recorded, because a suspension is no outcome.
+      this.token.cancel(message);
+    }
+    return this.suspension;
+  }
+
+  close(): void {
+    this.lazySignals?.close();
+    this.token.dispose();
+  }
+
+  private makeSignals(): Signals {
+    const { ports, root } = this;
+    return new Signals({
       runId: root.runId,
       clock: ports.clock,
       journal: ports.journal,
@@ -98,31 +193,11 @@ export class Tree {
         ),
     });
   }
+}
 
-  get runId(): RunId {
-    return this.root.runId;
-  }
-
-  mailboxOf(execId: ExecId): Mailbox {
-    let mailbox = this.mail.get(execId);
-    if (mailbox === undefined) this.mail.set(execId, (mailbox = new Mailbox()));
-    return mailbox;
-  }
-
-  /** Ends the run in this process; it keeps its place. Whoever waits or comes next is unwound. */
-  suspend(message: string, why?: RaviError): Suspension {
-    if (this.suspension === undefined) {
-      this.suspension = new Suspension(message, why);
-      // What is under way is aborted; what it says of it is not recorded, because a suspension is no outcome.
-      this.token.cancel(message);
-    }
-    return this.suspension;
-  }
-
-  close(): void {
-    this.signals.close();
-    this.token.dispose();
-  }
+interface Restored {
+  readonly ledgers: Map<ExecId, Ledger>;
+  readonly seats: Set<ExecId>;
 }
 
 function describe(error: unknown): JsonObject {

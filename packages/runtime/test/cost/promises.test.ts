@@ -6,7 +6,8 @@ import { everything } from "./everything.ts";
 import { worker } from "./worker.ts";
 
 // Counts and no times, so that a machine under load says the same as an idle one. A turn is two effects: a model call and a tool
-// call. Lower a bound when a change earns it; raise it only with a reason.
+// call. An `await` counts as a promise (see `promisesOf`), and so do the model's own. Lower a bound when a change earns it; raise it
+// only with a reason.
 
 const ran = (turns: number, options: () => RuntimeOptions) => async (): Promise<void> => {
   const { output } = await new Runtime(options()).run(worker(turns), "go").result;
@@ -15,29 +16,29 @@ const ran = (turns: number, options: () => RuntimeOptions) => async (): Promise<
 const bare = (turns: number) => ran(turns, () => ({}));
 const full = (turns: number) => ran(turns, () => everything(new MemoryJournal()));
 
-describe("what a turn costs, beside the model's own promise", () => {
+describe("what a turn costs, and a run beside its turns", () => {
   test("bare, it makes few promises", async () => {
     const { turn, run } = await perTurn((turns) => promisesOf(bare(turns)));
-    expect(turn).toBeLessThanOrEqual(18);
-    expect(run).toBeLessThanOrEqual(54);
+    expect(turn).toBeLessThanOrEqual(14);
+    expect(run).toBeLessThanOrEqual(26);
   });
 
   test("bare, it waits few times", async () => {
     const { turn, run } = await perTurn((turns) => ticksOf(bare(turns)));
-    expect(turn).toBeLessThanOrEqual(9);
-    expect(run).toBeLessThanOrEqual(29);
+    expect(turn).toBeLessThanOrEqual(7);
+    expect(run).toBeLessThanOrEqual(12);
   });
 
   test("with everything on, it makes more, and no more than that", async () => {
     const { turn, run } = await perTurn((turns) => promisesOf(full(turns)));
-    expect(turn).toBeLessThanOrEqual(126);
-    expect(run).toBeLessThanOrEqual(130);
+    expect(turn).toBeLessThanOrEqual(44);
+    expect(run).toBeLessThanOrEqual(72);
   });
 
   test("with everything on, it waits more often, and no more than that", async () => {
     const { turn, run } = await perTurn((turns) => ticksOf(full(turns)));
-    expect(turn).toBeLessThanOrEqual(64);
-    expect(run).toBeLessThanOrEqual(68);
+    expect(turn).toBeLessThanOrEqual(22);
+    expect(run).toBeLessThanOrEqual(35);
   });
 
   test("a counter that sees nothing would hold every bound: one more await is seen", async () => {

@@ -17,7 +17,14 @@ import {
   type Settled,
   type WaitSpec,
 } from "@ravi/kernel";
-import { hireStatus, outcomeToJSON, restoreOutcome } from "../../src/engine/hire-record.ts";
+import {
+  hireStatus,
+  NOTHING_USED,
+  outcomeToJSON,
+  restoreOutcome,
+  usageIn,
+  usageToJSON,
+} from "../../src/engine/hire-record.ts";
 
 import { PositionLog } from "./position-log.ts";
 
@@ -105,7 +112,8 @@ export class PositionalWork extends PositionLog {
   protected async outcome(spec: HireSpec, seat: JsonObject): Promise<HireOutcome> {
     const { world } = this;
     if (seat["denied"] !== undefined) {
-      return { status: "denied", error: errorFromJSON(seat["denied"] as SerializedError) as RaviError };
+      const error = errorFromJSON(seat["denied"] as SerializedError) as RaviError;
+      return { status: "denied", error, ...NOTHING_USED };
     }
     const body = await this.entry("outcome", spec.key, "", async () => {
       const over = world.whenOver(spec.execId);
@@ -113,11 +121,12 @@ export class PositionalWork extends PositionLog {
       const late = typeof until === "number" ? [this.timer(until).then(() => undefined)] : [];
       const first = await this.orCancelled(Promise.race([over, ...late]));
       if (first !== undefined) return outcomeToJSON(first);
-      if (spec.onTimeout === "leave") return { late: true };
+      if (spec.onTimeout === "leave") return { late: true, ...usageToJSON(world.usedBelow(spec.execId)) };
       world.cancel(spec.execId, new DeadlineExceededError({ deadline: Number(until) }));
       return outcomeToJSON(await over);
     });
-    return body["late"] === true ? { status: "timedOut", handle: this.handle(spec) } : restoreOutcome(body);
+    if (body["late"] !== true) return restoreOutcome(body);
+    return { status: "timedOut", handle: this.handle(spec), ...usageIn(body) };
   }
 
   protected async signal({ key, name, onWait }: WaitSpec): Promise<JsonValue> {

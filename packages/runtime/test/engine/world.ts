@@ -1,4 +1,5 @@
 import {
+  addUsage,
   type Agent,
   type Clock,
   type ContextPorts,
@@ -7,6 +8,7 @@ import {
   type ExecutionStart,
   type Headcount,
   type HireOutcome,
+  type HireUsage,
   type InboxMessage,
   type JsonObject,
   type JsonValue,
@@ -212,6 +214,17 @@ export class World {
     for (const wake of waiting) wake();
   }
 
+  /** What an execution and all below it have used. */
+  usedBelow(execId: ExecId): HireUsage {
+    let usage = NO_USAGE;
+    for (const [id, { used }] of this.executions) {
+      if (id !== execId && !id.startsWith(`${execId}/`)) continue;
+      usage = addUsage(usage, this.live.get(id)?.used.usage ?? used);
+    }
+    // Nobody here knows a price that a replay would know too.
+    return { usage };
+  }
+
   private work(execId: ExecId): void {
     const execution = this.of(execId);
     execution.attempts++;
@@ -233,7 +246,7 @@ export class World {
         }
         await this.place(epoch);
         execution.used = engine.used.usage;
-        execution.outcome = JSON.stringify(outcomeToJSON(outcome));
+        execution.outcome = JSON.stringify(outcomeToJSON({ ...outcome, ...this.usedBelow(execId) }));
         // The watcher of the child's end gives its seat back, whoever waits for it.
         await this.headcount?.release(execution.start.supervision.agentId);
         this.live.delete(execId);

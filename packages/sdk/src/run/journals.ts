@@ -1,5 +1,6 @@
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import type { Clock, Journal } from "@ravi/kernel";
+import { type Clock, InvalidValueError, type Journal } from "@ravi/kernel";
 import { SqliteJournal } from "@ravi/runtime";
 
 /** A journal for as long as a run needs it. */
@@ -17,6 +18,13 @@ interface Shared {
 
 /** Runs of one process share a directory's journal while they last, and so its commits. */
 const open = new Map<string, Shared>();
+
+/** For a run that is on record: a misspelt directory is not made, and an approval is not left where nobody looks. */
+export function checkOnRecord(given: unknown): void {
+  if (typeof given !== "string" || existsSync(given)) return;
+  const expected = "the directory that the run was recorded in; there is none of that name";
+  throw new InvalidValueError({ field: "journal", value: given, expected });
+}
 
 /** A directory is opened here, and closed when its last run is over; a journal of the user's own stays open. */
 export function borrowJournal(

@@ -1,4 +1,12 @@
-import type { Agent, JsonValue, RootHandle, RunEvent, RunId, RunStatus } from "@ravi/kernel";
+import {
+  type Agent,
+  isPromiseLike,
+  type JsonValue,
+  type RootHandle,
+  type RunEvent,
+  type RunId,
+  type RunStatus,
+} from "@ravi/kernel";
 import type { Runtime, SendOptions } from "@ravi/runtime";
 import type { Limits } from "../limits.ts";
 import { CallLog } from "../tree/call-log.ts";
@@ -106,12 +114,17 @@ export function launch<T>(
 async function tell(handle: RootHandle, { onEvent, logger }: HostOptions): Promise<void> {
   if (onEvent === undefined) return;
   let failed = false;
+  const failedWith = (error: unknown): void => {
+    if (!failed) logger?.warn("onEvent failed; the run goes on", { error: String(error) });
+    failed = true;
+  };
   for await (const event of handle.events()) {
     try {
-      onEvent(event);
+      const heard: unknown = onEvent(event);
+      // An async listener is not waited for, but what it throws must not end the process.
+      if (isPromiseLike(heard)) Promise.resolve(heard).catch(failedWith);
     } catch (error) {
-      if (!failed) logger?.warn("onEvent failed; the run goes on", { error: String(error) });
-      failed = true;
+      failedWith(error);
     }
   }
 }

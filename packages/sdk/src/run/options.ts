@@ -49,7 +49,7 @@ export interface HostOptions {
   readonly clock?: Clock | undefined;
   readonly ids?: IdSource | undefined;
   /** Sees every event of the run, in order. It cannot change the run, and what it throws is dropped. */
-  readonly onEvent?: ((event: RunEvent) => void) | undefined;
+  readonly onEvent?: ((event: RunEvent) => unknown) | undefined;
   /**
    * Whether Ctrl-C (SIGINT) suspends the run and says how to go on with it; a second one ends the process. Default: only
    * with a journal, at a terminal, in a program that does not listen for the signal itself.

@@ -1,6 +1,6 @@
 import { checkFields, type Clock, type Journal, type JsonValue, type RunSummary } from "@ravi/kernel";
 import { Runtime } from "@ravi/runtime";
-import { borrowJournal } from "./journals.ts";
+import { borrowJournal, checkOnRecord } from "./journals.ts";
 
 /** Where the run is on record. */
 export interface OutsideOptions {
@@ -15,12 +15,12 @@ export function deliver(
   value: JsonValue,
   options: OutsideOptions,
 ): Promise<void> {
-  return outside(options, (runtime) => runtime.deliver(runId, name, value));
+  return outside(options, (runtime) => runtime.deliver(runId, name, value), checkOnRecord);
 }
 
 /** Ends a run for good, wherever it lives. */
 export function cancel(runId: string, reason: string, options: OutsideOptions): Promise<void> {
-  return outside(options, (runtime) => runtime.cancel(runId, reason));
+  return outside(options, (runtime) => runtime.cancel(runId, reason), checkOnRecord);
 }
 
 /** The runs on record, with how they stand. */
@@ -29,8 +29,13 @@ export function runs(options: OutsideOptions): Promise<readonly RunSummary[]> {
 }
 
 /** A runtime that runs nothing: it only reaches into the journal. */
-async function outside<R>(options: OutsideOptions, act: (runtime: Runtime) => Promise<R>): Promise<R> {
+async function outside<R>(
+  options: OutsideOptions,
+  act: (runtime: Runtime) => Promise<R>,
+  check?: (journal: unknown) => void,
+): Promise<R> {
   checkFields("options", options, ["journal", "clock"]);
+  check?.(options.journal);
   const borrowed = borrowJournal(options.journal, options.clock);
   try {
     return await act(new Runtime({ journal: borrowed.journal, clock: options.clock }));

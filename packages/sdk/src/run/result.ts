@@ -10,6 +10,7 @@ import {
   type RaviError,
   type RunId,
   type RunResult,
+  type StoppedBy,
   type StopReason,
   type Usage,
 } from "@ravi/kernel";
@@ -26,6 +27,8 @@ export interface SdkResult<T = unknown> {
   /** The answer in the shape of the agent's `output`. */
   readonly structured?: T | undefined;
   readonly stopReason?: StopReason | undefined;
+  /** Which limit cut it off, where `stopReason` is `budget`: its dimension, what was used, the limit, and whose it is. */
+  readonly stoppedBy?: StoppedBy | undefined;
   /** Why it failed, was cancelled or is suspended. */
   readonly error?: RaviError | undefined;
   readonly usage: Usage;
@@ -55,6 +58,7 @@ export interface ResultContext {
 
 export function sdkResult<T>(result: RunResult<T>, { agentId, asked, log }: ResultContext): SdkResult<T> {
   const { runId, status, output, structured, stopReason, error, usage, cost, inDoubt = [] } = result;
+  const { stoppedBy } = result;
   const [root = soleAccount(result, agentId), ...others] = result.agents ?? [];
   const limits = limitsOf(result.limits, asked);
   const tree = runTree([root, ...others], log);
@@ -64,6 +68,7 @@ export function sdkResult<T>(result: RunResult<T>, { agentId, asked, log }: Resu
     output,
     ...(structured !== undefined && { structured }),
     ...(stopReason !== undefined && { stopReason }),
+    ...(stoppedBy !== undefined && { stoppedBy }),
     ...(error !== undefined && { error }),
     usage,
     cost,
@@ -78,9 +83,10 @@ export function sdkResult<T>(result: RunResult<T>, { agentId, asked, log }: Resu
 
 function unwrap<T>(result: SdkResult<T>): CompletedResult<T> {
   if (isCompleted(result)) return result;
-  const { status, stopReason, error, runId } = result;
+  const { status, stopReason, stoppedBy, error, runId } = result;
   if (error !== undefined && (status === "failed" || status === "cancelled")) throw error;
-  const why = stopReason === undefined ? (error?.message ?? "") : `stopReason ${stopReason}`;
+  const limit = stoppedBy === undefined ? "" : `: ${stoppedBy.dimension} of ${stoppedBy.scope}`;
+  const why = stopReason === undefined ? (error?.message ?? "") : `stopReason ${stopReason}${limit}`;
   const advice =
     status === "suspended"
       ? `resume(${JSON.stringify(runId)}, …) goes on with it`
@@ -98,13 +104,14 @@ function isCompleted<T>(result: SdkResult<T>): result is CompletedResult<T> {
 }
 
 function toJSON({ error, structured, tree, limits, usage, ...rest }: SdkResult): JsonObject {
-  const { runId, status, output, stopReason, cost, inDoubt } = rest;
+  const { runId, status, output, stopReason, stoppedBy, cost, inDoubt } = rest;
   return {
     runId,
     status,
     output,
     ...(structured !== undefined && { structured: structured as JsonValue }),
     ...(stopReason !== undefined && { stopReason }),
+    ...(stoppedBy !== undefined && { stoppedBy }),
     ...(error !== undefined && { error: errorToJSON(error) }),
     usage,
     cost,

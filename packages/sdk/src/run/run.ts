@@ -2,6 +2,7 @@ import { type Agent, checkFields, HistoryRetention, InvalidValueError, type Root
 import { ownLimits } from "../agents/blueprint.ts";
 import { isDefaultUsd, limitsFor, toExecutionBudget, toSpawnBudget } from "../limits.ts";
 import { checkAgent, checkHost, checkInput } from "./check.ts";
+import { checkOnRecord } from "./journals.ts";
 import { launch, type SdkHandle } from "./launch.ts";
 import { RESUME_OPTIONS, type ResumeOptions, RUN_OPTIONS, type RunOptions } from "./options.ts";
 import type { SdkResult } from "./result.ts";
@@ -59,6 +60,7 @@ export function startResume<T>(runId: string, options: ResumeOptions<T>): SdkHan
   const list = isList(agents) ? agents : [agents];
   for (const [at, agent] of list.entries()) checkAgent(`agents[${at}]`, agent);
   if (options.journal === undefined) throw noJournal();
+  checkOnRecord(options.journal);
   return launch<T>(options, {
     agents: list,
     limits: undefined,

@@ -15,9 +15,13 @@ export function tellStep(
   if (ctx.hooks.has(event)) void ctx.hooks.dispatch(event, { ...hookBase(ctx, clock), step });
 }
 
-export function tellHandoff(ctx: RunContext, leaf: HireLeaf, clock?: Clock | undefined): void {
-  const to = leaf.agent.id;
-  const task = leaf.input;
+/** Somebody is about to be hired. */
+export function tellHandoff(
+  ctx: RunContext,
+  { agent, input: task }: Pick<HireLeaf, "agent" | "input">,
+  clock?: Clock | undefined,
+): void {
+  const to = agent.id;
   ctx.emit({ type: "handoff", to, task });
   if (ctx.hooks.has(HookEvent.HANDOFF))
     void ctx.hooks.dispatch(HookEvent.HANDOFF, { ...hookBase(ctx, clock), to, task });

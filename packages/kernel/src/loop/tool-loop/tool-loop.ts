@@ -1,11 +1,19 @@
 import type { AgentResult, StopReason } from "../../agent/agent.ts";
 import type { Inbox } from "../../agent/inbox.ts";
+import type { ToolResult } from "../../agent/leaves.ts";
 import type { RunContext, WindowOptions } from "../../agent/run-context.ts";
 import { isPromiseLike, type MaybePromise } from "../../core/types.ts";
 import { type BudgetExhaustedError, InvalidValueError } from "../../errors/errors.ts";
 import { isRaviError } from "../../errors/is.ts";
 import type { ModelRequest, ModelResponse } from "../../model/llm.ts";
-import { type AssistantMessage, type ChatMessage, textOf } from "../../model/messages.ts";
+import {
+  type AssistantMessage,
+  type ChatMessage,
+  textOf,
+  type ToolCall,
+  type ToolMessage,
+} from "../../model/messages.ts";
+import type { SchemaLike } from "../../model/schema.ts";
 import { HookEvent } from "../../ports/hooks.ts";
 import { land, type LandOptions } from "../land.ts";
 import { type LoopDetector, loopDetector } from "../loop-detection.ts";
@@ -16,7 +24,7 @@ import type { LoopPlan } from "./plan.ts";
 import { readTurn } from "./read-turn.ts";
 import { readStructured, withStructured } from "./structured.ts";
 import { tellHandoff, tellStep } from "./tell.ts";
-import { toolStep, type ToolStepOptions } from "./tool-step.ts";
+import { type ToolStep, toolStep, type ToolStepOptions } from "./tool-step.ts";
 
 /** How often in a row a model may be cut off in the middle of its calls. */
 const MOST_CUT_OFFS = 3;
@@ -24,10 +32,28 @@ const MOST_CUT_OFFS = 3;
 const MOST_PROBLEM_CHARS = 2_000;
 
 /** What an agent of its own kind adds to one run of the loop. */
-export interface LoopExtension extends Pick<ToolTurnOptions, "before" | "onHire" | "afterHires"> {
+export interface LoopExtension<T = never> extends Pick<
+  ToolTurnOptions,
+  "onHire" | "afterHires" | "onResult"
+> {
+  /**
+   * Looks at a call before it is made. A text refuses it and is told to the model; a result stands for it. `finish` ends the
+   * run with that result, when the other calls of the turn are done.
+   */
+  readonly before?: ((call: ToolCall) => string | ToolResult | Finish<T> | undefined) | undefined;
   /** The model wants to end with this answer. Messages say what it must know first, and it goes on with them. */
   readonly beforeAnswer?: ((text: string) => MaybePromise<readonly ChatMessage[]>) | undefined;
 }
+
+/** The answer of the run, given by a call. */
+export interface Finish<T = never> {
+  readonly finish: AgentResult<T>;
+}
+
+const FINISHED: ToolResult = Object.freeze({
+  content: "done: the run ends with this answer",
+  isError: false,
+});
 
 /**
  * Asks a model, does what it asks for, and repeats until it answers (R19). It decides from what its context gives it alone, so
@@ -37,7 +63,7 @@ export function toolLoop<T>(
   plan: LoopPlan<T>,
   ctx: RunContext,
   inbox: Inbox | string,
-  extension: LoopExtension = {},
+  extension: LoopExtension<NoInfer<T>> = {},
 ): Promise<AgentResult<T>> {
   const loop = new Loop(plan, ctx, typeof inbox === "string" ? undefined : new Mail(inbox), extension);
   return loop.start(typeof inbox === "string" ? inbox : inbox.input);
@@ -47,7 +73,7 @@ class Loop<T> {
   private readonly plan: LoopPlan<T>;
   private readonly ctx: RunContext;
   private readonly mail: Mail | undefined;
-  private readonly extension: LoopExtension;
+  private readonly extension: LoopExtension<T>;
   private readonly stepOptions: ToolStepOptions;
   /** Made when the first tool is asked for. */
   private detector: LoopDetector | undefined;
@@ -61,19 +87,22 @@ class Loop<T> {
   private cutOffs = 0;
   private wasToldToAnswer = false;
   private misfits = 0;
+  /** What the run ends with, given by a call of this turn. */
+  private finished: AgentResult<T> | undefined;
 
-  constructor(plan: LoopPlan<T>, ctx: RunContext, mail: Mail | undefined, extension: LoopExtension) {
+  constructor(plan: LoopPlan<T>, ctx: RunContext, mail: Mail | undefined, extension: LoopExtension<T>) {
     this.plan = plan;
     this.ctx = ctx;
     this.mail = mail;
     this.extension = extension;
-    const { before, onHire, afterHires } = extension;
+    const { before, onHire, afterHires, onResult } = extension;
     this.stepOptions = {
       concurrency: plan.toolConcurrency,
       validator: plan.validator,
       maxChars: plan.maxToolResultChars,
-      before,
+      before: before && ((call) => this.admit(before(call))),
       afterHires,
+      onResult,
       onHire: (call, leaf) => {
         tellHandoff(ctx, leaf, plan.clock);
         onHire?.(call, leaf);
@@ -83,10 +112,12 @@ class Loop<T> {
 
   async start(input: string): Promise<AgentResult<T>> {
     const { plan, ctx } = this;
-    this.windowOptions = { ...plan.window, ...(await this.system(input)) };
+    const system = this.system(input);
+    this.windowOptions = { ...plan.window, ...(isPromiseLike(system) ? await system : system) };
     if (plan.context !== undefined)
       this.given = [...(await plan.context.getPromptWindow(ctx.supervision.sessionId))];
-    await this.remember({ role: "user", content: input });
+    const begun = this.remember({ role: "user", content: input });
+    if (isPromiseLike(begun)) await begun;
     for (let step = 1; step <= plan.maxSteps; step++) {
       tellStep(ctx, HookEvent.STEP_START, step, plan.clock);
       ctx.emit({ type: "step", step });
@@ -113,11 +144,23 @@ class Loop<T> {
     }
     const { message } = response;
     const text = textOf(message);
-    if (text.trim() !== "") this.said = text;
+    const isText = text.trim() !== "";
+    if (isText) this.said = text;
     const turn = readTurn(response);
-    if (turn.kind === "tools") return this.callTools(response, turn.isCutOff);
+    if (turn.kind === "tools") {
+      const remembered = this.remember(message);
+      if (isPromiseLike(remembered)) await remembered;
+      // In here and not in a function of its own: each that is asynchronous costs a turn two more promises.
+      const done = await this.callTools(response, turn.isCutOff);
+      for (const result of done.messages) {
+        const kept = this.keepResult(result);
+        if (isPromiseLike(kept)) await kept;
+      }
+      return this.afterTools(done, turn.isCutOff);
+    }
     // An empty message would be refused by some providers when it goes back, and calls that are not answered by all.
-    if (text.trim() !== "") await this.remember(withoutCalls(message));
+    const remembered = isText ? this.remember(withoutCalls(message)) : undefined;
+    if (isPromiseLike(remembered)) await remembered;
     if (turn.kind === "answer") {
       const mayBeInterrupted = this.mail?.isWaiting === true || this.extension.beforeAnswer !== undefined;
       return mayBeInterrupted && (await this.isInterrupted(turn.text)) ? undefined : this.finish(turn.text);
@@ -129,30 +172,41 @@ class Loop<T> {
     return undefined;
   }
 
-  private async callTools(response: ModelResponse, isCutOff: boolean): Promise<AgentResult<T> | undefined> {
+  private callTools(response: ModelResponse, isCutOff: boolean): Promise<ToolStep> {
     const { ctx, plan } = this;
     this.wasToldToAnswer = false;
     if (plan.loopDetection !== false) this.detector ??= loopDetector(plan.loopDetection);
-    const remembered = this.remember(response.message);
-    if (isPromiseLike(remembered)) await remembered;
     for (const call of response.message.toolCalls ?? []) ctx.emit({ type: "toolCall", call });
     // Calls that were cut off were not made, so they have not failed either.
     const detector = isCutOff ? undefined : this.detector;
-    const step = await toolStep(ctx, response, plan.tools, this.stepOptions, detector);
-    const { messages, stop, isLooping } = step;
-    for (const message of messages) {
-      const { toolCallId: callId, name, content, isError = false } = message;
-      ctx.emit({ type: "toolResult", callId, name, content, isError });
-      const kept = this.remember(message);
-      if (isPromiseLike(kept)) await kept;
-    }
+    return toolStep(ctx, response, plan.tools, this.stepOptions, detector);
+  }
+
+  private keepResult(message: ToolMessage): MaybePromise<void> {
+    const { toolCallId: callId, name, content, isError = false } = message;
+    this.ctx.emit({ type: "toolResult", callId, name, content, isError });
+    return this.remember(message);
+  }
+
+  /** Whether the run ends with what its tools have said. */
+  private afterTools(
+    { stop, isLooping }: ToolStep,
+    isCutOff: boolean,
+  ): MaybePromise<AgentResult<T> | undefined> {
     if (stop !== undefined) {
-      if (isRaviError(stop, "BUDGET_EXHAUSTED")) return this.overBudget(stop);
-      throw stop;
+      if (!isRaviError(stop, "BUDGET_EXHAUSTED")) throw stop;
+      if (this.finished === undefined) return this.overBudget(stop);
     }
+    if (this.finished !== undefined) return this.complete(this.finished);
     if (isLooping) return this.land("loop");
     this.cutOffs = isCutOff ? this.cutOffs + 1 : 0;
     return this.cutOffs < MOST_CUT_OFFS ? undefined : this.partial("length");
+  }
+
+  private admit(verdict: string | ToolResult | Finish<T> | undefined): string | ToolResult | undefined {
+    if (typeof verdict !== "object" || !("finish" in verdict)) return verdict;
+    this.finished ??= verdict.finish;
+    return FINISHED;
   }
 
   /** Whether there is something that the model has not heard yet, and has to, before it is done (R24). */
@@ -179,9 +233,14 @@ class Loop<T> {
     return messages.length > 0;
   }
 
-  private async finish(text: string): Promise<AgentResult<T> | undefined> {
-    const { output, outputRetries } = this.plan;
+  private finish(text: string): MaybePromise<AgentResult<T> | undefined> {
+    const { output } = this.plan;
     if (output === undefined) return this.complete({ status: "completed", output: text, stopReason: "done" });
+    return this.finishStructured(output, text);
+  }
+
+  private async finishStructured(output: SchemaLike<T>, text: string): Promise<AgentResult<T> | undefined> {
+    const { outputRetries } = this.plan;
     const parsed = await readStructured(output, text, this.plan.validator);
     if (parsed.ok) {
       const structured = parsed.value;
@@ -189,7 +248,7 @@ class Loop<T> {
     }
     const problem = truncateText(parsed.problem, MOST_PROBLEM_CHARS);
     this.ctx.emit({ type: "progress", name: "outputMisfit", data: { problem } });
-    if (++this.misfits > outputRetries) return this.partial("steps");
+    if (++this.misfits > outputRetries) return this.partial("invalid");
     const content = `Your answer does not have the shape that was asked for: ${problem}. Answer again, with the corrected JSON alone.`;
     await this.remember({ role: "user", content });
     return undefined;
@@ -243,13 +302,17 @@ class Loop<T> {
     return (this.request = { ...this.plan.request, messages });
   }
 
-  private async system(input: string): Promise<{ readonly system?: string }> {
-    const { instructions, owner } = this.plan;
-    const system = typeof instructions === "function" ? await instructions(this.ctx, input) : instructions;
+  private system(input: string): MaybePromise<{ readonly system?: string }> {
+    const { instructions } = this.plan;
+    const system = typeof instructions === "function" ? instructions(this.ctx, input) : instructions;
+    return isPromiseLike(system) ? system.then((text) => this.checkSystem(text)) : this.checkSystem(system);
+  }
+
+  private checkSystem(system: string | undefined): { readonly system?: string } {
     if (system === undefined || system === "") return {};
     if (typeof system === "string") return { system };
     throw new InvalidValueError({
-      field: `${owner}.instructions(ctx, input)`,
+      field: `${this.plan.owner}.instructions(ctx, input)`,
       value: system,
       expected: "a text",
     });

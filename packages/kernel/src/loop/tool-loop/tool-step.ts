@@ -1,10 +1,9 @@
-import type { RunContext } from "../../agent/run-context.ts";
 import type { RaviError } from "../../errors/base.ts";
 import type { ModelResponse } from "../../model/llm.ts";
 import type { ContentPart, ToolCall, ToolMessage } from "../../model/messages.ts";
 import type { DelegateTool, Tool } from "../../model/tool.ts";
 import type { LoopDetector, LoopStep, LoopVerdict } from "../loop-detection.ts";
-import { toolTurn, type ToolTurnOptions } from "../tool-turn.ts";
+import { toolTurn, type ToolTurnOptions, type TurnContext } from "../tool-turn.ts";
 import { truncateText } from "../truncate.ts";
 
 export interface ToolStepOptions extends ToolTurnOptions {
@@ -21,24 +20,26 @@ export interface ToolStep {
 
 /** Does what a model asked for, but for calls that have come to nothing too often, and makes the results fit to be read. */
 export async function toolStep(
-  ctx: RunContext,
+  ctx: TurnContext,
   response: ModelResponse,
   tools: readonly (Tool | DelegateTool)[],
   options: ToolStepOptions,
   detector: LoopDetector | undefined,
 ): Promise<ToolStep> {
-  const { maxChars } = options;
+  const { maxChars, onResult } = options;
+  const told =
+    onResult && ((call: ToolCall, message: ToolMessage) => onResult(call, readable(message, maxChars)));
   if (detector === undefined) {
-    const { messages, stop } = await toolTurn(ctx, response, tools, options);
+    const { messages, stop } = await toolTurn(ctx, response, tools, { ...options, onResult: told });
     return { messages: messages.map((message) => readable(message, maxChars)), stop, isLooping: false };
   }
   const verdicts: LoopVerdict[] = [];
-  const before = (call: ToolCall): string | undefined => {
+  const before: ToolTurnOptions["before"] = (call) => {
     const verdict = detector.before(call);
     verdicts.push(verdict);
     return verdict.action === "block" ? verdict.reason : options.before?.(call);
   };
-  const { messages, stop } = await toolTurn(ctx, response, tools, { ...options, before });
+  const { messages, stop } = await toolTurn(ctx, response, tools, { ...options, before, onResult: told });
   const calls = response.message.toolCalls ?? [];
   const after = detector.after(
     calls.flatMap((call, at) => {

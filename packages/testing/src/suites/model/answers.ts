@@ -188,7 +188,8 @@ function withoutId({ message, ...response }: ModelResponse): ModelResponse {
   const { content } = message;
   const parts =
     typeof content === "string" ? content : content.map((part) => ({ ...part, opaque: undefined }));
-  return { ...response, id: undefined, message: { ...message, content: parts } };
+  const toolCalls = message.toolCalls?.map((call) => ({ ...call, opaque: undefined }));
+  return { ...response, id: undefined, message: { ...message, content: parts, toolCalls } };
 }
 
 function deltasOf(events: readonly ModelEvent[], type: "text" | "reasoning"): string {

@@ -77,7 +77,8 @@ export const toolCallCases: readonly ModelCase[] = [
       }));
       const { client } = await stage.open([{ text: "I look.", toolCalls }]);
       const { events, response } = await readStream(client, ask("go", { tools: [SEARCH] }));
-      expect(assembled(events)).toEqual(response.message.toolCalls);
+      const calls = response.message.toolCalls?.map((call) => ({ ...call, opaque: undefined }));
+      expect(assembled(events)).toEqual(calls);
     },
   },
 ];

@@ -1,0 +1,44 @@
+import { InvalidValueError } from "../errors/errors.ts";
+import { ARGUMENT_LIMITS, type JsonValue } from "./json.ts";
+
+/**
+ * Refuses what would not be the same after it was written down and read again: `undefined`, a function, `NaN`, a date, an
+ * instance of a class, a cycle, or nesting without end. The error says where.
+ */
+export function checkPlainJson(
+  field: string,
+  value: unknown,
+  maxDepth: number = ARGUMENT_LIMITS.maxDepth,
+): JsonValue {
+  check(field, value, maxDepth);
+  return value as JsonValue;
+}
+
+function check(field: string, value: unknown, depthLeft: number): void {
+  if (value === null || typeof value === "string" || typeof value === "boolean") return;
+  if (typeof value === "number") {
+    // JSON knows neither infinities nor a negative zero.
+    if (Number.isFinite(value) && !Object.is(value, -0)) return;
+    throw wrong(field, value, "a finite number");
+  }
+  if (typeof value !== "object") throw wrong(field, value, "plain JSON");
+  if (depthLeft === 0) throw wrong(field, value, "plain JSON that is not nested so deep, and not in itself");
+  if (Array.isArray(value)) {
+    // By index, so that a hole is seen.
+    for (let at = 0; at < value.length; at++) check(`${field}[${at}]`, value[at] as unknown, depthLeft - 1);
+    return;
+  }
+  const prototype: unknown = Object.getPrototypeOf(value);
+  // Of another realm an object has another prototype, which has none in turn.
+  if (prototype !== null && Object.getPrototypeOf(prototype) !== null)
+    throw wrong(field, value, "a plain object, not an instance of a class");
+  if ("toJSON" in value) throw wrong(field, value, "plain JSON, without toJSON");
+  for (const [key, inner] of Object.entries(value)) {
+    if (key === "__proto__") throw wrong(field, key, "no key named __proto__");
+    check(`${field}.${key}`, inner, depthLeft - 1);
+  }
+}
+
+function wrong(field: string, value: unknown, expected: string): InvalidValueError {
+  return new InvalidValueError({ field, value, expected });
+}

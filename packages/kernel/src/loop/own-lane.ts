@@ -1,0 +1,62 @@
+import type { HireOutcome, Outcome } from "../agent/leaves.ts";
+import type { RunContext } from "../agent/run-context.ts";
+import type { ModelResponse } from "../model/llm.ts";
+import type { ChatMessage } from "../model/messages.ts";
+import { addUsage, NO_USAGE, type Usage } from "../model/usage.ts";
+import type { Hooks } from "../ports/hooks.ts";
+import { bothHooks } from "./both-hooks.ts";
+
+/** Somebody who works on another's seat: the other's context, but with a conversation of its own. */
+export interface OwnLane {
+  readonly ctx: RunContext;
+  readonly messages: readonly ChatMessage[];
+  /** What it has used so far, by its calls and by whom it hired. */
+  readonly usage: Usage;
+}
+
+/** What costs, and says what it took. */
+const PAID: ReadonlySet<PropertyKey> = new Set<keyof RunContext>(["llm", "batch", "hire", "join"]);
+
+export function ownLane(asker: RunContext, hooks: Hooks | undefined): OwnLane {
+  const messages: ChatMessage[] = [];
+  let usage = NO_USAGE;
+  const count = (given: Given | readonly Given[]): Given | readonly Given[] => {
+    for (const one of [given].flat()) usage = addUsage(usage, usedBy(one));
+    return given;
+  };
+  const own: Pick<RunContext, "window" | "remember" | "hooks"> = {
+    hooks: bothHooks(asker.hooks, hooks),
+    window({ system } = {}) {
+      if (system !== undefined && messages[0]?.role !== "system")
+        messages.unshift({ role: "system", content: system });
+      return messages;
+    },
+    remember: (message) => void messages.push(message),
+  };
+  const ctx = new Proxy(asker, {
+    get(target, key): unknown {
+      if (Object.hasOwn(own, key)) return Reflect.get(own, key);
+      const value: unknown = Reflect.get(target, key, target);
+      if (typeof value !== "function") return value;
+      // A method counts and locks in the context itself, never in a copy of it.
+      const call = (...args: unknown[]): unknown => Reflect.apply(value, target, args);
+      return PAID.has(key) ? (...args: unknown[]) => (call(...args) as Promise<Given>).then(count) : call;
+    },
+  });
+  return {
+    ctx,
+    messages,
+    get usage() {
+      return usage;
+    },
+  };
+}
+
+type Given = ModelResponse | HireOutcome | Outcome;
+
+function usedBy(given: Given): Usage {
+  if ("response" in given) return given.response.usage ?? NO_USAGE;
+  // Who lives on says it all when it is joined.
+  const isCounted = "usage" in given && !("handle" in given);
+  return isCounted ? (given.usage ?? NO_USAGE) : NO_USAGE;
+}

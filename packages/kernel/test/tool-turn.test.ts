@@ -1,0 +1,218 @@
+import { describe, expect, test } from "vitest";
+import {
+  type Agent,
+  AgentId,
+  CancellationError,
+  type Leaf,
+  type LLMClient,
+  type ModelResponse,
+  type Outcome,
+  RaviError,
+  SuspendedError,
+  type Tool,
+  type ToolCall,
+} from "@ravi/kernel";
+import {
+  bareContext,
+  delegateTo,
+  isStop,
+  type LoopExtension,
+  planLoop,
+  readTurn,
+  tellHandoff,
+  toolLoop,
+  toolTurn,
+  type TurnContext,
+} from "@ravi/kernel/loop";
+
+const call = (name: string, id: string): ToolCall => ({ id, name, arguments: "{}" });
+const asking = (...toolCalls: ToolCall[]): ModelResponse => ({
+  message: { role: "assistant", content: "", toolCalls },
+  finishReason: "toolCalls",
+});
+const tool = (name: string, execute: Tool["execute"]): Tool => ({
+  name,
+  description: name,
+  input: {},
+  execute,
+});
+const free = { validator: () => [] };
+
+describe("toolTurn tells each result as it comes", () => {
+  test("once, while another call of the batch still runs", async () => {
+    const told: string[] = [];
+    const gate = Promise.withResolvers<string>();
+    const tools = [tool("slow", () => gate.promise), tool("quick", () => "soon")];
+    const running = toolTurn(
+      bareContext(free),
+      asking(call("slow", "1"), call("quick", "2"), call("nobody", "3")),
+      tools,
+      { onResult: ({ id }, { content }) => told.push(`${id}: ${String(content).slice(0, 14)}`) },
+    );
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(told).toEqual(["3: error: no tool", "2: soon"]);
+    gate.resolve("late");
+    await running;
+    expect(told).toEqual(["3: error: no tool", "2: soon", "1: late"]);
+  });
+
+  test("also of a context that tells nothing early, and of a hand-off", async () => {
+    const told: string[] = [];
+    const bare = bareContext(free);
+    const ctx: TurnContext = {
+      batch: ((leaves: readonly Leaf[]): Promise<Outcome[]> =>
+        bare.batch(
+          leaves.map((leaf) => (leaf.kind === "tool" ? { ...leaf, onResult: undefined } : leaf)),
+        )) as TurnContext["batch"],
+    };
+    const helper: Agent = {
+      id: AgentId("helper"),
+      run: async () => ({ status: "completed", output: "helped", stopReason: "done" }),
+    };
+    const hire = { id: "2", name: "helper", arguments: '{"task":"help"}' };
+    await toolTurn(ctx, asking(call("quick", "1"), hire), [tool("quick", () => "soon"), delegateTo(helper)], {
+      onResult: ({ id }, { content }) => told.push(`${id}: ${String(content)}`),
+    });
+    expect(told).toEqual(["1: soon", "2: helped"]);
+  });
+
+  test("a stop between two batches keeps what was done, and answers every call", async () => {
+    let batches = 0;
+    const bare = bareContext(free);
+    const stop = new CancellationError({ reason: "enough" });
+    const ctx: TurnContext = {
+      batch: (async (leaves: readonly Leaf[]) => {
+        if (++batches === 2) throw stop;
+        return bare.batch(leaves);
+      }) as TurnContext["batch"],
+    };
+    const told: string[] = [];
+    const calls = asking(call("quick", "1"), call("quick", "2"), call("quick", "3"));
+    const turn = await toolTurn(ctx, calls, [tool("quick", () => "soon")], {
+      concurrency: 1,
+      onResult: ({ id }) => told.push(id),
+    });
+    expect(turn.stop).toBe(stop);
+    expect(turn.messages.map(({ content }) => content)).toEqual([
+      "soon",
+      "error: not run: the run is ending",
+      "error: not run: the run is ending",
+    ]);
+    expect(told).toEqual(["1"]);
+  });
+
+  test.each([new SuspendedError({ reason: "closed" }), new Error("broken")])(
+    "%s of the context is thrown on",
+    async (error) => {
+      const ctx: TurnContext = {
+        async batch() {
+          throw error;
+        },
+      };
+      await expect(toolTurn(ctx, asking(call("quick", "1")), [tool("quick", () => "soon")])).rejects.toBe(
+        error,
+      );
+    },
+  );
+});
+
+describe("a loop that a call ends", () => {
+  const model = (...responses: readonly ModelResponse[]): LLMClient & { asked: number } => ({
+    id: "m",
+    info: { provider: "test", model: "m" },
+    asked: 0,
+    async generate() {
+      return responses[this.asked++] ?? Promise.reject(new Error("asked too often"));
+    },
+  });
+  const forward: LoopExtension = {
+    before: ({ name }) =>
+      name === "forward"
+        ? { finish: { status: "completed", output: "as it is", stopReason: "done" } }
+        : undefined,
+  };
+
+  test("gives the answer of the call, after the other calls of the turn", async () => {
+    const made: string[] = [];
+    const tools = [
+      tool("forward", () => void made.push("forward")),
+      tool("note", () => void made.push("note")),
+    ];
+    const asked = model(asking(call("forward", "1"), call("note", "2")));
+    const ctx = bareContext(free);
+    const plan = planLoop("Test", { name: "a", model: asked, tools });
+    expect(await toolLoop(plan, ctx, "go", forward)).toEqual({
+      status: "completed",
+      output: "as it is",
+      stopReason: "done",
+    });
+    expect({ asked: asked.asked, made }).toEqual({ asked: 1, made: ["note"] });
+    expect(ctx.window().at(-2)).toEqual({
+      role: "tool",
+      toolCallId: "1",
+      name: "forward",
+      content: "done: the run ends with this answer",
+    });
+  });
+
+  test("R24: whoever has asked gets that answer", async () => {
+    const ctx = bareContext(free);
+    const inbox = ctx.inbox("go");
+    const question = inbox.send("lead", "well?");
+    const asked = model(asking(call("forward", "1")));
+    await toolLoop(
+      planLoop("Test", { name: "a", model: asked, tools: [tool("forward", () => "")] }),
+      ctx,
+      inbox,
+      forward,
+    );
+    expect(await inbox.replyTo(question)).toBe("as it is");
+  });
+
+  test("a result stands for a call, which is not made", async () => {
+    const plan = planLoop("Test", {
+      name: "a",
+      model: model(asking(call("note", "1")), {
+        message: { role: "assistant", content: "ok" },
+        finishReason: "stop",
+      }),
+      tools: [tool("note", () => expect.unreachable())],
+    });
+    const ctx = bareContext(free);
+    await toolLoop(plan, ctx, "go", { before: () => ({ content: "known already", isError: false }) });
+    expect(ctx.window()[2]).toMatchObject({ role: "tool", content: "known already" });
+  });
+});
+
+test("an answer that never fits its schema ends as invalid", async () => {
+  const never: LLMClient = {
+    id: "m",
+    info: { provider: "test", model: "m" },
+    generate: async () => ({ message: { role: "assistant", content: "1" }, finishReason: "stop" }),
+  };
+  const plan = planLoop("Test", {
+    name: "a",
+    model: never,
+    output: { type: "string" },
+    validator: () => [{ message: "no" }],
+  });
+  expect(await toolLoop(plan, bareContext(), "go")).toEqual({
+    status: "partial",
+    output: "1",
+    stopReason: "invalid",
+  });
+});
+
+test("R13: a suspension is a stop, also after JSON", () => {
+  expect(isStop(new SuspendedError({ reason: "closed" }))).toBe(true);
+  expect(isStop(new RaviError({ code: "SUSPENDED", message: "m" }))).toBe(true);
+});
+
+test("what authors of loops share: the meaning of an answer, and how a hand-off is told", () => {
+  expect(readTurn(asking(call("x", "1")))).toEqual({ kind: "tools", isCutOff: false });
+  const events: unknown[] = [];
+  const ctx = bareContext({ onEvent: ({ event }) => events.push(event) });
+  const agent: Agent = { id: AgentId("b"), run: async () => expect.unreachable() };
+  tellHandoff(ctx, { agent, input: "do it" });
+  expect(events).toEqual([{ type: "handoff", to: "b", task: "do it" }]);
+});

@@ -1,0 +1,56 @@
+import {
+  checkPlainJson,
+  errorFromJSON,
+  errorToJSON,
+  InvalidValueError,
+  isPromiseLike,
+  type JsonObject,
+  type JsonValue,
+  type MaybePromise,
+  type SerializedError,
+} from "@ravi/kernel";
+import { isStop } from "@ravi/kernel/loop";
+import type { Execution } from "./execution.ts";
+
+const MOST_NAME_CHARS = 200;
+
+/**
+ * A fact of the agent's own. That it could not be made is a fact too: the agent may have gone another way because of it, and
+ * a replay has to go the same.
+ */
+export function recordFact(
+  exec: Execution,
+  name: string,
+  make: () => MaybePromise<JsonValue>,
+): MaybePromise<JsonValue> {
+  if (typeof name !== "string" || name === "" || name.length > MOST_NAME_CHARS) {
+    const expected = `a name of 1 to ${MOST_NAME_CHARS} characters`;
+    throw new InvalidValueError({ field: "ctx.record name", value: name, expected });
+  }
+  const key = exec.nextKey("record", name);
+  return exec.inLane(key, () => {
+    let thrown: { readonly error: unknown } | undefined;
+    const failed = (error: unknown): JsonObject => {
+      // What stops the run is about this go at it, and not about the fact.
+      if (isStop(error)) throw error;
+      thrown = { error };
+      return { failure: errorToJSON(error) };
+    };
+    const made = (value: unknown): JsonObject => ({ value: checkPlainJson(`ctx.record ${name}`, value) });
+    const read = (fact: JsonValue): JsonValue => {
+      if (thrown !== undefined) throw thrown.error;
+      const { value, failure } = fact as { readonly value?: JsonValue; readonly failure?: SerializedError };
+      if (failure !== undefined) throw errorFromJSON(failure);
+      return value ?? null;
+    };
+    const fact = exec.engine.fact(key, () => {
+      try {
+        const value = make();
+        return isPromiseLike(value) ? value.then(made).then(undefined, failed) : made(value);
+      } catch (error) {
+        return failed(error);
+      }
+    });
+    return isPromiseLike(fact) ? fact.then(read) : read(fact);
+  });
+}

@@ -1,0 +1,82 @@
+import {
+  errorToJSON,
+  HookEvent,
+  type LLMClient,
+  type LlmLeaf,
+  type ModelResponse,
+  type Usage,
+} from "@ravi/kernel";
+import type { Bill } from "./bill.ts";
+import type { Execution } from "./execution.ts";
+
+// What listeners and observers hear of a model call, whoever asked for it.
+
+export interface ToldCall extends Pick<LlmLeaf, "model" | "request"> {
+  readonly key: string;
+}
+
+export interface ToldEnd {
+  readonly status: "ok" | "error";
+  readonly response?: ModelResponse;
+  readonly error?: unknown;
+  readonly started: number;
+  readonly replayed: boolean;
+  readonly usage: Usage;
+  readonly costUsd: number | null;
+  readonly estimated: boolean;
+}
+
+export function tellCallStart(exec: Execution, { key, model, request }: ToldCall, replayed: boolean): void {
+  if (!exec.hooks.has(HookEvent.LLM_START)) return;
+  void exec.hooks.dispatch(HookEvent.LLM_START, {
+    ...exec.hookBase(replayed),
+    key,
+    ...namesOf(model),
+    messageCount: request.messages.length,
+  });
+}
+
+export function tellCallEnd(exec: Execution, { key, model }: ToldCall, end: ToldEnd): void {
+  const { status, response, error, started, replayed, usage, costUsd, estimated } = end;
+  if (!replayed) exec.emit({ type: "usage", usage, costUsd });
+  if (!exec.hooks.has(HookEvent.LLM_END)) return;
+  void exec.hooks.dispatch(HookEvent.LLM_END, {
+    ...exec.hookBase(replayed),
+    key,
+    ...namesOf(model),
+    status,
+    usage,
+    costUsd,
+    durationMs: exec.ports.clock.now() - started,
+    ...(estimated && { estimated }),
+    ...(response !== undefined && { finishReason: response.finishReason }),
+    ...(error !== undefined && { error: errorToJSON(error) }),
+  });
+}
+
+/** A call that is made inside of another effect, told with what it put on a bill of its own. */
+export async function toldCall(
+  exec: Execution,
+  call: ToldCall,
+  bill: Bill,
+  make: () => Promise<ModelResponse>,
+): Promise<ModelResponse> {
+  const started = exec.ports.clock.now();
+  tellCallStart(exec, call, false);
+  const tell = (end: Pick<ToldEnd, "status" | "response" | "error">): void => {
+    const { usage, costUsd, estimated } = bill;
+    tellCallEnd(exec, call, { ...end, started, replayed: false, usage, costUsd, estimated });
+  };
+  try {
+    const response = await make();
+    tell({ status: "ok", response });
+    return response;
+  } catch (error) {
+    tell({ status: "error", error });
+    throw error;
+  }
+}
+
+function namesOf({ info }: LLMClient): { readonly provider: string; readonly model: string } {
+  return { provider: info.provider, model: info.model };
+}

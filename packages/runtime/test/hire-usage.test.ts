@@ -1,0 +1,159 @@
+import { describe, expect, test } from "vitest";
+import { type HireOutcome, type JournalRecord, type Meter, NO_USAGE, RunId } from "@ravi/kernel";
+import { scriptedModel, virtualClock } from "@ravi/testing";
+import { MemoryJournal, Runtime } from "@ravi/runtime";
+import { World } from "./engine/world.ts";
+import { agent, ask, cut, done, FakeHeadcount, until } from "./review/helpers.ts";
+
+const model = scriptedModel(() => ({ text: "ok", usage: { inputTokens: 10, outputTokens: 1 } }), {
+  record: false,
+});
+const meter: Meter = {
+  estimate: () => ({ inputTokens: 10, maxOutputTokens: 1, price: { usd: 0.5 } }),
+  price: () => ({ usd: 0.25 }),
+};
+
+const leaf = agent("leaf", async (ctx) => {
+  await ctx.llm(model, ask("leaf"));
+  return done("leaf");
+});
+const middle = agent("middle", async (ctx) => {
+  await ctx.llm(model, ask("middle"));
+  const two = { kind: "hire", agent: leaf, input: "" } as const;
+  await ctx.batch([two, two]);
+  // Nobody joins it; it is the middle's all the same.
+  await ctx.spawn(leaf, { input: "" });
+  await ctx.waitFor("go on");
+  return done("middle");
+});
+
+/** Leads whose output is what each hire says that it took. */
+const tell = ({ status, usage, costUsd }: HireOutcome): string =>
+  `${status} ${String(usage?.inputTokens)} ${String(costUsd)}`;
+const lead = agent("lead", async (ctx) => {
+  const first = await ctx.hire({ agent: middle, input: "" });
+  const second = await ctx.hire({ agent: leaf, input: "" });
+  return done([first, second].map(tell).join(", "));
+});
+
+async function run(journal: MemoryJournal | undefined, given?: Meter) {
+  const runtime = new Runtime({
+    agents: [lead, middle, leaf],
+    ...(journal !== undefined && { journal }),
+    ...(given !== undefined && { meter: given }),
+  });
+  const handle = runtime.run(lead, "", { runId: "r" });
+  await runtime.deliver("r", "go on", true);
+  return (await handle.result).output;
+}
+
+describe("a hire says what it and all below it took", () => {
+  test("with and without a journal, with and without prices", async () => {
+    expect(await run(undefined)).toBe("completed 40 null, completed 10 null");
+    expect(await run(new MemoryJournal())).toBe("completed 40 null, completed 10 null");
+    expect(await run(undefined, meter)).toBe("completed 40 1, completed 10 0.25");
+    expect(await run(new MemoryJournal(), meter)).toBe("completed 40 1, completed 10 0.25");
+  });
+
+  test("T5: after a crash at any entry it says the same", async () => {
+    const journal = new MemoryJournal();
+    const whole = await run(journal, meter);
+    const records = journal.load(RunId("r")).filter(({ key }) => key !== "run:status");
+    const isModelCall = ({ key, phase }: JournalRecord): boolean =>
+      key.startsWith("llm:") && phase === "begin";
+    for (let count = 1; count <= records.length; count++) {
+      // What was in flight may have been paid twice, and then counts twice.
+      const last = records[count - 1];
+      if (last !== undefined && isModelCall(last)) continue;
+      const runtime = new Runtime({
+        journal: cut("r", records.slice(0, count)),
+        agents: [lead, middle, leaf],
+        meter,
+      });
+      const handle = runtime.resume("r");
+      await runtime.deliver("r", "go on", true);
+      const { output, status } = await handle.result;
+      const open = records.slice(0, count).filter(isModelCall).length;
+      const ended = records
+        .slice(0, count)
+        .filter(({ key, phase }) => key.startsWith("llm:") && phase === "end").length;
+      expect(status).toBe("completed");
+      if (open === ended) expect({ count, output }).toEqual({ count, output: whole });
+    }
+  });
+
+  test("denied: nothing; failed: what it paid until then", async () => {
+    const failing = agent("failing", async (ctx) => {
+      await ctx.llm(model, ask("x"));
+      throw new Error("no");
+    });
+    const boss = agent("boss", async (ctx) => {
+      const failed = await ctx.hire({ agent: failing, input: "" });
+      const full = await ctx.batch([0, 1].map(() => ({ kind: "hire", agent: leaf, input: "" }) as const));
+      return done([failed, ...full].map(tell).join(", "));
+    });
+    const runtime = new Runtime({ headcount: () => new FakeHeadcount(1), meter });
+    const { output } = await runtime.run(boss, "").result;
+    expect(output).toBe("failed 10 0.25, completed 10 0.25, denied 0 0");
+  });
+
+  test("one that lives on says what it took until then, and a replay says the same", async () => {
+    const slow = agent("slow", async (ctx) => {
+      await ctx.llm(model, ask("slow"));
+      await ctx.waitFor("wake up");
+      await ctx.llm(model, ask("slow"));
+      return done("slow");
+    });
+    const boss = agent("boss", async (ctx) => {
+      const late = await ctx.hire({ agent: slow, input: "", timeoutS: 5, onTimeout: "leave" });
+      const answer = await ctx.waitFor("whatever");
+      const over = late.status === "timedOut" ? await ctx.join(late.handle) : late;
+      return done(`${tell(late)}, ${tell(over)} ${String(answer)}`);
+    });
+    const journal = new MemoryJournal();
+    const clock = virtualClock({ now: 1_000 });
+    const first = new Runtime({ journal, clock, agents: [boss, slow], meter });
+    const handle = first.run(boss, "", { runId: "r" });
+    await until(() =>
+      journal.load(RunId("r")).some(({ key, phase }) => key.startsWith("llm:") && phase === "end"),
+    );
+    await clock.advance(6_000);
+    await until(() => journal.load(RunId("r")).some(({ key }) => key.startsWith("late:")));
+    await first.close();
+    expect((await handle.result).status).toBe("suspended");
+    const second = new Runtime({ journal, clock, agents: [boss, slow], meter });
+    await second.deliver("r", "wake up", true);
+    await second.deliver("r", "whatever", 1);
+    expect((await second.resume("r").result).output).toBe("timedOut 10 0.25, completed 20 0.5 1");
+  });
+
+  test("an engine that records by position says it too", async () => {
+    const world = new World({ clock: { ...virtualClock({ now: 0 }) } });
+    world.deliver("go on", true);
+    const outcome = await world.run(lead, "");
+    expect(outcome).toMatchObject({
+      status: "completed",
+      result: { output: "completed 40 undefined, completed 10 undefined" },
+      usage: { inputTokens: 50 },
+    });
+  });
+
+  test("a layer that answers for somebody has hired nobody", async () => {
+    const answered = {
+      ...leaf,
+      pipelines: {
+        agent: {
+          isNoop: false,
+          admit: (context: { result: unknown }) => void (context.result = done("from the layer")),
+          run: async (_: unknown, core: () => Promise<void>) => core(),
+        },
+      },
+    };
+    const boss = agent("boss", async (ctx) => {
+      const { usage, costUsd } = await ctx.hire({ agent: answered, input: "" });
+      expect({ usage, costUsd }).toEqual({ usage: NO_USAGE, costUsd: 0 });
+      return done("ok");
+    });
+    expect((await new Runtime().run(boss, "").result).status).toBe("completed");
+  });
+});

@@ -1,0 +1,90 @@
+import { describe, expect, test } from "vitest";
+import { defineTool, type Pipeline, type FunctionContext, RunId, type ToolLeaf } from "@ravi/kernel";
+import { virtualClock } from "@ravi/testing";
+import * as z from "zod";
+import { MemoryJournal, Runtime } from "@ravi/runtime";
+import { World } from "./engine/world.ts";
+import { agent, done, until } from "./review/helpers.ts";
+
+const quick = defineTool({
+  name: "quick",
+  description: "",
+  input: z.object({}),
+  idempotent: true,
+  execute: () => "soon",
+});
+const call = (id: string, args = "{}") => ({ id, name: "quick", arguments: args });
+
+function telling(told: string[], leaf: Pick<ToolLeaf, "call" | "tool">): ToolLeaf {
+  return {
+    kind: "tool",
+    ...leaf,
+    onResult: ({ content }) => told.push(`${leaf.call.id} ${String(content)}`),
+  };
+}
+
+describe("what each call of a batch gave is told as soon as it is there", () => {
+  test.each([
+    ["without a journal", () => ({})],
+    ["on a journal", () => ({ journal: new MemoryJournal() })],
+  ])("%s, while another is still at work", async (_, ports) => {
+    const told: string[] = [];
+    const gate = Promise.withResolvers<string>();
+    const slow = defineTool({ ...quick, name: "slow", execute: () => gate.promise });
+    const worker = agent("worker", async (ctx) => {
+      await ctx.batch([
+        telling(told, { call: call("1"), tool: slow }),
+        telling(told, { call: call("2"), tool: quick }),
+        telling(told, { call: call("3", "[]"), tool: quick }),
+      ]);
+      return done("ok");
+    });
+    const { result } = new Runtime(ports()).run(worker, "");
+    await until(() => told.length === 2);
+    expect(told.toSorted()).toEqual(["2 soon", expect.stringMatching(/^3 error: the arguments do not fit/)]);
+    gate.resolve("late");
+    expect((await result).status).toBe("completed");
+    expect(told[2]).toBe("1 late");
+  });
+
+  test("after the layers around it, and again from the record", async () => {
+    const told: string[] = [];
+    const redact: Pipeline<FunctionContext> = {
+      isNoop: false,
+      admit: () => {},
+      async run(context, core) {
+        await core();
+        context.result = { content: "redacted", isError: false };
+      },
+    };
+    const worker = {
+      ...agent("worker", async (ctx) => {
+        await ctx.batch([telling(told, { call: call("1"), tool: quick })]);
+        await ctx.waitFor("go on");
+        return done("ok");
+      }),
+      pipelines: { function: redact },
+    };
+    const journal = new MemoryJournal();
+    const first = new Runtime({ journal, agents: [worker] });
+    const handle = first.run(worker, "", { runId: "r" });
+    await until(() => journal.load(RunId("r")).some(({ phase }) => phase === "end"));
+    await first.close();
+    await handle.result;
+    expect(told).toEqual(["1 redacted"]);
+    const second = new Runtime({ journal, agents: [worker] });
+    await second.deliver("r", "go on", true);
+    expect((await second.resume("r").result).status).toBe("completed");
+    expect(told).toEqual(["1 redacted", "1 redacted"]);
+  });
+
+  test("once, also by an engine that reads back what it wrote", async () => {
+    const told: string[] = [];
+    const worker = agent("worker", async (ctx) => {
+      await ctx.batch([telling(told, { call: call("1"), tool: quick })]);
+      return done("ok");
+    });
+    await new World({ clock: { ...virtualClock({ now: 0 }) } }).run(worker, "");
+    expect(told).toEqual(["1 soon"]);
+  });
+});
