@@ -23,7 +23,7 @@ export interface AiSdkOptions {
   readonly systemAnywhere?: boolean | undefined;
   /** Texts that must be in no error, such as keys. What looks like a key is taken out anyway. */
   readonly secrets?: readonly string[] | undefined;
-  /** Where the warnings of the model go, and what had to be left out of a conversation: nowhere. */
+  /** Told once each of the warnings of the model, and of what had to be left out of a conversation. Nothing is said, unless given. */
   readonly logger?: Logger | undefined;
   /** Where the idle timer comes from; the real one, unless given. */
   readonly clock?: Clock | undefined;

@@ -233,16 +233,24 @@ test("R19: what a provider wants back with a tool call or its reasoning comes ba
     },
   });
   const { message } = await fromAiSdk(model).generate(ask("go"));
-  // A conversation is plain JSON: it may have been on a disk in between.
-  const messages: ChatMessage[] = [...ask("go").messages, JSON.parse(JSON.stringify(message)) as ChatMessage];
+  // A conversation is plain JSON: it may have been on a disk in between, and its calls may have been given other ids.
+  const kept = JSON.parse(JSON.stringify(message)) as typeof message;
+  const toolCalls = kept.toolCalls?.map((call) => ({ ...call, id: `new-${call.id}` }));
+  const messages: ChatMessage[] = [...ask("go").messages, { ...kept, toolCalls }];
   await fromAiSdk(model).generate({ messages });
   expect(model.seen[1]?.prompt[1]).toEqual({
     role: "assistant",
     content: [
       { type: "reasoning", text: "hm", providerOptions: metadata },
       { type: "text", text: "I look." },
-      { type: "tool-call", toolCallId: "c1", toolName: "look", input: { a: 1 }, providerOptions: metadata },
-      { type: "tool-call", toolCallId: "c2", toolName: "look", input: {} },
+      {
+        type: "tool-call",
+        toolCallId: "new-c1",
+        toolName: "look",
+        input: { a: 1 },
+        providerOptions: metadata,
+      },
+      { type: "tool-call", toolCallId: "new-c2", toolName: "look", input: {} },
     ],
   });
   const logger = notingLogger();

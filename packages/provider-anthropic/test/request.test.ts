@@ -544,6 +544,19 @@ describe("a parameter that the server does not take", () => {
     expect(server.received).toHaveLength(1);
   });
 
+  test.each([
+    ["was filtered", "CONTENT_BLOCKED", "not allowed: blocked by content filtering policy (thinking)"],
+    [
+      "is too long",
+      "CONTEXT_OVERFLOW",
+      "thinking is not supported: prompt is too long: 9 tokens > 5 maximum",
+    ],
+  ])("a prompt that %s is not sent again, though a parameter is named", async (_, kind, message) => {
+    await using server = await refusing(message);
+    expect(await failureOf(client(server).generate(effort))).toMatchObject({ kind });
+    expect(server.received).toHaveLength(1);
+  });
+
   test("is corrected once for each call, not again and again", async () => {
     await using server = await refusing("thinking is not supported, and effort is not supported", 5);
     expect(await failureOf(client(server).generate(effort))).toMatchObject({ kind: "FORMAT_ERROR" });

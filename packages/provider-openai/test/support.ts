@@ -80,7 +80,7 @@ function randomCuts(seed: number): Cut {
   };
 }
 
-const RUNS = process.env["RAVI_LONG"] ? 200 : 2;
+const RUNS = process.env["RAVI_LONG"] ? 200 : 1;
 
 /** How each case of the corpus comes over the wire. */
 export const CUTS: readonly (readonly [string, Cut])[] = [

@@ -1,6 +1,6 @@
 import type { AssistantMessage, ContentPart, ModelEvent, ModelResponse } from "@ravi/kernel";
 import { field, listOf, stringOr } from "@ravi/kernel/provider";
-import { reasoningKeepsake, toolCallKeepsake } from "../request/keepsake.ts";
+import { reasoningKeepsake } from "../request/keepsake.ts";
 import { type Ending, endingOf, finishReasonOf } from "./finish.ts";
 import { assembleToolCalls } from "./tool-calls.ts";
 import { usageOf } from "./usage.ts";
@@ -21,7 +21,7 @@ interface Thought {
 }
 
 export function collectAnswer(tag: string): AnswerCollector {
-  const tools = assembleToolCalls();
+  const tools = assembleToolCalls(tag);
   /** In the order in which they began. */
   const thoughts = new Map<string, Thought>();
   const files: ContentPart[] = [];
@@ -97,10 +97,13 @@ export function collectAnswer(tag: string): AnswerCollector {
     response() {
       const calls = tools.calls();
       const parts: ContentPart[] = [
-        ...[...thoughts.values()].map((thought) => reasoningKeepsake(thought.text, tag, thought.metadata)),
+        ...[...thoughts.values()].map(({ text: thought, metadata }): ContentPart => ({
+          type: "reasoning",
+          text: thought,
+          opaque: reasoningKeepsake(tag, metadata),
+        })),
         ...(text === "" ? [] : [{ type: "text" as const, text }]),
         ...files,
-        ...calls.flatMap((call) => toolCallKeepsake(call.id, tag, tools.metadata.get(call.id)) ?? []),
       ];
       const content: AssistantMessage["content"] = parts.every(({ type }) => type === "text") ? text : parts;
       const reason = ending === undefined || ending.reason === "error" ? "other" : ending.reason;

@@ -1,5 +1,6 @@
 import type { ModelEvent, ToolCall } from "@ravi/kernel";
 import { field, stringOr, uniqueIds } from "@ravi/kernel/provider";
+import { type Keepsake, toolCallKeepsake } from "../request/keepsake.ts";
 
 type ToolCallEvent = Extract<ModelEvent, { type: "toolCall" }>;
 
@@ -8,8 +9,6 @@ export interface ToolCallAssembly {
   /** A part of the answer that concerns a call. Calls that the provider runs by itself are not ours. */
   add(part: unknown): readonly ToolCallEvent[];
   calls(): readonly ToolCall[];
-  /** The metadata of a call, by the id that it was given here. */
-  readonly metadata: ReadonlyMap<string, unknown>;
 }
 
 interface Draft {
@@ -18,14 +17,15 @@ interface Draft {
   readonly name: string;
   text: string;
   whole: boolean;
+  /** What the provider wants back with it. */
+  opaque: Keepsake | undefined;
 }
 
-export function assembleToolCalls(): ToolCallAssembly {
+export function assembleToolCalls(tag: string): ToolCallAssembly {
   const drafts: Draft[] = [];
   /** By the model's own id. */
   const open = new Map<string, Draft>();
   const ids = uniqueIds();
-  const metadata = new Map<string, unknown>();
 
   const begin = (given: string, name: string): Draft => {
     const draft: Draft = {
@@ -34,6 +34,7 @@ export function assembleToolCalls(): ToolCallAssembly {
       name,
       text: "",
       whole: false,
+      opaque: undefined,
     };
     drafts.push(draft);
     open.set(given, draft);
@@ -62,12 +63,11 @@ export function assembleToolCalls(): ToolCallAssembly {
     const rest = input.startsWith(draft.text) ? grow(draft, input.slice(draft.text.length)) : [];
     draft.text = input;
     draft.whole = true;
-    metadata.set(draft.id, field(part, "providerMetadata"));
+    draft.opaque = toolCallKeepsake(tag, field(part, "providerMetadata"));
     return isNew ? [head(draft), ...rest] : rest;
   };
 
   return {
-    metadata,
     add(part) {
       if (field(part, "providerExecuted") === true) return [];
       const id = stringOr(field(part, "id"), "");
@@ -84,7 +84,13 @@ export function assembleToolCalls(): ToolCallAssembly {
           return [];
       }
     },
-    calls: () => drafts.map(({ id, name, text }) => ({ id, name, arguments: text })),
+    calls: () =>
+      drafts.map(({ id, name, text, opaque }) => ({
+        id,
+        name,
+        arguments: text,
+        ...(opaque === undefined ? {} : { opaque }),
+      })),
   };
 }
 

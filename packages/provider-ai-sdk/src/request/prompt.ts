@@ -10,7 +10,7 @@ import {
 import { plainId } from "@ravi/kernel/provider";
 import { filePart, type FileTarget, leaveOut, toolFilePart } from "./files.ts";
 import { inputOf } from "./input.ts";
-import { openKeepsake } from "./keepsake.ts";
+import { keptOptions } from "./keepsake.ts";
 
 /** An id that every provider takes: OpenAI refuses more than 40 characters, Anthropic all but letters, digits, `_` and `-`. */
 const MAX_ID = 40;
@@ -75,48 +75,34 @@ function userParts(content: string | readonly ContentPart[], target: PromptTarge
 }
 
 function assistantParts(message: AssistantMessage, target: PromptTarget): readonly object[] {
-  const ofCalls = new Map<string, object>();
   const parts = listOf(message.content).flatMap((part): object[] => {
     switch (part.type) {
       case "text":
         return textPart(part.text);
       case "reasoning":
-        return reasoningPart(part, target, ofCalls);
+        return reasoningPart(part, target);
       default:
         return textPart(leaveOut(part, "only text of the assistant's can be sent", target));
     }
   });
-  return [...parts, ...(message.toolCalls ?? []).map((call) => toolCallPart(call, ofCalls))];
+  return [...parts, ...(message.toolCalls ?? []).map((call) => toolCallPart(call, target))];
 }
 
-function reasoningPart(part: ReasoningPart, target: PromptTarget, ofCalls: Map<string, object>): object[] {
-  const { opaque } = part;
+function reasoningPart({ text, opaque }: ReasoningPart, target: PromptTarget): object[] {
   if (opaque?.provider !== target.tag) {
     target.notice("reasoning of another provider was left out");
     return [];
   }
-  const kept = openKeepsake(opaque.data);
-  if (kept.toolCallId !== undefined) {
-    if (kept.metadata !== undefined) ofCalls.set(kept.toolCallId, kept.metadata);
-    return [];
-  }
-  return [
-    {
-      type: "reasoning",
-      text: part.text.toWellFormed(),
-      ...(kept.metadata === undefined ? {} : { providerOptions: kept.metadata }),
-    },
-  ];
+  return [{ type: "reasoning", text: text.toWellFormed(), ...keptOptions(opaque) }];
 }
 
-function toolCallPart(call: ToolCall, ofCalls: ReadonlyMap<string, object>): object {
-  const providerOptions = ofCalls.get(call.id);
+function toolCallPart({ id, name, arguments: args, opaque }: ToolCall, target: PromptTarget): object {
   return {
     type: "tool-call",
-    toolCallId: plainId(call.id, MAX_ID),
-    toolName: call.name,
-    input: inputOf(call.arguments),
-    ...(providerOptions === undefined ? {} : { providerOptions }),
+    toolCallId: plainId(id, MAX_ID),
+    toolName: name,
+    input: inputOf(args),
+    ...(opaque?.provider === target.tag ? keptOptions(opaque) : {}),
   };
 }
 

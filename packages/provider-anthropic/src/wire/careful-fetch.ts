@@ -1,3 +1,4 @@
+import { untilAborted } from "@ravi/kernel/provider";
 import { RedirectedRequest } from "./redirected-request.ts";
 
 type Fetch = typeof globalThis.fetch;
@@ -11,7 +12,7 @@ export function carefulFetch(given: Fetch | undefined): Fetch {
   return async (input, init) => {
     // The global one is looked up at each call, as whoever replaces it expects.
     const sent = (given ?? globalThis.fetch)(input, { ...init, redirect: "manual" });
-    const response = await unlessAborted(sent, init?.signal ?? undefined);
+    const response = await untilAborted(sent, init?.signal);
     const { status, headers } = response;
     // Where the platform hides a redirect, its status is 0.
     if (status === 0 || (status >= 300 && status < 400 && status !== 304)) {
@@ -22,18 +23,6 @@ export function carefulFetch(given: Fetch | undefined): Fetch {
     const body = WITHOUT_BODY.has(status) ? null : await beginningOf(response);
     return new Response(body, { status, headers });
   };
-}
-
-/** A `fetch` that is deaf to its signal would keep the client waiting, and with it the process. */
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return promise;
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(new DOMException("the request was aborted", "AbortError"));
-    const forget = (): void => signal.removeEventListener("abort", onAbort);
-    if (signal.aborted) onAbort();
-    else signal.addEventListener("abort", onAbort, { once: true });
-    promise.then(resolve, reject).finally(forget);
-  });
 }
 
 async function beginningOf(response: Response): Promise<string> {

@@ -1,4 +1,5 @@
 import { InvalidValueError } from "@ravi/kernel";
+import { untilAborted } from "@ravi/kernel/provider";
 
 type Fetch = typeof globalThis.fetch;
 
@@ -14,7 +15,7 @@ export function guardedFetch(fetch: Fetch | undefined): Fetch {
   return async (input, init) => {
     // Looked up at each call, as whoever replaces the global one expects.
     const sent = (fetch ?? globalThis.fetch)(input, { ...init, redirect: "manual" });
-    const response = await unlessAborted(sent, init?.signal);
+    const response = await untilAborted(sent, init?.signal);
     if (response.ok) return response;
     // Where `fetch` hides what was redirected, its status is 0.
     if (response.status < 200) {
@@ -28,22 +29,6 @@ export function guardedFetch(fetch: Fetch | undefined): Fetch {
     const body = await beginningOf(response);
     return new Response(BODILESS.has(status) ? null : body, { status, headers });
   };
-}
-
-/** A `fetch` that is deaf to its signal would keep the client's timer, and so the process, alive. */
-async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | null | undefined): Promise<T> {
-  if (signal === null || signal === undefined) return promise;
-  let onAbort: (() => void) | undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(new DOMException("the request was aborted", "AbortError"));
-    if (signal.aborted) onAbort();
-    else signal.addEventListener("abort", onAbort, { once: true });
-  });
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    if (onAbort !== undefined) signal.removeEventListener("abort", onAbort);
-  }
 }
 
 type ByteReader = ReadableStreamDefaultReader<Uint8Array>;
