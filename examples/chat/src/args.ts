@@ -32,17 +32,16 @@ export interface Args {
   readonly help: boolean;
 }
 
+const OPTIONS = {
+  model: { type: "string" },
+  "base-url": { type: "string" },
+  session: { type: "string" },
+  dir: { type: "string" },
+  help: { type: "boolean", default: false },
+} as const;
+
 export function readArgs(args: readonly string[]): Args {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      model: { type: "string" },
-      "base-url": { type: "string" },
-      session: { type: "string" },
-      dir: { type: "string" },
-      help: { type: "boolean", default: false },
-    },
-  });
+  const values = valuesOf(args);
   return {
     model: values.model,
     baseURL: values["base-url"],
@@ -50,4 +49,13 @@ export function readArgs(args: readonly string[]): Args {
     dir: values.dir ?? join(homedir(), ".ravi", "chat"),
     help: values.help,
   };
+}
+
+function valuesOf(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options: OPTIONS }).values;
+  } catch (cause) {
+    const problem = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`${problem}\n  --help lists the options`, { cause });
+  }
 }

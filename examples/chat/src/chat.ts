@@ -20,6 +20,7 @@ export async function chat({ agent, view, input, output, isTerminal }: ChatOptio
   const state = { isOver: false, isWarned: false };
   const leave = (): void => {
     state.isOver = true;
+    waiting.length = 0;
     lines.close();
     wake();
   };
@@ -32,8 +33,21 @@ export async function chat({ agent, view, input, output, isTerminal }: ChatOptio
     view.note(isBusy ? "[stopped; Ctrl-C again leaves]" : "[Ctrl-C again leaves]");
     if (isTerminal && !isBusy) lines.prompt();
   };
+  /** Nobody is there to talk to any more. */
+  const quit = (): void => {
+    agent.abort("the chat ends");
+    leave();
+  };
+  const terminate = (_: NodeJS.Signals, number: number): void => {
+    process.exitCode = 128 + number;
+    quit();
+  };
   lines.on("SIGINT", interrupt);
   process.on("SIGINT", interrupt);
+  process.on("SIGTERM", terminate);
+  process.on("SIGHUP", terminate);
+  // It stays: what is still written on the way out fails too.
+  output.on("error", quit);
   lines.on("line", (line) => {
     state.isWarned = false;
     if (!isTerminal || !steered(line, agent)) waiting.push(line);
@@ -58,6 +72,8 @@ export async function chat({ agent, view, input, output, isTerminal }: ChatOptio
     }
   } finally {
     process.off("SIGINT", interrupt);
+    process.off("SIGTERM", terminate);
+    process.off("SIGHUP", terminate);
     lines.close();
     await agent.shutdown();
     await showing;

@@ -16,15 +16,15 @@ export function viewOn(output: NodeJS.WritableStream, isTerminal: boolean): View
     isMidLine = false;
   };
   return {
-    note: (text) => line(dim(text)),
+    note: (text) => line(dim(plain(text))),
     show(event) {
       switch (event.type) {
         case "text":
-          output.write(event.delta);
-          isMidLine = true;
+          output.write(plain(event.delta));
+          isMidLine = !event.delta.endsWith("\n");
           return;
         case "toolCall":
-          return line(cyan(`[${event.call.name} ${event.call.arguments}]`));
+          return line(cyan(plain(`[${event.call.name} ${event.call.arguments}]`)));
         case "retry_start":
           return line(yellow(`[${event.kind}: trying again in ${(event.delayMs / 1000).toFixed(1)} s]`));
         case "session_compact":
@@ -37,4 +37,10 @@ export function viewOn(output: NodeJS.WritableStream, isTerminal: boolean): View
       }
     },
   };
+}
+
+/** Without control characters: what a model says must not move the cursor, or hide what it does. */
+function plain(text: string): string {
+  // oxlint-disable-next-line no-control-regex -- these are what is to be taken out
+  return text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "");
 }

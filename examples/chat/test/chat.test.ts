@@ -31,10 +31,14 @@ function start(args: readonly string[]) {
   return {
     say: (line: string) => child.stdin.write(`${line}\n`),
     interrupt: () => child.kill("SIGINT"),
+    terminate: () => child.kill("SIGTERM"),
+    /** Nobody reads any more, as after `chat | head`. */
+    deafen: () => child.stdout.destroy(),
     output: () => output,
     async until(pattern: RegExp): Promise<void> {
       while (!pattern.test(output)) {
-        if (child.exitCode !== null) throw new Error(`it has ended, and said:\n${output}`);
+        if (child.exitCode !== null || child.signalCode !== null)
+          throw new Error(`it has ended, and said:\n${output}`);
         const { promise, resolve } = Promise.withResolvers<void>();
         wake = resolve;
         await promise;
@@ -42,7 +46,7 @@ function start(args: readonly string[]) {
     },
     async end(): Promise<number | null> {
       child.stdin.end();
-      if (child.exitCode === null) await once(child, "exit");
+      if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
       return child.exitCode;
     },
   };
@@ -133,4 +137,55 @@ test("what is wrong is said plainly", async () => {
   expect(await third.end()).toBe(1);
   expect(third.output()).toContain("openai:NAME or anthropic:NAME");
   expect(await first.end()).toBe(0);
+});
+
+test("Ctrl-C twice leaves also when more was piped in: what waits is not begun", async () => {
+  const program = start(["--dir", await folder()]);
+  for (let n = 0; n < 5; n++) program.say("count to 9000");
+  await program.until(/1 2 3/);
+  program.interrupt();
+  await program.until(/\[stopped; Ctrl-C again leaves\]/);
+  program.interrupt();
+  expect(await program.end()).toBe(0);
+  expect(program.output().match(/1 2 3/g)?.length).toBeLessThan(3);
+});
+
+test("SIGTERM in the middle of a turn ends it, and leaves the session for the next, without a lock", async () => {
+  const dir = await folder();
+  const program = start(["--dir", dir, "--session", "s"]);
+  program.say("count to 9000");
+  await program.until(/1 2 3/);
+  program.terminate();
+  expect(await program.end()).toBe(143);
+  const next = start(["--dir", dir, "--session", "s"]);
+  next.say("again");
+  expect(await next.end()).toBe(0);
+  expect(next.output()).toContain('Before that you said "count to 9000".');
+});
+
+test("when nobody reads any more it leaves quietly, and keeps what was said", async () => {
+  const dir = await folder();
+  const program = start(["--dir", dir, "--session", "s"]);
+  program.say("count to 9000");
+  await program.until(/1 2 3/);
+  program.deafen();
+  expect(await program.end()).toBe(0);
+  expect(program.output()).not.toMatch(/EPIPE|Error/);
+  const next = start(["--dir", dir, "--session", "s"]);
+  for (const line of ["/fork 0", "/fork x", "/model nobody", "/tree"]) next.say(line);
+  expect(await next.end()).toBe(0);
+  expect(next.output()).toContain('/fork is "0"; expected a number of the /tree');
+  expect(next.output()).toContain('/fork is "x"; expected a number of the /tree');
+  expect(next.output()).toContain('model is "nobody"; expected openai:NAME or anthropic:NAME');
+  expect(next.output()).toContain("* 1. user: count to 9000");
+});
+
+test("--help and wrong options", async () => {
+  const help = start(["--help"]);
+  expect(await help.end()).toBe(0);
+  expect(help.output()).toContain("--session ID");
+  const wrong = start(["--sesion", "x"]);
+  expect(await wrong.end()).toBe(1);
+  expect(wrong.output()).toMatch(/^chat: Unknown option '--sesion'[^\n]*\n.*--help/);
+  expect(wrong.output()).not.toContain("    at ");
 });

@@ -29,13 +29,18 @@ export async function* drive(
   session.interrupted = false;
   session.interruptionReason = null;
   session.output = "";
+  delete session.metadata["findings"];
   try {
     yield* architecture.run(session, deps, prompt);
   } catch (error) {
-    if (isRaviError(error, "BUDGET_EXHAUSTED")) await landSession(session, deps);
-    else if (isRaviError(error, "DEADLINE_EXCEEDED")) cutOff(session, "deadline");
-    else if (isRaviError(error, "PAUSED")) cutOff(session, "paused");
-    else throw error;
+    if (!isRaviError(error, "BUDGET_EXHAUSTED")) cutOff(session, error);
+    else
+      try {
+        await landSession(session, deps);
+      } catch (later) {
+        // The time may end while the last turn is made.
+        cutOff(session, later);
+      }
   }
   return resultOf(session);
 }
@@ -75,6 +80,8 @@ const REASONS: ReadonlySet<string> = new Set<StopReason>([
   "refused",
   "filtered",
   "loop",
+  "invalid",
+  "failed",
   "paused",
 ]);
 
@@ -90,8 +97,12 @@ function isReason(reason: string | null): reason is StopReason {
   return reason !== null && REASONS.has(reason);
 }
 
-function cutOff(session: AgentSession, reason: StopReason): void {
+/** A deadline and a pause leave the best answer so far; so does the end of the money in the midst of landing. */
+function cutOff(session: AgentSession, error: unknown): void {
   const found = findingsOf(session);
   if (session.output === "" && found !== undefined) session.output = found;
-  interrupt(session, reason);
+  if (isRaviError(error, "DEADLINE_EXCEEDED")) interrupt(session, "deadline");
+  else if (isRaviError(error, "PAUSED")) interrupt(session, "paused");
+  else if (isRaviError(error, "BUDGET_EXHAUSTED")) interrupt(session, "budget");
+  else throw error;
 }

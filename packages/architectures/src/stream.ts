@@ -39,6 +39,7 @@ export class StrategyStream implements AsyncGenerator<NumberedEvent, AgentResult
   private step: Promise<void> | undefined;
   private end: { readonly result: AgentResult } | { readonly error: unknown } | undefined;
   private isOver = false;
+  private asked: Promise<unknown> = Promise.resolve();
   private wake: (() => void) | undefined;
   private seq = 0;
 
@@ -52,7 +53,14 @@ export class StrategyStream implements AsyncGenerator<NumberedEvent, AgentResult
     });
   }
 
-  async next(): Promise<IteratorResult<NumberedEvent, AgentResult>> {
+  /** Asked for again before it was there, events come in the order asked. */
+  next(): Promise<IteratorResult<NumberedEvent, AgentResult>> {
+    const asked = this.asked.then(() => this.take());
+    this.asked = asked.catch(() => {});
+    return asked;
+  }
+
+  private async take(): Promise<IteratorResult<NumberedEvent, AgentResult>> {
     // It begins when the first event is asked for, and not before.
     if (this.seq === 0 && !this.isOver) return this.number({ type: "started", input: this.input });
     while (this.queue.length === 0 && this.end === undefined && !this.isOver) {

@@ -4,7 +4,7 @@ import { readChoice } from "../src/parse/choice.ts";
 import { findJson } from "../src/parse/json.ts";
 import { readList } from "../src/parse/list.ts";
 import { fillIn, placeholdersIn, readRewooPlan } from "../src/parse/rewoo-plan.ts";
-import { readScore } from "../src/parse/score.ts";
+import { readConfidence, readScore } from "../src/parse/score.ts";
 import { readText, readVerdict } from "../src/parse/verdict.ts";
 import { answerIn } from "../src/strategies/agreement.ts";
 import { solutionIn } from "../src/strategies/blackboard.ts";
@@ -55,12 +55,53 @@ describe("J10: scores", () => {
     ['{"score": {"value": 1}}', undefined],
     ["Splendid work in 2024!", undefined],
     ["", undefined],
+    // What would pass for a perfect score by mistake.
+    ["The quality is poor; one mistake after another.", undefined],
+    ["Quality: one major flaw", undefined],
+    ['{"score":NaN,"flaws":1}', undefined],
+    ['{"score": Infinity}', undefined],
+    ["This is 100% wrong.", undefined],
+    ["I am 95% sure that it is wrong.", undefined],
+    ["9 of 10 claims are false.", undefined],
+    ["Wrong since 9/10/2024.", undefined],
+    ["Score (1-10): 3", 0.3],
+    ["Score (1-10): 1", 0.1],
+    ["Score (out of 10): 2", 0.2],
+    ["Style: 9/10. Truth: 2/10.", 0.2],
+    ["Style score: 9/10, overall score: 4/10", 0.4],
+    ["Score: -0.5", 0],
+    ['{"score": "0.7 (good)"}', 0.7],
+    ['{"score": "seven"}', 0.7],
+    ['{"evaluation": {"score": 0.9}}', 0.9],
+    ["a score of 0.8 because it is short", 0.8],
   ])("%s → %s", (text, expected) => {
     expect(readScore(text)).toBe(expected);
   });
 });
 
+describe("J10: how sure a choice is", () => {
+  test.each([
+    ['{"route": "a", "confidence": 0.9}', 0.9],
+    ['{"route": "a"}', undefined],
+    ["a", undefined],
+    ['{"route": "a", "confidence": "low"}', 0],
+    ['{"route": "a", "confidence": 1e9}', 0],
+    ["I am 30% sure that it is a", 0.3],
+  ])("%s → %s", (text, expected) => {
+    expect(readConfidence(text, ["confidence"])).toBe(expected);
+  });
+});
+
 describe("J10: choices", () => {
+  test("names that differ by marks or case alone are not mixed up, and silence chooses nobody", () => {
+    expect(readChoice("C++", ["c", "c++"])).toBe("c++");
+    expect(readChoice('{"route": "c#"}', ["c", "c#", "c++"])).toBe("c#");
+    expect(readChoice("bob", ["Bob", "bob"])).toBe("bob");
+    expect(readChoice("a_b", ["a b", "a-b"])).toBeUndefined();
+    expect(readChoice("", ["🙂", "x"])).toBeUndefined();
+    expect(readChoice('{"route": ""}', ["🙂", "x"])).toBeUndefined();
+  });
+
   const options = ["billing", "tech support", "data", "data-analyst"];
   test.each([
     ['{"route": "billing"}', "billing"],

@@ -128,6 +128,32 @@ describe("J3: the same events in the same order, numbered, in both modes", () =>
     },
   );
 
+  test("asked for several at once, events come in the order asked", async () => {
+    const ctx = bareContext();
+    const stream = agent().stream(ctx, ctx.inbox("go"));
+    const all = await Promise.all(Array.from({ length: 30 }, () => stream.next()));
+    const seqs = all.flatMap(({ done, value }) => (done === true ? [] : [value.seq]));
+    expect(seqs.length).toBeGreaterThan(5);
+    expect(seqs).toEqual(seqs.map((_, at) => at + 1));
+    expect(all.at(-1)).toMatchObject({ done: true, value: { status: "completed", output: "three" } });
+  });
+
+  test.each(["return", "throw"] as const)("%s before, in between and after ends it, once", async (how) => {
+    const gone = { status: "partial", output: "", stopReason: "steps" } as const;
+    for (const after of [0, 1, 2, 99]) {
+      const ctx = bareContext();
+      const stream = agent().stream(ctx, ctx.inbox("go"));
+      let ended = false;
+      for (let n = 0; n < after && !ended; n++) ended = (await stream.next()).done === true;
+      const end = how === "return" ? stream.return(gone) : stream.throw(new Error("reader"));
+      if (how === "return") expect(await end).toEqual({ done: true, value: gone });
+      else await expect(end).rejects.toThrow("reader");
+      expect(await stream.next()).toMatchObject({ done: true });
+      expect(await stream.return(gone)).toEqual({ done: true, value: gone });
+      expect(ctx.meta.cancellation.isCancelled).toBe(!ended);
+    }
+  });
+
   test("a failure is thrown to the reader, once", async () => {
     const model = scriptedModel([new Error("overloaded")]);
     const ctx = bareContext();

@@ -1,4 +1,4 @@
-import { classifyError, ErrorKind, isRetryableKind, ProviderError } from "@ravi/kernel";
+import { classifyError, ErrorKind, isRetryableKind, ProviderError, SuspendedError } from "@ravi/kernel";
 import { MemorySessionStore } from "@ravi/session";
 import { scriptedModel, virtualClock } from "@ravi/testing";
 import fc from "fast-check";
@@ -78,11 +78,12 @@ it("O5: an abort ends the wait for a retry", async () => {
   expect(clock.pending).toBe(0);
 });
 
-it("O6: a fatal failure, a mistake in a program and a disabled retry are each one attempt", async () => {
+it("O6: a fatal failure, a mistake in a program, a suspension and a disabled retry are each one attempt", async () => {
   for (const [error, retry] of [
     [failure("AUTH"), {}],
     [failure("BILLING"), {}],
     [new TypeError("x is not a function"), {}],
+    [new SuspendedError({ reason: "the runtime was closed" }), {}],
     [failure("OVERLOADED"), { enabled: false }],
     [failure("OVERLOADED"), false],
   ] as const) {

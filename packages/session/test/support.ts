@@ -42,7 +42,7 @@ export function tool(name: string, execute: (args: Record<string, unknown>, sign
   });
 }
 
-const ALL: readonly SessionEventName[] = [
+export const EVENTS: readonly SessionEventName[] = [
   "input",
   "before_agent_start",
   "context",
@@ -61,7 +61,7 @@ const ALL: readonly SessionEventName[] = [
 /** An extension that writes down what it is told. */
 export function recorder(log: string[], name = "recorder"): Extension {
   const on = Object.fromEntries(
-    ALL.map((event) => [
+    EVENTS.map((event) => [
       event,
       (payload: object) => {
         const detail = [

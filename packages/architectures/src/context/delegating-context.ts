@@ -3,6 +3,7 @@ import type {
   Agent,
   AgentEvent,
   AgentId,
+  BudgetExhaustedError,
   ChatMessage,
   ExecId,
   HireLeaf,
@@ -15,6 +16,7 @@ import type {
   LlmLeaf,
   LlmOutcome,
   MaybePromise,
+  Memory,
   ModelRequest,
   ModelResponse,
   Outcome,
@@ -32,8 +34,11 @@ import type {
   WindowOptions,
 } from "@ravi/kernel";
 
-/** A context that hands everything on to another one. A subclass changes what it must, and cannot forget the rest. */
-export class DelegatingContext implements RunContext {
+/**
+ * A context that hands everything on to another one, also what a context need not have. A subclass changes what it must, and
+ * cannot forget the rest.
+ */
+export class DelegatingContext implements Required<RunContext> {
   protected readonly inner: RunContext;
 
   constructor(inner: RunContext) {
@@ -63,6 +68,9 @@ export class DelegatingContext implements RunContext {
   }
   get budget(): Remaining {
     return this.inner.budget;
+  }
+  get memory(): Memory | undefined {
+    return this.inner.memory;
   }
   get validator(): JsonSchemaValidator | undefined {
     return this.inner.validator;
@@ -125,8 +133,17 @@ export class DelegatingContext implements RunContext {
     return this.inner.remember(message);
   }
 
+  /** Where the context below cannot ask, the answer is no, at once. */
+  async requestBudget(refusal: BudgetExhaustedError): Promise<boolean> {
+    return (await this.inner.requestBudget?.(refusal)) ?? false;
+  }
+
   emit(event: AgentEvent): void {
     this.inner.emit(event);
+  }
+
+  record(name: string, make: () => MaybePromise<JsonValue>): MaybePromise<JsonValue> {
+    return this.inner.record(name, make);
   }
 
   now(): MaybePromise<number> {

@@ -17,25 +17,29 @@ import {
   type RunHandle,
   type Tool,
   type ToolCall,
+  ToolError,
   type ToolResult,
 } from "@ravi/kernel";
-import { toolFailure } from "@ravi/kernel/loop";
 import { DelegatingContext } from "./delegating-context.ts";
 import { Observer } from "./observer.ts";
 import { denialOf } from "./permit.ts";
 import type { Services } from "./services.ts";
+import { withExecute } from "./with-execute.ts";
 
-/** An agent's own permissions, audit and telemetry, around everything that it does. There only where one of them is. */
+/**
+ * An agent's own permissions, audit and telemetry, around everything that it does. There only where one of them is. Permission
+ * is asked for where a call is really made, so that a replay neither asks again nor depends on what would be said today.
+ */
 export class GovernedContext extends DelegatingContext {
   readonly observer: Observer;
   private readonly permissions: Permissions | undefined;
-  private readonly isObserved: boolean;
+  private readonly models = new WeakMap<LLMClient, LLMClient>();
+  private readonly tools = new WeakMap<Tool, Tool>();
 
   constructor(inner: RunContext, { permissions, telemetry, auditLog }: Services) {
     super(inner);
     this.permissions = permissions;
     this.observer = new Observer(inner, { telemetry, auditLog });
-    this.isObserved = telemetry !== undefined || auditLog !== undefined;
   }
 
   override async llm(
@@ -43,19 +47,15 @@ export class GovernedContext extends DelegatingContext {
     request: ModelRequest,
     options?: { readonly wrapUp?: boolean | undefined },
   ): Promise<ModelResponse> {
-    const denied = await this.denial("llm", model.id);
-    if (denied !== undefined) throw refusal(denied);
-    return this.inner.llm(this.observedModel(model), request, options);
+    return this.inner.llm(this.governedModel(model), request, options);
   }
 
   override async tool<R>(call: ToolCall, tool: Tool<unknown, R>): Promise<ToolResult<R>> {
-    const denied = await this.denial("tool", tool.name, argumentsOf(call));
-    if (denied !== undefined) return toolFailure(denied);
-    return this.inner.tool(call, this.observedTool(tool));
+    return this.inner.tool(call, this.governedTool(tool));
   }
 
   override async hire<T>(leaf: Omit<HireLeaf<T>, "kind">): Promise<HireOutcome<T>> {
-    const denied = await this.denial("hire", agentName(leaf.agent.id), leaf.input);
+    const denied = await this.hireDenial(leaf);
     return denied === undefined ? this.inner.hire(leaf) : { status: "denied", error: refusal(denied) };
   }
 
@@ -63,29 +63,34 @@ export class GovernedContext extends DelegatingContext {
     agent: Agent<T>,
     options: Omit<HireLeaf<T>, "kind" | "agent">,
   ): Promise<RunHandle<T>> {
-    const denied = await this.denial("hire", agentName(agent.id), options.input);
+    const denied = await this.hireDenial({ agent, input: options.input });
     if (denied !== undefined) throw refusal(denied);
     return this.inner.spawn(agent, options);
   }
 
-  /** All are asked about in order; those that are denied are not in the batch, and have their outcome all the same. */
+  /** Hires that are denied are not in the batch, and have their outcome all the same. */
   protected override async runLeaves(leaves: readonly Leaf[]): Promise<Outcome[]> {
     const outcomes: (Outcome | undefined)[] = [];
     const allowed: Leaf[] = [];
     for (const leaf of leaves) {
-      const denied = await this.denialOfLeaf(leaf);
-      outcomes.push(denied === undefined ? undefined : denialOutcome(leaf, denied));
-      if (denied === undefined) allowed.push(this.observedLeaf(leaf));
+      const denied = leaf.kind === "hire" ? await this.hireDenial(leaf) : undefined;
+      outcomes.push(denied === undefined ? undefined : { status: "denied", error: refusal(denied) });
+      if (denied === undefined) allowed.push(this.governedLeaf(leaf));
     }
     const made = allowed.length === 0 ? [] : await this.inner.batch(allowed);
     let next = 0;
     return outcomes.flatMap((outcome) => outcome ?? made[next++] ?? []);
   }
 
-  private denialOfLeaf(leaf: Leaf): Promise<string | undefined> {
-    if (leaf.kind === "llm") return this.denial("llm", leaf.model.id);
-    if (leaf.kind === "tool") return this.denial("tool", leaf.tool.name, argumentsOf(leaf.call));
-    return this.denial("hire", agentName(leaf.agent.id), leaf.input);
+  /** A hire is no call that could ask for itself: the answer is written down before it. */
+  private async hireDenial({ agent, input }: Pick<HireLeaf, "agent" | "input">): Promise<string | undefined> {
+    if (this.permissions === undefined) return undefined;
+    const target = agentName(agent.id);
+    const denied = await this.inner.record(
+      `permission:hire:${target}`,
+      async () => (await this.denial("hire", target, input)) ?? null,
+    );
+    return typeof denied === "string" ? denied : undefined;
   }
 
   private async denial(
@@ -99,34 +104,69 @@ export class GovernedContext extends DelegatingContext {
     return denied;
   }
 
-  private observedLeaf(leaf: Leaf): Leaf {
-    if (leaf.kind === "llm") return { ...leaf, model: this.observedModel(leaf.model) };
-    return leaf.kind === "tool" ? { ...leaf, tool: this.observedTool(leaf.tool) } : leaf;
+  private governedLeaf(leaf: Leaf): Leaf {
+    if (leaf.kind === "llm") return { ...leaf, model: this.governedModel(leaf.model) };
+    return leaf.kind === "tool" ? { ...leaf, tool: this.governedTool(leaf.tool) } : leaf;
   }
 
-  private observedModel(model: LLMClient): LLMClient {
-    return this.isObserved ? this.observer.model(model) : model;
+  private governedModel(model: LLMClient): LLMClient {
+    let governed = this.models.get(model);
+    if (governed === undefined) this.models.set(model, (governed = this.guardModel(model)));
+    return governed;
   }
 
-  private observedTool<R>(tool: Tool<unknown, R>): Tool<unknown, R> {
-    return this.isObserved ? this.observer.tool(tool) : tool;
+  private guardModel(model: LLMClient): LLMClient {
+    const observed = this.observer.isActive ? this.observer.model(model) : model;
+    if (this.permissions === undefined) return observed;
+    const { id, info } = observed;
+    const ask = async (): Promise<void> => {
+      const denied = await this.denial("llm", id);
+      if (denied !== undefined) throw refusal(denied);
+    };
+    const generate: LLMClient["generate"] = async (request, options) => {
+      await ask();
+      return observed.generate(request, options);
+    };
+    const stream = observed.stream?.bind(observed);
+    if (stream === undefined) return { id, info, generate };
+    return {
+      id,
+      info,
+      generate,
+      async *stream(request, options) {
+        await ask();
+        yield* stream(request, options);
+      },
+    };
+  }
+
+  private governedTool<R>(tool: Tool<unknown, R>): Tool<unknown, R> {
+    let governed = this.tools.get(tool);
+    if (governed === undefined) this.tools.set(tool, (governed = this.guardTool(tool)));
+    return governed as Tool<unknown, R>;
+  }
+
+  private guardTool(tool: Tool): Tool {
+    const observed = this.observer.isActive ? this.observer.tool(tool) : tool;
+    if (this.permissions === undefined) return observed;
+    return withExecute(observed, async (args, context) => {
+      const { name } = observed;
+      const denied = await this.denial("tool", name, argumentsOf(args));
+      if (denied !== undefined) throw new ToolError({ toolName: name, message: denied });
+      return observed.execute(args, context);
+    });
   }
 }
 
-/** As a rule can read them; what is no JSON is shown as it is, and is refused by the tool anyway. */
-function argumentsOf({ arguments: text }: ToolCall): JsonValue {
+/** As a rule can read them, whatever a schema has made of them. */
+function argumentsOf(args: unknown): JsonValue {
   try {
-    return text === "" ? {} : parseJson(text, "arguments");
+    return parseJson(JSON.stringify(args) ?? "null", "arguments");
   } catch {
-    return text;
+    return null;
   }
 }
 
 function refusal(reason: string): MiddlewareTermination {
   return new MiddlewareTermination({ layer: "permissions", reason });
-}
-
-function denialOutcome(leaf: Leaf, reason: string): Outcome {
-  if (leaf.kind === "tool") return { status: "completed", result: toolFailure(reason) };
-  return { status: leaf.kind === "hire" ? "denied" : "failed", error: refusal(reason) };
 }

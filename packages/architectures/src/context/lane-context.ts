@@ -8,7 +8,6 @@ import {
   type Outcome,
   type RaviError,
   type RunContext,
-  type RunScope,
   type WindowOptions,
 } from "@ravi/kernel";
 import { DelegatingContext } from "./delegating-context.ts";
@@ -16,7 +15,6 @@ import { DelegatingContext } from "./delegating-context.ts";
 export interface LaneOptions {
   /** What the conversation begins with. */
   readonly past?: readonly ChatMessage[] | undefined;
-  readonly scope?: RunScope | undefined;
   /** `false`: the last turn is kept for whoever has more to say at the end than this part of the work. */
   readonly land?: boolean | undefined;
 }
@@ -28,19 +26,13 @@ export interface LaneOptions {
 export class LaneContext extends DelegatingContext {
   /** Why the money ended, if it did. */
   outOfBudget: RaviError | undefined;
-  private readonly own: RunScope | undefined;
   private readonly mayLand: boolean;
   private readonly messages: ChatMessage[];
 
   constructor(inner: RunContext, options: LaneOptions = {}) {
     super(inner);
-    this.own = options.scope;
     this.mayLand = options.land ?? true;
     this.messages = [...(options.past ?? [])];
-  }
-
-  override get scope(): RunScope {
-    return this.own ?? this.inner.scope;
   }
 
   override async llm(

@@ -3,6 +3,7 @@ import {
   type AuditLog,
   CancellationError,
   isRaviError,
+  type JsonObject,
   type LLMClient,
   MiddlewareError,
   type ModelResponse,
@@ -13,6 +14,7 @@ import {
   totalTokens,
 } from "@ravi/kernel";
 import { isStop, messageOf } from "@ravi/kernel/loop";
+import { withExecute } from "./with-execute.ts";
 
 export interface ObserverOptions {
   readonly telemetry?: Telemetry | undefined;
@@ -34,25 +36,14 @@ export class Observer {
   private readonly ctx: RunContext;
   private readonly telemetry: Telemetry | undefined;
   private readonly auditLog: AuditLog | undefined;
-  private readonly models = new WeakMap<LLMClient, LLMClient>();
-  private readonly tools = new WeakMap<Tool, Tool>();
+  /** Whether anybody watches at all. */
+  readonly isActive: boolean;
 
   constructor(ctx: RunContext, { telemetry, auditLog }: ObserverOptions) {
     this.ctx = ctx;
     this.telemetry = telemetry;
     this.auditLog = auditLog;
-  }
-
-  model(model: LLMClient): LLMClient {
-    let observed = this.models.get(model);
-    if (observed === undefined) this.models.set(model, (observed = this.observeModel(model)));
-    return observed;
-  }
-
-  tool<R>(tool: Tool<unknown, R>): Tool<unknown, R> {
-    let observed = this.tools.get(tool);
-    if (observed === undefined) this.tools.set(tool, (observed = this.observeTool(tool)));
-    return observed as Tool<unknown, R>;
+    this.isActive = telemetry !== undefined || auditLog !== undefined;
   }
 
   /** Writes down what was not allowed. */
@@ -77,7 +68,7 @@ export class Observer {
   /** What cannot be written down does not begin. */
   async begin(action: string, target: string): Promise<Watch> {
     const { agentId, execId } = this.ctx;
-    const span = this.telemetry?.startSpan(action, { target, agentId, execId });
+    const span = this.startSpan(action, { target, agentId, execId });
     const close = async (outcome: AuditEntry["outcome"], details: AuditEntry["details"]): Promise<void> => {
       try {
         await this.audit(`${action}.end`, target, outcome, details);
@@ -106,7 +97,18 @@ export class Observer {
     };
   }
 
-  private observeModel(model: LLMClient): LLMClient {
+  private startSpan(name: string, attributes: JsonObject): Span | undefined {
+    const span = quietly(() => this.telemetry?.startSpan(name, attributes));
+    return (
+      span && {
+        setAttribute: (key, value) => quietly(() => span.setAttribute(key, value)),
+        recordError: (error) => quietly(() => span.recordError(error)),
+        end: () => quietly(() => span.end()),
+      }
+    );
+  }
+
+  model(model: LLMClient): LLMClient {
     const { id, info } = model;
     const begin = (): Promise<Watch> => this.begin("llm", id);
     const tellUsage = (span: Span | undefined, response: ModelResponse): void =>
@@ -148,14 +150,14 @@ export class Observer {
     if (usage === undefined) return;
     span?.setAttribute("inputTokens", usage.inputTokens);
     span?.setAttribute("outputTokens", usage.outputTokens);
-    this.telemetry?.metric("tokens", totalTokens(usage), { target, agentId: this.ctx.agentId });
+    const { agentId } = this.ctx;
+    quietly(() => this.telemetry?.metric("tokens", totalTokens(usage), { target, agentId }));
   }
 
-  private observeTool(tool: Tool): Tool {
-    return {
-      ...tool,
-      execute: (args, context) => this.around("tool", tool.name, async () => tool.execute(args, context)),
-    };
+  tool(tool: Tool): Tool {
+    return withExecute(tool, (args, context) =>
+      this.around("tool", tool.name, async () => tool.execute(args, context)),
+    );
   }
 
   private async audit(
@@ -169,17 +171,21 @@ export class Observer {
     const { agentId: actor, execId } = ctx;
     const { runId, userId } = ctx.scope;
     try {
-      await auditLog.append({
-        at: ctx.meta.now(),
-        actor,
-        action,
-        target,
-        outcome,
-        details: { runId, execId, userId, ...details },
-      });
+      const at = ctx.meta.now();
+      const entry = { at, actor, action, target, outcome, details: { runId, execId, userId, ...details } };
+      await auditLog.append(entry);
     } catch (cause) {
       const problem = `the audit log did not take ${action} of ${target} (${messageOf(cause)}); what is not written down may not happen`;
       throw new MiddlewareError({ layer: "audit", problem, cause });
     }
+  }
+}
+
+/** Who only watches changes nothing, also when they fail. */
+function quietly<R>(watch: () => R): R | undefined {
+  try {
+    return watch();
+  } catch {
+    return undefined;
   }
 }

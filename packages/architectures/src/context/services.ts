@@ -42,5 +42,5 @@ export function activeServices(given: {
 }
 
 function unlessNoop<S extends { readonly isNoop: boolean }>(service: S | null): S | undefined {
-  return service === null || service.isNoop ? undefined : service;
+  return service === null || service.isNoop === true ? undefined : service;
 }

@@ -89,11 +89,16 @@ export class Desk {
   }
 
   async hire(agent: Agent, input: string): Promise<Worked> {
-    return workedOut(await spawnChild(this.deps, { agent, input }));
+    const outcome = await spawnChild(this.deps, { agent, input });
+    // Where it was cancelled with the whole run, this run ends here.
+    if (outcome.status === "cancelled") await this.deps.runtime.check();
+    return workedOut(outcome);
   }
 
   async hireAll(leaves: readonly { readonly agent: Agent; readonly input: string }[]): Promise<Worked[]> {
-    return (await spawnChildren(this.deps, leaves)).map(workedOut);
+    const outcomes = await spawnChildren(this.deps, leaves);
+    if (outcomes.some(({ status }) => status === "cancelled")) await this.deps.runtime.check();
+    return outcomes.map(workedOut);
   }
 
   /** The best answer so far: what the run gives when it is cut off. An empty one is not better than any. */

@@ -7,6 +7,7 @@ import type {
   StandardSchema,
   Tool,
 } from "@ravi/kernel";
+import { findJson } from "../parse/json.ts";
 
 // Memory is the world outside: what it says today it may not say tomorrow. Read and written through the context, as tools are,
 // it is recorded, and a resumed run learns from the same lessons.
@@ -40,7 +41,8 @@ export async function recallLessons(
   const { content, isError } = await runtime.tool(call, recall);
   // A memory that fails is told as an event by whoever asked; the work goes on without it.
   if (isError || typeof content !== "string") return [];
-  const texts: unknown = JSON.parse(content);
+  // A layer around tools may have shortened or changed it.
+  const texts: unknown = findJson(content);
   return Array.isArray(texts) ? texts.filter((text) => typeof text === "string") : [];
 }
 

@@ -1,6 +1,7 @@
 import {
   type AgentResult,
   type HireOutcome,
+  isRaviError,
   type ModelResponse,
   type RaviError,
   type StopReason,
@@ -36,11 +37,28 @@ export type Worked = (Said & { readonly error?: undefined }) | { readonly error:
 
 export function workedOut(outcome: HireOutcome): Worked {
   if ("result" in outcome) return saidIn(outcome.result);
-  if ("error" in outcome) return { error: outcome.error };
+  if ("error" in outcome) {
+    const { status, error: cause } = outcome;
+    // One who was cancelled alone has failed: the run that hired it goes on, and must not be taken for cancelled.
+    return status === "cancelled"
+      ? { error: new ToolError({ toolName: "worker", message: `the worker was ${cause.message}`, cause }) }
+      : { error: cause };
+  }
   const toolName = outcome.handle.agentId;
   return {
     error: new ToolError({ toolName, message: `${toolName} gave no answer in time; it is still working` }),
   };
+}
+
+/** The limit of the run that somebody met, if one did: there is nothing left for others either. */
+export function limitMet(worked: Worked): "budget" | "deadline" | "paused" | undefined {
+  if (worked.error !== undefined) {
+    if (isRaviError(worked.error, "BUDGET_EXHAUSTED")) return "budget";
+    if (isRaviError(worked.error, "DEADLINE_EXCEEDED")) return "deadline";
+    return isRaviError(worked.error, "PAUSED") ? "paused" : undefined;
+  }
+  const { stopReason } = worked;
+  return stopReason === "budget" || stopReason === "deadline" || stopReason === "paused" ? stopReason : undefined;
 }
 
 /** What one of several may take of another model's window. */

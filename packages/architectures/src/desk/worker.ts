@@ -1,23 +1,17 @@
 import {
   type Agent,
-  agentName,
-  type AgentResult,
   type DelegateTool,
   type Dependencies,
   type HireLeaf,
   type HireOutcome,
-  HookEvent,
   InvalidValueError,
   isDelegate,
   isRaviError,
-  type RunContext,
   type RunScope,
   SessionId,
   type Tool,
-  ToolError,
 } from "@ravi/kernel";
-import { bareInbox, hookBase, isStop, messageOf } from "@ravi/kernel/loop";
-import { LaneContext } from "../context/lane-context.ts";
+import { hireAll, tellHandoff } from "@ravi/kernel/loop";
 
 // The helpers of multi-agent strategies (J8).
 
@@ -41,45 +35,39 @@ export function withExtraTools(deps: Dependencies, extra: readonly (Tool | Deleg
   return Object.freeze({ ...deps, tools: Object.freeze([...deps.tools, ...extra]) });
 }
 
-/** Hires one worker. Where no seat is free, it works on its parent's lane, in a conversation of its own. */
+/** Hires one worker. Where no seat is free, it works on its parent's, in a conversation of its own. */
 export async function spawnChild<T>(
   deps: Dependencies,
   leaf: Omit<HireLeaf<T>, "kind">,
 ): Promise<HireOutcome<T>> {
-  tellHandoff(deps.runtime, leaf);
-  return orHere(deps, leaf, await deps.runtime.hire(leaf));
+  const [outcome] = await spawnChildren(deps, [leaf]);
+  if (outcome === undefined) throw new TypeError(`nothing came of hiring ${leaf.agent.id}`);
+  return outcome;
 }
 
-/** For whoever was denied a seat in a batch: hired again alone, now that the others have left theirs. */
-export async function hireAgain<T>(
-  deps: Dependencies,
-  leaf: Omit<HireLeaf<T>, "kind">,
-  outcome: HireOutcome<T>,
-): Promise<HireOutcome<T>> {
-  return lacksSeat(outcome) ? orHere(deps, leaf, await deps.runtime.hire(leaf)) : outcome;
-}
-
-/** Several at once, in one batch. Outcomes come in the order asked. */
+/** Several at once, as many as there are seats, and then the others. Outcomes come in the order asked. */
 export async function spawnChildren<T>(
-  deps: Dependencies,
+  { runtime }: Dependencies,
   leaves: readonly Omit<HireLeaf<T>, "kind">[],
-): Promise<HireOutcome<T>[]> {
-  const ctx = deps.runtime;
-  for (const leaf of leaves) tellHandoff(ctx, leaf);
-  const outcomes = await ctx.batch(leaves.map((leaf): HireLeaf<T> => ({ ...leaf, kind: "hire" })));
-  for (const [at, outcome] of outcomes.entries()) {
-    const leaf = leaves[at];
-    if (leaf !== undefined) outcomes[at] = await hireAgain(deps, leaf, outcome);
-  }
-  return outcomes;
+): Promise<readonly HireOutcome<T>[]> {
+  for (const leaf of leaves) tellHandoff(runtime, leaf);
+  return hireAll(
+    runtime,
+    leaves.map((leaf): HireLeaf<T> => ({ ...leaf, kind: "hire" })),
+  );
 }
 
-async function orHere<T>(
-  deps: Dependencies,
-  leaf: Omit<HireLeaf<T>, "kind">,
-  outcome: HireOutcome<T>,
-): Promise<HireOutcome<T>> {
-  return lacksSeat(outcome) && canWorkHere(leaf) ? workHere(deps, leaf) : outcome;
+/** For those of a batch who were denied a seat: hired again, now that the others have left theirs. */
+export async function hireAgain(
+  { runtime }: Dependencies,
+  hires: readonly { readonly leaf: HireLeaf; readonly outcome: HireOutcome }[],
+): Promise<readonly HireOutcome[]> {
+  const denied = hires.filter(({ outcome }) => lacksSeat(outcome));
+  const again = await hireAll(
+    runtime,
+    denied.map(({ leaf }) => leaf),
+  );
+  return hires.map((hire) => again[denied.indexOf(hire)] ?? hire.outcome);
 }
 
 function lacksSeat(outcome: HireOutcome): boolean {
@@ -88,41 +76,6 @@ function lacksSeat(outcome: HireOutcome): boolean {
     isRaviError(outcome.error, "BUDGET_EXHAUSTED") &&
     outcome.error.dimension === "agents"
   );
-}
-
-/** Layers, limits and listeners of its own would be lost on another's lane: such an agent needs a seat. */
-function canWorkHere({ agent, executionBudget, timeoutS }: Omit<HireLeaf, "kind">): boolean {
-  const { pipelines, defaults, hooks } = agent;
-  const layers = [pipelines?.agent, pipelines?.chat, pipelines?.function];
-  const guarded = layers.some((pipeline) => pipeline !== undefined && !pipeline.isNoop);
-  return !guarded && [defaults, hooks, executionBudget, timeoutS].every((own) => own === undefined);
-}
-
-async function workHere<T>(deps: Dependencies, leaf: Omit<HireLeaf<T>, "kind">): Promise<HireOutcome<T>> {
-  const { agent, input } = leaf;
-  const scope = scopeForWorker(deps.scope, agentName(agent.id));
-  const lane = new LaneContext(deps.runtime, { scope });
-  try {
-    const result: AgentResult<T> = await agent.run(lane, bareInbox(input));
-    return { status: result.status, result };
-  } catch (error) {
-    // A rule that was met here is this run's, and not the worker's alone.
-    if (isStop(error)) throw error;
-    if (isRaviError(error)) return { status: "failed", error };
-    const message = `${agent.id} failed: ${messageOf(error)}`;
-    return { status: "failed", error: new ToolError({ toolName: agent.id, message, cause: error }) };
-  }
-}
-
-/** Somebody is about to be hired. */
-export function tellHandoff(
-  ctx: RunContext,
-  { agent, input: task }: Pick<HireLeaf, "agent" | "input">,
-): void {
-  const to = agent.id;
-  ctx.emit({ type: "handoff", to, task });
-  if (ctx.hooks.has(HookEvent.HANDOFF))
-    void ctx.hooks.dispatch(HookEvent.HANDOFF, { ...hookBase(ctx), to, task });
 }
 
 /** The workers of a strategy as its prompts list them. */

@@ -33,9 +33,16 @@ export function readChoice(
   return sameAs(text, options) ?? markedLine(text, options, names) ?? onlyMention(text, options);
 }
 
+/** As it is written, or else but for case and marks, where that fits one of them alone: `c` is not `c++`. */
 function sameAs(text: string, options: readonly string[]): string | undefined {
+  const given = text.trim();
+  const exact =
+    options.find((option) => option === given) ??
+    options.find((option) => option.toLowerCase() === given.toLowerCase());
+  if (exact !== undefined) return exact;
   const wanted = plain(text);
-  return options.find((option) => plain(option) === wanted);
+  const [only, ...others] = wanted === "" ? [] : options.filter((option) => plain(option) === wanted);
+  return others.length === 0 ? only : undefined;
 }
 
 /** `Route: billing`, on a line of its own. */

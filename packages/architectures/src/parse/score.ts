@@ -19,7 +19,8 @@ const WORDS: Readonly<Record<string, number>> = {
 
 /**
  * A score between 0 and 1, out of what models write when they are asked for one: JSON, `8/10`, `85%`, `0.8`, `eight out of
- * ten`. Undefined where there is none, or none that can be placed on a scale: a guess would pass for a judgement.
+ * ten`. Undefined where there is none, or none that can be placed on a scale: a guess would pass for a judgement. Of several
+ * the lowest counts.
  */
 export function readScore(text: string, names: readonly string[] = NAMES): number | undefined {
   const object = findObject(text);
@@ -27,20 +28,34 @@ export function readScore(text: string, names: readonly string[] = NAMES): numbe
   return field === undefined ? scoreInText(text) : scoreOf(field);
 }
 
-function scoreOf(value: JsonValue): number | undefined {
-  if (typeof value === "number") return onScale(value);
-  return typeof value === "string" ? scoreInText(value) : undefined;
+/** How sure somebody is. Undefined where they say nothing of it; what they say and cannot be read is not sure. */
+export function readConfidence(text: string, names: readonly string[]): number | undefined {
+  const object = findObject(text);
+  const field = object === undefined ? undefined : fieldOf(object, names);
+  if (field !== undefined) return scoreOf(field) ?? 0;
+  const percent = /(\d{1,3})\s*(?:%|per ?cent)/i.exec(text)?.[1];
+  return scoreInText(text) ?? (percent === undefined ? undefined : share(Number(percent), 100));
 }
 
-// Bounded, so that a model which repeats a digit without end is read in no time.
-const NUMBER = String.raw`(-?\d{1,9}(?:[.,]\d{1,9})?)`;
-const SCALE = String.raw`\s*(?:(?:/|out of|of)\s*(\d{1,9})|(%|per ?cent))`;
-/** What is called a score, on whatever scale; then any number with a scale; then a number that stands alone. */
-const FORMS = [
-  new RegExp(String.raw`(?:${NAMES.join("|")})\D{0,12}?${NUMBER}(?:${SCALE})?`, "i"),
-  new RegExp(NUMBER + SCALE, "i"),
-  new RegExp(String.raw`^\W*?${NUMBER}\W*$`),
-];
+function scoreOf(value: JsonValue): number | undefined {
+  if (typeof value === "number") return onScale(value);
+  return typeof value === "string" ? scoreInText(`score: ${value}`) : undefined;
+}
+
+// All bounded, so that a model which repeats itself without end is read in no time.
+const NUMBER = String.raw`(-?\d{1,9}(?:[.,]\d{1,9})?)(?!\d|[.,]\d)`;
+const PERCENT = "(%|per ?cent)";
+const SCALE = String.raw`\s{0,3}(?:/|out of|of)\s{0,3}(\d{1,9})`;
+/** What may follow a number that is a judgement: the end, a mark, a reason. A noun would make it the number of something. */
+const END = String.raw`(?=\s{0,3}(?:$|[\n.,;:!)("'*_}\]–—]|-\s|(?:because|since|as|for|and|but|overall)\b))`;
+/** `score`, with its scale in brackets or without, and at the most a short word before the number. */
+const NAME = String.raw`(?:score|rating|confidence|quality|grade)`;
+const RANGE = String.raw`(?:\s{0,3}\([^()\d]{0,20}(?:\d{1,3}\s{0,3}(?:-|–|to)\s{0,3})?(\d{1,9})[^()\d]{0,20}\))?`;
+const BRIDGE = String.raw`(?:["'*_\s:=]|-\s){0,8}(?:(?:is|was|of|at|would be)\b["'*_\s:=]{0,4})?`;
+
+const NAMED = new RegExp(`${NAME}${RANGE}${BRIDGE}${NUMBER}(?:${SCALE}|\\s{0,3}${PERCENT})?${END}`, "gi");
+const SCALED = new RegExp(`(?<![\\d/.,])${NUMBER}${SCALE}${END}`, "gi");
+const ALONE = new RegExp(String.raw`^\W{0,20}?${NUMBER}\s{0,3}${PERCENT}?\W{0,20}$`, "i");
 
 function scoreInText(text: string): number | undefined {
   const digits = text
@@ -48,14 +63,25 @@ function scoreInText(text: string): number | undefined {
     .replaceAll(/\b(zero|one|two|three|four|five|six|seven|eight|nine|ten)\b/gi, (word) =>
       String(WORDS[word.toLowerCase()] ?? word),
     );
-  for (const form of FORMS) {
-    const found = form.exec(digits);
-    if (found === null) continue;
-    const [, value, whole, percent] = found;
-    if (whole !== undefined) return share(numberOf(value), numberOf(whole));
-    return percent === undefined ? onScale(numberOf(value)) : share(numberOf(value), 100);
-  }
-  return undefined;
+  const named = [...digits.matchAll(NAMED)].map(([, range, value, whole, percent]) =>
+    placed(value, whole ?? range, percent),
+  );
+  if (named.length > 0) return lowest(named);
+  const scaled = [...digits.matchAll(SCALED)].map(([, value, whole]) => placed(value, whole));
+  if (scaled.length > 0) return lowest(scaled);
+  const [, value, percent] = ALONE.exec(digits) ?? [];
+  return value === undefined ? undefined : placed(value, undefined, percent);
+}
+
+function placed(value: string | undefined, whole?: string, percent?: string): number | undefined {
+  if (percent !== undefined) return share(numberOf(value), 100);
+  return whole === undefined ? onScale(numberOf(value)) : share(numberOf(value), numberOf(whole));
+}
+
+/** What one of them does not say, none says. */
+function lowest(scores: readonly (number | undefined)[]): number | undefined {
+  const known = scores.filter((score) => score !== undefined);
+  return known.length < scores.length ? undefined : Math.min(...known);
 }
 
 function numberOf(text: string | undefined): number {

@@ -8,7 +8,7 @@ import {
   type Dependencies,
 } from "@ravi/kernel";
 import { Desk } from "../desk/desk.ts";
-import type { Worked } from "../desk/said.ts";
+import { limitMet, type Worked } from "../desk/said.ts";
 import { readScore } from "../parse/score.ts";
 import { readText } from "../parse/verdict.ts";
 import { type OwnPrompts, PROMPTS } from "../prompts.ts";
@@ -57,9 +57,10 @@ export class ActorCritic implements Architecture {
       if (worked.error !== undefined) {
         if (best.text === undefined) throw worked.error;
         yield progress("actorCritic.failed", { round, who: "actor", error: worked.error.message });
-        break;
+        return desk.finish({ text: best.text, stopReason: limitMet(worked) ?? "failed" });
       }
-      if (worked.stopReason === "budget") return desk.finish(best.orElse(worked));
+      const limit = limitMet(worked);
+      if (limit !== undefined) return desk.finish(best.orElse({ ...worked, stopReason: limit }));
       desk.best(best.text ?? worked.text);
       const judged = await this.judge(desk, worked.text);
       if (judged.error !== undefined)
@@ -72,6 +73,9 @@ export class ActorCritic implements Architecture {
       desk.best(best.text ?? "");
       desk.note("actorCritic", { rounds: round, score: best.score });
       if (score !== undefined && score >= this.threshold) return desk.finish(worked);
+      // Without a judgement, and with nothing left for another: the best so far it is.
+      const silenced = score === undefined ? limitMet(judged) : undefined;
+      if (silenced !== undefined) return desk.finish({ text: best.text ?? "", stopReason: silenced });
       const feedback = readText(opinion, ["feedback", "critique", "comments", "reason"]);
       input = this.prompts.revise({ task: prompt, answer: worked.text, feedback });
     }

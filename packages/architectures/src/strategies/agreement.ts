@@ -55,8 +55,12 @@ export function countVotes(votes: readonly (number | undefined)[], candidates: n
   return counts.indexOf(Math.max(...counts));
 }
 
+/** A number with its sign and its fraction is one word, and so is a sign like + or ✅: they may be all that is said. */
+const WORD = /(?<![\p{L}\p{N}])[-−+]?\p{N}+(?:[.,]\p{N}+)*|[\p{L}\p{N}]+|\p{S}/gu;
+
 function wordsOf(text: string): ReadonlySet<string> {
-  return new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []);
+  const words = text.toLowerCase().replaceAll("−", "-").match(WORD);
+  return new Set(words ?? [text.trim()]);
 }
 
 /** Words of both, over words of either. */

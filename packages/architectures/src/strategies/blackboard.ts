@@ -6,9 +6,10 @@ import {
   checkFields,
   checkInteger,
   type Dependencies,
+  type StopReason,
 } from "@ravi/kernel";
 import { Desk } from "../desk/desk.ts";
-import { describeWork, type Worked } from "../desk/said.ts";
+import { describeWork, limitMet, type Worked } from "../desk/said.ts";
 import { describeWorkers } from "../desk/worker.ts";
 import { readChoice } from "../parse/choice.ts";
 import { readVerdict } from "../parse/verdict.ts";
@@ -48,6 +49,8 @@ export class Blackboard implements Architecture {
     const names = Object.keys(this.experts);
     const board: string[] = [];
     let idle = 0;
+    let passes = 0;
+    let cut: StopReason = "steps";
     let isReady = false;
     for (let round = 1; round <= this.maxRounds && !isReady; round++) {
       const next = await this.next(desk, board, names[(round - 1) % names.length] ?? "");
@@ -66,19 +69,25 @@ export class Blackboard implements Architecture {
         yield progress("blackboard.solved", { round, expert: next.name });
         return desk.finish({ text: solution, stopReason: "done" });
       }
-      if (text === "" || isPass(text)) idle++;
-      else {
-        idle = 0;
+      if (text === "" || isPass(text)) {
+        idle++;
+        const limit = limitMet(worked);
+        if (limit !== undefined) cut = limit;
+        else if (worked.error === undefined) passes++;
+      } else {
+        idle = passes = 0;
         board.push(`[${next.name}] ${describeWork(worked)}`);
         desk.findings(board.join("\n"));
       }
-      // Nobody has anything to add: a whole circle of them has said so.
-      isReady = idle >= names.length;
+      // Nobody adds anything, a whole circle of them. Only when all have said so is the board finished.
+      if (idle < names.length) continue;
+      isReady = passes >= names.length;
+      break;
     }
     desk.note("blackboard", { entries: board.length, ready: isReady });
     const said = await desk.ask({ user: this.prompts.answer({ task: prompt, board: board.join("\n") }) });
     const isWhole = isReady && board.length > 0;
-    return desk.finish(said.stopReason === "done" && !isWhole ? { ...said, stopReason: "steps" } : said);
+    return desk.finish(said.stopReason === "done" && !isWhole ? { ...said, stopReason: cut } : said);
   }
 
   declaredWorkers(): Readonly<Record<string, Agent>> {
@@ -118,11 +127,11 @@ export class Blackboard implements Architecture {
 }
 
 function isPass(text: string): boolean {
-  return /^\W*pass\W*$/i.test(text);
+  return /^[^\p{L}\p{N}]*pass[^\p{L}\p{N}]*$/iu.test(text);
 }
 
 /** The answer of whoever says to have solved it. */
 export function solutionIn(text: string): string | undefined {
-  const found = /^[^\w\n]*solution[^\w\n:]*:\s*([\s\S]+)/im.exec(text)?.[1]?.trim();
+  const found = /^[^\p{L}\p{N}\n]*solution[^\p{L}\p{N}\n:]*:\s*([\s\S]+)/imu.exec(text)?.[1]?.trim();
   return found === "" ? undefined : found;
 }

@@ -8,11 +8,12 @@ import {
   type HireOutcome,
   type Leaf,
   type LLMClient,
+  type Outcome,
   type RaviError,
 } from "@ravi/kernel";
-import { isStop } from "@ravi/kernel/loop";
+import { isStop, tellHandoff } from "@ravi/kernel/loop";
 import { Desk } from "../desk/desk.ts";
-import { describeTools, hireAgain, tellHandoff } from "../desk/worker.ts";
+import { describeTools, hireAgain } from "../desk/worker.ts";
 import { fillIn, placeholdersIn, readRewooPlan, type RewooStep } from "../parse/rewoo-plan.ts";
 import { type OwnPrompts, PROMPTS } from "../prompts.ts";
 import { levelsOf } from "./levels.ts";
@@ -97,13 +98,11 @@ export class ReWOO implements Architecture {
       if (leaf.kind === "tool") deps.runtime.emit({ type: "toolCall", call: leaf.call });
       if (leaf.kind === "hire") tellHandoff(deps.runtime, leaf);
     }
-    const outcomes = leaves.length === 0 ? [] : await deps.runtime.batch(leaves);
+    const outcomes = leaves.length === 0 ? [] : await this.runLeaves(deps, leaves);
     let stop: RaviError | undefined;
     for (const [at, outcome] of outcomes.entries()) {
       const [id = task, leaf] = [ids[at], leaves[at]];
-      const found = evidenceOf(
-        leaf?.kind === "hire" ? await hireAgain(deps, leaf, outcome as HireOutcome) : outcome,
-      );
+      const found = evidenceOf(outcome);
       evidence.set(id, found);
       if (leaf?.kind === "tool") {
         const { text: content, isError } = found;
@@ -113,6 +112,20 @@ export class ReWOO implements Architecture {
       if (leaf?.kind !== "hire" && "error" in outcome && isStop(outcome.error)) stop ??= outcome.error;
     }
     return stop;
+  }
+
+  /** At once. Whoever found no seat has one when the others have left theirs. */
+  private async runLeaves(deps: Dependencies, leaves: readonly Leaf[]): Promise<readonly Outcome[]> {
+    const outcomes = await deps.runtime.batch(leaves);
+    const hires = leaves.flatMap((leaf, at) =>
+      leaf.kind === "hire" ? [{ at, leaf, outcome: outcomes[at] as HireOutcome }] : [],
+    );
+    const again = await hireAgain(deps, hires);
+    for (const [n, { at }] of hires.entries()) {
+      const outcome = again[n];
+      if (outcome !== undefined) outcomes[at] = outcome;
+    }
+    return outcomes;
   }
 
   private async leafOrWhy(

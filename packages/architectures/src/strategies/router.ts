@@ -11,7 +11,7 @@ import {
 import { Desk } from "../desk/desk.ts";
 import { describeWorkers } from "../desk/worker.ts";
 import { readChoice } from "../parse/choice.ts";
-import { readScore } from "../parse/score.ts";
+import { readConfidence } from "../parse/score.ts";
 import { type OwnPrompts, PROMPTS } from "../prompts.ts";
 import { checkModel, checkShare, checkWorkers, ownPrompts, progress } from "./shared.ts";
 
@@ -58,7 +58,7 @@ export class Router implements Architecture {
     const { text } = await desk.ask({ user, model: this.classifier });
     const choice = decide({
       route: readChoice(text, Object.keys(this.routes), ["route", "agent", "choice", "name", "to"]),
-      confidence: readScore(text, ["confidence", "score", "probability"]),
+      confidence: readConfidence(text, ["confidence", "score", "probability"]),
       least: this.confidence,
       fallback: this.fallback,
     });
@@ -68,9 +68,12 @@ export class Router implements Architecture {
       const agent = route === undefined ? undefined : this.routes[route];
       if (agent === undefined) continue;
       const worked = await desk.hire(agent, prompt);
-      if (worked.error === undefined) return desk.finish(worked);
-      yield progress("router.failed", { route: route ?? null, error: worked.error.message });
-      if (route === this.fallback || this.fallback === undefined) throw worked.error;
+      const isLast = route === this.fallback || this.fallback === undefined;
+      // Silence is no answer where somebody else can give one.
+      if (worked.error === undefined && (isLast || worked.text.trim() !== "")) return desk.finish(worked);
+      const error = worked.error?.message ?? "an empty answer";
+      yield progress("router.failed", { route: route ?? null, error });
+      if (worked.error !== undefined && isLast) throw worked.error;
     }
     return desk.finish(await desk.work(prompt));
   }

@@ -6,13 +6,8 @@ import {
   checkFields,
   checkInteger,
   type Dependencies,
-  type LLMClient,
-  type ModelRequest,
-  type ModelResponse,
-  type RunContext,
 } from "@ravi/kernel";
 import { toolLoop } from "@ravi/kernel/loop";
-import { DelegatingContext } from "../context/delegating-context.ts";
 import { Desk } from "../desk/desk.ts";
 import { loopPlan } from "../desk/loop-plan.ts";
 import { type Said, saidIn } from "../desk/said.ts";
@@ -31,34 +26,6 @@ export interface SupervisorOptions {
   /** Workers of its own at the most: 5. */
   readonly maxSpawns?: number | undefined;
   readonly prompts?: OwnPrompts<"supervisor">;
-}
-
-/** Thrown in place of the next model call when a worker's answer is passed on: no call is needed any more. */
-class Forwarded extends Error {
-  override readonly name = "Forwarded";
-}
-
-class ForwardContext extends DelegatingContext {
-  private readonly team: Team;
-
-  constructor(inner: RunContext, team: Team) {
-    super(inner);
-    this.team = team;
-  }
-
-  override emit(event: AgentEvent): void {
-    // The loop begins one more step, in which nothing is done.
-    if (this.team.forwarded === undefined || event.type !== "step") this.inner.emit(event);
-  }
-
-  override async llm(
-    model: LLMClient,
-    request: ModelRequest,
-    options?: { readonly wrapUp?: boolean | undefined },
-  ): Promise<ModelResponse> {
-    if (this.team.forwarded !== undefined) throw new Forwarded();
-    return this.inner.llm(model, request, options);
-  }
 }
 
 /** Leads a team: hands out tasks, passes an answer on as it is or answers from what the team found. */
@@ -97,22 +64,15 @@ export class Supervisor implements Architecture {
       withExtraTools(deps, team.tools()),
       [session.instructions, system].join("\n\n").trim(),
     );
-    const ctx = new ForwardContext(desk.lane(), team);
-    try {
-      return saidIn(
-        await toolLoop(plan, ctx, task, {
-          before: (call) => team.before(call),
-          afterHires: async (hires) => {
-            const results = await team.afterHires(hires);
-            desk.findings(team.found());
-            return results;
-          },
-        }),
-      );
-    } catch (error) {
-      if (error instanceof Forwarded && team.forwarded !== undefined) return team.forwarded;
-      throw error;
-    }
+    const result = await toolLoop(plan, desk.lane(), task, {
+      before: (call) => team.before(call),
+      afterHires: async (hires) => {
+        const results = await team.afterHires(hires);
+        desk.findings(team.found());
+        return results;
+      },
+    });
+    return saidIn(result);
   }
 
   private spawner({ model, tools, maxTurns }: Dependencies): SpawnWorker | undefined {

@@ -45,6 +45,7 @@ export class Swarm implements Architecture {
 
   async *run(session: AgentSession, deps: Dependencies, prompt: string): AsyncGenerator<AgentEvent, void> {
     const desk = await Desk.open(session, deps, prompt);
+    const names = Object.keys(this.members);
     const trail = [this.entry];
     const log: string[] = [];
     let ended: StopReason = "steps";
@@ -52,7 +53,7 @@ export class Swarm implements Architecture {
       const name = trail.at(-1) ?? this.entry;
       const worked = await this.turn(desk, name, log);
       if (worked.error !== undefined) throw worked.error;
-      const handoff = worked.stopReason === "done" ? readHandoff(worked.text) : undefined;
+      const handoff = worked.stopReason === "done" ? readHandoff(worked.text, names) : undefined;
       // An answer, whole or cut off: it is the run's.
       if (handoff === undefined) return desk.finish(worked);
       if (handoffs === this.maxHandoffs) break;
@@ -82,7 +83,7 @@ export class Swarm implements Architecture {
     const worked = await this.lastTurn(desk, last, log);
     if (worked.error !== undefined) throw worked.error;
     // Who hands on even now has not answered.
-    const text = readHandoff(worked.text) === undefined ? worked.text : log.join("\n");
+    const text = readHandoff(worked.text, names) === undefined ? worked.text : log.join("\n");
     return desk.finish({ text, stopReason: worked.stopReason === "done" ? ended : worked.stopReason });
   }
 

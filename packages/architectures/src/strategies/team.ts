@@ -10,11 +10,12 @@ import {
   type ToolCall,
   type ToolResult,
 } from "@ravi/kernel";
-import { type Hired, hireResult } from "@ravi/kernel/loop";
+import { type Finish, type Hired, hireResult } from "@ravi/kernel/loop";
 import { describeWork, type Said, workedOut } from "../desk/said.ts";
 import { textSchema } from "../desk/text-schema.ts";
 import { hireAgain } from "../desk/worker.ts";
 import { readChoice } from "../parse/choice.ts";
+import { checkAgent } from "./shared.ts";
 
 const WORKER = "Who: a name from your team.";
 const TASK = "The whole task, with all that is needed to do it: nothing else of this conversation is seen.";
@@ -35,7 +36,7 @@ export class Team {
   private spawnsLeft: number;
   private readonly roles = new Map<HireLeaf, string>();
   private readonly answers = new Map<string, Said>();
-  /** The answer that is to be passed on unchanged. */
+  /** Whose answer is passed on unchanged. */
   forwarded: Said | undefined;
 
   constructor(
@@ -73,27 +74,29 @@ export class Team {
     return [delegate, forward, this.spawnTool(this.spawn)];
   }
 
-  /** Looks at a call before it is made: a text refuses it. */
-  before(call: ToolCall): string | undefined {
+  /** Looks at a call before it is made: a text refuses it, and an answer that is passed on ends the run. */
+  before(call: ToolCall): string | Finish | undefined {
     if (call.name !== FORWARD) return undefined;
     const role = readChoice(workerIn(call), [...this.members.keys()]);
     const answer = role === undefined ? undefined : this.answers.get(role);
     if (answer === undefined) return `that worker has not answered yet; there are ${this.names()}`;
     this.forwarded = answer;
-    return "passed on";
+    const { text: output, stopReason } = answer;
+    return { finish: { status: stopReason === "done" ? "completed" : "partial", output, stopReason } };
   }
 
-  /** Keeps what each worker said. Who found no seat is hired once more, alone. */
+  /** Keeps what each worker said. Who found no seat is hired once more. */
   async afterHires(hires: readonly Hired[]): Promise<readonly ToolResult[]> {
-    const results: ToolResult[] = [];
-    for (const { leaf, outcome } of hires) {
-      const final = await hireAgain(this.deps, leaf, outcome);
-      const role = this.roles.get(leaf);
-      const worked = workedOut(final);
-      if (role !== undefined && worked.error === undefined) this.answers.set(role, worked);
-      results.push(hireResult(final));
-    }
-    return results;
+    const outcomes = await hireAgain(this.deps, hires);
+    return outcomes.map((outcome, at) => {
+      const leaf = hires[at]?.leaf;
+      const role = leaf === undefined ? undefined : this.roles.get(leaf);
+      const worked = workedOut(outcome);
+      // What was passed on must be an answer: silence is none.
+      if (role !== undefined && worked.error === undefined && worked.text.trim() !== "")
+        this.answers.set(role, worked);
+      return hireResult(outcome);
+    });
   }
 
   /** What the team has found so far, in words. */
@@ -120,8 +123,10 @@ export class Team {
           refuse("name", name, `a new name; there are ${this.names()}`);
         if (this.spawnsLeft === 0)
           refuse("spawn", name, "no more workers: all that may be made are made; delegate to one");
+        const agent = spawn({ name: role, instructions });
+        checkAgent("Supervisor.spawn(wanted)", agent);
         this.spawnsLeft--;
-        this.members.set(role, spawn({ name: role, instructions }));
+        this.members.set(role, agent);
         return this.leaf(role, task);
       },
     );

@@ -54,7 +54,7 @@ describe("J10: ActorCritic", () => {
     ).rejects.toThrow("gone");
     const actor = worker("actor", ["one", new Error("gone")]);
     const { result } = await run(new ActorCritic({ actor }), [score(0.5)]);
-    expect(result).toEqual({ status: "partial", output: "one", stopReason: "steps" });
+    expect(result).toEqual({ status: "partial", output: "one", stopReason: "failed" });
   });
 
   test.each([

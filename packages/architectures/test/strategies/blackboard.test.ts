@@ -54,9 +54,17 @@ describe("J10: Blackboard", () => {
     const { result, events, model } = await run(new Blackboard({ experts, maxRounds: 4 }), [
       "half an answer",
     ]);
-    expect(result.status).toBe("completed");
+    // A circle of whom one has failed has not said that nothing is to be added.
+    expect(result).toEqual({ status: "partial", output: "half an answer", stopReason: "steps" });
     expect(told(events, "blackboard.failed")).toHaveLength(2);
     expect(asked(model.calls[0]?.request)).toContain("(only a part, cut off: length)");
+  });
+
+  test("what is no PASS and no SOLUTION in another script is a contribution", async () => {
+    const experts = { a: worker("a", ["не pass", "нет solution: x", "PASS"]) };
+    const { result, model } = await run(new Blackboard({ experts }), ["done"]);
+    expect(result.status).toBe("completed");
+    expect(asked(model.calls[0]?.request)).toContain("[a] не pass\n[a] нет solution: x");
   });
 
   test("nothing on the board is no success", async () => {

@@ -85,7 +85,14 @@ describe("J10: Swarm", () => {
     ['```json\n{"handoff": "expert", "task": "explain it"}\n```', { to: "expert", task: "explain it" }],
     ["hand-off: `expert`", { to: "expert", task: "" }],
     ["The handoff of the keys is at noon.", undefined],
+    ["Hand off the keys at the desk. That is all.", undefined],
+    ["Handoff complete.\nYour money is on its way.", undefined],
+    ['{"answer": "42", "handoff": ""}', undefined],
+    ['{"answer": "42", "handoff": "none"}', undefined],
+    ["HANDOFF stranger: help", { to: "stranger", task: "help" }],
+    ["HANDOFF data analyst: count them", { to: "data analyst", task: "count them" }],
+    ["HANDOFF Data: count them", { to: "data", task: "count them" }],
   ])("%j is read as %j", (text, expected) => {
-    expect(readHandoff(text)).toEqual(expected);
+    expect(readHandoff(text, ["expert", "data", "data analyst"])).toEqual(expected);
   });
 });

@@ -1,4 +1,4 @@
-import type { LLMClient, RunContext, ToolSpec } from "@ravi/kernel";
+import { isRaviError, type LLMClient, type RunContext, type ToolSpec } from "@ravi/kernel";
 import { compact } from "../compaction/compact.ts";
 import { type CompactionPlan, isDue } from "../compaction/options.ts";
 import { ContextMeter, estimateMessages } from "../compaction/tokens.ts";
@@ -62,7 +62,7 @@ export class Compactor {
     return auto && canCompact && isFull && tokens >= this.fruitlessAt * CLEARLY_MORE;
   }
 
-  /** After a turn (O12). The turn itself went well, so a failure here is collected and not thrown. */
+  /** After a turn (O12). The turn itself went well: a failure here is collected and not thrown, an abort ends this alone. */
   async afterTurn(task: CompactionTask): Promise<void> {
     const { tokens } = this.meter;
     const reason = this.isAsked ? "asked" : "threshold";
@@ -72,7 +72,8 @@ export class Compactor {
       const { status } = await this.run(task, reason);
       if (status === "compacted") this.fruitlessAt = 0;
     } catch (error) {
-      if (task.ctx.signal.aborted) throw error;
+      if (task.ctx.signal.aborted) return;
+      if (isRaviError(error, "SUSPENDED")) throw error;
       this.stage.host.collect({ source: "compaction", event: "session_before_compact", error });
     }
   }

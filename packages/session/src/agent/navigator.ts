@@ -59,12 +59,8 @@ export class Navigator {
   /** Opened before the other is closed: where it cannot be opened, nothing has changed. */
   async choose(id: string): Promise<string> {
     if (this.current?.sessionId !== SessionId(id)) {
-      const next = await this.make(id);
-      await this.current?.close();
-      this.current = next;
-    }
-    this.chosenId = id;
-    this.isChosen = true;
+      await this.take(await this.make(id));
+    } else this.isChosen = true;
     return id;
   }
 
@@ -88,9 +84,7 @@ export class Navigator {
       await next.close();
       throw error;
     }
-    await session.close();
-    this.current = next;
-    this.chosenId = id;
+    await this.take(next);
     return id;
   }
 
@@ -98,6 +92,15 @@ export class Navigator {
     const { current } = this;
     this.current = undefined;
     await current?.close();
+  }
+
+  /** The old one is closed last: what goes wrong with it must not lose the new one. */
+  private async take(next: Session): Promise<void> {
+    const old = this.current;
+    this.current = next;
+    this.chosenId = next.sessionId;
+    this.isChosen = true;
+    await old?.close();
   }
 
   private async open(id: string): Promise<Session> {
@@ -110,11 +113,16 @@ export class Navigator {
     const { store, redact, clock, ids } = this.plan;
     const log = await store.open(id);
     try {
-      const newId = (): string => ids.uuid().replaceAll("-", "").slice(0, 20);
-      return new Session({ log, redact, now: () => clock.now(), newId });
+      const newId = (): string => ids.uuid().replaceAll("-", "");
+      return new Session({ log, redact, now: () => wholeMs(clock.now()), newId });
     } catch (error) {
       await log.close();
       throw error;
     }
   }
+}
+
+/** A time as it can be written and read again, whatever a clock says. */
+function wholeMs(now: number): number {
+  return Math.max(0, Math.floor(now));
 }

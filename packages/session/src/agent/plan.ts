@@ -13,6 +13,7 @@ import {
 import { loopDetector, type LoopLimitsOptions } from "@ravi/kernel/loop";
 import { type CompactionPlan, compactionPlan } from "../compaction/options.ts";
 import { checkExtension } from "../extensions/load.ts";
+import { isBlank } from "../queue/queue.ts";
 import { retryPlan } from "../retry/policy.ts";
 import { MemorySessionStore } from "../store/memory-store.ts";
 import type { SessionStore } from "../store/store.ts";
@@ -125,6 +126,12 @@ export function checkTools(tools: readonly (Tool | DelegateTool)[], field: strin
       wrong(`${field}[${at}].name`, tool.name, "a name of its own; another tool is called that already");
     names.add(tool.name);
   }
+}
+
+/** What somebody says to the session. */
+export function checkText(field: string, text: unknown): void {
+  if (typeof text === "string" && !isBlank(text)) return;
+  throw new InvalidValueError({ field, value: text, expected: "a text that is not empty" });
 }
 
 function has(value: unknown, method: string): boolean {

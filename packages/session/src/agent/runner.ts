@@ -1,4 +1,5 @@
 import { type AgentResult, isRaviError, type LLMClient, type RunContext } from "@ravi/kernel";
+import { abortable } from "../extensions/abortable.ts";
 import type { CompactionOutcome } from "../extensions/extension.ts";
 import type { Mailbox, Queued } from "../queue/queue.ts";
 import type { Session } from "../tree/session.ts";
@@ -68,11 +69,11 @@ export class Runner {
       for (;;) {
         const result = await this.turn(start, input);
         // Who was cut off begins nothing more; what is queued waits for the next run.
-        const isDone = result.status === "completed";
-        input = isDone ? await mailbox.takeNext() : undefined;
+        const isCutOff = result.status !== "completed" || ctx.signal.aborted;
+        input = isCutOff ? undefined : await mailbox.takeNext();
         if (input !== undefined) continue;
-        if (isDone || !this.isQueued(mailbox)) await stage.emit("settled", { sessionId });
-        if (!isDone) return result;
+        if (ctx.signal.aborted || !this.isQueued(mailbox)) await stage.emit("settled", { sessionId });
+        if (isCutOff || ctx.signal.aborted) return result;
         // Somebody may have spoken while the others were told.
         do input = await mailbox.takeNext();
         while (input === undefined && !this.isQuiet());
@@ -104,7 +105,7 @@ export class Runner {
   }
 
   private async turn({ ctx, session, mailbox }: RunStart, input: string): Promise<AgentResult> {
-    const parts = await this.workshop.loaded();
+    const parts = await abortable(this.workshop.loaded(), ctx.signal);
     await this.compactor.measure(session);
     const turn = new Turn(this.kit({ ctx, session, parts }, mailbox));
     this.current = turn;
@@ -134,6 +135,8 @@ export class Runner {
     const { stage, workshop, compactor, plan, inherited } = this;
     const { channel: named } = ctx.scope.metadata;
     const channel = typeof named === "string" ? named : null;
+    const { sessionId } = session;
+    const toolNames = parts.merged.tools.map(({ name }) => name);
     return {
       ctx,
       session,
@@ -146,17 +149,21 @@ export class Runner {
       ephemeral: parts.ephemeral,
       channel,
       merged: parts.merged,
-      systemPrompt: (now) => workshop.prompt({ channel, now, sessionId: session.sessionId }),
-      useSystemPrompt: (text) => workshop.usePrompt(channel, text),
+      systemPrompt: (now) => workshop.prompt({ channel, now, sessionId, toolNames }),
+      // A child's is its parent's, and says the parent's session.
+      useSystemPrompt: (text) =>
+        workshop.usePrompt(channel, { sessionId: inherited?.sessionId ?? sessionId, text }),
       compact: (reason) => compactor.run(this.taskOf(job), reason),
       emit: stage.emit,
       tell: (event) => stage.tell(event),
+      errorJSON: (error) => plan.redact.error(error),
     };
   }
 
   private async compactIfDue(job: Job): Promise<void> {
+    const { ctx } = job;
     // A child keeps nothing that would be worth it.
-    if (this.inherited !== undefined || !this.compactor.isDue(this.state.model)) return;
+    if (this.inherited !== undefined || ctx.signal.aborted || !this.compactor.isDue(this.state.model)) return;
     this.state.gate.phase = "compaction";
     try {
       await this.compactor.afterTurn(this.taskOf(job));

@@ -29,7 +29,7 @@ import { childOptions, childTools } from "./children.ts";
 import { Gate, type SessionPhase } from "./gate.ts";
 import { Navigator } from "./navigator.ts";
 import type { InvokeOptions, SessionAgentOptions, SpawnChildOptions } from "./options.ts";
-import { type Plan, planFor } from "./plan.ts";
+import { checkText, type Plan, planFor } from "./plan.ts";
 import { Runner, type SessionState } from "./runner.ts";
 import { type Running, Stage } from "./stage.ts";
 import { type Inheritance, Workshop } from "./workshop.ts";
@@ -99,8 +99,7 @@ export class SessionAgent implements Agent, ExtensionContext {
   /** One turn, and what is said meanwhile. Ends with the last turn's result, or its error. */
   async invoke(input: string, options: InvokeOptions = {}): Promise<AgentResult> {
     this.gate.assertIdle("invoke");
-    if (typeof input !== "string" || input === "")
-      throw new InvalidValueError({ field: "input", value: input, expected: "a text that is not empty" });
+    checkText("input", input);
     const { channel } = options;
     const ctx = this.bare({ signal: options.signal, metadata: channel === undefined ? {} : { channel } });
     return this.run(ctx, new OwnInbox(input, this.state.queued, () => this.plan.clock.now()));
@@ -211,7 +210,7 @@ export class SessionAgent implements Agent, ExtensionContext {
   /** Reads prompts, extensions and guardrails again; while a turn runs, before the next one. */
   async reload(): Promise<void> {
     this.workshop.reload();
-    if (this.isIdle()) await this.workshop.loaded();
+    if (this.isIdle()) await this.workshop.refresh();
   }
 
   waitForIdle(): Promise<void> {
@@ -238,17 +237,25 @@ export class SessionAgent implements Agent, ExtensionContext {
     this.runner.compactor.ask();
   }
 
+  /** Ends what runs, and closes. */
   async shutdown(): Promise<void> {
-    this.abort("the session is shut down");
-    await this.waitForIdle();
+    // Somebody else may be waiting for it to be idle too, and be the first to use it.
+    while (!this.isIdle()) {
+      this.abort("the session is shut down");
+      await this.waitForIdle();
+    }
     await this.close();
   }
 
   /** Lets go of the session, so that others can open it. It can be used again and opens it anew. */
   async close(): Promise<void> {
-    this.gate.assertIdle("close");
-    await this.navigator.close();
-    this.stage.hub.close();
+    await this.gate.exclusively("close", "turn", async () => {
+      try {
+        await this.navigator.close();
+      } finally {
+        this.stage.hub.close();
+      }
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -271,17 +278,13 @@ export class SessionAgent implements Agent, ExtensionContext {
       clock,
       ids,
       validator: options.validator,
-      onEvent: this.stage.isWatched ? ({ event }) => this.stage.heard(event) : undefined,
+      onEvent:
+        this.stage.isWatched || this.workshop.mayBring ? ({ event }) => this.stage.heard(event) : undefined,
     });
   }
 
   private enqueue(message: Queued): void {
-    if (typeof message.text !== "string" || message.text === "")
-      throw new InvalidValueError({
-        field: "message",
-        value: message.text,
-        expected: "a text that is not empty",
-      });
+    checkText("message", message.text);
     const { running } = this.stage;
     if (running?.isOwn === true && running.isOpen) {
       this.state.queued.push(message);

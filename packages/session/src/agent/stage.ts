@@ -15,7 +15,13 @@ export interface Running {
   readonly mailbox?: Mailbox | undefined;
 }
 
-const ENDS: ReadonlySet<SessionEventName> = new Set(["message_end", "agent_end", "settled"] as const);
+/** What has happened, and is told also after an abort. All else asks for something that is no longer to be done. */
+const FACTS: ReadonlySet<SessionEventName> = new Set([
+  "message_end",
+  "agent_end",
+  "save_point",
+  "settled",
+] as const);
 
 const DELTAS: ReadonlySet<AgentEvent["type"]> = new Set(["text", "reasoning", "toolArguments"] as const);
 
@@ -41,15 +47,14 @@ export class Stage {
   }
 
   /**
-   * To extensions first, then to whoever watches what came of it. After an abort only what was still written and the end
-   * are told, and nobody is waited for: a handler that never settles must not hold a turn that is over.
+   * To extensions first, then to whoever watches what came of it. After an abort only facts are told, and nobody is waited
+   * for: a handler that never settles must not hold a turn that is over, nor keep what was done from being written.
    */
   readonly emit: Emit = async (name, event) => {
     const { signal } = this;
-    const isOver = signal?.aborted === true;
-    if (isOver && !ENDS.has(name)) throw cancellationOf(signal);
-    if (isOver) this.host.notify(name, event);
-    const reduced = isOver ? event : await this.host.emit(name, event, signal);
+    const isFact = FACTS.has(name);
+    if (signal?.aborted === true && !isFact) throw cancellationOf(signal);
+    const reduced = await this.host.emit(name, event, { signal, isFact });
     // The type goes with its payload; the compiler does not follow that through the name.
     if (this.hub.isWatched) this.hub.publish({ type: name, ...reduced } as SessionEvent);
     return reduced;

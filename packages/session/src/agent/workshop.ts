@@ -18,6 +18,13 @@ export interface PromptWish {
   /** Epoch milliseconds. */
   readonly now: number;
   readonly sessionId: string;
+  readonly toolNames: readonly string[];
+}
+
+/** A prompt as it went out. */
+interface SentPrompt {
+  readonly sessionId: string;
+  readonly text: string;
 }
 
 /** Keeps what turns are made with: tools, guardrails, prompts. A child's is made of its parent's. */
@@ -29,9 +36,12 @@ export class Workshop {
   private readonly children: readonly DelegateTool[];
   private readonly inherited: Inheritance | undefined;
   private readonly book: PromptBook;
-  /** The last prompt of each channel, as it went out. */
-  private readonly prompts = new Map<string | null, string>();
+  /** The last of each channel, the newest last. */
+  private readonly prompts = new Map<string | null, SentPrompt>();
   private parts: Parts | undefined;
+  private isStale = true;
+  /** Whoever asks while it loads waits for the same. */
+  private loading: Promise<Parts> | undefined;
 
   constructor(
     plan: Plan,
@@ -46,8 +56,28 @@ export class Workshop {
     this.book = inherited?.workshop.book ?? new PromptBook(plan.options.prompt, plan.cwd);
   }
 
+  /** What is there; after a `reload`, what is there now. Where that cannot be read, the parts that worked go on. */
   async loaded(): Promise<Parts> {
-    return (this.parts ??= await this.load());
+    if (this.parts !== undefined && !this.isStale) return this.parts;
+    try {
+      return await this.refresh();
+    } catch (error) {
+      if (this.parts === undefined) throw error;
+      this.stage.host.collect({ source: "session", event: "reload", error });
+      return this.parts;
+    }
+  }
+
+  /** Reads everything anew, or says what cannot be read; then nothing has changed. */
+  refresh(): Promise<Parts> {
+    return (this.loading ??= this.load().finally(() => {
+      this.loading = undefined;
+    }));
+  }
+
+  /** Extensions that are not loaded yet may want to hear every word. */
+  get mayBring(): boolean {
+    return this.isStale && (this.plan.options.extensions ?? []).length > 0;
   }
 
   /** As far as they are known yet. */
@@ -55,36 +85,52 @@ export class Workshop {
     return this.parts?.merged.tools.map(({ name }) => name) ?? [];
   }
 
+  /** The next turn reads everything anew. */
   reload(): void {
     if (this.inherited === undefined) this.book.reload();
-    this.parts = undefined;
+    this.prompts.clear();
+    this.isStale = true;
   }
 
   /** A child's prompt is its parent's, byte for byte, so that the provider's cache holds. */
-  async prompt({ channel, now, sessionId }: PromptWish): Promise<string> {
+  async prompt({ channel, now, sessionId, toolNames }: PromptWish): Promise<string> {
     const { inherited, plan } = this;
-    const same = inherited?.workshop.promptOf(channel);
+    const same = inherited?.workshop.promptOf(channel, inherited.sessionId);
     if (same !== undefined) return same;
-    const { merged } = await this.loaded();
     return this.book.build({
       channel,
       date: new Date(now).toISOString().slice(0, 10),
       cwd: plan.cwd,
       sessionId: inherited?.sessionId ?? sessionId,
-      toolNames: merged.tools.map(({ name }) => name),
+      toolNames,
     });
   }
 
-  usePrompt(channel: string | null, text: string): void {
-    this.lastPrompt = text;
-    this.prompts.set(channel, text);
+  usePrompt(channel: string | null, sent: SentPrompt): void {
+    this.lastPrompt = sent.text;
+    this.prompts.delete(channel);
+    this.prompts.set(channel, sent);
   }
 
-  private promptOf(channel: string | null): string | undefined {
-    return this.prompts.get(channel) ?? this.inherited?.workshop.promptOf(channel);
+  /** Whoever names no channel gets the newest. */
+  private promptOf(channel: string | null, sessionId: string): string | undefined {
+    const sent =
+      this.prompts.get(channel) ?? (channel === null ? [...this.prompts.values()].at(-1) : undefined);
+    return sent?.sessionId === sessionId ? sent.text : this.inherited?.workshop.promptOf(channel, sessionId);
   }
 
   private async load(): Promise<Parts> {
+    this.isStale = false;
+    try {
+      return (this.parts = await this.make());
+    } catch (error) {
+      // The next turn tries again only where there is nothing to go on with.
+      this.isStale ||= this.parts === undefined;
+      throw error;
+    }
+  }
+
+  private async make(): Promise<Parts> {
     const { plan, stage, inherited } = this;
     if (inherited === undefined) return loadParts(plan, stage.host, this.book, this.children);
     const { merged, guardrails } = await inherited.workshop.loaded();

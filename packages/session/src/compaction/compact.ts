@@ -1,10 +1,11 @@
 import { type ChatMessage, HookEvent, InvalidValueError, type RunContext, type ToolSpec } from "@ravi/kernel";
+import { hookBase } from "@ravi/kernel/loop";
+import { abortable } from "../extensions/abortable.ts";
 import type { CompactionReason, Emit } from "../extensions/events.ts";
 import type { CompactionOutcome } from "../extensions/extension.ts";
 import { itemsOf } from "../tree/expand.ts";
 import type { Session } from "../tree/session.ts";
 import { validPrompt } from "../tree/valid-prompt.ts";
-import { hookBase } from "../turn/hook-base.ts";
 import { type CompactionPlan, thresholdOf } from "./options.ts";
 import { type ContextMeter, estimateMessages, estimateTools } from "./tokens.ts";
 
@@ -41,6 +42,8 @@ export async function compact(job: CompactionJob): Promise<CompactionOutcome> {
   const made = isReplaced ? event.messages : await shortened(job, messages, { frame, said });
   if (made === messages) return { status: "nothingToDo" };
   const shorter = validPrompt(made);
+  // In the middle of a turn the model still has to be asked: what it is to answer must be there.
+  if (reason === "overflow" && !isOpenEnded(shorter)) return { status: "noSmaller" };
   const before = frame + said;
   const after = frame + estimateMessages(shorter);
   if (after >= before) return { status: "noSmaller" };
@@ -69,7 +72,12 @@ async function shortened(
     tools,
     llm: (model, request) => ctx.llm(model, request),
   });
-  return (await made) ?? messages;
+  return (await abortable(made, ctx.signal)) ?? messages;
+}
+
+function isOpenEnded(messages: readonly ChatMessage[]): boolean {
+  const role = messages.at(-1)?.role;
+  return role === "user" || role === "tool";
 }
 
 interface Sizes {

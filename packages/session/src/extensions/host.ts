@@ -1,4 +1,11 @@
-import { type AbortSignalLike, type AgentEvent, InvalidValueError, isPromiseLike } from "@ravi/kernel";
+import {
+  type AbortSignalLike,
+  type AgentEvent,
+  deepFreeze,
+  InvalidValueError,
+  isPromiseLike,
+} from "@ravi/kernel";
+import { isBlank } from "../queue/queue.ts";
 import { abortable } from "./abortable.ts";
 import type { SessionEventName, SessionEventResults, SessionEvents } from "./events.ts";
 import type { CollectedError, Extension, ExtensionContext } from "./extension.ts";
@@ -18,36 +25,34 @@ export class ExtensionHost {
     this.agent = agent;
   }
 
-  /** Tells all of them. What they make of the event is checked and given to the next. */
+  /**
+   * Tells all of them. What they make of the event is checked and given to the next; what they are shown they cannot change.
+   * An abort ends it, but for a `fact`: that is still told to the others, and nobody is waited for any more.
+   */
   async emit<E extends SessionEventName>(
     name: E,
     event: SessionEvents[E],
-    signal?: AbortSignalLike | undefined,
+    { signal, isFact = false }: { signal?: AbortSignalLike | undefined; isFact?: boolean } = {},
   ): Promise<SessionEvents[E]> {
     let current = event;
     for (const { name: source, on } of this.extensions) {
       const handler = on?.[name];
       if (handler === undefined) continue;
+      const shown: SessionEvents[E] = frozen(current);
+      if (isFact && signal?.aborted === true) {
+        this.unawaited({ source, event: name }, () => handler(shown, this.agent));
+        continue;
+      }
       try {
-        const shown: SessionEvents[E] = { ...current };
-        Object.freeze(shown);
         const result: unknown = await abortable(handler(shown, this.agent), signal);
         if (isReduced(name) && typeof result === "object" && result !== null)
           current = { ...current, ...checked(name, result) };
       } catch (error) {
-        if (signal?.aborted === true) throw error;
-        this.collect({ source, event: name, error });
+        if (signal?.aborted !== true) this.collect({ source, event: name, error });
+        else if (!isFact) throw error;
       }
     }
     return current;
-  }
-
-  /** Tells all of them at once, and waits for nobody. */
-  notify<E extends SessionEventName>(name: E, event: SessionEvents[E]): void {
-    for (const { name: source, on } of this.extensions) {
-      const handler = on?.[name];
-      this.unawaited({ source, event: name }, () => handler?.(event, this.agent));
-    }
   }
 
   /** Whether somebody has a handler for it. */
@@ -81,10 +86,22 @@ export class ExtensionHost {
   }
 }
 
+/** Lists and messages are frozen already where they came from a session; what is in them may not be. */
+function frozen<T extends object>(event: T): T {
+  const shown = { ...event };
+  for (const value of Object.values(shown)) {
+    const items: readonly unknown[] = Array.isArray(value) ? value : [value];
+    for (const item of items)
+      if (typeof item === "object" && item !== null) Object.values(item).forEach(deepFreeze);
+    deepFreeze(value);
+  }
+  return Object.freeze(shown);
+}
+
 const FIELDS: {
   readonly [E in Reduced]: Readonly<Record<keyof SessionEventResults[E], (value: unknown) => boolean>>;
 } = {
-  input: { text: isText },
+  input: { text: isSaid },
   before_agent_start: { systemPrompt: isText },
   context: { messages: isMessages },
   tool_call: { block: isFlag, reason: isText },
@@ -110,6 +127,9 @@ function checked(name: Reduced, result: object): object {
   return taken;
 }
 
+function isSaid(value: unknown): boolean {
+  return typeof value === "string" && !isBlank(value);
+}
 function isText(value: unknown): boolean {
   return typeof value === "string";
 }
@@ -117,7 +137,21 @@ function isFlag(value: unknown): boolean {
   return typeof value === "boolean";
 }
 function isContent(value: unknown): boolean {
-  return typeof value === "string" || Array.isArray(value);
+  return typeof value === "string" || (Array.isArray(value) && value.every(isPart));
+}
+
+/** The field without which a part of that type is none. */
+const PARTS: ReadonlyMap<unknown, string> = new Map([
+  ["text", "text"],
+  ["reasoning", "text"],
+  ["image", "url"],
+  ["file", "url"],
+]);
+
+function isPart(part: unknown): boolean {
+  if (typeof part !== "object" || part === null) return false;
+  const field = PARTS.get(Reflect.get(part, "type"));
+  return field !== undefined && typeof Reflect.get(part, field) === "string";
 }
 
 const ROLES: ReadonlySet<unknown> = new Set(["system", "user", "assistant", "tool"]);

@@ -1,8 +1,8 @@
-import type { AbortSignalLike, MaybePromise, ToolCall } from "@ravi/kernel";
+import { type AbortSignalLike, InvalidValueError, type ToolCall } from "@ravi/kernel";
 import { type LoopDetector, type LoopLimitsOptions, loopDetector, type LoopStep } from "@ravi/kernel/loop";
 import { abortable } from "../extensions/abortable.ts";
 import type { ExtensionHost } from "../extensions/host.ts";
-import type { GuardedResult, Guardrail, GuardrailDecision } from "./guardrail.ts";
+import type { GuardedResult, Guardrail } from "./guardrail.ts";
 import type { OwnedGuardrail } from "./load.ts";
 
 export const LOOP_DETECTION = "loop-detection";
@@ -32,22 +32,19 @@ export class GuardrailChain {
     this.detector = this.limits === false ? undefined : loopDetector(this.limits);
     for (const { guardrail, isOwn } of this.guardrails) {
       if (!isOwn) continue;
-      await this.ask(guardrail, "onTurnStart", () => guardrail.onTurnStart?.(), signal);
+      await this.ask(guardrail, "onTurnStart", async () => guardrail.onTurnStart?.(), signal);
     }
   }
 
   async before(call: ToolCall, signal: AbortSignalLike): Promise<readonly Verdict[]> {
-    const verdicts: Verdict[] = [];
-    const loop = this.detector?.before(call);
-    if (loop !== undefined) push(verdicts, LOOP_DETECTION, loop);
+    const loop = verdictOf(LOOP_DETECTION, this.detector?.before(call));
+    const verdicts = loop === undefined ? [] : [loop];
     for (const { guardrail } of this.guardrails) {
       if (guardrail.beforeCall === undefined) continue;
-      const decision = await this.ask(guardrail, "beforeCall", () => guardrail.beforeCall?.(call), signal);
-      const broken = {
-        action: "block",
-        reason: `the guardrail ${guardrail.name} failed, so the call was not made`,
-      } as const;
-      push(verdicts, guardrail.name, decision === FAILED ? broken : decision);
+      const verdict = await this.judge(guardrail, "beforeCall", () => guardrail.beforeCall?.(call), signal);
+      const reason = `the guardrail ${guardrail.name} failed, so the call was not made`;
+      if (verdict === FAILED) verdicts.push({ by: guardrail.name, action: "block", reason });
+      else if (verdict !== undefined) verdicts.push(verdict);
     }
     return verdicts;
   }
@@ -55,33 +52,33 @@ export class GuardrailChain {
   /** For each call of a batch, in their order: a model learns from all of them at once. */
   afterBatch(steps: readonly LoopStep[]): readonly (Verdict | undefined)[] {
     const verdicts = this.detector?.after(steps) ?? [];
-    return steps.map((_, at) => {
-      const verdict = verdicts[at];
-      return verdict === undefined || verdict.action === "allow"
-        ? undefined
-        : { by: LOOP_DETECTION, ...verdict };
-    });
+    return steps.map((_, at) => verdictOf(LOOP_DETECTION, verdicts[at]));
   }
 
   async after(call: ToolCall, result: GuardedResult, signal: AbortSignalLike): Promise<readonly Verdict[]> {
     const verdicts: Verdict[] = [];
     for (const { guardrail } of this.guardrails) {
       if (guardrail.afterCall === undefined) continue;
-      const decision = await this.ask(
-        guardrail,
-        "afterCall",
-        () => guardrail.afterCall?.(call, result),
-        signal,
-      );
-      if (decision !== FAILED) push(verdicts, guardrail.name, decision);
+      const question = (): unknown => guardrail.afterCall?.(call, result);
+      const verdict = await this.judge(guardrail, "afterCall", question, signal);
+      if (verdict !== FAILED && verdict !== undefined) verdicts.push(verdict);
     }
     return verdicts;
+  }
+
+  private judge(
+    guardrail: Guardrail,
+    event: string,
+    question: () => unknown,
+    signal: AbortSignalLike,
+  ): Promise<Verdict | undefined | typeof FAILED> {
+    return this.ask(guardrail, event, async () => verdictOf(guardrail.name, await question()), signal);
   }
 
   private async ask<T>(
     { name: source }: Guardrail,
     event: string,
-    question: () => MaybePromise<T>,
+    question: () => Promise<T>,
     signal: AbortSignalLike,
   ): Promise<T | typeof FAILED> {
     try {
@@ -96,9 +93,15 @@ export class GuardrailChain {
 
 const FAILED = Symbol("failed");
 
-function push(verdicts: Verdict[], by: string, decision: GuardrailDecision | undefined | void): void {
-  if (decision === undefined || decision.action === "allow") return;
-  verdicts.push({ by, action: decision.action, reason: decision.reason });
+/** What a decision means; one that is none of those there are is an error, and not a permission. */
+function verdictOf(by: string, decision: unknown): Verdict | undefined {
+  if (decision === undefined) return undefined;
+  const { action, reason } = (decision ?? {}) as { readonly action?: unknown; readonly reason?: unknown };
+  if (action === "allow") return undefined;
+  if ((action === "warn" || action === "block" || action === "halt") && typeof reason === "string")
+    return { by, action, reason };
+  const expected = '{ action: "allow" }, or { action: "warn", "block" or "halt", reason }';
+  throw new InvalidValueError({ field: `guardrail ${by}: decision`, value: decision, expected });
 }
 
 /** The verdict that counts, if there is any. */

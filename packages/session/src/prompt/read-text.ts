@@ -6,8 +6,9 @@ const MAX_BYTES = 1_000_000;
 /** The text of a file; undefined where there is none. */
 export async function readText(path: string): Promise<string | undefined> {
   try {
-    const { size } = await stat(path);
-    if (size > MAX_BYTES) return undefined;
+    const found = await stat(path);
+    // To read a pipe would be to wait for whoever writes to it.
+    if (!found.isFile() || found.size > MAX_BYTES) return undefined;
     return (await readFile(path, "utf8")).trim();
   } catch {
     // Not there, or not to be read: then it is not part of the prompt.

@@ -24,6 +24,11 @@ function readMail(content: JsonValue): Queued {
   return { kind: "steer", text: JSON.stringify(content) };
 }
 
+/** A message of nothing, or of spaces, is refused by providers, now and in every later turn. */
+export function isBlank(text: string): boolean {
+  return text.trim() === "";
+}
+
 function isObject(value: JsonValue): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
@@ -83,7 +88,8 @@ export class Mailbox {
       const message = await this.inbox.take();
       if (message === undefined) return;
       const mail = { ...readMail(message.content), message };
-      (mail.kind === "steer" ? this.steering : this.following).push(mail);
+      if (isBlank(mail.text)) this.heard.push(mail);
+      else (mail.kind === "steer" ? this.steering : this.following).push(mail);
     }
   }
 }

@@ -1,11 +1,10 @@
 import { Buffer } from "node:buffer";
 import { join, resolve } from "node:path";
-import { checkBoolean, checkFields, InvalidValueError } from "@ravi/kernel";
+import { checkBoolean, checkFields, InvalidValueError, isRaviError, JournalFailedError } from "@ravi/kernel";
 import { FileLog, type Opened } from "./file-log.ts";
 import {
   APPEND,
   hasCode,
-  makeFolder,
   namesIn,
   READ,
   readAt,
@@ -17,7 +16,7 @@ import {
 import { nodeFiles } from "./node-files.ts";
 import { readHeader } from "./line-format.ts";
 import { type Liveness, processLiveness } from "./owner.ts";
-import { ENDING, LOCKS, type Place, placeOf } from "./place.ts";
+import { ENDING, type Place, placeOf } from "./place.ts";
 import { scan } from "./scan.ts";
 import type { SessionInfo, SessionLog, SessionStore } from "./store.ts";
 
@@ -52,7 +51,7 @@ export class FileSessionStore implements SessionStore {
 
   async open(id: string): Promise<SessionLog> {
     const place = this.placeOf(id);
-    if (!(await this.exists(place))) return new FileLog(id, this.making(place), undefined);
+    if (!(await this.exists(id, place))) return new FileLog(id, place, undefined);
     return new FileLog(id, place, await this.openFile(id, place));
   }
 
@@ -69,7 +68,7 @@ export class FileSessionStore implements SessionStore {
 
   async delete(id: string): Promise<void> {
     const place = this.placeOf(id);
-    if (!(await this.exists(place))) return;
+    if (!(await this.exists(id, place))) return;
     const lock = await place.claim();
     try {
       await remove(this.files, place.path);
@@ -93,29 +92,17 @@ export class FileSessionStore implements SessionStore {
     } catch (error) {
       await file?.close();
       await lock.release();
-      throw error;
+      throw isRaviError(error) ? error : failedToOpen(id, error);
     }
   }
 
-  /** The folder is made by the first write. */
-  private making(place: Place): Place {
-    return {
-      ...place,
-      claim: async () => {
-        await makeFolder(this.files, this.directory, this.sync);
-        await makeFolder(this.files, join(this.directory, LOCKS), false);
-        return place.claim();
-      },
-    };
-  }
-
-  private async exists({ path }: Place): Promise<boolean> {
+  private async exists(id: string, { path }: Place): Promise<boolean> {
     try {
       await (await this.files.open(path, READ)).close();
       return true;
     } catch (error) {
       if (hasCode(error, "ENOENT")) return false;
-      throw error;
+      throw failedToOpen(id, error);
     }
   }
 
@@ -133,6 +120,9 @@ export class FileSessionStore implements SessionStore {
       const text = bytes.toString("utf8", 0, await readAt(file, 0, bytes));
       const info = readHeader(text.slice(0, text.indexOf("\n")));
       return info === undefined || "newer" in info ? undefined : info;
+    } catch (error) {
+      if (hasCode(error, "EISDIR")) return undefined;
+      throw error;
     } finally {
       await file.close();
     }
@@ -142,4 +132,8 @@ export class FileSessionStore implements SessionStore {
     const { files, directory: root, sync, liveness } = this;
     return placeOf(id, { files, root, sync, liveness });
   }
+}
+
+function failedToOpen(id: string, cause: unknown): JournalFailedError {
+  return new JournalFailedError({ what: `session ${id} could not be opened`, final: false, cause });
 }

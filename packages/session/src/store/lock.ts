@@ -2,6 +2,7 @@ import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import {
+  APPEND,
   CREATE,
   hasCode,
   makeFolder,
@@ -42,7 +43,7 @@ export async function claim(options: LockOptions): Promise<Lock | { readonly hel
     if (top > 0) {
       const holder = await read(files, join(folder, String(top)));
       if (holder === undefined) continue;
-      if (holder !== FREE && !liveness.isGone(holder)) return { heldBy: holder };
+      if (holder !== FREE && holder !== "" && !liveness.isGone(holder)) return { heldBy: holder };
     }
     const mine = top + 1;
     if (!(await place(options, mine, liveness.me))) continue;
@@ -57,8 +58,31 @@ export async function claim(options: LockOptions): Promise<Lock | { readonly hel
 }
 
 async function release(options: LockOptions, mine: number): Promise<void> {
-  await place(options, mine + 1, FREE);
-  await remove(options.files, join(options.folder, String(mine)));
+  const { files, folder } = options;
+  const note = join(folder, String(mine));
+  try {
+    await place(options, mine + 1, FREE);
+  } catch (cause) {
+    // No room for another note. Nobody holds one that is empty, and to empty one needs no room.
+    if (!(await isEmptied(files, note))) throw cause;
+    return;
+  }
+  await remove(files, note);
+}
+
+async function isEmptied(files: SessionFiles, path: string): Promise<boolean> {
+  try {
+    const file = await files.open(path, APPEND);
+    try {
+      await file.truncate(0);
+    } finally {
+      await file.close();
+    }
+    return true;
+  } catch {
+    // The error that led here says more.
+    return false;
+  }
 }
 
 async function numbersIn({ files, folder }: LockOptions): Promise<number[]> {

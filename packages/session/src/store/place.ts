@@ -2,12 +2,12 @@ import { join } from "node:path";
 import { JournalFailedError } from "@ravi/kernel";
 import { SessionLockedError } from "../errors.ts";
 import { fileNameOf } from "./file-name.ts";
-import { namesIn, remove, type SessionFiles } from "./files.ts";
+import { makeFolder, namesIn, remove, type SessionFiles } from "./files.ts";
 import { claim, type Lock } from "./lock.ts";
 import type { Liveness } from "./owner.ts";
 
 export const ENDING = ".jsonl";
-export const LOCKS = "locks";
+const LOCKS = "locks";
 
 /** Where one session is on the disk. */
 export interface Place {
@@ -37,9 +37,11 @@ export function placeOf(id: string, { files, root, sync, liveness }: PlaceOption
     lockFolder,
     sync,
     async claim() {
-      const lock = await claim({ files, folder: lockFolder, liveness }).catch((cause: unknown) => {
-        throw new JournalFailedError({ what: `session ${id} could not be locked`, final: false, cause });
-      });
+      const lock = await makeFolders(files, root, sync)
+        .then(() => claim({ files, folder: lockFolder, liveness }))
+        .catch((cause: unknown) => {
+          throw new JournalFailedError({ what: `session ${id} could not be locked`, final: false, cause });
+        });
       if ("heldBy" in lock) {
         const hint = `close it there first; if that process is no more, remove ${lockFolder}`;
         throw new SessionLockedError({ sessionId: id, owner: lock.heldBy, hint });
@@ -51,4 +53,10 @@ export function placeOf(id: string, { files, root, sync, liveness }: PlaceOption
       return lock;
     },
   };
+}
+
+/** They are made by the first write. */
+async function makeFolders(files: SessionFiles, root: string, sync: boolean): Promise<void> {
+  await makeFolder(files, root, sync);
+  await makeFolder(files, join(root, LOCKS), false);
 }

@@ -24,26 +24,24 @@ const HOLE = Buffer.from([0, 0]);
  */
 export async function scan(file: SessionFile, sessionId: string): Promise<Scan> {
   const reader = new Reader(sessionId);
-  let buffer = Buffer.allocUnsafe(CHUNK);
+  const { size } = await file.stat();
+  // One byte more than there is, so that the end shows in the second read.
+  let buffer = Buffer.allocUnsafe(Math.min(CHUNK, size + 1));
   let held = 0;
   for (let position = 0; ;) {
     if (held === buffer.length) buffer = Buffer.concat([buffer, Buffer.allocUnsafe(buffer.length)]);
     const got = await readAt(file, position, buffer.subarray(held));
     if (got === 0) return reader.end(buffer.subarray(0, held));
     position += got;
-    const filled = held + got;
+    const filled = buffer.subarray(0, held + got);
     let start = 0;
     // What was held back has no end in it, so it need not be searched again.
-    for (
-      let end = buffer.indexOf(NEWLINE, held);
-      end !== -1 && end < filled;
-      end = buffer.indexOf(NEWLINE, start)
-    ) {
-      reader.line(buffer.subarray(start, end));
+    for (let end = filled.indexOf(NEWLINE, held); end !== -1; end = filled.indexOf(NEWLINE, start)) {
+      reader.line(filled.subarray(start, end));
       start = end + 1;
     }
-    buffer.copyWithin(0, start, filled);
-    held = filled - start;
+    filled.copyWithin(0, start);
+    held = filled.length - start;
   }
 }
 

@@ -1,3 +1,4 @@
+import { type ChatMessage, errorToJSON, type JsonValue, type SerializedError } from "@ravi/kernel";
 import type { SessionEntry } from "../store/entry.ts";
 
 /** What stands in the place of a secret. */
@@ -27,32 +28,106 @@ const SHAPES: readonly (readonly [RegExp, string])[] = [
   [/\bAKIA[0-9A-Z]{16}\b/g, HIDDEN],
 ];
 
-/** Takes secrets out of what is written. */
+/** Takes secrets out of what is written, and out of the errors that are told. */
 export interface Redactor {
-  (entry: SessionEntry): SessionEntry;
+  entry(entry: SessionEntry): SessionEntry;
+  /** An error as it is told to extensions, hooks and watchers. Whoever called gets it as it was thrown. */
+  error(thrown: unknown): SerializedError;
 }
+
+type Clean = (text: string) => string;
 
 /**
  * Known values are taken out of everything but what the user said; that is the user's own to say. What looks like a secret
  * is taken out of error texts, where addresses and headers end up that nobody meant to keep.
  */
 export function redactor(secrets: readonly string[]): Redactor {
-  const known = [...new Set(secrets)]
-    .filter((secret) => secret.length >= LEAST_LENGTH)
-    .toSorted((a, b) => b.length - a.length)
-    // As they stand in JSON, where quotes and line ends are written otherwise.
-    .map((secret) => JSON.stringify(secret).slice(1, -1));
-  return (entry) => {
-    if (entry.kind === "message" && entry.message.role === "user") return entry;
-    const isError =
-      entry.kind === "message" && entry.message.role === "tool" && entry.message.isError === true;
-    if (!isError && known.length === 0) return entry;
-    const text = JSON.stringify(entry);
-    let clean = text;
-    for (const secret of known) clean = clean.replaceAll(secret, HIDDEN);
-    if (isError) for (const [shape, instead] of SHAPES) clean = clean.replaceAll(shape, instead);
-    if (clean === text) return entry;
-    const { id, parent, kind, at } = entry;
-    return { ...(JSON.parse(clean) as SessionEntry), id, parent, kind, at } as SessionEntry;
+  const known = [...new Set(secrets.flatMap(spellings))].toSorted((a, b) => b.length - a.length);
+  const clean: Clean = (text) => known.reduce((so, secret) => so.replaceAll(secret, HIDDEN), text);
+  const cleanError: Clean = (text) =>
+    SHAPES.reduce((so, [shape, instead]) => so.replaceAll(shape, instead), clean(text));
+  return {
+    entry: (entry) => cleanEntry(entry, clean, cleanError),
+    error: (thrown) => cleanSerialized(errorToJSON(thrown), cleanError),
   };
+}
+
+function cleanEntry(entry: SessionEntry, clean: Clean, cleanError: Clean): SessionEntry {
+  switch (entry.kind) {
+    case "message":
+      return { ...entry, message: cleanMessage(entry.message, clean, cleanError) };
+    case "compaction": {
+      const items = entry.items.map((item) =>
+        "message" in item ? { message: cleanMessage(item.message, clean, cleanError) } : item,
+      );
+      return { ...entry, items };
+    }
+    case "branch":
+      return entry.note === undefined ? entry : { ...entry, note: clean(entry.note) };
+    case "label":
+      return entry.label === null ? entry : { ...entry, label: clean(entry.label) };
+    case "prompt":
+      return { ...entry, text: clean(entry.text) };
+    case "custom":
+      return { ...entry, name: clean(entry.name), data: cleanData(entry.data, clean) };
+    default:
+      return entry;
+  }
+}
+
+function cleanSerialized(error: SerializedError, clean: Clean): SerializedError {
+  const { message, fields, cause } = error;
+  return {
+    ...error,
+    message: clean(message),
+    fields: cleanTexts(fields, clean),
+    cause: cause && cleanSerialized(cause, clean),
+  };
+}
+
+/** A secret as it is, as it stands in JSON that is part of a text (arguments, results), and as it stands in an address. */
+function spellings(secret: string): readonly string[] {
+  if (secret.length < LEAST_LENGTH) return [];
+  const wellFormed = secret.toWellFormed();
+  return [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(wellFormed)];
+}
+
+function cleanMessage(message: ChatMessage, clean: Clean, cleanError: Clean): ChatMessage {
+  if (message.role === "user") return message;
+  const isError = message.role === "tool" && message.isError === true;
+  return cleanTexts(message, isError ? cleanError : clean);
+}
+
+/** What says what a thing is, is no text of anybody's. */
+const FORM: ReadonlySet<string> = new Set(["role", "type"]);
+
+/** The same value where nothing had to be taken out: others know messages by their identity. */
+function cleanTexts<T>(value: T, clean: Clean): T {
+  if (typeof value === "string") return clean(value) as T;
+  if (typeof value !== "object" || value === null) return value;
+  const copy: object = Array.isArray(value) ? [] : {};
+  let isSame = true;
+  for (const [key, inner] of Object.entries(value)) {
+    const cleaned: unknown = FORM.has(key) ? inner : cleanTexts(inner, clean);
+    if (cleaned !== inner) isSame = false;
+    Reflect.set(copy, key, cleaned);
+  }
+  return isSame ? value : (copy as T);
+}
+
+/** Of an extension's own data the names too: nobody else knows what they mean. */
+function cleanData(data: JsonValue, clean: Clean): JsonValue {
+  if (typeof data === "string") return clean(data);
+  if (typeof data !== "object" || data === null) return data;
+  if (isList(data)) return data.map((inner) => cleanData(inner, clean));
+  return Object.fromEntries(
+    Object.entries(data).map(([key, inner]) => [
+      clean(key),
+      inner === undefined ? inner : cleanData(inner, clean),
+    ]),
+  );
+}
+
+function isList(data: JsonValue): data is readonly JsonValue[] {
+  return Array.isArray(data);
 }

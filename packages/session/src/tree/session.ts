@@ -147,7 +147,7 @@ export class Session implements SessionManager {
     for (let n = 1; ; n++) {
       const name = n === 1 ? id : `${id}.${n}`;
       const head = this.tree.get(name);
-      const entry = this.options.redact({
+      const entry = this.options.redact.entry({
         ...draft,
         id: name,
         parent,

@@ -24,10 +24,6 @@ export class SessionTree {
     return this.at;
   }
 
-  get size(): number {
-    return this.byId.size;
-  }
-
   get(id: string): EntryHead | undefined {
     return this.byId.get(id);
   }

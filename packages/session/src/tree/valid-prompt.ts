@@ -1,4 +1,5 @@
-import type { AssistantMessage, ChatMessage, ToolCall, ToolMessage } from "@ravi/kernel";
+import type { AssistantMessage, ChatMessage, ContentPart, ToolCall, ToolMessage } from "@ravi/kernel";
+import { isBlank } from "../queue/queue.ts";
 
 /** What stands in for the result of a call that never came back. */
 const NO_RESULT =
@@ -6,23 +7,27 @@ const NO_RESULT =
 
 /**
  * The same conversation as a prompt that every provider takes: each tool call is followed directly by its result, ids are
- * unique, no result stands without its call. A crash, an abort or a fork in the middle of a turn leaves calls without
- * results; the model is told so, and the session itself stays as it was written.
+ * unique, no result stands without its call, no message is empty and no answer follows another. A crash, an abort or a fork
+ * in the middle of a turn leaves calls without results; the model is told so, and the session itself stays as it was written.
  */
 export function validPrompt(messages: readonly ChatMessage[]): readonly ChatMessage[] {
-  return isValid(messages) ? messages : repaired(messages);
+  return isValid(messages) ? messages : joined(repaired(messages));
 }
 
 function isValid(messages: readonly ChatMessage[]): boolean {
   const used = new Set<string>();
   let open: string[] = [];
+  let isAnswered = false;
   for (const message of messages) {
+    const wasAnswered = isAnswered;
+    isAnswered = message.role === "assistant";
     if (message.role === "tool") {
       if (open.shift() !== message.toolCallId) return false;
       continue;
     }
-    if (open.length > 0) return false;
+    if (open.length > 0 || isEmpty(message)) return false;
     if (message.role !== "assistant") continue;
+    if (wasAnswered) return false;
     open = (message.toolCalls ?? []).map(({ id }) => id);
     for (const id of open) {
       if (id === "" || used.has(id)) return false;
@@ -51,6 +56,32 @@ function repaired(messages: readonly ChatMessage[]): ChatMessage[] {
     }
   }
   return whole;
+}
+
+/** Leaves out what is empty, and makes one answer of two that nothing stands between. */
+function joined(messages: readonly ChatMessage[]): ChatMessage[] {
+  const whole: ChatMessage[] = [];
+  for (const message of messages) {
+    if (message.role !== "tool" && isEmpty(message)) continue;
+    const last = whole.at(-1);
+    if (message.role === "assistant" && last?.role === "assistant")
+      whole[whole.length - 1] = { ...message, content: [...partsOf(last), ...partsOf(message)] };
+    else whole.push(message);
+  }
+  return whole;
+}
+
+function partsOf({ content }: AssistantMessage): readonly ContentPart[] {
+  if (typeof content !== "string") return content;
+  return isBlank(content) ? [] : [{ type: "text", text: content }];
+}
+
+function isEmpty(message: ChatMessage): boolean {
+  if (callsOf(message).length > 0) return false;
+  const { content } = message;
+  return typeof content === "string"
+    ? isBlank(content)
+    : content.every((part) => part.type === "text" && isBlank(part.text));
 }
 
 /** The results that belong to a message, by the id that they name. The id may come again later, for another call. */

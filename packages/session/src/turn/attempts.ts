@@ -1,7 +1,7 @@
-import { type AgentResult, errorToJSON, HookEvent } from "@ravi/kernel";
+import { type AgentResult, HookEvent, isRaviError, type SerializedError } from "@ravi/kernel";
+import { hookBase } from "@ravi/kernel/loop";
 import { classify, decideRetry } from "../retry/policy.ts";
 import { type Engine, ModelCallFailed } from "./engine.ts";
-import { hookBase } from "./hook-base.ts";
 import type { TurnKit } from "./kit.ts";
 
 /**
@@ -37,8 +37,9 @@ export async function attempts(
       if (decision.action === "fail") throw error;
       attempt = failures;
       const delayMs = decision.action === "retry" ? decision.delayMs : 0;
-      await emit("retry_start", { attempt, delayMs, kind: known.kind, error: errorToJSON(error) });
-      tellRetry(kit, attempt, delayMs, error);
+      const told = { attempt, delayMs, error: kit.errorJSON(error) };
+      await emit("retry_start", { ...told, kind: known.kind });
+      tellRetry(kit, told);
       if (decision.action === "retry") {
         if (delayMs > 0) await ctx.sleepUntil((await ctx.now()) + delayMs);
         continue;
@@ -53,9 +54,15 @@ export async function attempts(
   }
 }
 
-function tellRetry({ ctx }: TurnKit, attempt: number, delayMs: number, error: unknown): void {
-  if (!ctx.hooks.has(HookEvent.RETRY)) return;
-  void ctx.hooks.dispatch(HookEvent.RETRY, { ...hookBase(ctx), attempt, delayMs, error: errorToJSON(error) });
+interface Retry {
+  readonly attempt: number;
+  readonly delayMs: number;
+  readonly error: SerializedError;
+}
+
+function tellRetry({ ctx }: TurnKit, retry: Retry): void {
+  if (ctx.hooks.has(HookEvent.RETRY))
+    void ctx.hooks.dispatch(HookEvent.RETRY, { ...hookBase(ctx), ...retry });
 }
 
 /** Whether it got shorter. Where even that fails, the overflow is the error to be told. */
@@ -64,6 +71,7 @@ async function isCompactedNow({ ctx, host, compact }: TurnKit): Promise<boolean>
     return (await compact("overflow")).status === "compacted";
   } catch (error) {
     await ctx.check();
+    if (isRaviError(error, "SUSPENDED")) throw error;
     host.collect({ source: "compaction", event: "session_before_compact", error });
     return false;
   }

@@ -12,16 +12,14 @@ import {
   textOf,
   type UserMessage,
 } from "@ravi/kernel";
-import { isStop, land, type LandOptions } from "@ravi/kernel/loop";
+import { hookBase, isStop, land, type LandOptions, readTurn } from "@ravi/kernel/loop";
 import { estimateMessages, estimateTools } from "../compaction/tokens.ts";
 import { abortable } from "../extensions/abortable.ts";
 import { LOOP_DETECTION } from "../guardrails/chain.ts";
 import { withFreshIds } from "../tree/valid-prompt.ts";
-import { hookBase } from "./hook-base.ts";
 import type { TurnKit } from "./kit.ts";
 import { lookAround } from "./live-state.ts";
 import type { PromptList } from "./prompt-list.ts";
-import { readAnswer } from "./read-answer.ts";
 import { toolBatch } from "./tool-batch.ts";
 
 /** A model call failed: the one thing that another attempt may mend. */
@@ -104,7 +102,7 @@ export class Engine {
     const message = withFreshIds(response.message, new Set(this.list.callIds));
     const text = textOf(message);
     if (text.trim() !== "") this.said = text;
-    const answer = readAnswer({ ...response, message });
+    const answer = readTurn({ ...response, message });
     if (answer.kind === "tools") return this.callTools({ ...response, message }, answer.isCutOff);
     // An empty message would be refused by some providers when it goes back, and calls that are not answered by all.
     if (text.trim() !== "") await this.keep(withoutCalls(message), { response });
@@ -144,11 +142,12 @@ export class Engine {
       maxChars,
       tell,
     });
+    // The calls were made, also where what they gave cannot be written.
+    this.hasWork = true;
     for (const [at, message] of batch.messages.entries()) {
       const id = ids[at];
       if (message !== undefined && id !== undefined) await this.keep(message, { id });
     }
-    this.hasWork = true;
     if (batch.stop !== undefined) {
       if (isRaviError(batch.stop, "BUDGET_EXHAUSTED")) return this.land("budget");
       throw batch.stop;
@@ -162,7 +161,7 @@ export class Engine {
 
   private async ask(): Promise<ModelResponse | "budget"> {
     const { ctx, model, meter, ephemeral, host } = this.kit;
-    const seen = await lookAround(ctx, ephemeral, host);
+    const seen = await abortable(lookAround(ctx, ephemeral, host), ctx.signal);
     const request = this.request(seen);
     try {
       const response = await abortable(ctx.llm(model, request), ctx.signal);

@@ -4,6 +4,7 @@ import type {
   LLMClient,
   ModelRequest,
   RunContext,
+  SerializedError,
   Tool,
   ToolSpec,
 } from "@ravi/kernel";
@@ -55,4 +56,6 @@ export interface TurnKit {
   /** To extensions and to whoever listens. */
   readonly emit: Emit;
   readonly tell: (event: AgentEvent) => void;
+  /** An error as it is told, without secrets. */
+  readonly errorJSON: (error: unknown) => SerializedError;
 }

@@ -9,14 +9,13 @@ import type {
   Tool,
   ToolMessage,
 } from "@ravi/kernel";
-import { cancellationOf } from "@ravi/kernel";
-import { toolTurn, type ToolTurn } from "@ravi/kernel/loop";
+import { cancellationOf, HookEvent } from "@ravi/kernel";
+import { hookBase, toolTurn, type ToolTurn } from "@ravi/kernel/loop";
 import { abortable } from "../extensions/abortable.ts";
 import type { Emit } from "../extensions/events.ts";
 import type { GuardrailChain, Verdict } from "../guardrails/chain.ts";
 import { gateOf, OPEN } from "./tool-gate.ts";
-import { resultOf, type Reviewed, reviewResults, shorten } from "./tool-results.ts";
-import { watchBatch } from "./watch-batch.ts";
+import { type Reviewed, reviewResults, shorten } from "./tool-results.ts";
 
 export interface ToolBatchOptions {
   readonly ctx: RunContext;
@@ -50,15 +49,13 @@ export async function toolBatch(response: ModelResponse, options: ToolBatchOptio
   const done = new Map<string, ToolMessage>();
   let turn: ToolTurn;
   try {
-    const watched = watchBatch(ctx, (call, { content, isError }) =>
-      done.set(call.id, resultOf(call, content, isError)),
-    );
     turn = await abortable(
-      toolTurn(watched, response, tools, {
+      toolTurn(ctx, response, tools, {
         concurrency,
         validator,
         before: ({ id }) => gate.refusals.get(id),
-        onHire: (_, leaf) => tellHire(leaf, tell),
+        onHire: (_, leaf) => tellHire(leaf, options),
+        onResult: ({ id }, message) => void done.set(id, message),
       }),
       ctx.signal,
     );
@@ -85,8 +82,11 @@ export async function toolBatch(response: ModelResponse, options: ToolBatchOptio
   }
 }
 
-function tellHire({ agent, input }: HireLeaf, tell: (event: AgentEvent) => void): void {
-  tell({ type: "handoff", to: agent.id, task: input });
+function tellHire({ agent, input: task }: HireLeaf, { ctx, tell }: ToolBatchOptions): void {
+  const to = agent.id;
+  tell({ type: "handoff", to, task });
+  if (ctx.hooks.has(HookEvent.HANDOFF))
+    void ctx.hooks.dispatch(HookEvent.HANDOFF, { ...hookBase(ctx), to, task });
 }
 
 function tellResult(message: ToolMessage, tell: (event: AgentEvent) => void): void {

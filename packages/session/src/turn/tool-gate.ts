@@ -20,6 +20,7 @@ export async function gateOf(calls: readonly ToolCall[], options: ToolBatchOptio
   const warnings = new Map<string, string>();
   let halt: Verdict | undefined;
   for (const call of calls) {
+    Object.freeze(call);
     if (allowed !== undefined && !allowed.has(call.name)) {
       const may = [...allowed].join(", ") || "none";
       refusals.set(call.id, `${call.name} may not be used here; of the tools listed, these may: ${may}`);

@@ -1,4 +1,4 @@
-import type { ContentPart, ToolCall, ToolMessage } from "@ravi/kernel";
+import { type ContentPart, deepFreeze, type ToolCall, type ToolMessage } from "@ravi/kernel";
 import { truncateText } from "@ravi/kernel/loop";
 import type { Verdict } from "../guardrails/chain.ts";
 import type { ToolBatch, ToolBatchOptions } from "./tool-batch.ts";
@@ -51,7 +51,8 @@ export async function reviewResults(
     }
     const { content, isError = false } = result;
     const isMade = !gate.refusals.has(call.id);
-    const verdicts = isMade ? [...(await guard.after(call, { content, isError }, ctx.signal))] : [];
+    const shown = deepFreeze({ content, isError });
+    const verdicts = isMade ? [...(await guard.after(call, shown, ctx.signal))] : [];
     const loop = loops[at];
     if (loop !== undefined) verdicts.unshift(loop);
     const warning = gate.warnings.get(call.id);
@@ -84,7 +85,7 @@ export function shorten(content: ToolMessage["content"], maxChars: number): Tool
   );
 }
 
-export function resultOf(call: ToolCall, content: ToolMessage["content"], isError: boolean): ToolMessage {
+function resultOf(call: ToolCall, content: ToolMessage["content"], isError: boolean): ToolMessage {
   const message = { role: "tool", toolCallId: call.id, name: call.name, content } as const;
   return isError ? { ...message, isError } : message;
 }

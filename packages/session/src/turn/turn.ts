@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { type AgentResult, errorToJSON, isRaviError } from "@ravi/kernel";
+import { type AgentResult, isRaviError } from "@ravi/kernel";
+import { abortable } from "../extensions/abortable.ts";
 import { attempts } from "./attempts.ts";
 import { Engine } from "./engine.ts";
 import type { TurnKit } from "./kit.ts";
@@ -24,21 +25,22 @@ export class Turn {
   async run(input: string): Promise<AgentResult<never>> {
     const { ctx, session } = this.kit;
     // The same in a replay, and so are the entries that are named by it.
-    const prefix = (await ctx.uuid()).replaceAll("-", "").slice(0, 20);
+    const prefix = (await ctx.uuid()).replaceAll("-", "");
     session.number(prefix);
+    let result: AgentResult<never>;
     try {
       const recorded = await this.findStart(prefix);
-      const result = await this.inOrder(input, `${prefix}-u`, recorded);
+      result = await this.inOrder(input, `${prefix}-u`, recorded);
       await session.keepLeaf();
-      const { status, output } = result;
-      await this.kit.emit("agent_end", { status: status === "completed" ? status : "partial", output });
-      return result;
     } catch (error) {
       await this.failed(error);
       throw error;
     } finally {
       session.number(undefined);
     }
+    const { status, output } = result;
+    await this.kit.emit("agent_end", { status: status === "completed" ? status : "partial", output });
+    return result;
   }
 
   private async inOrder(
@@ -50,7 +52,7 @@ export class Turn {
     const { ctx, session, guard, channel, emit } = kit;
     await guard.turnStart(ctx.signal);
     const { text } = await emit("input", { text: input, channel });
-    const built = await kit.systemPrompt(await ctx.now());
+    const built = await abortable(kit.systemPrompt(await ctx.now()), ctx.signal);
     const { systemPrompt } = await emit("before_agent_start", { systemPrompt: built, input: text, channel });
     const system = recorded ?? systemPrompt;
     kit.useSystemPrompt(system);
@@ -99,7 +101,7 @@ export class Turn {
    */
   private async failed(error: unknown): Promise<void> {
     const { ctx, session, host, emit } = this.kit;
-    const isPaused = isRaviError(error, "PAUSED");
+    const isPaused = isRaviError(error, "PAUSED") || isRaviError(error, "SUSPENDED");
     const isStopped = isPaused || ctx.signal.aborted || (await isEnding(() => ctx.check()));
     const isKept = isStopped || this.engine?.hasWork === true;
     try {
@@ -110,7 +112,7 @@ export class Turn {
       host.collect({ source: "session", event: "agent_end", error: problem });
     }
     const status = isStopped ? "aborted" : "failed";
-    await emit("agent_end", { status, output: "", error: errorToJSON(error) });
+    await emit("agent_end", { status, output: "", error: this.kit.errorJSON(error) });
   }
 }
 

@@ -1,0 +1,205 @@
+import { describe, expect, test } from "vitest";
+import {
+  type Architecture,
+  BudgetExhaustedError,
+  DeadlineExceededError,
+  type Permissions,
+  type Telemetry,
+  type Tool,
+} from "@ravi/kernel";
+import { bareContext } from "@ravi/kernel/loop";
+import { Debate, freshSession, ReAct, Reflexion, Router, StrategyAgent, Supervisor } from "@ravi/architectures";
+import { scriptedModel } from "@ravi/testing";
+import { DelegatingContext } from "../src/context/delegating-context.ts";
+import { lookUp, run, told, worker } from "./support.ts";
+
+const BROKE = new BudgetExhaustedError({ dimension: "turns", used: 1, limit: 1, scope: "thinker" });
+const LATE = new DeadlineExceededError({ deadline: 1 });
+
+function strategy(act: Architecture["run"]): Architecture {
+  return { name: "test", run: act, declaredWorkers: () => ({}) };
+}
+
+describe("J10: how a run ends when it is cut off", () => {
+  test("what an earlier run on the same session had found is not told as this run's", async () => {
+    const session = freshSession({ id: "s" });
+    const first = strategy(async function* (own) {
+      yield { type: "step", step: 1 };
+      own.metadata["findings"] = "about the first question";
+      throw LATE;
+    });
+    expect((await run(first, [], { session })).result.output).toBe("about the first question");
+    const second = strategy(async function* () {
+      yield { type: "step", step: 1 };
+      throw LATE;
+    });
+    expect((await run(second, [], { session })).result).toEqual({
+      status: "partial",
+      output: "",
+      stopReason: "deadline",
+    });
+  });
+
+  test("the time may end while the last turn is made: what was found is given all the same", async () => {
+    const architecture = strategy(async function* (own) {
+      yield { type: "step", step: 1 };
+      own.metadata["findings"] = "half of it";
+      throw BROKE;
+    });
+    const { result } = await run(architecture, [LATE]);
+    expect(result).toEqual({ status: "partial", output: "half of it", stopReason: "deadline" });
+  });
+
+  test("a worker's silence is no answer where there is somebody to fall back on", async () => {
+    const routes = { a: worker("a", ["", ""]), b: worker("b", ["here I am"]) };
+    const { result, events } = await run(new Router({ routes, fallback: "b" }), ["a"]);
+    expect(result).toEqual({ status: "completed", output: "here I am", stopReason: "done" });
+    expect(told(events, "router.failed")).toEqual([{ route: "a", error: "an empty answer" }]);
+  });
+
+  test("a supervisor cannot pass on silence", async () => {
+    const workers = { a: worker("a", ["", ""]) };
+    const { result } = await run(new Supervisor({ workers }), [
+      { toolCalls: [{ name: "delegate", arguments: { worker: "a", task: "x" } }] },
+      { toolCalls: [{ name: "forward_message", arguments: { worker: "a" } }] },
+      "nobody knew",
+    ]);
+    expect(result).toEqual({ status: "completed", output: "nobody knew", stopReason: "done" });
+  });
+
+  test("a worker that could not be made costs none of those that may be made", async () => {
+    let made = 0;
+    const spawn = ({ name }: { name: string }): ReturnType<typeof worker> => {
+      if (++made === 1) throw new Error("not today");
+      return worker(name, ["made"]);
+    };
+    const call = { name: "spawn", arguments: { name: "helper", instructions: "help", task: "x" } };
+    const { result, events } = await run(new Supervisor({ workers: {}, spawn, maxSpawns: 1 }), [
+      { toolCalls: [call] },
+      { toolCalls: [call] },
+      { toolCalls: [{ name: "forward_message", arguments: { worker: "helper" } }] },
+    ]);
+    expect(result).toEqual({ status: "completed", output: "made", stopReason: "done" });
+    const results = events.flatMap((event) => (event.type === "toolResult" ? [event.isError] : []));
+    expect(results).toEqual([true, false, false]);
+  });
+
+  test.each([
+    ["-5", "5"],
+    ["3.5", "5.3"],
+    ["✅", "❌"],
+    ["?!", "..."],
+    ["<", ">"],
+  ])("%s and %s do not agree", async (one, other) => {
+    const debaters = { a: worker("a", [one, "1"]), b: worker("b", [other, "1"]) };
+    const { events } = await run(new Debate({ debaters, rounds: 1 }), []);
+    expect(told(events, "debate.round")).toEqual([{ round: 1, agreement: 0 }]);
+    expect(told(events, "debate.vote")).toHaveLength(1);
+  });
+});
+
+describe("J4, J11: services that misbehave", () => {
+  test("a policy that never answers does not keep a run from being cancelled", async () => {
+    const permissions: Permissions = { isNoop: false, check: () => new Promise(() => {}) };
+    const model = scriptedModel(["never"]);
+    const ctx = bareContext();
+    const agent = new StrategyAgent({ name: "a", model, permissions, architecture: new ReAct() });
+    const running = agent.run(ctx, ctx.inbox("x"));
+    await new Promise(setImmediate);
+    ctx.meta.cancellation.cancel("enough");
+    await expect(running).rejects.toMatchObject({ code: "CANCELLED" });
+    expect(model.calls).toEqual([]);
+  });
+
+  test.each([
+    ["nothing", () => undefined],
+    ["a text", () => "allow"],
+    ["a yes that is none", () => ({ allow: "true" })],
+    ["an empty object", () => ({})],
+    ["a rejection", () => Promise.reject(new Error("down"))],
+  ])("a policy that gives %s denies", async (_, check) => {
+    const permissions = { isNoop: false, check } as object as Permissions;
+    const model = scriptedModel(["never"]);
+    const ctx = bareContext();
+    const agent = new StrategyAgent({ name: "a", model, permissions, architecture: new ReAct() });
+    await expect(agent.run(ctx, ctx.inbox("x"))).rejects.toMatchObject({ code: "MIDDLEWARE_TERMINATION" });
+    expect(model.calls).toEqual([]);
+  });
+
+  test("a service is left out only when it says so itself, and clearly", async () => {
+    const model = scriptedModel(["never"]);
+    const unclear = { isNoop: "false", check: () => ({ allow: false, reason: "no" }) };
+    const permissions = unclear as object as Permissions;
+    const ctx = bareContext();
+    const agent = new StrategyAgent({ name: "a", model, permissions, architecture: new ReAct() });
+    await expect(agent.run(ctx, ctx.inbox("x"))).rejects.toThrow("not permitted");
+  });
+
+  test("telemetry that fails changes nothing", async () => {
+    const fail = (): never => {
+      throw new Error("the exporter is down");
+    };
+    const spans = { setAttribute: fail, recordError: fail, end: fail };
+    for (const startSpan of [fail, () => spans]) {
+      const telemetry: Telemetry = { isNoop: false, startSpan, metric: fail };
+      const { result } = await run(
+        new ReAct(),
+        [{ toolCalls: [{ name: "look_up", arguments: { query: "x" } }] }, "found"],
+        { telemetry, tools: [lookUp] },
+      );
+      expect(result.output).toBe("found");
+    }
+  });
+
+  test("a tool that is an instance of a class is a tool under observation too", async () => {
+    class Weather implements Tool {
+      get name(): string {
+        return "weather";
+      }
+      get description(): string {
+        return "The weather.";
+      }
+      get input(): Tool["input"] {
+        return lookUp.input;
+      }
+      execute(): string {
+        return "rain";
+      }
+    }
+    const telemetry: Telemetry = {
+      isNoop: false,
+      startSpan: () => ({ setAttribute: () => {}, recordError: () => {}, end: () => {} }),
+      metric: () => {},
+    };
+    const { events } = await run(
+      new ReAct(),
+      [{ toolCalls: [{ name: "weather", arguments: { query: "x" } }] }, "wet"],
+      { telemetry, tools: [new Weather()] },
+    );
+    expect(events).toContainEqual(expect.objectContaining({ type: "toolResult", content: "rain" }));
+  });
+
+  test("a memory whose answer was changed on its way is no lesson, and no failure", async () => {
+    const memory = {
+      isNoop: false,
+      recall: () => [{ id: "1", text: "a lesson", at: 0 }],
+      remember: (_: unknown, text: string) => ({ id: "1", text, at: 0 }),
+      forget: () => {},
+    };
+    const ctx = bareContext();
+    ctx.tool = async () => ({ content: "[REDACTED", isError: false });
+    const { result } = await run(new Reflexion(), ["answer", "1.0"], { memory, ctx });
+    expect(result.status).toBe("completed");
+  });
+});
+
+test("a context around another hands on all of it, also what a context need not have", async () => {
+  const inner = bareContext();
+  const asked: unknown[] = [];
+  inner.requestBudget = async (refusal) => asked.push(refusal) > 0;
+  const outer = new DelegatingContext(inner);
+  expect(await outer.requestBudget(BROKE)).toBe(true);
+  expect(asked).toEqual([BROKE]);
+  expect(await new DelegatingContext(bareContext()).requestBudget(BROKE)).toBe(false);
+  expect(await outer.record("fact", () => 7)).toBe(7);
+});

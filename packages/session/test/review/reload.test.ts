@@ -1,0 +1,87 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { defineExtension } from "@ravi/session";
+import { scriptedModel } from "@ravi/testing";
+import { expect, it } from "vitest";
+import { folder, session, tool } from "../support.ts";
+
+const guard = (reason: string) =>
+  `export default { name: "guard", beforeCall: () => ({ action: "block", reason: ${JSON.stringify(reason)} }) };`;
+const calling = () =>
+  scriptedModel(({ messages }) =>
+    messages.at(-1)?.role === "tool" ? "ok" : { toolCalls: [{ name: "send", arguments: {} }] },
+  );
+
+it("O17: a reload of a guardrail that cannot be read says so, and the guardrail that was there goes on", async () => {
+  const path = join(await folder(), "guard.mjs");
+  await writeFile(path, guard("first"));
+  let sent = 0;
+  const model = calling();
+  const agent = session({ model, tools: [tool("send", () => ++sent)], guardrails: [path] });
+  await agent.invoke("x");
+  await writeFile(path, "export default {{{");
+  await expect(agent.reload()).rejects.toMatchObject({ code: "INVALID_VALUE", field: "file" });
+  expect((await agent.invoke("y")).output).toBe("ok");
+  expect(sent).toBe(0);
+  expect(model.calls.at(-1)?.request.messages.at(-1)?.content).toContain("first");
+  await writeFile(path, guard("second"));
+  await agent.reload();
+  await agent.invoke("z");
+  expect(model.calls.at(-1)?.request.messages.at(-1)?.content).toContain("second");
+});
+
+it("a reload during a turn that finds something broken is collected, and the next turn goes on with what was there", async () => {
+  const path = join(await folder(), "guard.mjs");
+  await writeFile(path, guard("first"));
+  const agent = session({
+    model: calling(),
+    tools: [tool("send", () => 1)],
+    guardrails: [path],
+    extensions: [
+      defineExtension({
+        name: "reloader",
+        on: {
+          async input(_, context) {
+            await writeFile(path, "not a module {{{");
+            await context.reload();
+          },
+        },
+      }),
+    ],
+  });
+  expect((await agent.invoke("x")).output).toBe("ok");
+  expect((await agent.invoke("y")).output).toBe("ok");
+  expect(agent.errors).toMatchObject([{ source: "session", event: "reload" }]);
+});
+
+it("a first load that fails is an error of the turn, and the next turn tries again", async () => {
+  const path = join(await folder(), "guard.mjs");
+  const agent = session({ model: calling(), tools: [tool("send", () => 1)], guardrails: [path] });
+  await expect(agent.invoke("x")).rejects.toMatchObject({ code: "INVALID_VALUE" });
+  await writeFile(path, guard("now"));
+  expect((await agent.invoke("y")).output).toBe("ok");
+});
+
+it("O18: after a reload, and in another session, a child does not get the old prompt", async () => {
+  const directory = await folder();
+  await writeFile(join(directory, "SYSTEM.md"), "Old.");
+  const model = scriptedModel(() => "ok");
+  const agent = session({ model, prompt: { directories: [directory] }, sessionId: "one" });
+  await agent.invoke("x");
+  await writeFile(join(directory, "SYSTEM.md"), "New.");
+  await agent.reload();
+  await agent.spawnChild().invoke("y");
+  expect(model.calls[1]?.request.messages[0]?.content).toMatch(/^New\./);
+  await agent.invoke("z");
+  const other = await agent.newSession();
+  await agent.spawnChild().invoke("y");
+  expect(model.calls[3]?.request.messages[0]?.content).toContain(`Session ID: ${other}`);
+});
+
+it("O16: a child that is asked on no channel has the bytes of its parent's last prompt", async () => {
+  const model = scriptedModel(() => "ok");
+  const agent = session({ model });
+  await agent.invoke("x", { channel: "telegram" });
+  await agent.spawnChild().invoke("y");
+  expect(model.calls[1]?.request.messages[0]).toEqual(model.calls[0]?.request.messages[0]);
+});
