@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type AuditEntry, defineTool, RunId } from "@ravi/kernel";
+import { type AuditEntry, defineTool, type Permissions, RunId, textOf } from "@ravi/kernel";
 import { Reflexion, ReAct, StrategyAgent } from "@ravi/architectures";
 import { FileHistory, KeywordMemory } from "@ravi/context";
 import { EventRecorder } from "@ravi/hooks";
@@ -107,6 +107,53 @@ test("J11: a resumed run writes down and traces only what it does, and not what 
     "llm",
     "run",
   ]);
+});
+
+test("J11: a resumed run does not depend on what its policy would say today of what was done before", async () => {
+  const build = (permissions: Permissions): StrategyAgent => {
+    const model = scriptedModel(({ messages }) => {
+      const found = messages.filter(({ role }) => role === "tool").map((message) => textOf(message));
+      if (messages.some(({ content }) => content === "part")) return "a part";
+      if (found.length === 0) return { toolCalls: [{ name: "read" }, { name: "helper", arguments: { task: "part" } }] };
+      return `from ${found.join(" and ")}`;
+    });
+    const helper = new StrategyAgent({ name: "helper", model, architecture: new ReAct() });
+    const tools = [tool("read"), helper.asDelegate()];
+    return new StrategyAgent({ name: "clerk", model, tools, permissions, architecture: new ReAct() });
+  };
+  const asked: string[] = [];
+  const allow: Permissions = {
+    isNoop: false,
+    check: ({ action, target }) => {
+      asked.push(`${action} ${target}`);
+      return { allow: true };
+    },
+  };
+  const journal = new MemoryJournal();
+  const whole = await new Runtime({ journal }).run(build(allow), "go", { runId: RUN, sessionId: "s" }).result;
+  expect(whole.output).toBe("from read done and a part");
+  expect(asked.toSorted()).toEqual([
+    "hire helper",
+    "llm scripted/scripted",
+    "llm scripted/scripted",
+    "tool read",
+  ]);
+  const records = journal.load(RunId(RUN));
+  for (let count = 1; count < records.length; count++) {
+    const before = records.slice(0, count);
+    // The same limits as a policy that counts would have: nothing is allowed that was done before the crash.
+    const done = new Set(
+      before.flatMap(({ key, phase }) => (phase === "end" || key.startsWith("record:") ? [key.split(":")[1] ?? ""] : [])),
+    );
+    const once: Permissions = {
+      isNoop: false,
+      check: ({ action, target }) =>
+        action !== "llm" && done.has(target) ? { allow: false, reason: "once is enough" } : { allow: true },
+    };
+    const agent = build(once);
+    const runtime = new Runtime({ journal: cutJournal(RUN, before), agents: [agent] });
+    expect({ count, output: (await runtime.resume(RUN).result).output }).toEqual({ count, output: whole.output });
+  }
 });
 
 test("J5, J11: lessons outlive the process on the disk, for the user who taught them and for nobody else", async () => {

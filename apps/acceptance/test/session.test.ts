@@ -115,6 +115,37 @@ describe("a session under a runtime", () => {
     expect(said).toEqual(["answer to: In metres, please."]);
   });
 
+  test("a run that is cancelled in the middle of a batch keeps what the other calls did", async () => {
+    const input = z.object({});
+    const { promise: isHanging, resolve: hang } = Promise.withResolvers<void>();
+    const quick = defineTool({ name: "quick", description: "Works.", input, execute: () => "done" });
+    const deaf = defineTool({
+      name: "deaf",
+      description: "Never ends.",
+      input,
+      execute: () => {
+        setImmediate(hang);
+        return new Promise<string>(() => {});
+      },
+    });
+    const calls = ["quick", "deaf"].map((name) => ({ name, arguments: {}, id: name }));
+    const store = new MemorySessionStore();
+    const model = scriptedModel([{ toolCalls: calls }], INFO);
+    const agent = new SessionAgent({ model, store, tools: [quick, deaf], secrets: [] });
+    const run = governed().run(agent, "Work.", { sessionId: "s" });
+    await isHanging;
+    run.cancel("enough");
+    await run.result.catch(() => undefined);
+    await agent.waitForIdle();
+    const log = store.open("s");
+    const results: unknown[] = [];
+    for (const head of log.heads) {
+      const entry = await log.read(head);
+      if (entry.kind === "message" && entry.message.role === "tool") results.push(entry);
+    }
+    expect(results).toMatchObject([{ message: { toolCallId: "quick", content: "done" } }]);
+  });
+
   test("hires its children, who spend from the same budget and hold seats", async () => {
     const model = scriptedModel(({ messages }) => {
       const last = messages.at(-1);
@@ -132,7 +163,10 @@ describe("a session under a runtime", () => {
       children: [{ name: "helper", description: "Helps.", tools: [] }],
       secrets: [],
     });
-    const result = await governed().run(agent, "Go", {
+    const hooks = new HookManager();
+    const handedTo: string[] = [];
+    hooks.on(HookEvent.HANDOFF, ({ task }) => void handedTo.push(task));
+    const result = await governed({ hooks }).run(agent, "Go", {
       spawnBudget: { maxAgents: 3 },
       executionBudget: { maxTurns: 20 },
     }).result;
@@ -144,6 +178,7 @@ describe("a session under a runtime", () => {
         .map(({ content }) => content),
     ).toEqual(["did A", "did B"]);
     expect(result.agents?.map(({ agentId }) => agentId)).toEqual(["session", "helper/1", "helper/2"]);
+    expect(handedTo).toEqual(["A", "B"]);
   });
 
   test("retries by the run's own clock, and tells of it", async () => {

@@ -22,7 +22,7 @@ export type Assignment = { readonly question: string } | { readonly resume: stri
 
 export type Outcome = Pick<
   RunResult,
-  "runId" | "status" | "output" | "usage" | "cost" | "agents" | "inDoubt" | "error"
+  "runId" | "status" | "output" | "usage" | "cost" | "agents" | "inDoubt" | "stoppedBy" | "error"
 >;
 
 export interface Started {

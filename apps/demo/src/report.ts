@@ -31,6 +31,7 @@ export function toJSON({ result, counts, bill }: Ended) {
     })),
     events: { ...counts, partial: withStatus("partial"), denied: withStatus("denied") },
     ...(result.inDoubt !== undefined && result.inDoubt.length > 0 && { inDoubt: result.inDoubt }),
+    ...(result.stoppedBy !== undefined && { stoppedBy: result.stoppedBy }),
     ...(result.error !== undefined && { error: result.error.message }),
   };
 }
@@ -57,6 +58,12 @@ export function toText(ended: Ended): string {
     "",
     ...ruleLines(events),
   ];
+  if (result.stoppedBy !== undefined) {
+    const { dimension, used, limit, scope } = result.stoppedBy;
+    lines.push(
+      `Stopped by a limit: ${dimension} of ${scope}, ${used} of ${limit} used, and the next step did not fit.`,
+    );
+  }
   if (bill !== null)
     lines.push(
       `The server's own bill: ${bill.calls} calls, ${money(bill.costUsd)} dollars (stand-in prices; nobody pays them).`,

@@ -64,6 +64,9 @@ test("--budget 0.01 stops before the cap is passed, by the server's own bill, wi
   expect(printed.bill?.costUsd).toBeLessThanOrEqual(0.01);
   expect(printed.bill?.costUsd).toBeGreaterThan(0.002);
   expect(printed.output).toMatch(/Not finished|Acme|Borealis/);
+  expect(printed.stoppedBy).toMatchObject({ dimension: "cost", limit: 0.01, scope: "lead" });
+  const shown = await demo(["--budget", "0.01"]);
+  expect(shown.stdout).toMatch(/Stopped by a limit: cost of lead, 0\.\d+ of 0\.01 used/);
 });
 
 test("with few seats everybody waits for one, and the report is the same; with one seat nobody can be hired", async () => {

@@ -29,6 +29,7 @@ export interface Printed {
   }[];
   readonly events: Readonly<Record<"preempted" | "resumed" | "partial" | "denied", number>>;
   readonly inDoubt?: readonly string[];
+  readonly stoppedBy?: { readonly dimension: string; readonly limit: number; readonly scope: string };
 }
 
 /** Runs the demo as a user does: a process of its own, from source. */

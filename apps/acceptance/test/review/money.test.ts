@@ -1,0 +1,249 @@
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { type Agent, defineTool, type LLMClient, type ModelRequest, type Usage } from "@ravi/kernel";
+import { HookEvent, HookManager } from "@ravi/hooks";
+import { OrchestratorAgent } from "@ravi/orchestrator";
+import { ReActAgent } from "@ravi/react-agent";
+import { ExecutionTracker } from "@ravi/resources";
+import { MemoryJournal } from "@ravi/runtime";
+import { scriptedModel } from "@ravi/testing";
+import { agent, done, governed, handOver, hands, model, PRICED } from "../../src/leading.ts";
+
+const look = defineTool({
+  name: "look",
+  description: "",
+  input: z.object({ n: z.number() }),
+  execute: ({ n }) => `seen ${n}`,
+});
+const ask = (text: string): ModelRequest => ({ messages: [{ role: "user", content: text }] });
+
+describe("R18: a provider that lies about what was used", () => {
+  const lying = (usage: unknown): LLMClient => ({
+    id: "liar",
+    info: { provider: "test", model: "fixed", maxOutputTokens: 100 },
+    generate: async () => ({
+      message: { role: "assistant", content: "hi" },
+      finishReason: "stop",
+      usage: usage as Usage,
+    }),
+  });
+  const isSound = (n: unknown): boolean => typeof n === "number" && Number.isFinite(n) && n >= 0;
+
+  test.each<[string, unknown]>([
+    ["negative", { inputTokens: -1_000_000, outputTokens: -5 }],
+    ["not a number", { inputTokens: Number.NaN, outputTokens: 1 }],
+    ["infinite", { inputTokens: Infinity, outputTokens: 1 }],
+    ["fractions", { inputTokens: 1.5, outputTokens: 0.25 }],
+    ["texts", { inputTokens: "12", outputTokens: "3" }],
+    ["null", null],
+    ["empty", {}],
+    ["negative cached", { inputTokens: 10, outputTokens: 1, cachedInputTokens: -1_000_000 }],
+    ["more cached than read", { inputTokens: 10, outputTokens: 1, cachedInputTokens: 1_000_000 }],
+    ["more than can be counted", { inputTokens: 1e300, outputTokens: 1 }],
+  ])("%s: the answer is delivered, and the books stay sound", async (_, usage) => {
+    for (const services of [{}, { journal: new MemoryJournal() }]) {
+      const hooks = new HookManager();
+      const costs: unknown[] = [];
+      hooks.on(HookEvent.LLM_END, ({ costUsd }) => void costs.push(costUsd));
+      let books: ExecutionTracker | undefined;
+      const runtime = governed({
+        ...services,
+        hooks,
+        ledger: (root) => (books = new ExecutionTracker(root.executionBudget, { scope: root.rootId })),
+      });
+      const child = new ReActAgent({ name: "child", model: lying(usage) });
+      const { told, result } = await handOver(
+        hands(["child", "x"]),
+        [{ agent: child }],
+        {},
+        { executionBudget: { maxCostUsd: 1, maxTokens: 1_000_000 } },
+        runtime,
+      );
+      expect(told).toEqual([{ text: "hi", isError: false }]);
+      expect(isSound(result.cost)).toBe(true);
+      expect(isSound(result.usage.inputTokens) && isSound(result.usage.outputTokens)).toBe(true);
+      expect(books?.open).toBe(0);
+      for (const cost of costs) expect(isSound(cost)).toBe(true);
+    }
+  });
+});
+
+describe("the sum of LLM_END is the result's cost is what the agents' accounts say", () => {
+  test("with tools that call models, retries of crashed helpers, and helpers that land", async () => {
+    const hooks = new HookManager();
+    let heard = 0;
+    hooks.on(HookEvent.LLM_END, ({ costUsd }) => void (heard += Math.round((costUsd ?? 0) * 1e9)));
+    const inner = model(() => "inner");
+    const thinks = defineTool({
+      name: "think",
+      description: "",
+      input: z.object({}),
+      execute: async (_, { llm }) => (await llm(inner, ask("deep"))).message.content,
+    });
+    const thinker = new ReActAgent({
+      name: "thinker",
+      model: model([{ toolCalls: [{ name: "think" }] }, "thought"]),
+      tools: [thinks],
+    });
+    const lands = new ReActAgent({
+      name: "lands",
+      model: scriptedModel(
+        ({ tools }: ModelRequest, n: number) =>
+          tools === undefined ? "landed" : { toolCalls: [{ name: "look", arguments: { n } }] },
+        PRICED,
+      ),
+      tools: [look],
+    });
+    const { result } = await handOver(
+      hands(["thinker", "x"], ["lands", "y"]),
+      [{ agent: thinker }, { agent: lands, executionBudget: { maxTurns: 3 } }],
+      {},
+      {},
+      governed({ hooks }),
+    );
+    const cost = Math.round((result.cost ?? 0) * 1e9);
+    const accounts = (result.agents ?? []).reduce(
+      (sum, one) => sum + Math.round((one.costUsd ?? 0) * 1e9),
+      0,
+    );
+    expect(cost).toBeGreaterThan(0);
+    expect(accounts).toBe(cost);
+    expect(heard).toBe(cost);
+  });
+});
+
+test("R18: a connection that broke may have been paid for: what was set aside counts as spent", async () => {
+  const broken: LLMClient = {
+    id: "broken",
+    info: { provider: "test", model: "fixed", maxOutputTokens: 100 },
+    // As `fetch` puts it.
+    generate: () => Promise.reject(new TypeError("fetch failed", { cause: new Error("ECONNRESET") })),
+  };
+  const child = new ReActAgent({ name: "child", model: broken });
+  const { result } = await handOver(hands(["child", "x"]), [{ agent: child }]);
+  const account = result.agents?.[1];
+  expect(account).toMatchObject({ status: "failed", usage: { outputTokens: 100 } });
+  expect(account?.costUsd).toBeGreaterThan(0.0001);
+  expect(account?.wasteUsd).toBe(account?.costUsd);
+});
+
+describe("R18: caps hold", () => {
+  test("wrap-up turns of many helpers at once stay under the cap of all", async () => {
+    let made = 0;
+    const endless = (): LLMClient =>
+      scriptedModel(({ tools }: ModelRequest, n: number) => {
+        made++;
+        return tools === undefined ? "landed" : { toolCalls: [{ name: "look", arguments: { n } }] };
+      }, PRICED);
+    const team = Array.from({ length: 12 }, (_, n) => ({
+      agent: new ReActAgent({ name: `w${n}`, model: endless(), tools: [look] }),
+    }));
+    const { result } = await handOver(
+      hands(...team.map((__, n) => [`w${n}`, "go"] as const)),
+      team,
+      {},
+      { executionBudget: { maxTurns: 20 } },
+    );
+    expect(made + 2).toBeLessThanOrEqual(20);
+    expect(["completed", "partial"]).toContain(result.status);
+  });
+
+  test("a child with a larger budget than its parent has no more than its parent", async () => {
+    let made = 0;
+    const greedy = agent("greedy", async (ctx) => {
+      for (;;) {
+        await ctx.llm(model(["x"]), ask("more"));
+        made++;
+      }
+    });
+    const middle = agent("middle", async (ctx) => {
+      const outcome = await ctx.hire({ agent: greedy, input: "", executionBudget: { maxTurns: 1_000 } });
+      return done(outcome.status);
+    });
+    const lead = agent("lead", async (ctx) => {
+      const outcome = await ctx.hire({ agent: middle, input: "", executionBudget: { maxTurns: 5 } });
+      return done("result" in outcome ? outcome.result.output : outcome.status);
+    });
+    const result = await governed().run(lead, "go", { executionBudget: { maxTurns: 50 } }).result;
+    expect(result.output).toBe("partial");
+    expect(made).toBeLessThanOrEqual(5);
+  });
+
+  test("what was granted beyond the limits stands in the result's limits", async () => {
+    const worker = new ReActAgent({
+      name: "worker",
+      model: model(({ messages }) => {
+        const seen = messages.filter(({ role }) => role === "tool").length;
+        return seen < 4 ? { toolCalls: [{ name: "look", arguments: { n: seen } }] } : "all";
+      }),
+      tools: [look],
+      onBudget: "ask",
+    });
+    const runtime = governed({ journal: new MemoryJournal() });
+    const handle = runtime.run(worker, "go", { runId: "r", executionBudget: { maxTurns: 3 } });
+    await runtime.deliver("r", "approval:budget:r", { turns: 4 });
+    const result = await handle.result;
+    expect(result.output).toBe("all");
+    expect(result.limits?.executionBudget?.maxTurns).toBe(7);
+  });
+
+  test("what two ask for at once is granted to each of them once", async () => {
+    const worker = (name: string): Agent =>
+      new ReActAgent({
+        name,
+        model: model(({ messages }) => {
+          const seen = messages.filter(({ role }) => role === "tool").length;
+          return seen < 4 ? { toolCalls: [{ name: "look", arguments: { n: seen } }] } : `${name} saw all`;
+        }),
+        tools: [look],
+        onBudget: "ask",
+      });
+    let books: ExecutionTracker | undefined;
+    const runtime = governed({
+      journal: new MemoryJournal(),
+      ledger: (root) => (books = new ExecutionTracker(root.executionBudget, { scope: root.rootId })),
+    });
+    const lead = new OrchestratorAgent({
+      name: "lead",
+      model: model([hands(["a", "x"], ["b", "y"]), "fine"]),
+      subAgents: [
+        { agent: worker("a"), askTimeoutS: null, executionBudget: { maxTurns: 3 } },
+        { agent: worker("b"), askTimeoutS: null, executionBudget: { maxTurns: 3 } },
+      ],
+    });
+    const handle = runtime.run(lead, "go", { runId: "r", executionBudget: { maxTurns: 30 } });
+    await runtime.deliver("r", "approval:budget:r/hire:a#1", { turns: 4 });
+    await runtime.deliver("r", "approval:budget:r/hire:b#1", { turns: 4 });
+    expect((await handle.result).status).toBe("completed");
+    expect(books?.budget.maxTurns).toBe(38);
+  });
+});
+
+describe("T4: nothing is paid after a cancellation", () => {
+  test("by an agent that catches what stops it and goes on", async () => {
+    const said = model(() => "x");
+    let refused = 0;
+    const stubborn = agent("stubborn", async (ctx) => {
+      for (let n = 0; n < 20; n++) {
+        try {
+          await ctx.llm(said, ask(`${n}`));
+        } catch {
+          refused++;
+        }
+      }
+      return done("I went on");
+    });
+    const lead = agent("lead", async (ctx) => {
+      const handle = await ctx.spawn(stubborn, { input: "" });
+      handle.cancel("enough");
+      const outcome = await ctx.join(handle);
+      return done(outcome.status);
+    });
+    const result = await governed().run(lead, "go").result;
+    expect(result.output).toBe("cancelled");
+    expect(said.calls.length).toBeLessThanOrEqual(1);
+    expect(refused).toBeGreaterThanOrEqual(19);
+    expect(result.agents?.[1]).toMatchObject({ status: "cancelled" });
+    expect(result.agents?.[1]?.wasteUsd).toBe(result.agents?.[1]?.costUsd);
+  });
+});
