@@ -1,11 +1,10 @@
-import { type Agent, AgentId, defineTool, type LLMClient, type ModelResponse, textOf } from "@ravi/kernel";
-import { toolSpec, toolTurn } from "@ravi/kernel/loop";
+import { defineTool, type LLMClient, type ModelEvent, type ModelResponse } from "@ravi/kernel";
 import * as z from "zod";
-import { DONE, inc, type Plan } from "./fake.ts";
+import { type Asked, DONE, inc, type Plan } from "./fake.ts";
 
-// The same loop as an agent, written against the kernel alone.
+// The model and the tool as Ravi's agents take them.
 
-const tools = [
+export const tools = [
   defineTool({
     name: "inc",
     description: "n -> n + 1",
@@ -14,35 +13,41 @@ const tools = [
     execute: inc,
   }),
 ];
-const specs = tools.map(toolSpec);
+const info = { provider: "fake", model: "fake" };
+const usage = { inputTokens: 1, outputTokens: 1 };
 
-function fakeModel(plan: Plan): LLMClient {
+export function fakeModel(plan: Plan): LLMClient {
   return {
     id: "fake",
-    info: { provider: "fake", model: "fake" },
+    info,
     async generate({ messages }): Promise<ModelResponse> {
       const last = messages.at(-1);
-      const calls = plan(last?.role === "tool" ? Number(last.content) : 0);
-      if (calls === null) return { message: { role: "assistant", content: DONE }, finishReason: "stop" };
-      const toolCalls = calls.map(({ id, name, args }) => ({ id, name, arguments: JSON.stringify(args) }));
-      return { message: { role: "assistant", content: "", toolCalls }, finishReason: "toolCalls" };
+      const asked = plan(last?.role === "tool" ? Number(last.content) : 0);
+      return answer(asked instanceof Promise ? await asked : asked);
     },
   };
 }
 
-export function benchAgent(plan: Plan): Agent {
-  const model = fakeModel(plan);
+function answer(calls: Asked): ModelResponse {
+  if (calls === null) return { message: { role: "assistant", content: DONE }, finishReason: "stop", usage };
+  const toolCalls = calls.map(({ id, name, args }) => ({ id, name, arguments: JSON.stringify(args) }));
+  return { message: { role: "assistant", content: "", toolCalls }, finishReason: "toolCalls", usage };
+}
+
+/** Streams an answer of so many characters, one by one. */
+export function streamingModel(deltas: number): LLMClient {
+  const response: ModelResponse = {
+    message: { role: "assistant", content: "x".repeat(deltas) },
+    finishReason: "stop",
+    usage,
+  };
   return {
-    id: AgentId("bench"),
-    async run(ctx, inbox) {
-      await ctx.remember({ role: "user", content: inbox.input });
-      for (;;) {
-        const response = await ctx.llm(model, { messages: await ctx.window(), tools: specs });
-        await ctx.remember(response.message);
-        if (response.finishReason === "stop")
-          return { status: "completed", output: textOf(response.message), stopReason: "done" };
-        for (const message of (await toolTurn(ctx, response, tools)).messages) await ctx.remember(message);
-      }
+    id: "fake",
+    info,
+    generate: async () => response,
+    async *stream(): AsyncGenerator<ModelEvent> {
+      for (let n = 0; n < deltas; n++) yield { type: "text", delta: "x" };
+      yield { type: "finish", response };
     },
   };
 }

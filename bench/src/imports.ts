@@ -1,32 +1,52 @@
-import { childNumber } from "./harness/child.ts";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { BENCH, childNumber } from "./harness/child.ts";
 import { compare, measurePairs } from "./harness/pairs.ts";
 import { figure, table } from "./harness/table.ts";
+import { installedSize } from "./installed.ts";
 
-// What importing an entry costs above an empty process. `performance.now()` counts from the start of the process.
+// S6. What importing an entry costs above an empty process, and what installing a package brings. `performance.now()` counts
+// from the start of the process.
 
-const ENTRIES = ["@ravi/kernel", "@ravi/kernel/loop", "zod"] as const;
+const ENTRIES: readonly (readonly string[])[] = [
+  ["@ravi/kernel"],
+  ["@ravi/kernel/loop"],
+  ["@ravi/kernel", "@ravi/react-agent"],
+  ["@ravi/react-agent", "@ravi/runtime"],
+  ["zod"],
+];
+const PACKAGES = ["kernel", "react-agent", "runtime", "orchestrator", "sdk"];
 
-async function start(statement: string): Promise<number> {
-  const code = `${statement} console.log(JSON.stringify({ ms: performance.now() }))`;
+async function start(entries: readonly string[]): Promise<number> {
+  const statements = entries.map((entry) => `await import(${JSON.stringify(entry)});`).join(" ");
+  const code = `${statements} console.log(JSON.stringify({ ms: performance.now() }))`;
   return childNumber("ms", ["--input-type=module", "-e", code]);
 }
 
 export async function imports(pairs: number): Promise<void> {
   const rows: string[][] = [];
-  for (const entry of ENTRIES) {
+  for (const entries of ENTRIES) {
     const measured = await measurePairs(
       pairs,
-      () => start(`await import(${JSON.stringify(entry)});`),
-      () => start(""),
+      () => start(entries),
+      () => start([]),
     );
     const above = measured.map(({ ours, base }) => ({ ours: ours - base, base: 1 }));
     const { ours, spread } = compare(above);
     rows.push([
-      entry,
+      entries.join(" + "),
       figure(ours),
       `${figure(spread[0])}–${figure(spread[1])}`,
       figure(compare(measured).base),
     ]);
   }
-  console.log(table(["import, ms above an empty process", "median", "quartiles", "empty process"], rows));
+  console.log(table(["S6 import, ms above an empty process", "median", "quartiles", "empty process"], rows));
+  console.log();
+  const sizes = PACKAGES.map((name) => ({ name, folder: join(BENCH, "../packages", name) }))
+    .filter(({ folder }) => existsSync(join(folder, "package.json")))
+    .map(({ name, folder }) => {
+      const { megabytes, packages } = installedSize(folder);
+      return [`@ravi/${name}`, megabytes.toFixed(1), String(packages)];
+    });
+  console.log(table(["S6 installed, with all dependencies", "MB", "packages"], sizes));
 }

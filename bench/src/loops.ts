@@ -1,29 +1,40 @@
-import { childNumber } from "./harness/child.ts";
+import { FIGURES, SCENARIOS, workerArgs } from "./figures.ts";
+import { childFigures, numberAt } from "./harness/child.ts";
 import { compare, measurePairs } from "./harness/pairs.ts";
 import { figure, table } from "./harness/table.ts";
 
-// The scenarios of a single agent beside the hand-written loop, in alternating processes.
+// Ravi in its three configurations beside the hand-written loop, in alternating processes.
 
-const SCENARIOS = {
-  S1: "S1 one run, no tool, µs",
-  S2: "S2 50 turns of one tool, µs/turn",
-  S3: "S3 100 parallel calls, µs/call",
-};
+const SUBJECTS = ["bare", "governed", "durable"] as const;
+/** What only some can do. */
+const LEFT_OUT: ReadonlySet<string> = new Set(["S5callback"]);
+/** A disk's sync is what these would show: the journal's own section does that better, with many runs at once. */
+const NOT_DURABLE: ReadonlySet<string> = new Set(["S4heap", "S5"]);
 
-const SUBJECTS = { "bare-kernel": "bare context", "bare-runtime": "bare runtime" };
-
-export async function loops(pairs: number): Promise<void> {
+export async function loops(pairs: number, only: readonly string[] = SCENARIOS): Promise<void> {
   const rows: string[][] = [];
-  for (const [scenario, title] of Object.entries(SCENARIOS)) {
-    const measure = (subject: string) => (): Promise<number> =>
-      childNumber("us", ["src/worker.ts", subject, scenario]);
-    for (const [subject, name] of Object.entries(SUBJECTS)) {
-      const { ours, base, ratio, spread } = compare(
-        await measurePairs(pairs, measure(subject), measure("hand-written")),
-      );
-      const quartiles = `${figure(spread[0])}–${figure(spread[1])}`;
-      rows.push([title, name, figure(base), figure(ours), `${figure(ratio)}×`, quartiles]);
+  for (const scenario of SCENARIOS) {
+    if (LEFT_OUT.has(scenario) || !only.some((name) => scenario.startsWith(name))) continue;
+    for (const subject of SUBJECTS) {
+      if (subject === "durable" && NOT_DURABLE.has(scenario)) continue;
+      rows.push(...(await rowsOf(scenario, subject, pairs)));
+      console.error(`bench: ${scenario} ${subject}`);
     }
   }
   console.log(table(["scenario", "subject", "hand-written", "ours", "ratio", "quartiles"], rows));
+}
+
+async function rowsOf(scenario: string, subject: string, pairs: number): Promise<string[][]> {
+  const measure = (name: string) => () => childFigures(workerArgs(name, scenario));
+  const measured = await measurePairs(pairs, measure(subject), measure("hand-written"));
+  return FIGURES.filter((each) => each.scenario === scenario).map(({ title, field }) => {
+    const { ours, base, ratio, spread } = compare(
+      measured.map((pair) => ({
+        ours: numberAt(pair.ours, field, subject),
+        base: numberAt(pair.base, field, "hand-written"),
+      })),
+    );
+    const quartiles = `${figure(spread[0])}–${figure(spread[1])}`;
+    return [title, subject, figure(base), figure(ours), `${figure(ratio)}×`, quartiles];
+  });
 }

@@ -1,5 +1,7 @@
 import os from "node:os";
 import { parseArgs } from "node:util";
+import { architectures } from "./architectures.ts";
+import { growth, parkedRuns } from "./growth.ts";
 import { hooks } from "./hooks.ts";
 import { imports } from "./imports.ts";
 import { journal } from "./journal.ts";
@@ -7,18 +9,26 @@ import { loops } from "./loops.ts";
 import { middleware } from "./middleware.ts";
 import { resources } from "./resources.ts";
 import { resume } from "./resume.ts";
+import { session } from "./session.ts";
 import { supervision } from "./supervision.ts";
 
 const HELP = `bench: what Ravi costs, beside the plain code that it replaces.
 
-  pnpm bench [SECTION ...] [--pairs N]
+  pnpm bench [SECTION ...] [--pairs N] [--scenarios S1,S2]
 
-  imports   what importing an entry costs above an empty process
-  loops     one agent beside a hand-written loop (S1, S2, S3)
+  imports   what importing an entry costs above an empty process, and what an install brings (S6)
+  loops     agents on a bare, a governed and a durable runtime beside a hand-written loop (S1 to S5, S7, S8)
+  growth    what must not grow: with the size of a tree, with a history, with runs that wait or are over
+  architectures
+            ReAct behind the interface of all strategies beside ReActAgent
   supervision, resources, hooks, middleware, journal
             what each package costs beside the plain code that it wraps
   resume    how long a run of 100,000 entries takes to catch up with its record
+  session   what opening a session of 100,000 entries takes, and an entry at its end
 
+  parked    100,000 runs that wait in a SQLite file (PARKED_RUNS for another number); long, so only when it is named
+
+  --scenarios S1,S2   of the loops, only these
   --pairs N   how often each pair is measured (default 15)
 
 Everything runs in alternating child processes; a ratio is the median of paired ratios. WARM_MS and MEASURE_MS (500)
@@ -26,18 +36,27 @@ set how long a process warms up and measures.`;
 
 const sections: Readonly<Record<string, (pairs: number) => Promise<void>>> = {
   imports,
-  loops,
+  loops: (count) => loops(count, values.scenarios?.split(",")),
+  growth,
+  architectures,
   supervision,
   resources,
   hooks,
   middleware,
   journal: () => journal(),
   resume,
+  session,
+  parked: parkedRuns,
 };
+const ONLY_BY_NAME = "parked";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { pairs: { type: "string", default: "15" }, help: { type: "boolean", default: false } },
+  options: {
+    pairs: { type: "string", default: "15" },
+    scenarios: { type: "string" },
+    help: { type: "boolean", default: false },
+  },
 });
 const pairs = Number(values.pairs);
 const unknown = positionals.filter((name) => !Object.hasOwn(sections, name));
@@ -54,7 +73,8 @@ if (values.help) {
   console.log(
     `${new Date().toISOString().slice(0, 10)}  Node ${process.version}  ${os.cpus().length} × ${os.cpus()[0]?.model}\n`,
   );
-  for (const name of positionals.length > 0 ? positionals : Object.keys(sections)) {
+  const named = Object.keys(sections).filter((name) => name !== ONLY_BY_NAME);
+  for (const name of positionals.length > 0 ? positionals : named) {
     await sections[name]?.(pairs);
     console.log();
   }

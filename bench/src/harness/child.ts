@@ -2,19 +2,38 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-const bench = join(import.meta.dirname, "../..");
+export const BENCH = join(import.meta.dirname, "../..");
 const exec = promisify(execFile);
 
+export interface ChildOptions {
+  /** Where it looks for what it imports; the folder of the benchmarks unless given. */
+  readonly cwd?: string | undefined;
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  /** Ends the process. */
+  readonly signal?: AbortSignal | undefined;
+  readonly timeoutMs?: number | undefined;
+}
+
+/** What a process that measures prints: figures by name, and here and there a word. */
+export type Figures = Readonly<Record<string, number | string>>;
+
 /** Runs a file in a process of its own and gives what its last line says. */
-async function child(args: readonly string[]): Promise<unknown> {
-  const env = { ...process.env, NODE_ENV: "production", NODE_COMPILE_CACHE: "" };
-  const { stdout } = await exec(process.execPath, args, { cwd: bench, env, maxBuffer: 1 << 26 });
-  return JSON.parse(stdout.trim().split("\n").at(-1) ?? "null");
+export async function childFigures(args: readonly string[], options: ChildOptions = {}): Promise<Figures> {
+  const { cwd = BENCH, signal, timeoutMs: timeout } = options;
+  const env = { ...process.env, NODE_ENV: "production", NODE_COMPILE_CACHE: "", ...options.env };
+  const { stdout } = await exec(process.execPath, args, { cwd, env, signal, timeout, maxBuffer: 1 << 26 });
+  const value: unknown = JSON.parse(stdout.trim().split("\n").at(-1) ?? "null");
+  if (typeof value !== "object" || value === null)
+    throw new TypeError(`${args.join(" ")} printed no figures`);
+  return value as Figures;
 }
 
 export async function childNumber(field: string, args: readonly string[]): Promise<number> {
-  const value: unknown = await child(args);
-  const number: unknown = typeof value === "object" && value !== null ? Reflect.get(value, field) : undefined;
-  if (typeof number !== "number") throw new TypeError(`${args.join(" ")} printed no number under ${field}`);
+  return numberAt(await childFigures(args), field, args.join(" "));
+}
+
+export function numberAt(figures: Figures, field: string, what: string): number {
+  const number = figures[field];
+  if (typeof number !== "number") throw new TypeError(`${what} printed no number under ${field}`);
   return number;
 }

@@ -1,7 +1,7 @@
-/** Two figures measured one right after the other, so that whatever else the machine does falls on both. */
-export interface Pair {
-  readonly ours: number;
-  readonly base: number;
+/** Two sides measured one right after the other, so that whatever else the machine does falls on both. */
+export interface Pair<T = number> {
+  readonly ours: T;
+  readonly base: T;
 }
 
 export interface Comparison {
@@ -14,12 +14,12 @@ export interface Comparison {
 }
 
 /** Measures both sides in turn; every other pair begins with the other side. */
-export async function measurePairs(
+export async function measurePairs<T>(
   count: number,
-  ours: () => Promise<number>,
-  base: () => Promise<number>,
-): Promise<Pair[]> {
-  const pairs: Pair[] = [];
+  ours: () => Promise<T>,
+  base: () => Promise<T>,
+): Promise<Pair<T>[]> {
+  const pairs: Pair<T>[] = [];
   for (let at = 0; at < count; at++) {
     if (at % 2 === 0) {
       const first = await ours();

@@ -1,0 +1,84 @@
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { HookEvent, Journal } from "@ravi/kernel";
+import { HookEvent as events, HookManager } from "@ravi/hooks";
+import { MiddlewarePipeline } from "@ravi/middleware";
+import { ExecutionTracker, ModelMeter } from "@ravi/resources";
+import { MemoryJournal, Runtime, type RuntimeOptions, SqliteJournal } from "@ravi/runtime";
+import { SpawnTracker } from "@ravi/supervision";
+
+// The three runtimes that are measured. `bare` was given nothing; `governed` has every rule switched on, with its journal in
+// memory; `durable` is the same with its journal on disk.
+
+/** What a run may use, so that every limit is counted and none is met. */
+export const LIMITS = {
+  executionBudget: { maxTokens: 1e12, maxCostUsd: 1e6, maxTurns: 1e9, maxToolCalls: 1e9 },
+  spawnBudget: { maxAgents: 100_000, maxTotal: 1_000_000, maxDepth: 8 },
+} as const;
+
+const heard = { events: 0 };
+
+/** A listener on each event. */
+function listeners(): HookManager {
+  const hooks = new HookManager();
+  for (const event of Object.values<HookEvent>(events)) {
+    hooks.on(event, () => {
+      heard.events++;
+    });
+  }
+  return hooks;
+}
+
+function governed(journal: Journal): RuntimeOptions {
+  // A budget inside a budget: each run's own is spent from one account that they share.
+  const account = new ExecutionTracker({ maxCostUsd: 9e6 }, { scope: "account" });
+  return {
+    journal,
+    hooks: listeners(),
+    meter: new ModelMeter({ prices: { fake: { input: 1, output: 4 } } }),
+    headcount: (root) => new SpawnTracker(root.spawnBudget, { rootId: root.rootId }),
+    ledger: (root) => new ExecutionTracker(root.executionBudget, { parent: account, scope: root.rootId }),
+    pipelines: {
+      agent: new MiddlewarePipeline([(_, next) => next()], { level: "agent" }),
+      chat: new MiddlewarePipeline([(_, next) => next()], { level: "chat" }),
+      function: new MiddlewarePipeline([(_, next) => next()], { level: "function" }),
+    },
+  };
+}
+
+/** How many runs a journal in memory keeps before another takes its place: a benchmark makes more than a process holds. */
+const KEPT_RUNS = 2_000;
+
+export function governedRuntimes(): () => Runtime {
+  let runtime: Runtime | undefined;
+  let runs = 0;
+  return () => {
+    if (runtime === undefined || runs++ % KEPT_RUNS === 0)
+      runtime = new Runtime(governed(new MemoryJournal()));
+    return runtime;
+  };
+}
+
+export interface Durable {
+  readonly folder: string;
+  /** A new runtime on the same journal. */
+  readonly runtime: () => Runtime;
+  /** Bytes on disk. */
+  readonly size: () => number;
+  readonly close: () => Promise<void>;
+}
+
+export function durable(): Durable {
+  const folder = mkdtempSync(join(tmpdir(), "ravi-bench-"));
+  const journal = SqliteJournal.open(folder);
+  return {
+    folder,
+    runtime: () => new Runtime(governed(journal)),
+    size: () => readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0),
+    async close() {
+      await journal.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

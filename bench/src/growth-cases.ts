@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import { type Agent, AgentId, textOf } from "@ravi/kernel";
+import { Runtime } from "@ravi/runtime";
+import { fakeModel } from "./bench-agent.ts";
+import { durable, governedRuntimes, LIMITS } from "./configurations.ts";
+import { DONE, plans } from "./fake.ts";
+import { collect, liveHeap } from "./harness/memory.ts";
+import { median } from "./harness/pairs.ts";
+
+// What must not grow: an agent's cost with the size of its tree, a turn's with the length of its history, and what stays
+// behind of runs that wait or are over.
+
+const model = fakeModel(plans.answer);
+const ask = [{ role: "user", content: "go" }] as const;
+
+const helper: Agent = {
+  id: AgentId("helper"),
+  async run(ctx) {
+    const { message } = await ctx.llm(model, { messages: ask });
+    return { status: "completed", output: textOf(message), stopReason: "done" };
+  },
+};
+
+/** Hires that many at once, so that all of them hold a seat and a ledger side by side. */
+function leadOf(size: number): Agent {
+  return {
+    id: AgentId("lead"),
+    async run(ctx) {
+      const hires = Array.from(
+        { length: size },
+        () => ({ kind: "hire", agent: helper, input: "go" }) as const,
+      );
+      const outcomes = await ctx.batch(hires);
+      const done = outcomes.filter(({ status }) => status === "completed").length;
+      return { status: "completed", output: String(done), stopReason: "done" };
+    },
+  };
+}
+
+/** Microseconds for each agent of a tree of that size under one headcount and one ledger. */
+export async function tree(size: number): Promise<number> {
+  const lead = leadOf(size);
+  const runtime = governedRuntimes();
+  const rounds = Math.max(3, Math.round(20_000 / size));
+  const times: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    if (size > 1_000) collect();
+    const start = performance.now();
+    const { output } = await runtime().run(lead, "go", LIMITS).result;
+    times.push(((performance.now() - start) * 1_000) / size);
+    assert.equal(output, String(size));
+  }
+  // The first half warms up.
+  return median(times.slice(rounds >> 1));
+}
+
+/** Microseconds of a turn on top of that many messages. */
+export async function history(messages: number): Promise<number> {
+  const turns = 200;
+  const times: number[] = [];
+  const agent: Agent = {
+    id: AgentId("long"),
+    async run(ctx) {
+      for (let n = 0; n < messages; n++) await ctx.remember({ role: "user", content: `message ${n}` });
+      await ctx.llm(model, { messages: await ctx.window() });
+      const start = performance.now();
+      for (let turn = 0; turn < turns; turn++) {
+        const { message } = await ctx.llm(model, { messages: await ctx.window() });
+        await ctx.remember(message);
+      }
+      times.push(((performance.now() - start) * 1_000) / turns);
+      return { status: "completed", output: DONE, stopReason: "done" };
+    },
+  };
+  const runtime = governedRuntimes();
+  for (let round = 0; round < 20; round++)
+    assert.equal((await runtime().run(agent, "go", LIMITS).result).output, DONE);
+  return median(times.slice(10));
+}
+
+const waiter: Agent = {
+  id: AgentId("waiter"),
+  async run(ctx) {
+    const value = await ctx.waitFor("answer");
+    assert(typeof value === "string");
+    return { status: "completed", output: value, stopReason: "done" };
+  },
+};
+
+/** Kilobytes that a run keeps in this process while it waits for somebody's answer. */
+export async function parked(count: number): Promise<number> {
+  const runtime = new Runtime();
+  const before = await liveHeap();
+  const handles = Array.from({ length: count }, () => runtime.run(waiter, "go"));
+  const heap = (await liveHeap()) - before;
+  for (const { runId } of handles) await runtime.deliver(runId, "answer", DONE);
+  for (const { result } of handles) assert.equal((await result).output, DONE);
+  return heap / 1_024 / count;
+}
+
+/** Kilobytes that stay behind of a run that is over, with a runtime that lives on. */
+export async function finished(count: number): Promise<number> {
+  const runtime = new Runtime();
+  const run = async (runs: number): Promise<void> => {
+    for (let n = 0; n < runs; n++) assert.equal((await runtime.run(helper, "go").result).output, DONE);
+  };
+  await run(1_000);
+  const before = await liveHeap();
+  await run(count);
+  return ((await liveHeap()) - before) / 1_024 / count;
+}
+
+export interface ParkedOnDisk {
+  readonly startMs: number;
+  readonly listMs: number;
+  readonly resumeMs: number;
+  readonly kBPerRun: number;
+}
+
+/** Runs that wait in a file, with no process that holds them: started in groups, then one is resumed among all of them. */
+export async function parkedOnDisk(count: number): Promise<ParkedOnDisk> {
+  const { runtime, folder, size, close } = durable();
+  try {
+    const group = 1_000;
+    const from = performance.now();
+    for (let at = 0; at < count; at += group) {
+      const opened = runtime();
+      const ids = Array.from({ length: Math.min(group, count - at) }, (_, n) => `parked-${at + n}`);
+      const handles = ids.map((runId) => opened.run(waiter, "go", { runId, ...LIMITS }));
+      while (handles.some(({ status }) => status !== "suspended")) await new Promise(setImmediate);
+      await opened.close();
+    }
+    const startMs = performance.now() - from;
+    const kBPerRun = size() / 1_024 / count;
+    const listing = performance.now();
+    const again = runtime();
+    again.register(waiter);
+    assert.equal((await again.list()).length, count, folder);
+    const listMs = performance.now() - listing;
+    const times: number[] = [];
+    for (let n = 0; n < 20; n++) {
+      const runId = `parked-${Math.floor((count / 20) * n)}`;
+      const start = performance.now();
+      await again.deliver(runId, "answer", DONE);
+      assert.equal((await again.resume(runId).result).output, DONE);
+      times.push(performance.now() - start);
+    }
+    return { startMs, listMs, resumeMs: median(times), kBPerRun };
+  } finally {
+    await close();
+  }
+}

@@ -1,0 +1,49 @@
+import { existsSync, globSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+interface Manifest {
+  readonly name: string;
+  readonly dependencies?: Readonly<Record<string, string>> | undefined;
+}
+
+export interface Installed {
+  readonly megabytes: number;
+  readonly packages: number;
+}
+
+/** What an install of a package brings: itself and all that it depends on, each once. A package of this workspace counts as packed. */
+export function installedSize(folder: string): Installed {
+  const seen = new Map<string, number>();
+  const visit = (at: string): void => {
+    if (seen.has(at)) return;
+    const manifest = JSON.parse(readFileSync(join(at, "package.json"), "utf8")) as Manifest;
+    seen.set(at, bytesOf(at));
+    for (const name of Object.keys(manifest.dependencies ?? {})) {
+      const found = find(name, at);
+      if (found !== undefined) visit(found);
+    }
+  };
+  visit(realpathSync(folder));
+  const bytes = [...seen.values()].reduce((sum, each) => sum + each, 0);
+  return { megabytes: bytes / 1_048_576, packages: seen.size };
+}
+
+/** Where Node would look for it. */
+function find(name: string, from: string): string | undefined {
+  for (let at = from; ; at = dirname(at)) {
+    const candidate = join(at, "node_modules", name);
+    if (existsSync(join(candidate, "package.json"))) return realpathSync(candidate);
+    if (dirname(at) === at) return undefined;
+  }
+}
+
+/** Of a package of ours only what `files` lists: tests and caches are not published. */
+function bytesOf(folder: string): number {
+  const isOurs = !folder.includes("node_modules");
+  const patterns = isOurs
+    ? ["dist/**/*.{js,ts,map}", "src/**/*", "*.md", "LICENSE", "package.json"]
+    : ["**/*"];
+  return globSync(patterns, { cwd: folder, exclude: ["**/node_modules/**"] })
+    .map((name) => statSync(join(folder, name)))
+    .reduce((sum, stat) => sum + (stat.isFile() ? stat.size : 0), 0);
+}

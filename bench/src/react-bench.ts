@@ -1,0 +1,11 @@
+import type { Agent } from "@ravi/kernel";
+import { bareContext } from "@ravi/kernel/loop";
+import type { Run } from "./subject.ts";
+
+/** Runs an agent on the kernel's bare context: nothing but the loop itself is measured. */
+export function onBareContext(agent: Agent): Run {
+  return async () => {
+    const ctx = bareContext();
+    return (await agent.run(ctx, ctx.inbox("go"))).output;
+  };
+}

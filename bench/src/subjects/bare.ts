@@ -1,0 +1,6 @@
+import { Runtime } from "@ravi/runtime";
+import { raviSubject } from "../ravi-subject.ts";
+
+const runtime = new Runtime();
+
+export const { subject, team, stream } = raviSubject(() => runtime);
