@@ -17,8 +17,8 @@ const projects = globSync(["{packages,apps,examples}/*/package.json", "bench/pac
     // A time limit only guards against a hang: how fast something is belongs to the benchmarks.
     test: {
       name: nameOf(folder),
-      // A provider's tests load a client that costs more than half of them, and change nothing that they share.
-      isolate: !basename(folder).startsWith("provider-"),
+      // Loading what these import costs more than half of their tests, and they change nothing that they share.
+      isolate: !/^(?:provider-.*|session|architectures)$/.test(basename(folder)),
       root: folder,
       include: ["test/**/*.test.ts"],
       testTimeout: 60_000,

@@ -114,7 +114,8 @@ test("J11: a resumed run does not depend on what its policy would say today of w
     const model = scriptedModel(({ messages }) => {
       const found = messages.filter(({ role }) => role === "tool").map((message) => textOf(message));
       if (messages.some(({ content }) => content === "part")) return "a part";
-      if (found.length === 0) return { toolCalls: [{ name: "read" }, { name: "helper", arguments: { task: "part" } }] };
+      if (found.length === 0)
+        return { toolCalls: [{ name: "read" }, { name: "helper", arguments: { task: "part" } }] };
       return `from ${found.join(" and ")}`;
     });
     const helper = new StrategyAgent({ name: "helper", model, architecture: new ReAct() });
@@ -141,18 +142,22 @@ test("J11: a resumed run does not depend on what its policy would say today of w
   const records = journal.load(RunId(RUN));
   for (let count = 1; count < records.length; count++) {
     const before = records.slice(0, count);
-    // The same limits as a policy that counts would have: nothing is allowed that was done before the crash.
-    const done = new Set(
-      before.flatMap(({ key, phase }) => (phase === "end" || key.startsWith("record:") ? [key.split(":")[1] ?? ""] : [])),
-    );
+    const did = (start: string): boolean =>
+      before.some(({ key, phase }) => key.startsWith(start) && phase !== "begin");
+    // A policy that counts: what was done before the crash is not allowed again.
     const once: Permissions = {
       isNoop: false,
-      check: ({ action, target }) =>
-        action !== "llm" && done.has(target) ? { allow: false, reason: "once is enough" } : { allow: true },
+      check: ({ action }) =>
+        (action === "tool" && did("tool:")) || (action === "hire" && did("record:permission:hire:helper"))
+          ? { allow: false, reason: "once is enough" }
+          : { allow: true },
     };
     const agent = build(once);
     const runtime = new Runtime({ journal: cutJournal(RUN, before), agents: [agent] });
-    expect({ count, output: (await runtime.resume(RUN).result).output }).toEqual({ count, output: whole.output });
+    expect({ count, output: (await runtime.resume(RUN).result).output }).toEqual({
+      count,
+      output: whole.output,
+    });
   }
 });
 

@@ -8,7 +8,15 @@ import {
   type Tool,
 } from "@ravi/kernel";
 import { bareContext } from "@ravi/kernel/loop";
-import { Debate, freshSession, ReAct, Reflexion, Router, StrategyAgent, Supervisor } from "@ravi/architectures";
+import {
+  Debate,
+  freshSession,
+  ReAct,
+  Reflexion,
+  Router,
+  StrategyAgent,
+  Supervisor,
+} from "@ravi/architectures";
 import { scriptedModel } from "@ravi/testing";
 import { DelegatingContext } from "../src/context/delegating-context.ts";
 import { lookUp, run, told, worker } from "./support.ts";

@@ -1,6 +1,14 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { addUsage, type Agent, type AgentEvent, type Architecture, BudgetExhaustedError, type JsonObject, NO_USAGE } from "@ravi/kernel";
+import {
+  addUsage,
+  type Agent,
+  type AgentEvent,
+  type Architecture,
+  BudgetExhaustedError,
+  type JsonObject,
+  NO_USAGE,
+} from "@ravi/kernel";
 import { bareContext } from "@ravi/kernel/loop";
 import {
   ActorCritic,
@@ -143,7 +151,8 @@ test.each(Object.entries(CASES))(
       fc.asyncProperty(plans, async (plan) => {
         const model = modelOf(plan);
         const loop = { model, maxTurns: MAX_TURNS } as const;
-        const member = (name: string): Agent => new StrategyAgent({ ...loop, name, architecture: new ReAct() });
+        const member = (name: string): Agent =>
+          new StrategyAgent({ ...loop, name, architecture: new ReAct() });
         const architecture = make({ a: member("a"), b: member("b") });
         const agent = new StrategyAgent({ ...loop, name: "thinker", tools: [lookUp], architecture });
         const events: AgentEvent[] = [];
@@ -156,7 +165,8 @@ test.each(Object.entries(CASES))(
         let used = NO_USAGE;
         for (let n = 0; n < model.paid(); n++) used = addUsage(used, EACH);
         expect(session.cumulativeUsage).toEqual(used);
-        if (status === "completed") expect({ output: output.trim() !== "", stopReason }).toEqual({ output: true, stopReason: "done" });
+        if (status === "completed")
+          expect({ output: output.trim() !== "", stopReason }).toEqual({ output: true, stopReason: "done" });
         else expect(stopReason).not.toBe("done");
         // Somebody was refused a call: then it is told, and there is something all the same.
         if (model.calls.length > model.paid())

@@ -76,7 +76,9 @@ describe("J11: telemetry as a record of events", () => {
   });
 
   test("a listener that fails later changes nothing either", async () => {
-    const recorder = new EventRecorder({ onEvent: () => Promise.reject(new Error("the exporter is down")) as never });
+    const recorder = new EventRecorder({
+      onEvent: () => Promise.reject(new Error("the exporter is down")) as never,
+    });
     recorder.metric("a", 1);
     // An unhandled rejection would fail this test.
     await new Promise(setImmediate);

@@ -1,4 +1,10 @@
-import { CancellationError, type JsonValue, type PermissionRequest, type Permissions, type RunContext } from "@ravi/kernel";
+import {
+  CancellationError,
+  type JsonValue,
+  type PermissionRequest,
+  type Permissions,
+  type RunContext,
+} from "@ravi/kernel";
 import { messageOf } from "@ravi/kernel/loop";
 
 /**
@@ -29,7 +35,7 @@ export async function denialOf(
 }
 
 /** Waits for somebody outside, and no longer than the run lives. */
-export async function beforeEnd<R>(signal: RunContext["signal"], waiting: Promise<R>): Promise<R> {
+async function beforeEnd<R>(signal: RunContext["signal"], waiting: Promise<R>): Promise<R> {
   const { promise, reject } = Promise.withResolvers<never>();
   const end = (): void => reject(new CancellationError({ reason: "the run has ended" }));
   if (signal.aborted) end();

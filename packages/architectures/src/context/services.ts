@@ -42,5 +42,7 @@ export function activeServices(given: {
 }
 
 function unlessNoop<S extends { readonly isNoop: boolean }>(service: S | null): S | undefined {
-  return service === null || service.isNoop === true ? undefined : service;
+  // Whatever a service without types says: only a clear yes leaves it out.
+  const isNoop: unknown = service?.isNoop;
+  return service === null || isNoop === true ? undefined : service;
 }

@@ -58,7 +58,9 @@ export function limitMet(worked: Worked): "budget" | "deadline" | "paused" | und
     return isRaviError(worked.error, "PAUSED") ? "paused" : undefined;
   }
   const { stopReason } = worked;
-  return stopReason === "budget" || stopReason === "deadline" || stopReason === "paused" ? stopReason : undefined;
+  return stopReason === "budget" || stopReason === "deadline" || stopReason === "paused"
+    ? stopReason
+    : undefined;
 }
 
 /** What one of several may take of another model's window. */

@@ -36,7 +36,8 @@ export function verifyChain(text: string, head?: string | undefined): ChainRepor
     prev = problem.hash;
     isKnown ||= prev === head;
   }
-  if (!isKnown) return { ok: false, line: lines.length + 1, problem: "is missing: the head that was kept is not there" };
+  if (!isKnown)
+    return { ok: false, line: lines.length + 1, problem: "is missing: the head that was kept is not there" };
   return { ok: true, entries: lines.length, head: prev, torn };
 }
 

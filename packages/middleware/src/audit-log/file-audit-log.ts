@@ -139,7 +139,10 @@ const nodeDisk: AuditDisk = Object.freeze({
 });
 
 function taken(path: string): Error {
-  return new JournalLockedError({ runId: path, owner: "another writer, who has changed the file since it was opened" });
+  return new JournalLockedError({
+    runId: path,
+    owner: "another writer, who has changed the file since it was opened",
+  });
 }
 
 function corrupt(path: string, report: Extract<ChainReport, { ok: false }>): Error {

@@ -119,7 +119,11 @@ function checkRule(rule: PermissionRule, at: number): PermissionRule {
   const isName = (value: unknown): boolean => value === null || isText(value);
   const isAction = (value: unknown): boolean => ACTIONS.some((known) => known === value);
   if (when !== undefined && typeof when !== "function")
-    throw new InvalidValueError({ field: `${field}.when`, value: when, expected: "a function of the request" });
+    throw new InvalidValueError({
+      field: `${field}.when`,
+      value: when,
+      expected: "a function of the request",
+    });
   return Object.freeze({
     ...rule,
     action: checkList(`${field}.action`, action, isAction, ACTIONS.join(", ")),
@@ -134,11 +138,11 @@ function checkRule(rule: PermissionRule, at: number): PermissionRule {
 function checkList<T>(
   field: string,
   value: T | readonly T[] | undefined,
-  fits: (one: unknown) => boolean,
+  isValid: (one: unknown) => boolean,
   expected: string,
 ): readonly T[] | undefined {
   if (value === undefined) return undefined;
   const list = Object.freeze([...listOf(value)]);
-  if (list.length > 0 && list.every(fits)) return list;
+  if (list.length > 0 && list.every(isValid)) return list;
   throw new InvalidValueError({ field, value, expected: `${expected}, or a list of such` });
 }
