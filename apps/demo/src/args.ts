@@ -13,6 +13,7 @@ export const HELP = `demo: a lead, three researchers, an analyst and a writer an
   --model NAME       openai:gpt-5-mini, anthropic:claude-...: a real model, with a key, for real money
   --base-url URL     with --model openai:...: another server that speaks OpenAI's protocol
   --live             draws the tree also where standard output is not a terminal
+  --engine restate   on a Restate server of this machine, with two workers as processes (downloads 216 MB the first time)
   --sdk              wired by @ravi/sdk instead of by hand; the result is the same
   --json             one JSON object on standard output, and nothing else there
   --help             this text
@@ -34,6 +35,7 @@ export interface Args {
   readonly model: string | undefined;
   readonly baseURL: string | undefined;
   readonly live: boolean;
+  readonly engine: "local" | "restate";
   readonly sdk: boolean;
   readonly json: boolean;
   readonly help: boolean;
@@ -52,6 +54,7 @@ export function readArgs(args: readonly string[]): Args {
       model: { type: "string" },
       "base-url": { type: "string" },
       live: { type: "boolean", default: false },
+      engine: { type: "string", default: "local" },
       sdk: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
@@ -78,10 +81,22 @@ export function readArgs(args: readonly string[]): Args {
     model: values.model,
     baseURL: values["base-url"],
     live: values.live,
+    engine: engine(values.engine, values.sdk || crashAt !== undefined),
     sdk: values.sdk,
     json: values.json,
     help: values.help,
   };
+}
+
+function engine(text: string, isLocalOnly: boolean): "local" | "restate" {
+  if (text !== "local" && text !== "restate") return wrong("--engine", text, "local or restate");
+  if (text === "restate" && isLocalOnly)
+    return wrong(
+      "--engine",
+      text,
+      "local beside --sdk and --crash-at; on Restate, kill a worker or the server",
+    );
+  return text;
 }
 
 function dollars(text: string): number {

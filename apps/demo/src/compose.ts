@@ -1,4 +1,4 @@
-import type { Agent, Hooks, Journal, LLMClient, RunEvent, RunResult } from "@ravi/kernel";
+import type { Agent, Hooks, Journal, LLMClient, RunEvent, RunResult, Supervision } from "@ravi/kernel";
 import { MiddlewarePipeline, retry } from "@ravi/middleware";
 import { OrchestratorAgent } from "@ravi/orchestrator";
 import { ReActAgent } from "@ravi/react-agent";
@@ -34,29 +34,42 @@ export interface Started {
 
 /** The small packages, wired by hand: who there is, and the one headcount and the one ledger that hold for all of them. */
 export function startByHand(parts: Parts, assignment: Assignment): Started {
-  const lead = buildTeam(parts.model);
+  const { lead } = buildTeam(parts.model);
   const runtime = new Runtime({
+    ...rules(parts.prices),
     agents: [lead],
     journal: parts.journal,
     hooks: parts.hooks,
-    meter: new ModelMeter({ prices: parts.prices }),
     headcount: (root) => new SpawnTracker(root.spawnBudget, { rootId: root.rootId }),
-    ledger: (root) => new ExecutionTracker(root.executionBudget, { scope: root.rootId }),
-    // The one layer that repeats a model call; the provider and its client never do.
-    pipelines: { chat: new MiddlewarePipeline([retry({ maxRetries: 2 })]) },
     restart: new RetryPolicy(1),
   });
   const handle =
     "resume" in assignment
       ? runtime.resume(assignment.resume)
-      : runtime.run(lead, assignment.question, {
-          spawnBudget: { maxAgents: parts.maxAgents, maxDepth: 3 },
-          executionBudget: { maxCostUsd: parts.budgetUsd, maxTurns: 100, deadlineS: 600 },
-        });
+      : runtime.run(lead, assignment.question, limits(parts));
   return { events: () => handle.events(), result: handle.result, suspend: () => runtime.close() };
 }
 
-function buildTeam(model: LLMClient): Agent {
+/** What the whole tree may take at most. */
+export function limits({ maxAgents, budgetUsd }: Pick<Parts, "maxAgents" | "budgetUsd">) {
+  return {
+    spawnBudget: { maxAgents, maxDepth: 3 },
+    executionBudget: { maxCostUsd: budgetUsd, maxTurns: 100, deadlineS: 600 },
+  };
+}
+
+/** What holds on every engine. */
+export function rules(prices: OwnPrices | undefined) {
+  return {
+    meter: new ModelMeter({ prices }),
+    ledger: (root: Supervision) => new ExecutionTracker(root.executionBudget, { scope: root.rootId }),
+    // The one layer that repeats a model call; the provider and its client never do.
+    pipelines: { chat: new MiddlewarePipeline([retry({ maxRetries: 2 })]) },
+  };
+}
+
+/** Everybody by name is for workers who may be given anyone of them. */
+export function buildTeam(model: LLMClient): { readonly lead: Agent; readonly everybody: readonly Agent[] } {
   const of = ({ name, description, instructions }: Role) => ({
     name,
     description,
@@ -81,7 +94,7 @@ function buildTeam(model: LLMClient): Agent {
   const archivist = new ReActAgent({ ...of(ARCHIVIST), tools: [search, read] });
   const analyst = new ReActAgent({ ...of(ANALYST), tools: [read, calculate] });
   const writer = new ReActAgent(of(WRITER));
-  return new OrchestratorAgent({
+  const lead = new OrchestratorAgent({
     ...of(LEAD),
     subAgents: [
       hired(RESEARCHER, researcher),
@@ -90,4 +103,5 @@ function buildTeam(model: LLMClient): Agent {
       hired(WRITER, writer),
     ],
   });
+  return { lead, everybody: [lead, researcher, factChecker, archivist, analyst, writer] };
 }

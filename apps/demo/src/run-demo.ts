@@ -39,12 +39,21 @@ export async function runDemo(args: Args): Promise<number> {
     hooks.on(HookEvent.RESUMED, ({ execId }) => board.resumed(execId));
 
     if (!args.json) console.log(introduction(args));
-    const assignment = args.resume
-      ? { resume: await newestRun(journal, folder) }
-      : { question: args.question };
     const { budgetUsd, maxAgents } = args;
-    const start = args.sdk ? startWithSdk : startByHand;
-    const started = start({ model, journal, prices, hooks, budgetUsd, maxAgents }, assignment);
+    const parts = { model, journal, prices, hooks, budgetUsd, maxAgents };
+    const started = args.engine === "restate" ? await onRestate() : await here();
+    async function here(): Promise<Started> {
+      const assignment = args.resume
+        ? { resume: await newestRun(journal, folder) }
+        : { question: args.question };
+      return (args.sdk ? startWithSdk : startByHand)(parts, assignment);
+    }
+    async function onRestate(): Promise<Started> {
+      // Loaded only where it is wanted: nobody else pays for the SDK.
+      const { startOnRestate } = await import("./restate/start.ts");
+      const assignment = args.resume ? { resume: "the newest" } : { question: args.question };
+      return startOnRestate({ ...parts, folder, modelArgs: workplace.modelArgs }, assignment);
+    }
     const { result, wasInterrupted } = await follow(started, board, { args, isWatched, output });
     status = result.status;
 
@@ -113,11 +122,12 @@ function introduction({ question, resume, model }: Args): string {
 }
 
 /** To be pasted into a shell. */
-function resumeLine({ model, baseURL, sdk }: Args, folder: string): string {
+function resumeLine({ model, baseURL, sdk, engine }: Args, folder: string): string {
   const same = [
     ...(model === undefined ? [] : ["--model", quoted(model)]),
     ...(baseURL === undefined ? [] : ["--base-url", quoted(baseURL)]),
     ...(sdk ? ["--sdk"] : []),
+    ...(engine === "restate" ? ["--engine", engine] : []),
   ];
   return ["npx -y pnpm@12 demo", "--journal", quoted(folder), "--resume", ...same].join(" ");
 }

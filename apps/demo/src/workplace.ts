@@ -17,6 +17,8 @@ export interface Workplace {
   readonly journal: Journal;
   readonly model: LLMClient;
   readonly prices: OwnPrices | undefined;
+  /** How another process finds the same model. */
+  readonly modelArgs: readonly string[];
   /** What the stand-in's server was owed so far, earlier processes included; null for a real model. */
   bill(): BillSummary | null;
   /** Closes everything. A folder that nobody asked for goes, unless there is something to go on with. */
@@ -50,6 +52,13 @@ export async function openWorkplace(
     journal: args.crashAt === undefined ? journal : crashingJournal(journal, args.crashAt),
     model: server === undefined ? realModel(args.model ?? "", args.baseURL) : standInModel(server),
     prices: server === undefined ? undefined : { "openai:stand-in": STAND_IN_PRICES },
+    modelArgs:
+      server === undefined
+        ? [
+            `--model=${args.model ?? ""}`,
+            ...(args.baseURL === undefined ? [] : [`--base-url=${args.baseURL}`]),
+          ]
+        : [`--stand-in=${server.url}`],
     bill: () => server?.bill() ?? null,
     async close({ keep }) {
       await server?.close();

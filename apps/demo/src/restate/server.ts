@@ -1,0 +1,76 @@
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+
+const FOLDER = join(import.meta.dirname, "../../../../restate");
+
+export interface Server {
+  readonly ingress: string;
+  readonly admin: string;
+  stop(): Promise<void>;
+}
+
+/** The server's program. It is no part of a normal install: the first to ask for it downloads it, and is told so. */
+function binary(): string {
+  const name = `restate-server-${process.platform}-${process.arch}`;
+  const path = join(FOLDER, "node_modules/@restatedev", name, "bin/restate-server");
+  if (existsSync(path)) return path;
+  console.error("demo: installing the Restate server into restate/ (216 MB, once)");
+  const env = { ...process.env, SCARF_ANALYTICS: "false" };
+  execFileSync("npm", ["install", "--silent", "--prefix", FOLDER], {
+    env,
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  return path;
+}
+
+/** A Restate server on this machine, which keeps everything in that folder. */
+export async function startServer(folder: string): Promise<Server> {
+  const program = binary();
+  const [ingress, admin, node] = await Promise.all([freePort(), freePort(), freePort()]);
+  const settings = {
+    RESTATE_DISABLE_TELEMETRY: "true",
+    RESTATE_BASE_DIR: folder,
+    RESTATE_NODE_NAME: "demo",
+    RESTATE_LISTEN_MODE: "tcp",
+    RESTATE_BIND_ADDRESS: `127.0.0.1:${node}`,
+    RESTATE_ADVERTISED_ADDRESS: `http://127.0.0.1:${node}`,
+    RESTATE_INGRESS__BIND_ADDRESS: `127.0.0.1:${ingress}`,
+    RESTATE_ADMIN__BIND_ADDRESS: `127.0.0.1:${admin}`,
+    RESTATE_ADMIN__DISABLE_WEB_UI: "true",
+    RESTATE_DEFAULT_NUM_PARTITIONS: "4",
+    // Few runs share a connection, so that both workers get some.
+    RESTATE_WORKER__INVOKER__HTTP2_STREAMS_PER_CONNECTION_LIMIT: "1",
+  };
+  const child = spawn(program, ["--no-logo"], { env: { ...process.env, ...settings }, stdio: "ignore" });
+  const urls = { ingress: `http://127.0.0.1:${ingress}`, admin: `http://127.0.0.1:${admin}` };
+  const isUp = async (url: string): Promise<boolean> =>
+    fetch(url).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  while (!((await isUp(`${urls.admin}/health`)) && (await isUp(`${urls.ingress}/restate/health`)))) {
+    if (child.exitCode !== null) throw new Error(`the Restate server ended with ${child.exitCode}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return {
+    ...urls,
+    async stop() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const over = once(child, "exit");
+      // What it has acknowledged is on its disk; nothing is lost by not waiting for a polite end.
+      child.kill("SIGKILL");
+      await over;
+    },
+  };
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  await new Promise<void>((done) => void server.close(() => done()));
+  return typeof address === "object" && address !== null ? address.port : 0;
+}

@@ -1,0 +1,45 @@
+import { parseArgs } from "node:util";
+import { openai } from "@ravi/provider-openai";
+import { createRunContext } from "@ravi/runtime";
+import { restateRuntime } from "@ravi/runtime-restate";
+import { SpawnTracker } from "@ravi/supervision";
+import { buildTeam, rules } from "../compose.ts";
+import { realModel } from "../models.ts";
+import { STAND_IN_MODEL, STAND_IN_PRICES } from "../stand-in/server.ts";
+
+// A worker of `demo --engine restate`, as a process of its own: it carries whoever of the team the server gives it.
+
+const { values } = parseArgs({
+  options: {
+    ingress: { type: "string", default: "" },
+    admin: { type: "string", default: "" },
+    port: { type: "string", default: "0" },
+    "stand-in": { type: "string" },
+    model: { type: "string", default: "" },
+    "base-url": { type: "string" },
+  },
+});
+const { ingress, admin, "stand-in": standIn } = values;
+const model =
+  standIn === undefined
+    ? realModel(values.model, values["base-url"])
+    : openai(STAND_IN_MODEL, { baseURL: standIn, apiKey: "no-key-needed" });
+const prices = standIn === undefined ? undefined : { "openai:stand-in": STAND_IN_PRICES };
+const runtime = restateRuntime({
+  ...rules(prices),
+  agents: buildTeam(model).everybody,
+  createContext: createRunContext,
+  ingress,
+  admin,
+  headcount: ({ spawnBudget, rootId }, snapshot) =>
+    snapshot === undefined ? new SpawnTracker(spawnBudget, { rootId }) : SpawnTracker.restore(snapshot),
+});
+// Several workers on one port, where the system can do that; elsewhere the first of them does all the work.
+await runtime.listen({
+  host: "127.0.0.1",
+  port: Number(values.port),
+  reusePort: process.platform === "linux",
+});
+process.send?.("ready");
+// Nobody needs it any more when the demo is gone.
+process.on("disconnect", () => process.exit(0));

@@ -1,0 +1,69 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import type { RestateServer } from "./server.ts";
+
+export interface WorkerOptions {
+  readonly server: RestateServer;
+  readonly model: string;
+  readonly key: string;
+  readonly hold?: string | undefined;
+}
+
+/** A worker that can be killed. */
+export class WorkerProcess {
+  private readonly child: ChildProcess;
+  private said = "";
+  private heard: (() => void)[] = [];
+
+  private constructor(child: ChildProcess) {
+    this.child = child;
+    const listen = (data: Buffer): void => {
+      this.said += data.toString();
+      for (const tell of this.heard.splice(0)) tell();
+    };
+    child.stdout?.on("data", listen);
+    child.stderr?.on("data", listen);
+  }
+
+  static async start({ server, model, key, hold }: WorkerOptions): Promise<WorkerProcess> {
+    const { ingress, admin } = server;
+    const args = { ingress, admin, port: "0", model, key, ...(hold !== undefined && { hold }) };
+    const worker = new WorkerProcess(
+      run(
+        "worker.ts",
+        Object.entries(args).map(([name, value]) => `--${name}=${value}`),
+      ),
+    );
+    await worker.says("listening on");
+    return worker;
+  }
+
+  async says(text: string): Promise<void> {
+    while (!this.said.includes(text)) {
+      if (this.child.exitCode !== null) throw new Error(`the worker has ended:\n${this.said}`);
+      await new Promise<void>((resolve) => this.heard.push(resolve));
+    }
+  }
+
+  get port(): number {
+    return Number(/listening on (\d+)/.exec(this.said)?.[1]);
+  }
+
+  get pid(): number | undefined {
+    return this.child.pid;
+  }
+
+  async kill(): Promise<void> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
+    const over = once(this.child, "exit");
+    this.child.kill("SIGKILL");
+    await over;
+  }
+}
+
+/** A program of this folder, from its source. */
+export function run(program: string, args: readonly string[]): ChildProcess {
+  const flags = ["--conditions=@ravi/source", "--no-warnings", join(import.meta.dirname, program)];
+  return spawn(process.execPath, [...flags, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+}

@@ -1,0 +1,128 @@
+import { type Agent, AgentId, defineTool, type RunEvent, type StandardSchema } from "@ravi/kernel";
+import { createRunContext } from "@ravi/runtime";
+import { restateRuntime } from "@ravi/runtime-restate";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { RestateServer } from "../src/server.ts";
+import { house } from "./house.ts";
+
+let server: RestateServer;
+beforeAll(async () => void (server = await RestateServer.start()));
+afterAll(() => server.stop());
+
+const ANYTHING: StandardSchema = {
+  "~standard": {
+    version: 1,
+    vendor: "ravi",
+    validate: (value) => ({ value }),
+    jsonSchema: { input: () => ({ type: "object" }), output: () => ({ type: "object" }) },
+  },
+};
+
+const done = (output: string) => ({ status: "completed", output, stopReason: "done" }) as const;
+const agent = (name: string, run: Agent["run"]): Agent => ({ id: AgentId(name), run });
+
+test("R24: what is said to a run right after its start is heard, and what is said to none is refused", async () => {
+  const reader = agent("reader", async (ctx) => done(JSON.stringify(await ctx.waitFor("word"))));
+  const runtime = await house(server).create({ agents: [reader] });
+  const handle = runtime.run(reader, "", { runId: "angry-1" });
+  await runtime.deliver("angry-1", "word", { deep: ["ü", null] });
+  expect((await handle.result).output).toBe('{"deep":["ü",null]}');
+  await expect(runtime.run(reader, "", { runId: "angry-1" }).result).rejects.toMatchObject({
+    code: "INVALID_VALUE",
+  });
+  await expect(runtime.deliver("nobody", "word", 1)).rejects.toMatchObject({ code: "INVALID_VALUE" });
+  await expect(runtime.cancel("nobody", "why")).rejects.toMatchObject({ code: "INVALID_VALUE" });
+  await runtime.close();
+});
+
+test("R2: a child that nobody registered is carried by the worker that hires it; ids may hold anything that can be printed", async () => {
+  const child = agent("kind #1 ä?&%", async (ctx, inbox) => done(`${ctx.agentId} ${inbox.input}`));
+  const lead = agent("lead", async (ctx) => {
+    const outcome = await ctx.hire({ agent: child, input: "' OR 1=1 --" });
+    return done("result" in outcome ? outcome.result.output : outcome.status);
+  });
+  const runtime = await house(server).create({ agents: [lead] });
+  const runId = "it's/a %_run #2";
+  expect((await runtime.run(lead, "", { runId }).result).output).toBe("kind #1 ä?&%/1 ' OR 1=1 --");
+  expect((await runtime.resume(runId).result).status).toBe("completed");
+  expect((await runtime.list()).some((run) => run.runId === runId)).toBe(true);
+  await runtime.delete(runId);
+  expect((await runtime.list()).some((run) => run.runId === runId)).toBe(false);
+  await runtime.close();
+});
+
+test("R11: a client elsewhere follows a run over a crash of its worker, without gap or duplicate", async () => {
+  const teller = agent("teller", async (ctx) => {
+    for (let n = 0; n < 100; n++) ctx.emit({ type: "progress", name: "n", data: n });
+    await ctx.waitFor("on");
+    for (let n = 100; n < 200; n++) ctx.emit({ type: "progress", name: "n", data: n });
+    return done("told");
+  });
+  const here = house(server);
+  const first = await here.create({ agents: [teller] });
+  const { ingress, admin } = server;
+  const elsewhere = restateRuntime({ createContext: createRunContext, ingress, admin });
+  const started = first.run(teller, "", { runId: "angry-2" });
+  while (started.status !== "suspended") await new Promise((resolve) => setTimeout(resolve, 2));
+  const follower = elsewhere.resume("angry-2");
+  const seen: RunEvent[] = [];
+  const following = (async () => {
+    for await (const event of follower.events()) seen.push(event);
+  })();
+  await here.crash(first);
+  const second = await here.create({ agents: [teller] });
+  await second.deliver("angry-2", "on", 1);
+  expect((await second.resume("angry-2").result).output).toBe("told");
+  await following;
+  expect(seen.map(({ seq }) => seq)).toEqual(seen.map((_, at) => at));
+  const told = seen.flatMap(({ event }) => (event.type === "progress" ? [event.data] : []));
+  expect(told).toEqual(Array.from({ length: 200 }, (_, n) => n));
+  await elsewhere.close();
+  await second.close();
+});
+
+test("R11: whoever closes his end while he looks on sees an end, and the run is not touched", async () => {
+  const sleeper = agent("sleeper", async (ctx) => done(JSON.stringify(await ctx.waitFor("word"))));
+  const here = house(server);
+  const runtime = await here.create({ agents: [sleeper] });
+  const handle = runtime.run(sleeper, "", { runId: "angry-3" });
+  const looking = Array.fromAsync(handle.events());
+  while (handle.status !== "suspended") await new Promise((resolve) => setTimeout(resolve, 2));
+  await runtime.close();
+  expect(await looking).toBeInstanceOf(Array);
+  expect((await handle.result).status).toBe("suspended");
+  const second = await here.create({ agents: [sleeper] });
+  await second.deliver("angry-3", "word", "up");
+  expect((await second.resume("angry-3").result).output).toBe('"up"');
+  await second.close();
+});
+
+test("R17: a deadline cuts off a wait that nobody ends, and a child's never outlives its parent's", async () => {
+  const child = agent("child", async (ctx) => done(JSON.stringify(await ctx.waitFor("never"))));
+  const lead = agent("lead", async (ctx) => {
+    const outcome = await ctx.hire({ agent: child, input: "" });
+    return done(outcome.status);
+  });
+  const runtime = await house(server).create({ agents: [lead, child] });
+  const { status, stopReason } = await runtime.run(lead, "", { executionBudget: { deadlineS: 0.3 } }).result;
+  expect([status, stopReason]).toEqual(["partial", "deadline"]);
+  await runtime.close();
+});
+
+test("R24: an outcome that the server would refuse for ever is the call's failure, and the run goes on", async () => {
+  const big = defineTool({
+    name: "big",
+    description: "says more than anybody can carry",
+    input: ANYTHING,
+    execute: () => "x".repeat(9_000_000),
+  });
+  const eater = agent("eater", async (ctx) => {
+    const [outcome] = await ctx.batch([
+      { kind: "tool", call: { id: "c", name: "big", arguments: "{}" }, tool: big },
+    ]);
+    return done(outcome !== undefined && "error" in outcome ? outcome.error.code : "eaten");
+  });
+  const runtime = await house(server).create({ agents: [eater] });
+  expect((await runtime.run(eater, "").result).output).toBe("INVALID_VALUE");
+  await runtime.close();
+});

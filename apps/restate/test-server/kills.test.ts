@@ -1,0 +1,59 @@
+import { expect, test } from "vitest";
+import { expected, Scene } from "./scene.ts";
+
+const TASK = { researchers: 4, steps: 6 } as const;
+
+interface Kill {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** What a process had sent is read and billed a moment after its end. */
+const LAG_MS = 1_000;
+
+/**
+ * What was recorded is paid for once. A call in flight at a kill is paid for once more, and reported; one that is in flight at
+ * two kills, twice more. So before each repeat there is a kill that explains it.
+ */
+function checkBill(scene: Scene, kills: readonly Kill[], inDoubt: readonly string[]): void {
+  const bill = scene.bill();
+  expect(bill.size).toBe(TASK.researchers * TASK.steps + 1);
+  const repeated = [...bill].filter(([, times]) => times > 1).map(([key]) => key);
+  expect([...inDoubt]).toEqual(expect.arrayContaining(repeated));
+  for (const key of repeated) {
+    const paid = scene.model.bill().entries.filter(({ idempotencyKey }) => idempotencyKey === key);
+    const left = [...kills];
+    for (const [at, again] of paid.entries()) {
+      const before = paid[at - 1];
+      if (before === undefined) continue;
+      const why = left.findIndex(({ from, to }) => to + LAG_MS >= before.at && from <= again.at);
+      expect(why, `${key} was paid for again without a kill`).not.toBe(-1);
+      left.splice(0, why + 1);
+    }
+  }
+}
+
+test("T5: a worker, then the server, then the other worker are killed in the middle; the run ends as if nothing had been", async () => {
+  await using scene = await Scene.open({ delayMs: 40 });
+  const kills: Kill[] = [];
+  const kill = async (act: () => Promise<void>): Promise<void> => {
+    const from = Date.now();
+    await act();
+    kills.push({ from, to: Date.now() });
+  };
+  const first = await scene.worker("sk-loopback-0001");
+  const second = await scene.worker("sk-loopback-0002");
+  await scene.deploy();
+  const handle = scene.client.run(scene.lead, JSON.stringify(TASK), { runId: "kills" });
+  await scene.until(() => scene.bill().size >= 5);
+  await kill(() => first.kill());
+  await scene.until(() => scene.bill().size >= 10);
+  await kill(() => scene.server.kill());
+  await scene.server.up();
+  await scene.until(() => scene.bill().size >= 15);
+  await scene.worker("sk-loopback-0003");
+  await kill(() => second.kill());
+  const { status, output, inDoubt = [] } = await handle.result;
+  expect([status, output]).toEqual(["completed", expected(TASK.researchers, TASK.steps)]);
+  checkBill(scene, kills, inDoubt);
+});

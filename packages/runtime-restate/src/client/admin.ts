@@ -1,0 +1,126 @@
+import { InvalidValueError, type RunSummary, ToolError } from "@ravi/kernel";
+import { EXECUTION, ROOT, SUMMARY, TOPIC, WATCHER } from "../names.ts";
+
+export interface AdminOptions {
+  /** `http://localhost:9070` */
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+interface Invocation {
+  readonly id: string;
+  readonly status: string;
+  readonly deployment: string | null;
+}
+
+/** A worker that was killed is noticed within milliseconds; one behind a cut line is not, and is waited for no longer. */
+const ROUNDS = 40;
+const AT_REST: ReadonlySet<string> = new Set(["backing-off", "paused", "suspended"]);
+const MOVE = "resume?deployment=latest";
+
+/** The server's own administration: what runs there, and where it runs. */
+export class Admin {
+  private readonly url: string;
+  private readonly headers: Readonly<Record<string, string>>;
+
+  constructor({ url, headers = {} }: AdminOptions) {
+    if (!URL.canParse(url)) {
+      throw new InvalidValueError({
+        field: "admin",
+        value: url,
+        expected: "a URL such as http://localhost:9070",
+      });
+    }
+    this.url = url.replace(/\/$/, "");
+    this.headers = headers;
+  }
+
+  /** Tells the server where workers are reached. From then on new runs go there. */
+  async register(uri: string): Promise<void> {
+    await this.request("POST", "/deployments", { uri, force: true });
+  }
+
+  async list(): Promise<RunSummary[]> {
+    const rows = await this.query(
+      `SELECT value_utf8 FROM state WHERE service_name = '${ROOT}' AND key = '${SUMMARY}'`,
+    );
+    return rows.map(({ value_utf8 }) => JSON.parse(String(value_utf8)) as RunSummary);
+  }
+
+  /** What there is of a run that is over. */
+  async finished(runId: string): Promise<string[]> {
+    return (await this.invocations(runId, "status = 'completed'")).map(({ id }) => id);
+  }
+
+  /**
+   * Goes on at once with whatever of a run is parked or waits for its next try, on the newest deployment. What is bound to
+   * another one is moved; the server moves only what is at rest, so what tries again by itself is paused first.
+   */
+  async goOn(runId: string, signal: AbortSignal): Promise<void> {
+    const latest = await this.latest();
+    for (let round = 0; round < ROUNDS && !signal.aborted; round++) {
+      const held = await this.invocations(runId, "status <> 'completed'");
+      const isStray = ({ deployment }: Invocation): boolean => deployment !== null && deployment !== latest;
+      await Promise.all(
+        held.map(async (one) => {
+          if (!isStray(one) && round > 0) return;
+          if (isStray(one) && one.status === "backing-off") await this.patch(one.id, "pause");
+          if (AT_REST.has(one.status)) await this.patch(one.id, isStray(one) ? MOVE : "resume");
+        }),
+      );
+      if (!held.some(isStray)) return;
+      await new Promise((resolve) => setTimeout(resolve, Math.min(500, 25 * (round + 1))));
+    }
+  }
+
+  async purge(invocation: string): Promise<void> {
+    await this.patch(invocation, "purge");
+  }
+
+  private async invocations(runId: string, where: string): Promise<Invocation[]> {
+    const names = [ROOT, EXECUTION, WATCHER, TOPIC].map((name) => `'${name}'`).join(", ");
+    const key = runId.replaceAll("'", "''");
+    const rows = await this.query(
+      `SELECT id, status, pinned_deployment_id FROM sys_invocation WHERE target_service_name IN (${names}) ` +
+        `AND (target_service_key = '${key}' OR starts_with(target_service_key, '${key}/')) AND ${where}`,
+    );
+    return rows.map(({ id, status, pinned_deployment_id: deployment }) => ({
+      id: String(id),
+      status: String(status),
+      deployment: typeof deployment === "string" ? deployment : null,
+    }));
+  }
+
+  private async latest(): Promise<string | null> {
+    const rows = await this.query(`SELECT deployment_id FROM sys_service WHERE name = '${EXECUTION}'`);
+    const deployment = rows[0]?.["deployment_id"];
+    return typeof deployment === "string" ? deployment : null;
+  }
+
+  /** Refused where the invocation is under way, or gone: both are looked at again by whoever asked. */
+  private async patch(invocation: string, what: string): Promise<void> {
+    await this.request("PATCH", `/invocations/${invocation}/${what}`, undefined, [400, 404, 409]);
+  }
+
+  private async query(query: string): Promise<Record<string, unknown>[]> {
+    const answer = await this.request("POST", "/query", { query });
+    return (JSON.parse(answer) as { rows: Record<string, unknown>[] }).rows;
+  }
+
+  private async request(
+    method: string,
+    path: string,
+    body?: object,
+    tolerated: readonly number[] = [],
+  ): Promise<string> {
+    const headers = { ...this.headers, accept: "application/json", "content-type": "application/json" };
+    const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
+    const response = await fetch(`${this.url}${path}`, init);
+    const text = await response.text();
+    if (response.ok || tolerated.includes(response.status)) return text;
+    throw new ToolError({
+      toolName: "restate",
+      message: `${method} ${path.split("?")[0] ?? ""} was refused with ${response.status}: ${text.slice(0, 500)}`,
+    });
+  }
+}

@@ -1,0 +1,150 @@
+import {
+  AgentId,
+  errorFromJSON,
+  ExecId,
+  InvalidValueError,
+  type RootHandle,
+  type RunEvent,
+  type RunId,
+  type RunResult,
+  type RunStatus,
+} from "@ravi/kernel";
+import type { Ingress, Target } from "../ingress.ts";
+import { ROOT, TOPIC, WATCHER } from "../names.ts";
+import type { Standings } from "../root/messages.ts";
+import type { Page } from "../topic/object.ts";
+import { leftAlone, resultOf } from "./result.ts";
+
+/** How long one look is waited for. */
+const LOOK_MS = 5_000;
+/** How long to wait between two looks: short at first, then longer, as somebody who is told nothing. */
+const LOOKS_MS = [5, 10, 20, 40, 80, 160, 320, 500] as const;
+
+export interface FollowOptions {
+  readonly runId: RunId;
+  readonly agentId: AgentId | undefined;
+  readonly ingress: Ingress;
+  /** Aborted when the client closes. */
+  readonly closed: AbortSignal;
+  /** Done before the first look: the run is started, or moved. */
+  readonly begin: () => Promise<void>;
+  readonly cancel: (reason: string) => void;
+}
+
+/** A run as a client anywhere sees it. It only looks: nothing of the run depends on it. */
+export function follow(options: FollowOptions): RootHandle & { readonly leave: () => void } {
+  const { runId, ingress, closed } = options;
+  const left = new AbortController();
+  const signal = AbortSignal.any([closed, left.signal]);
+  let status: RunStatus = "pending";
+  let agentId = options.agentId ?? AgentId("unknown");
+  const over = new AbortController();
+  const look = (): Promise<Standings> =>
+    lookAgain(ingress, { service: ROOT, key: runId, handler: "standings" }, null, signal);
+  const toEnd = async (): Promise<RunResult> => {
+    await options.begin();
+    status = "running";
+    const ended = new AbortController();
+    const tell = (): void => ended.abort();
+    // The end is told at once; that a run waits or is suspended is seen by looking.
+    ingress.whenOver(WATCHER, runId, signal).then(tell, () => {});
+    const awake = AbortSignal.any([signal, ended.signal]);
+    for (let looks = 0, version = 0; ; looks++) {
+      const standings = await look();
+      if (!standings.known) {
+        throw new InvalidValueError({ field: "runId", value: runId, expected: "a run that is on record" });
+      }
+      if (standings.agentId !== undefined) agentId = standings.agentId as AgentId;
+      const result = resultOf(runId, standings);
+      if (result?.error?.code === "AGENT_NOT_FOUND" && result.status === "suspended") {
+        throw errorFromJSON({ ...blank, ...standings.error });
+      }
+      status = result?.status ?? (standings.status === "waiting" ? "suspended" : "running");
+      if (result !== undefined) return result;
+      if (standings.version !== version) looks = 0;
+      version = standings.version;
+      await pause(looks, ended.signal.aborted ? signal : awake);
+    }
+  };
+  const result = toEnd()
+    .catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+      status = "suspended";
+      return leftAlone(runId);
+    })
+    .finally(() => over.abort());
+  const isLeft = (): boolean => over.signal.aborted && status === "suspended";
+  // Whoever wants to know awaits it; nobody else must be troubled by it.
+  result.catch(() => (status = "failed"));
+  return {
+    runId,
+    execId: ExecId(runId),
+    get agentId() {
+      return agentId;
+    },
+    get status() {
+      return status;
+    },
+    cancel: options.cancel,
+    result,
+    events: () => eventsOf(ingress, runId, signal, isLeft),
+    leave: () => left.abort(),
+  };
+}
+
+const blank = { code: null, name: "Error", message: "", retryable: false, fields: {}, cause: null } as const;
+
+/** From the first event to the last; or as far as it has come, where the run is suspended. */
+async function* eventsOf(
+  ingress: Ingress,
+  runId: RunId,
+  signal: AbortSignal,
+  isLeft: () => boolean,
+): AsyncGenerator<RunEvent, void> {
+  for (let from = 0, looks = 0; !signal.aborted; looks++) {
+    const isLast = isLeft();
+    const target = { service: TOPIC, key: runId, handler: "read" };
+    let page: Page;
+    try {
+      page = await lookAgain<Page>(ingress, target, { from }, signal);
+    } catch (error) {
+      // Whoever looks on has closed his end.
+      if (signal.aborted) return;
+      throw error;
+    }
+    const { events, isClosed } = page;
+    for (const event of events) yield event;
+    from += events.length;
+    if (isClosed || (isLast && events.length === 0)) return;
+    if (events.length > 0) looks = 0;
+    else await pause(looks, signal);
+  }
+}
+
+/** One that a dead worker was asked for is not waited for: the next goes to another. */
+async function lookAgain<T>(
+  ingress: Ingress,
+  target: Target,
+  what: unknown,
+  signal: AbortSignal,
+): Promise<T> {
+  for (;;) {
+    const late = AbortSignal.timeout(LOOK_MS);
+    try {
+      return await ingress.call<T>(target, what, AbortSignal.any([signal, late]));
+    } catch (error) {
+      if (signal.aborted || !late.aborted) throw error;
+    }
+  }
+}
+
+async function pause(looks: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, LOOKS_MS[Math.min(looks, LOOKS_MS.length - 1)] ?? 500);
+  const wake = (): void => resolve();
+  signal.addEventListener("abort", wake, { once: true });
+  await promise;
+  clearTimeout(timer);
+  signal.removeEventListener("abort", wake);
+}

@@ -1,0 +1,84 @@
+import {
+  type AgentAccount,
+  addUsage,
+  errorFromJSON,
+  type HireOutcome,
+  NO_USAGE,
+  type RaviError,
+  type RunId,
+  type RunLimits,
+  type RunResult,
+  Supervision,
+} from "@ravi/kernel";
+import { outcomeFromJSON } from "../outcome.ts";
+import type { Standings } from "../root/messages.ts";
+
+/** A run's result from how it stands; undefined while it goes on. */
+export function resultOf(runId: RunId, standings: Standings): RunResult | undefined {
+  const { status, result, error } = standings;
+  if (status === "over" && result !== undefined)
+    return make(runId, standings, fateOf(outcomeFromJSON(result)));
+  if (status !== "suspended" || error === undefined) return undefined;
+  return make(runId, standings, {
+    status: "suspended",
+    output: "",
+    error: errorFromJSON(error) as RaviError,
+  });
+}
+
+/** Left where it is by somebody who closes his end of it. */
+export function leftAlone(runId: RunId): RunResult {
+  return { runId, status: "suspended", output: "", usage: NO_USAGE, cost: 0 };
+}
+
+type Fate = Pick<RunResult, "status" | "output" | "structured" | "stopReason" | "stoppedBy" | "error">;
+
+function fateOf(outcome: HireOutcome): Fate {
+  const { stoppedBy } = outcome;
+  if ("result" in outcome) {
+    const { output, structured, stopReason } = outcome.result;
+    return {
+      status: outcome.status === "completed" ? "completed" : "partial",
+      output,
+      structured,
+      stopReason,
+      ...(stoppedBy !== undefined && { stoppedBy }),
+    };
+  }
+  const error = "error" in outcome ? outcome.error : undefined;
+  return { status: outcome.status === "cancelled" ? "cancelled" : "failed", output: "", error };
+}
+
+function make(runId: RunId, standings: Standings, fate: Fate): RunResult {
+  const { inDoubt = [], accounts = [] } = standings;
+  const usage = accounts.reduce((sum, account) => addUsage(sum, account.usage), NO_USAGE);
+  return {
+    runId,
+    ...fate,
+    usage,
+    cost: costOf(accounts),
+    inDoubt,
+    limits: limitsOf(standings),
+    agents: accounts,
+  };
+}
+
+/** The limits that somebody held the tree to: without a headcount or a ledger there was nobody. */
+function limitsOf({ supervision, isCounted, isMetered }: Standings): RunLimits | undefined {
+  if (supervision === undefined) return undefined;
+  const { spawnBudget, executionBudget } = Supervision.fromJSON(supervision);
+  const isTimed = executionBudget.deadlineS !== null;
+  return {
+    spawnBudget: isCounted === true ? spawnBudget : null,
+    executionBudget: isMetered === true || isTimed ? executionBudget : null,
+  };
+}
+
+function costOf(accounts: readonly AgentAccount[]): number | null {
+  let nano = 0;
+  for (const { costUsd } of accounts) {
+    if (costUsd === null) return null;
+    nano += Math.round(costUsd * 1e9);
+  }
+  return nano / 1e9;
+}

@@ -1,0 +1,82 @@
+import {
+  addUsage,
+  type AgentAccount,
+  type ExecId,
+  NO_USAGE,
+  type Spent,
+  type Supervision,
+  type Usage,
+  type Used,
+} from "@ravi/kernel";
+
+/** One thing that was paid for, as it is recorded with the call that it belongs to. */
+export type Paid = {
+  readonly usage: Usage;
+  readonly costUsd: number | null;
+  readonly toolCalls?: number | undefined;
+  readonly isWaste?: boolean | undefined;
+  readonly isNested?: boolean | undefined;
+};
+
+/** What one execution has used, by what is on record: a replay counts the same. */
+export class UsedAccount implements Used {
+  usage: Usage = NO_USAGE;
+  private modelCalls = 0;
+  private toolCalls = 0;
+  private retries = 0;
+  private unpriced = 0;
+  private nano = 0;
+  private wasteNano = 0;
+
+  get costUsd(): number | null {
+    return this.unpriced > 0 ? null : this.nano / 1e9;
+  }
+
+  /** All that one call has cost, in the attempt at it that is on record. */
+  add(paid: readonly Paid[], attempt: number): void {
+    let tries = 0;
+    for (const { usage, costUsd, toolCalls, isWaste, isNested } of paid) {
+      if (toolCalls !== undefined) {
+        this.toolCalls += toolCalls;
+        if (attempt > 1) this.retries++;
+        continue;
+      }
+      this.usage = addUsage(this.usage, usage);
+      const nano = Math.round((costUsd ?? 0) * 1e9);
+      if (costUsd === null) this.unpriced++;
+      this.nano += nano;
+      if (isWaste === true) this.wasteNano += nano;
+      if (isNested === true) continue;
+      if (++tries === 1) this.modelCalls++;
+      if (tries > 1 || attempt > 1) this.retries++;
+    }
+  }
+
+  toJSON(
+    { agentId, parentId, priority }: Supervision,
+    execId: ExecId,
+    status: AgentAccount["status"],
+  ): AgentAccount {
+    const { usage, costUsd, modelCalls, toolCalls, retries, nano, wasteNano } = this;
+    // Whatever an agent paid that was cut off, its parent got nothing for it.
+    const isLost = status === "cancelled" || status === "failed";
+    const wasteUsd = (isLost ? nano : wasteNano) / 1e9;
+    return {
+      execId,
+      agentId,
+      parent: parentId,
+      priority,
+      status,
+      usage,
+      costUsd,
+      modelCalls,
+      toolCalls,
+      retries,
+      wasteUsd,
+    };
+  }
+}
+
+export function paidOf({ usage, costUsd, toolCalls, isWaste, isNested }: Spent): Paid {
+  return { usage, costUsd, toolCalls, isWaste, isNested };
+}

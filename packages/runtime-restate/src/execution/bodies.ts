@@ -1,0 +1,34 @@
+import { type BlobStore, InvalidValueError, type JsonObject } from "@ravi/kernel";
+
+/** Above this a body goes to the blob store, as in every engine. */
+const LARGE = 256 * 1024;
+/** The server refuses a message of 32 MiB and would try it for ever: what comes near is refused here, as the call's failure. */
+const MOST = 8 * 1024 * 1024;
+
+/** What is recorded of an outcome: itself, or where it lies. */
+export type Stored = { readonly here: JsonObject } | { readonly blob: string };
+
+export async function store(body: JsonObject, blobs: BlobStore | undefined): Promise<Stored> {
+  const text = JSON.stringify(body);
+  if (text.length <= LARGE) return { here: body };
+  const bytes = new TextEncoder().encode(text);
+  if (blobs !== undefined) return { blob: await blobs.put(bytes) };
+  if (bytes.length <= MOST) return { here: body };
+  throw new InvalidValueError({
+    field: "outcome",
+    value: `${bytes.length} bytes`,
+    expected: `at most ${MOST} bytes; give the runtime a blob store that all workers share`,
+  });
+}
+
+export async function fetchStored(stored: Stored, blobs: BlobStore | undefined): Promise<JsonObject> {
+  if ("here" in stored) return stored.here;
+  if (blobs === undefined) {
+    throw new InvalidValueError({
+      field: "blobs",
+      value: undefined,
+      expected: "the blob store that the outcome was written to",
+    });
+  }
+  return JSON.parse(new TextDecoder().decode(await blobs.get(stored.blob))) as JsonObject;
+}

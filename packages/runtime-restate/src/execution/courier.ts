@@ -1,0 +1,92 @@
+import { InvalidValueError } from "@ravi/kernel";
+import type { Ingress } from "../ingress.ts";
+import { ROOT } from "../names.ts";
+import type { Answer, Message, MessageName, Said } from "../root/decide.ts";
+
+interface Letter extends Said {
+  readonly signal: AbortSignal;
+  readonly answer: PromiseWithResolvers<unknown>;
+}
+
+const MOST_AT_ONCE = 64;
+
+/**
+ * Carries what the executions of one worker say to the roots of their trees. One message to a root is under way at a time; what
+ * is said meanwhile goes together in the next, so that the door of a large tree opens once for many.
+ */
+export class Courier {
+  private readonly ingress: Ingress;
+  private readonly waiting = new Map<string, Letter[]>();
+
+  constructor(ingress: Ingress) {
+    this.ingress = ingress;
+  }
+
+  /** Tried until it is answered, or `signal` says that nobody needs the answer. */
+  async ask<N extends MessageName>(
+    runId: string,
+    name: N,
+    message: Message<N>,
+    signal: AbortSignal,
+  ): Promise<Answer<N>> {
+    signal.throwIfAborted();
+    const answer = Promise.withResolvers<unknown>();
+    const giveUp = (): void => answer.reject(signal.reason);
+    signal.addEventListener("abort", giveUp, { once: true });
+    const line = this.waiting.get(runId);
+    const letter = { name, message, signal, answer };
+    if (line === undefined) void this.carry(runId, [letter]);
+    else line.push(letter);
+    try {
+      return (await answer.promise) as Answer<N>;
+    } finally {
+      signal.removeEventListener("abort", giveUp);
+    }
+  }
+
+  private async carry(runId: string, first: Letter[]): Promise<void> {
+    const line: Letter[] = first;
+    this.waiting.set(runId, line);
+    while (line.length > 0) {
+      const parcel = line.splice(0, MOST_AT_ONCE).filter(({ signal }) => !signal.aborted);
+      if (parcel.length > 0) await this.deliver(runId, parcel);
+    }
+    this.waiting.delete(runId);
+  }
+
+  private async deliver(runId: string, parcel: readonly Letter[]): Promise<void> {
+    const [only] = parcel;
+    if (parcel.length === 1 && only !== undefined) return this.deliverOne(runId, only);
+    const needed = new AbortController();
+    let open = parcel.length;
+    const leave = (): void => {
+      if (--open === 0) needed.abort();
+    };
+    for (const { signal } of parcel) signal.addEventListener("abort", leave, { once: true });
+    const said = parcel.map(({ name, message }) => ({ name, message }));
+    try {
+      const target = { service: ROOT, key: runId, handler: "several" };
+      const answers = await this.ingress.call<readonly unknown[]>(target, { said }, needed.signal);
+      for (const [at, { answer }] of parcel.entries()) answer.resolve(known(answers[at], runId));
+    } catch {
+      // One of them may have been refused: then each is heard by itself.
+      for (const letter of parcel) await this.deliverOne(runId, letter);
+    }
+    for (const { signal } of parcel) signal.removeEventListener("abort", leave);
+  }
+
+  private async deliverOne(runId: string, { name, message, signal, answer }: Letter): Promise<void> {
+    try {
+      const target = { service: ROOT, key: runId, handler: name };
+      answer.resolve(known(await this.ingress.call(target, message, signal), runId));
+    } catch (error) {
+      answer.reject(error);
+    }
+  }
+}
+
+/** A run that was forgotten has no root to answer: whoever still asks is a zombie. */
+function known(answer: unknown, runId: string): unknown {
+  if (typeof answer !== "object" || answer === null || !("isUnknown" in answer)) return answer;
+  throw new InvalidValueError({ field: "runId", value: runId, expected: "a run that is on record" });
+}

@@ -1,0 +1,120 @@
+import * as restate from "@restatedev/restate-sdk";
+import {
+  type Agent,
+  AgentNotFoundError,
+  type BlobStore,
+  type ContextPorts,
+  type CreateRunContext,
+  deepFreeze,
+  errorToJSON,
+  type ExecId,
+  type ExecutionStart,
+  Supervision,
+} from "@ravi/kernel";
+import type { Ingress } from "../ingress.ts";
+import { EXECUTION } from "../names.ts";
+import { outcomeToJSON } from "../outcome.ts";
+import type { Launch } from "../root/messages.ts";
+import { RestateEngine } from "./engine.ts";
+import type { Courier } from "./courier.ts";
+import { Line } from "./line.ts";
+import { Publisher } from "./publisher.ts";
+import type { Ended } from "./watcher.ts";
+
+export interface ExecutionOptions {
+  readonly agents: ReadonlyMap<string, Agent>;
+  readonly register: (agent: Agent) => void;
+  readonly createContext: CreateRunContext;
+  readonly ports: ContextPorts;
+  readonly ingress: Ingress;
+  readonly courier: Courier;
+  readonly blobs: BlobStore | undefined;
+  readonly isWatched: boolean;
+  readonly parkMs: number;
+  readonly service: restate.WorkflowOptions;
+}
+
+/** The one workflow that carries every execution; which agent it is, is data. */
+export function executionService(
+  options: ExecutionOptions,
+): restate.WorkflowDefinition<typeof EXECUTION, unknown> {
+  const run = (context: restate.WorkflowContext, launch: Launch): Promise<Ended> =>
+    host(options, context, launch);
+  return restate.workflow({ name: EXECUTION, handlers: { run }, options: options.service });
+}
+
+async function host(
+  options: ExecutionOptions,
+  context: restate.WorkflowContext,
+  launch: Launch,
+): Promise<Ended> {
+  const { agents, ports, ingress, courier, blobs, isWatched, register } = options;
+  const { runId, execId } = launch;
+  const line = new Line(courier, ingress, runId);
+  const agent = agents.get(launch.agent);
+  if (agent === undefined) {
+    throw await park(
+      options,
+      context,
+      line,
+      launch,
+      new AgentNotFoundError({ agent: launch.agent, known: [...agents.keys()] }),
+    );
+  }
+  const { attemptCompletedSignal: over } = context.request();
+  const publisher = new Publisher(ports.clock, (events) => line.publish(events, over));
+  const start = startOf(agent, launch);
+  const engine = await RestateEngine.open({
+    context,
+    start,
+    line,
+    publisher,
+    ports,
+    blobs,
+    isWatched,
+    register,
+  });
+  try {
+    const outcome = await options.createContext(engine, ports).run();
+    await publisher.flush();
+    const status = outcome.status === "timedOut" ? "failed" : outcome.status;
+    const account = engine.used.toJSON(start.supervision, execId as ExecId, status);
+    return { at: engine.now(), outcome: outcomeToJSON(outcome), account, settle: engine.unsettled };
+  } catch (error) {
+    if (engine.suspension === undefined || over.aborted) throw error;
+    throw await park(options, context, line, launch, engine.suspension);
+  }
+}
+
+/** Says why it cannot go on here and keeps its place; the server offers it again, or whoever resumes the run does. */
+async function park(
+  { ports, parkMs }: ExecutionOptions,
+  context: restate.Context,
+  line: Line,
+  { execId }: Launch,
+  error: Error,
+): Promise<Error> {
+  const { attemptCompletedSignal } = context.request();
+  const message = { at: ports.clock.now(), execId, error: errorToJSON(error) };
+  await line.ask("suspended", message, attemptCompletedSignal);
+  ports.logger?.warn(`${execId} is parked: ${error.message}`);
+  return new restate.RetryableError(error.message, { retryAfter: parkMs });
+}
+
+function startOf(agent: Agent, launch: Launch): ExecutionStart {
+  const { execId, input, tenantId, userId, metadata, deadline, onPreempt } = launch;
+  const supervision = Supervision.fromJSON(launch.supervision);
+  const { sessionId, runId } = supervision;
+  const scope = deepFreeze({ userId, tenantId, sessionId, runId, metadata: { ...metadata } });
+  return {
+    agent,
+    execId: execId as ExecId,
+    supervision,
+    input,
+    scope,
+    tenantId,
+    deadline,
+    onPreempt,
+    isResumed: false,
+  };
+}

@@ -1,0 +1,47 @@
+import * as restate from "@restatedev/restate-sdk";
+import { type AgentAccount, errorToJSON, type JsonObject, ToolError } from "@ravi/kernel";
+import { json } from "../json.ts";
+import { EXECUTION, ROOT, WATCHER } from "../names.ts";
+import type { Launch, OverMessage, Settle } from "../root/messages.ts";
+
+/** What an execution ends with. */
+export type Ended = {
+  readonly at: number;
+  readonly outcome: JsonObject;
+  readonly account: AgentAccount;
+  readonly settle: readonly Settle[];
+};
+
+/**
+ * Starts an execution and outlives it: however it ends, also when somebody kills it by hand, the root hears of it, and its seat
+ * is given back.
+ */
+export function watcherService(
+  retention: restate.WorkflowOptions,
+): restate.WorkflowDefinition<typeof WATCHER, unknown> {
+  const run = async (context: restate.WorkflowContext, launch: Launch): Promise<void> => {
+    const { runId, execId } = launch;
+    let over: OverMessage;
+    try {
+      const ended = await context.genericCall<Launch, Ended>({
+        service: EXECUTION,
+        method: "run",
+        key: execId,
+        parameter: launch,
+        inputSerde: json(),
+        outputSerde: json(),
+      });
+      over = { execId, ...ended };
+    } catch (error) {
+      if (!(error instanceof restate.TerminalError)) throw error;
+      const killed = new ToolError({
+        toolName: execId,
+        message: `it was ended from outside: ${error.message}`,
+      });
+      const outcome = { status: "failed", failure: errorToJSON(killed) };
+      over = { execId, at: 0, outcome, settle: [] };
+    }
+    context.genericSend({ service: ROOT, method: "over", key: runId, parameter: over, inputSerde: json() });
+  };
+  return restate.workflow({ name: WATCHER, handlers: { run }, options: retention });
+}

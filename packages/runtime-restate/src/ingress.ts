@@ -1,0 +1,106 @@
+import { InvalidValueError, ToolError } from "@ravi/kernel";
+
+export interface IngressOptions {
+  /** Where the server takes requests: `http://localhost:8080`. */
+  readonly url: string;
+  readonly fetch?: typeof fetch | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+export interface Target {
+  readonly service: string;
+  readonly key: string;
+  readonly handler: string;
+}
+
+/** How long the next try waits. The server may be starting anew, and then every client comes at once. */
+const WAITS_MS = [20, 50, 100, 200, 400, 800, 1_000] as const;
+
+/** Requests to the server. What did not arrive is sent again until `signal` says that nobody needs it any more. */
+export class Ingress {
+  private readonly url: string;
+  private readonly send: typeof fetch;
+  private readonly headers: Readonly<Record<string, string>>;
+
+  constructor({ url, fetch: send = fetch, headers = {} }: IngressOptions) {
+    if (!URL.canParse(url)) {
+      throw new InvalidValueError({
+        field: "ingress",
+        value: url,
+        expected: "a URL such as http://localhost:8080",
+      });
+    }
+    this.url = url.replace(/\/$/, "");
+    this.send = send;
+    this.headers = headers;
+  }
+
+  /** The handler's answer. */
+  async call<T>(target: Target, message: unknown, signal: AbortSignal, patienceMs = Infinity): Promise<T> {
+    const text = await this.post(target, "", message, signal, patienceMs);
+    return (text === "" ? null : JSON.parse(text)) as T;
+  }
+
+  /** Accepted by the server, to be done once. */
+  async tell(target: Target, message: unknown, signal: AbortSignal): Promise<void> {
+    await this.post(target, "/send", message, signal);
+  }
+
+  /** Until the workflow of that key is over, or the server gives up waiting. */
+  async whenOver(service: string, key: string, signal: AbortSignal): Promise<void> {
+    const path = `${this.url}/restate/workflow/${service}/${encodeURIComponent(key)}/attach`;
+    const response = await this.send(path, { headers: this.headers, signal });
+    await response.text();
+  }
+
+  private async post(
+    { service, key, handler }: Target,
+    suffix: string,
+    said: unknown,
+    signal: AbortSignal,
+    patienceMs = Infinity,
+  ): Promise<string> {
+    const until = performance.now() + patienceMs;
+    const path = `${this.url}/${service}/${encodeURIComponent(key)}/${handler}${suffix}`;
+    const body = JSON.stringify(said ?? null);
+    const headers = { ...this.headers, "content-type": "application/json" };
+    for (let attempt = 0; ; attempt++) {
+      signal.throwIfAborted();
+      const answer = await this.attempt(path, { method: "POST", headers, body, signal });
+      if (answer.ok) return answer.text;
+      if (!answer.isPassing || performance.now() >= until) {
+        const what = answer.status === 0 ? `did not reach ${this.url}` : `was refused with ${answer.status}`;
+        const message = `${service}/${handler} ${what}: ${answer.text.slice(0, 500)}`;
+        throw new ToolError({ toolName: "restate", message, retryable: answer.isPassing });
+      }
+      await pause(WAITS_MS[Math.min(attempt, WAITS_MS.length - 1)] ?? 1_000, signal);
+    }
+  }
+
+  private async attempt(
+    path: string,
+    init: RequestInit & { signal: AbortSignal },
+  ): Promise<{ ok: boolean; isPassing: boolean; status: number; text: string }> {
+    try {
+      const response = await this.send(path, init);
+      const text = await response.text();
+      const { ok, status } = response;
+      // Not found: the services are not registered yet. A handler that failed for good answers with 500.
+      const isPassing =
+        status === 404 || status === 429 || status === 502 || status === 503 || status === 504;
+      return { ok, isPassing, status, text };
+    } catch (error) {
+      init.signal.throwIfAborted();
+      const text = error instanceof Error ? error.message : String(error);
+      return { ok: false, isPassing: true, status: 0, text };
+    }
+  }
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  signal.addEventListener("abort", () => resolve(), { once: true });
+  await promise;
+  clearTimeout(timer);
+}

@@ -1,0 +1,254 @@
+import { createEndpointHandler, type WorkflowOptions } from "@restatedev/restate-sdk";
+import {
+  type Agent,
+  checkFields,
+  type ContextPorts,
+  InvalidValueError,
+  type JsonValue,
+  NO_HOOKS,
+  type RootHandle,
+  RunId,
+  type RunSummary,
+  systemIds,
+} from "@ravi/kernel";
+import { Admin } from "./client/admin.ts";
+import { follow } from "./client/handle.ts";
+import { launchRun, nameOf, type RestateRunOptions } from "./client/start.ts";
+import { type Http2Handler, listenOn, type ListenOptions, type Listening } from "./endpoint.ts";
+import { Courier } from "./execution/courier.ts";
+import { executionService } from "./execution/service.ts";
+import { watcherService } from "./execution/watcher.ts";
+import { Ingress } from "./ingress.ts";
+import { ROOT } from "./names.ts";
+import type { RestateRuntimeOptions } from "./options.ts";
+import type { Decision, Launch } from "./root/messages.ts";
+import { rootObject } from "./root/object.ts";
+import { topicObject } from "./topic/object.ts";
+import { wallClock } from "./wall-clock.ts";
+
+/** A worker of a Restate server, and a client of all runs that live there. */
+export interface RestateRuntime {
+  /** What a server of your own serves: `http2.createServer(runtime.handler)`. */
+  readonly handler: Http2Handler;
+  /** Makes an agent known to this worker, by its name and version. */
+  register(agent: Agent): RestateRuntime;
+  /** Serves this worker. */
+  listen(options?: ListenOptions): Promise<Listening>;
+  /** Tells the server where workers are reached: an address that may stand for many of them. */
+  deploy(uri: string): Promise<void>;
+  run<T>(agent: Agent<T>, input: string, options?: RestateRunOptions): RootHandle<T>;
+  /** Attaches to a run. What was parked is offered to the newest deployment, and decisions are handed out. */
+  resume(
+    runId: string,
+    options?: { readonly decisions?: Readonly<Record<string, Decision>> | undefined },
+  ): RootHandle;
+  deliver(runId: string, name: string, value: JsonValue): Promise<void>;
+  /** Ends a run for good, wherever its agents are. */
+  cancel(runId: string, reason: string): Promise<void>;
+  list(): Promise<readonly RunSummary[]>;
+  /** Forgets a run that is over. */
+  delete(runId: string): Promise<void>;
+  /** Stops serving and lets go of all handles. Runs go on wherever there is a worker; with `drain` they end first. */
+  close(options?: { readonly drain?: boolean | undefined }): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+const MINUTE = 60_000;
+/** How long a server that does not answer is tried for by a client. Workers try for as long as their attempt lives. */
+const PATIENCE_MS = 30_000;
+/** An answer of the root takes milliseconds. */
+const SLOW_MS = 2_000;
+
+export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
+  checkFields("runtime options", options, OPTIONS);
+  const { createContext, headcount, ledger, blobs, stream = true, headers, ...given } = options;
+  if (typeof createContext !== "function") {
+    throw new InvalidValueError({
+      field: "createContext",
+      value: createContext,
+      expected: "createRunContext of @ravi/runtime",
+    });
+  }
+  const { clock = wallClock, ids = systemIds, hooks = NO_HOOKS } = given;
+  const ports: ContextPorts = { ...given, clock, ids, hooks };
+  const agents = new Map<string, Agent>();
+  const ingress = new Ingress({ url: options.ingress, headers });
+  const admin = new Admin({ url: options.admin, headers });
+  const closed = new AbortController();
+  const live = new Set<RootHandle>();
+  const listening = new Set<Listening>();
+  const service = serviceOptions(options);
+  const handler = createEndpointHandler({
+    services: [
+      rootObject({ headcount, ledger }),
+      topicObject(),
+      watcherService(service),
+      executionService({
+        agents,
+        register: (agent) => void runtime.register(agent),
+        createContext,
+        ports,
+        ingress,
+        courier: new Courier(ingress),
+        blobs,
+        isWatched: stream,
+        parkMs: (options.parkS ?? 30) * 1000,
+        service,
+      }),
+    ],
+    logger: silentLogger(options),
+  });
+
+  const begun = new Map<string, Promise<void>>();
+  const say = async (runId: string, name: string, message: object): Promise<unknown> => {
+    // What is said to a run that is just being started here comes after its start.
+    if (name !== "start") await begun.get(runId)?.catch(() => {});
+    const target = { service: ROOT, key: runId, handler: name };
+    const said = { at: clock.now(), ...message };
+    // A message to the root that a dead deployment holds would keep everybody else out: whatever is bound there is moved.
+    const free = (): void => void admin.goOn(runId, closed.signal).catch(() => {});
+    const slow = setInterval(free, SLOW_MS);
+    const answer = await ingress
+      .call(target, said, closed.signal, PATIENCE_MS)
+      .finally(() => clearInterval(slow));
+    if (typeof answer !== "object" || answer === null || !("isUnknown" in answer)) return answer;
+    throw new InvalidValueError({ field: "runId", value: runId, expected: "a run that is on record" });
+  };
+  const stop = (runId: string, reason: string): Promise<unknown> =>
+    say(runId, "stop", { execId: null, stopped: { reason } });
+
+  const launch = (runId: RunId, agentId: Agent["id"] | undefined, begin: () => Promise<void>): RootHandle => {
+    if (closed.signal.aborted)
+      throw new InvalidValueError({ field: "runtime", value: "closed", expected: "one that is open" });
+    const cancel = (reason: string): void => void stop(runId, reason).catch(() => {});
+    const handle = follow({ runId, agentId, ingress, closed: closed.signal, begin, cancel });
+    live.add(handle);
+    const forget = (): void => void live.delete(handle);
+    handle.result.then(forget, forget);
+    return handle;
+  };
+
+  const start = async (asked: Launch): Promise<void> => {
+    const { isNew } = (await say(asked.runId, "start", { launch: asked })) as { isNew: boolean };
+    if (isNew) return;
+    const expected = "a run that is not on record yet; resume it instead";
+    throw new InvalidValueError({ field: "runId", value: asked.runId, expected });
+  };
+
+  const runtime: RestateRuntime = {
+    handler,
+    register(agent) {
+      agents.set(nameOf(agent), agent);
+      return runtime;
+    },
+    async listen(where) {
+      const open = await listenOn(handler, where);
+      listening.add(open);
+      return open;
+    },
+    deploy: (uri) => admin.register(uri),
+    run<T>(agent: Agent<T>, input: string, asked: RestateRunOptions = {}): RootHandle<T> {
+      const made = launchRun(agent, input, asked, { ids, now: clock.now() });
+      runtime.register(agent);
+      const handle = launch(RunId(made.runId), agent.id, () => {
+        const starting = start(made).finally(() => begun.delete(made.runId));
+        begun.set(made.runId, starting);
+        return starting;
+      });
+      asked.signal?.addEventListener("abort", () => handle.cancel("its caller has given it up"));
+      return handle as RootHandle<T>;
+    },
+    resume(runId, { decisions = {} } = {}) {
+      return launch(RunId(runId), undefined, async () => {
+        await say(runId, "resume", { decisions });
+        await admin.goOn(runId, closed.signal);
+      });
+    },
+    async deliver(runId, name, value) {
+      await say(RunId(runId), "deliver", { id: ids.uuid(), name, value });
+    },
+    async cancel(runId, reason) {
+      await stop(RunId(runId), reason);
+    },
+    list: () => admin.list(),
+    async delete(runId) {
+      const { isGone } = (await say(RunId(runId), "forget", {})) as { isGone: boolean };
+      if (!isGone) {
+        const expected = "a run that is not under way; cancel it first";
+        throw new InvalidValueError({ field: "runId", value: runId, expected });
+      }
+      const over = await admin.finished(runId);
+      await Promise.all(over.map((invocation) => admin.purge(invocation)));
+    },
+    async close({ drain = false } = {}) {
+      const handles = [...live];
+      if (drain) await Promise.allSettled(handles.map(({ result }) => result));
+      closed.abort();
+      await Promise.allSettled(handles.map(({ result }) => result));
+      for (const open of listening) await open.close();
+    },
+    [Symbol.asyncDispose]: () => runtime.close(),
+  };
+  for (const agent of options.agents ?? []) runtime.register(agent);
+  return runtime;
+}
+
+/** A call is cut off by the server only long after its own time is up; what is over stays as long as somebody may ask for it. */
+function serviceOptions({
+  callTimeoutS = 15 * 60,
+  retentionS = 7 * 24 * 60 * 60,
+}: RestateRuntimeOptions): WorkflowOptions {
+  const retention = retentionS * 1000;
+  return {
+    workflowRetention: retention,
+    journalRetention: retention,
+    inactivityTimeout: MINUTE,
+    abortTimeout: callTimeoutS * 1000 + MINUTE,
+    onJournalMismatchErrors: "pause",
+    retryPolicy: {
+      initialInterval: 50,
+      exponentiationFactor: 2,
+      maxInterval: 10_000,
+      maxAttempts: 100_000,
+      onMaxAttempts: "pause",
+    },
+  };
+}
+
+/** The SDK tells of every replay; what matters is told by hooks and by the composition's own logger. */
+function silentLogger({
+  logger,
+}: RestateRuntimeOptions): (meta: { level: string }, ...said: unknown[]) => void {
+  return ({ level }, ...said) => {
+    if (level === "error" || level === "warn") logger?.warn(said.map(String).join(" "));
+  };
+}
+
+const OPTIONS: readonly (keyof RestateRuntimeOptions)[] = [
+  "agents",
+  "createContext",
+  "ingress",
+  "admin",
+  "headcount",
+  "ledger",
+  "blobs",
+  "hooks",
+  "clock",
+  "ids",
+  "stream",
+  "callTimeoutS",
+  "retentionS",
+  "parkS",
+  "headers",
+  "pipelines",
+  "meter",
+  "limiter",
+  "history",
+  "compaction",
+  "memory",
+  "permissions",
+  "telemetry",
+  "auditLog",
+  "validator",
+  "logger",
+];

@@ -1,0 +1,154 @@
+import {
+  type BudgetWarning,
+  errorToJSON,
+  type Ledger,
+  type Remaining,
+  type Reservation,
+  type SerializedError,
+  type Spend,
+  type Supervision,
+} from "@ravi/kernel";
+import { addSpend, mostSpend } from "./spend.ts";
+import type { Settle } from "./messages.ts";
+import { drop, type ExecState, type OpenReservation, type RootState } from "./state.ts";
+
+export type LedgerFactory = (root: Supervision) => Ledger;
+
+const UNLIMITED: Remaining = Object.freeze({ tokens: null, cost: null, turns: null, toolCalls: null });
+
+/**
+ * The money of a tree. The ledger itself lives for one message: it is opened, told what every living account has spent and
+ * holds, asked, and forgotten. So any ledger serves that obeys the port, and what is kept is readable by newer code.
+ */
+export class Books {
+  private readonly state: RootState;
+  private readonly ledgers = new Map<string, Ledger>();
+  private readonly held = new Map<string, Reservation>();
+
+  private constructor(state: RootState) {
+    this.state = state;
+  }
+
+  static async open(state: RootState, root: Supervision, make: LedgerFactory | undefined): Promise<Books> {
+    const books = new Books(state);
+    if (make === undefined) return books;
+    for (const [execId, exec] of Object.entries(state.execs)) {
+      if (exec.phase === "over" && exec.parent !== null) continue;
+      const above = books.ledgers.get(payerAbove(state, exec) ?? "");
+      const ledger = exec.parent === null ? make(root) : above?.child(exec.budget ?? {}, exec.agentId);
+      if (ledger === undefined) continue;
+      books.ledgers.set(execId, ledger);
+      await restore(ledger, exec);
+    }
+    for (const [id, open] of Object.entries(state.open)) await books.hold(id, open);
+    return books;
+  }
+
+  get isMetered(): boolean {
+    return this.ledgers.size > 0;
+  }
+
+  remaining(execId: string): Remaining {
+    return this.ledgers.get(execId)?.remaining() ?? UNLIMITED;
+  }
+
+  /** Why nobody can be given an account under that one; a bad limit must not be found out by every later message. */
+  refusal(payer: string, budget: ExecState["budget"], scope: string): SerializedError | undefined {
+    try {
+      this.ledgers.get(payer)?.child(budget ?? {}, scope);
+      return undefined;
+    } catch (error) {
+      return errorToJSON(error);
+    }
+  }
+
+  /** Sets money aside under that id; gives why not. */
+  async reserve(
+    id: string,
+    open: OpenReservation,
+    what: string | undefined,
+  ): Promise<SerializedError | undefined> {
+    const exec = this.state.execs[open.exec];
+    const ledger = this.ledgers.get(open.exec);
+    if (exec === undefined || ledger === undefined || this.state.open[id] !== undefined) return undefined;
+    try {
+      this.held.set(id, await ledger.reserve(open.spend, { wrapUp: open.wrapUp, what }));
+    } catch (error) {
+      return errorToJSON(error);
+    }
+    exec.largest = mostSpend(exec.largest, open.spend);
+    this.state.open[id] = open;
+    return undefined;
+  }
+
+  /** One that is not open any more was settled before, by the same message or by a crash. */
+  async settle(settles: readonly Settle[]): Promise<BudgetWarning[]> {
+    const warnings: BudgetWarning[] = [];
+    for (const { id, actual } of settles) {
+      const open = this.state.open[id];
+      const reservation = this.held.get(id);
+      if (open === undefined) continue;
+      drop(this.state.open, id);
+      if (actual === undefined) {
+        await reservation?.cancel();
+        continue;
+      }
+      const settlement = await reservation?.settle(actual);
+      if (settlement !== undefined) warnings.push(...settlement.warnings);
+      this.charge(open.exec, actual.estimated === true ? open.spend : actual);
+    }
+    return warnings;
+  }
+
+  /** A call whose outcome nobody will ever know: what was set aside for it counts as spent. */
+  async forfeit(id: string): Promise<void> {
+    if (this.state.open[id] !== undefined) await this.settle([{ id, actual: { estimated: true } }]);
+  }
+
+  /** Whoever is over leaves what it spent to the one above it. */
+  async close(execId: string): Promise<void> {
+    const { open, execs } = this.state;
+    for (const [id, { exec }] of Object.entries(open)) if (exec === execId) await this.forfeit(id);
+    const exec = execs[execId];
+    const payer = exec === undefined ? undefined : payerAbove(this.state, exec);
+    if (exec !== undefined && payer !== undefined) this.charge(payer, exec.own);
+  }
+
+  private charge(execId: string, spent: Partial<Spend>): void {
+    const exec = this.state.execs[execId];
+    if (exec !== undefined) exec.own = addSpend(exec.own, spent);
+  }
+
+  private async hold(id: string, { exec, spend }: OpenReservation): Promise<void> {
+    const ledger = this.ledgers.get(exec);
+    if (ledger === undefined) return;
+    try {
+      this.held.set(id, await ledger.reserve(spend, { wrapUp: true }));
+    } catch {
+      // It was granted when it was asked for; where it no longer fits, as after an excess, it counts as spent.
+      await ledger.charge(spend);
+    }
+  }
+}
+
+/** Who pays for it beside itself: the nearest above it that is not over, as one may die before those whom it hired; or the root. */
+function payerAbove({ execs }: RootState, exec: ExecState): string | undefined {
+  let above = exec.parent;
+  for (let at = above; at !== null; at = execs[at]?.parent ?? null) {
+    above = at;
+    if (execs[at]?.phase !== "over") return at;
+  }
+  return above ?? undefined;
+}
+
+async function restore(ledger: Ledger, exec: ExecState): Promise<void> {
+  for (const more of Object.values(exec.raised)) await ledger.raise?.(more);
+  if (Object.values(exec.largest).some((amount) => amount > 0)) {
+    try {
+      await (await ledger.reserve(exec.largest, { wrapUp: true })).cancel();
+    } catch {
+      // Too little is left even for that: then nothing more is held back either.
+    }
+  }
+  await ledger.charge(exec.own);
+}

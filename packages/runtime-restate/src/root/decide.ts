@@ -1,0 +1,155 @@
+import { type JsonObject, type JsonValue, Supervision } from "@ravi/kernel";
+import * as hires from "./hires.ts";
+import type * as messages from "./messages.ts";
+import * as money from "./money.ts";
+import type { Outbox } from "./outbox.ts";
+import { newRoot, type RootState } from "./state.ts";
+import * as talk from "./talk.ts";
+import { accountsOf, rootOf, type TreePorts, TreeSession } from "./tree.ts";
+
+/** What can be said to a tree that exists. Each of them decides at once: none waits, none throws. */
+export const MESSAGES = {
+  enter,
+  stop,
+  end: hires.end,
+  hire: hires.hire,
+  join: hires.join,
+  over: hires.over,
+  park: hires.park,
+  waited: hires.waited,
+  admit: money.admit,
+  raise: money.raise,
+  reserve: money.reserve,
+  settle: money.settle,
+  withdraw: money.withdraw,
+  ask: talk.ask,
+  deliver: talk.deliver,
+  doubt: talk.doubt,
+  mail: talk.mail,
+  reply: talk.reply,
+  resume: talk.resume,
+  suspended: talk.suspended,
+  want: talk.want,
+} as const;
+
+export type MessageName = keyof typeof MESSAGES;
+export type Message<N extends MessageName> = Parameters<(typeof MESSAGES)[N]>[1];
+export type Answer<N extends MessageName> = Awaited<ReturnType<(typeof MESSAGES)[N]>>;
+
+/** One message among several. */
+export interface Said {
+  readonly name: MessageName;
+  readonly message: { readonly at: number };
+}
+
+export interface Decided<A> {
+  readonly state: RootState;
+  readonly answer: A;
+  readonly outbox: Outbox;
+  /** How the run stands has changed, so the list of runs has to. */
+  readonly isTurn: boolean;
+}
+
+/** The next state of a tree, what is answered, and what is done outward. The state that was given is changed. */
+export async function decide<N extends MessageName>(
+  state: RootState,
+  ports: TreePorts,
+  name: N,
+  message: Message<N>,
+): Promise<Decided<Answer<N>>> {
+  const before = statusOf(state);
+  const tree = await TreeSession.open(state, ports, message.at);
+  const act = MESSAGES[name] as (tree: TreeSession, message: Message<N>) => Promise<Answer<N>>;
+  const answer = await act(tree, message);
+  if ("lane" in message) money.forgetMarks(tree, message.execId, message.lane);
+  await tree.seatEverybody();
+  tree.seats.keep();
+  const isTurn = statusOf(state) !== before;
+  if (isTurn) state.version++;
+  return { state, answer, outbox: tree.outbox, isTurn };
+}
+
+/** One after the other, as if each had come by itself. */
+export async function decideAll(
+  state: RootState,
+  ports: TreePorts,
+  said: readonly Said[],
+): Promise<Decided<unknown[]>> {
+  const all: Decided<unknown>[] = [];
+  for (const { name, message } of said) all.push(await decide(state, ports, name, message as never));
+  const outbox: Outbox = {
+    resolved: all.flatMap((one) => one.outbox.resolved),
+    launched: all.flatMap((one) => one.outbox.launched),
+    isOver: all.some((one) => one.outbox.isOver),
+  };
+  return { state, answer: all.map(({ answer }) => answer), outbox, isTurn: all.some(({ isTurn }) => isTurn) };
+}
+
+/** The first word about a tree. A second one finds it there. */
+export async function begin(
+  ports: TreePorts,
+  { launch, at }: messages.StartMessage,
+): Promise<Decided<{ readonly isNew: boolean }>> {
+  const { agentId, priority } = Supervision.fromJSON(launch.supervision);
+  const state = newRoot(launch, { agentId, priority }, at);
+  const tree = await TreeSession.open(state, ports, at);
+  tree.launch(launch);
+  tree.seats.keep();
+  return { state, answer: { isNew: true }, outbox: tree.outbox, isTurn: true };
+}
+
+/** An execution is there, and says where it can be told to stop. */
+async function enter(tree: TreeSession, message: messages.EnterMessage): Promise<messages.Standing> {
+  const exec = tree.exec(message.execId);
+  if (exec !== undefined) exec.stop = message.stop;
+  return tree.standing(message.execId);
+}
+
+async function stop(tree: TreeSession, message: messages.StopMessage): Promise<null> {
+  tree.stop(message.execId ?? tree.state.runId, message.stopped, message.alone === true);
+  return null;
+}
+
+export function standingsOf(state: RootState | null, ports: TreePorts): messages.Standings {
+  if (state === null) return { known: false, version: 0, status: "pending" };
+  const { version, result, inDoubt } = state;
+  const status = statusOf(state);
+  const error = Object.values(state.execs).find(({ suspended }) => suspended !== undefined)?.suspended;
+  const { agentId, launch } = rootOf(state);
+  if (status === "running" || status === "waiting") return { known: true, version, agentId, status };
+  const rest = { error, result, inDoubt, accounts: accountsOf(state), supervision: launch.supervision };
+  const [isCounted, isMetered] = [ports.headcount !== undefined, ports.ledger !== undefined];
+  return { known: true, version, agentId, status, ...rest, isCounted, isMetered };
+}
+
+function statusOf(state: RootState): Exclude<messages.Standings["status"], "pending"> {
+  if (state.result !== undefined) return "over";
+  const living = Object.values(state.execs).filter(({ phase }) => phase !== "over");
+  if (living.some(({ suspended }) => suspended !== undefined)) return "suspended";
+  return living.some(({ wants }) => Object.keys(wants).length > 0) ? "waiting" : "running";
+}
+
+/** The line of a list of runs. */
+export function summaryOf(state: RootState): JsonObject {
+  const status = statusOf(state);
+  const ended = state.result?.["status"];
+  const shown = {
+    running: "running",
+    waiting: "suspended",
+    suspended: "suspended",
+    over: endOf(ended),
+  } as const;
+  return {
+    runId: state.runId,
+    agent: rootOf(state).launch.agent,
+    status: shown[status],
+    startedAt: state.startedAt,
+    updatedAt: state.at,
+    entries: state.entries,
+  };
+}
+
+function endOf(status: JsonValue | undefined): "completed" | "partial" | "failed" | "cancelled" {
+  if (status === "completed" || status === "cancelled") return status;
+  return status === "partial" || status === "paused" ? "partial" : "failed";
+}

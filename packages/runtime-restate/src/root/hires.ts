@@ -1,0 +1,132 @@
+import type { JsonObject } from "@ravi/kernel";
+import type {
+  EndMessage,
+  Hired,
+  HireMessage,
+  JoinMessage,
+  OverMessage,
+  ParkMessage,
+  Standing,
+  WaitedMessage,
+} from "./messages.ts";
+import { newExec } from "./state.ts";
+import { tookBelow, type TreeSession } from "./tree.ts";
+
+/** A seat, an account and a child, or why not. Hiring under the same key hires once. */
+export async function hire(tree: TreeSession, message: HireMessage): Promise<Hired> {
+  const { state, seats } = tree;
+  const { execId, launch, over: awakeable, agentId, priority, budget, onFull } = message;
+  const parent = tree.exec(execId);
+  const { at } = state;
+  const known = tree.exec(launch.execId);
+  if (known !== undefined) {
+    if (known.outcome !== undefined) tree.resolve(awakeable, known.outcome);
+    return { at };
+  }
+  if (parent === undefined || !tree.enterLane(execId, message.lane)) {
+    return { at, denied: refusal(`${execId} is over, or goes on elsewhere`) };
+  }
+  if (parent.stopped !== undefined) return { at, denied: refusal(parent.stopped.reason) };
+  const refused = tree.books.refusal(execId, budget, agentId);
+  if (refused !== undefined) return { at, denied: refused };
+  const seating = await seats.take(agentId, priority, parent.agentId, onFull);
+  if (typeof seating === "object") return { at, denied: seating.denied };
+  const phase = seating === "held" ? "running" : "queued";
+  const exec = newExec({ parent: execId, agentId, priority, budget, launch, phase });
+  if (awakeable !== undefined) exec.joiners.push(awakeable);
+  state.execs[launch.execId] = exec;
+  state.entries++;
+  if (phase === "running") {
+    tree.launch(launch);
+    exec.launch = null;
+  } else exec.unseatedSince = at;
+  return { at };
+}
+
+/** An execution has ended, however that came: its seat is free, its money is counted, and whoever waits is told. */
+export async function over(tree: TreeSession, message: OverMessage): Promise<null> {
+  const { state, seats, books } = tree;
+  const { execId, account } = message;
+  const exec = tree.exec(execId);
+  if (exec === undefined || exec.phase === "over") return null;
+  exec.phase = "over";
+  exec.account = account;
+  const outcome = { ...message.outcome, ...tookBelow(state, execId) };
+  exec.outcome = outcome;
+  await books.settle(message.settle);
+  await books.close(execId);
+  exec.wants = {};
+  exec.marks = {};
+  exec.given = {};
+  exec.mail = [];
+  exec.doubts = {};
+  exec.suspended = undefined;
+  // Whoever dies without having ended leaves nobody behind.
+  for (const child of tree.childrenOf(execId))
+    tree.stop(child, { reason: `${exec.agentId} has ended` }, false);
+  for (const awakeable of Object.values(exec.askers)) tree.resolve(awakeable, { silent: true });
+  exec.askers = {};
+  for (const joiner of exec.joiners) tree.resolve(joiner, outcome);
+  exec.joiners = [];
+  await seats.giveBack(exec.agentId);
+  if (exec.parent === null) {
+    state.result = outcome;
+    tree.outbox.isOver = true;
+  } else endIfAlone(tree, exec.parent);
+  state.entries++;
+  return null;
+}
+
+export async function join(tree: TreeSession, { child, over: awakeable }: JoinMessage): Promise<null> {
+  const exec = tree.exec(child);
+  if (exec === undefined)
+    tree.resolve(awakeable, { status: "failed", failure: refusal(`there is no ${child}`) });
+  else if (exec.outcome !== undefined) tree.resolve(awakeable, exec.outcome);
+  else if (!exec.joiners.includes(awakeable)) exec.joiners.push(awakeable);
+  return null;
+}
+
+/** How long a child was without a seat: its parent does not count that time. */
+export async function waited(tree: TreeSession, { child }: WaitedMessage): Promise<number> {
+  const exec = tree.exec(child);
+  if (exec === undefined) return 0;
+  const { unseatedMs, unseatedSince } = exec;
+  return unseatedMs + (unseatedSince === undefined ? 0 : tree.state.at - unseatedSince);
+}
+
+/** The agent is over: whom it hired and nobody joined is told to stop, and the last of them tells it. */
+export async function end(tree: TreeSession, { execId, awakeable }: EndMessage): Promise<{ alone: boolean }> {
+  const exec = tree.exec(execId);
+  if (exec === undefined) return { alone: true };
+  for (const child of tree.childrenOf(execId)) tree.stop(child, { reason: "its parent has ended" }, false);
+  exec.ender = awakeable;
+  return { alone: endIfAlone(tree, execId) };
+}
+
+/** It lost its seat: it is told when it has one again. */
+export async function park(tree: TreeSession, { execId, awakeable }: ParkMessage): Promise<Standing> {
+  const exec = tree.exec(execId);
+  const standing = await tree.standing(execId);
+  if (exec !== undefined && standing.paused) exec.parked = awakeable;
+  return standing;
+}
+
+function endIfAlone(tree: TreeSession, execId: string): boolean {
+  const exec = tree.exec(execId);
+  const isAlone = tree.childrenOf(execId).every((child) => tree.exec(child)?.phase === "over");
+  if (exec === undefined || !isAlone) return false;
+  tree.resolve(exec.ender, null);
+  exec.ender = undefined;
+  return true;
+}
+
+function refusal(message: string): JsonObject & NonNullable<Hired["denied"]> {
+  return {
+    code: "CANCELLED",
+    name: "CancellationError",
+    message,
+    retryable: false,
+    fields: { reason: message },
+    cause: null,
+  };
+}

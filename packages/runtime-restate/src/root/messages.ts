@@ -1,0 +1,168 @@
+import type {
+  AgentAccount,
+  BudgetWarning,
+  ExecutionBudgetOptions,
+  InboxMessage,
+  JsonObject,
+  JsonValue,
+  Priority,
+  Remaining,
+  SerializedError,
+  Spend,
+} from "@ravi/kernel";
+
+// What executions and clients say to the object of a tree's root, and what it answers. All of it is plain JSON, each message
+// carries the sender's time, and each can be said twice: a second time gives the same answer and changes nothing.
+
+export type Decision = "retry" | "skip" | "fail";
+
+/** What one execution needs to begin, in any process. */
+export type Launch = {
+  readonly runId: string;
+  readonly execId: string;
+  /** `name@version` */
+  readonly agent: string;
+  readonly supervision: JsonObject;
+  readonly input: string;
+  readonly tenantId: string | null;
+  readonly userId: string | null;
+  readonly metadata: JsonObject;
+  readonly deadline: number | null;
+  readonly onPreempt: "park" | "return";
+};
+
+/** What became of money that was set aside. */
+export type Settle = {
+  readonly id: string;
+  /** Absent: nothing was sent, and all of it goes back. */
+  readonly actual?: (Partial<Spend> & { readonly estimated?: boolean }) | undefined;
+};
+
+type At = { readonly at: number };
+/** From an execution. A lane below the newest one is that of an attempt which is dead, and is refused. */
+type FromExec = At & { readonly execId: string; readonly lane: number };
+
+export type StartMessage = At & { readonly launch: Launch };
+export type EnterMessage = At & {
+  readonly execId: string;
+  readonly invocation: string;
+  readonly stop: string;
+};
+export type Standing = {
+  readonly at: number;
+  readonly paused: boolean;
+  readonly remaining: Remaining;
+  readonly isMetered: boolean;
+  readonly stopped?: Stopped | undefined;
+};
+
+/** Why an execution is to end. With a `deadline` it is out of time and may return what it has. */
+export type Stopped = { readonly reason: string; readonly deadline?: number | undefined };
+
+export type AdmitMessage = FromExec & {
+  readonly key: string;
+  /** One for each time that the closure runs, so that a repeated message is not taken for a second try. */
+  readonly nonce: string;
+  readonly onDoubt: "retry" | "ask";
+  readonly reserve?: Partial<Spend> | undefined;
+  readonly settle: readonly Settle[];
+};
+export type Admission = Standing & {
+  readonly verdict: "go" | "parked" | "stopped" | "stale" | "doubt";
+  readonly attempt: number;
+  /** The reservation that was granted, or why it was not. */
+  readonly reserved?: string | undefined;
+  readonly refused?: SerializedError | undefined;
+  readonly warnings: readonly BudgetWarning[];
+};
+
+export type ReserveMessage = FromExec & {
+  readonly id: string;
+  readonly spend: Partial<Spend>;
+  readonly wrapUp: boolean;
+  readonly what: string | undefined;
+  readonly settle: readonly Settle[];
+};
+export type Reserved = {
+  readonly refused?: SerializedError | undefined;
+  readonly warnings: readonly BudgetWarning[];
+};
+
+export type SettleMessage = FromExec & { readonly settle: readonly Settle[] };
+export type WithdrawMessage = At & { readonly execId: string; readonly key: string; readonly nonce: string };
+
+export type HireMessage = FromExec & {
+  readonly key: string;
+  readonly agentId: string;
+  readonly priority: Priority | null;
+  readonly launch: Launch;
+  readonly budget: ExecutionBudgetOptions | null;
+  readonly onFull: "deny" | "queue";
+  /** Who is told of its end. */
+  readonly over?: string | undefined;
+};
+export type Hired = { readonly at: number; readonly denied?: SerializedError | undefined };
+
+export type OverMessage = At & {
+  readonly execId: string;
+  readonly outcome: JsonObject;
+  readonly account?: AgentAccount | undefined;
+  readonly settle: readonly Settle[];
+};
+export type JoinMessage = FromExec & { readonly child: string; readonly over: string };
+export type WaitedMessage = FromExec & { readonly child: string };
+
+export type WantMessage = FromExec & {
+  readonly key: string;
+  readonly name: string;
+  readonly awakeable: string;
+};
+export type Wanted = Standing & { readonly got?: { readonly value: JsonValue } | undefined };
+export type DeliverMessage = At & { readonly id: string; readonly name: string; readonly value: JsonValue };
+
+export type AskMessage = FromExec & {
+  readonly child: string;
+  readonly message: InboxMessage;
+  readonly awakeable: string;
+};
+export type MailMessage = FromExec & {
+  readonly key: string;
+  readonly wait: boolean;
+  readonly awakeable: string;
+};
+export type Mail = Standing & { readonly message?: InboxMessage | null | undefined };
+export type ReplyMessage = FromExec & { readonly messageId: string; readonly value: JsonValue };
+
+export type StopMessage = At & {
+  readonly execId: string | null;
+  readonly stopped: Stopped;
+  /** Only that execution, and not those whom it hired. */
+  readonly alone?: boolean | undefined;
+};
+export type ParkMessage = FromExec & { readonly awakeable: string };
+export type DoubtMessage = FromExec & {
+  readonly key: string;
+  readonly awakeable: string;
+  readonly error: SerializedError;
+};
+export type EndMessage = FromExec & { readonly awakeable: string };
+export type RaiseMessage = FromExec & { readonly key: string; readonly more: Partial<Spend> };
+/** A worker cannot go on with an execution, and says why. */
+export type SuspendedMessage = At & { readonly execId: string; readonly error: SerializedError };
+export type ResumeMessage = At & { readonly decisions: Readonly<Record<string, Decision>> };
+
+/** How a run stands. */
+export type Standings = {
+  readonly known: boolean;
+  readonly version: number;
+  readonly agentId?: string | undefined;
+  readonly status: "pending" | "running" | "waiting" | "suspended" | "over";
+  readonly error?: SerializedError | undefined;
+  readonly result?: JsonObject | undefined;
+  readonly inDoubt?: readonly string[] | undefined;
+  readonly accounts?: readonly AgentAccount[] | undefined;
+  /** The root's supervision, whose limits somebody held the tree to. */
+  readonly supervision?: JsonObject | undefined;
+  readonly isCounted?: boolean | undefined;
+  readonly isMetered?: boolean | undefined;
+};

@@ -1,0 +1,96 @@
+import type {
+  Admission,
+  AdmitMessage,
+  RaiseMessage,
+  Reserved,
+  ReserveMessage,
+  SettleMessage,
+  WithdrawMessage,
+} from "./messages.ts";
+import { drop, type Mark } from "./state.ts";
+import type { TreeSession } from "./tree.ts";
+
+/** May this call be made now? Fence, stop, pause, doubt, money and the mark of its beginning, all in one answer. */
+export async function admit(tree: TreeSession, message: AdmitMessage): Promise<Admission> {
+  const { execId, lane, key, nonce } = message;
+  const { state, books } = tree;
+  const warnings = await books.settle(message.settle);
+  const isCurrent = tree.enterLane(execId, lane);
+  const standing = await tree.standing(execId);
+  const exec = tree.exec(execId);
+  const answer = { ...standing, attempt: 0, warnings } as const;
+  if (exec === undefined || !isCurrent) return { ...answer, verdict: "stale" };
+  const known = exec.marks[key];
+  if (known?.nonce === nonce) {
+    return { ...answer, verdict: "go", attempt: known.attempt, reserved: known.reserved };
+  }
+  if (standing.stopped !== undefined) return { ...answer, verdict: "stopped" };
+  if (standing.paused) return { ...answer, verdict: "parked" };
+  if (known !== undefined) {
+    if (message.onDoubt === "ask" && state.decisions[`${execId}:${key}`] !== "retry") {
+      return { ...answer, verdict: "doubt", attempt: known.attempt };
+    }
+    // It was begun, and nobody knows how it ended: it is reported, and what was set aside for it counts as spent.
+    if (known.reserved !== undefined) await books.forfeit(known.reserved);
+    const full = `${execId}:${key}`;
+    if (!state.inDoubt.includes(full)) state.inDoubt.push(full);
+  }
+  drop(state.decisions, `${execId}:${key}`);
+  let reserved: string | undefined;
+  let refused: Admission["refused"];
+  if (message.reserve !== undefined && books.isMetered) {
+    const id = `${execId}:${key}:${nonce}`;
+    refused = await books.reserve(id, { exec: execId, spend: message.reserve, wrapUp: false }, undefined);
+    if (refused === undefined) reserved = id;
+  }
+  const attempt = (known?.attempt ?? 0) + 1;
+  exec.marks[key] = { attempt, nonce, lane, reserved };
+  state.entries++;
+  const { remaining } = await tree.standing(execId);
+  return { ...answer, remaining, verdict: "go", attempt, reserved, refused };
+}
+
+/** For another attempt at the same call, by a layer that repeats it, or one made inside of it. */
+export async function reserve(tree: TreeSession, message: ReserveMessage): Promise<Reserved> {
+  const { execId, id, spend, wrapUp, what } = message;
+  const warnings = await tree.books.settle(message.settle);
+  const refused = await tree.books.reserve(id, { exec: execId, spend, wrapUp }, what);
+  return { warnings, refused };
+}
+
+export async function settle(tree: TreeSession, message: SettleMessage): Promise<null> {
+  await tree.books.settle(message.settle);
+  forgetMarks(tree, message.execId, message.lane);
+  return null;
+}
+
+/** The closure found its attempt dead before it paid anything: as if it had not asked. */
+export async function withdraw(tree: TreeSession, { execId, key, nonce }: WithdrawMessage): Promise<null> {
+  const exec = tree.exec(execId);
+  const mark = exec?.marks[key];
+  if (exec === undefined || mark?.nonce !== nonce) return null;
+  if (mark.reserved !== undefined) await tree.books.settle([{ id: mark.reserved }]);
+  if (mark.attempt > 1)
+    exec.marks[key] = { ...mark, attempt: mark.attempt - 1, nonce: "", reserved: undefined };
+  else drop(exec.marks, key);
+  return null;
+}
+
+export async function raise(tree: TreeSession, { execId, key, more }: RaiseMessage): Promise<null> {
+  for (
+    let at = tree.exec(execId);
+    at !== undefined;
+    at = at.parent === null ? undefined : tree.exec(at.parent)
+  ) {
+    at.raised[`${execId}:${key}`] ??= more;
+  }
+  return null;
+}
+
+/** Marks of lanes before this one belong to calls whose outcome is on record. */
+export function forgetMarks(tree: TreeSession, execId: string, lane: number): void {
+  const exec = tree.exec(execId);
+  if (exec === undefined) return;
+  const isOld = ([, mark]: readonly [string, Mark]): boolean => mark.lane < lane;
+  for (const [key] of Object.entries(exec.marks).filter(isOld)) drop(exec.marks, key);
+}

@@ -1,0 +1,95 @@
+import * as restate from "@restatedev/restate-sdk";
+import type { JsonObject } from "@ravi/kernel";
+import { messageOf } from "@ravi/kernel/loop";
+import { json } from "../json.ts";
+import { ROOT, STATE, SUMMARY, TOPIC, WATCHER } from "../names.ts";
+import {
+  begin,
+  decide,
+  decideAll,
+  type Decided,
+  type MessageName,
+  MESSAGES,
+  type Said,
+  standingsOf,
+  summaryOf,
+} from "./decide.ts";
+import type { StartMessage } from "./messages.ts";
+import type { RootState } from "./state.ts";
+import type { TreePorts } from "./tree.ts";
+
+type Handler = (context: restate.ObjectContext, message: JsonObject) => Promise<unknown>;
+type Several = (
+  context: restate.ObjectContext,
+  message: { readonly said: readonly Said[] },
+) => Promise<unknown>;
+
+/** Answered where nothing is known of the run. */
+const UNKNOWN = { isUnknown: true } as const;
+/** What a message did is in the state: its journal is of no use afterwards. */
+const QUIET = { journalRetention: 0 } as const;
+
+/**
+ * The object of one tree: its headcount, its money and the marks of what was begun, behind one door. A handler reads what is
+ * on record, decides, writes it down and passes on what follows from it. It waits for nobody, so the door is never blocked.
+ */
+export function rootObject(ports: TreePorts): restate.VirtualObjectDefinition<typeof ROOT, unknown> {
+  const start: Handler = async (context, message) => {
+    if ((await context.get<RootState>(STATE)) !== null) return { isNew: false };
+    return take(context, () => begin(ports, message as JsonObject & StartMessage));
+  };
+  const forget: Handler = async (context) => {
+    const state = await context.get<RootState>(STATE);
+    if (state === null || state.result === undefined) return { isGone: state === null };
+    context.clearAll();
+    tellTopic(context, "forget");
+    return { isGone: true };
+  };
+  const standings = async (context: restate.ObjectSharedContext): Promise<unknown> =>
+    standingsOf(await context.get<RootState>(STATE), ports);
+  const handlers: Record<string, Handler> = {
+    start: restate.handlers.object.exclusive(QUIET, start),
+    forget: restate.handlers.object.exclusive(QUIET, forget),
+    standings: restate.handlers.object.shared(QUIET, standings),
+  };
+  for (const name of Object.keys(MESSAGES) as MessageName[]) {
+    const handler: Handler = async (context, message) => {
+      const state = await context.get<RootState>(STATE);
+      if (state === null) return UNKNOWN;
+      return take(context, () => decide(state, ports, name, message as never));
+    };
+    handlers[name] = restate.handlers.object.exclusive(QUIET, handler);
+  }
+  const several: Several = async (context, { said }) => {
+    const state = await context.get<RootState>(STATE);
+    return state === null ? said.map(() => UNKNOWN) : take(context, () => decideAll(state, ports, said));
+  };
+  return restate.object({
+    name: ROOT,
+    handlers: { ...handlers, several: restate.handlers.object.exclusive(QUIET, several) },
+  });
+}
+
+async function take<A>(context: restate.ObjectContext, make: () => Promise<Decided<A>>): Promise<A> {
+  let decided: Decided<A>;
+  try {
+    decided = await make();
+  } catch (error) {
+    // A mistake of a tracker must not close the door: the sender hears of it, and the next message is served.
+    throw new restate.TerminalError(messageOf(error));
+  }
+  const { state, outbox, answer } = decided;
+  context.set(STATE, state);
+  if (decided.isTurn) context.set(SUMMARY, summaryOf(state));
+  for (const { awakeable, value } of outbox.resolved) context.resolveAwakeable(awakeable, value);
+  if (outbox.isOver) tellTopic(context, "close");
+  for (const launch of outbox.launched) {
+    const { execId: key } = launch;
+    context.genericSend({ service: WATCHER, method: "run", key, parameter: launch, inputSerde: json() });
+  }
+  return answer;
+}
+
+function tellTopic(context: restate.ObjectContext, method: "close" | "forget"): void {
+  context.genericSend({ service: TOPIC, method, key: context.key, parameter: null, inputSerde: json() });
+}

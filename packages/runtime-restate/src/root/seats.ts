@@ -1,0 +1,108 @@
+import {
+  type AgentId,
+  errorToJSON,
+  type Headcount,
+  type JsonObject,
+  type Priority,
+  type SerializedError,
+  type Supervision,
+} from "@ravi/kernel";
+import type { RootState } from "./state.ts";
+
+/** With the snapshot of an earlier one, a headcount as it was. */
+export type HeadcountFactory = (root: Supervision, snapshot?: JsonObject) => Headcount;
+
+export type Seating = "held" | "queued" | { readonly denied: SerializedError };
+
+/** The seats of a tree, for one message: restored from their snapshot, asked, and written down again. */
+export class Seats {
+  private readonly state: RootState;
+  private readonly headcount: Headcount | undefined;
+  private readonly queued = new Map<string, { isHeld: boolean }>();
+
+  private constructor(state: RootState, headcount: Headcount | undefined) {
+    this.state = state;
+    this.headcount = headcount;
+  }
+
+  static open(state: RootState, root: Supervision, make: HeadcountFactory | undefined): Seats {
+    const headcount = make === undefined ? undefined : make(root, state.seats ?? undefined);
+    const seats = new Seats(state, headcount);
+    for (const exec of Object.values(state.execs)) {
+      const { phase, launch, agentId, priority } = exec;
+      if (phase === "queued" && launch !== null) seats.line(agentId, priority, launch.supervision);
+    }
+    return seats;
+  }
+
+  async take(
+    agentId: string,
+    priority: Priority | null,
+    parentId: string,
+    onFull: "deny" | "queue",
+  ): Promise<Seating> {
+    const { headcount } = this;
+    if (headcount === undefined) return "held";
+    const id = agentId as AgentId;
+    const options = { parentId: parentId as AgentId };
+    try {
+      if (onFull === "deny") {
+        await headcount.acquire(id, priority ?? undefined, options);
+        return "held";
+      }
+      const place = this.queue(headcount, id, priority, parentId);
+      await settled();
+      if (place.error !== undefined) return { denied: errorToJSON(place.error) };
+      return place.isHeld ? "held" : "queued";
+    } catch (error) {
+      return { denied: errorToJSON(error) };
+    }
+  }
+
+  async giveBack(agentId: string): Promise<void> {
+    await this.headcount?.release(agentId as AgentId);
+    await settled();
+  }
+
+  async isPaused(agentId: string): Promise<boolean> {
+    return (await this.headcount?.isPaused(agentId as AgentId)) ?? false;
+  }
+
+  /** Whether somebody who was queued has its seat now. */
+  hasComeUp(agentId: string): boolean {
+    return this.headcount === undefined || this.queued.get(agentId)?.isHeld === true;
+  }
+
+  /** Writes down how it is now. */
+  keep(): void {
+    if (this.headcount !== undefined) this.state.seats = this.headcount.snapshot();
+  }
+
+  private line(agentId: string, priority: Priority | null, supervision: JsonObject): void {
+    const { headcount } = this;
+    const parentId = supervision["parentId"];
+    if (headcount !== undefined && typeof parentId === "string")
+      this.queue(headcount, agentId as AgentId, priority, parentId);
+  }
+
+  private queue(
+    headcount: Headcount,
+    id: AgentId,
+    priority: Priority | null,
+    parentId: string,
+  ): { isHeld: boolean; error?: unknown } {
+    const place: { isHeld: boolean; error?: unknown } = { isHeld: false };
+    this.queued.set(id, place);
+    const options = { onFull: "queue", parentId: parentId as AgentId } as const;
+    headcount.acquire(id, priority ?? undefined, options).then(
+      () => (place.isHeld = true),
+      (error: unknown) => (place.error = error),
+    );
+    return place;
+  }
+}
+
+/** Until what was granted by the last call is known: promises of a headcount settle without I/O. */
+async function settled(): Promise<void> {
+  for (let n = 0; n < 8; n++) await Promise.resolve();
+}

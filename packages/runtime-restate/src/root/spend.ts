@@ -1,0 +1,28 @@
+import type { Spend } from "@ravi/kernel";
+
+const DIMENSIONS = ["tokens", "cost", "turns", "toolCalls"] as const satisfies readonly (keyof Spend)[];
+
+/** Dollars in whole nano-dollars, so that many small sums add up to what they are. */
+export function addSpend(a: Spend, b: Partial<Spend>): Spend {
+  return combine(a, b, (x, y) => x + y);
+}
+
+export function mostSpend(a: Spend, b: Partial<Spend>): Spend {
+  return combine(a, b, Math.max);
+}
+
+/** Whether what was set aside is enough for what is wanted now, and says a cost where that does. */
+export function covers(held: Partial<Spend>, wanted: Partial<Spend>): boolean {
+  if ((held.cost === undefined) !== (wanted.cost === undefined)) return false;
+  return DIMENSIONS.every((name) => (held[name] ?? 0) >= (wanted[name] ?? 0));
+}
+
+function combine(a: Spend, b: Partial<Spend>, with_: (x: number, y: number) => number): Spend {
+  const nano = (usd: number | undefined): number => Math.round((usd ?? 0) * 1e9);
+  return {
+    tokens: with_(a.tokens, b.tokens ?? 0),
+    cost: with_(nano(a.cost), nano(b.cost)) / 1e9,
+    turns: with_(a.turns, b.turns ?? 0),
+    toolCalls: with_(a.toolCalls, b.toolCalls ?? 0),
+  };
+}

@@ -1,0 +1,148 @@
+import type { JsonValue } from "@ravi/kernel";
+import type {
+  AskMessage,
+  DeliverMessage,
+  DoubtMessage,
+  Decision,
+  Mail,
+  MailMessage,
+  ReplyMessage,
+  ResumeMessage,
+  SuspendedMessage,
+  Wanted,
+  WantMessage,
+} from "./messages.ts";
+import { drop } from "./state.ts";
+import type { TreeSession } from "./tree.ts";
+
+const REMEMBERED = 200;
+
+/** What was delivered early is handed out at once; otherwise the asker is told when it comes. */
+export async function want(tree: TreeSession, message: WantMessage): Promise<Wanted> {
+  const { execId, lane, key, name, awakeable } = message;
+  const isCurrent = tree.enterLane(execId, lane);
+  const standing = await tree.standing(execId);
+  const exec = tree.exec(execId);
+  if (exec === undefined || !isCurrent) return standing;
+  const given = exec.given[key];
+  if (given !== undefined) return { ...standing, got: { value: given.value } };
+  const early = tree.state.signals[name]?.shift();
+  if (early !== undefined) {
+    exec.given[key] = { lane, value: early };
+    drop(exec.wants, key);
+    return { ...standing, got: { value: early } };
+  }
+  exec.wants[key] = { name, awakeable };
+  return standing;
+}
+
+/** To whoever has waited for that name the longest, or kept until somebody does. */
+export async function deliver(tree: TreeSession, { id, name, value }: DeliverMessage): Promise<null> {
+  const { state } = tree;
+  if (state.delivered.includes(id)) return null;
+  state.delivered = [...state.delivered.slice(-REMEMBERED), id];
+  state.entries++;
+  for (const [execId, exec] of Object.entries(state.execs)) {
+    for (const [key, wanted] of Object.entries(exec.wants)) {
+      if (wanted.name !== name) continue;
+      drop(exec.wants, key);
+      exec.given[key] = { lane: exec.lane, value };
+      tree.resolve(wanted.awakeable, { value, standing: await tree.standing(execId) });
+      return null;
+    }
+  }
+  (state.signals[name] ??= []).push(value);
+  return null;
+}
+
+/** A message to a child. Whoever is over says nothing any more. */
+export async function ask(tree: TreeSession, { child, message, awakeable }: AskMessage): Promise<null> {
+  const exec = tree.exec(child);
+  if (exec === undefined || exec.phase === "over") {
+    tree.resolve(awakeable, { silent: true });
+    return null;
+  }
+  if (exec.askers[message.id] !== undefined) return null;
+  exec.askers[message.id] = awakeable;
+  const { reader } = exec;
+  if (reader === undefined) {
+    exec.mail.push(message);
+    return null;
+  }
+  exec.reader = undefined;
+  exec.given[reader.key] = { lane: exec.lane, value: message };
+  tree.resolve(reader.awakeable, { value: message, standing: await tree.standing(child) });
+  return null;
+}
+
+export async function mail(tree: TreeSession, message: MailMessage): Promise<Mail> {
+  const { execId, lane, key, wait, awakeable } = message;
+  const isCurrent = tree.enterLane(execId, lane);
+  const standing = await tree.standing(execId);
+  const exec = tree.exec(execId);
+  if (exec === undefined || !isCurrent) return { ...standing, message: null };
+  const given = exec.given[key];
+  if (given !== undefined) return { ...standing, message: given.value as NonNullable<Mail["message"]> };
+  const next = exec.mail.shift();
+  if (next !== undefined) {
+    exec.given[key] = { lane, value: next };
+    return { ...standing, message: next };
+  }
+  if (!wait) return { ...standing, message: null };
+  exec.reader = { key, awakeable };
+  return standing;
+}
+
+export async function reply(tree: TreeSession, { execId, messageId, value }: ReplyMessage): Promise<null> {
+  const exec = tree.exec(execId);
+  const asker = exec?.askers[messageId];
+  if (exec === undefined || asker === undefined) return null;
+  drop(exec.askers, messageId);
+  tree.resolve(asker, { reply: value });
+  return null;
+}
+
+/** Somebody has to decide on a call that may or may not have been made. */
+export async function doubt(
+  tree: TreeSession,
+  message: DoubtMessage,
+): Promise<{ decision: Decision | null }> {
+  const { execId, key, awakeable, error } = message;
+  const exec = tree.exec(execId);
+  const decision = decisionOn(tree, execId, key);
+  if (exec === undefined || decision !== undefined) return { decision: decision ?? null };
+  exec.doubts[key] = awakeable;
+  exec.suspended = error;
+  return { decision: null };
+}
+
+export async function suspended(tree: TreeSession, { execId, error }: SuspendedMessage): Promise<null> {
+  const exec = tree.exec(execId);
+  if (exec !== undefined && exec.phase !== "over") exec.suspended = error;
+  return null;
+}
+
+/** Hands out decisions; whatever else kept an execution from going on is tried anew. */
+export async function resume(tree: TreeSession, { decisions }: ResumeMessage): Promise<null> {
+  Object.assign(tree.state.decisions, decisions);
+  for (const [execId, exec] of Object.entries(tree.state.execs)) {
+    for (const [key, awakeable] of Object.entries(exec.doubts)) {
+      const decision = decisionOn(tree, execId, key);
+      if (decision === undefined) continue;
+      drop(exec.doubts, key);
+      tree.resolve(awakeable, { decision } satisfies JsonValue);
+    }
+    if (Object.keys(exec.doubts).length === 0) exec.suspended = undefined;
+  }
+  tree.state.version++;
+  return null;
+}
+
+/** Under the whole key, or under the short one where only one run can be meant. */
+function decisionOn(tree: TreeSession, execId: string, key: string): Decision | undefined {
+  const { decisions } = tree.state;
+  const full = `${execId}:${key}`;
+  const decision = decisions[full] ?? decisions[key];
+  if (decision !== undefined) decisions[full] = decision;
+  return decision;
+}

@@ -1,0 +1,46 @@
+import * as restate from "@restatedev/restate-sdk";
+import type { RunEvent } from "@ravi/kernel";
+import { TOPIC } from "../names.ts";
+import { append, CHUNK, chunkOf, EMPTY, type Head, type Told } from "./log.ts";
+
+const HEAD = "head";
+const QUIET = { journalRetention: 0, enableLazyState: true } as const;
+
+export type Page = { readonly events: readonly RunEvent[]; readonly isClosed: boolean };
+
+/** The progress of one run, numbered. Whoever reads from a number on misses nothing and sees nothing twice. */
+export function topicObject(): restate.VirtualObjectDefinition<typeof TOPIC, unknown> {
+  const tell = async (context: restate.ObjectContext, events: readonly Told[]): Promise<void> => {
+    const { head, added } = append((await context.get<Head>(HEAD)) ?? EMPTY, events);
+    const chunks = new Map<string, RunEvent[]>();
+    for (const event of added) {
+      const name = chunkOf(event.seq);
+      let chunk = chunks.get(name);
+      if (chunk === undefined) chunks.set(name, (chunk = (await context.get<RunEvent[]>(name)) ?? []));
+      chunk.push(event);
+    }
+    for (const [name, chunk] of chunks) context.set(name, chunk);
+    if (added.length > 0) context.set(HEAD, head);
+  };
+  const read = async (context: restate.ObjectSharedContext, { from }: { from: number }): Promise<Page> => {
+    const { next, isClosed } = (await context.get<Head>(HEAD)) ?? EMPTY;
+    const events: RunEvent[] = [];
+    for (let at = from; at < next && events.length < 4 * CHUNK; at = (Math.floor(at / CHUNK) + 1) * CHUNK) {
+      const chunk = (await context.get<RunEvent[]>(chunkOf(at))) ?? [];
+      events.push(...chunk.filter(({ seq }) => seq >= from && seq < next));
+    }
+    return { events, isClosed: isClosed && from + events.length >= next };
+  };
+  const close = async (context: restate.ObjectContext): Promise<void> =>
+    context.set(HEAD, { ...((await context.get<Head>(HEAD)) ?? EMPTY), isClosed: true });
+  const forget = async (context: restate.ObjectContext): Promise<void> => context.clearAll();
+  return restate.object({
+    name: TOPIC,
+    handlers: {
+      tell: restate.handlers.object.exclusive(QUIET, tell),
+      read: restate.handlers.object.shared(QUIET, read),
+      close: restate.handlers.object.exclusive(QUIET, close),
+      forget: restate.handlers.object.exclusive(QUIET, forget),
+    },
+  });
+}

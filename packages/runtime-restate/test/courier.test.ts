@@ -1,0 +1,78 @@
+import { expect, test } from "vitest";
+import { Courier } from "../src/execution/courier.ts";
+import { Ingress } from "../src/ingress.ts";
+
+interface Request {
+  readonly url: string;
+  readonly body: {
+    readonly said?: readonly { readonly message: { readonly id: string } }[];
+    readonly id?: string;
+  };
+  readonly answer: (status: number, body: unknown) => void;
+}
+
+function scene(): { courier: Courier; requests: Request[]; next: () => Promise<Request> } {
+  const requests: Request[] = [];
+  const send = (url: string, init: RequestInit): Promise<Response> =>
+    new Promise((resolve) => {
+      const answer = (status: number, body: unknown): void => resolve(Response.json(body, { status }));
+      requests.push({ url, body: JSON.parse(String(init.body)) as Request["body"], answer });
+    });
+  const courier = new Courier(new Ingress({ url: "http://localhost:1", fetch: send as typeof fetch }));
+  const next = async (): Promise<Request> => {
+    while (requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    const request = requests.shift();
+    if (request === undefined) throw new Error("nothing was sent");
+    return request;
+  };
+  return { courier, requests, next };
+}
+
+const never = new AbortController().signal;
+/** Anything that can be told apart. */
+const messageOf = (id: string) => {
+  const message = { at: 0, execId: "run", lane: 1, settle: [] };
+  return Object.assign(message, { id });
+};
+const settle = (courier: Courier, id: string, signal = never): Promise<unknown> =>
+  courier.ask("run", "settle", messageOf(id), signal);
+
+test("R24: what is said while a message is under way goes in the next, and each gets its own answer", async () => {
+  const { courier, requests, next } = scene();
+  const asked = ["a", "b", "c"].map((id) => settle(courier, id));
+  const first = await next();
+  expect(requests).toHaveLength(0);
+  first.answer(200, "for a");
+  const second = await next();
+  expect(second.url).toMatch(/several$/);
+  expect(second.body.said?.map(({ message }) => message.id)).toEqual(["b", "c"]);
+  second.answer(200, ["for b", "for c"]);
+  expect(await Promise.all(asked)).toEqual(["for a", "for b", "for c"]);
+});
+
+test("R24: where one of several is refused, each is heard by itself", async () => {
+  const { courier, next } = scene();
+  const asked = Promise.allSettled(["a", "b", "c"].map((id) => settle(courier, id)));
+  (await next()).answer(200, "for a");
+  (await next()).answer(500, "no");
+  (await next()).answer(500, "b is wrong");
+  (await next()).answer(200, "for c");
+  const settled = await asked;
+  expect(settled.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+});
+
+test("R24: who needs no answer any more leaves, and keeps nobody else waiting", async () => {
+  const { courier, next } = scene();
+  const gone = new AbortController();
+  const first = settle(courier, "a");
+  const second = settle(courier, "b", gone.signal);
+  const third = settle(courier, "c");
+  const request = await next();
+  gone.abort(new Error("over"));
+  await expect(second).rejects.toThrow("over");
+  request.answer(200, "for a");
+  const last = await next();
+  expect([last.url.endsWith("/settle"), last.body.id]).toEqual([true, "c"]);
+  last.answer(200, "for c");
+  expect(await Promise.all([first, third])).toEqual(["for a", "for c"]);
+});

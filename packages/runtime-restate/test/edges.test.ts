@@ -1,0 +1,130 @@
+import { AgentId, type JsonObject, RaviError } from "@ravi/kernel";
+import { expect, test } from "vitest";
+import { launchRun } from "../src/client/start.ts";
+import { fetchStored, store } from "../src/execution/bodies.ts";
+import { UsedAccount } from "../src/execution/account.ts";
+import { Ingress } from "../src/ingress.ts";
+import { restateRuntime } from "../src/index.ts";
+import { outcomeFromJSON, outcomeToJSON } from "../src/outcome.ts";
+import { addSpend, covers } from "../src/root/spend.ts";
+
+const target = { service: "RaviRoot", key: "run/hire:a#1", handler: "admit" };
+const never = new AbortController().signal;
+
+test("R24: what did not arrive is sent again, under the same name, until it does", async () => {
+  const urls: string[] = [];
+  const answers = [
+    () => Promise.reject(new TypeError("fetch failed")),
+    status(503),
+    status(404),
+    status(200, '{"ok":1}'),
+  ];
+  const send = (async (url: string) => {
+    urls.push(url);
+    return answers.shift()?.();
+  }) as typeof fetch;
+  const ingress = new Ingress({ url: "http://localhost:8080/", fetch: send });
+  expect(await ingress.call(target, {}, never)).toEqual({ ok: 1 });
+  expect(new Set(urls)).toEqual(new Set(["http://localhost:8080/RaviRoot/run%2Fhire%3Aa%231/admit"]));
+  expect(urls).toHaveLength(4);
+});
+
+test("R24: a refusal is an error at once, and nobody waits for an answer that nobody needs", async () => {
+  const refused = new Ingress({ url: "http://localhost:8080", fetch: status(500, "no") });
+  await expect(refused.call(target, {}, never)).rejects.toMatchObject({ code: "TOOL_ERROR" });
+  const gone = new Ingress({
+    url: "http://localhost:8080",
+    fetch: () => Promise.reject(new Error("down")),
+  });
+  await expect(gone.call(target, {}, AbortSignal.abort(new Error("over")))).rejects.toThrow("over");
+  expect(() => new Ingress({ url: "localhost" })).toThrow(/ingress/);
+});
+
+test("R24: a large outcome goes to the blob store; without one, what the server would refuse for ever is refused here", async () => {
+  const kept = new Map<string, Uint8Array>();
+  const blobs = {
+    put: (bytes: Uint8Array) => (kept.set("b1", bytes), "b1"),
+    get: (ref: string) => kept.get(ref) ?? new Uint8Array(),
+  };
+  const small = { text: "x" };
+  expect(await store(small, blobs)).toEqual({ here: small });
+  const large = { text: "é".repeat(300_000) };
+  const stored = await store(large, blobs);
+  expect(stored).toEqual({ blob: "b1" });
+  expect(await fetchStored(stored, blobs)).toEqual(large);
+  await expect(fetchStored(stored, undefined)).rejects.toMatchObject({ code: "INVALID_VALUE" });
+  await expect(store({ text: "x".repeat(9_000_000) }, undefined)).rejects.toMatchObject({
+    code: "INVALID_VALUE",
+  });
+});
+
+test("R2: every fate of a child comes back from the wire as it went", () => {
+  const result = { status: "partial", output: "half", stopReason: "steps" } as const;
+  const stoppedBy = { dimension: "turns", used: 3, limit: 3, scope: "lead" } as const;
+  const cut = { status: "partial", result, stoppedBy } as const;
+  expect(outcomeFromJSON(outcomeToJSON(cut))).toEqual(cut);
+  const error = new RaviError({ code: "CANCELLED", message: "enough" });
+  const wire = JSON.stringify(outcomeToJSON({ status: "cancelled", error }));
+  const back = outcomeFromJSON(JSON.parse(wire) as JsonObject);
+  expect(back).toMatchObject({ status: "cancelled", error: { code: "CANCELLED", message: "enough" } });
+});
+
+test("R16: sums of small amounts are exact, and a reservation serves only what it covers", () => {
+  let sum = { tokens: 0, cost: 0, turns: 0, toolCalls: 0 };
+  for (let n = 0; n < 10; n++) sum = addSpend(sum, { cost: 0.1, turns: 1 });
+  expect([sum.cost, sum.turns]).toEqual([1, 10]);
+  expect(covers({ tokens: 5, cost: 1, turns: 1 }, { tokens: 5, cost: 0.5, turns: 1 })).toBe(true);
+  expect(covers({ tokens: 5, cost: 1 }, { tokens: 6, cost: 1 })).toBe(false);
+  expect(covers({ tokens: 5 }, { tokens: 5, cost: 1 })).toBe(false);
+});
+
+test("R12: an account counts calls, retries and waste by what is recorded", () => {
+  const used = new UsedAccount();
+  const usage = { inputTokens: 1, outputTokens: 2 };
+  used.add(
+    [
+      { usage, costUsd: 0.1, isWaste: true },
+      { usage, costUsd: 0.2 },
+    ],
+    1,
+  );
+  used.add([{ usage: { inputTokens: 0, outputTokens: 0 }, costUsd: 0, toolCalls: 1 }], 2);
+  const supervision = { agentId: AgentId("a"), parentId: null, priority: 2 } as Parameters<
+    UsedAccount["toJSON"]
+  >[0];
+  expect(used.toJSON(supervision, "run" as never, "completed")).toMatchObject({
+    modelCalls: 1,
+    toolCalls: 1,
+    retries: 2,
+    costUsd: 0.3,
+    wasteUsd: 0.1,
+    usage: { inputTokens: 2, outputTokens: 4 },
+  });
+});
+
+test("R16: the tighter limit of agent and caller counts; a ledger of one process and a misspelt option are refused", () => {
+  const run = async () => ({ status: "completed", output: "", stopReason: "done" }) as const;
+  const ids = { uuid: () => "id", random: () => 0 };
+  const agent = {
+    id: AgentId("a"),
+    version: "2",
+    run,
+    defaults: { executionBudget: { maxTurns: 5, deadlineS: 10 } },
+  };
+  const launch = launchRun(
+    agent,
+    "hi",
+    { executionBudget: { maxTurns: 9, maxCostUsd: 1 } },
+    { ids, now: 1_000 },
+  );
+  expect(launch).toMatchObject({ agent: "a@2", deadline: 11_000, input: "hi" });
+  expect(launch.supervision["executionBudget"]).toMatchObject({ maxTurns: 5, maxCostUsd: 1 });
+  expect(() => launchRun(agent, "hi", { maxTurns: 1 } as object, { ids, now: 0 })).toThrow(/maxTurns/);
+  expect(() =>
+    restateRuntime({ ingress: "http://localhost:1", admin: "http://localhost:2" } as never),
+  ).toThrow(/createContext/);
+});
+
+function status(code: number, body = ""): () => Promise<Response> {
+  return async () => new Response(body, { status: code });
+}

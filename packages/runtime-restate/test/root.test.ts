@@ -1,0 +1,214 @@
+import { describe, expect, test } from "vitest";
+import type { Supervision } from "@ravi/kernel";
+import { childLaunch, rootLaunch, TurnLedger } from "./fakes.ts";
+import { admission, over, PORTS, StoredTree } from "./tree.ts";
+
+const hire = (lane: number, name: string, onFull: "deny" | "queue" = "deny") => ({
+  execId: "run",
+  lane,
+  key: `hire:${name}`,
+  agentId: name,
+  priority: null,
+  launch: childLaunch(rootLaunch(), `run/hire:${name}`, name),
+  budget: null,
+  onFull,
+  over: `over-${name}`,
+});
+
+describe("admission", () => {
+  test("R16: money is set aside with the admission, and what is refused says why", async () => {
+    const tree = await StoredTree.start(rootLaunch({ maxTurns: 1 }));
+    const first = await tree.say("admit", admission("run", 1, "llm#1", "a"));
+    expect(first).toMatchObject({ verdict: "go", attempt: 1, remaining: { turns: 0 } });
+    const second = await tree.say("admit", admission("run", 2, "llm#2", "b"));
+    expect(second).toMatchObject({ verdict: "go", refused: { code: "BUDGET_EXHAUSTED" } });
+  });
+
+  test("R24: the same message again gives the same answer, and takes nothing", async () => {
+    const tree = await StoredTree.start(rootLaunch({ maxTurns: 5 }));
+    const first = await tree.say("admit", admission("run", 1, "llm#1", "a"));
+    const again = await tree.say("admit", admission("run", 1, "llm#1", "a"));
+    expect([again.attempt, again.reserved]).toEqual([first.attempt, first.reserved]);
+    expect(tree.standings.inDoubt).toBe(undefined);
+    expect(Object.keys(tree.state.open)).toHaveLength(1);
+  });
+
+  test("R24: a call that is begun again is in doubt, and what was set aside for it stays charged", async () => {
+    const tree = await StoredTree.start(rootLaunch({ maxTurns: 5 }));
+    await tree.say("admit", admission("run", 1, "llm#1", "a"));
+    const again = await tree.say("admit", admission("run", 1, "llm#1", "b"));
+    expect(again).toMatchObject({ verdict: "go", attempt: 2, remaining: { turns: 3 } });
+    expect(tree.state.inDoubt).toEqual(["run:llm#1"]);
+  });
+
+  test("R24: one that must not be repeated waits for a decision", async () => {
+    const tree = await StoredTree.start(rootLaunch());
+    const ask = { ...admission("run", 1, "tool#1", "a"), onDoubt: "ask" } as const;
+    await tree.say("admit", ask);
+    expect(await tree.say("admit", { ...ask, nonce: "b" })).toMatchObject({ verdict: "doubt" });
+    const error = {
+      code: "NEEDS_DECISION",
+      name: "E",
+      message: "",
+      retryable: false,
+      fields: {},
+      cause: null,
+    } as const;
+    const doubt = { execId: "run", lane: 1, key: "tool#1", awakeable: "decided", error };
+    expect(await tree.say("doubt", doubt)).toEqual({ decision: null });
+    expect(tree.standings).toMatchObject({ status: "suspended", error: { code: "NEEDS_DECISION" } });
+    await tree.say("resume", { decisions: {} });
+    expect(tree.standings.status).toBe("suspended");
+    await tree.say("resume", { decisions: { "run:tool#1": "retry" } });
+    expect(tree.resolved.get("decided")).toEqual({ decision: "retry" });
+    expect(tree.standings.status).toBe("running");
+    expect(await tree.say("admit", { ...ask, nonce: "c" })).toMatchObject({ verdict: "go", attempt: 2 });
+  });
+
+  test("R23: an attempt that is behind the newest lane is refused, and so is one whose execution is over", async () => {
+    const tree = await StoredTree.start(rootLaunch({ maxTurns: 5 }));
+    await tree.say("admit", admission("run", 7, "llm#7", "a"));
+    expect(await tree.say("admit", admission("run", 6, "llm#6", "zombie"))).toMatchObject({
+      verdict: "stale",
+    });
+    await tree.say("over", over("run"));
+    expect(await tree.say("admit", admission("run", 8, "llm#8", "b"))).toMatchObject({ verdict: "stale" });
+    expect(Object.keys(tree.state.open)).toHaveLength(0);
+  });
+
+  test("R24: a mark that paid nothing is withdrawn: nobody has to doubt it, and its money is back", async () => {
+    const tree = await StoredTree.start(rootLaunch({ maxTurns: 5 }));
+    await tree.say("admit", admission("run", 1, "llm#1", "zombie"));
+    await tree.say("withdraw", { execId: "run", key: "llm#1", nonce: "zombie" });
+    const next = await tree.say("admit", admission("run", 1, "llm#1", "b"));
+    expect(next).toMatchObject({ verdict: "go", attempt: 1, remaining: { turns: 4 } });
+    expect(tree.state.inDoubt).toEqual([]);
+  });
+
+  test("R9: whoever was told to stop is admitted to nothing", async () => {
+    const tree = await StoredTree.start(rootLaunch());
+    await tree.say("enter", { execId: "run", invocation: "i", stop: "stop" });
+    await tree.say("stop", { execId: null, stopped: { reason: "enough" } });
+    expect(tree.resolved.get("stop")).toEqual({ reason: "enough" });
+    expect(await tree.say("admit", admission("run", 1, "llm#1", "a"))).toMatchObject({
+      verdict: "stopped",
+      stopped: { reason: "enough" },
+    });
+  });
+
+  test("R16: what a child spent stays spent when it is over, in every ledger above it", async () => {
+    const tree = await StoredTree.start(rootLaunch({ maxTurns: 3 }));
+    await tree.say("hire", hire(1, "a"));
+    const { reserved = "" } = await tree.say("admit", admission("run/hire:a", 1, "llm#1", "n"));
+    await tree.say("over", { ...over("run/hire:a"), settle: [{ id: reserved, actual: { turns: 1 } }] });
+    expect(await tree.say("admit", admission("run", 2, "llm#1", "m"))).toMatchObject({
+      remaining: { turns: 1 },
+    });
+  });
+});
+
+describe("hiring", () => {
+  test("R14: who finds no seat is denied; hiring twice under one key hires once", async () => {
+    const tree = await StoredTree.start(rootLaunch({ maxAgents: 2 }));
+    expect((await tree.say("hire", hire(1, "a"))).denied).toBe(undefined);
+    expect((await tree.say("hire", hire(1, "a"))).denied).toBe(undefined);
+    expect((await tree.say("hire", hire(1, "b"))).denied).toMatchObject({ code: "BUDGET_EXHAUSTED" });
+    expect(tree.launched.map(({ execId }) => execId)).toEqual(["run", "run/hire:a"]);
+  });
+
+  test("R16: a limit that no ledger takes denies the hire, and spoils nothing after it", async () => {
+    const fussy = (root: Supervision) =>
+      new (class extends TurnLedger {
+        override child(budget: object): TurnLedger {
+          if ("v" in budget) throw new RangeError("v is no limit");
+          return super.child(budget);
+        }
+      })(root.executionBudget);
+    const tree = await StoredTree.start(rootLaunch(), { ...PORTS, ledger: fussy });
+    const bad = await tree.say("hire", { ...hire(1, "a"), budget: { v: 1 } as object });
+    expect(bad.denied).toMatchObject({ message: "v is no limit" });
+    expect(await tree.say("admit", admission("run", 2, "llm#1", "n"))).toMatchObject({ verdict: "go" });
+  });
+
+  test("R14: a queued hire is started when somebody ends, and not before", async () => {
+    const tree = await StoredTree.start(rootLaunch({ maxAgents: 2 }));
+    await tree.say("hire", hire(1, "a"));
+    await tree.say("hire", hire(1, "b", "queue"));
+    expect(tree.launched).toHaveLength(2);
+    await tree.say("over", over("run/hire:a"));
+    expect(tree.launched.at(-1)?.execId).toBe("run/hire:b");
+    expect(tree.resolved.get("over-a")).toMatchObject({ status: "completed" });
+    expect(await tree.say("waited", { execId: "run", lane: 1, child: "run/hire:b" })).toBeGreaterThan(0);
+  });
+
+  test("R9: a stop goes down to everybody, and whoever ends first takes its children along", async () => {
+    const tree = await StoredTree.start(rootLaunch());
+    await tree.say("hire", hire(1, "a"));
+    await tree.say("enter", { execId: "run/hire:a", invocation: "i", stop: "stop-a" });
+    const { alone } = await tree.say("end", { execId: "run", lane: 2, awakeable: "ended" });
+    expect([alone, tree.resolved.get("stop-a")]).toEqual([false, { reason: "its parent has ended" }]);
+    await tree.say("over", over("run/hire:a"));
+    expect(tree.resolved.get("ended")).toBe(null);
+  });
+
+  test("R2: who joins after the end is told at once, and a second end changes nothing", async () => {
+    const tree = await StoredTree.start(rootLaunch());
+    await tree.say("hire", hire(1, "a"));
+    await tree.say("over", over("run/hire:a"));
+    await tree.say("over", { ...over("run/hire:a"), outcome: { status: "failed" } });
+    await tree.say("join", { execId: "run", lane: 2, child: "run/hire:a", over: "joined" });
+    expect(tree.resolved.get("joined")).toMatchObject({ status: "completed" });
+  });
+});
+
+describe("waiting and talking", () => {
+  const want = (key: string, lane = 1) => ({
+    execId: "run",
+    lane,
+    key,
+    name: "word",
+    awakeable: `told ${key}`,
+  });
+
+  test("R24: what comes early is kept, in order, and handed out once, also when its answer is lost", async () => {
+    const tree = await StoredTree.start(rootLaunch());
+    await tree.say("deliver", { id: "1", name: "word", value: "one" });
+    await tree.say("deliver", { id: "1", name: "word", value: "one" });
+    await tree.say("deliver", { id: "2", name: "word", value: "two" });
+    expect((await tree.say("want", want("w1"))).got).toEqual({ value: "one" });
+    expect((await tree.say("want", want("w1"))).got).toEqual({ value: "one" });
+    expect((await tree.say("want", want("w2", 2))).got).toEqual({ value: "two" });
+  });
+
+  test("R24: whoever waits is told, and a run that waits says so", async () => {
+    const tree = await StoredTree.start(rootLaunch());
+    expect((await tree.say("want", want("w1"))).got).toBe(undefined);
+    expect(tree.standings.status).toBe("waiting");
+    await tree.say("deliver", { id: "1", name: "word", value: null });
+    expect(tree.resolved.get("told w1")).toMatchObject({ value: null });
+    expect(tree.standings.status).toBe("running");
+  });
+
+  test("R8: a question is read once, answered once, and not waited for when its reader is over", async () => {
+    const tree = await StoredTree.start(rootLaunch());
+    await tree.say("hire", hire(1, "a"));
+    const message = (id: string) => ({ id, from: "lead", content: "?", at: 0 });
+    const ask = (id: string) => ({
+      execId: "run",
+      lane: 2,
+      child: "run/hire:a",
+      message: message(id),
+      awakeable: id,
+    });
+    await tree.say("ask", ask("m1"));
+    await tree.say("ask", ask("m1"));
+    const read = { execId: "run/hire:a", lane: 1, key: "inbox#1", wait: true, awakeable: "r" };
+    expect((await tree.say("mail", read)).message).toMatchObject({ id: "m1" });
+    expect((await tree.say("mail", read)).message).toMatchObject({ id: "m1" });
+    await tree.say("reply", { execId: "run/hire:a", lane: 2, messageId: "m1", value: "!" });
+    expect(tree.resolved.get("m1")).toEqual({ reply: "!" });
+    await tree.say("ask", ask("m2"));
+    await tree.say("over", over("run/hire:a"));
+    expect(tree.resolved.get("m2")).toEqual({ silent: true });
+  });
+});

@@ -1,0 +1,65 @@
+import type { Supervision } from "@ravi/kernel";
+import {
+  type Answer,
+  begin,
+  decide,
+  type Message,
+  type MessageName,
+  standingsOf,
+} from "../src/root/decide.ts";
+import type { Launch, Standings } from "../src/root/messages.ts";
+import type { RootState } from "../src/root/state.ts";
+import type { TreePorts } from "../src/root/tree.ts";
+import { QueueHeadcount, TurnLedger } from "./fakes.ts";
+
+export const PORTS: TreePorts = {
+  headcount: (root, snapshot) => new QueueHeadcount(root, snapshot),
+  ledger: (root: Supervision) => new TurnLedger(root.executionBudget),
+};
+
+/** The root object without its server: what is kept goes through JSON between any two messages. */
+export class StoredTree {
+  readonly launched: Launch[] = [];
+  readonly resolved = new Map<string, unknown>();
+  private stored: string;
+  private readonly ports: TreePorts;
+  private at = 1_000;
+
+  private constructor(stored: string, ports: TreePorts) {
+    this.stored = stored;
+    this.ports = ports;
+  }
+
+  static async start(launch: Launch, ports: TreePorts = PORTS): Promise<StoredTree> {
+    const { state, outbox } = await begin(ports, { launch, at: 1_000 });
+    const tree = new StoredTree(JSON.stringify(state), ports);
+    tree.launched.push(...outbox.launched);
+    return tree;
+  }
+
+  get state(): RootState {
+    return JSON.parse(this.stored) as RootState;
+  }
+
+  get standings(): Standings {
+    return standingsOf(this.state, this.ports);
+  }
+
+  async say<N extends MessageName>(name: N, message: Omit<Message<N>, "at">): Promise<Answer<N>> {
+    const sent = JSON.parse(JSON.stringify({ at: ++this.at, ...message })) as Message<N>;
+    const { state, answer, outbox } = await decide(this.state, this.ports, name, sent);
+    this.stored = JSON.stringify(state);
+    this.launched.push(...outbox.launched);
+    for (const { awakeable, value } of outbox.resolved) this.resolved.set(awakeable, value);
+    return JSON.parse(JSON.stringify(answer)) as Answer<N>;
+  }
+}
+
+export function admission(execId: string, lane: number, key: string, nonce: string) {
+  return { execId, lane, key, nonce, onDoubt: "retry", reserve: { turns: 1 }, settle: [] } as const;
+}
+
+export function over(execId: string) {
+  const result = { status: "completed", output: execId, stopReason: "done" } as const;
+  return { execId, outcome: { status: "completed", result }, settle: [] };
+}
