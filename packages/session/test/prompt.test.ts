@@ -40,7 +40,7 @@ it("O11: the parts stand in their order", async () => {
   const agent = session({
     model,
     prompt,
-    cwd: "/work/place",
+    cwd: "/somewhere/else",
     sessionId: "s1",
     clock: virtualClock({ now: 0 }),
   });
@@ -58,7 +58,7 @@ it("O11: the parts stand in their order", async () => {
     `<location>${join(path, "skills/baking/SKILL.md")}</location>`,
     "Telegram",
     "Current date: 1970-01-01",
-    "Current working directory: /work/place",
+    "Current working directory: /somewhere/else",
     `Directory: ${path}`,
     "Session ID: s1",
   ].map((part) => text.indexOf(part));

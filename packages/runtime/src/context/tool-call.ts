@@ -1,6 +1,5 @@
 import {
   agentName,
-  CancellationToken,
   type Effect,
   type EffectScope,
   errorToJSON,
@@ -9,7 +8,6 @@ import {
   isPromiseLike,
   isRaviError,
   type JsonObject,
-  type JsonValue,
   type MaybePromise,
   NO_USAGE,
   type Tool,
@@ -20,7 +18,7 @@ import {
   type ToolResult,
 } from "@ravi/kernel";
 import { messageOf, readArguments, toolFailure, toolFailureOf, toToolResult } from "@ravi/kernel/loop";
-import { delay } from "../engine/waiting.ts";
+import { askApproval } from "./approval.ts";
 import { attempt } from "./attempt.ts";
 import { Bill } from "./bill.ts";
 import type { Execution } from "./execution.ts";
@@ -32,6 +30,7 @@ import { denialOf } from "./permission.ts";
 import type { Plan } from "./plan.ts";
 import { andThen } from "./and-then.ts";
 import { toldCall } from "./tell-call.ts";
+import { withinTime } from "./tool-time.ts";
 
 type Asked = Pick<ToolLeaf, "call" | "tool" | "onResult">;
 
@@ -67,8 +66,8 @@ class RunningTool implements Effect<ToolResult> {
   readonly key: string;
   readonly onDoubt: "retry" | "ask";
   private readonly exec: Execution;
-  private readonly call: ToolCall;
-  private readonly tool: Tool;
+  readonly call: ToolCall;
+  readonly tool: Tool;
   /** Taken off when it was told. */
   private onResult: Asked["onResult"];
   private readonly bill = new Bill();
@@ -106,31 +105,11 @@ class RunningTool implements Effect<ToolResult> {
   private throughGate(gate: NamedGate | undefined): MaybePromise<ToolResult | undefined> {
     if (gate === undefined) return undefined;
     const approve = (): MaybePromise<ToolResult | undefined> =>
-      this.tool.needsApproval === true ? this.approval(gate) : undefined;
+      this.tool.needsApproval === true ? askApproval(this.exec, this, gate) : undefined;
     const layers = this.exec.plan.function;
     if (layers === undefined) return approve();
     const context = (this.context = this.makeContext());
     return andThen(layers.admit(context, gate), () => context.result ?? approve());
-  }
-
-  private async approval(gate: NamedGate): Promise<ToolResult | undefined> {
-    const { exec, call, tool, key } = this;
-    const name = `approval:${exec.execId}:${key}`;
-    // Where a layer has asked under the same name it has told of it, and its answer serves here too.
-    const tell = (): void => {
-      if (!exec.hooks.has(HookEvent.APPROVAL_REQUESTED)) return;
-      const question = `${exec.agentId} wants to call ${tool.name}. Allow it?`;
-      void exec.hooks.dispatch(HookEvent.APPROVAL_REQUESTED, { ...exec.hookBase(false), name, question });
-    };
-    const answer = await gate.require(name, { tool: tool.name, arguments: call.arguments }, tell);
-    const isGranted = isApproval(answer);
-    audit(exec, {
-      action: "approval",
-      target: tool.name,
-      outcome: isGranted ? "ok" : "denied",
-      details: { key },
-    });
-    return isGranted ? undefined : toolFailure(`${tool.name} was not approved${reasonOf(answer)}`);
   }
 
   /** The model's own id is part of it: servers use `call_0` again and again, but not for another call at the same place. */
@@ -262,21 +241,9 @@ class RunningTool implements Effect<ToolResult> {
 
   private execute(args: unknown, signal: ToolContext["signal"], scope: EffectScope): Promise<ToolResult> {
     const { timeoutS } = this.tool;
-    return timeoutS === undefined
-      ? this.invoke(args, signal, scope)
-      : this.executeInTime(timeoutS, args, signal, scope);
-  }
-
-  private async executeInTime(
-    timeoutS: number,
-    args: unknown,
-    signal: ToolContext["signal"],
-    scope: EffectScope,
-  ): Promise<ToolResult> {
-    // One token for the tool alone: out of its time, it is told so and pays for nothing more.
-    using token = new CancellationToken(signal);
-    // Awaited here: the token must live until it is done.
-    return await this.inTime(timeoutS, token, () => this.invoke(args, token.signal, scope));
+    if (timeoutS === undefined) return this.invoke(args, signal, scope);
+    const limit = { name: this.tool.name, timeoutS, clock: this.exec.ports.clock, signal };
+    return withinTime(limit, (own) => this.invoke(args, own, scope));
   }
 
   private async invoke(
@@ -310,24 +277,6 @@ class RunningTool implements Effect<ToolResult> {
     }
   }
 
-  private async inTime(
-    timeoutS: number,
-    token: CancellationToken,
-    run: () => Promise<ToolResult>,
-  ): Promise<ToolResult> {
-    const limit = delay(this.exec.ports.clock, timeoutS * 1000);
-    const problem = `${this.tool.name} took longer than ${timeoutS} s`;
-    const late = limit.promise.then(() => {
-      token.cancel(problem);
-      return toolFailure(problem);
-    });
-    try {
-      return await Promise.race([run(), late]);
-    } finally {
-      limit.cancel();
-    }
-  }
-
   private makeContext(): FunctionContext {
     const { exec, tool, call } = this;
     return {
@@ -345,21 +294,4 @@ class RunningTool implements Effect<ToolResult> {
       result: undefined,
     };
   }
-}
-
-/** `true`, or `{ approved: true }`. Anything else is no. */
-function isApproval(answer: JsonValue): boolean {
-  if (answer === true) return true;
-  return (
-    typeof answer === "object" &&
-    answer !== null &&
-    !Array.isArray(answer) &&
-    Reflect.get(answer, "approved") === true
-  );
-}
-
-function reasonOf(answer: JsonValue): string {
-  const reason =
-    typeof answer === "object" && answer !== null ? (Reflect.get(answer, "reason") as unknown) : undefined;
-  return typeof reason === "string" ? `: ${reason}` : "";
 }
