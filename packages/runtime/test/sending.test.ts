@@ -104,3 +104,44 @@ test("R24: a run that works without a break hears it before it ends", async () =
   await elsewhere.deliver("run-1", "go", true);
   expect((await result).output).toBe("mind the gap");
 });
+
+test("R24: a question that was read before a crash is not read again, wherever the crash was", async () => {
+  const clerk: Agent = {
+    id: AgentId("clerk"),
+    async run(_ctx, inbox) {
+      const heard: string[] = [];
+      while (heard.at(-1) !== "bye") {
+        const message = await inbox.receive();
+        heard.push(String(message.content));
+        await inbox.reply(message, `${heard.length}: ${String(message.content)}`);
+      }
+      return { status: "completed", output: heard.join(), stopReason: "done" };
+    },
+  };
+  const asker: Agent = {
+    id: AgentId("asker"),
+    async run(ctx) {
+      const handle = await ctx.spawn(clerk, { input: "answer" });
+      const replies: string[] = [];
+      for (const question of ["one", "two", "bye"]) replies.push(String(await ctx.ask(handle, question)));
+      const joined = await ctx.join(handle);
+      const heard = "result" in joined ? joined.result.output : joined.status;
+      return { status: "completed", output: `${heard} / ${replies.join()}`, stopReason: "done" };
+    },
+  };
+  const expected = "one,two,bye / 1: one,2: two,3: bye";
+  const whole = new MemoryJournal();
+  await using first = new Runtime({ journal: whole });
+  expect((await first.run(asker, "go", { runId: "run-1" }).result).output).toBe(expected);
+
+  const records = whole.load(RunId("run-1"));
+  for (let kept = 1; kept < records.length; kept++) {
+    const journal = new MemoryJournal();
+    const claim = journal.claim(RunId("run-1"), "before", 1_000);
+    journal.append(RunId("run-1"), claim?.epoch ?? 0, records.slice(0, kept));
+    journal.release(RunId("run-1"), claim?.epoch ?? 0);
+    await using runtime = new Runtime({ journal, agents: [asker] });
+    const { output } = await runtime.resume("run-1").result;
+    expect({ kept, output }).toEqual({ kept, output: expected });
+  }
+});
