@@ -35,7 +35,7 @@ export function checkBoolean(field: string, value: unknown): boolean {
 }
 
 export function checkOneOf<T>(field: string, value: unknown, allowed: Readonly<Record<string, T>>): T {
-  for (const option of Object.values(allowed)) if (option === value) return option;
+  for (const name in allowed) if (allowed[name] === value) return allowed[name] as T;
   const names = Object.entries(allowed).map(([name, option]) => `${name} (${JSON.stringify(option)})`);
   throw new InvalidValueError({ field, value, expected: `one of ${names.join(", ")}` });
 }
@@ -53,10 +53,10 @@ export function checkFields(
       expected: `an object with the fields ${known.join(", ")}`,
     });
   }
-  for (const [key, inner] of Object.entries(value)) {
+  for (const key of Object.keys(value)) {
     if (known.includes(key)) continue;
     const expected = `no such field; known are ${known.join(", ")}`;
-    throw new InvalidValueError({ field: `${what}.${key}`, value: inner, expected });
+    throw new InvalidValueError({ field: `${what}.${key}`, value: Reflect.get(value, key), expected });
   }
   return value as Readonly<Record<string, unknown>>;
 }

@@ -53,7 +53,11 @@ export function agentName(id: AgentId): string {
   return slash === -1 ? id : id.slice(0, slash);
 }
 
+/** The one that was found good last: an agent's name is checked again with each of its runs and hires. */
+let lastGood = "";
+
 function checkId(field: string, value: unknown): string {
+  if (value === lastGood && lastGood !== "") return lastGood;
   if (
     typeof value !== "string" ||
     value.length === 0 ||
@@ -66,7 +70,7 @@ function checkId(field: string, value: unknown): string {
       expected: `a text of 1 to ${MAX_ID_LENGTH} characters without control characters`,
     });
   }
-  return value;
+  return (lastGood = value);
 }
 
 function isPrintable(value: string): boolean {

@@ -1,6 +1,6 @@
 import type { HireLeaf, HireOutcome, ToolLeaf, ToolOutcome, ToolResult } from "../agent/leaves.ts";
 import type { RunContext } from "../agent/run-context.ts";
-import type { MaybePromise } from "../core/types.ts";
+import { isPromiseLike, type MaybePromise } from "../core/types.ts";
 import type { RaviError } from "../errors/base.ts";
 import { isRaviError } from "../errors/is.ts";
 import type { ModelResponse } from "../model/llm.ts";
@@ -45,141 +45,179 @@ export interface ToolTurn {
 /** All that a turn needs of a context. */
 export type TurnContext = Pick<RunContext, "batch" | "validator">;
 
-type Planned = { readonly call: ToolCall; readonly leaf: ToolLeaf | HireLeaf };
+type TurnLeaf = ToolLeaf | HireLeaf;
+type Tools = readonly (Tool | DelegateTool)[];
+
+const CUT_OFF =
+  "your answer was cut off by its length limit, so none of its calls were run; ask again with fewer or shorter calls";
+const NO_CALLS: readonly ToolCall[] = Object.freeze([]);
+const NO_OPTIONS: ToolTurnOptions = Object.freeze({});
 
 /** Does all that a model asked for in one turn: tools and hand-offs, in batches, through the context. */
 export async function toolTurn(
   ctx: TurnContext,
   response: ModelResponse,
-  tools: readonly (Tool | DelegateTool)[],
-  options: ToolTurnOptions = {},
+  tools: Tools,
+  options: ToolTurnOptions = NO_OPTIONS,
 ): Promise<ToolTurn> {
-  const calls = response.message.toolCalls ?? [];
-  const { onResult } = options;
-  if (response.finishReason === "length") {
-    const why =
-      "your answer was cut off by its length limit, so none of its calls were run; ask again with fewer or shorter calls";
-    const messages = calls.map((call) => failure(call, why));
-    for (const [at, call] of calls.entries()) if (messages[at] !== undefined) onResult?.(call, messages[at]);
-    return { messages, stop: undefined };
+  const turn = new Turn(ctx, response.message.toolCalls ?? NO_CALLS, options);
+  if (response.finishReason === "length") return turn.refuseAll(CUT_OFF);
+  for (let at = 0; at < turn.calls.length; at++) {
+    const planned = turn.plan(at, tools);
+    if (isPromiseLike(planned)) await planned;
   }
-  const planned: Planned[] = [];
-  /** For each call: where its leaf stands, or why there is none. */
-  const places: (number | ToolMessage)[] = [];
-  const tell = onResult && once(onResult);
-  for (const call of calls) {
-    const refused = options.before?.(call);
-    const tool = tools.find((candidate) => candidate.name === call.name);
-    // Only a hand-off has to be prepared; a tool's arguments are read where it is called.
-    const leaf =
-      refused !== undefined
-        ? typeof refused === "string"
-          ? failure(call, refused)
-          : toMessage(call, refused)
-        : tool === undefined
-          ? unknownTool(call, tools)
-          : isDelegate(tool)
-            ? await hireFor(ctx, call, tool, options)
-            : toolLeaf(call, tool, tell);
-    places.push("kind" in leaf ? planned.push({ call, leaf }) - 1 : leaf);
-    if (!("kind" in leaf)) tell?.(call, leaf);
-  }
-
-  const made: ToolMessage[] = [];
-  const size = options.concurrency ?? planned.length;
-  let stop: RaviError | undefined;
-  for (let at = 0; at < planned.length && stop === undefined; at += size) {
-    const part = size >= planned.length ? planned : planned.slice(at, at + size);
+  const { leaves } = turn;
+  const size = options.concurrency ?? leaves.length;
+  for (let from = 0; from < leaves.length && turn.stop === undefined; from += size) {
+    const part = size >= leaves.length ? leaves : leaves.slice(from, from + size);
     let outcomes: readonly (ToolOutcome | HireOutcome)[];
     try {
-      outcomes = await ctx.batch(part.map(({ leaf }) => leaf));
+      outcomes = await ctx.batch(part);
     } catch (error) {
       // What earlier batches gave is the turn's all the same. A run that is only suspended makes the rest later.
       if (!isStop(error) || isRaviError(error, "SUSPENDED")) throw error;
-      stop = error as RaviError;
+      turn.stop = error as RaviError;
       break;
     }
-    const told = part.some(({ leaf }) => leaf.kind === "hire")
-      ? await tellHires(part, outcomes, options.afterHires)
-      : undefined;
-    for (const [index, outcome] of outcomes.entries()) {
-      const { call, leaf } = part[index] ?? {};
-      if (call === undefined || leaf === undefined) continue;
-      const message = toMessage(call, told?.get(index) ?? toolResult(outcome as ToolOutcome));
-      made.push(message);
-      // A child's fate is the model's to deal with; a tool that met a rule of this run ends the run.
-      const isStopped = leaf.kind === "tool" && "error" in outcome && isStop(outcome.error);
-      if (isStopped) stop ??= outcome.error;
-      else tell?.(call, message);
-    }
+    const told = turn.hasHires ? await turn.tellHires(from, part, outcomes) : undefined;
+    for (let at = 0; at < outcomes.length; at++) turn.keep(from + at, outcomes[at], told?.get(at));
   }
-  const messages = calls.map((call, at) => {
-    const place = places[at];
-    if (typeof place === "object") return place;
-    const message = place === undefined ? undefined : made[place];
-    return message ?? failure(call, "not run: the run is ending");
-  });
-  return { messages, stop };
+  return turn.end();
 }
 
-type Tell = NonNullable<ToolTurnOptions["onResult"]>;
+/** One turn while it is done: what is to be made, and what came of each call. */
+class Turn {
+  readonly calls: readonly ToolCall[];
+  /** What has to be made, in the order asked. */
+  readonly leaves: TurnLeaf[] = [];
+  hasHires = false;
+  stop: RaviError | undefined;
+  private readonly ctx: TurnContext;
+  private readonly options: ToolTurnOptions;
+  /** Where the call of each leaf stands. */
+  private readonly callAt: number[] = [];
+  private readonly messages: (ToolMessage | undefined)[] = [];
+  /** A context that tells of a result early is not told after by the turn. */
+  private told: Set<ToolCall> | undefined;
 
-/** A context that tells of a result early is not told after by the turn. */
-function once(tell: Tell): Tell {
-  const told = new Set<ToolCall>();
-  return (call, message) => {
+  constructor(ctx: TurnContext, calls: readonly ToolCall[], options: ToolTurnOptions) {
+    this.ctx = ctx;
+    this.calls = calls;
+    this.options = options;
+  }
+
+  refuseAll(why: string): ToolTurn {
+    for (let at = 0; at < this.calls.length; at++) this.refuse(at, failure(this.callOf(at), why));
+    return this.end();
+  }
+
+  /** Only a hand-off has to be prepared; a tool's arguments are read where it is called. */
+  plan(at: number, tools: Tools): MaybePromise<void> {
+    const call = this.callOf(at);
+    const refused = this.options.before?.(call);
+    if (refused !== undefined)
+      return this.refuse(at, typeof refused === "string" ? failure(call, refused) : toMessage(call, refused));
+    const tool = tools.find(({ name }) => name === call.name);
+    if (tool === undefined) return this.refuse(at, unknownTool(call, tools));
+    if (isDelegate(tool)) return this.planHire(at, call, tool);
+    this.add(at, this.toolLeaf(call, tool));
+  }
+
+  /** What is said of the hires of a batch, by their place in it. */
+  async tellHires(
+    from: number,
+    part: readonly TurnLeaf[],
+    outcomes: readonly (ToolOutcome | HireOutcome)[],
+  ): Promise<ReadonlyMap<number, ToolResult>> {
+    const places: number[] = [];
+    const hires: Hired[] = [];
+    for (const [at, leaf] of part.entries()) {
+      const outcome = outcomes[at];
+      if (leaf.kind !== "hire" || outcome === undefined) continue;
+      places.push(at);
+      // Of a hire, because the outcomes of a batch come in the order of its leaves.
+      hires.push({ call: this.callOf(this.placeOf(from + at)), leaf, outcome: outcome as HireOutcome });
+    }
+    const { afterHires } = this.options;
+    const told = afterHires === undefined || hires.length === 0 ? undefined : await afterHires(hires);
+    return new Map(hires.map(({ outcome }, n) => [places[n] ?? -1, told?.[n] ?? hireResult(outcome)]));
+  }
+
+  /** What came of a leaf. */
+  keep(leafAt: number, outcome: ToolOutcome | HireOutcome | undefined, told: ToolResult | undefined): void {
+    const leaf = this.leaves[leafAt];
+    if (leaf === undefined || outcome === undefined) return;
+    const at = this.placeOf(leafAt);
+    const call = this.callOf(at);
+    const message = toMessage(call, told ?? toolResult(outcome as ToolOutcome));
+    this.messages[at] = message;
+    // A child's fate is the model's to deal with; a tool that met a rule of this run ends the run.
+    const isStopped = leaf.kind === "tool" && "error" in outcome && isStop(outcome.error);
+    if (isStopped) this.stop ??= outcome.error;
+    else this.tell(call, message);
+  }
+
+  end(): ToolTurn {
+    const { calls, messages } = this;
+    for (let at = 0; at < calls.length; at++)
+      messages[at] ??= failure(this.callOf(at), "not run: the run is ending");
+    return { messages: messages as readonly ToolMessage[], stop: this.stop };
+  }
+
+  private add(at: number, leaf: TurnLeaf): void {
+    this.leaves.push(leaf);
+    this.callAt.push(at);
+  }
+
+  private refuse(at: number, message: ToolMessage): void {
+    this.messages[at] = message;
+    this.tell(this.callOf(at), message);
+  }
+
+  private toolLeaf(call: ToolCall, tool: Tool): ToolLeaf {
+    if (this.options.onResult === undefined) return { kind: "tool", call, tool };
+    return { kind: "tool", call, tool, onResult: (result) => this.tell(call, toMessage(call, result)) };
+  }
+
+  private async planHire(at: number, call: ToolCall, tool: DelegateTool): Promise<void> {
+    const { validator, onHire } = this.options;
+    const parsed = await readArguments(call, tool, validator ?? this.ctx.validator);
+    if (!parsed.ok) return this.refuse(at, failure(call, parsed.problem));
+    let leaf: HireLeaf;
+    try {
+      leaf = tool.hire(parsed.value);
+    } catch (error) {
+      return this.refuse(at, failure(call, messageOf(error)));
+    }
+    onHire?.(call, leaf);
+    this.hasHires = true;
+    this.add(at, leaf);
+  }
+
+  private tell(call: ToolCall, message: ToolMessage): void {
+    const { onResult } = this.options;
+    if (onResult === undefined) return;
+    const told = (this.told ??= new Set());
     if (told.has(call)) return;
     told.add(call);
-    tell(call, message);
-  };
+    onResult(call, message);
+  }
+
+  private callOf(at: number): ToolCall {
+    const call = this.calls[at];
+    if (call === undefined) throw new RangeError(`the turn has no call ${at}`);
+    return call;
+  }
+
+  private placeOf(leafAt: number): number {
+    return this.callAt[leafAt] ?? -1;
+  }
 }
 
-function toolLeaf(call: ToolCall, tool: Tool, tell: Tell | undefined): ToolLeaf {
-  if (tell === undefined) return { kind: "tool", call, tool };
-  return { kind: "tool", call, tool, onResult: (result) => tell(call, toMessage(call, result)) };
-}
-
-function unknownTool(call: ToolCall, tools: readonly (Tool | DelegateTool)[]): ToolMessage {
+function unknownTool(call: ToolCall, tools: Tools): ToolMessage {
   const known =
     tools.length === 0 ? "there are none" : `there are ${tools.map(({ name }) => name).join(", ")}`;
   return failure(call, `no tool is called ${JSON.stringify(call.name)}; ${known}`);
-}
-
-async function hireFor(
-  ctx: TurnContext,
-  call: ToolCall,
-  tool: DelegateTool,
-  options: ToolTurnOptions,
-): Promise<HireLeaf | ToolMessage> {
-  const parsed = await readArguments(call, tool, options.validator ?? ctx.validator);
-  if (!parsed.ok) return failure(call, parsed.problem);
-  let leaf: HireLeaf;
-  try {
-    leaf = tool.hire(parsed.value);
-  } catch (error) {
-    return failure(call, messageOf(error));
-  }
-  options.onHire?.(call, leaf);
-  return leaf;
-}
-
-/** What is said of the hires of a batch, by their place in it. */
-async function tellHires(
-  part: readonly Planned[],
-  outcomes: readonly (ToolOutcome | HireOutcome)[],
-  afterHires: ToolTurnOptions["afterHires"],
-): Promise<ReadonlyMap<number, ToolResult>> {
-  const places: number[] = [];
-  const hires: Hired[] = [];
-  for (const [at, { call, leaf }] of part.entries()) {
-    const outcome = outcomes[at];
-    if (leaf.kind !== "hire" || outcome === undefined) continue;
-    places.push(at);
-    // Of a hire, because the outcomes of a batch come in the order of its leaves.
-    hires.push({ call, leaf, outcome: outcome as HireOutcome });
-  }
-  const told = afterHires === undefined ? undefined : await afterHires(hires);
-  return new Map(hires.map(({ outcome }, n) => [places[n] ?? -1, told?.[n] ?? hireResult(outcome)]));
 }
 
 function toolResult(outcome: ToolOutcome): ToolResult {
@@ -187,8 +225,8 @@ function toolResult(outcome: ToolOutcome): ToolResult {
 }
 
 function toMessage(call: ToolCall, { content, isError }: ToolResult): ToolMessage {
-  const message = { role: "tool", toolCallId: call.id, name: call.name, content } as const;
-  return isError ? { ...message, isError } : message;
+  if (isError) return { role: "tool", toolCallId: call.id, name: call.name, content, isError };
+  return { role: "tool", toolCallId: call.id, name: call.name, content };
 }
 
 function failure(call: ToolCall, problem: string): ToolMessage {

@@ -154,8 +154,8 @@ export const Supervision = Object.freeze({
     const ids = options.ids ?? systemIds;
     return new Node({
       agentId: readAgentId("agentId", agentId),
-      runId: RunId(options.runId ?? ids.uuid()),
-      sessionId: SessionId(options.sessionId ?? ids.uuid()),
+      runId: givenOrFresh(options.runId, ids, RunId),
+      sessionId: givenOrFresh(options.sessionId, ids, SessionId),
       rootId: agentId,
       parentId: null,
       depth: 0,
@@ -184,6 +184,16 @@ export const Supervision = Object.freeze({
     });
   },
 });
+
+/** The platform's own need no look at each of their characters. */
+function givenOrFresh<Id extends string>(
+  given: string | undefined,
+  ids: IdSource,
+  check: (value: string) => Id,
+): Id {
+  if (given !== undefined && given !== null) return check(given);
+  return ids === systemIds ? (ids.uuid() as Id) : check(ids.uuid());
+}
 
 function readAgentId(field: string, value: unknown): AgentId {
   const text = readText(field, value);

@@ -37,7 +37,9 @@ type Listener = (error: CancellationError) => void;
 class Token implements CancellationToken {
   private parent: Token | undefined;
   private own: CancellationError | undefined;
-  private listeners: Set<Listener> | undefined;
+  /** Nearly every token has one listener at most, and needs no set for it. */
+  private first: Listener | undefined;
+  private others: Set<Listener> | undefined;
   private controller: AbortController | undefined;
   /** Leaves the parent or the outer signal; undefined while nobody listens here. */
   private detach: (() => void) | undefined;
@@ -85,14 +87,10 @@ class Token implements CancellationToken {
       return noop;
     }
     if (this.disposed) return noop;
-    const listeners = this.listen();
     // Wrapped, so that the same callback may be added twice and each taken off by itself.
     const listener: Listener = (reason) => callback(reason);
-    listeners.add(listener);
-    return () => {
-      listeners.delete(listener);
-      this.leaveIfIdle();
-    };
+    this.add(listener);
+    return () => this.remove(listener);
   }
 
   child(): CancellationToken {
@@ -112,7 +110,7 @@ class Token implements CancellationToken {
   dispose(): void {
     this.disposed = true;
     this.leave();
-    this.listeners = undefined;
+    this.first = this.others = undefined;
     // What was so stays so: cancelled keeps its reason, and what happens above no longer matters.
     if (this.own === undefined) this.own = this.error;
     this.parent = undefined;
@@ -123,28 +121,32 @@ class Token implements CancellationToken {
     this.dispose();
   }
 
+  private add(listener: Listener): void {
+    this.listen();
+    if (this.first === undefined && this.others === undefined) this.first = listener;
+    else (this.others ??= new Set()).add(listener);
+  }
+
+  private remove(listener: Listener): void {
+    if (this.first === listener) this.first = undefined;
+    else this.others?.delete(listener);
+    const isIdle = this.first === undefined && (this.others === undefined || this.others.size === 0);
+    if (isIdle && this.controller === undefined) this.leave();
+  }
+
   /** Begins to be told by the parent or the outer signal. */
-  private listen(): Set<Listener> {
-    const listeners = (this.listeners ??= new Set());
-    if (this.detach !== undefined) return listeners;
+  private listen(): void {
     const { outer, parent } = this;
+    if (this.detach !== undefined) return;
     if (outer !== undefined) {
       const heard = (): void => this.fire(cancellationOf(outer));
       outer.addEventListener("abort", heard, { once: true });
       this.detach = () => outer.removeEventListener("abort", heard);
     } else if (parent !== undefined) {
       const heard: Listener = (error) => this.fire(error);
-      parent.listen().add(heard);
-      this.detach = () => {
-        parent.listeners?.delete(heard);
-        parent.leaveIfIdle();
-      };
+      parent.add(heard);
+      this.detach = () => parent.remove(heard);
     }
-    return listeners;
-  }
-
-  private leaveIfIdle(): void {
-    if (this.controller === undefined && this.listeners?.size === 0) this.leave();
   }
 
   private leave(): void {
@@ -154,12 +156,12 @@ class Token implements CancellationToken {
 
   private fire(error: CancellationError): void {
     this.own ??= error;
-    const listeners = this.listeners;
-    this.listeners = undefined;
+    const { first, others = [] } = this;
+    this.first = this.others = undefined;
     this.leave();
     this.controller?.abort(this.own);
     const failures: unknown[] = [];
-    for (const listener of listeners ?? []) {
+    for (const listener of first === undefined ? others : [first, ...others]) {
       try {
         listener(this.own);
       } catch (failure) {

@@ -15,6 +15,8 @@ export class ExecutionInbox implements Inbox {
   private readonly again: InboxMessage[] = [];
   private deliveries: Map<string, number> | undefined;
   private reads = 0;
+  /** Of the next read; asked for before every turn. */
+  private nextRead = "inbox#1";
 
   constructor(exec: Execution) {
     const { engine } = exec;
@@ -22,7 +24,7 @@ export class ExecutionInbox implements Inbox {
     this.engine = engine;
     this.input = engine.start.input;
     if (engine.hasMail === undefined) return;
-    this.hasMail = () => this.again.length > 0 || engine.hasMail?.(this.nextRead()) === true;
+    this.hasMail = () => this.again.length > 0 || engine.hasMail?.(this.nextRead) === true;
   }
 
   async take(): Promise<InboxMessage | undefined> {
@@ -78,13 +80,9 @@ export class ExecutionInbox implements Inbox {
   }
 
   private read(wait: boolean): Promise<InboxMessage | null> {
-    const key = this.nextRead();
-    this.reads++;
+    const key = this.nextRead;
+    this.nextRead = `inbox#${++this.reads + 1}`;
     return this.engine.receive(key, { wait });
-  }
-
-  private nextRead(): string {
-    return `inbox#${this.reads + 1}`;
   }
 
   private inLane<T>(what: string, operation: () => MaybePromise<T>): MaybePromise<T> {

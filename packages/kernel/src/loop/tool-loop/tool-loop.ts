@@ -16,20 +16,24 @@ import {
 import type { SchemaLike } from "../../model/schema.ts";
 import { HookEvent } from "../../ports/hooks.ts";
 import { land, type LandOptions } from "../land.ts";
-import { type LoopDetector, loopDetector } from "../loop-detection.ts";
-import type { ToolTurnOptions } from "../tool-turn.ts";
+import { loopDetector } from "../loop-detection.ts";
+import { toolTurn, type ToolTurnOptions } from "../tool-turn.ts";
 import { truncateText } from "../truncate.ts";
 import { Mail } from "./mail.ts";
 import type { LoopPlan } from "./plan.ts";
-import { readTurn } from "./read-turn.ts";
+import { readTurn, type Turn } from "./read-turn.ts";
 import { readStructured, withStructured } from "./structured.ts";
 import { tellHandoff, tellStep } from "./tell.ts";
-import { type ToolStep, toolStep, type ToolStepOptions } from "./tool-step.ts";
+import { type ToolStep, ToolSteps } from "./tool-step.ts";
 
 /** How often in a row a model may be cut off in the middle of its calls. */
 const MOST_CUT_OFFS = 3;
 /** A schema's complaint about a large answer can be as large as the answer. */
 const MOST_PROBLEM_CHARS = 2_000;
+
+const NO_WINDOW: WindowOptions = Object.freeze({});
+const NO_MESSAGES: readonly ChatMessage[] = Object.freeze([]);
+const NO_CALLS: readonly ToolCall[] = Object.freeze([]);
 
 /** What an agent of its own kind adds to one run of the loop. */
 export interface LoopExtension<T = never> extends Pick<
@@ -74,12 +78,11 @@ class Loop<T> {
   private readonly ctx: RunContext;
   private readonly mail: Mail | undefined;
   private readonly extension: LoopExtension<T>;
-  private readonly stepOptions: ToolStepOptions;
   /** Made when the first tool is asked for. */
-  private detector: LoopDetector | undefined;
-  private windowOptions: WindowOptions = {};
+  private steps: ToolSteps | undefined;
+  private windowOptions: WindowOptions = NO_WINDOW;
   /** The user's own conversation. */
-  private given: readonly ChatMessage[] = [];
+  private given: readonly ChatMessage[] = NO_MESSAGES;
   /** The newest request, for the landing. */
   private request: ModelRequest | undefined;
   /** The last text of the model in this run. */
@@ -95,23 +98,11 @@ class Loop<T> {
     this.ctx = ctx;
     this.mail = mail;
     this.extension = extension;
-    const { before, onHire, afterHires, onResult } = extension;
-    this.stepOptions = {
-      concurrency: plan.toolConcurrency,
-      validator: plan.validator,
-      maxChars: plan.maxToolResultChars,
-      before: before && ((call) => this.admit(before(call))),
-      afterHires,
-      onResult,
-      onHire: (call, leaf) => {
-        tellHandoff(ctx, leaf, plan.clock);
-        onHire?.(call, leaf);
-      },
-    };
   }
 
+  // The steps are in here and not in a function of their own: each that is asynchronous costs a turn two more promises.
   async start(input: string): Promise<AgentResult<T>> {
-    const { plan, ctx } = this;
+    const { plan, ctx, mail } = this;
     const system = this.system(input);
     this.windowOptions = { ...plan.window, ...(isPromiseLike(system) ? await system : system) };
     if (plan.context !== undefined)
@@ -122,8 +113,35 @@ class Loop<T> {
       tellStep(ctx, HookEvent.STEP_START, step, plan.clock);
       ctx.emit({ type: "step", step });
       try {
-        const result = await this.step();
-        if (result !== undefined) return result;
+        if (mail?.isWaiting === true) await this.readMail(mail);
+        let response: ModelResponse | undefined;
+        let result: MaybePromise<AgentResult<T> | undefined>;
+        try {
+          const request = this.makeRequest();
+          response = await ctx.llm(plan.model, isPromiseLike(request) ? await request : request);
+        } catch (error) {
+          result = this.unanswered(error);
+        }
+        if (response !== undefined) {
+          const turn = readTurn(response);
+          const remembered = this.hear(response.message, turn);
+          if (isPromiseLike(remembered)) await remembered;
+          if (turn.kind === "tools") {
+            const calls = response.message.toolCalls ?? NO_CALLS;
+            const steps = this.beginTools(calls);
+            const done = await toolTurn(ctx, response, plan.tools, steps.turnOptions);
+            const read = steps.read(calls, done, turn.isCutOff);
+            for (const message of read.messages) {
+              const kept = this.keepResult(message);
+              if (isPromiseLike(kept)) await kept;
+            }
+            result = this.afterTools(read, turn.isCutOff);
+          } else {
+            result = this.answer(turn);
+          }
+        }
+        const end = isPromiseLike(result) ? await result : result;
+        if (end !== undefined) return end;
       } finally {
         tellStep(ctx, HookEvent.STEP_END, step, plan.clock);
       }
@@ -131,55 +149,62 @@ class Loop<T> {
     return this.land("steps");
   }
 
-  /** Asks the model, and does what it asks for. A result ends the run. */
-  private async step(): Promise<AgentResult<T> | undefined> {
-    if (this.mail?.isWaiting === true) await this.readMail(this.mail);
-    let response: ModelResponse;
-    try {
-      const request = this.makeRequest();
-      response = await this.ctx.llm(this.plan.model, isPromiseLike(request) ? await request : request);
-    } catch (error) {
-      if (isRaviError(error, "BUDGET_EXHAUSTED") && this.request !== undefined) return this.overBudget(error);
-      throw error;
-    }
-    const { message } = response;
+  /** The model was not called, or failed. Without money for it there is still a way to end. */
+  private unanswered(error: unknown): Promise<AgentResult<T> | undefined> {
+    if (isRaviError(error, "BUDGET_EXHAUSTED") && this.request !== undefined) return this.overBudget(error);
+    throw error;
+  }
+
+  /** Remembers what the model said. */
+  private hear(message: AssistantMessage, { kind }: Turn): MaybePromise<void> {
     const text = textOf(message);
     const isText = text.trim() !== "";
     if (isText) this.said = text;
-    const turn = readTurn(response);
-    if (turn.kind === "tools") {
-      const remembered = this.remember(message);
-      if (isPromiseLike(remembered)) await remembered;
-      // In here and not in a function of its own: each that is asynchronous costs a turn two more promises.
-      const done = await this.callTools(response, turn.isCutOff);
-      for (const result of done.messages) {
-        const kept = this.keepResult(result);
-        if (isPromiseLike(kept)) await kept;
-      }
-      return this.afterTools(done, turn.isCutOff);
-    }
+    if (kind === "tools") return this.remember(message);
     // An empty message would be refused by some providers when it goes back, and calls that are not answered by all.
-    const remembered = isText ? this.remember(withoutCalls(message)) : undefined;
-    if (isPromiseLike(remembered)) await remembered;
+    return isText ? this.remember(withoutCalls(message)) : undefined;
+  }
+
+  /** What a turn without tools means for the run: a result ends it. */
+  private answer(turn: Exclude<Turn, { kind: "tools" }>): MaybePromise<AgentResult<T> | undefined> {
     if (turn.kind === "answer") {
       const mayBeInterrupted = this.mail?.isWaiting === true || this.extension.beforeAnswer !== undefined;
-      return mayBeInterrupted && (await this.isInterrupted(turn.text)) ? undefined : this.finish(turn.text);
+      return mayBeInterrupted ? this.finishUnlessInterrupted(turn.text) : this.finish(turn.text);
     }
     if (turn.kind === "end") return this.partial(turn.stopReason);
     if (this.wasToldToAnswer) return this.partial("steps");
     this.wasToldToAnswer = true;
-    await this.remember({ role: "user", content: turn.tell });
-    return undefined;
+    const told = this.remember({ role: "user", content: turn.tell });
+    return isPromiseLike(told) ? told.then(() => undefined) : undefined;
   }
 
-  private callTools(response: ModelResponse, isCutOff: boolean): Promise<ToolStep> {
-    const { ctx, plan } = this;
+  private async finishUnlessInterrupted(text: string): Promise<AgentResult<T> | undefined> {
+    return (await this.isInterrupted(text)) ? undefined : this.finish(text);
+  }
+
+  private beginTools(calls: readonly ToolCall[]): ToolSteps {
+    const { ctx } = this;
     this.wasToldToAnswer = false;
-    if (plan.loopDetection !== false) this.detector ??= loopDetector(plan.loopDetection);
-    for (const call of response.message.toolCalls ?? []) ctx.emit({ type: "toolCall", call });
-    // Calls that were cut off were not made, so they have not failed either.
-    const detector = isCutOff ? undefined : this.detector;
-    return toolStep(ctx, response, plan.tools, this.stepOptions, detector);
+    for (const call of calls) ctx.emit({ type: "toolCall", call });
+    return (this.steps ??= this.makeSteps());
+  }
+
+  private makeSteps(): ToolSteps {
+    const { plan, ctx, extension } = this;
+    const { before, onHire, afterHires, onResult } = extension;
+    return new ToolSteps({
+      concurrency: plan.toolConcurrency,
+      validator: plan.validator,
+      maxChars: plan.maxToolResultChars,
+      detector: plan.loopDetection === false ? undefined : loopDetector(plan.loopDetection),
+      before: before && ((call) => this.admit(before(call))),
+      afterHires,
+      onResult,
+      onHire: (call, leaf) => {
+        tellHandoff(ctx, leaf, plan.clock);
+        onHire?.(call, leaf);
+      },
+    });
   }
 
   private keepResult(message: ToolMessage): MaybePromise<void> {
@@ -298,7 +323,10 @@ class Loop<T> {
   }
 
   private requestOf(window: readonly ChatMessage[]): ModelRequest {
-    const messages = this.given.length === 0 ? window : insertAfterSystem(window, this.given);
+    const { given, request } = this;
+    const messages = given.length === 0 ? window : insertAfterSystem(window, given);
+    // The list only grows, so the request that holds it holds what is new in it too.
+    if (request?.messages === messages) return request;
     return (this.request = { ...this.plan.request, messages });
   }
 

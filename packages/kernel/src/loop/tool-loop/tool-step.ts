@@ -1,13 +1,12 @@
 import type { RaviError } from "../../errors/base.ts";
-import type { ModelResponse } from "../../model/llm.ts";
 import type { ContentPart, ToolCall, ToolMessage } from "../../model/messages.ts";
-import type { DelegateTool, Tool } from "../../model/tool.ts";
 import type { LoopDetector, LoopStep, LoopVerdict } from "../loop-detection.ts";
-import { toolTurn, type ToolTurnOptions, type TurnContext } from "../tool-turn.ts";
+import type { ToolTurn, ToolTurnOptions } from "../tool-turn.ts";
 import { truncateText } from "../truncate.ts";
 
-export interface ToolStepOptions extends ToolTurnOptions {
+export interface ToolStepsOptions extends ToolTurnOptions {
   readonly maxChars: number;
+  readonly detector: LoopDetector | undefined;
 }
 
 export interface ToolStep {
@@ -18,45 +17,64 @@ export interface ToolStep {
   readonly isLooping: boolean;
 }
 
-/** Does what a model asked for, but for calls that have come to nothing too often, and makes the results fit to be read. */
-export async function toolStep(
-  ctx: TurnContext,
-  response: ModelResponse,
-  tools: readonly (Tool | DelegateTool)[],
-  options: ToolStepOptions,
-  detector: LoopDetector | undefined,
-): Promise<ToolStep> {
-  const { maxChars, onResult } = options;
-  const told =
-    onResult && ((call: ToolCall, message: ToolMessage) => onResult(call, readable(message, maxChars)));
-  if (detector === undefined) {
-    const { messages, stop } = await toolTurn(ctx, response, tools, { ...options, onResult: told });
-    return { messages: messages.map((message) => readable(message, maxChars)), stop, isLooping: false };
+/**
+ * What a loop adds to the turns of one run: calls that have come to nothing too often are not made, and results are made fit to
+ * be read.
+ */
+export class ToolSteps {
+  /** To do a turn with. */
+  readonly turnOptions: ToolTurnOptions;
+  private readonly maxChars: number;
+  private readonly detector: LoopDetector | undefined;
+  /** Calls of this turn that were not made because they come to nothing. */
+  private blocked: Set<ToolCall> | undefined;
+
+  constructor({ maxChars, detector, ...options }: ToolStepsOptions) {
+    const { before, onResult } = options;
+    this.maxChars = maxChars;
+    this.detector = detector;
+    this.turnOptions = {
+      ...options,
+      before: detector === undefined ? before : (call) => this.block(detector, call) ?? before?.(call),
+      onResult: onResult && ((call, message) => onResult(call, readable(message, maxChars))),
+    };
   }
-  const verdicts: LoopVerdict[] = [];
-  const before: ToolTurnOptions["before"] = (call) => {
+
+  /** The results as the model gets them. Calls that were cut off were not made, so they have not failed either. */
+  read(calls: readonly ToolCall[], { messages, stop }: ToolTurn, isCutOff: boolean): ToolStep {
+    const { maxChars, detector, blocked } = this;
+    this.blocked = undefined;
+    const judged = detector === undefined || isCutOff ? undefined : judge(detector, calls, messages, blocked);
+    return {
+      messages: messages.map((message, at) => readable(message, maxChars, judged?.[at])),
+      stop,
+      isLooping: judged?.some(({ action }) => action === "halt") === true,
+    };
+  }
+
+  private block(detector: LoopDetector, call: ToolCall): string | undefined {
     const verdict = detector.before(call);
-    verdicts.push(verdict);
-    return verdict.action === "block" ? verdict.reason : options.before?.(call);
-  };
-  const { messages, stop } = await toolTurn(ctx, response, tools, { ...options, before, onResult: told });
-  const calls = response.message.toolCalls ?? [];
-  const after = detector.after(
-    calls.flatMap((call, at) => {
-      const message = messages[at];
-      return message === undefined ? [] : [stepOf(call, message, verdicts[at])];
-    }),
-  );
-  return {
-    messages: messages.map((message, at) => readable(message, maxChars, after[at])),
-    stop,
-    isLooping: after.some(({ action }) => action === "halt"),
-  };
+    if (verdict.action !== "block") return undefined;
+    (this.blocked ??= new Set()).add(call);
+    return verdict.reason;
+  }
 }
 
-function stepOf(call: ToolCall, message: ToolMessage, before: LoopVerdict | undefined): LoopStep {
-  const { content, isError = false } = message;
-  return { call, content, isError, blocked: before?.action === "block" };
+function judge(
+  detector: LoopDetector,
+  calls: readonly ToolCall[],
+  messages: readonly ToolMessage[],
+  blocked: ReadonlySet<ToolCall> | undefined,
+): readonly LoopVerdict[] {
+  const steps: LoopStep[] = [];
+  for (let at = 0; at < messages.length; at++) {
+    const call = calls[at];
+    const message = messages[at];
+    if (call === undefined || message === undefined) continue;
+    const { content, isError = false } = message;
+    steps.push({ call, content, isError, blocked: blocked?.has(call) === true });
+  }
+  return detector.after(steps);
 }
 
 function readable(message: ToolMessage, maxChars: number, verdict?: LoopVerdict | undefined): ToolMessage {
