@@ -21,6 +21,7 @@ import { isCrash } from "./context/host.ts";
 import { textAt } from "./engine/body.ts";
 import { InProcessEngine } from "./engine/in-process.ts";
 import { Suspension } from "./engine/suspension.ts";
+import { totalOf } from "./tree/accounts.ts";
 import { withAgentLedger } from "./tree/ledgers.ts";
 import type { Tree } from "./tree/tree.ts";
 
@@ -98,17 +99,21 @@ export class LiveRun {
     rest: Pick<RunResult, "output" | "structured" | "stopReason" | "stoppedBy" | "error">,
   ): RunResult {
     const { runId, accounts, doubts: inDoubt } = this.tree;
-    const { usage, cost } = accounts;
-    const agents = accounts.list.map((account) => account.toJSON());
+    const { list } = accounts;
+    const { usage, cost } = totalOf(list);
+    const agents = list.map((account) => account.toJSON());
     const limits = limitsOf(this.tree);
     return { runId, status, ...rest, usage, cost, inDoubt, limits, agents };
   }
 }
 
+const NO_LIMITS: RunLimits = Object.freeze({ spawnBudget: null, executionBudget: null });
+
 /** The limits that somebody held the tree to: without a headcount or a ledger there was nobody. */
 function limitsOf(tree: Tree): RunLimits {
   const { root, headcount, ledger } = tree;
   const isTimed = root.executionBudget.deadlineS !== null;
+  if (headcount === undefined && ledger === undefined && !isTimed) return NO_LIMITS;
   return {
     spawnBudget: headcount === undefined ? null : root.spawnBudget,
     executionBudget: ledger === undefined && !isTimed ? null : raisedBudget(tree),

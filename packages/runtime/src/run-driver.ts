@@ -1,8 +1,6 @@
 import {
   type Agent,
-  type AgentId,
   agentName,
-  type CancellationToken,
   type Clock,
   errorToJSON,
   ExecId,
@@ -13,15 +11,14 @@ import {
   type Journal,
   type JournalEntry,
   type JsonObject,
-  type PostedItem,
   type MaybePromise,
   type RunId,
   RunMeta,
   type RunResult,
-  type RunStatus,
   type Supervision,
 } from "@ravi/kernel";
 import { admitRun } from "./context/admit-run.ts";
+import { andThen } from "./context/and-then.ts";
 import { createRunContext } from "./context/create-run-context.ts";
 import { type Plan, planFor } from "./context/plan.ts";
 import { type Decisions, fullDecisions } from "./engine/decisions.ts";
@@ -32,24 +29,9 @@ import { RUN_START, RUN_STATUS } from "./journal/run-facts.ts";
 import { LiveRun, recordedResult, statusRecord } from "./live-run.ts";
 import type { Ports } from "./ports.ts";
 import { readStart, type Start, startRecord } from "./run-start.ts";
-import type { EventHub } from "./tree/event-hub.ts";
+import type { Underway } from "./underway.ts";
 import { markReadAnswers, restoreTree } from "./tree/restore.ts";
 import { Tree } from "./tree/tree.ts";
-
-/** What exists of a run before its tree does. */
-export interface Starting {
-  readonly token: CancellationToken;
-  readonly events: EventHub;
-  tree: Tree | undefined;
-  /** What was said to it before there was anybody to hear it, where no journal keeps it. */
-  early: PostedItem[];
-  /** Why it is to be suspended as soon as it begins: somebody closed the runtime before. */
-  suspended: string | undefined;
-  /** Ends the wait for the next go. */
-  wake: (() => void) | undefined;
-  agentId: AgentId;
-  status: RunStatus;
-}
 
 /** What a go at a run works with, where there is a journal. */
 interface Going {
@@ -78,17 +60,17 @@ export class RunDriver {
     this.owner = processOwner(ports.ids.uuid());
   }
 
-  begin(asked: Start, starting: Starting): Promise<RunResult> {
+  begin(asked: Start, run: Underway): Promise<RunResult> {
     const { journal: store } = this.ports;
-    const start = this.admit(asked, starting);
-    if (store === undefined && !isPromiseLike(start)) return this.go(start, starting, {}).toEnd();
-    return this.beginRecorded(start, starting);
+    const start = this.admit(asked, run);
+    if (store === undefined && !isPromiseLike(start)) return this.go(start, run, {}).toEnd();
+    return this.beginRecorded(start, run);
   }
 
-  private async beginRecorded(admitted: MaybePromise<Start>, starting: Starting): Promise<RunResult> {
+  private async beginRecorded(admitted: MaybePromise<Start>, run: Underway): Promise<RunResult> {
     const { journal: store, clock } = this.ports;
     const start = await admitted;
-    if (store === undefined) return this.go(start, starting, {}).toEnd();
+    if (store === undefined) return this.go(start, run, {}).toEnd();
     const { runId } = start.root;
     return this.claimed(store, runId, async (journal) => {
       if ((await store.load(runId)).length > 0) {
@@ -96,11 +78,11 @@ export class RunDriver {
         throw new InvalidValueError({ field: "runId", value: runId, expected });
       }
       await journal.append([noteOf(runId, RUN_START, 1, clock.now(), startRecord(start))]);
-      return this.goUntilOver(start, starting, { journal });
+      return this.goUntilOver(start, run, { journal });
     });
   }
 
-  async goOn(runId: RunId, decisions: Decisions, starting: Starting): Promise<RunResult> {
+  async goOn(runId: RunId, decisions: Decisions, run: Underway): Promise<RunResult> {
     const { journal: store } = this.ports;
     if (store === undefined) throw noJournal();
     return this.claimed(store, runId, async (journal) => {
@@ -114,24 +96,26 @@ export class RunDriver {
       if (result !== undefined) return result;
       // What is on record went through the layers before it was written down.
       const read = readStart(this.agents, start.body);
-      starting.agentId = read.root.agentId;
+      run.agentId = read.root.agentId;
       const decided = fullDecisions(recording.records, decisions);
-      return this.goUntilOver(read, starting, { journal, recording, decisions: decided });
+      return this.goUntilOver(read, run, { journal, recording, decisions: decided });
     });
   }
 
   /** The layers around the agent see its input before anything is written down, so that what they remove never is. */
-  private admit(start: Start, starting: Starting): MaybePromise<Start> {
+  private admit(start: Start, run: Underway): MaybePromise<Start> {
     const plan = planFor(start.agent, this.ports);
-    return plan.agent === undefined ? start : this.throughLayers(plan, start, starting);
+    return plan.agent === undefined ? start : this.throughLayers(plan, start, run);
   }
 
-  private async throughLayers(plan: Plan, start: Start, { token }: Starting): Promise<Start> {
+  private throughLayers(plan: Plan, start: Start, { token }: Underway): MaybePromise<Start> {
     const { ports } = this;
     const { root, deadline, tenantId } = start;
-    const meta = RunMeta.of({ supervision: root, cancellation: token, deadline, tenantId, ...ports });
-    const { input, refused } = await admitRun(plan, ports, meta, root, start.input);
-    return { ...start, input, refused };
+    const meta = (): RunMeta =>
+      RunMeta.of({ supervision: root, cancellation: token, deadline, tenantId, ...ports });
+    return andThen(admitRun(plan, ports, meta, root, start.input), ({ input, refused }) =>
+      input === start.input && refused === undefined ? start : { ...start, input, refused },
+    );
   }
 
   private async claimed(
@@ -150,7 +134,7 @@ export class RunDriver {
   /** With a journal a crash of the agent's own code costs nothing: it is started again, as far as the policy allows. */
   private async goUntilOver(
     start: Start,
-    starting: Starting,
+    run: Underway,
     first: Going & { journal: RunJournal },
   ): Promise<RunResult> {
     const { clock, restart, hooks } = this.ports;
@@ -163,15 +147,15 @@ export class RunDriver {
       journal.append([noteOf(runId, RUN_STATUS, ++statuses, clock.now(), body)]);
     await note({ status: "running" });
     for (let attempt = 1; ; attempt++) {
-      const run = this.go(start, starting, going);
+      const go = this.go(start, run, going);
       try {
-        if (going.recording !== undefined) await this.restore(starting, going.recording);
+        if (going.recording !== undefined) await this.restore(run, going.recording);
       } catch (error) {
-        starting.tree?.close();
+        run.tree?.close();
         throw error;
       }
-      const result = await run.toEnd();
-      if (run.crash === undefined || restart?.shouldRetry(execId, run.crash) !== true) {
+      const result = await go.toEnd();
+      if (go.crash === undefined || restart?.shouldRetry(execId, go.crash) !== true) {
         restart?.reset(execId);
         await note(statusRecord(result));
         return result;
@@ -180,16 +164,16 @@ export class RunDriver {
       if (hooks.has(HookEvent.RETRY))
         void hooks.dispatch(
           HookEvent.RETRY,
-          retryPayload(start.root, clock.now(), attempt, delayMs, run.crash),
+          retryPayload(start.root, clock.now(), attempt, delayMs, go.crash),
         );
-      await sleep(clock, delayMs, starting);
+      await sleep(clock, delayMs, run);
       going = { ...going, recording: new Recording((await this.ports.journal?.load(runId)) ?? []) };
     }
   }
 
-  private go(start: Start, starting: Starting, { journal, recording, decisions = {} }: Going): LiveRun {
+  private go(start: Start, run: Underway, { journal, recording, decisions = {} }: Going): LiveRun {
     const { root, tenantId, scope, deadline, agent, input, refused } = start;
-    const { token, events } = starting;
+    const { token, events } = run;
     const { ports, ambientScope } = this;
     const tree = new Tree({
       ports,
@@ -204,14 +188,12 @@ export class RunDriver {
       ambientScope,
       createContext: createRunContext,
     });
-    starting.tree = tree;
-    for (const item of starting.early.splice(0)) tree.signals.accept(item);
-    if (starting.suspended !== undefined) tree.suspend(starting.suspended);
+    run.enter(tree);
     if (journal !== undefined) journal.onBeat = () => void tree.signals.look();
     return new LiveRun({ agent, input, tree, deadline, refused });
   }
 
-  private async restore({ tree }: Starting, recording: Recording): Promise<void> {
+  private async restore({ tree }: Underway, recording: Recording): Promise<void> {
     if (tree === undefined) return;
     markReadAnswers(tree, recording);
     await tree.signals.look();
@@ -252,15 +234,15 @@ function retryPayload(
   };
 }
 
-async function sleep(clock: Clock, delayMs: number, starting: Starting): Promise<void> {
+async function sleep(clock: Clock, delayMs: number, run: Underway): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = clock.setTimer?.(resolve, delayMs);
   if (timer === undefined) resolve();
-  const unlisten = starting.token.onCancel(() => resolve());
-  starting.wake = resolve;
+  const unlisten = run.token.onCancel(() => resolve());
+  run.wake = resolve;
   await promise.finally(() => {
     timer?.cancel();
     unlisten();
-    starting.wake = undefined;
+    run.wake = undefined;
   });
 }

@@ -2,7 +2,6 @@ import {
   type AbortSignalLike,
   type Agent,
   AgentId,
-  CancellationToken,
   checkFields,
   ExecId,
   InvalidValueError,
@@ -19,11 +18,9 @@ import {
 import { nameOf } from "./context/hire-spec.ts";
 import type { Decisions } from "./engine/decisions.ts";
 import { type Ports, type RuntimePorts, settlePorts } from "./ports.ts";
-import { LiveHandle } from "./root-handle.ts";
-import { noJournal, RunDriver, type Starting } from "./run-driver.ts";
+import { noJournal, RunDriver } from "./run-driver.ts";
 import { newStart, type RunOptions, versionOf } from "./run-start.ts";
-import { EventHub } from "./tree/event-hub.ts";
-import type { Tree } from "./tree/tree.ts";
+import { LiveHandle, Underway } from "./underway.ts";
 
 export interface RuntimeOptions extends RuntimePorts {
   /** Those that a resume may look up. `run` adds the agent that it is given. */
@@ -48,10 +45,7 @@ export interface ResumeOptions {
 
 interface Live {
   readonly handle: RootHandle;
-  readonly tree: () => Tree | undefined;
-  /** Something from outside, where no journal keeps it. */
-  readonly accept: (item: PostedItem) => void;
-  readonly suspend: (message: string) => void;
+  readonly run: Underway;
 }
 
 /** Hosts agents in one process. With nothing given it runs bare and fast; what it is given, it enforces. */
@@ -81,14 +75,14 @@ export class Runtime {
     const meant = versionOf(this.agents, agent, options?.version);
     const start = newStart(this.ports, meant, input, options);
     this.register(meant);
-    return this.launch(start.root, options.signal, (live) => this.driver.begin(start, live)) as RootHandle<T>;
+    return this.launch(start.root, options.signal, (run) => this.driver.begin(start, run)) as RootHandle<T>;
   }
 
   /** Goes on with a run that is on record, from where it stood. One that is over gives its result again. */
   resume(runId: string, options: ResumeOptions = {}): RootHandle {
     const root = Supervision.root(ROOT_UNKNOWN, { runId });
-    return this.launch(root, options.signal, (live) =>
-      this.driver.goOn(root.runId, options.decisions ?? {}, live),
+    return this.launch(root, options.signal, (run) =>
+      this.driver.goOn(root.runId, options.decisions ?? {}, run),
     );
   }
 
@@ -155,9 +149,9 @@ export class Runtime {
     this.closed = true;
     const running = [...this.live.values()];
     if (options.drain !== true) {
-      for (const { handle, suspend } of running) {
+      for (const { handle, run } of running) {
         if (this.ports.journal === undefined) handle.cancel("the runtime was closed");
-        else suspend("the runtime was closed");
+        else run.suspend("the runtime was closed");
       }
     }
     await Promise.allSettled(running.map(({ handle }) => handle.result));
@@ -170,7 +164,7 @@ export class Runtime {
   private launch(
     root: Supervision,
     signal: AbortSignalLike | undefined,
-    start: (live: Starting) => Promise<RunResult>,
+    start: (run: Underway) => Promise<RunResult>,
   ): RootHandle {
     if (this.closed)
       throw new InvalidValueError({ field: "runtime", value: "closed", expected: "one that is open" });
@@ -182,51 +176,30 @@ export class Runtime {
         expected: "a run that is not under way here already",
       });
     }
-    const token = new CancellationToken(signal);
-    const events = new EventHub();
-    const starting: Starting = {
-      token,
-      events,
-      tree: undefined,
-      early: [],
-      agentId: root.agentId,
-      status: "pending",
-      suspended: undefined,
-      wake: undefined,
-    };
-    const handle = new LiveHandle(runId, starting, this.supervise(runId, starting, start));
-    const suspend = (message: string): void => {
-      starting.suspended = message;
-      starting.tree?.suspend(message);
-      starting.wake?.();
-    };
-    const accept = (item: PostedItem): void => {
-      if (starting.tree === undefined) starting.early.push(item);
-      else starting.tree.signals.accept(item);
-    };
-    this.live.set(runId, { handle, tree: () => starting.tree, accept, suspend });
+    const run = new Underway(root.agentId, signal);
+    const handle = new LiveHandle(runId, run, this.supervise(runId, run, start));
+    this.live.set(runId, { handle, run });
     return handle;
   }
 
   private async supervise(
     runId: RunId,
-    starting: Starting,
-    start: (live: Starting) => Promise<RunResult>,
+    run: Underway,
+    start: (run: Underway) => Promise<RunResult>,
   ): Promise<RunResult> {
     // Whoever calls `events()` right after `run()` sees the first of them.
     await Promise.resolve();
-    starting.status = "running";
+    run.status = "running";
     try {
-      const result = await start(starting);
-      starting.status = result.status;
+      const result = await start(run);
+      run.status = result.status;
       return result;
     } catch (error) {
-      starting.status = "failed";
+      run.status = "failed";
       throw error;
     } finally {
       this.live.delete(runId);
-      starting.events.close();
-      starting.token.dispose();
+      run.close();
     }
   }
 
@@ -245,10 +218,10 @@ export class Runtime {
         expected: "a run that lives here, as there is no journal",
       });
     }
-    if (journal === undefined) return live?.accept(item);
+    if (journal === undefined) return live?.run.accept(item);
     await journal.post(runId, item);
     // In the order of the journal: something that was left before may not have been read yet.
-    await live?.tree()?.signals.look();
+    await live?.run.tree?.signals.look();
   }
 
   private journal(): Journal {

@@ -1,26 +1,50 @@
-import type { Clock } from "@ravi/kernel";
+import type { Clock, TimerHandle } from "@ravi/kernel";
 
 /** The platform's time, with timers. A timer keeps the process alive until it fires or is cancelled. */
 export const wallClock: Clock & Required<Pick<Clock, "setTimer">> = Object.freeze({
   now: () => Date.now(),
-  setTimer(callback: () => void, delayMs: number) {
-    let timer = setTimeout(fire, step(delayMs));
-    let left = delayMs - step(delayMs);
-    function fire(): void {
-      if (left <= 0) return callback();
-      const next = step(left);
-      left -= next;
-      timer = setTimeout(fire, next);
-    }
-    return {
-      cancel: () => clearTimeout(timer),
-      ref: () => void timer.ref(),
-      unref: () => void timer.unref(),
-    };
-  },
+  setTimer: (callback: () => void, delayMs: number) => new WallTimer(callback, delayMs),
 });
 
 /** `setTimeout` counts to 2^31 − 1 and fires at once beyond it; days and weeks are waited for in steps. */
-function step(delayMs: number): number {
-  return Math.min(Math.max(0, delayMs), 2_147_483_647);
+const LONGEST_STEP_MS = 2_147_483_647;
+
+class WallTimer implements TimerHandle {
+  private readonly callback: () => void;
+  private left: number;
+  private timer: NodeJS.Timeout;
+
+  constructor(callback: () => void, delayMs: number) {
+    this.callback = callback;
+    this.left = Math.max(0, delayMs);
+    this.timer = this.step();
+  }
+
+  cancel(): void {
+    clearTimeout(this.timer);
+  }
+
+  ref(): void {
+    this.timer.ref();
+  }
+
+  unref(): void {
+    this.timer.unref();
+  }
+
+  private step(): NodeJS.Timeout {
+    const next = Math.min(this.left, LONGEST_STEP_MS);
+    this.left -= next;
+    return setTimeout(fire, next, this);
+  }
+
+  /** A part of the time is over, or all of it. */
+  fire(): void {
+    if (this.left > 0) this.timer = this.step();
+    else this.callback();
+  }
+}
+
+function fire(timer: WallTimer): void {
+  timer.fire();
 }

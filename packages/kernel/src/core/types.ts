@@ -15,6 +15,11 @@ export type AbortSignalLike = typeof globalThis extends { AbortSignal: { prototy
 /** A string that is told apart by its label. Labels are strings, so two copies of the kernel agree on them. */
 export type Branded<Label extends string> = string & { readonly __ravi: Label };
 
+interface Thenable {
+  readonly then?: unknown;
+}
+
 export function isPromiseLike<T>(value: MaybePromise<T>): value is PromiseLike<T> {
-  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+  // Read without asking for it with `in` first: on objects of many shapes that takes five times as long.
+  return typeof value === "object" && value !== null && typeof (value as Thenable).then === "function";
 }

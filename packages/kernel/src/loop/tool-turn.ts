@@ -94,8 +94,8 @@ class Turn {
   stop: RaviError | undefined;
   private readonly ctx: TurnContext;
   private readonly options: ToolTurnOptions;
-  /** Where the call of each leaf stands. */
-  private readonly callAt: number[] = [];
+  /** Where the call of each leaf stands, once a call has no leaf; until then they stand at the same place. */
+  private callAt: number[] | undefined;
   private readonly messages: (ToolMessage | undefined)[] = [];
   /** A context that tells of a result early is not told after by the turn. */
   private told: Set<ToolCall> | undefined;
@@ -166,10 +166,11 @@ class Turn {
 
   private add(at: number, leaf: TurnLeaf): void {
     this.leaves.push(leaf);
-    this.callAt.push(at);
+    this.callAt?.push(at);
   }
 
   private refuse(at: number, message: ToolMessage): void {
+    this.callAt ??= Array.from(this.leaves.keys());
     this.messages[at] = message;
     this.tell(this.callOf(at), message);
   }
@@ -210,7 +211,7 @@ class Turn {
   }
 
   private placeOf(leafAt: number): number {
-    return this.callAt[leafAt] ?? -1;
+    return this.callAt === undefined ? leafAt : (this.callAt[leafAt] ?? -1);
   }
 }
 

@@ -4,10 +4,12 @@ import {
   agentName,
   type ContextPorts,
   type Gate,
+  type MaybePromise,
   MiddlewareError,
   type RunMeta,
   type Supervision,
 } from "@ravi/kernel";
+import { andThen } from "./and-then.ts";
 import type { Plan } from "./plan.ts";
 
 export interface Admission {
@@ -25,14 +27,16 @@ const NO_WAITING: Gate = {
   },
 };
 
-export async function admitRun(
+/** `meta` is asked for only where there is a layer to see it. No promise where no layer makes one. */
+export function admitRun(
   plan: Plan,
   ports: ContextPorts,
-  meta: RunMeta,
+  metaOf: () => RunMeta,
   { agentId, runId, sessionId }: Pick<Supervision, "agentId" | "runId" | "sessionId">,
   input: string,
-): Promise<Admission> {
+): MaybePromise<Admission> {
   if (plan.agent === undefined) return { input, refused: undefined };
+  const meta = metaOf();
   const context: AgentRunContext = {
     agentName: agentName(agentId),
     runId,
@@ -44,6 +48,8 @@ export async function admitRun(
     input,
     result: undefined,
   };
-  await plan.agent.admit(context, NO_WAITING);
-  return { input: context.input, refused: context.result };
+  return andThen(plan.agent.admit(context, NO_WAITING), () => ({
+    input: context.input,
+    refused: context.result,
+  }));
 }

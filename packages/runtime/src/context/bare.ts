@@ -121,8 +121,14 @@ function bareToolCall(exec: Execution, tally: Tally, { call, tool }: ToolLeaf): 
 
 /** No promise where every tool of it answers at once. */
 export function bareBatch(exec: Execution, tally: Tally, leaves: readonly Leaf[]): MaybePromise<Outcome[]> {
-  const outcomes = leaves.map((leaf) => outcomeOf(exec, tally, leaf));
-  return outcomes.some(isPromiseLike) ? whenAll(outcomes) : (outcomes as Outcome[]);
+  const outcomes: MaybePromise<Outcome>[] = [];
+  let isWaiting = false;
+  for (const leaf of leaves) {
+    const outcome = outcomeOf(exec, tally, leaf);
+    isWaiting ||= isPromiseLike(outcome);
+    outcomes.push(outcome);
+  }
+  return isWaiting ? whenAll(outcomes) : (outcomes as Outcome[]);
 }
 
 /** None of them rejects: a failure is an outcome. */

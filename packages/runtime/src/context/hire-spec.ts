@@ -7,11 +7,15 @@ import {
   type HireOutcome,
   type HireSpec,
   InvalidValueError,
+  type MaybePromise,
   MiddlewareTermination,
+  type RaviError,
+  type Supervision,
 } from "@ravi/kernel";
 import { NOTHING_USED } from "../engine/hire-record.ts";
 import { tighterBudget } from "../tree/ledgers.ts";
 import { admitRun } from "./admit-run.ts";
+import { andThen } from "./and-then.ts";
 import type { Execution } from "./execution.ts";
 import { digest } from "./fingerprint.ts";
 import { denialOf } from "./permission.ts";
@@ -26,52 +30,80 @@ export interface PreparedHire {
 }
 
 /** A hire as its engine gets it. Its place among the hires is taken here, whatever it then waits for. */
-export async function prepareHire(exec: Execution, terms: Terms, isJoinable: boolean): Promise<PreparedHire> {
-  const { agent, priority, timeoutS } = terms;
-  const timeoutMs = milliseconds("hire.timeoutS", timeoutS);
+export function prepareHire(exec: Execution, terms: Terms, isJoinable: boolean): MaybePromise<PreparedHire> {
+  const { agent } = terms;
+  const timeoutMs = milliseconds("hire.timeoutS", terms.timeoutS);
   const key = exec.nextKey("hire", agentName(agent.id));
   const agentId = childId(exec, agent, ++exec.hires);
-  const execId = ExecId(exec.execId, key);
   const { runId, sessionId } = exec.supervision;
-  const { input, refused } = await admitRun(
+  const admitted = admitRun(
     planFor(agent, exec.ports),
     exec.ports,
-    exec.meta,
+    () => exec.meta,
     { agentId: agent.id, runId, sessionId },
     terms.input,
   );
-  const budget = tighterBudget(agent, terms.executionBudget);
-  const name = nameOf(agent);
-  const spec: HireSpec = {
-    kind: "hire",
-    key,
-    execId,
-    agent,
-    agentName: name,
-    agentId,
-    priority,
-    input,
+  return andThen(admitted, ({ input, refused }) => {
+    const spec = new Hire(exec, terms, { key, agentId, input, timeoutMs, isJoinable });
+    if (refused === undefined) return { spec, answered: undefined };
+    const answered: HireOutcome = { status: refused.status, result: refused, ...NOTHING_USED };
+    if (isJoinable) (exec.answered ??= new Map()).set(spec.execId, answered);
+    return { spec, answered };
+  });
+}
+
+interface Settled extends Pick<HireSpec, "key" | "agentId" | "input" | "timeoutMs" | "isJoinable"> {}
+
+class Hire implements HireSpec {
+  readonly kind = "hire";
+  readonly key: string;
+  readonly execId: ExecId;
+  readonly agent: Agent;
+  readonly agentName: string;
+  readonly agentId: AgentId;
+  readonly priority: HireSpec["priority"];
+  readonly input: string;
+  readonly fingerprint: string;
+  readonly budget: HireSpec["budget"];
+  readonly timeoutMs: number | undefined;
+  readonly onTimeout: HireSpec["onTimeout"];
+  readonly onPreempt: HireSpec["onPreempt"];
+  readonly onFull: HireSpec["onFull"];
+  readonly isJoinable: boolean;
+  private readonly exec: Execution;
+  private readonly retention: Terms["retention"];
+
+  constructor(exec: Execution, terms: Terms, { key, agentId, input, timeoutMs, isJoinable }: Settled) {
+    const { agent } = terms;
+    this.exec = exec;
+    this.key = key;
+    this.execId = ExecId(exec.execId, key);
+    this.agent = agent;
+    this.agentName = nameOf(agent);
+    this.agentId = agentId;
+    this.priority = terms.priority;
+    this.input = input;
     // Only a record is compared with it.
-    fingerprint: exec.engine.isDurable ? digest(`${name}\n${input}`) : "",
-    budget,
-    timeoutMs,
-    onTimeout: terms.onTimeout ?? "cancel",
-    onPreempt: terms.onPreempt ?? "park",
-    onFull: terms.onFull ?? "deny",
-    isJoinable,
-    supervision: () =>
-      exec.supervision.spawnChild({ agentId, retention: terms.retention, priority, executionBudget: budget }),
-    denial: async () => {
-      const reason = await denialOf(exec, "hire", name, input);
-      return reason === undefined ? undefined : new MiddlewareTermination({ layer: "permissions", reason });
-    },
-  };
-  const answered =
-    refused === undefined
-      ? undefined
-      : ({ status: refused.status, result: refused, ...NOTHING_USED } as const);
-  if (answered !== undefined && isJoinable) (exec.answered ??= new Map()).set(execId, answered);
-  return { spec, answered };
+    this.fingerprint = exec.engine.isDurable ? digest(`${this.agentName}\n${input}`) : "";
+    this.budget = tighterBudget(agent, terms.executionBudget);
+    this.timeoutMs = timeoutMs;
+    this.onTimeout = terms.onTimeout ?? "cancel";
+    this.onPreempt = terms.onPreempt ?? "park";
+    this.onFull = terms.onFull ?? "deny";
+    this.isJoinable = isJoinable;
+    this.retention = terms.retention;
+  }
+
+  supervision(): Supervision {
+    const { agentId, retention, priority, budget } = this;
+    return this.exec.supervision.spawnChild({ agentId, retention, priority, executionBudget: budget });
+  }
+
+  denial(): MaybePromise<RaviError | undefined> {
+    return andThen(denialOf(this.exec, "hire", this.agentName, this.input), (reason) =>
+      reason === undefined ? undefined : new MiddlewareTermination({ layer: "permissions", reason }),
+    );
+  }
 }
 
 export function nameOf(agent: Agent): string {

@@ -2,6 +2,7 @@ import {
   type HireOutcome,
   type HireSpec,
   type HireUsage,
+  isPromiseLike,
   type JsonValue,
   type RunHandle,
   ToolError,
@@ -12,7 +13,8 @@ import { milliseconds, type PreparedHire, prepareHire, type Terms } from "./hire
 
 /** A seat, then the child's whole run. */
 export async function hire(exec: Execution, terms: Terms): Promise<HireOutcome> {
-  const { spec, answered } = await prepareHire(exec, terms, false);
+  const prepared = prepareHire(exec, terms, false);
+  const { spec, answered } = isPromiseLike(prepared) ? await prepared : prepared;
   if (answered !== undefined) return answered;
   const outcome = await exec.engine.hire(spec);
   auditHire(exec, spec, outcome);

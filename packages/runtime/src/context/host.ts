@@ -43,7 +43,7 @@ export async function host(exec: Execution, inbox: ExecutionInbox): Promise<Hire
   });
   let outcome: HireOutcome;
   try {
-    outcome = withLimit(exec, await orAbandoned(exec, settle(exec, inbox)));
+    outcome = withLimit(exec, await settled(exec, inbox));
   } catch (error) {
     endSpan(exec, span, error);
     throw error;
@@ -83,18 +83,18 @@ export async function host(exec: Execution, inbox: ExecutionInbox): Promise<Hire
   return outcome;
 }
 
-async function settle(exec: Execution, inbox: ExecutionInbox): Promise<HireOutcome> {
-  try {
-    const given = await throughLayers(exec, inbox);
-    if (exec.engine.suspension !== undefined) throw exec.engine.suspension;
-    const result = readResult(exec.agentId, given);
-    checkWritable(exec, result);
-    return afterStop(exec, result) ?? { status: result.status, result };
-  } catch (error) {
-    if (exec.engine.suspension !== undefined) throw exec.engine.suspension;
-    // A provider's client throws what it likes when it is aborted; why it was aborted is what counts.
-    return fate(exec, exec.token.error ?? error);
-  }
+/** What an agent gave, as an outcome. Throws what suspends it. */
+function outcomeOf(exec: Execution, given: AgentResult): HireOutcome {
+  if (exec.engine.suspension !== undefined) throw exec.engine.suspension;
+  const result = readResult(exec.agentId, given);
+  checkWritable(exec, result);
+  return afterStop(exec, result) ?? { status: result.status, result };
+}
+
+function failureOf(exec: Execution, error: unknown): HireOutcome {
+  if (exec.engine.suspension !== undefined) throw exec.engine.suspension;
+  // A provider's client throws what it likes when it is aborted; why it was aborted is what counts.
+  return fate(exec, exec.token.error ?? error);
 }
 
 /** Says which limit it was, of whoever was cut off by one. */
@@ -199,10 +199,10 @@ function crashed(init: ConstructorParameters<typeof ToolError>[0]): ToolError {
 }
 
 /**
- * An agent that is told to stop and does not is left behind after its grace, and said so. Its promise may still settle; what
- * it does then reaches nothing, because every operation of its context is refused.
+ * One agent at work, until it ends or is given up: one that is told to stop and does not is left behind after its grace, and
+ * said so. Its promise may still settle; what it does then reaches nothing, because every operation of its context is refused.
  */
-function orAbandoned(exec: Execution, running: Promise<HireOutcome>): Promise<HireOutcome> {
+function settled(exec: Execution, inbox: ExecutionInbox): Promise<HireOutcome> {
   return new Promise((resolve, reject) => {
     const { clock, logger } = exec.ports;
     let timer: { cancel(): void } | undefined;
@@ -219,8 +219,30 @@ function orAbandoned(exec: Execution, running: Promise<HireOutcome>): Promise<Hi
       timer?.cancel();
       unlisten();
     };
-    void running.then(leave, leave);
-    running.then(resolve, reject);
+    const fail = (error: unknown): void => {
+      leave();
+      try {
+        resolve(failureOf(exec, error));
+      } catch (suspension) {
+        reject(suspension);
+      }
+    };
+    const done = (given: AgentResult): void => {
+      leave();
+      try {
+        resolve(outcomeOf(exec, given));
+      } catch (error) {
+        fail(error);
+      }
+    };
+    try {
+      const running: MaybePromise<AgentResult> = throughLayers(exec, inbox);
+      // An agent that was not compiled may return its result without a promise.
+      if (isPromiseLike(running)) running.then(done, fail);
+      else done(running);
+    } catch (error) {
+      fail(error);
+    }
   });
 }
 

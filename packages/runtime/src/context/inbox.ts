@@ -6,13 +6,12 @@ const MOST_DELIVERIES = 3;
 /** What others say to an execution. Reading is recorded, so a replay reads the same. */
 export class ExecutionInbox implements Inbox {
   readonly input: string;
-  /** Messages that were handed back too often. */
-  readonly dead: InboxMessage[] = [];
   /** Present where the engine can tell. */
   readonly hasMail?: () => boolean;
   private readonly exec: Execution;
   private readonly engine: DurableEngine;
-  private readonly again: InboxMessage[] = [];
+  /** Messages that were handed back. */
+  private again: InboxMessage[] | undefined;
   private deliveries: Map<string, number> | undefined;
   private reads = 0;
   /** Of the next read; asked for before every turn. */
@@ -24,18 +23,18 @@ export class ExecutionInbox implements Inbox {
     this.engine = engine;
     this.input = engine.start.input;
     if (engine.hasMail === undefined) return;
-    this.hasMail = () => this.again.length > 0 || engine.hasMail?.(this.nextRead) === true;
+    this.hasMail = () => this.isAnyBack || engine.hasMail?.(this.nextRead) === true;
   }
 
   async take(): Promise<InboxMessage | undefined> {
-    return this.inLane("inbox.take", async () => (await this.read(false)) ?? this.again.shift());
+    return this.inLane("inbox.take", async () => (await this.read(false)) ?? this.again?.shift());
   }
 
   async receive(): Promise<InboxMessage> {
     return this.inLane("inbox.receive", async () => {
       // What was handed back comes after what is here already, and before what is yet to come.
-      const message = await this.read(this.again.length === 0);
-      const next = message ?? this.again.shift();
+      const message = await this.read(!this.isAnyBack);
+      const next = message ?? this.again?.shift();
       if (next !== undefined) return next;
       throw new TypeError("an empty inbox was recorded where a message was waited for");
     });
@@ -50,10 +49,9 @@ export class ExecutionInbox implements Inbox {
     const delivered = (deliveries.get(message.id) ?? 1) + 1;
     deliveries.set(message.id, delivered);
     if (delivered <= MOST_DELIVERIES) {
-      this.again.push(message);
+      (this.again ??= []).push(message);
       return;
     }
-    this.dead.push(message);
     this.exec.ports.logger?.warn(`${this.exec.agentId} refused a message three times; it is put aside`, {
       id: message.id,
       from: message.from,
@@ -77,6 +75,10 @@ export class ExecutionInbox implements Inbox {
       nack: (message, reason) => this.nack(message, reason),
       reply: (message, value) => this.reply(message, value),
     };
+  }
+
+  private get isAnyBack(): boolean {
+    return this.again !== undefined && this.again.length > 0;
   }
 
   private read(wait: boolean): Promise<InboxMessage | null> {

@@ -35,9 +35,9 @@ function join<C extends { result: unknown }>(
   outer: Pipeline<C> | undefined,
   inner: Pipeline<C> | undefined,
 ): Pipeline<C> | undefined {
-  const layers = [outer, inner].filter((layer) => layer !== undefined && !layer.isNoop);
-  const [first, second] = layers;
-  if (first === undefined || second === undefined) return first;
+  const first = outer?.isNoop === false ? outer : undefined;
+  const second = inner?.isNoop === false ? inner : undefined;
+  if (first === undefined || second === undefined) return first ?? second;
   return {
     isNoop: false,
     async admit(context, gate) {

@@ -22,27 +22,33 @@ import type { Execution } from "./execution.ts";
  */
 export class Window {
   private readonly exec: Execution;
-  /** What this run has added, where it is to be kept; otherwise only what is not in the body yet. */
-  private readonly own: ChatMessage[] = [];
+  /** What the agent sees, behind the system prompt: a list that only grows, until a compaction or another prompt starts a new one. */
+  private view: ChatMessage[] = [];
+  /** The same without the system prompt, where a strategy looks at it: the newest compaction and what came after it. */
+  private body: ChatMessage[] | undefined;
+  /** What this run has added, where it is to be kept. */
+  private readonly own: ChatMessage[] | undefined;
   /** How many messages the history had when the run began. */
   private ownFrom = 0;
   private loaded = false;
-  /** The newest compaction and what came after it. */
-  private body: ChatMessage[] = [];
-  /** The body behind the system prompt: a list that only grows, until a compaction or another prompt starts a new one. */
-  private view: ChatMessage[] = [];
-  /** How many of its own are in both. */
-  private seen = 0;
   private system: string | undefined;
   private lastSaid: ChatMessage | undefined;
   private strategyContext: CompactionContext | undefined;
 
   constructor(exec: Execution) {
     this.exec = exec;
+    const { history, compaction } = exec.ports;
+    // A run of ten thousand turns keeps no transcript that nobody will read.
+    const isKept = history !== undefined && exec.supervision.retention === HistoryRetention.PERMANENT;
+    this.own = isKept ? [] : undefined;
+    this.body = compaction === undefined ? undefined : [];
   }
 
   add(message: ChatMessage): void {
-    this.own.push(Object.freeze(message));
+    Object.freeze(message);
+    this.view.push(message);
+    this.body?.push(message);
+    this.own?.push(message);
     if (message.role === "assistant" && textOf(message) !== "") this.lastSaid = message;
   }
 
@@ -71,25 +77,20 @@ export class Window {
   /** Keeps what the run has added, where it outlives the run. Written once, also when the run was resumed in between. */
   keep(): MaybePromise<void> {
     const { history } = this.exec.ports;
-    if (history === undefined || !this.isKept() || this.own.length === 0) return undefined;
+    if (history === undefined || this.own === undefined || this.own.length === 0) return undefined;
     const key = this.key();
-    return key === undefined ? undefined : this.write(history, key);
+    return key === undefined ? undefined : this.write(history, key, this.own);
   }
 
-  private async write(history: HistoryProvider, key: HistoryKey): Promise<void> {
+  private async write(history: HistoryProvider, key: HistoryKey, own: readonly ChatMessage[]): Promise<void> {
     // An agent that never looked at its window has no place in the history on record: it adds at the end.
     if (!this.loaded) this.ownFrom = (await history.load(key, 0)).head;
     if (this.exec.engine.start.isResumed) {
       // A run that was resumed may have been killed right after it wrote: what stands there already is not written again.
       const { messages } = await history.load(key);
-      if (sameValue(messages.slice(this.ownFrom, this.ownFrom + this.own.length), this.own)) return;
+      if (sameValue(messages.slice(this.ownFrom, this.ownFrom + own.length), own)) return;
     }
-    await history.append(key, this.own);
-  }
-
-  private isKept(): boolean {
-    const { ports, supervision } = this.exec;
-    return ports.history !== undefined && supervision.retention === HistoryRetention.PERMANENT;
+    await history.append(key, own);
   }
 
   private async load(): Promise<void> {
@@ -100,43 +101,43 @@ export class Window {
     const known = await this.exec.inLane("window", () => this.exec.engine.fact("history:head", head));
     const { messages } = await history.load(key, Number(known));
     this.ownFrom = messages.length;
-    this.restart(messages);
-    this.seen = 0;
+    // What was said before the agent first looked comes after what is known from before.
+    this.restart([...messages, ...this.withoutSystem()]);
     this.loaded = true;
   }
 
   private show(options: WindowOptions): MaybePromise<readonly ChatMessage[]> {
     const { system } = options;
     if (system !== undefined && system !== this.system) {
+      const said = this.withoutSystem();
       this.system = system;
-      this.restart(this.body);
+      this.restart(said);
     }
-    for (; this.seen < this.own.length; this.seen++) {
-      const message = this.own[this.seen];
-      if (message === undefined) continue;
-      this.body.push(message);
-      this.view.push(message);
-    }
-    // A run of ten thousand turns keeps no transcript that nobody will read.
-    if (!this.isKept()) this.seen = this.own.length = 0;
     const { compaction } = this.exec.ports;
     return compaction === undefined ? this.view : this.compact(compaction, options);
   }
 
-  private restart(body: readonly ChatMessage[]): void {
-    this.body = [...body];
-    this.view = this.system === undefined ? [...body] : [{ role: "system", content: this.system }, ...body];
+  private restart(messages: readonly ChatMessage[]): void {
+    if (this.body !== undefined) this.body = [...messages];
+    this.view =
+      this.system === undefined ? [...messages] : [{ role: "system", content: this.system }, ...messages];
+  }
+
+  private withoutSystem(): readonly ChatMessage[] {
+    return this.system === undefined ? this.view : this.view.slice(1);
   }
 
   private compact(
     strategy: CompactionStrategy,
     options: WindowOptions,
   ): MaybePromise<readonly ChatMessage[]> {
-    const before = this.body;
+    const before = (this.body ??= [...this.withoutSystem()]);
+    const { length } = before;
     const take = (after: readonly ChatMessage[]): readonly ChatMessage[] => {
       if (after !== before) {
-        this.restart(after);
-        this.tell(strategy, before.length, after.length);
+        // What was added while the strategy was at work was not looked at by it.
+        this.restart(before.length === length ? after : [...after, ...before.slice(length)]);
+        this.tell(strategy, length, after.length);
       }
       return this.view;
     };

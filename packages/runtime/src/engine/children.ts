@@ -1,18 +1,16 @@
 import {
-  DeadlineExceededError,
   type ExecId,
   type Heard,
   type HireOutcome,
   type HireSpec,
   InvalidValueError,
-  type JsonObject,
   type JsonValue,
   type RunHandle,
 } from "@ravi/kernel";
 import type { Child } from "./child.ts";
-import { usageIn, usageToJSON } from "./hire-record.ts";
 import { Hiring } from "./hiring.ts";
 import type { InProcessEngine } from "./in-process.ts";
+import { hireInTime } from "./patience.ts";
 import { delay, orStopped } from "./waiting.ts";
 
 /** Whom one execution has hired, in this process. */
@@ -24,16 +22,23 @@ export class Children {
     this.engine = engine;
   }
 
-  async hire(spec: HireSpec): Promise<HireOutcome> {
-    const { hiring, ended } = this.begin(spec);
-    await Promise.race([hiring.started.promise, ended]);
-    return hiring.hasChild ? this.inTime(hiring) : ended;
+  hire(spec: HireSpec): Promise<HireOutcome> {
+    return hireInTime(this.engine, new Hiring(this.engine, spec));
   }
 
   async spawn(spec: HireSpec): Promise<RunHandle> {
-    const { hiring, ended } = this.begin(spec);
-    await Promise.race([hiring.started.promise, ended]);
-    if (hiring.hasChild) return hiring.child.handle;
+    const hiring = new Hiring(this.engine, spec);
+    const started = Promise.withResolvers<void>();
+    hiring.onStart = started.resolve;
+    const ended = this.engine.make(hiring);
+    hiring.begun(ended);
+    // Heard in any case: a child that nobody joins must not become an unhandled rejection.
+    const over = ended.then(
+      (outcome) => hiring.isOver(outcome),
+      () => hiring.isStopped(),
+    );
+    await Promise.race([started.promise, over]);
+    if (hiring.hasChild) return hiring.handle;
     const outcome = await ended;
     if ("error" in outcome) throw outcome.error;
     throw new TypeError("a hire ended before it began");
@@ -91,13 +96,6 @@ export class Children {
     await Promise.allSettled(living.map(({ outcome }) => outcome));
   }
 
-  private begin(spec: HireSpec): { readonly hiring: Hiring; readonly ended: Promise<HireOutcome> } {
-    const hiring = new Hiring(this.engine, spec);
-    const ended = this.engine.recorder.effect(hiring);
-    hiring.watch(ended);
-    return { hiring, ended };
-  }
-
   private childOf(execId: ExecId): Child {
     const child = this.known.get(execId);
     if (child !== undefined) return child;
@@ -106,34 +104,5 @@ export class Children {
       value: execId,
       expected: `a child of ${this.engine.start.execId}`,
     });
-  }
-
-  /** Waits for a child, but no longer than its hire says. */
-  private async inTime(hiring: Hiring): Promise<HireOutcome> {
-    const { recorder, clock } = this.engine;
-    const { handle, outcome } = hiring.child;
-    const late = `late:${hiring.key}`;
-    /** What it has used until then is on record with it, so that a replay says the same. */
-    const leave = async (): Promise<HireOutcome> => {
-      const used = await recorder.fact(late, () => usageToJSON(hiring.used));
-      return { status: "timedOut", handle, ...usageIn(used as JsonObject) };
-    };
-    if (recorder.isRecorded(late)) return leave();
-    const { until } = hiring.times;
-    // One whose end is on record, and its lateness is not, was done in time.
-    if (until === null || recorder.isRecorded(hiring.key)) return orStopped(this.engine, outcome);
-    // Time in which the child had no seat does not count: what it was parked is waited for in addition.
-    for (;;) {
-      const left = until + hiring.parkedMs - clock.now();
-      if (left <= 0) break;
-      const timer = delay(clock, left);
-      const first = await orStopped(this.engine, Promise.race([outcome, timer.promise])).finally(() =>
-        timer.cancel(),
-      );
-      if (first !== undefined) return first;
-    }
-    if (hiring.spec.onTimeout === "leave") return leave();
-    hiring.cancel(new DeadlineExceededError({ deadline: until }));
-    return outcome;
   }
 }

@@ -17,7 +17,7 @@ export interface DeadlineOptions {
  * in time: it is caught up with first, and costs nothing. Returns how to take the deadline off.
  */
 export function armDeadline({ clock, token, deadline, recording }: DeadlineOptions): () => void {
-  if (deadline === null) return () => {};
+  if (deadline === null) return noop;
   let timer: TimerHandle | undefined;
   const cancel = (): void => token.cancel(new DeadlineExceededError({ deadline }));
   const fire = (): void => {
@@ -35,3 +35,5 @@ export function armDeadline({ clock, token, deadline, recording }: DeadlineOptio
     if (recording !== undefined) recording.onCaughtUp = undefined;
   };
 }
+
+function noop(): void {}

@@ -1,13 +1,18 @@
 import {
+  type AgentId,
   type DeadlineExceededError,
+  type ExecId,
   type HireOutcome,
   type HireSpec,
   type HireUsage,
   isCancellation,
+  isPromiseLike,
   isRaviError,
   type JsonObject,
   type Lease,
+  type MaybePromise,
   type RunHandle,
+  type RunId,
   type RunStatus,
 } from "@ravi/kernel";
 import type { Account } from "../tree/accounts.ts";
@@ -15,6 +20,7 @@ import { withAgentLedger, withExtraOf } from "../tree/ledgers.ts";
 import type { Child } from "./child.ts";
 import { accountStatus, hireStatus, NOTHING_USED, outcomeToJSON, restoreOutcome } from "./hire-record.ts";
 import type { InProcessEngine } from "./in-process.ts";
+import type { Mailbox } from "./mailbox.ts";
 import type { Recordable } from "./recordable.ts";
 
 /** When a child has to be done, and until when its parent waits for it. Absolute, so that a restart makes neither longer. */
@@ -24,17 +30,20 @@ interface HireTimes {
 }
 
 /** A hire in this process: it takes a seat, runs the child to its end, and gives the seat back. */
-export class Hiring implements Recordable<HireOutcome> {
+export class Hiring implements Recordable<HireOutcome>, Child {
   readonly onDoubt = "resume";
-  readonly started = Promise.withResolvers<void>();
   readonly spec: HireSpec;
+  /** Whether there is a child, living or over; not where it was denied. */
+  hasChild = false;
+  /** Called when the child begins. */
+  onStart: (() => void) | undefined;
   private readonly engine: InProcessEngine;
   private readonly account: Account;
   private living: InProcessEngine | undefined;
-  private known: Child | undefined;
+  private lazyHandle: RunHandle | undefined;
   private decided: HireTimes | undefined;
   private queuedMs = 0;
-  private status: RunStatus = "pending";
+  private current: RunStatus = "pending";
   private ended: Promise<HireOutcome> | undefined;
 
   constructor(engine: InProcessEngine, spec: HireSpec) {
@@ -53,14 +62,22 @@ export class Hiring implements Recordable<HireOutcome> {
     return `the hire of ${this.spec.agent.id}`;
   }
 
-  /** Whether there is a child, living or over; not where it was denied. */
-  get hasChild(): boolean {
-    return this.known !== undefined;
+  get handle(): RunHandle {
+    return (this.lazyHandle ??= new ChildHandle(this, this.engine.tree.runId));
   }
 
-  get child(): Child {
-    if (this.known === undefined) throw new TypeError("the hire has not begun");
-    return this.known;
+  get status(): RunStatus {
+    return this.current;
+  }
+
+  /** Undefined for one that is over. */
+  get mailbox(): Mailbox | undefined {
+    return this.living?.mailbox;
+  }
+
+  /** Never rejects for the child's own fate. */
+  get outcome(): Promise<HireOutcome> {
+    return this.ended ?? Promise.reject(new TypeError("the hire is not watched"));
   }
 
   get times(): HireTimes {
@@ -77,21 +94,23 @@ export class Hiring implements Recordable<HireOutcome> {
     return this.account.total;
   }
 
-  /** The outcome, whoever waits for it: a child that nobody joins must not become an unhandled rejection. */
-  watch(ended: Promise<HireOutcome>): void {
+  /** It is under way; its promise is the outcome for whoever waits for it. */
+  begun(ended: Promise<HireOutcome>): void {
     this.ended = ended;
-    ended.then(
-      (outcome) => (this.status = hireStatus(outcome)),
-      () => {
-        this.status = "suspended";
-        // Its parent was stopped before it began.
-        const isOver = this.engine.tree.suspension === undefined;
-        if (isOver && this.account.status === "pending") this.account.status = "cancelled";
-      },
-    );
   }
 
-  cancel(error: DeadlineExceededError): void {
+  isOver(outcome: HireOutcome): void {
+    this.current = hireStatus(outcome);
+  }
+
+  /** It was unwound with all the rest, or its parent was stopped before it began. */
+  isStopped(): void {
+    this.current = "suspended";
+    const isOver = this.engine.tree.suspension === undefined;
+    if (isOver && this.account.status === "pending") this.account.status = "cancelled";
+  }
+
+  cancel(error: string | DeadlineExceededError): void {
     this.living?.token.cancel(error);
   }
 
@@ -118,20 +137,23 @@ export class Hiring implements Recordable<HireOutcome> {
     const { engine, spec } = this;
     const { tree } = engine;
     const children = engine.children.known;
-    const isResumed = engine.recorder.recordedBegin(spec.key) !== undefined;
+    const isResumed = engine.recordedBegin(spec.key) !== undefined;
     // A deadline runs from the hire on, also while there is no seat.
     const { until } = this.times;
     let lease: Lease | undefined;
+    let child: InProcessEngine;
     try {
-      const denied = await spec.denial();
+      const asked = spec.denial();
+      const denied = isPromiseLike(asked) ? await asked : asked;
       if (denied !== undefined) throw denied;
-      lease = await this.takeSeat();
+      const seat = this.takeSeat();
+      lease = isPromiseLike(seat) ? await seat : seat;
       if (until !== null && spec.onFull === "queue") this.queuedMs = this.queuedSince(until);
-      this.living = this.makeEngine(isResumed);
+      this.living = child = this.makeEngine(isResumed);
     } catch (error) {
       lease?.release();
       // A seat that a resumed run brought along is given back as well.
-      if (tree.restoredSeats.delete(spec.execId)) await tree.headcount?.release(spec.agentId);
+      if (tree.takeRestoredSeat(spec.execId)) await tree.headcount?.release(spec.agentId);
       // Who waited for a seat when everything was suspended waits for it again.
       if (tree.suspension !== undefined) throw tree.suspension;
       if (!isRaviError(error)) throw error;
@@ -140,11 +162,10 @@ export class Hiring implements Recordable<HireOutcome> {
       this.account.status = outcome.status;
       return outcome;
     }
-    const child = this.living;
-    this.status = "running";
-    this.known = { handle: this.makeHandle(), mailbox: child.mailbox, outcome: this.watched() };
-    children.set(spec.execId, this.known);
-    this.started.resolve();
+    this.current = "running";
+    this.hasChild = true;
+    children.set(spec.execId, this);
+    this.onStart?.();
     try {
       const outcome = await child.run();
       const used = this.account.total;
@@ -155,8 +176,7 @@ export class Hiring implements Recordable<HireOutcome> {
       child.token.dispose();
       this.living = undefined;
       // A finished child leaves its outcome to whoever joins it, and nothing of what it worked with.
-      if (this.isKept) children.set(spec.execId, { ...this.known, mailbox: undefined });
-      else children.delete(spec.execId);
+      if (!this.isKept) children.delete(spec.execId);
     }
   }
 
@@ -166,13 +186,11 @@ export class Hiring implements Recordable<HireOutcome> {
 
   restore(body: JsonObject): HireOutcome {
     const outcome = restoreOutcome(body);
-    this.status = hireStatus(outcome);
+    this.current = hireStatus(outcome);
     this.account.status = accountStatus(outcome);
     this.engine.account.addBelow(outcome);
-    if (outcome.status !== "denied") {
-      this.known = { handle: this.makeHandle(), mailbox: undefined, outcome: Promise.resolve(outcome) };
-      if (this.isKept) this.engine.children.known.set(this.spec.execId, this.known);
-    }
+    this.hasChild = outcome.status !== "denied";
+    if (this.hasChild && this.isKept) this.engine.children.known.set(this.spec.execId, this);
     return outcome;
   }
 
@@ -192,28 +210,10 @@ export class Hiring implements Recordable<HireOutcome> {
     return account;
   }
 
-  private watched(): Promise<HireOutcome> {
-    return this.ended ?? Promise.reject(new TypeError("the hire is not watched"));
-  }
-
-  private makeHandle(): RunHandle {
-    const status = (): RunStatus => this.status;
-    const { execId, agentId } = this.spec;
-    return {
-      runId: this.engine.tree.runId,
-      execId,
-      agentId,
-      get status() {
-        return status();
-      },
-      cancel: (reason) => this.living?.token.cancel(reason),
-    };
-  }
-
   /** Decided once: a child that waits for its seat has no more time than one that does not. */
   private decideTimes(): HireTimes {
     const { engine, spec } = this;
-    const recorded = engine.recorder.recordedBegin(spec.key);
+    const recorded = engine.recordedBegin(spec.key);
     if (recorded !== undefined)
       return { deadline: timeAt(recorded, "deadline"), until: timeAt(recorded, "until") };
     const now = engine.clock.now();
@@ -233,12 +233,12 @@ export class Hiring implements Recordable<HireOutcome> {
     return Math.max(0, seatedAt - (until - (spec.timeoutMs ?? 0)));
   }
 
-  private async takeSeat(): Promise<Lease | undefined> {
+  private takeSeat(): MaybePromise<Lease> | undefined {
     const { engine, spec } = this;
-    const { headcount, restoredSeats } = engine.tree;
+    const { headcount } = engine.tree;
     const { agentId, priority } = spec;
     if (headcount === undefined) return undefined;
-    if (restoredSeats.delete(spec.execId)) {
+    if (engine.tree.takeRestoredSeat(spec.execId)) {
       const release = (): void => void headcount.release(agentId);
       return { agentId, release, [Symbol.dispose]: release };
     }
@@ -252,7 +252,7 @@ export class Hiring implements Recordable<HireOutcome> {
     const { tree, start } = engine;
     const { agent, execId, agentId, input } = spec;
     const supervision = spec.supervision();
-    const restored = tree.restoredLedgers.get(execId);
+    const restored = tree.restoredLedger(execId);
     const ledger =
       restored === undefined
         ? engine.ledger?.child(spec.budget ?? {}, agentId)
@@ -260,6 +260,7 @@ export class Hiring implements Recordable<HireOutcome> {
     return engine.descend({
       token: engine.token.child(),
       ledger: withAgentLedger(agent, ledger),
+      account: this.account,
       start: {
         agent,
         execId,
@@ -272,6 +273,27 @@ export class Hiring implements Recordable<HireOutcome> {
         isResumed,
       },
     });
+  }
+}
+
+/** A class, because a getter of an object literal is defined anew for each object. */
+class ChildHandle implements RunHandle {
+  readonly runId: RunId;
+  readonly execId: ExecId;
+  readonly agentId: AgentId;
+  readonly cancel: (reason: string) => void;
+  private readonly hiring: Hiring;
+
+  constructor(hiring: Hiring, runId: RunId) {
+    this.hiring = hiring;
+    this.runId = runId;
+    this.execId = hiring.spec.execId;
+    this.agentId = hiring.spec.agentId;
+    this.cancel = (reason) => hiring.cancel(reason);
+  }
+
+  get status(): RunStatus {
+    return this.hiring.status;
   }
 }
 

@@ -12,6 +12,7 @@ import {
   type HireSpec,
   type InboxMessage,
   isPromiseLike,
+  type JsonObject,
   type JsonValue,
   type Ledger,
   type MaybePromise,
@@ -33,6 +34,7 @@ import { armDeadline } from "./deadline.ts";
 import { accountStatus } from "./hire-record.ts";
 import { InProcessScope } from "./effect-scope.ts";
 import type { Mailbox } from "./mailbox.ts";
+import type { Recordable } from "./recordable.ts";
 import { Recorder } from "./recorder.ts";
 import { delay, orStopped } from "./waiting.ts";
 
@@ -41,6 +43,8 @@ export interface InProcessOptions {
   readonly start: ExecutionStart;
   readonly token: CancellationToken;
   readonly ledger: Ledger | undefined;
+  /** The one that was opened with its hire. */
+  readonly account?: Account | undefined;
 }
 
 const UNLIMITED: Remaining = Object.freeze({ tokens: null, cost: null, turns: null, toolCalls: null });
@@ -61,15 +65,14 @@ export class InProcessEngine implements DurableEngine {
   private parkedFor = 0;
   private parkedSince: number | undefined;
 
-  constructor({ tree, start, token, ledger }: InProcessOptions) {
+  constructor({ tree, start, token, ledger, account }: InProcessOptions) {
     const { execId, supervision } = start;
     this.tree = tree;
     this.start = start;
     this.token = token;
     this.ledger = ledger;
-    this.account = tree.accounts
-      .open(supervision.agentId, execId, supervision.priority)
-      .describe(supervision);
+    const opened = account ?? tree.accounts.open(supervision.agentId, execId, supervision.priority);
+    this.account = opened.describe(supervision);
     const isBare = tree.journal === undefined && tree.headcount === undefined && ledger === undefined;
     this.bare = isBare ? this.account : undefined;
     this.raise = ledger?.raise === undefined ? undefined : (key, more) => this.raiseOnce(ledger, key, more);
@@ -181,7 +184,19 @@ export class InProcessEngine implements DurableEngine {
   }
 
   effect<T>(effect: Effect<T>): Promise<T> {
-    return this.recorder.effect(effect);
+    return this.make(effect);
+  }
+
+  /** Makes an effect or a hire, on record where there is a journal. */
+  make<T>(effect: Recordable<T>): Promise<T> {
+    return this.isDurable
+      ? this.recorder.effect(effect)
+      : effect.run(new InProcessScope(this, effect.key, 1));
+  }
+
+  /** What was written down when it was begun, where this is not the first go. */
+  recordedBegin(key: string): JsonObject | undefined {
+    return this.tree.recording === undefined ? undefined : this.recorder.recordedBegin(key);
   }
 
   async all(operations: readonly Operation[]): Promise<readonly Settled[]> {
@@ -301,7 +316,7 @@ export class InProcessEngine implements DurableEngine {
   private one(operation: Operation): Promise<unknown> {
     if (operation.kind === "hire") return this.hire(operation);
     if (operation.kind === "wait") return this.wait(operation);
-    return this.recorder.effect(operation);
+    return this.make(operation);
   }
 
   private async nextMessage(mailbox: Mailbox): Promise<InboxMessage> {

@@ -6,7 +6,7 @@ export class Mailbox {
   private readonly waiting: InboxMessage[] = [];
   private readonly known = new Set<string>();
   private receiver: ((message: InboxMessage) => void) | undefined;
-  private readonly replies = new Map<string, PromiseWithResolvers<JsonValue>>();
+  private replies: Map<string, PromiseWithResolvers<JsonValue>> | undefined;
 
   get hasMail(): boolean {
     return this.waiting.length > 0;
@@ -52,8 +52,9 @@ export class Mailbox {
   }
 
   private replyOf(id: string): PromiseWithResolvers<JsonValue> {
-    let reply = this.replies.get(id);
-    if (reply === undefined) this.replies.set(id, (reply = Promise.withResolvers()));
+    const replies = (this.replies ??= new Map<string, PromiseWithResolvers<JsonValue>>());
+    let reply = replies.get(id);
+    if (reply === undefined) replies.set(id, (reply = Promise.withResolvers()));
     return reply;
   }
 }

@@ -25,20 +25,31 @@ export function orStopped<T>(engine: Stoppable, work: Promise<T> | Delay<T>): Pr
       reject(engine.suspension ?? error);
     });
     const promise = "cancel" in work ? work.promise : work;
-    void promise.then(leave, leave);
-    promise.then(resolve, reject);
+    promise.then(
+      (value) => {
+        leave();
+        resolve(value);
+      },
+      (error: unknown) => {
+        leave();
+        reject(error);
+      },
+    );
   });
 }
 
 export function delay(clock: Clock, milliseconds: number): Delay<void> {
-  if (clock.setTimer === undefined) {
-    throw new InvalidValueError({
-      field: "clock.setTimer",
-      value: undefined,
-      expected: "a clock with timers, to wait for a time",
-    });
-  }
   const { promise, resolve } = Promise.withResolvers<void>();
-  const timer: TimerHandle = clock.setTimer(resolve, milliseconds);
-  return { promise, cancel: () => timer.cancel() };
+  const handle = timer(clock, resolve, milliseconds);
+  return { promise, cancel: () => handle.cancel() };
+}
+
+/** A timer of a clock that has them. */
+export function timer(clock: Clock, callback: () => void, milliseconds: number): TimerHandle {
+  if (clock.setTimer !== undefined) return clock.setTimer(callback, milliseconds);
+  throw new InvalidValueError({
+    field: "clock.setTimer",
+    value: undefined,
+    expected: "a clock with timers, to wait for a time",
+  });
 }

@@ -109,33 +109,39 @@ export class Account implements Tally, Used {
 
 /** Who used what. A finished execution leaves this and nothing else. */
 export class Accounts {
-  private readonly byExec = new Map<ExecId, Account>();
+  /** Many runs have one execution, and need no map for it. */
+  private first: Account | undefined;
+  private others: Map<ExecId, Account> | undefined;
 
   /** The account of that execution; the one from before, where a run is resumed. */
   open(agentId: AgentId, execId: ExecId, priority: Priority): Account {
-    let account = this.byExec.get(execId);
-    if (account === undefined) this.byExec.set(execId, (account = new Account(agentId, execId, priority)));
+    const known = this.find(execId);
+    if (known !== undefined) return known;
+    const account = new Account(agentId, execId, priority);
+    if (this.first === undefined) this.first = account;
+    else (this.others ??= new Map<ExecId, Account>()).set(execId, account);
     return account;
   }
 
   find(execId: ExecId): Account | undefined {
-    return this.byExec.get(execId);
+    return this.first?.execId === execId ? this.first : this.others?.get(execId);
   }
 
   get list(): readonly Account[] {
-    return [...this.byExec.values()];
+    const { first, others } = this;
+    if (first === undefined) return [];
+    return others === undefined ? [first] : [first, ...others.values()];
   }
+}
 
-  get usage(): Usage {
-    return this.list.reduce((sum, { usage }) => addUsage(sum, usage), NO_USAGE);
+/** What all of them took together. */
+export function totalOf(accounts: readonly Account[]): { readonly usage: Usage; readonly cost: number | null } {
+  let usage = NO_USAGE;
+  let nano: number | null = 0;
+  for (const account of accounts) {
+    usage = usage === NO_USAGE ? account.usage : addUsage(usage, account.usage);
+    const { costUsd } = account;
+    nano = nano === null || costUsd === null ? null : nano + Math.round(costUsd * 1e9);
   }
-
-  get cost(): number | null {
-    let nano = 0;
-    for (const { costUsd } of this.byExec.values()) {
-      if (costUsd === null) return null;
-      nano += Math.round(costUsd * 1e9);
-    }
-    return nano / 1e9;
-  }
+  return { usage, cost: nano === null ? null : nano / 1e9 };
 }

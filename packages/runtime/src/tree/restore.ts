@@ -103,7 +103,7 @@ async function restoreSeats(tree: Tree, recording: Recording): Promise<void> {
     if (leaving.length === 0) continue;
     for (const [next, begin] of queue) if (await take(next, begin)) queue.delete(next);
   }
-  for (const execId of seated.keys()) tree.restoredSeats.add(execId);
+  for (const execId of seated.keys()) tree.restored.seats.add(execId);
 }
 
 /** Living executions get their ledgers now; what others have spent counts in the nearest one above them. */
@@ -123,7 +123,7 @@ async function restoreLedgers(tree: Tree, recording: Recording): Promise<void> {
       textAt(begin.body, "agentId"),
     );
     ledgers.set(execId, ledger);
-    tree.restoredLedgers.set(execId, ledger);
+    tree.restored.ledgers.set(execId, ledger);
   }
   for (const { exec, more } of raisesOf(recording)) {
     tree.grant(more);

@@ -26,6 +26,9 @@ import { Suspension } from "../engine/suspension.ts";
 /** What is posted as the value of a message. */
 type Letter = { readonly from: string; readonly content: JsonValue };
 
+const NOTHING: Spend = Object.freeze({ tokens: 0, cost: 0, turns: 0, toolCalls: 0 });
+const NO_DOUBTS: readonly string[] = Object.freeze([]);
+
 export interface TreeOptions {
   readonly ports: Ports;
   readonly root: Supervision;
@@ -57,7 +60,7 @@ export class Tree {
   readonly createContext: CreateRunContext;
   readonly accounts = new Accounts();
   /** What was granted beyond the limits, all in all. */
-  readonly granted = { tokens: 0, cost: 0, turns: 0, toolCalls: 0 };
+  granted: Spend = NOTHING;
   readonly headcount: Headcount | undefined;
   readonly ledger: Ledger | undefined;
   suspension: Suspension | undefined;
@@ -79,8 +82,8 @@ export class Tree {
     this.journal = options.journal;
     this.recording = options.recording;
     this.decisions = options.decisions;
-    // A go at a run ends with its own token; the handle's outlives it, for the next go.
-    this.token = options.token.child();
+    // A go at a run ends with its own token; the handle's outlives it, for the next go. Without a journal there is none.
+    this.token = options.journal === undefined ? options.token : options.token.child();
     this.events = options.events;
     this.ambientScope = options.ambientScope;
     this.createContext = options.createContext;
@@ -90,20 +93,23 @@ export class Tree {
     if (ports.journal !== undefined) this.lazySignals = this.makeSignals();
   }
 
-  /** Ledgers that a resumed run had before, until their executions are there again. */
-  get restoredLedgers(): Map<ExecId, Ledger> {
-    return this.restored.ledgers;
+  /** Ledgers and seats that a resumed run had before, until their executions are there again. */
+  get restored(): Restored {
+    return (this.lazyRestored ??= { ledgers: new Map(), seats: new Set() });
   }
-  /** And seats. */
-  get restoredSeats(): Set<ExecId> {
-    return this.restored.seats;
+  restoredLedger(execId: ExecId): Ledger | undefined {
+    return this.lazyRestored?.ledgers.get(execId);
+  }
+  /** Whether it had one; it has it no longer, whoever asked. */
+  takeRestoredSeat(execId: ExecId): boolean {
+    return this.lazyRestored?.seats.delete(execId) === true;
   }
   /** Keys of calls that may have been paid for twice. */
   get inDoubt(): Set<string> {
     return (this.lazyDoubts ??= new Set());
   }
   get doubts(): readonly string[] {
-    return this.lazyDoubts === undefined ? [] : [...this.lazyDoubts];
+    return this.lazyDoubts === undefined ? NO_DOUBTS : [...this.lazyDoubts];
   }
   get signals(): Signals {
     return (this.lazySignals ??= this.makeSignals());
@@ -111,9 +117,6 @@ export class Tree {
   /** Whether somebody waits for a signal. */
   get isWaiting(): boolean {
     return this.lazySignals?.isWaiting === true;
-  }
-  private get restored(): Restored {
-    return (this.lazyRestored ??= { ledgers: new Map(), seats: new Set() });
   }
 
   get runId(): RunId {
@@ -139,11 +142,13 @@ export class Tree {
 
   /** It counts for the whole tree, whoever asked for it. */
   grant(more: Partial<Spend>): void {
-    const { granted } = this;
-    granted.tokens += more.tokens ?? 0;
-    granted.cost += more.cost ?? 0;
-    granted.turns += more.turns ?? 0;
-    granted.toolCalls += more.toolCalls ?? 0;
+    const { tokens, cost, turns, toolCalls } = this.granted;
+    this.granted = {
+      tokens: tokens + (more.tokens ?? 0),
+      cost: cost + (more.cost ?? 0),
+      turns: turns + (more.turns ?? 0),
+      toolCalls: toolCalls + (more.toolCalls ?? 0),
+    };
   }
 
   /** Whom an execution had hired before a crash, and has not asked for again by its end, ends with it. */
@@ -156,7 +161,7 @@ export class Tree {
       unasked.delete(below);
       const account = accounts.find(below);
       if (account?.status === "pending") account.status = "cancelled";
-      if (this.restoredSeats.delete(below)) void headcount?.release(agentId);
+      if (this.takeRestoredSeat(below)) void headcount?.release(agentId);
     }
   }
 

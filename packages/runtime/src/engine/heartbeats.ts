@@ -1,0 +1,77 @@
+import type { Clock, TimerHandle } from "@ravi/kernel";
+
+/** What has to be done again and again while it lasts. */
+export interface Beating {
+  /** When it is done next; kept by `Heartbeats`. */
+  due: number;
+  beat(): void;
+}
+
+const EVERY_MS = 15_000;
+/** What is due so soon is done at once, so that runs which began together are renewed together. */
+const SOON_MS = 500;
+
+/**
+ * The hearts of all runs that have a clock in common beat on one timer: to set and cancel one for each costs as much as
+ * claiming a run in memory. It is set a turn of the event loop later, so that a run which is over by then needs none.
+ */
+export class Heartbeats {
+  private static readonly byClock = new WeakMap<Clock, Heartbeats>();
+  private readonly clock: Clock;
+  /** In the order in which they are due, since all wait equally long. */
+  private readonly beating = new Set<Beating>();
+  private timer: TimerHandle | undefined;
+  private isArming = false;
+
+  private constructor(clock: Clock) {
+    this.clock = clock;
+  }
+
+  static of(clock: Clock): Heartbeats {
+    let hearts = Heartbeats.byClock.get(clock);
+    if (hearts === undefined) Heartbeats.byClock.set(clock, (hearts = new Heartbeats(clock)));
+    return hearts;
+  }
+
+  /** It beats once, a while from now; whoever wants more adds it again. */
+  add(beating: Beating): void {
+    beating.due = this.clock.now() + EVERY_MS;
+    this.beating.add(beating);
+    if (this.timer !== undefined || this.isArming) return;
+    this.isArming = true;
+    setImmediate(() => {
+      this.isArming = false;
+      this.arm();
+    });
+  }
+
+  delete(beating: Beating): void {
+    this.beating.delete(beating);
+    if (this.beating.size > 0) return;
+    this.timer?.cancel();
+    this.timer = undefined;
+  }
+
+  private arm(): void {
+    const [first] = this.beating;
+    if (first === undefined || this.timer !== undefined) return;
+    const delay = Math.min(EVERY_MS, Math.max(0, first.due - this.clock.now()));
+    this.timer = this.clock.setTimer?.(() => {
+      this.timer = undefined;
+      this.beatAll();
+      this.arm();
+    }, delay);
+    // A heart that beats is no reason to live.
+    this.timer?.unref?.();
+  }
+
+  private beatAll(): void {
+    const now = this.clock.now();
+    for (const each of this.beating) {
+      // Further away than any can be: the clock was set back, and nobody knows how long it has waited.
+      if (each.due - now > SOON_MS && each.due - now <= EVERY_MS) break;
+      this.beating.delete(each);
+      each.beat();
+    }
+  }
+}
