@@ -1,5 +1,5 @@
-import { type ChatMessage, type ModelRequest, Priority } from "@ravi/kernel";
-import { estimateTokens, ExecutionTracker, FairPool } from "@ravi/resources";
+import { type ChatMessage, executionBudget, type ModelRequest, Priority } from "@ravi/kernel";
+import { estimateTokens, ExecutionTracker, FairPool, ModelMeter } from "@ravi/resources";
 
 const ROUNDS = 7;
 const CALLS = 200_000;
@@ -23,12 +23,27 @@ export async function resources(): Promise<void> {
   }
   const flat = chain(1);
   rows.push(["consume, depth 1", perCall(() => flat.consume(ACTUAL))]);
+  const budget = executionBudget(WIDE);
+  rows.push([
+    "a ledger with limits below another",
+    perCall(() => new ExecutionTracker(budget, { parent: flat })),
+  ]);
+  rows.push(["a ledger without limits below another", perCall(() => flat.child({}, "helper"))]);
 
   await estimateTokens({ messages: [] });
   for (const length of [10, 10_000]) {
     rows.push([`estimateTokens, one new message, history ${length}`, perNewMessage(length, estimateTokens)]);
     rows.push([`plain length / 4 over all of it, history ${length}`, perNewMessage(length, quarter)]);
   }
+
+  const meter = new ModelMeter({ prices: { large: { input: 1, output: 4 } } });
+  const info = { provider: "house", model: "large" };
+  const estimate = await meter.estimate(info, { messages: [message(0)] });
+  rows.push(["ModelMeter.estimate, a turn of one tool call", perTurn((ask) => meter.estimate(info, ask))]);
+  const same = { messages: [message(0), message(1)] };
+  rows.push(["ModelMeter.estimate, the same again", perCall(() => meter.estimate(info, same))]);
+  const usage = { inputTokens: 20, outputTokens: 5 };
+  rows.push(["ModelMeter.price", perCall(() => meter.price(info, usage, estimate))]);
 
   const pool = new FairPool({ concurrency: 1_000 });
   const limited = new FairPool({ concurrency: 1_000, requestsPerMinute: 1e9, tokensPerMinute: 1e12 });
@@ -43,11 +58,12 @@ export async function resources(): Promise<void> {
   for (const [what, figure] of rows) console.log(`  ${what.padEnd(50)}${figure.padStart(12)}`);
 }
 
+const WIDE = { maxTokens: 1e15, maxCostUsd: 9e6, maxTurns: 1e15, maxToolCalls: 1e15 };
+
 /** A ledger under `depth - 1` others, each with all limits, wide enough never to refuse. */
 function chain(depth: number): ExecutionTracker {
-  const wide = { maxTokens: 1e15, maxCostUsd: 9e6, maxTurns: 1e15, maxToolCalls: 1e15 };
-  let ledger = new ExecutionTracker(wide);
-  for (let level = 1; level < depth; level++) ledger = ledger.child(wide, `level ${level}`);
+  let ledger = new ExecutionTracker(WIDE);
+  for (let level = 1; level < depth; level++) ledger = ledger.child(WIDE, `level ${level}`);
   return ledger;
 }
 
@@ -56,6 +72,37 @@ function message(n: number): ChatMessage {
     role: "user",
     content: `Message ${n}: an agent near its limit is told so, and gets one last turn.`,
   };
+}
+
+/** Conversations of 50 turns, each a tool call and its result; all of it is timed, with the making of the messages taken off. */
+function perTurn(estimate: (request: ModelRequest) => unknown): string {
+  const turns = 50;
+  const conversations = CALLS / turns / 10;
+  const talk = (each: (request: ModelRequest) => unknown): number => {
+    const start = performance.now();
+    for (let n = 0; n < conversations; n++) {
+      const messages = [message(0)];
+      for (let turn = 0; turn < turns; turn++) {
+        const id = `c${turn}`;
+        messages.push(
+          { role: "assistant", content: "", toolCalls: [{ id, name: "inc", arguments: `{"n":${turn}}` }] },
+          { role: "tool", toolCallId: id, name: "inc", content: String(turn + 1) },
+        );
+        each({ messages });
+      }
+    }
+    return performance.now() - start;
+  };
+  let best = Infinity;
+  let bare = Infinity;
+  for (let round = 0; round < ROUNDS * 3; round++) {
+    best = Math.min(best, talk(estimate));
+    bare = Math.min(
+      bare,
+      talk(({ messages }) => messages.length),
+    );
+  }
+  return nanoseconds((best - bare) / conversations / turns);
 }
 
 /** A conversation that grows by one message a turn; only the estimate of the grown list is timed. */

@@ -105,6 +105,23 @@ const preempt: Subject = ({ live }) => {
   };
 };
 
+/** A tree from its root to its last release, the headcount made for it included. */
+const wholeTree =
+  (shape: "flat" | "deep"): Subject =>
+  ({ live }) =>
+  () => {
+    for (let done = 0; done < OPS; done += live.length) {
+      const tracker = new SpawnTracker({ maxAgents: live.length + 1 }, { rootId: root });
+      const leases: Lease[] = [];
+      let parentId = root;
+      for (const id of live) {
+        leases.push(tracker.acquire(id, Priority.NORMAL, { parentId }));
+        if (shape === "deep") parentId = id;
+      }
+      for (const lease of leases) lease.release();
+    }
+  };
+
 const SUBJECTS: readonly (readonly [string, Subject])[] = [
   ["one more: plain counter, n++ and n--", counter],
   ["one more: Map, set and delete", mapOneMore],
@@ -113,6 +130,8 @@ const SUBJECTS: readonly (readonly [string, Subject])[] = [
   ["anyone replaced: Map", mapAnyone],
   ["anyone replaced: SpawnTracker", anyone],
   ["one paused and resumed: SpawnTracker", preempt],
+  ["a whole tree: all of the root", wholeTree("flat")],
+  ["a whole tree: each of the one before", wholeTree("deep")],
 ];
 
 /** The best round's nanoseconds per pair of operations: noise only ever adds. */

@@ -40,13 +40,24 @@ const O200K = /(?:^|[/:.])(?:gpt-(?:4o|4\.1|4\.5|[5-9]|oss)|o[1-9](?:-|$)|chatgp
 const LEARNT_MARGIN = 1.05;
 const MOST_FACTOR = 4;
 
+interface KnownModel {
+  readonly provider: string;
+  readonly model: string;
+  /** The factor of its vocabulary over o200k. */
+  readonly vocabulary: number;
+  /** The factor that calls of it have taught. */
+  learnt: number;
+}
+
 /** Counts tokens and dollars before a call, on the high side, and prices what was really used after it. */
 export class ModelMeter implements Meter {
   private readonly prices: PriceSource;
   private readonly options: ModelMeterOptions;
   private readonly defaultMaxOutput: number;
-  private counter: MaybePromise<LoadedCounter> | undefined;
-  private readonly learnt = new Map<string, number>();
+  private loaded: LoadedCounter | undefined;
+  private loading: PromiseLike<LoadedCounter> | undefined;
+  private readonly models = new Map<string, KnownModel>();
+  private latest: KnownModel | undefined;
 
   constructor(options: ModelMeterOptions = {}) {
     const { prices } = options;
@@ -62,10 +73,11 @@ export class ModelMeter implements Meter {
 
   /** What the call takes at most. The first answer may be a promise (prices and vocabulary are loaded), later ones are not. */
   estimate(info: ModelInfo, request: ModelRequest): MaybePromise<MeterEstimate> {
-    const counter = this.load();
-    return isPromiseLike(counter)
-      ? counter.then((loaded) => this.estimateWith(loaded, info, request))
-      : this.estimateWith(counter, info, request);
+    if (this.loaded !== undefined) return this.estimateWith(this.loaded, info, request);
+    const loading = this.load();
+    return isPromiseLike(loading)
+      ? loading.then((loaded) => this.estimateWith(loaded, info, request))
+      : this.estimateWith(loading, info, request);
   }
 
   /**
@@ -78,11 +90,10 @@ export class ModelMeter implements Meter {
   }
 
   private load(): MaybePromise<LoadedCounter> {
-    if (this.counter !== undefined) return this.counter;
+    if (this.loading !== undefined) return this.loading;
     const loading = loadCounter(this.options);
-    return (this.counter = isPromiseLike(loading)
-      ? loading.then((loaded) => (this.counter = loaded))
-      : loading);
+    if (!isPromiseLike(loading)) return (this.loaded = loading);
+    return (this.loading = loading.then((loaded) => (this.loaded = loaded)));
   }
 
   private estimateWith(
@@ -90,14 +101,27 @@ export class ModelMeter implements Meter {
     info: ModelInfo,
     request: ModelRequest,
   ): MaybePromise<MeterEstimate> {
-    const vocabulary = loaded.basis === "o200k" && !O200K.test(info.model) ? OTHER_VOCABULARY : 1;
-    const factor = Math.max(vocabulary, this.learnt.get(keyOf(info)) ?? 1);
+    const known = this.modelOf(info);
+    const factor = loaded.basis === "o200k" ? Math.max(known.vocabulary, known.learnt) : known.learnt;
     const inputTokens = Math.ceil(loaded.counter.count(request) * factor);
     const maxOutputTokens = request.maxOutputTokens ?? info.maxOutputTokens ?? this.defaultMaxOutput;
     const price = this.prices.worstPrice(info, inputTokens, maxOutputTokens);
     return isPromiseLike(price)
-      ? price.then((known) => ({ inputTokens, maxOutputTokens, price: known, factor }))
+      ? price.then((listed) => ({ inputTokens, maxOutputTokens, price: listed, factor }))
       : { inputTokens, maxOutputTokens, price, factor };
+  }
+
+  /** Most calls are of the model that was called last: its name need not be put together and looked up again. */
+  private modelOf({ provider, model }: ModelInfo): KnownModel {
+    const { latest } = this;
+    if (latest !== undefined && latest.model === model && latest.provider === provider) return latest;
+    const key = `${provider}:${model}`;
+    let known = this.models.get(key);
+    if (known === undefined) {
+      known = { provider, model, vocabulary: O200K.test(model) ? 1 : OTHER_VOCABULARY, learnt: 1 };
+      this.models.set(key, known);
+    }
+    return (this.latest = known);
   }
 
   /**
@@ -107,16 +131,12 @@ export class ModelMeter implements Meter {
   private learn(info: ModelInfo, usage: Usage, estimate: MeterEstimate): void {
     if (estimate.inputTokens <= 0 || usage.inputTokens <= estimate.inputTokens) return;
     const needed = estimate.factor * (usage.inputTokens / estimate.inputTokens) * LEARNT_MARGIN;
-    const key = keyOf(info);
-    this.learnt.set(key, Math.min(MOST_FACTOR, Math.max(needed, this.learnt.get(key) ?? 1)));
+    const known = this.modelOf(info);
+    known.learnt = Math.min(MOST_FACTOR, Math.max(needed, known.learnt));
   }
 }
 
 /** By its methods, not by its class, which another copy of this package would not share. */
 function isSource(prices: PriceSource | OwnPrices | undefined): prices is PriceSource {
   return typeof prices?.price === "function";
-}
-
-function keyOf(info: ModelInfo): string {
-  return `${info.provider}:${info.model}`;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Ledger } from "@ravi/kernel";
+import { executionBudget, type Ledger } from "@ravi/kernel";
 import { ExecutionTracker, reserveAll } from "@ravi/resources";
 import { complaint, exhaustion } from "./helpers.ts";
 
@@ -37,6 +37,28 @@ describe("R18: consume adds, then throws at the first limit that is passed", () 
     leaf.consume({ tokens: 100, cost: 0.5 });
     expect(root.used).toEqual({ tokens: 100, cost: 0.5, turns: 0, toolCalls: 0 });
     expect(exhaustion(() => leaf.consume({ tokens: 1 })).scope).toBe("lead");
+  });
+});
+
+describe("R18: ledgers that say nothing of their own", () => {
+  test("R18: all of them share the budget without limits, and none of their counters", () => {
+    const root = new ExecutionTracker({ maxTokens: 100 }, { scope: "lead" });
+    const one = root.child({}, "one");
+    const two = root.child({}, "two");
+    expect(one.budget).toBe(executionBudget());
+    expect(two.budget).toBe(one.budget);
+    one.reserve({ tokens: 30, turns: 1 }).settle({});
+    one.raise({ tokens: 50, turns: 5 });
+    expect(two.used.tokens).toBe(0);
+    expect(two.snapshot()).toMatchObject({ largest: { tokens: 0 } });
+    expect(one.snapshot()).toMatchObject({ largest: { tokens: 30 } });
+    expect(one.budget).toBe(two.budget);
+    expect(root.budget.maxTokens).toBe(150);
+  });
+
+  test.each([[[]], [null], ["none"], [{ maxToken: 1 }]])("R18: %j is no budget without limits", (wrong) => {
+    const root = new ExecutionTracker();
+    expect(complaint(() => root.child(wrong as object, "one")).field).toMatch(/^executionBudget/);
   });
 });
 

@@ -73,6 +73,21 @@ describe("R18: the meter says before a call what it takes at most", () => {
     });
   });
 
+  test("R18: what it knows of one model says nothing of another, in whatever order they are called", () => {
+    const both = { large: prices.large, small: { input: 1, output: 1 } };
+    const mixed = new ModelMeter({ prices: both, tokenizer: hundred });
+    const ask = (model: string) => {
+      const estimate = mixed.estimate({ provider: "house", model }, request);
+      if ("then" in estimate) throw new Error("nothing had to be loaded");
+      return estimate;
+    };
+    void mixed.price(info, { inputTokens: 200, outputTokens: 1 }, ask("large"));
+    for (let n = 0; n < 3; n++) {
+      expect(ask("large").inputTokens).toBe(Math.ceil(100 * 2 * 1.05));
+      expect(ask("small")).toMatchObject({ inputTokens: 100, price: { rates: { output: 1 } } });
+    }
+  });
+
   test("R18: it is the kernel's Meter", async () => {
     const port: Meter = meter;
     expect(await port.price(info, { inputTokens: 1_000_000, outputTokens: 0 })).toMatchObject({ usd: 1 });

@@ -4,6 +4,7 @@ import type { ChatMessage, ModelRequest } from "@ravi/kernel";
 import { estimateTokens, FILE_TOKENS, IMAGE_TOKENS } from "@ravi/resources";
 import { charactersToTokens } from "../src/tokens/characters.ts";
 import { RequestCounter } from "../src/tokens/count-request.ts";
+import { rememberShort } from "../src/tokens/short-texts.ts";
 import { type Encoding, loadEncoding, sliced } from "../src/tokens/tokenizer.ts";
 import { complaint } from "./helpers.ts";
 
@@ -120,6 +121,74 @@ describe("estimateTokens costs only what is new", () => {
     watched.push(user("x"));
     expect(counter.count({ messages: watched })).toBe(before + 5);
     expect(reads).toBeLessThan(5);
+  });
+
+  test("a large message is counted once, also in lists of a few", () => {
+    let counted = 0;
+    const counter = new RequestCounter((text) => {
+      counted++;
+      return text.length;
+    });
+    const large = user("word ".repeat(100));
+    for (let n = 0; n < 10; n++) expect(counter.count(request(large))).toBe(3 + 4 + 500);
+    expect(counted).toBe(1);
+  });
+
+  test("many conversations at once are each counted only in what is new", () => {
+    let counted = 0;
+    const counter = new RequestCounter((text) => {
+      counted++;
+      return text.length;
+    });
+    const text = (list: number, turn: number): string =>
+      `turn ${turn} of conversation ${list}, and a few words more`;
+    const lists = Array.from({ length: 20 }, (_list, list) =>
+      Array.from({ length: 10 }, (_turn, turn) => user(text(list, turn))),
+    );
+    for (const messages of lists) counter.count({ messages });
+    for (let turn = 10; turn < 20; turn++) {
+      for (const [list, messages] of lists.entries()) {
+        messages.push(user(text(list, turn)));
+        expect(counter.count({ messages })).toBe(new RequestCounter(letters).count({ messages }));
+      }
+    }
+    expect(counted).toBe(20 * 20);
+  });
+
+  test("a list that was emptied and ends in the same message again is counted anew", () => {
+    const counter = new RequestCounter(letters);
+    const last = user("last");
+    const messages = [user("first"), last];
+    const before = counter.count({ messages });
+    messages.length = 0;
+    expect(counter.count({ messages })).toBe(3);
+    messages.push(user("another first"), last);
+    expect(counter.count({ messages })).toBe(before + "another first".length - "first".length);
+  });
+
+  test("tools are counted as they are now, also when one was replaced in its place", () => {
+    const counter = new RequestCounter(letters);
+    const tool = (name: string) => ({ name, description: "", parameters: {} });
+    const tools = [tool("find"), tool("read")];
+    const before = counter.count({ messages: [], tools });
+    expect(counter.count({ messages: [], tools: [...tools] })).toBe(before);
+    tools[0] = tool("find-all");
+    expect(counter.count({ messages: [], tools })).toBe(before + "-all".length);
+    expect(counter.count({ messages: [] })).toBe(3);
+  });
+
+  test("short texts are counted once while they are among the latest, and always right", () => {
+    let counted = 0;
+    const once = rememberShort((text) => {
+      counted++;
+      return text.length;
+    });
+    for (let n = 0; n < 10; n++) expect(once("call_1")).toBe(6);
+    expect(counted).toBe(1);
+    // More texts than there are places.
+    for (let n = 0; n < 10_000; n++) expect(once(`call_${n}`)).toBe(`call_${n}`.length);
+    expect(once("a text of more than thirty-two letters")).toBe(38);
+    fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => once(text) === text.length));
   });
 
   test("any sequence of appending, cutting and replacing gives the same as counting anew", () => {

@@ -1,6 +1,6 @@
 import type { BudgetWarning, Settlement } from "@ravi/kernel";
 import type { Account } from "./account.ts";
-import { type Amounts, DIMENSIONS, nothing, shown } from "./units.ts";
+import { type Amounts, DIMENSIONS, moved, NOTHING, shown } from "./units.ts";
 import { heldBack } from "./wrap-up.ts";
 
 /** Whether a ledger has passed one of its limits is asked of every dimension, also of those from which nothing is wanted. */
@@ -9,19 +9,17 @@ export function hasRoom(cap: number, taken: number, wanted: number, back: number
   return wanted === 0 ? total <= cap : total + back <= cap;
 }
 
-const NO_RESERVE: Amounts = Object.freeze(nothing());
-
 /** The first ledger, from `account` up to the root, that has no room. */
 export function findRefusal(
   account: Account,
-  wanted: Amounts,
+  wanted: Readonly<Amounts>,
   wrapUp: boolean,
-): { readonly account: Account; readonly back: Amounts } | undefined {
+): { readonly account: Account; readonly back: Readonly<Amounts> } | undefined {
   let mine = wrapUp;
   for (let at: Account | undefined = account; at !== undefined; at = at.parent) {
     const { caps, used, held } = at;
     // A reserve is for the agent whose ledger it is: else the first of many helpers to land would leave the root without.
-    const back = mine ? NO_RESERVE : at.back;
+    const back = mine ? NOTHING : at.back;
     if (
       !hasRoom(caps.tokens, used.tokens + held.tokens, wanted.tokens, back.tokens) ||
       !hasRoom(caps.nanos, used.nanos + held.nanos, wanted.nanos, back.nanos) ||
@@ -51,14 +49,14 @@ export function findOverrun(account: Account): Account | undefined {
   return undefined;
 }
 
-export function hold(account: Account, wanted: Amounts): void {
+export function hold(account: Account, wanted: Readonly<Amounts>): void {
   for (let at: Account | undefined = account; at !== undefined; at = at.parent) {
     add(at.held, wanted);
     at.open++;
   }
 }
 
-export function letGo(account: Account, held: Amounts): void {
+export function letGo(account: Account, held: Readonly<Amounts>): void {
   for (let at: Account | undefined = account; at !== undefined; at = at.parent) {
     subtract(at.held, held);
     at.open--;
@@ -104,26 +102,30 @@ function look(account: Account, spent: Amounts, warnings: BudgetWarning[], excee
     };
     if (account.watch[unit] <= cap) warnings.push(report);
     if (used > cap) exceeded.push(report);
-    account.watch[unit] = cap + 1;
+    account.watch = moved(account.watch, unit, cap + 1);
   }
 }
 
 function noteSize(account: Account, spent: Amounts): void {
-  const { largest } = account;
-  if (spent.tokens <= largest.tokens && spent.nanos <= largest.nanos) return;
-  largest.tokens = Math.max(largest.tokens, spent.tokens);
-  largest.nanos = Math.max(largest.nanos, spent.nanos);
-  account.back = heldBack(account.caps, largest, account.fixed, account.limited);
+  const { tokens, nanos } = account.largest;
+  if (spent.tokens <= tokens && spent.nanos <= nanos) return;
+  account.largest = {
+    tokens: Math.max(tokens, spent.tokens),
+    nanos: Math.max(nanos, spent.nanos),
+    turns: 0,
+    toolCalls: 0,
+  };
+  account.back = heldBack(account.caps, account.largest, account.fixed, account.limited);
 }
 
-function add(to: Amounts, amounts: Amounts): void {
+function add(to: Amounts, amounts: Readonly<Amounts>): void {
   to.tokens += amounts.tokens;
   to.nanos += amounts.nanos;
   to.turns += amounts.turns;
   to.toolCalls += amounts.toolCalls;
 }
 
-function subtract(from: Amounts, amounts: Amounts): void {
+function subtract(from: Amounts, amounts: Readonly<Amounts>): void {
   from.tokens -= amounts.tokens;
   from.nanos -= amounts.nanos;
   from.turns -= amounts.turns;

@@ -11,7 +11,11 @@ const OPTION = {
 } as const satisfies Record<SpendDimension, string>;
 
 /** `used` counts what calls in flight have reserved: that, too, is no longer to be had. */
-export function refused(account: Account, wanted: Amounts, back: Amounts): BudgetExhaustedError {
+export function refused(
+  account: Account,
+  wanted: Readonly<Amounts>,
+  back: Readonly<Amounts>,
+): BudgetExhaustedError {
   const { caps, used, held } = account;
   for (const { name, unit } of DIMENSIONS) {
     const taken = used[unit] + held[unit];

@@ -20,39 +20,38 @@ export interface OpenReservation extends Reservation {
 }
 
 /** The open reservations of one ledger, oldest first. A linked list: a map of them took most of the time of a reservation. */
-export interface OpenList {
-  first: Held | undefined;
-  last: Held | undefined;
+export function* eachOpen(account: Account): Generator<Held> {
+  for (let at = account.first; at !== undefined; at = at.next) yield at;
 }
 
-export function* eachOpen(list: OpenList): Generator<Held> {
-  for (let at = list.first; at !== undefined; at = at.next) yield at;
-}
-
-export class Held implements OpenReservation {
+/** A reservation is its own amounts: it is made for every call, and so of one piece. */
+export class Held implements OpenReservation, Readonly<Amounts> {
   readonly id: number;
-  readonly amounts: Amounts;
+  readonly tokens: number;
+  readonly nanos: number;
+  readonly turns: number;
+  readonly toolCalls: number;
   next: Held | undefined = undefined;
-  private previous: Held | undefined;
+  private previous: Held | undefined = undefined;
   private readonly account: Account;
-  private readonly list: OpenList;
   private state: "open" | "settled" | "cancelled" = "open";
 
-  /** The account must hold the amounts already. */
-  constructor(id: number, account: Account, amounts: Amounts, list: OpenList) {
+  constructor(id: number, account: Account, amounts: Readonly<Amounts>) {
     this.id = id;
     this.account = account;
-    this.amounts = amounts;
-    this.list = list;
-    this.previous = list.last;
+    this.tokens = amounts.tokens;
+    this.nanos = amounts.nanos;
+    this.turns = amounts.turns;
+    this.toolCalls = amounts.toolCalls;
   }
 
-  /** Puts it at the end of the list. */
+  /** Puts it at the end of its account's list. The account must hold the amounts already. */
   enlist(): this {
-    const { list } = this;
-    if (list.last === undefined) list.first = this;
-    else list.last.next = this;
-    list.last = this;
+    const { account } = this;
+    this.previous = account.last;
+    if (account.last === undefined) account.first = this;
+    else account.last.next = this;
+    account.last = this;
     return this;
   }
 
@@ -61,7 +60,7 @@ export class Held implements OpenReservation {
   }
 
   get reserved(): Spend {
-    return toSpend(this.amounts);
+    return toSpend(this);
   }
 
   settle(actual: Actual): Settlement {
@@ -72,7 +71,7 @@ export class Held implements OpenReservation {
         expected: "an open one: settle each once, and reserve anew for another attempt. Nothing was charged",
       });
     }
-    const spent = spentAmounts(actual, this.amounts);
+    const spent = spentAmounts(actual, this);
     this.close("settled");
     return spend(this.account, spent);
   }
@@ -83,13 +82,13 @@ export class Held implements OpenReservation {
 
   private close(state: "settled" | "cancelled"): void {
     this.state = state;
-    const { previous, next, list } = this;
-    if (previous === undefined) list.first = next;
+    const { previous, next, account } = this;
+    if (previous === undefined) account.first = next;
     else previous.next = next;
-    if (next === undefined) list.last = previous;
+    if (next === undefined) account.last = previous;
     else next.previous = previous;
     this.previous = undefined;
     this.next = undefined;
-    letGo(this.account, this.amounts);
+    letGo(account, this);
   }
 }

@@ -17,25 +17,34 @@ import { type Account, openAccount } from "./account.ts";
 import { findOverrun, findRefusal, hold, spend } from "./chain.ts";
 import { overrun, refused, unpriced } from "./refusal.ts";
 import { raiseAll, raisedBudget } from "./raise.ts";
-import { eachOpen, Held, type OpenList, type OpenReservation } from "./reservation.ts";
+import { eachOpen, Held, type OpenReservation } from "./reservation.ts";
 import { readSnapshot, warnedOf, writeSnapshot } from "./snapshot.ts";
-import { type Amounts, DIMENSIONS, nothing, reservedAmounts, shown, spentAmounts, toSpend } from "./units.ts";
+import {
+  type Amounts,
+  DIMENSIONS,
+  moved,
+  NOTHING,
+  reservedAmounts,
+  shown,
+  spentAmounts,
+  toSpend,
+} from "./units.ts";
 import type { ExecutionTrackerOptions, RestoreOptions } from "./options.ts";
 import { heldBack, readReserve, type WrapUpReserve } from "./wrap-up.ts";
+
+const NO_DOUBT: readonly never[] = Object.freeze([]);
 
 /**
  * The running tab of an agent and of all whom it hires. Money is reserved before a call and settled after it, in this
  * ledger and in every one above, all or nothing and in one tick, so that calls at the same time cannot pass a limit.
  */
 export class ExecutionTracker implements Ledger {
-  private readonly given: ExecutionBudget;
   private readonly account: Account;
   private readonly clock: Clock;
   private readonly reserveRule: WrapUpReserve | undefined;
-  private readonly reservations: OpenList = { first: undefined, last: undefined };
   private readonly needsPrice: boolean;
   private nextId = 1;
-  private doubt: readonly (Spend & { readonly id: number })[] = [];
+  private doubt: readonly (Spend & { readonly id: number })[] = NO_DOUBT;
 
   constructor(budget: ExecutionBudgetOptions = {}, options: ExecutionTrackerOptions = {}) {
     const { parent, scope = "budget", warnAt = parent?.account.warnAt ?? 0.8 } = options;
@@ -46,23 +55,23 @@ export class ExecutionTracker implements Ledger {
         expected: "a part of the limit, above 0 and up to 1",
       });
     }
-    this.given = executionBudget(budget);
+    const given = isEmpty(budget) ? executionBudget() : executionBudget(budget);
     this.clock = options.clock ?? parent?.clock ?? systemClock;
     this.reserveRule = options.reserve ?? (parent?.reserveRule === false ? false : undefined);
     this.account = openAccount({
       scope,
       parent: parent?.account,
       sameAgent: options.sameAgent ?? false,
-      budget: this.given,
+      budget: given,
       warnAt,
-      fixed: readReserve(this.reserveRule, this.given),
+      fixed: readReserve(this.reserveRule, given),
     });
-    this.needsPrice = this.given.maxCostUsd !== null || (parent?.needsPrice ?? false);
+    this.needsPrice = given.maxCostUsd !== null || (parent?.needsPrice ?? false);
   }
 
   /** Its limits, with what was added to them. */
   get budget(): ExecutionBudget {
-    return raisedBudget(this.given, this.account);
+    return raisedBudget(this.account);
   }
 
   get scope(): string {
@@ -114,11 +123,13 @@ export class ExecutionTracker implements Ledger {
         throw unpriced(this.account, options?.what);
       }
     }
-    const wanted = reservedAmounts(estimate);
-    const refusal = findRefusal(this.account, wanted, options?.wrapUp === true);
+    const { account } = this;
+    const wanted = new Held(this.nextId, account, reservedAmounts(estimate));
+    const refusal = findRefusal(account, wanted, options?.wrapUp === true);
     if (refusal !== undefined) throw refused(refusal.account, wanted, refusal.back);
-    hold(this.account, wanted);
-    return new Held(this.nextId++, this.account, wanted, this.reservations).enlist();
+    this.nextId++;
+    hold(account, wanted);
+    return wanted.enlist();
   }
 
   /** The simple case: adds, here and above, then throws at the first limit that is passed. What was spent stays counted. */
@@ -130,7 +141,7 @@ export class ExecutionTracker implements Ledger {
 
   /** Counts what was spent without a reservation, as when a journal is read again. It never refuses. */
   charge(spent: Actual): Settlement {
-    return spend(this.account, spentAmounts(spent, nothing()));
+    return spend(this.account, spentAmounts(spent, NOTHING));
   }
 
   /**
@@ -138,7 +149,7 @@ export class ExecutionTracker implements Ledger {
    * Where there is no limit nothing changes.
    */
   raise(more: Partial<Spend>): void {
-    raiseAll(this.account, spentAmounts(more, nothing()));
+    raiseAll(this.account, spentAmounts(more, NOTHING));
   }
 
   /** A ledger below this one. Without a limit of its own it draws on those above; what it does not use stays theirs. */
@@ -152,7 +163,7 @@ export class ExecutionTracker implements Ledger {
 
   /** An open reservation that was made on this ledger. */
   reservation(id: number): OpenReservation | undefined {
-    for (const one of eachOpen(this.reservations)) if (one.id === id) return one;
+    for (const one of eachOpen(this.account)) if (one.id === id) return one;
     return undefined;
   }
 
@@ -173,7 +184,13 @@ export class ExecutionTracker implements Ledger {
         largest: account.largest,
         warned: warnedOf(account),
         nextId: this.nextId,
-        reservations: Array.from(eachOpen(this.reservations), ({ id, amounts }) => ({ id, ...amounts })),
+        reservations: Array.from(eachOpen(account), ({ id, tokens, nanos, turns, toolCalls }) => ({
+          id,
+          tokens,
+          nanos,
+          turns,
+          toolCalls,
+        })),
       },
       this.clock.now(),
     );
@@ -206,17 +223,19 @@ export class ExecutionTracker implements Ledger {
     const { account } = tracker;
     const keep = options.open === "keep";
     Object.assign(account.used, keep ? state.used : sum(state.used, state.held));
-    Object.assign(account.largest, state.largest);
+    account.largest = state.largest;
     account.back = heldBack(account.caps, account.largest, account.fixed, account.limited);
     for (const { name, unit } of DIMENSIONS) {
-      if (account.limited[unit] && state.warned.includes(name)) account.watch[unit] = account.caps[unit] + 1;
+      if (account.limited[unit] && state.warned.includes(name)) {
+        account.watch = moved(account.watch, unit, account.caps[unit] + 1);
+      }
     }
     tracker.nextId = state.nextId;
     if (keep) {
       Object.assign(account.held, state.held);
       account.open = state.open;
       for (const { id, ...amounts } of state.reservations) {
-        new Held(id, account, amounts, tracker.reservations).enlist();
+        new Held(id, account, amounts).enlist();
       }
     } else {
       tracker.doubt = state.reservations.map(({ id, ...amounts }) => ({ id, ...toSpend(amounts) }));
@@ -232,6 +251,12 @@ function sum(a: Amounts, b: Amounts): Amounts {
     turns: a.turns + b.turns,
     toolCalls: a.toolCalls + b.toolCalls,
   };
+}
+
+/** Most children have no limit of their own: all of them can share the budget that says nothing. */
+function isEmpty(budget: ExecutionBudgetOptions): boolean {
+  for (const _ in budget) return false;
+  return typeof budget === "object" && budget !== null && !Array.isArray(budget);
 }
 
 function empty(estimate: Partial<Spend>): InvalidValueError {

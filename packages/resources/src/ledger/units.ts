@@ -25,8 +25,42 @@ const NANOS_PER_DOLLAR = 1_000_000_000;
 /** About nine million dollars: beyond it, billionths are no longer exact in a double. */
 const MOST_DOLLARS = Number.MAX_SAFE_INTEGER / NANOS_PER_DOLLAR;
 
-export function nothing(): Amounts {
-  return { tokens: 0, nanos: 0, turns: 0, toolCalls: 0 };
+export const NOTHING: Readonly<Amounts> = Object.freeze({ tokens: 0, nanos: 0, turns: 0, toolCalls: 0 });
+
+// Counters and limits are large numbers and one call's amounts are small ones. With a class for each the engine need not box
+// the small ones as well: a reservation is a third smaller.
+
+/** Amounts that are counted up and down. */
+export class Tally implements Amounts {
+  tokens = 0;
+  nanos = 0;
+  turns = 0;
+  toolCalls = 0;
+}
+
+/** Amounts that others are compared with. */
+export class Marks implements Readonly<Amounts> {
+  readonly tokens: number;
+  readonly nanos: number;
+  readonly turns: number;
+  readonly toolCalls: number;
+
+  constructor(tokens: number, nanos: number, turns: number, toolCalls: number) {
+    this.tokens = tokens;
+    this.nanos = nanos;
+    this.turns = turns;
+    this.toolCalls = toolCalls;
+  }
+}
+
+/** The same marks, one of them moved. */
+export function moved(marks: Readonly<Amounts>, unit: keyof Amounts, to: number): Marks {
+  return new Marks(
+    unit === "tokens" ? to : marks.tokens,
+    unit === "nanos" ? to : marks.nanos,
+    unit === "turns" ? to : marks.turns,
+    unit === "toolCalls" ? to : marks.toolCalls,
+  );
 }
 
 /** A reservation rounds money up: it must cover what it stands for. */
@@ -40,7 +74,7 @@ export function reservedAmounts(estimate: Partial<Spend>): Amounts {
 }
 
 /** What was really spent, to the nearest billionth. What is not said counts as `unsaid`. */
-export function spentAmounts(spend: Partial<Spend>, unsaid: Amounts): Amounts {
+export function spentAmounts(spend: Partial<Spend>, unsaid: Readonly<Amounts>): Amounts {
   return {
     tokens: whole("spend.tokens", spend.tokens, unsaid.tokens),
     nanos:
@@ -52,7 +86,7 @@ export function spentAmounts(spend: Partial<Spend>, unsaid: Amounts): Amounts {
   };
 }
 
-export function toSpend(amounts: Amounts): Spend {
+export function toSpend(amounts: Readonly<Amounts>): Spend {
   return {
     tokens: amounts.tokens,
     cost: amounts.nanos / NANOS_PER_DOLLAR,

@@ -1,5 +1,6 @@
 import { checkFields, type ExecutionBudget, InvalidValueError } from "@ravi/kernel";
-import { type Amounts, dollars, nanosUp, nothing } from "./units.ts";
+import type { Limited } from "./limits.ts";
+import { type Amounts, dollars, nanosUp, NOTHING } from "./units.ts";
 
 /**
  * What is held back for the last turn. Fixed sizes replace the rule below for their dimension; `false` holds nothing back.
@@ -20,6 +21,8 @@ export interface FixedReserve {
   readonly turns: number | undefined;
 }
 
+const BY_RULE: FixedReserve = Object.freeze({ tokens: undefined, nanos: undefined, turns: undefined });
+
 /** How much larger the last turn may be than the largest before it: the history has grown by then. */
 const GROWTH = 1.25;
 
@@ -29,12 +32,12 @@ const GROWTH = 1.25;
  * first call nothing is known, and nothing held back, so a limit that has room for one call admits it.
  */
 export function heldBack(
-  caps: Amounts,
-  largest: Amounts,
+  caps: Readonly<Amounts>,
+  largest: Readonly<Amounts>,
   fixed: FixedReserve | false,
-  limited: { readonly [U in keyof Amounts]: boolean },
-): Amounts {
-  if (fixed === false) return nothing();
+  limited: Limited,
+): Readonly<Amounts> {
+  if (fixed === false || !(limited.tokens || limited.nanos || limited.turns)) return NOTHING;
   return {
     tokens: limited.tokens ? (fixed.tokens ?? share(largest.tokens, caps.tokens)) : 0,
     nanos: limited.nanos ? (fixed.nanos ?? share(largest.nanos, caps.nanos)) : 0,
@@ -53,7 +56,7 @@ export function readReserve(
   budget: ExecutionBudget,
 ): FixedReserve | false {
   if (reserve === false) return false;
-  if (reserve === undefined) return { tokens: undefined, nanos: undefined, turns: undefined };
+  if (reserve === undefined) return BY_RULE;
   checkFields("reserve", reserve, ["tokens", "cost", "turns"]);
   return {
     tokens: size("tokens", reserve.tokens, budget.maxTokens),

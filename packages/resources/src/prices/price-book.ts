@@ -38,10 +38,14 @@ export interface PriceSource {
 const UNPRICED = Object.freeze({ unpriced: true });
 const MINUTE = 60_000;
 
+/** What is known of one model. */
 interface Page {
-  readonly listing: Listing | undefined;
-  /** Until when it may be used; it is looked up again afterwards. */
-  readonly until: number;
+  readonly provider: string;
+  readonly model: string;
+  readonly own: Rates | undefined;
+  listing: Listing | undefined;
+  /** Until when the listing may be used; it is looked up again afterwards. */
+  until: number;
 }
 
 /**
@@ -53,6 +57,7 @@ export class PriceBook implements PriceSource {
   private readonly clock: Clock;
   private data: PriceData | Promise<PriceData> | null | undefined;
   private readonly pages = new Map<string, Page>();
+  private latest: Page | undefined;
 
   constructor(options: PriceBookOptions = {}) {
     this.own = readOwnPrices(options.prices ?? {});
@@ -61,31 +66,51 @@ export class PriceBook implements PriceSource {
   }
 
   price(info: ModelInfo, usage: Usage): MaybePromise<BookPrice> {
-    return this.ask(info, usage.inputTokens, usage.outputTokens, (rates) => priceAt(rates, usage));
+    const page = this.pageOf(info);
+    const { own } = page;
+    if (own !== undefined) return { usd: priceAt(own, usage), rates: own, source: "own" };
+    return this.listed(page, usage.inputTokens, usage.outputTokens, usage);
   }
 
   /** With all of the input written to a cache, if that is dearer. */
   worstPrice(info: ModelInfo, inputTokens: number, outputTokens: number): MaybePromise<BookPrice> {
-    return this.ask(info, inputTokens, outputTokens, (rates) =>
-      worstPriceAt(rates, inputTokens, outputTokens),
-    );
+    const page = this.pageOf(info);
+    const { own } = page;
+    if (own === undefined) return this.listed(page, inputTokens, outputTokens, undefined);
+    return { usd: worstPriceAt(own, inputTokens, outputTokens), rates: own, source: "own" };
   }
 
-  private ask(
-    info: ModelInfo,
+  /** From the catalogue; without a usage, at its worst. */
+  private listed(
+    page: Page,
     inputTokens: number,
     outputTokens: number,
-    priceOf: (rates: Rates) => number,
+    usage: Usage | undefined,
   ): MaybePromise<BookPrice> {
-    const own = ownRates(this.own, info);
-    if (own !== undefined) return { usd: priceOf(own), rates: own, source: "own" };
     const data = this.load();
     const answer = (loaded: PriceData | null): BookPrice => {
-      const listing = loaded === null ? undefined : this.look(loaded, info);
+      const listing = loaded === null ? undefined : this.look(loaded, page);
       const rates = listing === undefined ? undefined : ratesFor(listing, inputTokens, outputTokens);
-      return rates === undefined ? UNPRICED : { usd: priceOf(rates), rates, source: "catalogue" };
+      if (rates === undefined) return UNPRICED;
+      const usd =
+        usage === undefined ? worstPriceAt(rates, inputTokens, outputTokens) : priceAt(rates, usage);
+      return { usd, rates, source: "catalogue" };
     };
     return isPromiseLike(data) ? data.then(answer) : answer(data);
+  }
+
+  /** Most questions are about the model of the last one: its name need not be put together and looked up again. */
+  private pageOf(info: ModelInfo): Page {
+    const { provider, model } = info;
+    const { latest } = this;
+    if (latest !== undefined && latest.model === model && latest.provider === provider) return latest;
+    const key = `${provider}\n${model}`;
+    let page = this.pages.get(key);
+    if (page === undefined) {
+      page = { provider, model, own: ownRates(this.own, info), listing: undefined, until: -Infinity };
+      this.pages.set(key, page);
+    }
+    return (this.latest = page);
   }
 
   private load(): PriceData | null | Promise<PriceData> {
@@ -102,14 +127,12 @@ export class PriceBook implements PriceSource {
   }
 
   /** Finding a model takes the catalogue 50 µs, so each is found once. */
-  private look(data: PriceData, info: ModelInfo): Listing | undefined {
-    const key = `${info.provider}\n${info.model}`;
-    const page = this.pages.get(key);
-    if (page !== undefined && (page.until === Infinity || this.clock.now() < page.until)) return page.listing;
+  private look(data: PriceData, page: Page): Listing | undefined {
+    if (page.until === Infinity) return page.listing;
     const now = this.clock.now();
-    const listing = findListing(data, info, now);
-    const until = listing?.changesWithTime === true ? (Math.floor(now / MINUTE) + 1) * MINUTE : Infinity;
-    this.pages.set(key, { listing, until });
-    return listing;
+    if (now < page.until) return page.listing;
+    page.listing = findListing(data, page, now);
+    page.until = page.listing?.changesWithTime === true ? (Math.floor(now / MINUTE) + 1) * MINUTE : Infinity;
+    return page.listing;
   }
 }

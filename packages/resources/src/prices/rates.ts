@@ -32,12 +32,10 @@ export function priceAt(rates: Rates, usage: Usage): number {
 
 /** What a call can cost at most: the provider may write all of the input to its cache, and may reason all of the output. */
 export function worstPriceAt(rates: Rates, inputTokens: number, outputTokens: number): number {
-  const worst = {
-    ...rates,
-    input: Math.max(rates.input, rates.cachedInput, rates.cacheWrite),
-    output: Math.max(rates.output, rates.reasoning),
-  };
-  return priceAt(worst, { inputTokens, outputTokens });
+  const input = Math.max(rates.input, rates.cachedInput, rates.cacheWrite);
+  const output = Math.max(rates.output, rates.reasoning);
+  const perMillion = count("inputTokens", inputTokens) * input + count("outputTokens", outputTokens) * output;
+  return perMillion / MILLION + rates.request;
 }
 
 function count(field: keyof Usage, value: number | undefined): number {

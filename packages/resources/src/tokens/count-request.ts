@@ -5,6 +5,8 @@ import {
   type ModelRequest,
   type ToolSpec,
 } from "@ravi/kernel";
+import { charactersToTokens } from "./characters.ts";
+import { rememberShort } from "./short-texts.ts";
 import type { CountText } from "./tokenizer.ts";
 
 /** What an image counts where nobody says better. Providers take from 85 to about 1,600 for one; a few models much more. */
@@ -18,53 +20,85 @@ const TOOL_FRAME = 8;
 /** What starts the answer. */
 const REQUEST_FRAME = 3;
 
+const NO_TOOLS: readonly never[] = Object.freeze([]);
+
+/** Up to so many messages are counted anew sooner than looked up. */
+const FEW = 4;
+/** A message of more tokens than that is worth remembering by itself. */
+const LARGE = 64;
+
+/**
+ * A list as far as it was counted. It must not lead back to the list: until the next full collection the engine takes what a
+ * `WeakMap` holds for alive, and whole conversations would outlive their runs by that long (0.3 µs more for every turn).
+ */
 interface Counted {
-  readonly length: number;
-  readonly last: ChatMessage | undefined;
-  readonly tokens: number;
+  length: number;
+  last: ChatMessage | undefined;
+  tokens: number;
 }
 
 /**
- * Counts requests. A message, tool or schema is counted once in its life, and a list that only grew only in its new messages,
- * so the next turn of a long conversation costs what it adds. That rests on the kernel's contract: messages do not change,
- * lists are only appended to, and whoever edits makes a new list.
+ * Counts requests. A list that only grew is counted only in its new messages, so the next turn of a long conversation costs what
+ * it adds; of another list, large messages and those of long lists are remembered. That rests on the kernel's contract: messages
+ * do not change, lists are only appended to, and whoever edits makes a new list.
+ *
+ * To remember one thing weakly takes 0.3 µs, as much as to count the two short messages of a turn, so those are not remembered.
  */
 export class RequestCounter {
   private readonly countText: CountText;
   private readonly imageTokens: number;
   private readonly messages = new WeakMap<ChatMessage, number>();
   private readonly lists = new WeakMap<readonly ChatMessage[], Counted>();
+  /** The one that was asked about last: a call is estimated more than once. It alone is kept alive from here. */
+  private latestList: readonly ChatMessage[] | undefined;
+  private latest: Counted = { length: 0, last: undefined, tokens: 0 };
   private readonly schemas = new WeakMap<object, number>();
+  private latestTools: readonly ToolSpec[] = [];
+  private latestToolTokens = 0;
 
   constructor(countText: CountText, imageTokens: number = IMAGE_TOKENS) {
-    this.countText = countText;
+    this.countText = countText === charactersToTokens ? countText : rememberShort(countText);
     this.imageTokens = imageTokens;
   }
 
   count(request: ModelRequest): number {
-    let tokens = REQUEST_FRAME + this.countList(request.messages);
-    for (const tool of request.tools ?? []) tokens += this.countTool(tool);
-    if (request.output !== undefined) {
-      tokens +=
-        TOOL_FRAME + this.countText(request.output.name) + this.countSchema("output", request.output.schema);
+    const { messages, tools, output } = request;
+    let tokens = REQUEST_FRAME + this.countList(messages) + this.countTools(tools ?? NO_TOOLS);
+    if (output !== undefined) {
+      tokens += TOOL_FRAME + this.countText(output.name) + this.countSchema("output", output.schema);
     }
     return tokens;
   }
 
   private countList(messages: readonly ChatMessage[]): number {
-    const known = this.lists.get(messages);
-    const grew =
-      known !== undefined && messages.length >= known.length && messages[known.length - 1] === known.last;
+    const known = this.knownOf(messages);
+    const { length } = messages;
+    const grew = known.length > 0 && length >= known.length && messages[known.length - 1] === known.last;
+    const from = grew ? known.length : 0;
     let tokens = grew ? known.tokens : 0;
-    for (let at = grew ? known.length : 0; at < messages.length; at++) {
-      const message = messages[at];
-      if (message !== undefined) tokens += this.countMessage(message);
+    if (grew && from === length) return tokens;
+    const isNewAndLong = !grew && length > FEW;
+    let last: ChatMessage | undefined;
+    for (let at = from; at < length; at++) {
+      last = messages[at];
+      if (last !== undefined) tokens += this.countMessage(last, isNewAndLong);
     }
-    this.lists.set(messages, { length: messages.length, last: messages.at(-1), tokens });
+    known.length = length;
+    known.last = last;
+    known.tokens = tokens;
+    if (from <= FEW && length > FEW) this.lists.set(messages, known);
     return tokens;
   }
 
-  private countMessage(message: ChatMessage): number {
+  private knownOf(list: readonly ChatMessage[]): Counted {
+    if (this.latestList !== list) {
+      this.latest = this.lists.get(list) ?? { length: 0, last: undefined, tokens: 0 };
+      this.latestList = list;
+    }
+    return this.latest;
+  }
+
+  private countMessage(message: ChatMessage, keep: boolean): number {
     const known = this.messages.get(message);
     if (known !== undefined) return known;
     let tokens = MESSAGE_FRAME + this.countContent(message.content);
@@ -77,7 +111,7 @@ export class RequestCounter {
         tokens += sealedTokens(call.opaque);
       }
     }
-    this.messages.set(message, tokens);
+    if (keep || tokens > LARGE) this.messages.set(message, tokens);
     return tokens;
   }
 
@@ -100,6 +134,17 @@ export class RequestCounter {
         // A part of a later kernel: as text, it is at least not free.
         return this.countText(JSON.stringify(part));
     }
+  }
+
+  private countTools(tools: readonly ToolSpec[]): number {
+    if (tools.length === 0) return 0;
+    if (!isSame(tools, this.latestTools)) {
+      let tokens = 0;
+      for (const tool of tools) tokens += this.countTool(tool);
+      this.latestTools = [...tools];
+      this.latestToolTokens = tokens;
+    }
+    return this.latestToolTokens;
   }
 
   private countTool(tool: ToolSpec): number {
@@ -125,6 +170,12 @@ export class RequestCounter {
     this.schemas.set(schema, tokens);
     return tokens;
   }
+}
+
+function isSame(tools: readonly ToolSpec[], others: readonly ToolSpec[]): boolean {
+  if (tools.length !== others.length) return false;
+  for (let at = 0; at < tools.length; at++) if (tools[at] !== others[at]) return false;
+  return true;
 }
 
 /**

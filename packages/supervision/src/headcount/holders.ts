@@ -1,17 +1,16 @@
-import { PairingHeap } from "./pairing-heap.ts";
-import { RANKS, rankOf } from "./ranks.ts";
+import type { PairingHeap } from "./pairing-heap.ts";
+import { RankedHeaps } from "./ranked-heaps.ts";
 import type { Seat } from "./seat.ts";
+
+const newest = (a: Seat, b: Seat): boolean => a.order > b.order;
 
 /** Who could lose a slot: every holder but the root, by priority, the newest hire first. */
 export class Holders {
-  private readonly byRank = Array.from(
-    { length: RANKS },
-    () => new PairingHeap<Seat>((a, b) => a.order > b.order),
-  );
+  private readonly byRank = new RankedHeaps(newest);
   private searches = 0;
 
   add(seat: Seat): void {
-    this.byRank[rankOf(seat.priority)]?.add(seat);
+    this.byRank.add(seat);
   }
 
   remove(seat: Seat): void {
@@ -22,8 +21,9 @@ export class Holders {
   victim(rank: number, under: Seat | undefined): Seat | undefined {
     const search = ++this.searches;
     for (let ancestor = under; ancestor !== undefined; ancestor = ancestor.parent) ancestor.search = search;
-    for (const heap of this.byRank.slice(0, rank)) {
-      const found = newestApart(heap, search);
+    for (let lower = 0; lower < rank; lower++) {
+      const heap = this.byRank.at(lower);
+      const found = heap === undefined ? undefined : newestApart(heap, search);
       if (found !== undefined) return found;
     }
     return undefined;

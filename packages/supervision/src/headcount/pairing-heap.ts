@@ -49,7 +49,9 @@ export class PairingHeap<T extends HeapNode<T>> {
 
   /** The loser becomes the winner's first child. */
   private meld(a: T, b: T): T {
-    const [winner, loser] = this.before(b, a) ? [b, a] : [a, b];
+    const bFirst = this.before(b, a);
+    const winner = bFirst ? b : a;
+    const loser = bFirst ? a : b;
     const first = winner.heapChild;
     loser.heapNext = first;
     if (first !== undefined) first.heapBack = loser;

@@ -10,10 +10,11 @@ import {
   Priority,
   type QueueOptions,
 } from "@ravi/kernel";
+import { checkAgentId } from "./check-id.ts";
 import { SeatLease } from "./lease.ts";
 import { checkPriority } from "./ranks.ts";
 import type { HireRequest, Roster } from "./roster.ts";
-import { checkAgentId, writeSnapshot } from "./snapshot.ts";
+import { writeSnapshot } from "./snapshot.ts";
 import { granted } from "./waiting.ts";
 
 /** The kernel's `Headcount` over a roster: checks what comes in, and adds leases, promises and signals. */
@@ -51,7 +52,7 @@ export class RosterHeadcount implements Headcount {
     priority: Priority = Priority.NORMAL,
     options: AcquireOptions | QueueOptions = {},
   ): Lease | Promise<Lease> {
-    if ("onFull" in options && options.onFull === "queue") return this.queue(id, priority, options);
+    if (options.onFull === "queue") return this.queue(id, priority, options);
     const seat = this.roster.hire(request(id, priority, options));
     return new SeatLease(this.roster, seat);
   }
@@ -66,8 +67,9 @@ export class RosterHeadcount implements Headcount {
     }
   }
 
+  /** Asked before every step, and mostly of a tree where nobody waits: that needs no look at who it is. */
   isPaused(id: AgentId): boolean {
-    return this.roster.staff.get(id)?.state === "paused";
+    return this.roster.hasWaiting && this.roster.staff.get(id)?.state === "paused";
   }
 
   /** Resolves at once when it is not paused. Rejects when aborted, or when it is released while paused. */
@@ -109,7 +111,7 @@ function request(id: AgentId, priority: Priority, options: AcquireOptions | Queu
     id: checkAgentId("agentId", id),
     priority: checkPriority("priority", priority),
     parentId: options.parentId,
-    onFull: "onFull" in options ? checkOnFull(options.onFull) : "deny",
+    onFull: checkOnFull(options.onFull),
   };
 }
 

@@ -52,6 +52,10 @@ export class Roster {
     return this.floor.held;
   }
 
+  get hasWaiting(): boolean {
+    return this.floor.queue.size > 0;
+  }
+
   /** Those who wait, the longest first. */
   waiting(): Seat[] {
     return this.floor.queue.list();

@@ -10,41 +10,45 @@ const SLACK = 64;
  * names than seats; then all of them go at once.
  */
 export class SeatIndex {
-  private seats = new Map<AgentId, Seat | undefined>();
+  /** Made with the first hire: most runs have none. */
+  private seats: Map<AgentId, Seat | undefined> | undefined;
   private empty = 0;
 
   /** How many names are kept, those of finished agents included. */
   get names(): number {
-    return this.seats.size;
+    return this.seats?.size ?? 0;
   }
 
   get(id: AgentId): Seat | undefined {
-    return this.seats.get(id);
+    return this.seats?.get(id);
   }
 
   /** For an id that has no seat. */
   add(seat: Seat): void {
-    const { size } = this.seats;
-    this.seats.set(seat.id, seat);
-    if (this.seats.size === size) this.empty--;
+    const seats = (this.seats ??= new Map());
+    const { size } = seats;
+    seats.set(seat.id, seat);
+    if (seats.size === size) this.empty--;
   }
 
   /** For an id that has one. */
   remove(id: AgentId): void {
-    this.seats.set(id, undefined);
-    if (++this.empty * 2 > this.seats.size + SLACK) this.sweep();
+    const { seats } = this;
+    if (seats === undefined) return;
+    seats.set(id, undefined);
+    if (++this.empty * 2 > seats.size + SLACK) this.sweep(seats);
   }
 
   /** In the order of hiring. */
   list(): Seat[] {
-    return [...this.seats.values()]
+    return [...(this.seats?.values() ?? [])]
       .filter((seat) => seat !== undefined)
       .toSorted((a, b) => a.order - b.order);
   }
 
-  private sweep(): void {
+  private sweep(seats: ReadonlyMap<AgentId, Seat | undefined>): void {
     const kept = new Map<AgentId, Seat | undefined>();
-    for (const [id, seat] of this.seats) if (seat !== undefined) kept.set(id, seat);
+    for (const [id, seat] of seats) if (seat !== undefined) kept.set(id, seat);
     this.seats = kept;
     this.empty = 0;
   }

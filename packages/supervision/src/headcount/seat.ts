@@ -18,10 +18,8 @@ export class Seat implements HeapNode<Seat> {
   readonly order: number;
   priority: Priority;
   state: SeatState = "gone";
-  /** Its nearest ancestor that is still there; undefined for the root. */
-  parent: Seat | undefined;
-  /** Kept only where it may be needed, which is never for the root: the root does not end before its children. */
-  children: Set<Seat> | undefined;
+  /** Left the tree, for good. */
+  ended = false;
   /** How many of its children wait, or await somebody who does. */
   awaited = 0;
   /** When it began to wait, and its number among all who ever began to. */
@@ -32,6 +30,8 @@ export class Seat implements HeapNode<Seat> {
   /** False after a restore, until somebody acquires it again. */
   claimed = true;
   waiters: Waiter[] | undefined;
+
+  private above: Seat | undefined;
 
   heap: PairingHeap<Seat> | undefined;
   heapBack: Seat | undefined;
@@ -49,7 +49,20 @@ export class Seat implements HeapNode<Seat> {
     this.depth = init.depth;
     this.order = init.order;
     this.priority = init.priority;
-    this.parent = init.parent;
+    this.above = init.parent;
+  }
+
+  /**
+   * Its nearest ancestor that is still there; undefined for the root. Who ends points to those above it, so nobody needs a list
+   * of children to hand on, and to end takes the same time however many are below.
+   */
+  get parent(): Seat | undefined {
+    let { above } = this;
+    if (above === undefined || !above.ended) return above;
+    while (above?.ended === true) above = above.above;
+    // The next one who asks goes there at once.
+    this.above = above;
+    return above;
   }
 
   get isWaiting(): boolean {

@@ -1,5 +1,5 @@
 import {
-  AgentId,
+  type AgentId,
   InvalidValueError,
   type JsonObject,
   checkFields,
@@ -7,6 +7,7 @@ import {
   checkOneOf,
   spawnBudget,
 } from "@ravi/kernel";
+import { checkAgentId } from "./check-id.ts";
 import { checkPriority } from "./ranks.ts";
 import type { AgentState, RosterState, WaitingState } from "./state.ts";
 
@@ -56,18 +57,6 @@ export function readSnapshot(json: unknown): RosterState {
   };
   refuseImpossible(state);
   return state;
-}
-
-/** Any text that `AgentId` could have made. */
-export function checkAgentId(field: string, value: unknown): AgentId {
-  if (typeof value !== "string") {
-    throw new InvalidValueError({ field, value, expected: "an AgentId" });
-  }
-  const slash = value.indexOf("/");
-  if (slash === -1) AgentId(value);
-  else AgentId(value.slice(0, slash), value.slice(slash + 1));
-  // The text as it came: a new one, put together again, would have to be hashed anew.
-  return value as AgentId;
 }
 
 function readAgent(at: string, json: unknown, depths: Map<AgentId, number>): AgentState {

@@ -8,9 +8,10 @@ import {
   spawnBudget,
   systemClock,
 } from "@ravi/kernel";
+import { checkAgentId } from "./check-id.ts";
 import { Roster } from "./roster.ts";
 import { RosterHeadcount } from "./roster-headcount.ts";
-import { checkAgentId, readSnapshot } from "./snapshot.ts";
+import { readSnapshot } from "./snapshot.ts";
 
 export interface SpawnTrackerOptions {
   /** Holds a slot from the start, is never paused and never gives it back. */
@@ -27,11 +28,12 @@ export interface RestoreOptions {
 }
 
 const AGING_MS = 60_000;
+const OPTIONS = ["rootId", "clock", "agingMs"] as const;
 
 /** The headcount of one run: one for the whole tree, however deep. */
 export class SpawnTracker extends RosterHeadcount {
   constructor(budget: SpawnBudget | SpawnBudgetOptions, options: SpawnTrackerOptions) {
-    checkFields("options", options, ["rootId", "clock", "agingMs"]);
+    checkFields("options", options, OPTIONS);
     super(
       new Roster({
         budget: spawnBudget(budget),

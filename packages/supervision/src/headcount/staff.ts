@@ -9,6 +9,7 @@ export class Staff {
   readonly root: Seat;
   /** How many were ever hired, the root included. */
   total = 1;
+  /** All but the root. */
   private readonly seats = new SeatIndex();
   private readonly budget: SpawnBudget;
   private hires = 0;
@@ -16,22 +17,21 @@ export class Staff {
   constructor(rootId: AgentId, budget: SpawnBudget) {
     this.budget = budget;
     this.root = new Seat({ id: rootId, depth: 0, order: 0, priority: Priority.NORMAL });
-    this.seats.add(this.root);
   }
 
   get(id: AgentId): Seat | undefined {
-    return this.seats.get(id);
+    return id === this.root.id ? this.root : this.seats.get(id);
   }
 
   /** Without the root, in the order of hiring. */
   hired(): Seat[] {
-    return this.seats.list().filter((seat) => seat !== this.root);
+    return this.seats.list();
   }
 
   /** Who hires: somebody with a slot, or paused. */
   parentOf(parentId: AgentId | undefined): Seat {
     if (parentId === undefined) return this.root;
-    const parent = this.seats.get(parentId);
+    const parent = this.get(parentId);
     if (parent !== undefined && parent.state !== "queued") return parent;
     const why =
       parent === undefined ? "is not in this tree, or was released" : "still waits for its first slot";
@@ -52,13 +52,12 @@ export class Staff {
     this.hires++;
     this.total++;
     this.seats.add(seat);
-    this.link(seat);
   }
 
   /** Into a new staff, what another one had. A parent stands before its children. */
   load(agents: readonly AgentState[]): void {
     for (const { id, parentId, depth, priority } of agents) {
-      const parent = this.seats.get(parentId) ?? this.root;
+      const parent = this.get(parentId) ?? this.root;
       const seat = new Seat({ id, depth, order: this.hires + 1, priority, parent });
       seat.claimed = false;
       this.enlist(seat);
@@ -67,24 +66,11 @@ export class Staff {
 
   /** Takes a seat that is gone off the list. Its living children become its parent's. */
   strike(seat: Seat): void {
-    const { parent, children, awaited } = seat;
+    const { parent, awaited } = seat;
     this.seats.remove(seat.id);
-    parent?.children?.delete(seat);
-    for (const child of children ?? []) {
-      child.parent = parent;
-      this.link(child);
-    }
+    seat.ended = true;
     // What the parent awaited through it, it now awaits by itself; it is no less, so nobody's standing changes.
     if (parent !== undefined && awaited > 0) parent.awaited += awaited - 1;
-    seat.parent = undefined;
-    seat.children = undefined;
     seat.awaited = 0;
-  }
-
-  private link(seat: Seat): void {
-    const { parent } = seat;
-    if (parent === undefined || parent === this.root) return;
-    parent.children ??= new Set();
-    parent.children.add(seat);
   }
 }

@@ -1,6 +1,8 @@
-import { PairingHeap } from "./pairing-heap.ts";
+import { RankedHeaps } from "./ranked-heaps.ts";
 import { RANKS, agedRank, rankOf } from "./ranks.ts";
 import type { Seat } from "./seat.ts";
+
+const longest = (a: Seat, b: Seat): boolean => a.place < b.place;
 
 /**
  * Paused agents and queued hires, in one queue. The best is the one with the highest priority after aging, then the one
@@ -9,8 +11,8 @@ import type { Seat } from "./seat.ts";
  */
 export class WaitQueue {
   /** Those who could go on at once, and those who would only await somebody else in this queue. */
-  private readonly ready = heaps();
-  private readonly awaiting = heaps();
+  private readonly ready = new RankedHeaps(longest);
+  private readonly awaiting = new RankedHeaps(longest);
   private readonly agingMs: number;
   private places = 0;
   private waiting = 0;
@@ -25,8 +27,7 @@ export class WaitQueue {
 
   /** In the order they began to wait. */
   list(): Seat[] {
-    const seats = [...this.ready, ...this.awaiting].flatMap((heap) => [...heap]);
-    return seats.toSorted((a, b) => a.place - b.place);
+    return [...this.ready.list(), ...this.awaiting.list()].toSorted((a, b) => a.place - b.place);
   }
 
   add(seat: Seat, since: number): void {
@@ -45,7 +46,7 @@ export class WaitQueue {
   refile(seat: Seat): void {
     seat.heap?.remove(seat);
     const side = seat.awaited > 0 ? this.awaiting : this.ready;
-    side[rankOf(seat.priority)]?.add(seat);
+    side.add(seat);
   }
 
   best(now: number): Seat | undefined {
@@ -57,9 +58,10 @@ export class WaitQueue {
     return this.bestOf(this.ready, now, undefined);
   }
 
-  private bestOf(side: readonly PairingHeap<Seat>[], now: number, start: Seat | undefined): Seat | undefined {
+  private bestOf(side: RankedHeaps, now: number, start: Seat | undefined): Seat | undefined {
     let best = start;
-    for (const { top } of side) {
+    for (let rank = 0; rank < RANKS; rank++) {
+      const top = side.at(rank)?.top;
       if (top !== undefined && (best === undefined || this.precedes(top, best, now))) best = top;
     }
     return best;
@@ -73,8 +75,4 @@ export class WaitQueue {
   private rank(seat: Seat, now: number): number {
     return agedRank(rankOf(seat.priority), now - seat.since, this.agingMs);
   }
-}
-
-function heaps(): PairingHeap<Seat>[] {
-  return Array.from({ length: RANKS }, () => new PairingHeap<Seat>((a, b) => a.place < b.place));
 }

@@ -1,0 +1,51 @@
+import type { ExecutionBudget } from "@ravi/kernel";
+import { type Amounts, dollars, Marks, nanosDown } from "./units.ts";
+
+/** In which dimensions there is a limit. */
+export type Limited = { readonly [U in keyof Amounts]: boolean };
+
+interface Limits {
+  readonly limited: Limited;
+  readonly caps: Readonly<Amounts>;
+  readonly watch: Readonly<Amounts>;
+}
+
+const MOST = Number.MAX_SAFE_INTEGER;
+
+/** Most helpers have no limit of their own, so all of those share one. */
+const NO_LIMITS: Limits = Object.freeze({
+  limited: Object.freeze({ tokens: false, nanos: false, turns: false, toolCalls: false }),
+  caps: Object.freeze(new Marks(MOST, MOST, MOST, MOST)),
+  watch: Object.freeze(new Marks(Infinity, Infinity, Infinity, Infinity)),
+});
+
+export function limitsOf(budget: ExecutionBudget, warnAt: number): Limits {
+  const { maxTokens, maxCostUsd, maxTurns, maxToolCalls } = budget;
+  if (maxTokens === null && maxCostUsd === null && maxTurns === null && maxToolCalls === null) {
+    return NO_LIMITS;
+  }
+  const nanos = maxCostUsd === null ? null : nanosDown(dollars("executionBudget.maxCostUsd", maxCostUsd));
+  return {
+    limited: {
+      tokens: maxTokens !== null,
+      nanos: nanos !== null,
+      turns: maxTurns !== null,
+      toolCalls: maxToolCalls !== null,
+    },
+    caps: new Marks(maxTokens ?? MOST, nanos ?? MOST, maxTurns ?? MOST, maxToolCalls ?? MOST),
+    watch: new Marks(
+      threshold(maxTokens, warnAt),
+      threshold(nanos, warnAt),
+      threshold(maxTurns, warnAt),
+      threshold(maxToolCalls, warnAt),
+    ),
+  };
+}
+
+export function warningAt(cap: number, warnAt: number): number {
+  return Math.max(1, Math.ceil(cap * warnAt));
+}
+
+function threshold(cap: number | null, warnAt: number): number {
+  return cap === null ? Infinity : warningAt(cap, warnAt);
+}

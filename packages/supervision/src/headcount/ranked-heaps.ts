@@ -1,0 +1,27 @@
+import { PairingHeap } from "./pairing-heap.ts";
+import { RANKS, rankOf } from "./ranks.ts";
+import type { Seat } from "./seat.ts";
+
+/** Seats by priority, each priority a heap of its own. A heap is made when it is first needed: most runs have one priority. */
+export class RankedHeaps {
+  private readonly before: (a: Seat, b: Seat) => boolean;
+  private heaps: (PairingHeap<Seat> | undefined)[] | undefined;
+
+  constructor(before: (a: Seat, b: Seat) => boolean) {
+    this.before = before;
+  }
+
+  add(seat: Seat): void {
+    const heaps = (this.heaps ??= Array.from<PairingHeap<Seat> | undefined>({ length: RANKS }));
+    (heaps[rankOf(seat.priority)] ??= new PairingHeap<Seat>(this.before)).add(seat);
+  }
+
+  at(rank: number): PairingHeap<Seat> | undefined {
+    return this.heaps?.[rank];
+  }
+
+  /** All seats, in no particular order. */
+  list(): Seat[] {
+    return (this.heaps ?? []).flatMap((heap) => (heap === undefined ? [] : [...heap]));
+  }
+}
