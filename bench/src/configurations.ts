@@ -48,7 +48,7 @@ function governed(journal: Journal): RuntimeOptions {
 }
 
 /** How many runs a journal in memory keeps before another takes its place: a benchmark makes more than a process holds. */
-const KEPT_RUNS = 2_000;
+const KEPT_RUNS = 100;
 
 export function governedRuntimes(): () => Runtime {
   let runtime: Runtime | undefined;

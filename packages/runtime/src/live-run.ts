@@ -1,7 +1,5 @@
 import {
-  type Agent,
   type AgentAccount,
-  type AgentResult,
   errorFromJSON,
   errorToJSON,
   ExecId,
@@ -20,34 +18,28 @@ import {
 import { isCrash } from "./context/host.ts";
 import { textAt } from "./engine/body.ts";
 import { InProcessEngine } from "./engine/in-process.ts";
+import { InProcessStart } from "./engine/start.ts";
 import { Suspension } from "./engine/suspension.ts";
+import type { Start } from "./run-start.ts";
 import { totalOf } from "./tree/accounts.ts";
 import { withAgentLedger } from "./tree/ledgers.ts";
 import type { Tree } from "./tree/tree.ts";
 
-export interface LiveRunOptions {
-  readonly agent: Agent;
-  readonly input: string;
-  readonly tree: Tree;
-  readonly deadline: number | null;
-  readonly refused: AgentResult | undefined;
-}
-
 /** One go at a run in this process, from its first step to its result. */
 export class LiveRun {
   private readonly tree: Tree;
-  private readonly options: LiveRunOptions;
+  private readonly start: Start;
   /** What the agent's own code threw; a crash, which another go may survive. */
   crash: unknown;
 
-  constructor(options: LiveRunOptions) {
-    this.options = options;
-    this.tree = options.tree;
+  constructor(tree: Tree, start: Start) {
+    this.tree = tree;
+    this.start = start;
   }
 
   async toEnd(): Promise<RunResult> {
-    const { tree, options } = this;
-    const { refused } = options;
+    const { tree, start } = this;
+    const { refused } = start;
     try {
       return this.resultOf(
         refused === undefined ? await this.engine().run() : { status: refused.status, result: refused },
@@ -61,24 +53,22 @@ export class LiveRun {
   }
 
   private engine(): InProcessEngine {
-    const { tree, options } = this;
-    const { agent, input, deadline } = options;
-    const { root, scope, tenantId, token } = tree;
+    const { tree, start } = this;
+    const { agent, input, deadline, root } = start;
     return new InProcessEngine({
       tree,
-      token,
+      token: tree.token,
       ledger: withAgentLedger(agent, tree.ledger),
-      start: {
+      start: new InProcessStart({
+        tree,
         agent,
         execId: ExecId(tree.runId),
         supervision: root,
         input,
-        scope,
-        tenantId,
         deadline,
         onPreempt: "park",
         isResumed: tree.recording !== undefined,
-      },
+      }),
     });
   }
 

@@ -172,14 +172,11 @@ export class RunDriver {
   }
 
   private go(start: Start, run: Underway, { journal, recording, decisions = {} }: Going): LiveRun {
-    const { root, tenantId, scope, deadline, agent, input, refused } = start;
     const { token, events } = run;
     const { ports, ambientScope } = this;
     const tree = new Tree({
       ports,
-      root,
-      tenantId,
-      scope,
+      start,
       journal,
       recording,
       decisions,
@@ -190,7 +187,7 @@ export class RunDriver {
     });
     run.enter(tree);
     if (journal !== undefined) journal.onBeat = () => void tree.signals.look();
-    return new LiveRun({ agent, input, tree, deadline, refused });
+    return new LiveRun(tree, start);
   }
 
   private async restore({ tree }: Underway, recording: Recording): Promise<void> {

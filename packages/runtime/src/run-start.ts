@@ -42,7 +42,8 @@ export interface Start {
   readonly root: Supervision;
   readonly deadline: number | null;
   readonly tenantId: string | null;
-  readonly scope: RunScope;
+  readonly userId: string | null;
+  readonly metadata: JsonObject;
   /** A layer around the agent answered instead of it. */
   readonly refused?: AgentResult | undefined;
 }
@@ -61,7 +62,8 @@ export function newStart({ ids, clock }: Ports, agent: Agent, input: string, opt
   });
   const { deadlineS } = root.executionBudget;
   const deadline = deadlineS === null ? null : clock.now() + deadlineS * 1000;
-  return { agent, input, root, deadline, ...scopeOf(root, options) };
+  const { tenantId = null, userId = null, metadata } = options;
+  return { agent, input, root, deadline, tenantId, userId, metadata: frozen(metadata) };
 }
 
 const OPTIONS: readonly (keyof RunOptions)[] = [
@@ -128,35 +130,25 @@ export function readStart(agents: ReadonlyMap<string, Agent>, body: JsonObject):
     input: textAt(body, "input"),
     root,
     deadline: typeof deadline === "number" ? deadline : null,
-    ...scopeOf(root, {
-      tenantId: textAt(body, "tenantId") || null,
-      userId: textAt(body, "userId") || null,
-      metadata: body["metadata"] as JsonObject | undefined,
-    }),
+    tenantId: textAt(body, "tenantId") || null,
+    userId: textAt(body, "userId") || null,
+    metadata: frozen(body["metadata"] as JsonObject | undefined),
   };
 }
 
 const NO_METADATA: JsonObject = Object.freeze({});
 
-function scopeOf(
-  root: Supervision,
-  {
-    tenantId = null,
-    userId = null,
-    metadata,
-  }: {
-    tenantId?: string | null | undefined;
-    userId?: string | null | undefined;
-    metadata?: JsonObject | undefined;
-  },
-): Pick<Start, "tenantId" | "scope"> {
+function frozen(metadata: JsonObject | undefined): JsonObject {
+  return metadata === undefined ? NO_METADATA : deepFreeze({ ...metadata });
+}
+
+/** What tools and hooks may know of the run. */
+export function scopeOf({ root, tenantId, userId, metadata }: Start): RunScope {
   const { sessionId, runId } = root;
-  const kept = metadata === undefined ? NO_METADATA : deepFreeze({ ...metadata });
-  return { tenantId, scope: Object.freeze({ userId, tenantId, sessionId, runId, metadata: kept }) };
+  return Object.freeze({ userId, tenantId, sessionId, runId, metadata });
 }
 
 /** What the first journal entry says. */
-export function startRecord({ agent, input, root, deadline, tenantId, scope }: Start): JsonObject {
-  const { userId, metadata } = scope;
+export function startRecord({ agent, input, root, deadline, tenantId, userId, metadata }: Start): JsonObject {
   return { agent: nameOf(agent), input, supervision: root.toJSON(), deadline, tenantId, userId, metadata };
 }

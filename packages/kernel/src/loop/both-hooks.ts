@@ -1,17 +1,37 @@
-import { type Hooks, NO_HOOKS } from "../ports/hooks.ts";
+import { isPromiseLike, type MaybePromise } from "../core/types.ts";
+import { type HookEvent, type HookPayloads, type Hooks, NO_HOOKS } from "../ports/hooks.ts";
 
 /** What all of a tree listen to, and what one agent brings along. */
 export function bothHooks(shared: Hooks, own: Hooks | undefined): Hooks {
   if (own === undefined || own === shared) return shared;
   if (shared === NO_HOOKS) return own;
-  return {
-    has: (event) => shared.has(event) || own.has(event),
-    dispatch: (event, payload) => {
-      void shared.dispatch(event, payload);
-      void own.dispatch(event, payload);
-    },
-    async drain() {
-      await Promise.all([shared.drain(), own.drain()]);
-    },
-  };
+  return new BothHooks(shared, own);
+}
+
+class BothHooks implements Hooks {
+  private readonly shared: Hooks;
+  private readonly own: Hooks;
+
+  constructor(shared: Hooks, own: Hooks) {
+    this.shared = shared;
+    this.own = own;
+  }
+
+  has(event: HookEvent): boolean {
+    return this.shared.has(event) || this.own.has(event);
+  }
+
+  /** Nobody on the way waits for a listener; `drain` does, at the end. */
+  dispatch<E extends HookEvent>(event: E, payload: HookPayloads[E]): void {
+    void this.shared.dispatch(event, payload);
+    void this.own.dispatch(event, payload);
+  }
+
+  drain(): MaybePromise<void> {
+    const shared = this.shared.drain();
+    const own = this.own.drain();
+    if (!isPromiseLike(shared)) return own;
+    if (!isPromiseLike(own)) return shared;
+    return Promise.all([shared, own]).then(() => {});
+  }
 }

@@ -52,12 +52,21 @@ export interface SpawnChildOptions {
   readonly ids?: IdSource | undefined;
 }
 
-type NodeFields = Omit<Supervision, "isRoot" | "progressTopic" | "spawnChild" | "toJSON">;
+type Own = "isRoot" | "progressTopic" | "spawnChild" | "toJSON" | "sessionId";
+interface NodeFields extends Omit<Supervision, Own> {
+  readonly session: Session;
+}
+
+/** Shared by the nodes of a tree. A fresh id is made when somebody first asks: most runs are no conversation. */
+interface Session {
+  id: SessionId | undefined;
+  ids: IdSource | undefined;
+}
 
 class Node implements Supervision {
   readonly agentId: AgentId;
   readonly runId: RunId;
-  readonly sessionId: SessionId;
+  private readonly session: Session;
   readonly rootId: AgentId;
   readonly parentId: AgentId | null;
   readonly depth: number;
@@ -69,7 +78,7 @@ class Node implements Supervision {
   constructor(fields: NodeFields) {
     this.agentId = fields.agentId;
     this.runId = fields.runId;
-    this.sessionId = fields.sessionId;
+    this.session = fields.session;
     this.rootId = fields.rootId;
     this.parentId = fields.parentId;
     this.depth = fields.depth;
@@ -78,6 +87,14 @@ class Node implements Supervision {
     this.retention = checkOneOf("supervision.retention", fields.retention, HistoryRetention);
     this.priority = checkOneOf("supervision.priority", fields.priority, Priority);
     Object.freeze(this);
+  }
+
+  get sessionId(): SessionId {
+    const { session } = this;
+    if (session.id !== undefined) return session.id;
+    const id = freshId(session.ids ?? systemIds, SessionId);
+    session.ids = undefined;
+    return (session.id = id);
   }
 
   get isRoot(): boolean {
@@ -104,7 +121,7 @@ class Node implements Supervision {
     return new Node({
       agentId: options.agentId ?? AgentId("agent", (options.ids ?? systemIds).uuid()),
       runId: this.runId,
-      sessionId: this.sessionId,
+      session: this.session,
       rootId: this.rootId,
       parentId: options.parentId ?? this.agentId,
       depth,
@@ -135,7 +152,7 @@ class Node implements Supervision {
   }
 }
 
-const FIELDS: readonly (keyof NodeFields)[] = [
+const FIELDS: readonly (keyof NodeFields | "sessionId")[] = [
   "agentId",
   "runId",
   "sessionId",
@@ -154,8 +171,10 @@ export const Supervision = Object.freeze({
     const ids = options.ids ?? systemIds;
     return new Node({
       agentId: readAgentId("agentId", agentId),
-      runId: givenOrFresh(options.runId, ids, RunId),
-      sessionId: givenOrFresh(options.sessionId, ids, SessionId),
+      runId: isGiven(options.runId) ? RunId(options.runId) : freshId(ids, RunId),
+      session: isGiven(options.sessionId)
+        ? { id: SessionId(options.sessionId), ids: undefined }
+        : { id: undefined, ids },
       rootId: agentId,
       parentId: null,
       depth: 0,
@@ -172,7 +191,7 @@ export const Supervision = Object.freeze({
     return new Node({
       agentId: readAgentId("supervision.agentId", record["agentId"]),
       runId: RunId(readText("supervision.runId", record["runId"])),
-      sessionId: SessionId(readText("supervision.sessionId", record["sessionId"])),
+      session: { id: SessionId(readText("supervision.sessionId", record["sessionId"])), ids: undefined },
       rootId: readAgentId("supervision.rootId", record["rootId"]),
       parentId: parentId === null ? null : readAgentId("supervision.parentId", parentId),
       depth: checkInteger("supervision.depth", record["depth"], 0),
@@ -185,13 +204,12 @@ export const Supervision = Object.freeze({
   },
 });
 
+function isGiven(id: string | null | undefined): id is string {
+  return id !== undefined && id !== null;
+}
+
 /** The platform's own need no look at each of their characters. */
-function givenOrFresh<Id extends string>(
-  given: string | undefined,
-  ids: IdSource,
-  check: (value: string) => Id,
-): Id {
-  if (given !== undefined && given !== null) return check(given);
+function freshId<Id extends string>(ids: IdSource, check: (value: string) => Id): Id {
   return ids === systemIds ? (ids.uuid() as Id) : check(ids.uuid());
 }
 

@@ -96,6 +96,8 @@ export interface FunctionContext extends LevelContext {
 /** Layers put together. `isNoop` says that there are none, and then nobody calls it. */
 export interface Pipeline<C> {
   readonly isNoop: boolean;
+  /** False says that no layer has an `admit`, so that nothing is made ready for one. */
+  readonly hasAdmits?: boolean | undefined;
   admit(context: C, gate: Gate): MaybePromise<void>;
   run(context: C, core: () => Promise<void>): Promise<void>;
 }

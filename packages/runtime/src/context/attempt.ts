@@ -39,6 +39,8 @@ export interface AttemptOptions {
   readonly isNested: boolean;
   /** Gets what is streamed; without it the answer comes in one piece. */
   readonly sink: ((event: Exclude<ModelEvent, { type: "finish" }>) => void) | undefined;
+  /** Where it is known already. */
+  readonly estimate?: Estimate | undefined;
 }
 
 /** One try at a model call: a place in the limiter's line, money set aside, the call, and the money settled. */
@@ -53,12 +55,12 @@ export async function attempt(exec: Execution, options: AttemptOptions): Promise
   const before = bill.tokens;
   const { ledger } = scope;
   if (ledger === undefined && limiter === undefined) {
-    const response = await send(options);
+    const response = await send(options, request);
     const settled = settle(exec, options, undefined, undefined, soundUsage(response.usage));
     if (isPromiseLike(settled)) await settled;
     return response;
   }
-  const estimated = estimateOf(exec, model, request);
+  const estimated = options.estimate ?? estimateOf(exec, model, request);
   const estimate = isPromiseLike(estimated) ? await estimated : estimated;
   const tokens = estimate.inputTokens + estimate.maxOutputTokens;
   const asked = limiter?.acquire({ priority: exec.supervision.priority, tokens, signal });
@@ -69,7 +71,7 @@ export async function attempt(exec: Execution, options: AttemptOptions): Promise
     const reservation = isPromiseLike(reserved) ? await reserved : reserved;
     let response: ModelResponse;
     try {
-      response = await send(reservation === undefined ? options : bounded(options, estimate));
+      response = await send(options, reservation === undefined ? request : bounded(request, estimate));
     } catch (error) {
       await settleFailure(exec, options, reservation, estimate, error);
       throw error;
@@ -87,13 +89,26 @@ export function estimateOf(exec: Execution, model: LLMClient, request: ModelRequ
   return meter === undefined ? roughEstimate(model.info, request) : meter.estimate(model.info, request);
 }
 
-/** What was set aside for the answer is what the provider may write: otherwise the limit would not bind it. */
-function bounded(options: AttemptOptions, { maxOutputTokens }: Estimate): AttemptOptions {
-  if (options.request.maxOutputTokens !== undefined) return options;
-  return { ...options, request: { ...options.request, maxOutputTokens } };
+/**
+ * What was set aside for the answer is what the provider may write: otherwise the limit would not bind it. A loop makes its
+ * request once; with its bound it is made once too.
+ */
+const boundedRequests = new WeakMap<ModelRequest, ModelRequest>();
+
+function bounded(request: ModelRequest, { maxOutputTokens }: Estimate): ModelRequest {
+  if (request.maxOutputTokens !== undefined) return request;
+  const known = boundedRequests.get(request);
+  if (known?.maxOutputTokens === maxOutputTokens) return known;
+  const made = Object.freeze({ ...request, maxOutputTokens });
+  // What may still change is copied anew each time.
+  if (Object.isFrozen(request)) boundedRequests.set(request, made);
+  return made;
 }
 
-function send({ model, request, signal, idempotencyKey, sink }: AttemptOptions): Promise<ModelResponse> {
+function send(
+  { model, signal, idempotencyKey, sink }: AttemptOptions,
+  request: ModelRequest,
+): Promise<ModelResponse> {
   if (sink === undefined || model.stream === undefined)
     return model.generate(request, { signal, idempotencyKey });
   return readStream(model.stream(request, { signal, idempotencyKey }), sink);
@@ -101,8 +116,8 @@ function send({ model, request, signal, idempotencyKey, sink }: AttemptOptions):
 
 /** What is set aside for one attempt. Without a known price it says no cost, and the ledger decides. */
 function wanted({ inputTokens, maxOutputTokens, price }: Estimate): Partial<Spend> {
-  const spend = { tokens: inputTokens + maxOutputTokens, turns: 1 };
-  return "unpriced" in price ? spend : { ...spend, cost: price.usd };
+  const tokens = inputTokens + maxOutputTokens;
+  return "unpriced" in price ? { tokens, turns: 1 } : { tokens, cost: price.usd, turns: 1 };
 }
 
 function settle(

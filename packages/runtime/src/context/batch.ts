@@ -21,7 +21,8 @@ import { prepareHire } from "./hire-spec.ts";
 import { auditHire, noteStop } from "./hires.ts";
 import { prepareModelCall } from "./model-call.ts";
 import { andThen } from "./and-then.ts";
-import { prepareToolCall } from "./tool-call.ts";
+import { mayAdmit } from "./plan.ts";
+import { mayAsk, prepareToolCall } from "./tool-call.ts";
 
 /** A leaf that may begin, or what became of it before that. */
 type Start = { readonly outcome: Outcome } | { readonly operation: Operation };
@@ -29,7 +30,10 @@ type Start = { readonly outcome: Outcome } | { readonly operation: Operation };
 /** Leaves at once. First everything that may refuse or wait, in order; then all of them are begun; an outcome for each. */
 export async function runBatch(exec: Execution, leaves: readonly Leaf[]): Promise<Outcome[]> {
   const { engine } = exec;
-  const starts = await startsOf(exec, leaves);
+  const admitted = leaves.some((leaf) => mayWait(exec, leaf))
+    ? admitAll(exec, leaves)
+    : startAll(exec, leaves);
+  const starts = isPromiseLike(admitted) ? await admitted : admitted;
   // Somebody may have waited for days: what has happened meanwhile counts.
   if (engine.suspension !== undefined) throw engine.suspension;
   const { error } = exec.token;
@@ -38,7 +42,8 @@ export async function runBatch(exec: Execution, leaves: readonly Leaf[]): Promis
   }
   const paused = exec.check();
   if (isPromiseLike(paused)) await paused;
-  const operations = starts.flatMap((start) => ("operation" in start ? [start.operation] : []));
+  const operations: Operation[] = [];
+  for (const start of starts) if ("operation" in start) operations.push(start.operation);
   const settled = operations.length === 0 ? [] : await engine.all(operations);
   let next = 0;
   return starts.map((start) => {
@@ -53,39 +58,56 @@ export async function runBatch(exec: Execution, leaves: readonly Leaf[]): Promis
   });
 }
 
-async function startsOf(exec: Execution, leaves: readonly Leaf[]): Promise<Start[]> {
+/** With layers or approvals, which may ask somebody. Those of all calls are asked for together. */
+function admitAll(exec: Execution, leaves: readonly Leaf[]): MaybePromise<Start[]> {
   const turn = exec.modelCalls;
   const calls = leaves.map((leaf, index) => {
     const key = keyOf(exec, leaf, turn, index);
-    return { key, leaf, admit: (gate?: NamedGate) => startOf(exec, leaf, key, gate) };
+    return { key, admit: (gate?: NamedGate) => startOf(exec, leaf, key, gate) };
   });
-  // Refused before it began: its outcome, like any other failure.
-  const refused = (error: unknown, leaf: Leaf | undefined): Start => ({
-    outcome: { ...failureOf(exec, error), ...(leaf?.kind === "hire" && NOTHING_USED) },
-  });
-  if (leaves.some((leaf) => mayWait(exec, leaf))) {
-    const admitting = exec.gates.admitAll(calls);
-    const admitted = isPromiseLike(admitting) ? await admitting : admitting;
-    return admitted.map((start, at) =>
-      start.status === "fulfilled" ? start.value : refused(start.reason, leaves[at]),
-    );
-  }
+  return andThen(exec.gates.admitAll(calls), (admitted) =>
+    admitted.map((start, at) =>
+      start.status === "fulfilled" ? start.value : refusal(exec, start.reason, leaves[at]),
+    ),
+  );
+}
+
+/** Without. A promise only where a permission or an agent's layers make one. */
+function startAll(exec: Execution, leaves: readonly Leaf[]): MaybePromise<Start[]> {
+  const turn = exec.modelCalls;
   const starts: Start[] = [];
-  for (const { admit, leaf } of calls) {
-    try {
-      const start = admit();
-      starts.push(isPromiseLike(start) ? await start : start);
-    } catch (error) {
-      starts.push(refused(error, leaf));
+  const from = (first: number): MaybePromise<Start[]> => {
+    for (let at = first; at < leaves.length; at++) {
+      const leaf = leaves[at];
+      if (leaf === undefined) continue;
+      try {
+        const start = startOf(exec, leaf, keyOf(exec, leaf, turn, at), undefined);
+        if (isPromiseLike(start)) {
+          const refuse = (error: unknown): Start => refusal(exec, error, leaf);
+          return start.then(undefined, refuse).then((done) => {
+            starts.push(done);
+            return from(at + 1);
+          });
+        }
+        starts.push(start);
+      } catch (error) {
+        starts.push(refusal(exec, error, leaf));
+      }
     }
-  }
-  return starts;
+    return starts;
+  };
+  return from(0);
+}
+
+/** Refused before it began: its outcome, like any other failure. */
+function refusal(exec: Execution, error: unknown, leaf: Leaf | undefined): Start {
+  return { outcome: { ...failureOf(exec, error), ...(leaf?.kind === "hire" && NOTHING_USED) } };
 }
 
 /** Whether somebody may be asked about it before it begins. */
-function mayWait({ plan }: Execution, leaf: Leaf): boolean {
-  if (leaf.kind === "llm") return plan.chat !== undefined;
-  return leaf.kind === "tool" && (plan.function !== undefined || leaf.tool.needsApproval === true);
+function mayWait(exec: Execution, leaf: Leaf): boolean {
+  if (leaf.kind === "llm") return mayAdmit(exec.plan.chat);
+  return leaf.kind === "tool" && mayAsk(exec, leaf.tool);
 }
 
 /** A hire takes its key when its turn comes. */

@@ -68,6 +68,9 @@ export class Execution implements RunContext {
   readonly agent: Agent;
   readonly plan: Plan;
   readonly supervision: Supervision;
+  readonly agentId: AgentId;
+  /** Of its definition. */
+  readonly name: string;
   readonly execId: ExecId;
   readonly token: CancellationToken;
   readonly history: Window;
@@ -98,15 +101,14 @@ export class Execution implements RunContext {
     this.plan = plan;
     this.agent = agent;
     this.supervision = supervision;
+    this.agentId = supervision.agentId;
+    this.name = agentName(supervision.agentId);
     this.execId = execId;
     this.token = engine.token;
     this.tally = isBare(this) ? engine.bare : undefined;
     this.history = new Window(this);
   }
 
-  get agentId(): AgentId {
-    return this.supervision.agentId;
-  }
   get hooks(): Hooks {
     return this.plan.hooks;
   }
@@ -126,18 +128,7 @@ export class Execution implements RunContext {
     return this.ports.validator;
   }
   get meta(): RunMeta {
-    const { supervision, execId, token, engine, ports } = this;
-    const { deadline, tenantId } = engine.start;
-    return (this.lazyMeta ??= RunMeta.of({
-      runId: supervision.runId,
-      execId,
-      cancellation: token,
-      supervision,
-      deadline,
-      tenantId,
-      clock: { now: () => engine.now() },
-      ids: ports.ids,
-    }));
+    return (this.lazyMeta ??= this.makeMeta());
   }
 
   get gates(): Gates {
@@ -290,10 +281,11 @@ export class Execution implements RunContext {
 
   /** What every payload of a hook says. */
   hookBase(replayed: boolean): HookBase {
-    const { agentId, execId, ports } = this;
+    const { name, agentId, execId, ports } = this;
     const { runId, sessionId } = this.supervision;
-    const base = { agentName: agentName(agentId), agentId, runId, execId, sessionId, at: ports.clock.now() };
-    return replayed ? { ...base, replayed } : base;
+    const at = ports.clock.now();
+    if (replayed) return { agentName: name, agentId, runId, execId, sessionId, at, replayed };
+    return { agentName: name, agentId, runId, execId, sessionId, at };
   }
 
   /** `kind:name#n`, where n counts in this execution. */
@@ -363,6 +355,21 @@ export class Execution implements RunContext {
   leave(): void {
     this.running = this.isOver ? OVER : undefined;
     this.onFree?.();
+  }
+
+  private makeMeta(): RunMeta {
+    const { supervision, execId, token, engine, ports } = this;
+    const { deadline, tenantId } = engine.start;
+    return RunMeta.of({
+      runId: supervision.runId,
+      execId,
+      cancellation: token,
+      supervision,
+      deadline,
+      tenantId,
+      clock: { now: () => engine.now() },
+      ids: ports.ids,
+    });
   }
 
   private count(what: string): number {

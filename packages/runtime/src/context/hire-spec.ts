@@ -52,7 +52,7 @@ export function prepareHire(exec: Execution, terms: Terms, isJoinable: boolean):
   });
 }
 
-interface Settled extends Pick<HireSpec, "key" | "agentId" | "input" | "timeoutMs" | "isJoinable"> {}
+type Settled = Pick<HireSpec, "key" | "agentId" | "input" | "timeoutMs" | "isJoinable">;
 
 class Hire implements HireSpec {
   readonly kind = "hire";

@@ -1,5 +1,4 @@
 import {
-  agentName,
   type ChatContext,
   type Effect,
   type EffectScope,
@@ -22,10 +21,10 @@ import { Bill } from "./bill.ts";
 import type { Execution } from "./execution.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import type { NamedGate } from "./gate.ts";
-import { endSpan, startSpan } from "./observe.ts";
+import { endSpan, isMeasured, startSpan } from "./observe.ts";
 import { admitOne } from "./one-call.ts";
 import { denialOf } from "./permission.ts";
-import type { Plan } from "./plan.ts";
+import { mayAdmit } from "./plan.ts";
 import { andThen } from "./and-then.ts";
 import { tellCallEnd, tellCallStart, type ToldCall, type ToldEnd } from "./tell-call.ts";
 
@@ -35,7 +34,7 @@ type Delta = Exclude<ModelEvent, { type: "finish" }>;
 
 /** One model call of an agent: its layers' admits, then the recorded effect, with its hooks around it. */
 export function callModel(exec: Execution, key: string, leaf: LlmLeaf): MaybePromise<ModelResponse> {
-  const mayWait = exec.plan.chat !== undefined;
+  const mayWait = mayAdmit(exec.plan.chat);
   const admit = (gate?: NamedGate): MaybePromise<PreparedModelCall> =>
     prepareModelCall(exec, key, leaf, gate);
   const prepared = mayWait ? admitOne(exec, key, admit) : admit();
@@ -60,22 +59,29 @@ export function prepareModelCall(
     if (denied !== undefined) throw new MiddlewareTermination({ layer: "permissions", reason: denied });
     const effect = new ModelCall(exec, key, leaf);
     const { chat } = exec.plan;
-    if (chat === undefined || gate === undefined) return { effect, refused: undefined };
+    if (chat === undefined) return { effect, refused: undefined };
     const context = (effect.context = effect.makeContext());
+    if (gate === undefined) return { effect, refused: undefined };
     return andThen(chat.admit(context, gate), () => ({ effect, refused: context.result }));
   });
 }
 
-class ModelCall implements Effect<ModelResponse> {
+interface EstimatedCall extends Pick<LlmLeaf, "model" | "request"> {
+  readonly estimate: Estimate;
+}
+
+class ModelCall implements Effect<ModelResponse>, ToldCall {
   readonly kind = "llm";
   readonly key: string;
   readonly onDoubt = "retry";
   context: ChatContext | undefined;
   private readonly exec: Execution;
   private readonly leaf: LlmLeaf;
-  private readonly transforms: StreamTransform[] = [];
+  private transforms: StreamTransform[] | undefined;
   private readonly bill = new Bill();
   private scope: EffectScope | undefined;
+  /** Of what it was begun with; the first attempt goes by it too, where no layer has changed the call. */
+  private estimate: EstimatedCall | undefined;
 
   constructor(exec: Execution, key: string, leaf: LlmLeaf) {
     this.exec = exec;
@@ -97,7 +103,9 @@ class ModelCall implements Effect<ModelResponse> {
     const messages = leaf.request.messages.length;
     if (!exec.engine.isMetered) return { messages };
     const { model, request } = this.context ?? leaf;
-    const reserved = ({ inputTokens, maxOutputTokens, price }: Estimate): JsonObject => {
+    const reserved = (estimate: Estimate): JsonObject => {
+      this.estimate = { model, request, estimate };
+      const { inputTokens, maxOutputTokens, price } = estimate;
       const cost = "unpriced" in price ? 0 : price.usd;
       const usage = { inputTokens, outputTokens: maxOutputTokens };
       const priced = !("unpriced" in price);
@@ -112,31 +120,36 @@ class ModelCall implements Effect<ModelResponse> {
 
   async run(scope: EffectScope): Promise<ModelResponse> {
     this.scope = scope;
-    const { exec } = this;
+    const { exec, leaf, context } = this;
+    const { chat } = exec.plan;
     const started = exec.ports.clock.now();
-    tellCallStart(exec, this.told, false);
-    const { provider, model } = this.leaf.model.info;
-    const span = startSpan(exec, "ravi.llm", { key: this.key, provider, model });
+    tellCallStart(exec, this, false);
+    const span = startModelSpan(exec, this);
     try {
-      const response = await this.throughLayers();
+      let response: ModelResponse | undefined;
+      if (chat === undefined || context === undefined) {
+        response = await this.streamed(leaf.model, leaf.request, exec.signal);
+      } else {
+        await chat.run(context, () => this.innermost(context));
+        response = context.result;
+        if (response === undefined)
+          throw new TypeError("a chat layer neither called next() nor set a result");
+      }
       endSpan(exec, span);
-      this.tellEnd({ status: "ok", response, started });
+      this.tellEnd("ok", started, response);
       return response;
     } catch (error) {
       endSpan(exec, span, error);
-      this.tellEnd({ status: "error", error, started });
+      this.tellEnd("error", started, undefined, error);
       throw error;
     }
   }
 
   record(response: ModelResponse): JsonObject {
     const { bill } = this;
-    return {
-      response,
-      spend: bill.toJSON(),
-      costUsd: bill.costUsd,
-      ...(bill.estimated && { estimated: true }),
-    };
+    const { costUsd } = bill;
+    if (bill.estimated) return { response, spend: bill.toJSON(), costUsd, estimated: true };
+    return { response, spend: bill.toJSON(), costUsd };
   }
 
   restore(body: JsonObject): ModelResponse {
@@ -151,7 +164,7 @@ class ModelCall implements Effect<ModelResponse> {
     const { exec, leaf } = this;
     const system = leaf.request.messages[0];
     return {
-      agentName: agentName(exec.agentId),
+      agentName: exec.name,
       runId: exec.supervision.runId,
       meta: exec.meta,
       hooks: exec.hooks,
@@ -163,28 +176,16 @@ class ModelCall implements Effect<ModelResponse> {
       request: leaf.request,
       result: undefined,
       call: (model, request) => this.attempt(model, request, exec.signal, undefined, true),
-      addTransform: (transform) => void this.transforms.push(transform),
+      addTransform: (transform) => void (this.transforms ??= []).push(transform),
     };
   }
 
-  private throughLayers(): Promise<ModelResponse> {
-    const { exec, leaf, context } = this;
-    const { chat } = exec.plan;
-    return chat === undefined || context === undefined
-      ? this.streamed(leaf.model, leaf.request, exec.signal)
-      : this.through(chat, context);
-  }
-
-  private async through(chat: NonNullable<Plan["chat"]>, context: ChatContext): Promise<ModelResponse> {
-    await chat.run(context, async () => {
-      const { signal } = context;
-      const result = await this.streamed(context.model, context.request, signal);
-      // A layer gave up on this attempt: what comes late must not replace the answer of a newer one.
-      signal.throwIfAborted();
-      context.result = result;
-    });
-    if (context.result !== undefined) return context.result;
-    throw new TypeError("a chat layer neither called next() nor set a result");
+  private async innermost(context: ChatContext): Promise<void> {
+    const { signal } = context;
+    const result = await this.streamed(context.model, context.request, signal);
+    // A layer gave up on this attempt: what comes late must not replace the answer of a newer one.
+    signal.throwIfAborted();
+    context.result = result;
   }
 
   private attempt(
@@ -202,7 +203,23 @@ class ModelCall implements Effect<ModelResponse> {
     }
     const { idempotencyKey } = scope;
     const wrapUp = leaf.wrapUp ?? false;
-    return attempt(exec, { model, request, signal, idempotencyKey, wrapUp, bill, sink, scope, isNested });
+    const known = this.estimate;
+    const isSame = known?.model === model && known.request === request && !isNested;
+    const estimate = isSame ? known.estimate : undefined;
+    // For one attempt: another may come after the prices, or the messages, have changed.
+    this.estimate = undefined;
+    return attempt(exec, {
+      model,
+      request,
+      signal,
+      idempotencyKey,
+      wrapUp,
+      bill,
+      sink,
+      scope,
+      isNested,
+      estimate,
+    });
   }
 
   private streamed(
@@ -223,7 +240,7 @@ class ModelCall implements Effect<ModelResponse> {
   ): Promise<ModelResponse> {
     const { exec } = this;
     // The one added last is the innermost, and sees an event first.
-    const transforms = this.transforms.toReversed();
+    const transforms = this.transforms?.toReversed() ?? [];
     try {
       const response = await this.attempt(model, request, signal, (event) =>
         emitThrough(exec, transforms, 0, [event]),
@@ -239,27 +256,50 @@ class ModelCall implements Effect<ModelResponse> {
 
   /** What is on record is told again, marked as such, with what it cost then. */
   replayed(body: JsonObject): void {
-    const { exec, told } = this;
+    const { exec } = this;
     const started = exec.ports.clock.now();
-    tellCallStart(exec, told, true);
+    tellCallStart(exec, this, true);
     const response = body["response"] as ModelResponse | undefined;
     const spend = body["spend"] as Partial<Recorded> | undefined;
     const { usage = NO_USAGE, cost = 0, priced = true } = spend ?? {};
     const costUsd = priced ? cost : null;
     const then = { started, replayed: true, usage, costUsd, estimated: body["estimated"] === true } as const;
-    if (response === undefined) tellCallEnd(exec, told, { status: "error", ...then });
-    else tellCallEnd(exec, told, { status: "ok", response, ...then });
+    if (response === undefined) tellCallEnd(exec, this, { status: "error", ...then });
+    else tellCallEnd(exec, this, { status: "ok", response, ...then });
   }
 
-  private tellEnd(end: Pick<ToldEnd, "status" | "response" | "error" | "started">): void {
+  private tellEnd(
+    status: ToldEnd["status"],
+    started: number,
+    response: ModelResponse | undefined,
+    error?: unknown,
+  ): void {
     const { usage, costUsd, estimated } = this.bill;
-    tellCallEnd(this.exec, this.told, { ...end, replayed: false, usage, costUsd, estimated });
+    tellCallEnd(this.exec, this, {
+      status,
+      response,
+      error,
+      started,
+      replayed: false,
+      usage,
+      costUsd,
+      estimated,
+    });
   }
 
-  private get told(): ToldCall {
-    const { key, leaf } = this;
-    return { key, model: leaf.model, request: leaf.request };
+  get model(): LlmLeaf["model"] {
+    return this.leaf.model;
   }
+
+  get request(): LlmLeaf["request"] {
+    return this.leaf.request;
+  }
+}
+
+function startModelSpan(exec: Execution, { key, model }: ToldCall): ReturnType<typeof startSpan> {
+  return isMeasured(exec)
+    ? startSpan(exec, "ravi.llm", { key, provider: model.info.provider, model: model.info.model })
+    : undefined;
 }
 
 /** Sends events through the transforms from the `at`-th on, and what comes out of the last to the observers. */

@@ -4,6 +4,15 @@ import type { Execution } from "./execution.ts";
 
 // Telemetry and audit watch a run. They never change it: what fails in them is logged, and the run goes on.
 
+/** Whether somebody measures, so that nothing is put together for nobody. */
+export function isMeasured({ ports }: Execution): boolean {
+  return ports.telemetry !== undefined && !ports.telemetry.isNoop;
+}
+
+export function isAudited({ ports }: Execution): boolean {
+  return ports.auditLog !== undefined && !ports.auditLog.isNoop;
+}
+
 /** A span around a piece of work; undefined where nobody measures. */
 export function startSpan(exec: Execution, name: string, attributes: JsonObject): Span | undefined {
   const { telemetry } = exec.ports;

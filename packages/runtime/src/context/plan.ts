@@ -6,6 +6,7 @@ import {
   type Pipeline,
   type Pipelines,
 } from "@ravi/kernel";
+import { andThen } from "./and-then.ts";
 
 /** What surrounds one agent's runs, put together once: the runtime's layers outside, the agent's own inside. */
 export interface Plan {
@@ -40,10 +41,11 @@ function join<C extends { result: unknown }>(
   if (first === undefined || second === undefined) return first ?? second;
   return {
     isNoop: false,
-    async admit(context, gate) {
-      await first.admit(context, gate);
-      if (context.result === undefined) await second.admit(context, gate);
-    },
+    hasAdmits: mayAdmit(first) || mayAdmit(second),
+    admit: (context, gate) =>
+      andThen(first.admit(context, gate), () =>
+        context.result === undefined ? second.admit(context, gate) : undefined,
+      ),
     run: (context, core) => first.run(context, () => second.run(context, core)),
   };
 }
@@ -62,4 +64,9 @@ function joinHooks(shared: Hooks, own: Hooks | undefined): Hooks {
       await Promise.all([shared.drain(), own.drain()]);
     },
   };
+}
+
+/** Whether a layer may have something to say, or to wait for, before a call begins. */
+export function mayAdmit(layers: Pick<Pipeline<never>, "hasAdmits"> | undefined): boolean {
+  return layers !== undefined && layers.hasAdmits !== false;
 }

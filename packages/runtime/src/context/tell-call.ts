@@ -1,11 +1,4 @@
-import {
-  errorToJSON,
-  HookEvent,
-  type LLMClient,
-  type LlmLeaf,
-  type ModelResponse,
-  type Usage,
-} from "@ravi/kernel";
+import { errorToJSON, HookEvent, type LlmLeaf, type ModelResponse, type Usage } from "@ravi/kernel";
 import type { Bill } from "./bill.ts";
 import type { Execution } from "./execution.ts";
 
@@ -17,7 +10,7 @@ export interface ToldCall extends Pick<LlmLeaf, "model" | "request"> {
 
 export interface ToldEnd {
   readonly status: "ok" | "error";
-  readonly response?: ModelResponse;
+  readonly response?: ModelResponse | undefined;
   readonly error?: unknown;
   readonly started: number;
   readonly replayed: boolean;
@@ -26,13 +19,24 @@ export interface ToldEnd {
   readonly estimated: boolean;
 }
 
+// Payloads are written out: a spread takes longer than all the rest of telling.
+
 export function tellCallStart(exec: Execution, { key, model, request }: ToldCall, replayed: boolean): void {
   if (!exec.hooks.has(HookEvent.LLM_START)) return;
+  const { runId, sessionId } = exec.supervision;
+  const { provider, model: name } = model.info;
   void exec.hooks.dispatch(HookEvent.LLM_START, {
-    ...exec.hookBase(replayed),
+    agentName: exec.name,
+    agentId: exec.agentId,
+    runId,
+    execId: exec.execId,
+    sessionId,
+    at: exec.ports.clock.now(),
     key,
-    ...namesOf(model),
+    provider,
+    model: name,
     messageCount: request.messages.length,
+    ...(replayed && { replayed }),
   });
 }
 
@@ -40,14 +44,24 @@ export function tellCallEnd(exec: Execution, { key, model }: ToldCall, end: Told
   const { status, response, error, started, replayed, usage, costUsd, estimated } = end;
   if (!replayed) exec.emit({ type: "usage", usage, costUsd });
   if (!exec.hooks.has(HookEvent.LLM_END)) return;
+  const { runId, sessionId } = exec.supervision;
+  const { provider, model: name } = model.info;
+  const at = exec.ports.clock.now();
   void exec.hooks.dispatch(HookEvent.LLM_END, {
-    ...exec.hookBase(replayed),
+    agentName: exec.name,
+    agentId: exec.agentId,
+    runId,
+    execId: exec.execId,
+    sessionId,
+    at,
     key,
-    ...namesOf(model),
+    provider,
+    model: name,
     status,
     usage,
     costUsd,
-    durationMs: exec.ports.clock.now() - started,
+    durationMs: at - started,
+    ...(replayed && { replayed }),
     ...(estimated && { estimated }),
     ...(response !== undefined && { finishReason: response.finishReason }),
     ...(error !== undefined && { error: errorToJSON(error) }),
@@ -75,8 +89,4 @@ export async function toldCall(
     tell({ status: "error", error });
     throw error;
   }
-}
-
-function namesOf({ info }: LLMClient): { readonly provider: string; readonly model: string } {
-  return { provider: info.provider, model: info.model };
 }

@@ -1,5 +1,4 @@
 import {
-  agentName,
   type Effect,
   type EffectScope,
   errorToJSON,
@@ -8,8 +7,12 @@ import {
   isPromiseLike,
   isRaviError,
   type JsonObject,
+  type LLMClient,
   type MaybePromise,
+  type ModelRequest,
+  type ModelResponse,
   NO_USAGE,
+  type Span,
   type Tool,
   type ToolCall,
   type ToolContext,
@@ -22,12 +25,12 @@ import { askApproval } from "./approval.ts";
 import { attempt } from "./attempt.ts";
 import { Bill } from "./bill.ts";
 import type { Execution } from "./execution.ts";
-import { digest } from "./fingerprint.ts";
+import { shortDigest } from "./fingerprint.ts";
 import type { NamedGate } from "./gate.ts";
-import { audit, endSpan, startSpan } from "./observe.ts";
+import { audit, endSpan, isAudited, isMeasured, startSpan } from "./observe.ts";
 import { admitOne } from "./one-call.ts";
 import { denialOf } from "./permission.ts";
-import type { Plan } from "./plan.ts";
+import { mayAdmit } from "./plan.ts";
 import { andThen } from "./and-then.ts";
 import { toldCall } from "./tell-call.ts";
 import { withinTime } from "./tool-time.ts";
@@ -36,10 +39,15 @@ type Asked = Pick<ToolLeaf, "call" | "tool" | "onResult">;
 
 /** One tool call of an agent. Bad arguments, a denial and a failing tool are results; only the rules throw. */
 export function callTool(exec: Execution, key: string, leaf: Asked): MaybePromise<ToolResult> {
-  const mayWait = exec.plan.function !== undefined || leaf.tool.needsApproval === true;
+  const mayWait = mayAsk(exec, leaf.tool);
   const admit = (gate?: NamedGate): MaybePromise<PreparedToolCall> => prepareToolCall(exec, key, leaf, gate);
   const prepared = mayWait ? admitOne(exec, key, admit) : admit();
   return andThen(prepared, ({ refused, effect }) => refused ?? exec.engine.effect(effect));
+}
+
+/** Whether somebody may be asked about it before it begins. */
+export function mayAsk({ plan }: Execution, tool: Tool): boolean {
+  return tool.needsApproval === true || mayAdmit(plan.function);
 }
 
 export interface PreparedToolCall {
@@ -59,6 +67,8 @@ export function prepareToolCall(
   return andThen(effect.admit(gate), (refused) => ({ effect, refused }));
 }
 
+const NOTHING_BUT_THE_CALL: JsonObject = Object.freeze({ ...new Bill().toJSON(), toolCalls: 1 });
+const ONE_TOOL_CALL = Object.freeze({ toolCalls: 1 });
 const ONE_CALL = Object.freeze({ usage: NO_USAGE, costUsd: 0, toolCalls: 1 });
 
 class RunningTool implements Effect<ToolResult> {
@@ -70,7 +80,8 @@ class RunningTool implements Effect<ToolResult> {
   readonly tool: Tool;
   /** Taken off when it was told. */
   private onResult: Asked["onResult"];
-  private readonly bill = new Bill();
+  /** Of the model calls that it makes inside; most make none. */
+  private lazyBill: Bill | undefined;
   private args: unknown;
   /** Its one tool call was reserved: a call that was refused costs nothing. */
   private isCounted = false;
@@ -103,53 +114,52 @@ class RunningTool implements Effect<ToolResult> {
   }
 
   private throughGate(gate: NamedGate | undefined): MaybePromise<ToolResult | undefined> {
+    const layers = this.exec.plan.function;
+    if (layers !== undefined) this.context = this.makeContext();
     if (gate === undefined) return undefined;
     const approve = (): MaybePromise<ToolResult | undefined> =>
       this.tool.needsApproval === true ? askApproval(this.exec, this, gate) : undefined;
-    const layers = this.exec.plan.function;
-    if (layers === undefined) return approve();
-    const context = (this.context = this.makeContext());
+    const { context } = this;
+    if (layers === undefined || context === undefined) return approve();
     return andThen(layers.admit(context, gate), () => context.result ?? approve());
   }
 
   /** The model's own id is part of it: servers use `call_0` again and again, but not for another call at the same place. */
   fingerprint(): string {
-    return digest(`${this.tool.name}\n${this.call.id}\n${this.call.arguments}`);
+    return shortDigest(`${this.tool.name}\n${this.call.id}\n${this.call.arguments}`);
   }
 
   begin(): JsonObject {
-    return { tool: this.tool.name, ...(this.onDoubt === "ask" && { ask: true }) };
+    const tool = this.tool.name;
+    return this.onDoubt === "ask" ? { tool, ask: true } : { tool };
   }
 
   async run(scope: EffectScope): Promise<ToolResult> {
     const { exec, tool } = this;
-    const { clock } = exec.ports;
-    const started = clock.now();
-    if (exec.hooks.has(HookEvent.TOOL_START)) {
-      void exec.hooks.dispatch(HookEvent.TOOL_START, { ...exec.hookBase(false), ...this.names() });
-    }
-    const span = startSpan(exec, "ravi.tool", { key: this.key, tool: tool.name });
-    const end = (status: "ok" | "error", error?: unknown): void => {
-      endSpan(exec, span, error);
-      audit(exec, { action: "tool", target: tool.name, outcome: status, details: { key: this.key } });
-      if (!exec.hooks.has(HookEvent.TOOL_END)) return;
-      const durationMs = clock.now() - started;
-      const failure = error === undefined ? {} : { error: errorToJSON(error) };
-      void exec.hooks.dispatch(HookEvent.TOOL_END, {
-        ...exec.hookBase(false),
-        ...this.names(),
-        status,
-        durationMs,
-        ...failure,
-      });
-    };
+    const started = exec.ports.clock.now();
+    this.tellStart();
+    const span = isMeasured(exec)
+      ? startSpan(exec, "ravi.tool", { key: this.key, tool: tool.name })
+      : undefined;
     try {
-      const result = await this.paid(scope);
-      end(result.isError ? "error" : "ok");
+      const reserved = scope.ledger?.reserve(ONE_TOOL_CALL);
+      const reservation = isPromiseLike(reserved) ? await reserved : reserved;
+      this.isCounted = true;
+      const counted = scope.spent(ONE_CALL);
+      if (isPromiseLike(counted)) await counted;
+      let result: ToolResult;
+      try {
+        const made = this.made(scope);
+        result = isPromiseLike(made) ? await made : made;
+      } finally {
+        const settled = reservation?.settle(ONE_TOOL_CALL);
+        if (isPromiseLike(settled)) await settled;
+      }
+      this.tellEnd(result.isError ? "error" : "ok", started, span);
       this.tell(result);
       return result;
     } catch (error) {
-      end("error", error);
+      this.tellEnd("error", started, span, error);
       // An error of Ravi's goes on as it is; a stranger's gets a code to branch on.
       if (isRaviError(error)) throw error;
       throw new ToolError({ toolName: tool.name, message: messageOf(error), cause: error });
@@ -158,7 +168,7 @@ class RunningTool implements Effect<ToolResult> {
 
   record(result: ToolResult): JsonObject {
     const { content, isError } = result;
-    return { content, isError, spend: { ...this.bill.toJSON(), toolCalls: 1 } };
+    return { content, isError, spend: this.spentSoFar() };
   }
 
   restore(body: JsonObject): ToolResult {
@@ -170,7 +180,11 @@ class RunningTool implements Effect<ToolResult> {
 
   /** A call that was refused costs nothing. */
   spend(): JsonObject | undefined {
-    return this.isCounted ? { ...this.bill.toJSON(), toolCalls: 1 } : undefined;
+    return this.isCounted ? this.spentSoFar() : undefined;
+  }
+
+  private spentSoFar(): JsonObject {
+    return this.lazyBill === undefined ? NOTHING_BUT_THE_CALL : { ...this.lazyBill.toJSON(), toolCalls: 1 };
   }
 
   skipped(): ToolResult {
@@ -200,87 +214,124 @@ class RunningTool implements Effect<ToolResult> {
     return { key: this.key, toolName: this.tool.name, callId: this.call.id };
   }
 
-  private async paid(scope: EffectScope): Promise<ToolResult> {
-    const reserved = scope.ledger?.reserve({ toolCalls: 1 });
-    const reservation = isPromiseLike(reserved) ? await reserved : reserved;
-    this.isCounted = true;
-    const counted = scope.spent(ONE_CALL);
-    if (isPromiseLike(counted)) await counted;
-    try {
-      return await this.throughLayers(scope);
-    } finally {
-      const settled = reservation?.settle({ toolCalls: 1 });
-      if (isPromiseLike(settled)) await settled;
-    }
-  }
-
-  private throughLayers(scope: EffectScope): Promise<ToolResult> {
-    const { exec, context } = this;
-    const layers = exec.plan.function;
-    return layers === undefined || context === undefined
-      ? this.execute(this.args, exec.signal, scope)
-      : this.through(layers, context, scope);
-  }
-
-  private async through(
-    layers: NonNullable<Plan["function"]>,
-    context: FunctionContext,
-    scope: EffectScope,
-  ): Promise<ToolResult> {
-    await layers.run(context, async () => {
-      const { signal } = context;
-      const result = await this.execute(context.arguments, signal, scope);
-      // A layer gave up on this attempt: what comes late must not replace the answer of a newer one.
-      signal.throwIfAborted();
-      context.result = result;
+  // Payloads are written out: a spread takes longer than all the rest of telling.
+  private tellStart(): void {
+    const { exec, key, tool, call } = this;
+    if (!exec.hooks.has(HookEvent.TOOL_START)) return;
+    const { runId, sessionId } = exec.supervision;
+    void exec.hooks.dispatch(HookEvent.TOOL_START, {
+      agentName: exec.name,
+      agentId: exec.agentId,
+      runId,
+      execId: exec.execId,
+      sessionId,
+      at: exec.ports.clock.now(),
+      key,
+      toolName: tool.name,
+      callId: call.id,
     });
-    return (
-      context.result ?? toolFailure(`a layer around ${this.tool.name} neither called next() nor set a result`)
-    );
   }
 
-  private execute(args: unknown, signal: ToolContext["signal"], scope: EffectScope): Promise<ToolResult> {
-    const { timeoutS } = this.tool;
-    if (timeoutS === undefined) return this.invoke(args, signal, scope);
-    const limit = { name: this.tool.name, timeoutS, clock: this.exec.ports.clock, signal };
-    return withinTime(limit, (own) => this.invoke(args, own, scope));
+  private tellEnd(status: "ok" | "error", started: number, span: Span | undefined, error?: unknown): void {
+    const { exec, key, tool, call } = this;
+    endSpan(exec, span, error);
+    if (isAudited(exec))
+      audit(exec, { action: "tool", target: tool.name, outcome: status, details: { key } });
+    if (!exec.hooks.has(HookEvent.TOOL_END)) return;
+    const { runId, sessionId } = exec.supervision;
+    const at = exec.ports.clock.now();
+    void exec.hooks.dispatch(HookEvent.TOOL_END, {
+      agentName: exec.name,
+      agentId: exec.agentId,
+      runId,
+      execId: exec.execId,
+      sessionId,
+      at,
+      key,
+      toolName: tool.name,
+      callId: call.id,
+      status,
+      durationMs: at - started,
+      ...(error !== undefined && { error: errorToJSON(error) }),
+    });
   }
 
-  private async invoke(
+  /** Through the layers. No promise where there are none and the tool makes none. */
+  private made(scope: EffectScope): MaybePromise<ToolResult> {
+    const { exec, context, tool } = this;
+    const layers = exec.plan.function;
+    if (layers === undefined || context === undefined) return this.execute(this.args, exec.signal, scope);
+    return layers
+      .run(context, () => this.innermost(context, scope))
+      .then(
+        () =>
+          context.result ?? toolFailure(`a layer around ${tool.name} neither called next() nor set a result`),
+      );
+  }
+
+  private async innermost(context: FunctionContext, scope: EffectScope): Promise<void> {
+    const { signal } = context;
+    const made = this.execute(context.arguments, signal, scope);
+    const result = isPromiseLike(made) ? await made : made;
+    // A layer gave up on this attempt: what comes late must not replace the answer of a newer one.
+    signal.throwIfAborted();
+    context.result = result;
+  }
+
+  private execute(
     args: unknown,
     signal: ToolContext["signal"],
     scope: EffectScope,
-  ): Promise<ToolResult> {
-    const { exec, tool, bill } = this;
-    const idempotencyKey = `${scope.idempotencyKey}/llm`;
+  ): MaybePromise<ToolResult> {
+    const { timeoutS } = this.tool;
+    if (timeoutS === undefined) return this.invoke(args, signal, scope);
+    const limit = { name: this.tool.name, timeoutS, clock: this.exec.ports.clock, signal };
+    return withinTime(limit, async (own) => this.invoke(args, own, scope));
+  }
+
+  private invoke(args: unknown, signal: ToolContext["signal"], scope: EffectScope): MaybePromise<ToolResult> {
+    const { exec, tool } = this;
     const context: ToolContext = {
       signal,
       scope: exec.scope,
       idempotencyKey: scope.idempotencyKey,
-      llm: (model, request) => {
-        const own = new Bill(bill);
-        const told = { key: `${this.key}/llm#${++this.modelCalls}`, model, request };
-        const options = { model, request, signal, idempotencyKey, wrapUp: false, bill: own, scope } as const;
-        return toldCall(exec, told, own, () =>
-          attempt(exec, { ...options, sink: undefined, isNested: true }),
-        );
-      },
+      llm: (model, request) => this.askModel(model, request, signal, scope),
     };
     try {
       const value = tool.execute(args, context);
-      return toToolResult(isPromiseLike(value) ? await value : value);
+      if (!isPromiseLike(value)) return toToolResult(value);
+      return value.then(toToolResult, (error: unknown) => this.failed(error));
     } catch (error) {
-      // A tool that was cut off has not failed: whether it did its work is not known.
-      const { stopped } = exec;
-      if (stopped !== undefined) throw stopped;
-      return toolFailureOf(error);
+      return this.failed(error);
     }
+  }
+
+  /** A tool that was cut off has not failed: whether it did its work is not known. */
+  private failed(error: unknown): ToolResult {
+    const { stopped } = this.exec;
+    if (stopped !== undefined) throw stopped;
+    return toolFailureOf(error);
+  }
+
+  /** A model call that the tool makes by itself. */
+  private askModel(
+    model: LLMClient,
+    request: ModelRequest,
+    signal: ToolContext["signal"],
+    scope: EffectScope,
+  ): Promise<ModelResponse> {
+    const { exec } = this;
+    const bill = new Bill((this.lazyBill ??= new Bill()));
+    const told = { key: `${this.key}/llm#${++this.modelCalls}`, model, request };
+    const idempotencyKey = `${scope.idempotencyKey}/llm`;
+    const options = { model, request, signal, idempotencyKey, wrapUp: false, bill, scope } as const;
+    return toldCall(exec, told, bill, () => attempt(exec, { ...options, sink: undefined, isNested: true }));
   }
 
   private makeContext(): FunctionContext {
     const { exec, tool, call } = this;
     return {
-      agentName: agentName(exec.agentId),
+      agentName: exec.name,
       runId: exec.supervision.runId,
       meta: exec.meta,
       hooks: exec.hooks,

@@ -22,6 +22,7 @@ import { accountStatus, hireStatus, NOTHING_USED, outcomeToJSON, restoreOutcome 
 import type { InProcessEngine } from "./in-process.ts";
 import type { Mailbox } from "./mailbox.ts";
 import type { Recordable } from "./recordable.ts";
+import { InProcessStart } from "./start.ts";
 
 /** When a child has to be done, and until when its parent waits for it. Absolute, so that a restart makes neither longer. */
 interface HireTimes {
@@ -249,7 +250,7 @@ export class Hiring implements Recordable<HireOutcome>, Child {
 
   private makeEngine(isResumed: boolean): InProcessEngine {
     const { engine, spec } = this;
-    const { tree, start } = engine;
+    const { tree } = engine;
     const { agent, execId, agentId, input } = spec;
     const supervision = spec.supervision();
     const restored = tree.restoredLedger(execId);
@@ -261,17 +262,16 @@ export class Hiring implements Recordable<HireOutcome>, Child {
       token: engine.token.child(),
       ledger: withAgentLedger(agent, ledger),
       account: this.account,
-      start: {
+      start: new InProcessStart({
+        tree,
         agent,
         execId,
         supervision,
         input,
-        scope: start.scope,
-        tenantId: start.tenantId,
         deadline: this.times.deadline,
         onPreempt: spec.onPreempt,
         isResumed,
-      },
+      }),
     });
   }
 }

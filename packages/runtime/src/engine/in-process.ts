@@ -200,16 +200,28 @@ export class InProcessEngine implements DurableEngine {
   }
 
   async all(operations: readonly Operation[]): Promise<readonly Settled[]> {
-    const { recorder, tree } = this;
-    for (const operation of operations) if (operation.kind === "tool") recorder.requireDecision(operation);
-    // Each of them looks for its record as soon as it is called.
-    recorder.together(new Set(operations.map(({ key }) => key)));
-    const begun = operations.map((operation) => settled(this.one(operation)));
-    recorder.together(undefined);
-    const outcomes = await Promise.all(begun);
+    const { tree } = this;
+    const begun = tree.recording === undefined ? this.beginAll(operations) : this.beginAgain(operations);
+    const outcomes: Settled[] = [];
+    for (const each of begun) outcomes.push(await each);
     // What unwinds the whole run is not an outcome of one of them.
     if (tree.suspension !== undefined) throw tree.suspension;
     return outcomes;
+  }
+
+  /** None of them rejects. */
+  private beginAll(operations: readonly Operation[]): readonly Promise<Settled>[] {
+    return operations.map((operation) => settled(this.one(operation)));
+  }
+
+  private beginAgain(operations: readonly Operation[]): readonly Promise<Settled>[] {
+    const { recorder } = this;
+    for (const operation of operations) if (operation.kind === "tool") recorder.requireDecision(operation);
+    // Each of them looks for its record as soon as it is called.
+    recorder.together(new Set(operations.map(({ key }) => key)));
+    const begun = this.beginAll(operations);
+    recorder.together(undefined);
+    return begun;
   }
 
   fact(key: string, make: () => MaybePromise<JsonValue>): MaybePromise<JsonValue> {
@@ -338,10 +350,14 @@ export class InProcessEngine implements DurableEngine {
   }
 }
 
-async function settled(operation: Promise<unknown>): Promise<Settled> {
-  try {
-    return { ok: true, value: await operation };
-  } catch (error) {
-    return { ok: false, error };
-  }
+function settled(operation: Promise<unknown>): Promise<Settled> {
+  return operation.then(succeeded, failed);
+}
+
+function succeeded(value: unknown): Settled {
+  return { ok: true, value };
+}
+
+function failed(error: unknown): Settled {
+  return { ok: false, error };
 }

@@ -39,8 +39,7 @@ export interface RecorderOptions {
   readonly scopeFor: (key: string, attempt: number) => EffectScope;
 }
 
-interface Prepared<T> {
-  readonly effect: Recordable<T>;
+interface Prepared<T = unknown> {
   readonly attempt: number;
   /** Its fingerprint, where it has to be begun. */
   readonly begins?: string | undefined;
@@ -86,24 +85,66 @@ export class Recorder {
     return this.options.recording?.steps.get(key)?.begin?.body;
   }
 
-  async effect<T>(effect: Recordable<T>): Promise<T> {
+  /** The rejection of what cannot be begun is a promise too. */
+  effect<T>(effect: Recordable<T>): Promise<T> {
     const { journal, scopeFor } = this.options;
     if (journal === undefined) return effect.run(scopeFor(effect.key, 1));
-    const { entry, settled, attempt, begins } = this.prepare(effect);
-    if (settled === undefined) this.refuseStopped();
-    if (begins !== undefined) {
-      const begun = effect.begin();
-      const body = isPromiseLike(begun) ? await begun : begun;
+    try {
+      const prepared = this.prepare(effect);
+      if (prepared.settled !== undefined || prepared.begins === undefined)
+        return this.goOn(effect, journal, prepared);
       this.refuseStopped();
-      const fingerprint = begins;
-      const written = journal.append([this.entry(effect.key, attempt, "begin", { fingerprint, ...body })]);
-      if (isPromiseLike(written)) await written;
+      const begun = effect.begin();
+      return isPromiseLike(begun)
+        ? this.beginLater(effect, journal, prepared, begun)
+        : this.begin(effect, journal, prepared, begun);
+    } catch (error) {
+      return rejected(error);
     }
+  }
+
+  private async beginLater<T>(
+    effect: Recordable<T>,
+    journal: RunJournal,
+    prepared: Prepared,
+    begun: PromiseLike<JsonObject>,
+  ): Promise<T> {
+    return this.begin(effect, journal, prepared, await begun);
+  }
+
+  private begin<T>(
+    effect: Recordable<T>,
+    journal: RunJournal,
+    { attempt, begins: fingerprint }: Prepared,
+    body: JsonObject,
+  ): Promise<T> {
+    this.refuseStopped();
+    const written = journal.append([this.entry(effect.key, attempt, "begin", { fingerprint, ...body })]);
+    return this.makeAfter(written, effect, journal, attempt);
+  }
+
+  /** What is on record is handed over; what was begun before, and only has to go on, goes on. */
+  private async goOn<T>(
+    effect: Recordable<T>,
+    journal: RunJournal,
+    { entry, settled, attempt }: Prepared<T>,
+  ): Promise<T> {
+    if (settled === undefined) this.refuseStopped();
     if (entry !== undefined) await journal.append([entry]);
-    if (settled !== undefined) return unwrap(settled);
+    return settled === undefined ? this.makeAfter(undefined, effect, journal, attempt) : unwrap(settled);
+  }
+
+  // Small, as every local of an asynchronous function is kept with each of its calls.
+  private async makeAfter<T>(
+    written: MaybePromise<void>,
+    effect: Recordable<T>,
+    journal: RunJournal,
+    attempt: number,
+  ): Promise<T> {
+    if (isPromiseLike(written)) await written;
     let value: T;
     try {
-      value = await effect.run(scopeFor(effect.key, attempt));
+      value = await effect.run(this.options.scopeFor(effect.key, attempt));
     } catch (error) {
       await this.recordFailure(effect, attempt, journal, error);
       throw error;
@@ -141,7 +182,7 @@ export class Recorder {
   private prepare<T>(effect: Recordable<T>): Prepared<T> {
     const step = this.take(effect.key);
     const fingerprint = effect.fingerprint();
-    const begin = (attempt: number): Prepared<T> => ({ effect, attempt, begins: fingerprint });
+    const begin = (attempt: number): Prepared<T> => ({ attempt, begins: fingerprint });
     if (step === undefined) return begin(1);
 
     const recorded = textAt(step.begin?.body, "fingerprint");
@@ -152,17 +193,16 @@ export class Recorder {
     if (step.end !== undefined) {
       this.lastRecordedAt = step.end.at;
       effect.replayed?.(step.end.body);
-      return { effect, attempt: step.attempt, settled: outcomeOf(effect, step.end.body) };
+      return { attempt: step.attempt, settled: outcomeOf(effect, step.end.body) };
     }
     this.lastRecordedAt = step.begin?.at;
-    if (effect.onDoubt === "resume") return { effect, attempt: step.attempt };
+    if (effect.onDoubt === "resume") return { attempt: step.attempt };
     if (effect.onDoubt === "ask") {
       const settled = this.decide(effect, step);
       // A decision is made once: it is written down like the outcome that it stands for.
       if (settled !== undefined) {
         const body = settled.ok ? effect.record(settled.value) : { error: errorToJSON(settled.error) };
         return {
-          effect,
           attempt: step.attempt,
           settled,
           entry: this.entry(effect.key, step.attempt, "end", body),
@@ -244,6 +284,10 @@ function outcomeOf<T>(effect: Recordable<T>, body: JsonObject): Settled<T> {
   const error = body["error"];
   if (error !== undefined) return { ok: false, error: errorFromJSON(error as SerializedError) };
   return { ok: true, value: effect.restore(body) };
+}
+
+async function rejected(error: unknown): Promise<never> {
+  throw error;
 }
 
 function unwrap<T>(settled: Settled<T>): T {

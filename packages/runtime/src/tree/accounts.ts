@@ -135,7 +135,10 @@ export class Accounts {
 }
 
 /** What all of them took together. */
-export function totalOf(accounts: readonly Account[]): { readonly usage: Usage; readonly cost: number | null } {
+export function totalOf(accounts: readonly Account[]): {
+  readonly usage: Usage;
+  readonly cost: number | null;
+} {
   let usage = NO_USAGE;
   let nano: number | null = 0;
   for (const account of accounts) {

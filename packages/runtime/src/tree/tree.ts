@@ -17,6 +17,7 @@ import type { Decisions } from "../engine/decisions.ts";
 import type { Recording } from "../engine/recording.ts";
 import type { RunJournal } from "../engine/run-journal.ts";
 import type { Ports } from "../ports.ts";
+import { type Start, scopeOf } from "../run-start.ts";
 import { Accounts } from "./accounts.ts";
 import type { EventHub } from "./event-hub.ts";
 import { Mailbox } from "../engine/mailbox.ts";
@@ -31,9 +32,7 @@ const NO_DOUBTS: readonly string[] = Object.freeze([]);
 
 export interface TreeOptions {
   readonly ports: Ports;
-  readonly root: Supervision;
-  readonly tenantId: string | null;
-  readonly scope: RunScope;
+  readonly start: Start;
   readonly journal: RunJournal | undefined;
   readonly recording: Recording | undefined;
   readonly decisions: Decisions;
@@ -47,8 +46,8 @@ export interface TreeOptions {
 export class Tree {
   readonly ports: Ports;
   readonly root: Supervision;
+  private readonly start: Start;
   readonly tenantId: string | null;
-  readonly scope: RunScope;
   readonly journal: RunJournal | undefined;
   readonly recording: Recording | undefined;
   readonly decisions: Decisions;
@@ -68,17 +67,19 @@ export class Tree {
   unasked: Map<ExecId, AgentId> | undefined;
   // Made when they are first needed: most runs are neither resumed nor talked to, and eight maps and sets weigh on one that makes
   // a single model call.
+  private lazyScope: RunScope | undefined;
   private lazyRestored: Restored | undefined;
   private lazyDoubts: Set<string> | undefined;
   private lazySignals: Signals | undefined;
   private lazyMail: Map<ExecId, Mailbox> | undefined;
 
   constructor(options: TreeOptions) {
-    const { ports, root } = options;
+    const { ports, start } = options;
+    const { root } = start;
     this.ports = ports;
+    this.start = start;
     this.root = root;
-    this.tenantId = options.tenantId;
-    this.scope = options.scope;
+    this.tenantId = start.tenantId;
     this.journal = options.journal;
     this.recording = options.recording;
     this.decisions = options.decisions;
@@ -93,6 +94,9 @@ export class Tree {
     if (ports.journal !== undefined) this.lazySignals = this.makeSignals();
   }
 
+  get scope(): RunScope {
+    return (this.lazyScope ??= scopeOf(this.start));
+  }
   /** Ledgers and seats that a resumed run had before, until their executions are there again. */
   get restored(): Restored {
     return (this.lazyRestored ??= { ledgers: new Map(), seats: new Set() });

@@ -327,7 +327,7 @@ class Loop<T> {
     const messages = given.length === 0 ? window : insertAfterSystem(window, given);
     // The list only grows, so the request that holds it holds what is new in it too.
     if (request?.messages === messages) return request;
-    return (this.request = { ...this.plan.request, messages });
+    return (this.request = Object.freeze({ ...this.plan.request, messages }));
   }
 
   private system(input: string): MaybePromise<{ readonly system?: string }> {

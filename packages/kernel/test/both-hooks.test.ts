@@ -1,0 +1,58 @@
+import { describe, expect, it } from "vitest";
+import { AgentId, ExecId, HookEvent, type Hooks, NO_HOOKS, RunId, SessionId } from "../src/index.ts";
+import { bothHooks } from "../src/loop/both-hooks.ts";
+
+const { STEP_START, STEP_END } = HookEvent;
+
+function fake(event: HookEvent, log: string[], name: string, drained?: Promise<void>): Hooks {
+  return {
+    has: (asked) => asked === event,
+    dispatch: (told) => void log.push(`${name} ${told}`),
+    drain: () => drained,
+  };
+}
+
+function step() {
+  const runId = RunId("run-1");
+  const ids = { agentId: AgentId("lead"), runId, execId: ExecId(runId), sessionId: SessionId("s") };
+  return { agentName: "lead", ...ids, at: 1, step: 1 };
+}
+
+describe("R20: an agent's own hooks beside those of its runtime", () => {
+  it("R20: with one of the two there is nothing in between", () => {
+    const hooks = fake(STEP_START, [], "one");
+    expect(bothHooks(hooks, undefined)).toBe(hooks);
+    expect(bothHooks(hooks, hooks)).toBe(hooks);
+    expect(bothHooks(NO_HOOKS, hooks)).toBe(hooks);
+  });
+
+  it("R20: both are asked and told, the shared ones first", () => {
+    const log: string[] = [];
+    const both = bothHooks(fake(STEP_START, log, "shared"), fake(STEP_END, log, "own"));
+    expect([STEP_START, STEP_END, HookEvent.RETRY].map((event) => both.has(event))).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    expect(both.dispatch(STEP_END, step())).toBeUndefined();
+    expect(log).toEqual(["shared step_end", "own step_end"]);
+  });
+
+  it("R20: drain waits for whichever has something to wait for, and is no promise where neither has", async () => {
+    const both = (shared?: Promise<void>, own?: Promise<void>): Hooks =>
+      bothHooks(fake(STEP_START, [], "shared", shared), fake(STEP_START, [], "own", own));
+    expect(both().drain()).toBeUndefined();
+    const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    expect(both(first.promise).drain()).toBe(first.promise);
+    expect(both(undefined, second.promise).drain()).toBe(second.promise);
+    let isDrained = false;
+    const drained = Promise.resolve(both(first.promise, second.promise).drain()).then(
+      () => (isDrained = true),
+    );
+    first.resolve();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isDrained).toBe(false);
+    second.resolve();
+    expect(await drained).toBe(true);
+  });
+});

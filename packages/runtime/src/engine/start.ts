@@ -1,0 +1,37 @@
+import type { Agent, ExecId, ExecutionStart, RunScope, Supervision } from "@ravi/kernel";
+import type { Tree } from "../tree/tree.ts";
+
+export interface StartOptions extends Omit<ExecutionStart, "scope" | "tenantId"> {
+  readonly tree: Tree;
+}
+
+/** What one execution in this process begins with. What the whole tree shares is read from it when it is asked for. */
+export class InProcessStart implements ExecutionStart {
+  readonly agent: Agent;
+  readonly execId: ExecId;
+  readonly supervision: Supervision;
+  readonly input: string;
+  readonly deadline: number | null;
+  readonly onPreempt: ExecutionStart["onPreempt"];
+  readonly isResumed: boolean;
+  private readonly tree: Tree;
+
+  constructor({ tree, agent, execId, supervision, input, deadline, onPreempt, isResumed }: StartOptions) {
+    this.tree = tree;
+    this.agent = agent;
+    this.execId = execId;
+    this.supervision = supervision;
+    this.input = input;
+    this.deadline = deadline;
+    this.onPreempt = onPreempt;
+    this.isResumed = isResumed;
+  }
+
+  get scope(): RunScope {
+    return this.tree.scope;
+  }
+
+  get tenantId(): string | null {
+    return this.tree.tenantId;
+  }
+}
