@@ -28,19 +28,14 @@ export interface CostTrackerOptions {
   readonly logger?: Logger | undefined;
 }
 
-interface Line<Who> {
-  readonly who: Who;
-  readonly tally: Tally;
-}
-
 /** Sums what model calls used and cost, per agent, per model and in all, over every source that it is attached to. */
 export class CostTracker {
   private readonly options: CostTrackerOptions;
   private readonly attachments = new Attachments();
   private readonly lookups = new Set<Promise<void>>();
   private total = new Tally();
-  private agents = new Map<string, Line<{ agentName: string }>>();
-  private models = new Map<string, Line<{ provider: string; model: string }>>();
+  private agents = new Map<string, Tally>();
+  private models = new ModelTallies();
 
   constructor(options: CostTrackerOptions = {}) {
     checkFields("CostTracker options", options, ["meter", "onReport", "logger"]);
@@ -66,8 +61,8 @@ export class CostTracker {
   report(): CostReport {
     return deepFreeze({
       total: this.total.read(),
-      agents: [...this.agents.values()].map(({ who, tally }) => ({ ...who, ...tally.read() })),
-      models: [...this.models.values()].map(({ who, tally }) => ({ ...who, ...tally.read() })),
+      agents: Array.from(this.agents, ([agentName, tally]) => ({ agentName, ...tally.read() })),
+      models: this.models.lines.map(({ provider, model, tally }) => ({ provider, model, ...tally.read() })),
     });
   }
 
@@ -75,7 +70,7 @@ export class CostTracker {
   reset(): void {
     this.total = new Tally();
     this.agents = new Map();
-    this.models = new Map();
+    this.models = new ModelTallies();
     this.lookups.clear();
   }
 
@@ -86,30 +81,25 @@ export class CostTracker {
       return undefined;
     }
     for (const tally of tallies) tally.add(call);
-    const charge = (usd: number): void => {
-      if (isAmount(usd)) for (const tally of tallies) tally.price(usd);
-    };
     if (isAmount(call.costUsd)) {
-      charge(call.costUsd);
+      charge(tallies, call.costUsd);
       return undefined;
     }
     const { provider, model, usage } = call;
     const price = this.options.meter?.price({ provider, model }, usage);
     if (!isPromiseLike(price)) {
-      charge(dollars(price));
+      charge(tallies, dollars(price));
       return undefined;
     }
-    const lookup = Promise.resolve(price).then((found) => charge(dollars(found)));
+    const lookup = Promise.resolve(price).then((found) => charge(tallies, dollars(found)));
     this.await(lookup);
     return lookup;
   }
 
   private talliesOf({ agentName, provider, model }: HookPayloads["llm_end"]): readonly Tally[] {
-    return [
-      this.total,
-      line(this.agents, agentName, { agentName }),
-      line(this.models, JSON.stringify([provider, model]), { provider, model }),
-    ];
+    let agent = this.agents.get(agentName);
+    if (agent === undefined) this.agents.set(agentName, (agent = new Tally()));
+    return [this.total, agent, this.models.of(provider, model)];
   }
 
   private await(lookup: Promise<void>): void {
@@ -139,12 +129,27 @@ export class CostTracker {
   }
 }
 
-function line<Who>(lines: Map<string, Line<Who>>, key: string, who: Who): Tally {
-  const known = lines.get(key);
-  if (known !== undefined) return known.tally;
-  const tally = new Tally();
-  lines.set(key, { who, tally });
-  return tally;
+/** In two levels: a joined name could be that of another pair, and JSON of both takes 100 ns a call. */
+class ModelTallies {
+  private readonly providers = new Map<string, Map<string, Tally>>();
+  /** In the order in which they were first called. */
+  readonly lines: { readonly provider: string; readonly model: string; readonly tally: Tally }[] = [];
+
+  of(provider: string, model: string): Tally {
+    return this.providers.get(provider)?.get(model) ?? this.add(provider, model);
+  }
+
+  private add(provider: string, model: string): Tally {
+    const tally = new Tally();
+    const models = this.providers.get(provider) ?? new Map<string, Tally>();
+    this.providers.set(provider, models.set(model, tally));
+    this.lines.push({ provider, model, tally });
+    return tally;
+  }
+}
+
+function charge(tallies: readonly Tally[], usd: number): void {
+  if (isAmount(usd)) for (const tally of tallies) tally.price(usd);
 }
 
 /** NaN where there is no price. */

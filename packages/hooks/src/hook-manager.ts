@@ -10,12 +10,11 @@ import {
   type Logger,
   type MaybePromise,
 } from "@ravi/kernel";
-import { EventEmitter } from "eventemitter3";
-import { frozenCopy } from "./frozen-copy.ts";
-import { guard, type Listener, subscription } from "./listener.ts";
+import { Channel } from "./channel.ts";
+import { guard, type Listener, type Subscription, subscription } from "./listener.ts";
 import { Problems } from "./problems.ts";
 import { Recursion } from "./recursion.ts";
-import { OpenRounds, Round } from "./round.ts";
+import { OpenRounds } from "./round.ts";
 import { timersOf } from "./timers.ts";
 import type { AnyHookCallback, HookCallback, HookProblem, HookSource } from "./types.ts";
 
@@ -40,7 +39,8 @@ const LONGEST_TIMEOUT = 2_147_483_647;
  * leave) reaches whoever dispatches.
  */
 export class HookManager implements Hooks, HookSource {
-  private readonly emitter = new EventEmitter<Record<HookEvent, [payload: unknown, round: Round]>>();
+  /** Only of events to which somebody listens. */
+  private readonly channels = new Map<HookEvent, Channel>();
   private readonly problems: Problems;
   private readonly rounds: OpenRounds;
   private readonly recursion = new Recursion();
@@ -66,23 +66,17 @@ export class HookManager implements Hooks, HookSource {
   on<E extends HookEvent>(event: E, callback: HookCallback<E>): () => void {
     checkOneOf("event", event, HookEvent);
     checkCallback(callback);
-    const { maxPending, problems } = this;
-    return this.add(
-      event,
-      guard({ event, subscription: subscription(callback), invoke: callback, maxPending, problems }),
-    );
+    return this.add(event, subscription(callback), callback);
   }
 
   /** One callback for every event. */
   onAny(callback: AnyHookCallback): () => void {
     checkCallback(callback);
-    const { maxPending, problems } = this;
     const owner = subscription(callback);
     const call = callback as (event: HookEvent, payload: unknown) => unknown;
-    const leaves = Object.values(HookEvent).map((event) => {
-      const invoke = (payload: unknown): unknown => call(event, payload);
-      return this.add(event, guard({ event, subscription: owner, invoke, maxPending, problems }));
-    });
+    const leaves = Object.values(HookEvent).map((event) =>
+      this.add(event, owner, (payload: unknown) => call(event, payload)),
+    );
     return () => {
       for (const leave of leaves) leave();
     };
@@ -95,21 +89,23 @@ export class HookManager implements Hooks, HookSource {
 
   /** Takes the callback off the event, however often it was added. False when it was not there. */
   unregister<E extends HookEvent>(event: E, callback: HookCallback<E>): boolean {
-    const leaving = this.listeners(event).filter((listener) => listener.subscription.callback === callback);
-    for (const listener of leaving) this.remove(event, listener);
+    const channel = this.channels.get(event);
+    if (channel === undefined) return false;
+    const leaving = channel.listeners.filter((listener) => listener.subscription.callback === callback);
+    for (const listener of leaving) this.remove(event, channel, listener);
     return leaving.length > 0;
   }
 
   /** Takes off all listeners of the event, or of all events. What is under way is still drained. */
   clear(event?: HookEvent): void {
-    for (const name of event === undefined ? this.emitter.eventNames() : [event]) {
-      for (const listener of this.listeners(name)) listener.live = false;
-      this.emitter.removeAllListeners(name);
+    for (const name of event === undefined ? [...this.channels.keys()] : [event]) {
+      this.channels.get(name)?.clear();
+      this.channels.delete(name);
     }
   }
 
   has(event: HookEvent): boolean {
-    return this.emitter.listenerCount(event) > 0;
+    return this.channels.has(event);
   }
 
   /**
@@ -117,15 +113,15 @@ export class HookManager implements Hooks, HookSource {
    * at work, never rejects; it need not be awaited.
    */
   dispatch<E extends HookEvent>(event: E, payload: HookPayloads[E]): MaybePromise<void> {
-    if (!this.has(event) || this.problems.telling) return undefined;
+    const channel = this.channels.get(event);
+    if (channel === undefined || this.problems.telling) return undefined;
     if (!this.recursion.enter()) {
       this.tooDeep(event);
       return undefined;
     }
     try {
-      const round = new Round(event, this.problems);
-      this.emitter.emit(event, frozenCopy(payload), round);
-      return round.isOpen ? this.rounds.follow(round) : undefined;
+      const round = channel.tell(payload);
+      return round?.isOpen === true ? this.rounds.follow(round) : undefined;
     } catch (error) {
       this.problems.tell({
         kind: "payload",
@@ -144,18 +140,19 @@ export class HookManager implements Hooks, HookSource {
     return this.rounds.drain();
   }
 
-  private add(event: HookEvent, listener: Listener): () => void {
-    this.emitter.on(event, listener);
-    return () => this.remove(event, listener);
+  private add(event: HookEvent, owner: Subscription, invoke: (payload: never) => unknown): () => void {
+    const { maxPending, problems } = this;
+    const channel = this.channels.get(event) ?? new Channel(event, problems);
+    const listener = guard({ event, channel, subscription: owner, invoke, maxPending, problems });
+    channel.add(listener);
+    this.channels.set(event, channel);
+    return () => this.remove(event, channel, listener);
   }
 
-  private remove(event: HookEvent, listener: Listener): void {
-    listener.live = false;
-    this.emitter.off(event, listener);
-  }
-
-  private listeners(event: HookEvent): readonly Listener[] {
-    return this.emitter.listeners(event) as Listener[];
+  private remove(event: HookEvent, channel: Channel, listener: Listener): void {
+    channel.remove(listener);
+    // It may be that of an earlier time: all had left, and others came.
+    if (channel.isEmpty && this.channels.get(event) === channel) this.channels.delete(event);
   }
 
   private tooDeep(event: HookEvent): void {

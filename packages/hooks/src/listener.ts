@@ -1,6 +1,6 @@
 import { type HookEvent, isPromiseLike } from "@ravi/kernel";
+import type { Channel } from "./channel.ts";
 import type { Problems } from "./problems.ts";
-import type { Round } from "./round.ts";
 
 /** One callback that somebody handed over, with what has been told of it. `onAny` makes one for all events. */
 export interface Subscription {
@@ -13,7 +13,7 @@ export interface Subscription {
 
 /** What the emitter calls: the guarded callback for one event. */
 export interface Listener {
-  (payload: unknown, round: Round): void;
+  (payload: unknown): void;
   readonly subscription: Subscription;
   /** False once it left. An emission that is under way still holds it, and must pass it over. */
   live: boolean;
@@ -21,6 +21,7 @@ export interface Listener {
 
 export interface ListenerOptions {
   readonly event: HookEvent;
+  readonly channel: Channel;
   readonly subscription: Subscription;
   readonly invoke: (payload: never) => unknown;
   readonly maxPending: number;
@@ -33,9 +34,9 @@ export function subscription(callback: object): Subscription {
 
 /** Wraps a callback so that nothing it does reaches whoever dispatches. */
 export function guard(options: ListenerOptions): Listener {
-  const { event, subscription: owner, maxPending, problems } = options;
+  const { event, channel, subscription: owner, maxPending, problems } = options;
   const invoke = options.invoke as (payload: unknown) => unknown;
-  const call = (payload: unknown, round: Round): void => {
+  const call = (payload: unknown): void => {
     if (!listener.live) return;
     if (owner.pending >= maxPending) {
       overloaded(options);
@@ -43,7 +44,7 @@ export function guard(options: ListenerOptions): Listener {
     }
     try {
       const result = invoke(payload);
-      if (isPromiseLike(result)) round.watch(owner, result);
+      if (isPromiseLike(result)) channel.watch(owner, result);
     } catch (error) {
       problems.tell({ kind: "failed", event, callback: owner.callback, what: "failed", thrown: { error } });
     }

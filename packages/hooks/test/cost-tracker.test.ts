@@ -54,6 +54,23 @@ describe("counting", () => {
     ]);
   });
 
+  test("R22: models stand in the order in which they were first called, and no two pairs of names are one", () => {
+    const { hooks, tracker } = tracked();
+    const pairs = [
+      ["b", "c/d"],
+      ["a", "x"],
+      ["b/c", "d"],
+      ["b", "x"],
+    ] as const;
+    for (const [provider, model] of [...pairs, ...pairs]) {
+      void hooks.dispatch(LLM_END, llmEnd({ provider, model }));
+    }
+    const { models } = tracker.report();
+    expect(models.map(({ provider, model, calls }) => [provider, model, calls])).toEqual(
+      pairs.map((pair) => [...pair, 2]),
+    );
+  });
+
   test("R22: a price of 0 is a price, and no price is not 0", () => {
     const { hooks, tracker } = tracked();
     void hooks.dispatch(LLM_END, llmEnd({ costUsd: 0, model: "free" }));

@@ -58,6 +58,18 @@ describe("registering", () => {
     expect(hooks.has(STEP_START)).toBe(false);
   });
 
+  test("R20: who left with all the others takes nobody along who came afterwards", () => {
+    const { hooks } = managed();
+    let heard = 0;
+    const off = hooks.on(STEP_START, () => {});
+    hooks.clear();
+    hooks.on(STEP_START, () => heard++);
+    off();
+    expect(hooks.has(STEP_START)).toBe(true);
+    void hooks.dispatch(STEP_START, step());
+    expect(heard).toBe(1);
+  });
+
   test("R20: onAny hears every event until it leaves", () => {
     const { hooks } = managed();
     const heard: string[] = [];
@@ -469,6 +481,30 @@ describe("re-entry", () => {
     void hooks.dispatch(STEP_START, step());
     expect(heard).toEqual(["outer", "inner", "outer again"]);
     expect(problems).toEqual([]);
+  });
+
+  test("R20: a dispatch inside of a listener of the same event waits for its own listeners, not for the outer ones", async () => {
+    const { hooks, clock } = managed();
+    const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+    const ends: string[] = [];
+    let calls = 0;
+    hooks.on(STEP_START, () => {
+      const gate = gates[calls++ === 0 ? 0 : 1].promise;
+      if (calls === 1) {
+        const inner = hooks.dispatch(STEP_START, step());
+        void Promise.resolve(inner).then(() => ends.push("inner"));
+      }
+      return gate;
+    });
+    const outer = hooks.dispatch(STEP_START, step());
+    void Promise.resolve(outer).then(() => ends.push("outer"));
+    gates[1].resolve();
+    await clock.advance(1);
+    expect(ends).toEqual(["inner"]);
+    gates[0].resolve();
+    await hooks.drain();
+    expect(ends).toEqual(["inner", "outer"]);
+    expect(clock.pending).toBe(0);
   });
 
   test("R20: endless recursion is bounded in depth and in breadth, told once per event, and leaves no trace", () => {

@@ -1,4 +1,12 @@
-import { type Next, CancellationError, MiddlewareError } from "@ravi/kernel";
+import type { Next } from "@ravi/kernel";
+import {
+  AGAIN_TOO_EARLY,
+  AGAIN_WHILE_RUNNING,
+  CALLED_TWICE,
+  givenUp,
+  misused,
+  NOT_AWAITED,
+} from "./misuse.ts";
 import type { WithResult } from "./types.ts";
 
 export type Core = () => Promise<void>;
@@ -16,25 +24,21 @@ interface Passage<C> {
   readonly core: Core;
 }
 
+/** In a box, since anything may be thrown, also undefined. */
+interface Failure {
+  readonly error: unknown;
+}
+
 export function pass<C extends WithResult>(links: readonly Link<C>[], context: C, core: Core): Promise<void> {
-  return enter({ links, context, core }, 0, undefined);
+  const outermost = links[0];
+  return outermost === undefined ? core() : new Stay({ links, context, core }, outermost, 0, undefined).run();
 }
 
-function enter<C extends WithResult>(
-  passage: Passage<C>,
-  at: number,
-  outer: Stay<C> | undefined,
-): Promise<void> {
-  const link = passage.links[at];
-  return link === undefined ? enterCore(passage.core) : new Stay(passage, link, at, outer).run();
-}
-
-/** One tick longer than the core itself, like every layer, so that a forgotten `await` is seen here too. */
-async function enterCore(core: Core): Promise<void> {
-  await started(core);
-}
-
-/** One layer, while it is being run. */
+/**
+ * One layer, while it is being run. A call inward tells its layer's stay that it has ended just before its promise settles, so
+ * a layer that waited is never taken for one that did not; and at the earliest in the second tick, so that a layer which did
+ * not wait is found out even where the call was done at once.
+ */
 class Stay<C extends WithResult> {
   private readonly passage: Passage<C>;
   private readonly link: Link<C>;
@@ -42,12 +46,14 @@ class Stay<C extends WithResult> {
   private readonly outer: Stay<C> | undefined;
   private calls = 0;
   private isInnerRunning = false;
-  /** Resolves, and never rejects, when the newest call inward has settled. */
-  private settled: Promise<void> | undefined;
-  private failure: unknown;
+  /** The newest call inward. */
+  private inner: Promise<void> | undefined;
+  private failure: Failure | undefined;
+  /** The layer returned the promise of its call as it is: it ends with that, and there is nothing else to wait for. */
+  private isAside = false;
   /** The layer has returned or thrown; what it left running inside is given up. */
   private isOver = false;
-  private misuse: MiddlewareError | undefined;
+  private misuse: Error | undefined;
 
   constructor(passage: Passage<C>, link: Link<C>, at: number, outer: Stay<C> | undefined) {
     this.passage = passage;
@@ -56,22 +62,39 @@ class Stay<C extends WithResult> {
     this.outer = outer;
   }
 
-  async run(): Promise<void> {
+  run(): Promise<void> {
+    let process: Promise<void>;
     try {
-      await this.link.process(this.passage.context, this.next());
+      process = this.link.process(this.passage.context, this.next());
+    } catch (error) {
+      process = rejected(error);
+    }
+    if (this.calls === 0 || process !== this.inner) return this.watch(process);
+    // It gets no promise and no tick of its own, which saves 130 ns of 270.
+    this.isAside = true;
+    return process;
+  }
+
+  private async watch(process: Promise<void>): Promise<void> {
+    let failure: Failure | undefined;
+    try {
+      await process;
       if (this.isInnerRunning && this.misuse === undefined) {
-        await this.settled;
-        this.misuse = misused(this.link, NOT_AWAITED, this.failure);
+        await this.innerSettled();
+        this.misuse = misused(this.link.name, NOT_AWAITED, this.failure?.error);
       }
       if (this.misuse !== undefined) throw this.misuse;
     } catch (error) {
       // A layer that throws may leave its call running on purpose, as a time limit does. After a misuse nothing floats.
-      if (this.misuse !== undefined && this.isInnerRunning) await this.settled;
+      if (this.misuse !== undefined && this.isInnerRunning) await this.innerSettled();
       this.clear();
-      throw error;
-    } finally {
-      this.isOver = true;
+      failure = { error };
     }
+    this.isOver = true;
+    // A call that went further inward has taken its time there.
+    if ((this.calls === 0 || this.isInnerRunning) && this.outer?.isWatched() === true) await TICK;
+    failure = this.outer === undefined ? failure : this.outer.innerEnded(failure);
+    if (failure !== undefined) throw failure.error;
   }
 
   private next(): Next {
@@ -86,23 +109,62 @@ class Stay<C extends WithResult> {
   }
 
   private inward(): Promise<void> {
-    if (this.isGivenUp()) return heard(givenUp(this.link));
+    if (this.isGivenUp()) return heard(givenUp(this.link.name));
     this.calls++;
     this.isInnerRunning = true;
-    const inner = enter(this.passage, this.at + 1, this);
-    // Heard in any case, so that a layer which drops the promise leaves no unhandled rejection. It is heard before the
-    // layer's own `await` goes on, so a layer that waited is never taken for one that did not.
-    this.settled = inner.then(
-      () => {
-        this.isInnerRunning = false;
-      },
-      (error: unknown) => {
-        this.isInnerRunning = false;
-        this.failure = error;
-        this.clear();
-      },
-    );
-    return inner;
+    const at = this.at + 1;
+    const link = this.passage.links[at];
+    return (this.inner = link === undefined ? this.runCore() : new Stay(this.passage, link, at, this).run());
+  }
+
+  private async runCore(): Promise<void> {
+    let failure: Failure | undefined;
+    try {
+      await started(this.passage.core);
+    } catch (error) {
+      failure = { error };
+    }
+    if (this.isWatched()) await TICK;
+    failure = this.innerEnded(failure);
+    if (failure !== undefined) throw failure.error;
+  }
+
+  /** The call inward is at its end. Gives what its promise is to reject with, if anything. */
+  private innerEnded(failure: Failure | undefined): Failure | undefined {
+    this.isInnerRunning = false;
+    if (failure !== undefined) {
+      this.failure = failure;
+      this.clear();
+    }
+    if (this.isAside) return this.end(failure);
+    // Heard in any case: a layer that drops the promise leaves no unhandled rejection.
+    if (failure !== undefined) void this.innerSettled();
+    return failure;
+  }
+
+  /** The end of a layer that stands aside. */
+  private end(failure: Failure | undefined): Failure | undefined {
+    let end = failure;
+    if (end === undefined && this.misuse !== undefined) {
+      end = { error: this.misuse };
+      this.clear();
+    }
+    this.isOver = true;
+    return this.outer === undefined ? end : this.outer.innerEnded(end);
+  }
+
+  /** Resolves, and never rejects, when the newest call inward has settled. */
+  private async innerSettled(): Promise<void> {
+    try {
+      await this.inner;
+    } catch {
+      // Kept in `failure`.
+    }
+  }
+
+  /** Somebody may return without having waited. */
+  private isWatched(): boolean {
+    return !this.isAside || (this.outer?.isWatched() ?? false);
   }
 
   /** What a guard refused must not be left lying there as the answer; unless by now it is the answer of another attempt. */
@@ -117,10 +179,13 @@ class Stay<C extends WithResult> {
 
   /** The layer may drop the refusal, or catch it: its misuse is remembered. */
   private refuse(problem: string): Promise<void> {
-    this.misuse ??= misused(this.link, problem);
+    this.misuse ??= misused(this.link.name, problem);
     return heard(this.misuse);
   }
 }
+
+/** Awaiting it takes one tick and makes no promise. */
+const TICK = Promise.resolve();
 
 /** What throws before its first await fails like any other. */
 function started(begin: () => Promise<void>): Promise<void> {
@@ -140,22 +205,4 @@ function heard(reason: Error): Promise<void> {
   const refusal = rejected(reason);
   refusal.catch(() => {});
   return refusal;
-}
-
-const CALLED_TWICE =
-  "called next() twice, which would run (and pay for) the call again; a layer that means to repeat uses next.again()";
-const AGAIN_TOO_EARLY = "called next.again() before next(); the first time is next()";
-const AGAIN_WHILE_RUNNING =
-  "called next.again() while its earlier call was still running; await that one first";
-const NOT_AWAITED =
-  "returned while the call inside was still running; write `await next()`, or return its promise";
-
-function misused<C>({ name }: Link<C>, problem: string, cause?: unknown): MiddlewareError {
-  return new MiddlewareError({ layer: name, problem, cause });
-}
-
-function givenUp<C>({ name }: Link<C>): CancellationError {
-  return new CancellationError({
-    reason: `the call was given up further out, so ${name} may not go on inward`,
-  });
 }

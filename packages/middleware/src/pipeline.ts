@@ -52,6 +52,11 @@ export class MiddlewarePipeline<C extends WithResult> implements Pipeline<C> {
     return this.plan.layers.length === 0;
   }
 
+  /** Whether any layer has something to say before a call begins. */
+  get hasAdmits(): boolean {
+    return this.plan.admits.length > 0;
+  }
+
   get level(): MiddlewareLevel | undefined {
     return this.plan.level;
   }

@@ -1,3 +1,4 @@
+import { createHook } from "node:async_hooks";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import {
   type AgentRunContext,
@@ -306,6 +307,128 @@ describe("R11: misuse is named", () => {
       expect(unhandled).toEqual([]);
     } finally {
       process.off("unhandledRejection", listener);
+    }
+  });
+});
+
+describe("R11: a layer that returns the promise of its call as it is", () => {
+  const aside: ChatLayer = (_context, next) => next();
+  const forgetful: ChatLayer = async (_context, next) => {
+    void next();
+  };
+  const atOnce: Readonly<Record<string, () => Promise<void>>> = {
+    "is done at once": async () => {},
+    "fails at once": () => Promise.reject(new Error("inner")),
+  };
+
+  it("costs no promise: ten of them make as many as one", async () => {
+    const promises = async (layers: number): Promise<number> => {
+      const pipeline = new MiddlewarePipeline<ChatContext>(Array.from({ length: layers }, () => aside));
+      let count = 0;
+      const counter = createHook({ init: (_id, type) => void (type === "PROMISE" && count++) });
+      counter.enable();
+      const run = pipeline.run(chatContext(), async () => {});
+      counter.disable();
+      await run;
+      return count;
+    };
+    expect(await promises(10)).toBe(await promises(1));
+    // The core's, and the one around it with its await, which counts as a promise while they are counted.
+    expect(await promises(1)).toBe(3);
+  });
+
+  it.each(Object.entries(atOnce))(
+    "hides nobody further out who forgot to await, with a core that %s",
+    async (_what, core) => {
+      for (const layers of [
+        [forgetful, aside],
+        [aside, forgetful],
+        [aside, forgetful, aside, aside],
+      ]) {
+        const run = new MiddlewarePipeline<ChatContext>(layers).run(chatContext(), core);
+        await expect(run).rejects.toThrow(/forgetful: returned while/);
+      }
+    },
+  );
+
+  it("calls next() again while its call is running: the run fails, and has no result", async () => {
+    let cores = 0;
+    const refusals: unknown[] = [];
+    const twice: ChatLayer = (_context, next) => {
+      const call = next();
+      setImmediate(() => void next().catch((error: unknown) => refusals.push(error)));
+      return call;
+    };
+    for (const layers of [[twice], [aside, twice, aside], [logging("a", []), twice]]) {
+      const context = chatContext();
+      const run = new MiddlewarePipeline<ChatContext>(layers).run(context, async () => {
+        cores++;
+        await later();
+        await later();
+        context.result = answer("x");
+      });
+      await expect(run).rejects.toThrow(/twice: called next\(\) twice/);
+      expect(context.result).toBeUndefined();
+    }
+    expect([cores, refusals.length]).toEqual([3, 3]);
+  });
+
+  it("is over when its call is: what it begins afterwards is refused and pays nothing", async () => {
+    let cores = 0;
+    const outcome = Promise.withResolvers<unknown>();
+    const late: ChatLayer = (_context, next) => {
+      const call = next();
+      void call.then(() => next.again()).catch(outcome.resolve);
+      return call;
+    };
+    await new MiddlewarePipeline<ChatContext>([aside, late]).run(chatContext(), async () => void cores++);
+    expect(isRaviError(await outcome.promise, "CANCELLED")).toBe(true);
+    expect(cores).toBe(1);
+  });
+
+  it("passes a failure on as it is, leaves no result and nothing unhandled", async () => {
+    const unhandled: unknown[] = [];
+    const listener = (reason: unknown): void => void unhandled.push(reason);
+    process.on("unhandledRejection", listener);
+    try {
+      const failure = new Error("inner");
+      const context = chatContext();
+      const core = async (): Promise<void> => {
+        context.result = answer("half");
+        await later();
+        throw failure;
+      };
+      const dropping: ChatLayer = async (_context, next) => {
+        void next();
+        await later();
+        await later();
+      };
+      await expect(new MiddlewarePipeline<ChatContext>([aside, aside]).run(context, core)).rejects.toBe(
+        failure,
+      );
+      expect(context.result).toBeUndefined();
+      await new MiddlewarePipeline<ChatContext>([aside, dropping, aside]).run(context, core);
+      expect(context.result).toBeUndefined();
+      await later();
+      expect(unhandled).toEqual([]);
+    } finally {
+      process.off("unhandledRejection", listener);
+    }
+  });
+
+  it("a layer that returns nothing and calls nothing is no such layer", async () => {
+    // @ts-expect-error a layer gives a promise, says the compiler
+    const silent: ChatLayer = () => undefined;
+    const forgets: ChatLayer = (_context, next) => {
+      void next();
+      return Promise.resolve();
+    };
+    await expect(
+      new MiddlewarePipeline<ChatContext>([silent]).run(chatContext(), later),
+    ).resolves.toBeUndefined();
+    for (const inner of [silent, async () => {}]) {
+      const run = new MiddlewarePipeline<ChatContext>([forgets, inner]).run(chatContext(), later);
+      await expect(run).rejects.toThrow(/forgets: returned while/);
     }
   });
 });

@@ -1,0 +1,65 @@
+import type { HookEvent } from "@ravi/kernel";
+import { EventEmitter } from "eventemitter3";
+import { frozenCopy } from "./frozen-copy.ts";
+import type { Listener, Subscription } from "./listener.ts";
+import type { Problems } from "./problems.ts";
+import { Round } from "./round.ts";
+
+/**
+ * The listeners of one event. Each event has an emitter of its own, with one name in it: an emission takes 16 ns with finding
+ * the channel, and 28 ns where one emitter has the names of all events.
+ */
+export class Channel {
+  private readonly event: HookEvent;
+  private readonly problems: Problems;
+  private readonly emitter = new EventEmitter<{ told: [payload: unknown] }>();
+  /** Of the dispatch that is under way, made for the first listener that gives a promise. */
+  private round: Round | undefined;
+
+  constructor(event: HookEvent, problems: Problems) {
+    this.event = event;
+    this.problems = problems;
+  }
+
+  get isEmpty(): boolean {
+    return this.emitter.listenerCount("told") === 0;
+  }
+
+  get listeners(): readonly Listener[] {
+    return this.emitter.listeners("told") as Listener[];
+  }
+
+  add(listener: Listener): void {
+    this.emitter.on("told", listener);
+  }
+
+  remove(listener: Listener): void {
+    listener.live = false;
+    this.emitter.off("told", listener);
+  }
+
+  clear(): void {
+    for (const listener of this.listeners) listener.live = false;
+    this.emitter.removeAllListeners();
+  }
+
+  /** Gives the round of those who are still at work, if there are any. Throws where the payload cannot be copied. */
+  tell(payload: unknown): Round | undefined {
+    const copy = frozenCopy(this.event, payload);
+    // A listener may dispatch the same event again.
+    const outer = this.round;
+    this.round = undefined;
+    try {
+      this.emitter.emit("told", copy);
+      return this.round;
+    } finally {
+      this.round = outer;
+    }
+  }
+
+  /** What a listener returned was a promise, or something that looks like one. */
+  watch(owner: Subscription, result: PromiseLike<unknown>): void {
+    this.round ??= new Round(this.event, this.problems);
+    this.round.watch(owner, result);
+  }
+}

@@ -1,0 +1,21 @@
+import { CancellationError, MiddlewareError } from "@ravi/kernel";
+
+// What a layer can do wrong with `next`, in words.
+
+export const CALLED_TWICE =
+  "called next() twice, which would run (and pay for) the call again; a layer that means to repeat uses next.again()";
+export const AGAIN_TOO_EARLY = "called next.again() before next(); the first time is next()";
+export const AGAIN_WHILE_RUNNING =
+  "called next.again() while its earlier call was still running; await that one first";
+export const NOT_AWAITED =
+  "returned while the call inside was still running; write `await next()`, or return its promise";
+
+export function misused(layer: string, problem: string, cause?: unknown): MiddlewareError {
+  return new MiddlewareError({ layer, problem, cause });
+}
+
+export function givenUp(layer: string): CancellationError {
+  return new CancellationError({
+    reason: `the call was given up further out, so ${layer} may not go on inward`,
+  });
+}
