@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { HookEvent, Journal } from "@ravi/kernel";
+import type { HookEvent } from "@ravi/kernel";
 import { HookEvent as events, HookManager } from "@ravi/hooks";
 import { MiddlewarePipeline } from "@ravi/middleware";
 import { ExecutionTracker, ModelMeter } from "@ravi/resources";
@@ -30,11 +30,10 @@ function listeners(): HookManager {
   return hooks;
 }
 
-function governed(journal: Journal): RuntimeOptions {
+function governed(): Omit<RuntimeOptions, "journal"> {
   // A budget inside a budget: each run's own is spent from one account that they share.
   const account = new ExecutionTracker({ maxCostUsd: 9e6 }, { scope: "account" });
   return {
-    journal,
     hooks: listeners(),
     meter: new ModelMeter({ prices: { fake: { input: 1, output: 4 } } }),
     headcount: (root) => new SpawnTracker(root.spawnBudget, { rootId: root.rootId }),
@@ -51,11 +50,12 @@ function governed(journal: Journal): RuntimeOptions {
 const KEPT_RUNS = 100;
 
 export function governedRuntimes(): () => Runtime {
+  const options = governed();
   let runtime: Runtime | undefined;
   let runs = 0;
   return () => {
     if (runtime === undefined || runs++ % KEPT_RUNS === 0)
-      runtime = new Runtime(governed(new MemoryJournal()));
+      runtime = new Runtime({ ...options, journal: new MemoryJournal() });
     return runtime;
   };
 }
@@ -74,7 +74,7 @@ export function durable(): Durable {
   const journal = SqliteJournal.open(folder);
   return {
     folder,
-    runtime: () => new Runtime(governed(journal)),
+    runtime: () => new Runtime({ ...governed(), journal }),
     size: () => readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0),
     async close() {
       await journal.close();

@@ -33,6 +33,12 @@ import type { Underway } from "./underway.ts";
 import { markReadAnswers, restoreTree } from "./tree/restore.ts";
 import { Tree } from "./tree/tree.ts";
 
+/** A run that nobody else may write to. */
+interface Claimed {
+  readonly store: Journal;
+  readonly journal: RunJournal;
+}
+
 /** What a go at a run works with, where there is a journal. */
 interface Going {
   readonly journal?: RunJournal | undefined;
@@ -61,31 +67,36 @@ export class RunDriver {
   }
 
   begin(asked: Start, run: Underway): Promise<RunResult> {
-    const { journal: store } = this.ports;
+    const { journal } = this.ports;
     const start = this.admit(asked, run);
-    if (store === undefined && !isPromiseLike(start)) return this.go(start, run, {}).toEnd();
-    return this.beginRecorded(start, run);
+    if (journal === undefined && !isPromiseLike(start)) return this.go(start, run, {}).toEnd();
+    return this.beginLater(start, run);
   }
 
-  private async beginRecorded(admitted: MaybePromise<Start>, run: Underway): Promise<RunResult> {
-    const { journal: store, clock } = this.ports;
-    const start = await admitted;
-    if (store === undefined) return this.go(start, run, {}).toEnd();
+  private async beginLater(admitted: MaybePromise<Start>, run: Underway): Promise<RunResult> {
+    const { journal } = this.ports;
+    const start = isPromiseLike(admitted) ? await admitted : admitted;
+    if (journal === undefined) return this.go(start, run, {}).toEnd();
+    return this.claimed(journal, start.root.runId, (claimed) => this.beginRecorded(start, run, claimed));
+  }
+
+  private async beginRecorded(start: Start, run: Underway, { store, journal }: Claimed): Promise<RunResult> {
     const { runId } = start.root;
-    return this.claimed(store, runId, async (journal) => {
-      if ((await store.load(runId)).length > 0) {
-        const expected = "a run that is not on record yet; resume it instead";
-        throw new InvalidValueError({ field: "runId", value: runId, expected });
-      }
-      await journal.append([noteOf(runId, RUN_START, 1, clock.now(), startRecord(start))]);
-      return this.goUntilOver(start, run, { journal });
-    });
+    const loading = store.load(runId);
+    const known = isPromiseLike(loading) ? await loading : loading;
+    if (known.length > 0) {
+      const expected = "a run that is not on record yet; resume it instead";
+      throw new InvalidValueError({ field: "runId", value: runId, expected });
+    }
+    const noted = journal.append([noteOf(runId, RUN_START, 1, this.ports.clock.now(), startRecord(start))]);
+    if (isPromiseLike(noted)) await noted;
+    return this.goUntilOver(start, run, { journal });
   }
 
   async goOn(runId: RunId, decisions: Decisions, run: Underway): Promise<RunResult> {
     const { journal: store } = this.ports;
     if (store === undefined) throw noJournal();
-    return this.claimed(store, runId, async (journal) => {
+    return this.claimed(store, runId, async ({ journal }) => {
       const recording = new Recording(await store.load(runId));
       const start = recording.aboutRun(RUN_START);
       if (start === undefined) {
@@ -121,13 +132,15 @@ export class RunDriver {
   private async claimed(
     store: Journal,
     runId: RunId,
-    run: (journal: RunJournal) => Promise<RunResult>,
+    run: (claimed: Claimed) => Promise<RunResult>,
   ): Promise<RunResult> {
-    const journal = await RunJournal.claim(store, runId, this.owner, this.ports.clock);
+    const claiming = RunJournal.claim(store, runId, this.owner, this.ports.clock);
+    const journal = isPromiseLike(claiming) ? await claiming : claiming;
     try {
-      return await run(journal);
+      return await run({ store, journal });
     } finally {
-      await journal.release();
+      const released = journal.release();
+      if (isPromiseLike(released)) await released;
     }
   }
 
@@ -145,7 +158,8 @@ export class RunDriver {
     let statuses = going.recording?.aboutRun(RUN_STATUS)?.attempt ?? 0;
     const note = (body: JsonObject): MaybePromise<void> =>
       journal.append([noteOf(runId, RUN_STATUS, ++statuses, clock.now(), body)]);
-    await note({ status: "running" });
+    // One that has just begun is on record as running without a word.
+    if (going.recording !== undefined) await note({ status: "running" });
     for (let attempt = 1; ; attempt++) {
       const go = this.go(start, run, going);
       try {
@@ -157,7 +171,8 @@ export class RunDriver {
       const result = await go.toEnd();
       if (go.crash === undefined || restart?.shouldRetry(execId, go.crash) !== true) {
         restart?.reset(execId);
-        await note(statusRecord(result));
+        const noted = note(statusRecord(result));
+        if (isPromiseLike(noted)) await noted;
         return result;
       }
       const delayMs = restart.delayMs(attempt);

@@ -21,6 +21,7 @@ import { type Ports, type RuntimePorts, settlePorts } from "./ports.ts";
 import { noJournal, RunDriver } from "./run-driver.ts";
 import { newStart, type RunOptions, versionOf } from "./run-start.ts";
 import { LiveHandle, Underway } from "./underway.ts";
+import { LiveRuns } from "./live-runs.ts";
 
 export interface RuntimeOptions extends RuntimePorts {
   /** Those that a resume may look up. `run` adds the agent that it is given. */
@@ -43,16 +44,11 @@ export interface ResumeOptions {
   readonly signal?: AbortSignalLike | undefined;
 }
 
-interface Live {
-  readonly handle: RootHandle;
-  readonly run: Underway;
-}
-
 /** Hosts agents in one process. With nothing given it runs bare and fast; what it is given, it enforces. */
 export class Runtime {
   private readonly ports: Ports;
   private readonly agents = new Map<string, Agent>();
-  private readonly live = new Map<RunId, Live>();
+  private readonly live = new LiveRuns();
   private readonly driver: RunDriver;
   private closed = false;
 
@@ -75,13 +71,13 @@ export class Runtime {
     const meant = versionOf(this.agents, agent, options?.version);
     const start = newStart(this.ports, meant, input, options);
     this.register(meant);
-    return this.launch(start.root, options.signal, (run) => this.driver.begin(start, run)) as RootHandle<T>;
+    return this.launch(start.root, options, (run) => this.driver.begin(start, run)) as RootHandle<T>;
   }
 
   /** Goes on with a run that is on record, from where it stood. One that is over gives its result again. */
   resume(runId: string, options: ResumeOptions = {}): RootHandle {
     const root = Supervision.root(ROOT_UNKNOWN, { runId });
-    return this.launch(root, options.signal, (run) =>
+    return this.launch(root, { runId, signal: options.signal }, (run) =>
       this.driver.goOn(root.runId, options.decisions ?? {}, run),
     );
   }
@@ -109,7 +105,7 @@ export class Runtime {
   /** The runs on record; without a journal, those that live here. */
   async list(): Promise<readonly RunSummary[]> {
     if (this.ports.journal !== undefined) return this.ports.journal.list();
-    return [...this.live.values()].map(({ handle }) => ({
+    return this.live.list().map((handle) => ({
       runId: handle.runId,
       agent: handle.agentId,
       status: handle.status,
@@ -121,7 +117,7 @@ export class Runtime {
 
   /** Forgets a run. One that is under way is refused. */
   async delete(runId: string): Promise<void> {
-    if (this.live.has(RunId(runId))) {
+    if (this.live.find(RunId(runId)) !== undefined) {
       throw new InvalidValueError({
         field: "runId",
         value: runId,
@@ -147,14 +143,14 @@ export class Runtime {
    */
   async close(options: { readonly drain?: boolean | undefined } = {}): Promise<void> {
     this.closed = true;
-    const running = [...this.live.values()];
+    const running = this.live.list();
     if (options.drain !== true) {
-      for (const { handle, run } of running) {
+      for (const handle of running) {
         if (this.ports.journal === undefined) handle.cancel("the runtime was closed");
-        else run.suspend("the runtime was closed");
+        else handle.run.suspend("the runtime was closed");
       }
     }
-    await Promise.allSettled(running.map(({ handle }) => handle.result));
+    await Promise.allSettled(running.map(({ result }) => result));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -163,13 +159,14 @@ export class Runtime {
 
   private launch(
     root: Supervision,
-    signal: AbortSignalLike | undefined,
+    { runId: given, signal }: Pick<RunOptions, "runId" | "signal">,
     start: (run: Underway) => Promise<RunResult>,
   ): RootHandle {
     if (this.closed)
       throw new InvalidValueError({ field: "runtime", value: "closed", expected: "one that is open" });
     const { runId } = root;
-    if (this.live.has(runId)) {
+    // One that was made just now is nobody else's.
+    if (given !== undefined && this.live.find(runId) !== undefined) {
       throw new InvalidValueError({
         field: "runId",
         value: runId,
@@ -177,18 +174,15 @@ export class Runtime {
       });
     }
     const run = new Underway(root.agentId, signal);
-    const handle = new LiveHandle(runId, run, this.supervise(runId, run, start));
-    this.live.set(runId, { handle, run });
+    const handle = new LiveHandle(runId, run, this.supervise(run, start));
+    run.onEnd = () => this.live.delete(handle);
+    this.live.add(handle);
     return handle;
   }
 
-  private async supervise(
-    runId: RunId,
-    run: Underway,
-    start: (run: Underway) => Promise<RunResult>,
-  ): Promise<RunResult> {
+  private async supervise(run: Underway, start: (run: Underway) => Promise<RunResult>): Promise<RunResult> {
     // Whoever calls `events()` right after `run()` sees the first of them.
-    await Promise.resolve();
+    await undefined;
     run.status = "running";
     try {
       const result = await start(run);
@@ -198,7 +192,6 @@ export class Runtime {
       run.status = "failed";
       throw error;
     } finally {
-      this.live.delete(runId);
       run.close();
     }
   }
@@ -210,7 +203,7 @@ export class Runtime {
   ): Promise<void> {
     const { journal, ids, clock } = this.ports;
     const item: PostedItem = { id: id ?? ids.uuid(), at: clock.now(), ...what };
-    const live = this.live.get(runId);
+    const live = this.live.find(runId);
     if (journal === undefined && live === undefined) {
       throw new InvalidValueError({
         field: "runId",

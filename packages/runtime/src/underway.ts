@@ -22,6 +22,8 @@ export class Underway {
   suspended: string | undefined;
   /** Ends the wait for the next go. */
   wake: (() => void) | undefined;
+  /** It lives here no longer. */
+  onEnd: (() => void) | undefined;
   agentId: AgentId;
   status: RunStatus = "pending";
   /** What was said to it before there was anybody to hear it, where no journal keeps it. */
@@ -53,6 +55,7 @@ export class Underway {
   }
 
   close(): void {
+    this.onEnd?.();
     this.events.close();
     this.token.dispose();
   }
@@ -69,7 +72,7 @@ export class LiveHandle implements RootHandle {
   /** Functions of their own, so that they may be taken from the handle. */
   readonly cancel: (reason: string) => void;
   readonly events: () => AsyncIterable<RunEvent>;
-  private readonly run: Underway;
+  readonly run: Underway;
 
   constructor(runId: RunId, run: Underway, result: Promise<RunResult>) {
     this.runId = runId;

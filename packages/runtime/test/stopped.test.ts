@@ -78,7 +78,7 @@ describe("R24: a suspension is recognised by whoever meets it", () => {
     const journal = new MemoryJournal();
     const runtime = new Runtime({ journal, agents: [stubborn] });
     const handle = runtime.run(stubborn, "", { runId: "r" });
-    await until(() => journal.load(RunId("r")).length > 1);
+    await until(() => handle.status === "suspended");
     await runtime.close();
     expect((await handle.result).status).toBe("suspended");
     expect(met).toHaveLength(1);

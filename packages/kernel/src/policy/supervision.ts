@@ -52,21 +52,12 @@ export interface SpawnChildOptions {
   readonly ids?: IdSource | undefined;
 }
 
-type Own = "isRoot" | "progressTopic" | "spawnChild" | "toJSON" | "sessionId";
-interface NodeFields extends Omit<Supervision, Own> {
-  readonly session: Session;
-}
-
-/** Shared by the nodes of a tree. A fresh id is made when somebody first asks: most runs are no conversation. */
-interface Session {
-  id: SessionId | undefined;
-  ids: IdSource | undefined;
-}
+type NodeFields = Omit<Supervision, "isRoot" | "progressTopic" | "spawnChild" | "toJSON">;
 
 class Node implements Supervision {
   readonly agentId: AgentId;
   readonly runId: RunId;
-  private readonly session: Session;
+  readonly sessionId: SessionId;
   readonly rootId: AgentId;
   readonly parentId: AgentId | null;
   readonly depth: number;
@@ -78,7 +69,7 @@ class Node implements Supervision {
   constructor(fields: NodeFields) {
     this.agentId = fields.agentId;
     this.runId = fields.runId;
-    this.session = fields.session;
+    this.sessionId = fields.sessionId;
     this.rootId = fields.rootId;
     this.parentId = fields.parentId;
     this.depth = fields.depth;
@@ -87,14 +78,6 @@ class Node implements Supervision {
     this.retention = checkOneOf("supervision.retention", fields.retention, HistoryRetention);
     this.priority = checkOneOf("supervision.priority", fields.priority, Priority);
     Object.freeze(this);
-  }
-
-  get sessionId(): SessionId {
-    const { session } = this;
-    if (session.id !== undefined) return session.id;
-    const id = freshId(session.ids ?? systemIds, SessionId);
-    session.ids = undefined;
-    return (session.id = id);
   }
 
   get isRoot(): boolean {
@@ -121,7 +104,7 @@ class Node implements Supervision {
     return new Node({
       agentId: options.agentId ?? AgentId("agent", (options.ids ?? systemIds).uuid()),
       runId: this.runId,
-      session: this.session,
+      sessionId: this.sessionId,
       rootId: this.rootId,
       parentId: options.parentId ?? this.agentId,
       depth,
@@ -152,7 +135,7 @@ class Node implements Supervision {
   }
 }
 
-const FIELDS: readonly (keyof NodeFields | "sessionId")[] = [
+const FIELDS: readonly (keyof NodeFields)[] = [
   "agentId",
   "runId",
   "sessionId",
@@ -172,9 +155,7 @@ export const Supervision = Object.freeze({
     return new Node({
       agentId: readAgentId("agentId", agentId),
       runId: isGiven(options.runId) ? RunId(options.runId) : freshId(ids, RunId),
-      session: isGiven(options.sessionId)
-        ? { id: SessionId(options.sessionId), ids: undefined }
-        : { id: undefined, ids },
+      sessionId: isGiven(options.sessionId) ? SessionId(options.sessionId) : freshId(ids, SessionId),
       rootId: agentId,
       parentId: null,
       depth: 0,
@@ -191,7 +172,7 @@ export const Supervision = Object.freeze({
     return new Node({
       agentId: readAgentId("supervision.agentId", record["agentId"]),
       runId: RunId(readText("supervision.runId", record["runId"])),
-      session: { id: SessionId(readText("supervision.sessionId", record["sessionId"])), ids: undefined },
+      sessionId: SessionId(readText("supervision.sessionId", record["sessionId"])),
       rootId: readAgentId("supervision.rootId", record["rootId"]),
       parentId: parentId === null ? null : readAgentId("supervision.parentId", parentId),
       depth: checkInteger("supervision.depth", record["depth"], 0),

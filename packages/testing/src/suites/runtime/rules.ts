@@ -1,0 +1,186 @@
+import { expect } from "vitest";
+import {
+  type AgentRunContext,
+  defineTool,
+  HookEvent,
+  type Pipeline,
+  type RestartPolicy,
+  textOf,
+} from "@ravi/kernel";
+import { scriptedModel } from "../../scripted-model.ts";
+import { listening } from "./listening.ts";
+import { agent, ANYTHING, done, outputOf, type RuntimeCase, say, word } from "./stage.ts";
+
+/** Starts a crashed execution again at once, so often. */
+function restarts(most: number): RestartPolicy {
+  const counts = new Map<string, number>();
+  return {
+    shouldRetry(execId) {
+      const count = (counts.get(execId) ?? 0) + 1;
+      counts.set(execId, count);
+      return count <= most;
+    },
+    delayMs: () => 1,
+    reset: (execId) => void counts.delete(execId),
+  };
+}
+
+function agentLayer(admit: (context: AgentRunContext) => void): Pipeline<AgentRunContext> {
+  return { isNoop: false, admit, run: (_context, core) => core() };
+}
+
+export const ruleCases: readonly RuntimeCase[] = [
+  {
+    rule: "R23",
+    says: "calls of a batch are admitted in the order asked: where the limit ends, those before it are made",
+    async run({ create, caps }) {
+      const made: string[] = [];
+      const note = defineTool({
+        name: "note",
+        description: "notes it",
+        input: ANYTHING,
+        idempotent: true,
+        execute: (args) => void made.push(JSON.stringify(args)),
+      });
+      const clerk = agent("clerk", async (ctx) => {
+        const leaves = [1, 2, 3, 4, 5, 6].map((n) => {
+          const call = { id: `c${n}`, name: "note", arguments: `{"n":${n}}` };
+          return { kind: "tool", call, tool: note } as const;
+        });
+        const outcomes = await ctx.batch(leaves);
+        return done(outcomes.map((one) => ("error" in one ? one.error.code : one.status)).join(" "));
+      });
+      const runtime = await create({ agents: [clerk], ledger: caps.ledger, meter: caps.meter });
+      const { output } = await runtime.run(clerk, "", { executionBudget: { maxToolCalls: 3 } }).result;
+      const refused = "BUDGET_EXHAUSTED";
+      expect(output).toBe(["completed", "completed", "completed", refused, refused, refused].join(" "));
+      expect(made.toSorted()).toEqual(['{"n":1}', '{"n":2}', '{"n":3}']);
+    },
+  },
+  {
+    rule: "R16",
+    says: "whoever was hired says what it has used, whatever came of it, and which limit cut it off",
+    async run({ create, caps }) {
+      const model = scriptedModel(() => ({ text: "ok", usage: { inputTokens: 3, outputTokens: 2 } }));
+      const worker = agent("worker", async (ctx, inbox) => {
+        for (let n = 0; n < Number(inbox.input); n++) await ctx.llm(model, say(`${n}`));
+        return done("worked");
+      });
+      const middle = agent("middle", async (ctx, inbox) => {
+        await ctx.llm(model, say("mine"));
+        return done(outputOf(await ctx.hire({ agent: worker, input: inbox.input })));
+      });
+      const sleeper = agent("sleeper", async (ctx) => {
+        await ctx.llm(model, say("then I sleep"));
+        return done(word(await ctx.waitFor("never")));
+      });
+      const lead = agent("lead", async (ctx) => {
+        const whole = await ctx.hire({ agent: middle, input: "2" });
+        const cut = await ctx.hire({ agent: worker, input: "9", executionBudget: { maxTurns: 1 } });
+        const held = await ctx.spawn(sleeper, { input: "" });
+        const full = await ctx.spawn(sleeper, { input: "" });
+        const denied = await ctx.hire({ agent: worker, input: "1" });
+        held.cancel("enough");
+        full.cancel("enough");
+        const ended = [await ctx.join(held), await ctx.join(full)];
+        const left = await ctx.hire({ agent: sleeper, input: "", timeoutS: 1, onTimeout: "leave" });
+        const tokens = [whole, cut, denied, ...ended, left].map(({ status, usage }) => {
+          const used =
+            status === "cancelled" || status === "timedOut" ? usage !== undefined : usage?.inputTokens;
+          return `${status}:${String(used)}`;
+        });
+        return done([...tokens, cut.stoppedBy?.dimension, denied.costUsd === undefined].join(" "));
+      });
+      const setup = { headcount: caps.headcount, ledger: caps.ledger, meter: caps.meter };
+      const runtime = await create({ agents: [lead, middle, worker, sleeper], ...setup });
+      const options = { spawnBudget: { maxAgents: 3 }, executionBudget: { maxTurns: 100 } };
+      const { output, status, usage } = await runtime.run(lead, "", options).result;
+      expect([status, output]).toEqual([
+        "completed",
+        "completed:9 partial:3 denied:0 cancelled:true cancelled:true timedOut:true turns false",
+      ]);
+      expect(usage.inputTokens).toBeGreaterThanOrEqual(12);
+    },
+  },
+  {
+    rule: "R11",
+    needs: "layers",
+    says: "a layer around the agent sees its input before it is on record anywhere, a root's as well as a child's",
+    async run({ create }) {
+      const { hooks, heard } = listening(HookEvent.RUN_START);
+      const child = agent("child", async (_ctx, inbox) => done(`child ${inbox.input}`));
+      const lead = agent("lead", async (ctx, inbox) => {
+        const outcome = await ctx.hire({ agent: child, input: "key hunter2" });
+        return done(`lead ${inbox.input}, ${outputOf(outcome)}`);
+      });
+      const redact = agentLayer((context) => (context.input = context.input.replaceAll(/hunter2|swordfish/g, "***")));
+      const runtime = await create({ agents: [lead, child], hooks, pipelines: { agent: redact } });
+      const handle = runtime.run(lead, "key swordfish", { runId: "rule-1" });
+      const events = await Array.fromAsync(handle.events());
+      expect((await handle.result).output).toBe("lead key ***, child key ***");
+      expect(JSON.stringify([events, heard])).not.toMatch(/hunter2|swordfish/);
+      expect(heard.map(({ payload }) => payload)).toMatchObject([{ input: "key ***" }, { input: "key ***" }]);
+    },
+  },
+  {
+    rule: "R11",
+    needs: "layers",
+    says: "a layer that answers for a root ends the run with its answer; the agent does not run, and the answer stays",
+    async run({ create }) {
+      let goes = 0;
+      const lead = agent("lead", async () => done(`go ${++goes}`));
+      const refuse = agentLayer((context) => (context.result = done(`not ${context.input}`)));
+      const own = { ...lead, pipelines: { agent: refuse } };
+      const runtime = await create({ agents: [own] });
+      const handle = runtime.run(own, "this", { runId: "rule-2" });
+      expect(await handle.result).toMatchObject({ status: "completed", output: "not this", cost: 0 });
+      expect((await runtime.resume("rule-2").result).output).toBe("not this");
+      expect(goes).toBe(0);
+    },
+  },
+  {
+    rule: "R17",
+    needs: "restart",
+    says: "a root whose own code throws is started again as the policy says, and repeats nothing that is on record",
+    async run({ create }) {
+      const { hooks, heard } = listening(HookEvent.RETRY);
+      const model = scriptedModel((request) => `heard ${textOf(request.messages[0] ?? { content: "" })}`);
+      let goes = 0;
+      const child = agent("child", async (ctx) => done(textOf((await ctx.llm(model, say("b"))).message)));
+      const lead = agent("lead", async (ctx) => {
+        const { message } = await ctx.llm(model, say("a"));
+        const outcome = await ctx.hire({ agent: child, input: "" });
+        if (++goes < 3) throw new RangeError(`crash ${goes}`);
+        return done(`${textOf(message)}, ${outputOf(outcome)}`);
+      });
+      const runtime = await create({ agents: [lead, child], hooks, restart: restarts(2) });
+      const result = await runtime.run(lead, "", { runId: "rule-3" }).result;
+      expect(result).toMatchObject({ status: "completed", output: "heard a, heard b" });
+      expect([goes, model.calls.length]).toEqual([3, 2]);
+      expect(result.inDoubt ?? []).toEqual([]);
+      expect(heard.map(({ payload }) => payload)).toMatchObject([{ attempt: 1 }, { attempt: 2 }]);
+    },
+  },
+  {
+    rule: "R17",
+    needs: "restart",
+    says: "a root that throws more often than the policy allows has failed, and so has a child at its first time",
+    async run({ create }) {
+      let [leads, children] = [0, 0];
+      const child = agent("child", async () => {
+        children++;
+        throw new RangeError("child");
+      });
+      const lead = agent("lead", async (ctx) => {
+        const { status } = await ctx.hire({ agent: child, input: "" });
+        leads++;
+        throw new RangeError(`the child has ${status}`);
+      });
+      const runtime = await create({ agents: [lead, child], restart: restarts(2) });
+      const { status, error } = await runtime.run(lead, "", { runId: "rule-4" }).result;
+      expect(status).toBe("failed");
+      expect(error?.message).toContain("the child has failed");
+      expect([leads, children]).toEqual([3, 1]);
+    },
+  },
+];
