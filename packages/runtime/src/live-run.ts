@@ -37,19 +37,26 @@ export class LiveRun {
     this.start = start;
   }
 
-  async toEnd(): Promise<RunResult> {
-    const { tree, start } = this;
-    const { refused } = start;
-    try {
-      return this.resultOf(
-        refused === undefined ? await this.engine().run() : { status: refused.status, result: refused },
+  toEnd(): Promise<RunResult> {
+    const { refused } = this.start;
+    if (refused !== undefined) return Promise.resolve(this.over({ status: refused.status, result: refused }));
+    return this.engine()
+      .run()
+      .then(
+        (outcome) => this.over(outcome),
+        (error: unknown) => this.broken(error),
       );
-    } catch (error) {
-      if (!(error instanceof Suspension)) throw error;
-      return this.make("suspended", { output: "", error: error.why });
-    } finally {
-      tree.close();
-    }
+  }
+
+  private over(outcome: HireOutcome): RunResult {
+    this.tree.close();
+    return this.resultOf(outcome);
+  }
+
+  private broken(error: unknown): RunResult {
+    this.tree.close();
+    if (!(error instanceof Suspension)) throw error;
+    return this.make("suspended", { output: "", error: error.why });
   }
 
   private engine(): InProcessEngine {

@@ -20,7 +20,7 @@ import {
 import { admitRun } from "./context/admit-run.ts";
 import { andThen } from "./context/and-then.ts";
 import { createRunContext } from "./context/create-run-context.ts";
-import { type Plan, planFor } from "./context/plan.ts";
+import { mayAdmit, type Plan, planFor } from "./context/plan.ts";
 import { type Decisions, fullDecisions } from "./engine/decisions.ts";
 import { Recording } from "./engine/recording.ts";
 import { RunJournal } from "./engine/run-journal.ts";
@@ -33,11 +33,10 @@ import type { Underway } from "./underway.ts";
 import { markReadAnswers, restoreTree } from "./tree/restore.ts";
 import { Tree } from "./tree/tree.ts";
 
-/** A run that nobody else may write to. */
-interface Claimed {
-  readonly store: Journal;
-  readonly journal: RunJournal;
-}
+/** A run that may go, or the result of one that is over. */
+type Ready =
+  | { readonly start: Start; readonly going: Going & { readonly journal: RunJournal } }
+  | { readonly result: RunResult };
 
 /** What a go at a run works with, where there is a journal. */
 interface Going {
@@ -67,36 +66,37 @@ export class RunDriver {
   }
 
   begin(asked: Start, run: Underway): Promise<RunResult> {
-    const { journal } = this.ports;
     const start = this.admit(asked, run);
-    if (journal === undefined && !isPromiseLike(start)) return this.go(start, run, {}).toEnd();
-    return this.beginLater(start, run);
+    return isPromiseLike(start) ? this.beginLater(start, run) : this.beginAdmitted(start, run);
   }
 
-  private async beginLater(admitted: MaybePromise<Start>, run: Underway): Promise<RunResult> {
-    const { journal } = this.ports;
-    const start = isPromiseLike(admitted) ? await admitted : admitted;
-    if (journal === undefined) return this.go(start, run, {}).toEnd();
-    return this.claimed(journal, start.root.runId, (claimed) => this.beginRecorded(start, run, claimed));
+  private async beginLater(start: PromiseLike<Start>, run: Underway): Promise<RunResult> {
+    return this.beginAdmitted(await start, run);
   }
 
-  private async beginRecorded(start: Start, run: Underway, { store, journal }: Claimed): Promise<RunResult> {
+  private beginAdmitted(start: Start, run: Underway): Promise<RunResult> {
+    const { journal: store } = this.ports;
+    if (store === undefined) return this.go(start, run, {}).toEnd();
     const { runId } = start.root;
-    const loading = store.load(runId);
-    const known = isPromiseLike(loading) ? await loading : loading;
-    if (known.length > 0) {
-      const expected = "a run that is not on record yet; resume it instead";
-      throw new InvalidValueError({ field: "runId", value: runId, expected });
-    }
-    const noted = journal.append([noteOf(runId, RUN_START, 1, this.ports.clock.now(), startRecord(start))]);
-    if (isPromiseLike(noted)) await noted;
-    return this.goUntilOver(start, run, { journal });
+    return this.claimed(store, runId, run, (journal) =>
+      andThen(store.load(runId), (known) => {
+        if (known.length === 0) return this.noteStart(start, journal);
+        const expected = "a run that is not on record yet; resume it instead";
+        throw new InvalidValueError({ field: "runId", value: runId, expected });
+      }),
+    );
+  }
+
+  private noteStart(start: Start, journal: RunJournal): MaybePromise<Ready> {
+    const { runId } = start.root;
+    const note = noteOf(runId, RUN_START, 1, this.ports.clock.now(), startRecord(start));
+    return andThen(journal.append([note]), () => ({ start, going: { journal } }));
   }
 
   async goOn(runId: RunId, decisions: Decisions, run: Underway): Promise<RunResult> {
     const { journal: store } = this.ports;
     if (store === undefined) throw noJournal();
-    return this.claimed(store, runId, async ({ journal }) => {
+    return this.claimed(store, runId, run, async (journal) => {
       const recording = new Recording(await store.load(runId));
       const start = recording.aboutRun(RUN_START);
       if (start === undefined) {
@@ -104,19 +104,19 @@ export class RunDriver {
       }
       const status = recording.aboutRun(RUN_STATUS);
       const result = status === undefined ? undefined : recordedResult(runId, status.body);
-      if (result !== undefined) return result;
+      if (result !== undefined) return { result };
       // What is on record went through the layers before it was written down.
       const read = readStart(this.agents, start.body);
       run.agentId = read.root.agentId;
       const decided = fullDecisions(recording.records, decisions);
-      return this.goUntilOver(read, run, { journal, recording, decisions: decided });
+      return { start: read, going: { journal, recording, decisions: decided } };
     });
   }
 
   /** The layers around the agent see its input before anything is written down, so that what they remove never is. */
   private admit(start: Start, run: Underway): MaybePromise<Start> {
     const plan = planFor(start.agent, this.ports);
-    return plan.agent === undefined ? start : this.throughLayers(plan, start, run);
+    return mayAdmit(plan.agent) ? this.throughLayers(plan, start, run) : start;
   }
 
   private throughLayers(plan: Plan, start: Start, { token }: Underway): MaybePromise<Start> {
@@ -129,15 +129,20 @@ export class RunDriver {
     );
   }
 
+  /** A run that nobody else may write to, from where it stands to its result. */
   private async claimed(
     store: Journal,
     runId: RunId,
-    run: (claimed: Claimed) => Promise<RunResult>,
+    run: Underway,
+    prepare: (journal: RunJournal) => MaybePromise<Ready>,
   ): Promise<RunResult> {
     const claiming = RunJournal.claim(store, runId, this.owner, this.ports.clock);
     const journal = isPromiseLike(claiming) ? await claiming : claiming;
     try {
-      return await run({ store, journal });
+      const preparing = prepare(journal);
+      const ready = isPromiseLike(preparing) ? await preparing : preparing;
+      if ("result" in ready) return ready.result;
+      return await this.goUntilOver(ready.start, run, ready.going);
     } finally {
       const released = journal.release();
       if (isPromiseLike(released)) await released;
@@ -148,7 +153,7 @@ export class RunDriver {
   private async goUntilOver(
     start: Start,
     run: Underway,
-    first: Going & { journal: RunJournal },
+    first: Going & { readonly journal: RunJournal },
   ): Promise<RunResult> {
     const { clock, restart, hooks } = this.ports;
     const { journal } = first;

@@ -182,7 +182,7 @@ export class Runtime {
 
   private async supervise(run: Underway, start: (run: Underway) => Promise<RunResult>): Promise<RunResult> {
     // Whoever calls `events()` right after `run()` sees the first of them.
-    await undefined;
+    await Promise.resolve();
     run.status = "running";
     try {
       const result = await start(run);

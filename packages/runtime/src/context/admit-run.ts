@@ -10,7 +10,7 @@ import {
   type Supervision,
 } from "@ravi/kernel";
 import { andThen } from "./and-then.ts";
-import type { Plan } from "./plan.ts";
+import { mayAdmit, type Plan } from "./plan.ts";
 
 export interface Admission {
   /** What the layers made of the input: a redactor's version is the one that is written down. */
@@ -35,7 +35,7 @@ export function admitRun(
   { agentId, runId, sessionId }: Pick<Supervision, "agentId" | "runId" | "sessionId">,
   input: string,
 ): MaybePromise<Admission> {
-  if (plan.agent === undefined) return { input, refused: undefined };
+  if (plan.agent === undefined || !mayAdmit(plan.agent)) return { input, refused: undefined };
   const meta = metaOf();
   const context: AgentRunContext = {
     agentName: agentName(agentId),

@@ -23,13 +23,15 @@ import {
 import { readStream } from "@ravi/kernel/loop";
 import type { Bill } from "./bill.ts";
 import type { Execution } from "./execution.ts";
+import { ProviderCall } from "./level-call.ts";
 import { roughEstimate } from "./rough-estimate.ts";
 import { soundUsage } from "./sound-usage.ts";
 
 export interface AttemptOptions {
   readonly model: LLMClient;
   readonly request: ModelRequest;
-  readonly signal: AbortSignalLike;
+  /** A layer's or a tool's own; without it, the execution's. */
+  readonly signal: AbortSignalLike | undefined;
   readonly idempotencyKey: string;
   readonly wrapUp: boolean;
   readonly bill: Bill;
@@ -50,12 +52,12 @@ export async function attempt(exec: Execution, options: AttemptOptions): Promise
   // Whoever goes on after the end (a tool that was left behind, say) pays for nothing more.
   const { stopped } = exec;
   if (stopped !== undefined) throw stopped;
-  if (signal.aborted) throw cancellationOf(signal);
+  if (signal?.aborted === true) throw cancellationOf(signal);
   if (!options.isNested) bill.attempts++;
   const before = bill.tokens;
   const { ledger } = scope;
   if (ledger === undefined && limiter === undefined) {
-    const response = await send(options, request);
+    const response = await send(exec, options, request);
     const settled = settle(exec, options, undefined, undefined, soundUsage(response.usage));
     if (isPromiseLike(settled)) await settled;
     return response;
@@ -63,7 +65,11 @@ export async function attempt(exec: Execution, options: AttemptOptions): Promise
   const estimated = options.estimate ?? estimateOf(exec, model, request);
   const estimate = isPromiseLike(estimated) ? await estimated : estimated;
   const tokens = estimate.inputTokens + estimate.maxOutputTokens;
-  const asked = limiter?.acquire({ priority: exec.supervision.priority, tokens, signal });
+  const asked = limiter?.acquire({
+    priority: exec.supervision.priority,
+    tokens,
+    signal: signal ?? exec.signal,
+  });
   const permit = isPromiseLike(asked) ? await asked : asked;
   try {
     const what = `${model.info.provider}:${model.info.model}`;
@@ -71,7 +77,7 @@ export async function attempt(exec: Execution, options: AttemptOptions): Promise
     const reservation = isPromiseLike(reserved) ? await reserved : reserved;
     let response: ModelResponse;
     try {
-      response = await send(options, reservation === undefined ? request : bounded(request, estimate));
+      response = await send(exec, options, reservation === undefined ? request : bounded(request, estimate));
     } catch (error) {
       await settleFailure(exec, options, reservation, estimate, error);
       throw error;
@@ -106,12 +112,13 @@ function bounded(request: ModelRequest, { maxOutputTokens }: Estimate): ModelReq
 }
 
 function send(
+  exec: Execution,
   { model, signal, idempotencyKey, sink }: AttemptOptions,
   request: ModelRequest,
 ): Promise<ModelResponse> {
-  if (sink === undefined || model.stream === undefined)
-    return model.generate(request, { signal, idempotencyKey });
-  return readStream(model.stream(request, { signal, idempotencyKey }), sink);
+  const call = new ProviderCall(exec, signal, idempotencyKey);
+  if (sink === undefined || model.stream === undefined) return model.generate(request, call);
+  return readStream(model.stream(request, call), sink);
 }
 
 /** What is set aside for one attempt. Without a known price it says no cost, and the ledger decides. */

@@ -69,8 +69,9 @@ class BareTool extends BareCall implements ToolContext {
     return this.owner.scope;
   }
 
-  llm(...[model, request]: Parameters<ToolContext["llm"]>): Promise<ModelResponse> {
-    return bareModelCall(this.owner, this.tally, { model, request });
+  /** A function of its own, so that it may be taken from the context. */
+  get llm(): ToolContext["llm"] {
+    return (model, request) => bareModelCall(this.owner, this.tally, { model, request });
   }
 }
 

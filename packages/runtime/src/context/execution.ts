@@ -46,6 +46,7 @@ import {
   type ToolResult,
   type WindowOptions,
 } from "@ravi/kernel";
+import { rejected } from "../rejected.ts";
 import { bareBatch, bareLlm, isBare, isPlain } from "./bare.ts";
 import { runBatch } from "./batch.ts";
 import { requestBudget } from "./budget-request.ts";
@@ -184,7 +185,7 @@ export class Execution implements RunContext {
       return isPromiseLike(done) ? (done as Promise<Outcome[]>) : Promise.resolve(done);
     } catch (error) {
       this.noteRefusal(error);
-      return Promise.reject(error);
+      return rejected(error);
     }
   }
 

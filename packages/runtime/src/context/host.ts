@@ -1,10 +1,6 @@
 import {
-  agentName,
   type AgentResult,
-  type AgentRunContext,
-  errorToJSON,
   type HireOutcome,
-  HistoryRetention,
   HookEvent,
   InvalidValueError,
   isCancellation,
@@ -12,75 +8,50 @@ import {
   isRaviError,
   type MaybePromise,
   type RaviError,
+  type Span,
   type StopReason,
   ToolError,
 } from "@ravi/kernel";
 import { messageOf, readResult } from "@ravi/kernel/loop";
+import { rejected } from "../rejected.ts";
+import { end, GRACE_MS } from "./ending.ts";
 import type { Execution } from "./execution.ts";
 import type { ExecutionInbox } from "./inbox.ts";
-import { audit, endSpan, startSpan } from "./observe.ts";
+import { AgentCall } from "./level-call.ts";
+import { endSpan, isMeasured, startSpan } from "./observe.ts";
 import type { Plan } from "./plan.ts";
 
-/** How long an agent may go on after it was told to stop, before nobody waits for it any more. */
-const GRACE_MS = 50;
-
 /** Runs one agent to its end, whatever end that is. Throws only what suspends it, and what breaks its engine. */
-export async function host(exec: Execution, inbox: ExecutionInbox): Promise<HireOutcome> {
-  const { engine, ports } = exec;
-  const { clock } = ports;
-  const started = clock.now();
-  exec.emit({ type: "started", input: inbox.input });
-  if (exec.hooks.has(HookEvent.RUN_START)) {
-    void exec.hooks.dispatch(HookEvent.RUN_START, {
-      ...exec.hookBase(engine.start.isResumed),
-      input: inbox.input,
-    });
-  }
+export function host(exec: Execution, inbox: ExecutionInbox): Promise<HireOutcome> {
+  const startedAt = exec.ports.clock.now();
+  const span = begin(exec, inbox.input);
+  return settled(exec, inbox).then(
+    (given) => {
+      const outcome = withLimit(exec, given);
+      const error = "error" in outcome ? outcome.error : undefined;
+      endSpan(exec, span, error);
+      const ended = end({ exec, outcome, startedAt, isCrash: error !== undefined && isCrash(error) });
+      return isPromiseLike(ended) ? ended.then(() => outcome) : outcome;
+    },
+    (error: unknown) => {
+      endSpan(exec, span, error);
+      throw error;
+    },
+  );
+}
+
+/** Tells those who listen and measure. */
+function begin(exec: Execution, input: string): Span | undefined {
+  const { isResumed } = exec.engine.start;
+  exec.emit({ type: "started", input });
+  if (exec.hooks.has(HookEvent.RUN_START))
+    void exec.hooks.dispatch(HookEvent.RUN_START, { ...exec.hookBase(isResumed), input });
+  if (!isMeasured(exec)) return undefined;
   const { isRoot, parentId } = exec.supervision;
-  const span = startSpan(exec, isRoot ? "ravi.run" : "ravi.hire", {
+  return startSpan(exec, isRoot ? "ravi.run" : "ravi.hire", {
     ...(parentId !== null && { parentId }),
-    ...(engine.start.isResumed && { replayed: true }),
+    ...(isResumed && { replayed: true }),
   });
-  let outcome: HireOutcome;
-  try {
-    outcome = withLimit(exec, await settled(exec, inbox));
-  } catch (error) {
-    endSpan(exec, span, error);
-    throw error;
-  }
-  endSpan(exec, span, "error" in outcome ? outcome.error : undefined);
-  if (outcome.status === "cancelled") {
-    const { reason } = outcome.error as { reason?: string };
-    const details = reason === undefined ? {} : { reason };
-    audit(exec, { action: "cancel", target: exec.agentId, outcome: "ok", details });
-  }
-  if (exec.isBusy) await lastOperation(exec);
-  exec.close();
-  const ended = engine.end(outcome, { isCrash: "error" in outcome && isCrash(outcome.error) });
-  if (isPromiseLike(ended)) await ended;
-  if ("result" in outcome) {
-    const kept = exec.history.keep();
-    if (isPromiseLike(kept)) await kept;
-    exec.emit({ type: "completed", result: outcome.result });
-  } else if ("error" in outcome) {
-    exec.emit({ type: "error", error: errorToJSON(outcome.error) });
-  }
-  const forgotten = forget(exec);
-  if (isPromiseLike(forgotten)) await forgotten;
-  if (exec.hooks.has(HookEvent.RUN_END)) {
-    void exec.hooks.dispatch(HookEvent.RUN_END, {
-      ...exec.hookBase(false),
-      status: outcome.status === "timedOut" || outcome.status === "denied" ? "failed" : outcome.status,
-      usage: engine.used.usage,
-      costUsd: engine.used.costUsd,
-      durationMs: clock.now() - started,
-      ...("error" in outcome && { error: errorToJSON(outcome.error) }),
-    });
-  }
-  const heard = exec.hooks.drain();
-  if (isPromiseLike(heard)) await heard;
-  if (exec.audits !== undefined) await Promise.all(exec.audits);
-  return outcome;
 }
 
 /** What an agent gave, as an outcome. Throws what suspends it. */
@@ -133,31 +104,20 @@ function throughLayers(exec: Execution, inbox: ExecutionInbox): Promise<AgentRes
   return plan.agent === undefined ? agent.run(exec, inbox) : through(plan.agent, exec, inbox);
 }
 
-async function through(
+function through(
   layers: NonNullable<Plan["agent"]>,
   exec: Execution,
   inbox: ExecutionInbox,
 ): Promise<AgentResult> {
-  const { agent, supervision, ports } = exec;
-  const context: AgentRunContext = {
-    agentName: agentName(exec.agentId),
-    runId: supervision.runId,
-    sessionId: supervision.sessionId,
-    meta: exec.meta,
-    hooks: exec.hooks,
-    clock: ports.clock,
-    signal: exec.signal,
-    input: inbox.input,
-    result: undefined,
+  const context = new AgentCall(exec, inbox.input);
+  const core = (): Promise<void> => {
+    const given = context.input === inbox.input ? inbox : inbox.withInput(context.input);
+    return exec.agent.run(exec, given).then((result) => void (context.result = result));
   };
-  await layers.run(context, async () => {
-    context.result = await agent.run(
-      exec,
-      context.input === inbox.input ? inbox : inbox.withInput(context.input),
-    );
+  return layers.run(context, core).then(() => {
+    if (context.result !== undefined) return context.result;
+    throw new TypeError(`a layer around ${exec.agentId} neither called next() nor set a result`);
   });
-  if (context.result !== undefined) return context.result;
-  throw new TypeError(`a layer around ${exec.agentId} neither called next() nor set a result`);
 }
 
 /** What an error that an agent let through means. A budget or a deadline cuts it off; it has not failed. */
@@ -224,7 +184,7 @@ function settled(exec: Execution, inbox: ExecutionInbox): Promise<HireOutcome> {
       try {
         resolve(failureOf(exec, error));
       } catch (suspension) {
-        reject(suspension);
+        resolve(rejected(suspension));
       }
     };
     const done = (given: AgentResult): void => {
@@ -244,25 +204,4 @@ function settled(exec: Execution, inbox: ExecutionInbox): Promise<HireOutcome> {
       fail(error);
     }
   });
-}
-
-/**
- * An agent has ended while an operation of its own was under way, because it did not await it. It is aborted and waited for, so
- * that nothing of it is recorded or paid after the end; but no longer than the grace.
- */
-async function lastOperation(exec: Execution): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  exec.whenFree(resolve);
-  const timer = exec.ports.clock.setTimer?.(resolve, GRACE_MS);
-  exec.token.cancel(`${exec.agentId} has ended`);
-  await promise;
-  timer?.cancel();
-}
-
-/** A history that lives only as long as the run goes with it, whatever its end. */
-function forget(exec: Execution): MaybePromise<void> {
-  const { history } = exec.ports;
-  if (history === undefined || exec.supervision.retention !== HistoryRetention.RUN) return undefined;
-  const key = exec.history.key();
-  return key === undefined ? undefined : history.clear(key);
 }

@@ -1,4 +1,5 @@
 import {
+  type AbortSignalLike,
   type ChatContext,
   type Effect,
   type EffectScope,
@@ -21,6 +22,7 @@ import { Bill } from "./bill.ts";
 import type { Execution } from "./execution.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import type { NamedGate } from "./gate.ts";
+import { LevelCall, refuseLate } from "./level-call.ts";
 import { endSpan, isMeasured, startSpan } from "./observe.ts";
 import { admitOne } from "./one-call.ts";
 import { denialOf } from "./permission.ts";
@@ -66,6 +68,37 @@ export function prepareModelCall(
   });
 }
 
+/** Around one model call. */
+class ChatCall extends LevelCall implements ChatContext {
+  readonly key: string;
+  model: LlmLeaf["model"];
+  request: LlmLeaf["request"];
+  result: ModelResponse | undefined;
+  private readonly asked: ModelCall;
+
+  constructor(exec: Execution, asked: ModelCall) {
+    super(exec);
+    this.asked = asked;
+    this.key = asked.key;
+    this.model = asked.model;
+    this.request = asked.request;
+  }
+
+  get systemInstructions(): string {
+    const first = this.asked.request.messages[0];
+    return first?.role === "system" ? textOf(first) : "";
+  }
+
+  // Made for whoever asks, so that they may be taken from the context.
+  get call(): ChatContext["call"] {
+    return (model, request) => this.asked.nested(model, request);
+  }
+
+  get addTransform(): ChatContext["addTransform"] {
+    return (transform) => this.asked.addTransform(transform);
+  }
+}
+
 interface EstimatedCall extends Pick<LlmLeaf, "model" | "request"> {
   readonly estimate: Estimate;
 }
@@ -74,7 +107,7 @@ class ModelCall implements Effect<ModelResponse>, ToldCall {
   readonly kind = "llm";
   readonly key: string;
   readonly onDoubt = "retry";
-  context: ChatContext | undefined;
+  context: ChatCall | undefined;
   private readonly exec: Execution;
   private readonly leaf: LlmLeaf;
   private transforms: StreamTransform[] | undefined;
@@ -128,7 +161,7 @@ class ModelCall implements Effect<ModelResponse>, ToldCall {
     try {
       let response: ModelResponse | undefined;
       if (chat === undefined || context === undefined) {
-        response = await this.streamed(leaf.model, leaf.request, exec.signal);
+        response = await this.streamed(leaf.model, leaf.request, undefined);
       } else {
         await chat.run(context, () => this.innermost(context));
         response = context.result;
@@ -160,38 +193,30 @@ class ModelCall implements Effect<ModelResponse>, ToldCall {
     return this.bill.toJSON();
   }
 
-  makeContext(): ChatContext {
-    const { exec, leaf } = this;
-    const system = leaf.request.messages[0];
-    return {
-      agentName: exec.name,
-      runId: exec.supervision.runId,
-      meta: exec.meta,
-      hooks: exec.hooks,
-      clock: exec.ports.clock,
-      signal: exec.signal,
-      key: this.key,
-      systemInstructions: system?.role === "system" ? textOf(system) : "",
-      model: leaf.model,
-      request: leaf.request,
-      result: undefined,
-      call: (model, request) => this.attempt(model, request, exec.signal, undefined, true),
-      addTransform: (transform) => void (this.transforms ??= []).push(transform),
-    };
+  makeContext(): ChatCall {
+    return new ChatCall(this.exec, this);
   }
 
-  private async innermost(context: ChatContext): Promise<void> {
-    const { signal } = context;
-    const result = await this.streamed(context.model, context.request, signal);
-    // A layer gave up on this attempt: what comes late must not replace the answer of a newer one.
-    signal.throwIfAborted();
+  /** A model call of a layer's own. */
+  nested(model: LlmLeaf["model"], request: LlmLeaf["request"]): Promise<ModelResponse> {
+    return this.attempt(model, request, undefined, undefined, true);
+  }
+
+  addTransform(transform: StreamTransform): void {
+    (this.transforms ??= []).push(transform);
+  }
+
+  private async innermost(context: ChatCall): Promise<void> {
+    const { ownSignal } = context;
+    const result = await this.streamed(context.model, context.request, ownSignal);
+    refuseLate(this.exec, ownSignal);
     context.result = result;
   }
 
   private attempt(
     model: LlmLeaf["model"],
     request: LlmLeaf["request"],
-    signal: ChatContext["signal"],
+    signal: AbortSignalLike | undefined,
     sink: ((event: Delta) => void) | undefined,
     isNested = false,
   ): Promise<ModelResponse> {
@@ -225,7 +250,7 @@ class ModelCall implements Effect<ModelResponse>, ToldCall {
   private streamed(
     model: LlmLeaf["model"],
     request: LlmLeaf["request"],
-    signal: ChatContext["signal"],
+    signal: AbortSignalLike | undefined,
   ): Promise<ModelResponse> {
     return this.exec.engine.isWatched
       ? this.watched(model, request, signal)
@@ -236,7 +261,7 @@ class ModelCall implements Effect<ModelResponse>, ToldCall {
   private async watched(
     model: LlmLeaf["model"],
     request: LlmLeaf["request"],
-    signal: ChatContext["signal"],
+    signal: AbortSignalLike | undefined,
   ): Promise<ModelResponse> {
     const { exec } = this;
     // The one added last is the innermost, and sees an event first.

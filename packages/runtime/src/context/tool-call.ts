@@ -1,4 +1,5 @@
 import {
+  type AbortSignalLike,
   type Effect,
   type EffectScope,
   errorToJSON,
@@ -21,12 +22,13 @@ import {
   type ToolResult,
 } from "@ravi/kernel";
 import { messageOf, readArguments, toolFailure, toolFailureOf, toToolResult } from "@ravi/kernel/loop";
-import { askApproval } from "./approval.ts";
+import { type Approvable, askApproval } from "./approval.ts";
 import { attempt } from "./attempt.ts";
 import { Bill } from "./bill.ts";
 import type { Execution } from "./execution.ts";
 import { shortDigest } from "./fingerprint.ts";
 import type { NamedGate } from "./gate.ts";
+import { LevelCall, refuseLate } from "./level-call.ts";
 import { audit, endSpan, isAudited, isMeasured, startSpan } from "./observe.ts";
 import { admitOne } from "./one-call.ts";
 import { denialOf } from "./permission.ts";
@@ -75,7 +77,7 @@ class RunningTool implements Effect<ToolResult> {
   readonly kind = "tool";
   readonly key: string;
   readonly onDoubt: "retry" | "ask";
-  private readonly exec: Execution;
+  readonly exec: Execution;
   readonly call: ToolCall;
   readonly tool: Tool;
   /** Taken off when it was told. */
@@ -85,7 +87,7 @@ class RunningTool implements Effect<ToolResult> {
   private args: unknown;
   /** Its one tool call was reserved: a call that was refused costs nothing. */
   private isCounted = false;
-  private context: FunctionContext | undefined;
+  private context: FunctionCall | undefined;
   private modelCalls = 0;
 
   constructor(exec: Execution, key: string, { call, tool, onResult }: Asked) {
@@ -260,7 +262,7 @@ class RunningTool implements Effect<ToolResult> {
   private made(scope: EffectScope): MaybePromise<ToolResult> {
     const { exec, context, tool } = this;
     const layers = exec.plan.function;
-    if (layers === undefined || context === undefined) return this.execute(this.args, exec.signal, scope);
+    if (layers === undefined || context === undefined) return this.execute(this.args, undefined, scope);
     return layers
       .run(context, () => this.innermost(context, scope))
       .then(
@@ -269,36 +271,33 @@ class RunningTool implements Effect<ToolResult> {
       );
   }
 
-  private async innermost(context: FunctionContext, scope: EffectScope): Promise<void> {
-    const { signal } = context;
-    const made = this.execute(context.arguments, signal, scope);
+  private async innermost(context: FunctionCall, scope: EffectScope): Promise<void> {
+    const { ownSignal } = context;
+    const made = this.execute(context.arguments, ownSignal, scope);
     const result = isPromiseLike(made) ? await made : made;
-    // A layer gave up on this attempt: what comes late must not replace the answer of a newer one.
-    signal.throwIfAborted();
+    refuseLate(this.exec, ownSignal);
     context.result = result;
   }
 
   private execute(
     args: unknown,
-    signal: ToolContext["signal"],
+    signal: AbortSignalLike | undefined,
     scope: EffectScope,
   ): MaybePromise<ToolResult> {
     const { timeoutS } = this.tool;
     if (timeoutS === undefined) return this.invoke(args, signal, scope);
-    const limit = { name: this.tool.name, timeoutS, clock: this.exec.ports.clock, signal };
+    const { clock } = this.exec.ports;
+    const limit = { name: this.tool.name, timeoutS, clock, signal: signal ?? this.exec.signal };
     return withinTime(limit, async (own) => this.invoke(args, own, scope));
   }
 
-  private invoke(args: unknown, signal: ToolContext["signal"], scope: EffectScope): MaybePromise<ToolResult> {
-    const { exec, tool } = this;
-    const context: ToolContext = {
-      signal,
-      scope: exec.scope,
-      idempotencyKey: scope.idempotencyKey,
-      llm: (model, request) => this.askModel(model, request, signal, scope),
-    };
+  private invoke(
+    args: unknown,
+    signal: AbortSignalLike | undefined,
+    scope: EffectScope,
+  ): MaybePromise<ToolResult> {
     try {
-      const value = tool.execute(args, context);
+      const value = this.tool.execute(args, new CalledTool(this, signal, scope));
       if (!isPromiseLike(value)) return toToolResult(value);
       return value.then(toToolResult, (error: unknown) => this.failed(error));
     } catch (error) {
@@ -314,10 +313,10 @@ class RunningTool implements Effect<ToolResult> {
   }
 
   /** A model call that the tool makes by itself. */
-  private askModel(
+  askModel(
     model: LLMClient,
     request: ModelRequest,
-    signal: ToolContext["signal"],
+    signal: AbortSignalLike | undefined,
     scope: EffectScope,
   ): Promise<ModelResponse> {
     const { exec } = this;
@@ -328,21 +327,58 @@ class RunningTool implements Effect<ToolResult> {
     return toldCall(exec, told, bill, () => attempt(exec, { ...options, sink: undefined, isNested: true }));
   }
 
-  private makeContext(): FunctionContext {
-    const { exec, tool, call } = this;
-    return {
-      agentName: exec.name,
-      runId: exec.supervision.runId,
-      meta: exec.meta,
-      hooks: exec.hooks,
-      clock: exec.ports.clock,
-      signal: exec.signal,
-      key: this.key,
-      functionName: tool.name,
-      callId: call.id,
-      tool,
-      arguments: this.args,
-      result: undefined,
-    };
+  private makeContext(): FunctionCall {
+    return new FunctionCall(this.exec, this, this.args);
+  }
+}
+
+/** Around one tool call. */
+class FunctionCall extends LevelCall implements FunctionContext {
+  readonly key: string;
+  readonly tool: Tool;
+  readonly callId: string;
+  arguments: unknown;
+  result: ToolResult | undefined;
+
+  constructor(exec: Execution, { key, tool, call }: Approvable, args: unknown) {
+    super(exec);
+    this.key = key;
+    this.tool = tool;
+    this.callId = call.id;
+    this.arguments = args;
+  }
+
+  get functionName(): string {
+    return this.tool.name;
+  }
+}
+
+/** What a tool gets beside its arguments; made for those who look at it. */
+class CalledTool implements ToolContext {
+  private readonly running: RunningTool;
+  private readonly own: AbortSignalLike | undefined;
+  private readonly effect: EffectScope;
+
+  constructor(running: RunningTool, own: AbortSignalLike | undefined, effect: EffectScope) {
+    this.running = running;
+    this.own = own;
+    this.effect = effect;
+  }
+
+  get signal(): AbortSignalLike {
+    return this.own ?? this.running.exec.signal;
+  }
+
+  get scope(): ToolContext["scope"] {
+    return this.running.exec.scope;
+  }
+
+  get idempotencyKey(): string {
+    return this.effect.idempotencyKey;
+  }
+
+  /** A function of its own, so that it may be taken from the context. */
+  get llm(): ToolContext["llm"] {
+    return (model, request) => this.running.askModel(model, request, this.own, this.effect);
   }
 }

@@ -24,6 +24,7 @@ import {
   type Tally,
   type WaitSpec,
 } from "@ravi/kernel";
+import { rejected } from "../rejected.ts";
 import { withScope } from "../scope.ts";
 import type { Account } from "../tree/accounts.ts";
 import { spendAhead } from "../tree/restore.ts";
@@ -84,23 +85,36 @@ export class InProcessEngine implements DurableEngine {
   }
 
   /** The agent's whole run, with its context. */
-  async run(): Promise<HireOutcome> {
+  run(): Promise<HireOutcome> {
     const { tree, token, start, clock, account } = this;
     const recording = tree.recording?.of(start.execId);
     const stopTimer = armDeadline({ clock, token, deadline: start.deadline, recording });
     account.status = "running";
+    return this.begin().then(
+      (outcome) => {
+        stopTimer();
+        account.status = accountStatus(outcome);
+        tree.endBelow(start.execId);
+        tree.dropMail(start.execId);
+        return outcome;
+      },
+      (error: unknown) => {
+        stopTimer();
+        account.status = tree.suspension === undefined ? "failed" : "suspended";
+        tree.dropMail(start.execId);
+        throw error;
+      },
+    );
+  }
+
+  /** What fails before the agent begins fails like the agent. */
+  private begin(): Promise<HireOutcome> {
+    const { tree, start } = this;
+    const run = (): Promise<HireOutcome> => tree.createContext(this, tree.ports).run();
     try {
-      const run = (): Promise<HireOutcome> => tree.createContext(this, tree.ports).run();
-      const outcome = await (tree.ambientScope ? withScope(start.scope, run) : run());
-      account.status = accountStatus(outcome);
-      tree.endBelow(start.execId);
-      return outcome;
+      return tree.ambientScope ? withScope(start.scope, run) : run();
     } catch (error) {
-      account.status = tree.suspension === undefined ? "failed" : "suspended";
-      throw error;
-    } finally {
-      stopTimer();
-      tree.dropMail(start.execId);
+      return rejected(error);
     }
   }
 

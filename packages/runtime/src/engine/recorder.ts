@@ -17,6 +17,7 @@ import {
   type SerializedError,
   type Settled,
 } from "@ravi/kernel";
+import { rejected } from "../rejected.ts";
 import { textAt } from "./body.ts";
 import type { Decisions } from "./decisions.ts";
 import type { Recordable } from "./recordable.ts";
@@ -284,10 +285,6 @@ function outcomeOf<T>(effect: Recordable<T>, body: JsonObject): Settled<T> {
   const error = body["error"];
   if (error !== undefined) return { ok: false, error: errorFromJSON(error as SerializedError) };
   return { ok: true, value: effect.restore(body) };
-}
-
-async function rejected(error: unknown): Promise<never> {
-  throw error;
 }
 
 function unwrap<T>(settled: Settled<T>): T {

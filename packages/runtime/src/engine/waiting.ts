@@ -1,4 +1,5 @@
 import { type CancellationToken, type Clock, InvalidValueError, type TimerHandle } from "@ravi/kernel";
+import { rejected } from "../rejected.ts";
 
 export interface Delay<T> {
   readonly promise: Promise<T>;
@@ -32,7 +33,7 @@ export function orStopped<T>(engine: Stoppable, work: Promise<T> | Delay<T>): Pr
       },
       (error: unknown) => {
         leave();
-        reject(error);
+        resolve(rejected(error));
       },
     );
   });

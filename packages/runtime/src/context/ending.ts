@@ -1,0 +1,111 @@
+import {
+  errorToJSON,
+  type HireOutcome,
+  HistoryRetention,
+  HookEvent,
+  isPromiseLike,
+  type MaybePromise,
+} from "@ravi/kernel";
+import type { Execution } from "./execution.ts";
+import { audit } from "./observe.ts";
+
+/** How long an agent, or what it has left running, may go on after it was told to stop, before nobody waits for it any more. */
+export const GRACE_MS = 50;
+
+/** An agent that is done, and what remains to be done about it. */
+export interface Ending {
+  readonly exec: Execution;
+  readonly outcome: HireOutcome;
+  readonly isCrash: boolean;
+  readonly startedAt: number;
+}
+
+/** In this order. Most of them have nothing to wait for, so that a run needs no promise for its end. */
+const STEPS: readonly ((ending: Ending) => MaybePromise<void>)[] = [
+  endLastOperation,
+  endChildren,
+  keepHistory,
+  tellObservers,
+  forgetHistory,
+  tellListeners,
+  drainListeners,
+  drainAudits,
+];
+
+export function end(ending: Ending, from = 0): MaybePromise<void> {
+  for (let at = from; at < STEPS.length; at++) {
+    const done = STEPS[at]?.(ending);
+    if (isPromiseLike(done)) return done.then(() => end(ending, at + 1));
+  }
+}
+
+/**
+ * An agent has ended while an operation of its own was under way, because it did not await it. It is aborted and waited for, so
+ * that nothing of it is recorded or paid after the end; but no longer than the grace.
+ */
+function endLastOperation({ exec, outcome }: Ending): MaybePromise<void> {
+  if (outcome.status === "cancelled") {
+    const { reason } = outcome.error as { reason?: string };
+    const details = reason === undefined ? {} : { reason };
+    audit(exec, { action: "cancel", target: exec.agentId, outcome: "ok", details });
+  }
+  return exec.isBusy ? lastOperation(exec) : undefined;
+}
+
+async function lastOperation(exec: Execution): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  exec.whenFree(resolve);
+  const timer = exec.ports.clock.setTimer?.(resolve, GRACE_MS);
+  exec.token.cancel(`${exec.agentId} has ended`);
+  await promise;
+  timer?.cancel();
+}
+
+function endChildren({ exec, outcome, isCrash }: Ending): MaybePromise<void> {
+  exec.close();
+  return exec.engine.end(outcome, { isCrash });
+}
+
+function keepHistory({ exec, outcome }: Ending): MaybePromise<void> {
+  return "result" in outcome ? exec.history.keep() : undefined;
+}
+
+function tellObservers({ exec, outcome }: Ending): void {
+  if ("result" in outcome) exec.emit({ type: "completed", result: outcome.result });
+  else if ("error" in outcome) exec.emit({ type: "error", error: errorToJSON(outcome.error) });
+}
+
+/** A history that lives only as long as the run goes with it, whatever its end. */
+function forgetHistory({ exec }: Ending): MaybePromise<void> {
+  const { history } = exec.ports;
+  if (history === undefined || exec.supervision.retention !== HistoryRetention.RUN) return undefined;
+  const key = exec.history.key();
+  return key === undefined ? undefined : history.clear(key);
+}
+
+function tellListeners({ exec, outcome, startedAt }: Ending): void {
+  if (!exec.hooks.has(HookEvent.RUN_END)) return;
+  const { usage, costUsd } = exec.engine.used;
+  const { agentName, agentId, runId, execId, sessionId, at } = exec.hookBase(false);
+  void exec.hooks.dispatch(HookEvent.RUN_END, {
+    agentName,
+    agentId,
+    runId,
+    execId,
+    sessionId,
+    at,
+    status: outcome.status === "timedOut" || outcome.status === "denied" ? "failed" : outcome.status,
+    usage,
+    costUsd,
+    durationMs: at - startedAt,
+    ...("error" in outcome && { error: errorToJSON(outcome.error) }),
+  });
+}
+
+function drainListeners({ exec }: Ending): MaybePromise<void> {
+  return exec.hooks.drain();
+}
+
+function drainAudits({ exec }: Ending): MaybePromise<void> {
+  return exec.audits === undefined ? undefined : Promise.all(exec.audits).then(() => {});
+}

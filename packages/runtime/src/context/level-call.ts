@@ -1,0 +1,87 @@
+import type {
+  AbortSignalLike,
+  AgentResult,
+  AgentRunContext,
+  CallOptions,
+  Clock,
+  Hooks,
+  RunMeta,
+} from "@ravi/kernel";
+import type { Execution } from "./execution.ts";
+
+/** What a layer sees at any level, read from the execution when it asks: a signal is made for whoever reads one. */
+export class LevelCall {
+  readonly exec: Execution;
+  /** A layer's own, in place of the execution's. */
+  ownSignal: AbortSignalLike | undefined;
+
+  constructor(exec: Execution) {
+    this.exec = exec;
+  }
+
+  get agentName(): string {
+    return this.exec.name;
+  }
+
+  get runId(): string {
+    return this.exec.supervision.runId;
+  }
+
+  get meta(): RunMeta {
+    return this.exec.meta;
+  }
+
+  get hooks(): Hooks {
+    return this.exec.hooks;
+  }
+
+  get clock(): Clock {
+    return this.exec.ports.clock;
+  }
+
+  get signal(): AbortSignalLike {
+    return this.ownSignal ?? this.exec.signal;
+  }
+
+  set signal(signal: AbortSignalLike) {
+    this.ownSignal = signal;
+  }
+}
+
+/** Around one agent's run. */
+export class AgentCall extends LevelCall implements AgentRunContext {
+  input: string;
+  result: AgentResult | undefined;
+
+  constructor(exec: Execution, input: string) {
+    super(exec);
+    this.input = input;
+  }
+
+  get sessionId(): string {
+    return this.exec.supervision.sessionId;
+  }
+}
+
+/** What a provider gets beside its request. */
+export class ProviderCall implements CallOptions {
+  readonly idempotencyKey: string;
+  private readonly exec: Execution;
+  private readonly own: AbortSignalLike | undefined;
+
+  constructor(exec: Execution, own: AbortSignalLike | undefined, idempotencyKey: string) {
+    this.exec = exec;
+    this.own = own;
+    this.idempotencyKey = idempotencyKey;
+  }
+
+  get signal(): AbortSignalLike {
+    return this.own ?? this.exec.signal;
+  }
+}
+
+/** A layer gave up on an attempt, or all was stopped: what comes late must not replace the answer of a newer attempt. */
+export function refuseLate(exec: Execution, own: AbortSignalLike | undefined): void {
+  if (own === undefined) exec.token.check();
+  else own.throwIfAborted();
+}
