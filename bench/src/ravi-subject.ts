@@ -1,3 +1,4 @@
+import type { RunEvent } from "@ravi/kernel";
 import { OrchestratorAgent } from "@ravi/orchestrator";
 import { ReActAgent } from "@ravi/react-agent";
 import type { RunOptions, Runtime } from "@ravi/runtime";
@@ -11,7 +12,7 @@ const MOST_STEPS = 1_000;
 export function raviSubject(
   runtime: () => Runtime,
   options: RunOptions = {},
-): Required<Pick<Subject, "subject" | "team" | "stream">> {
+): Required<Pick<Subject, "subject" | "team" | "stream" | "streamByCallback">> {
   const worker = (name: string, plan: Plan, withTool = true) =>
     new ReActAgent({
       name,
@@ -41,6 +42,17 @@ export function raviSubject(
         let seen = 0;
         const handle = runtime().run(agent, "go", options);
         for await (const { event } of handle.events()) if (event.type === "text") seen += event.delta.length;
+        return seen;
+      };
+    },
+    streamByCallback(deltas) {
+      const agent = new ReActAgent({ name: "bench", model: streamingModel(deltas) });
+      return async () => {
+        let seen = 0;
+        const onEvent = ({ event }: RunEvent): void => {
+          if (event.type === "text") seen += event.delta.length;
+        };
+        await runtime().run(agent, "go", { ...options, onEvent }).result;
         return seen;
       };
     },

@@ -3,4 +3,4 @@ import { raviSubject } from "../ravi-subject.ts";
 
 const runtime = new Runtime();
 
-export const { subject, team, stream } = raviSubject(() => runtime);
+export const { subject, team, stream, streamByCallback } = raviSubject(() => runtime);

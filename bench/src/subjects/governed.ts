@@ -1,4 +1,4 @@
 import { governedRuntimes, LIMITS } from "../configurations.ts";
 import { raviSubject } from "../ravi-subject.ts";
 
-export const { subject, team, stream } = raviSubject(governedRuntimes(), LIMITS);
+export const { subject, team, stream, streamByCallback } = raviSubject(governedRuntimes(), LIMITS);

@@ -11,6 +11,7 @@ import {
   InvalidValueError,
   type JsonObject,
   type Priority,
+  type RunEvent,
   type RunScope,
   type SpawnBudgetOptions,
   Supervision,
@@ -33,6 +34,11 @@ export interface RunOptions {
   readonly userId?: string | undefined;
   readonly metadata?: JsonObject | undefined;
   readonly signal?: AbortSignalLike | undefined;
+  /**
+   * Called at once with each event of the tree, before the run goes on: the fastest way to follow a stream. What it throws is
+   * logged, and changes nothing. `events()` of the handle is for those who read at their own pace.
+   */
+  readonly onEvent?: ((event: RunEvent) => void) | undefined;
 }
 
 /** What a run needs to start, and what its first journal entry says. */
@@ -78,6 +84,7 @@ const OPTIONS: readonly (keyof RunOptions)[] = [
   "userId",
   "metadata",
   "signal",
+  "onEvent",
 ];
 
 /** A misspelt limit that is silently ignored is no limit. */
@@ -102,7 +109,9 @@ function checkStart(agent: unknown, input: unknown, options: unknown): void {
       expected: "a text; write an object as JSON",
     });
   }
-  checkFields("run options", options, OPTIONS);
+  const { onEvent } = checkFields("run options", options, OPTIONS);
+  if (onEvent === undefined || typeof onEvent === "function") return;
+  throw new InvalidValueError({ field: "run options.onEvent", value: onEvent, expected: "a function" });
 }
 
 /** The agent in the version that is wanted. */

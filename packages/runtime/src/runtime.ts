@@ -21,6 +21,7 @@ import { type Ports, type RuntimePorts, settlePorts } from "./ports.ts";
 import { noJournal, RunDriver } from "./run-driver.ts";
 import { newStart, type RunOptions, versionOf } from "./run-start.ts";
 import { LiveHandle, Underway } from "./underway.ts";
+import { EventHub, type EventListener } from "./tree/event-hub.ts";
 import { LiveRuns } from "./live-runs.ts";
 
 export interface RuntimeOptions extends RuntimePorts {
@@ -42,6 +43,8 @@ export interface ResumeOptions {
   /** What becomes of tools that were in flight at the crash, by the key that the suspension names. */
   readonly decisions?: Decisions | undefined;
   readonly signal?: AbortSignalLike | undefined;
+  /** Called at once with each event, from here on. */
+  readonly onEvent?: EventListener | undefined;
 }
 
 /** Hosts agents in one process. With nothing given it runs bare and fast; what it is given, it enforces. */
@@ -50,6 +53,7 @@ export class Runtime {
   private readonly agents = new Map<string, Agent>();
   private readonly live = new LiveRuns();
   private readonly driver: RunDriver;
+  private newest: Agent | undefined;
   private closed = false;
 
   constructor(options: RuntimeOptions = {}) {
@@ -62,7 +66,9 @@ export class Runtime {
 
   /** Makes an agent known to `resume`, by its name and version. */
   register(agent: Agent): this {
-    this.agents.set(nameOf(agent), agent);
+    // Mostly it is the one that ran last.
+    if (agent !== this.newest) this.agents.set(nameOf(agent), agent);
+    this.newest = agent;
     return this;
   }
 
@@ -77,7 +83,7 @@ export class Runtime {
   /** Goes on with a run that is on record, from where it stood. One that is over gives its result again. */
   resume(runId: string, options: ResumeOptions = {}): RootHandle {
     const root = Supervision.root(ROOT_UNKNOWN, { runId });
-    return this.launch(root, { runId, signal: options.signal }, (run) =>
+    return this.launch(root, { ...options, runId }, (run) =>
       this.driver.goOn(root.runId, options.decisions ?? {}, run),
     );
   }
@@ -159,7 +165,7 @@ export class Runtime {
 
   private launch(
     root: Supervision,
-    { runId: given, signal }: Pick<RunOptions, "runId" | "signal">,
+    { runId: given, signal, onEvent }: Pick<RunOptions, "runId" | "signal" | "onEvent">,
     start: (run: Underway) => Promise<RunResult>,
   ): RootHandle {
     if (this.closed)
@@ -173,7 +179,8 @@ export class Runtime {
         expected: "a run that is not under way here already",
       });
     }
-    const run = new Underway(root.agentId, signal);
+    const events = new EventHub(onEvent, this.ports.logger);
+    const run = new Underway(root.agentId, signal, events);
     const handle = new LiveHandle(runId, run, this.supervise(run, start));
     run.onEnd = () => this.live.delete(handle);
     this.live.add(handle);

@@ -10,13 +10,13 @@ import {
   type RunResult,
   type RunStatus,
 } from "@ravi/kernel";
-import { EventHub } from "./tree/event-hub.ts";
+import type { EventHub } from "./tree/event-hub.ts";
 import type { Tree } from "./tree/tree.ts";
 
 /** A run that lives here, from before its tree exists until its result does. */
 export class Underway {
   readonly token: CancellationToken;
-  readonly events = new EventHub();
+  readonly events: EventHub;
   tree: Tree | undefined;
   /** Why it is to be suspended as soon as it begins: somebody closed the runtime before. */
   suspended: string | undefined;
@@ -29,9 +29,10 @@ export class Underway {
   /** What was said to it before there was anybody to hear it, where no journal keeps it. */
   private early: PostedItem[] | undefined;
 
-  constructor(agentId: AgentId, signal: AbortSignalLike | undefined) {
+  constructor(agentId: AgentId, signal: AbortSignalLike | undefined, events: EventHub) {
     this.agentId = agentId;
     this.token = new CancellationToken(signal);
+    this.events = events;
   }
 
   /** Something from outside, where no journal keeps it. */

@@ -82,7 +82,10 @@ export interface Effect<T = unknown> {
   readonly onDoubt: "retry" | "ask";
   /** What is asked for, as a short text; another one under the same key means that the agent is not the one recorded. */
   fingerprint(): string;
-  /** What is written down before it is made; `reserve` in it stays charged if it is never ended. Not called on replay. */
+  /**
+   * What is written down before it is made, an object made for it; `reserve` in it stays charged if it is never ended. Not
+   * called on replay.
+   */
   begin(): MaybePromise<JsonObject>;
   /** Not called on replay. */
   run(scope: EffectScope): Promise<T>;

@@ -267,8 +267,13 @@ class ModelCall implements Effect<ModelResponse>, ToldCall {
     // The one added last is the innermost, and sees an event first.
     const transforms = this.transforms?.toReversed() ?? [];
     try {
-      const response = await this.attempt(model, request, signal, (event) =>
-        emitThrough(exec, transforms, 0, [event]),
+      const response = await this.attempt(
+        model,
+        request,
+        signal,
+        transforms.length === 0
+          ? (event) => emitDelta(exec, event)
+          : (event) => emitThrough(exec, transforms, 0, [event]),
       );
       for (const [at, transform] of transforms.entries())
         emitThrough(exec, transforms, at + 1, transform.flush());

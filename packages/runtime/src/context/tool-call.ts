@@ -13,6 +13,7 @@ import {
   type ModelRequest,
   type ModelResponse,
   NO_USAGE,
+  type Reservation,
   type Span,
   type Tool,
   type ToolCall,
@@ -22,6 +23,7 @@ import {
   type ToolResult,
 } from "@ravi/kernel";
 import { messageOf, readArguments, toolFailure, toolFailureOf, toToolResult } from "@ravi/kernel/loop";
+import { rejected } from "../rejected.ts";
 import { type Approvable, askApproval } from "./approval.ts";
 import { attempt } from "./attempt.ts";
 import { Bill } from "./bill.ts";
@@ -89,6 +91,9 @@ class RunningTool implements Effect<ToolResult> {
   private isCounted = false;
   private context: FunctionCall | undefined;
   private modelCalls = 0;
+  private startedAt = 0;
+  private span: Span | undefined;
+  private reservation: Reservation | undefined;
 
   constructor(exec: Execution, key: string, { call, tool, onResult }: Asked) {
     this.onResult = onResult;
@@ -136,36 +141,16 @@ class RunningTool implements Effect<ToolResult> {
     return this.onDoubt === "ask" ? { tool, ask: true } : { tool };
   }
 
-  async run(scope: EffectScope): Promise<ToolResult> {
+  // Not asynchronous itself: what it needs at its end is kept with the call, and not once more with a frame of it.
+  run(scope: EffectScope): Promise<ToolResult> {
     const { exec, tool } = this;
-    const started = exec.ports.clock.now();
+    this.startedAt = exec.ports.clock.now();
     this.tellStart();
-    const span = isMeasured(exec)
-      ? startSpan(exec, "ravi.tool", { key: this.key, tool: tool.name })
-      : undefined;
-    try {
-      const reserved = scope.ledger?.reserve(ONE_TOOL_CALL);
-      const reservation = isPromiseLike(reserved) ? await reserved : reserved;
-      this.isCounted = true;
-      const counted = scope.spent(ONE_CALL);
-      if (isPromiseLike(counted)) await counted;
-      let result: ToolResult;
-      try {
-        const made = this.made(scope);
-        result = isPromiseLike(made) ? await made : made;
-      } finally {
-        const settled = reservation?.settle(ONE_TOOL_CALL);
-        if (isPromiseLike(settled)) await settled;
-      }
-      this.tellEnd(result.isError ? "error" : "ok", started, span);
-      this.tell(result);
-      return result;
-    } catch (error) {
-      this.tellEnd("error", started, span, error);
-      // An error of Ravi's goes on as it is; a stranger's gets a code to branch on.
-      if (isRaviError(error)) throw error;
-      throw new ToolError({ toolName: tool.name, message: messageOf(error), cause: error });
-    }
+    if (isMeasured(exec)) this.span = startSpan(exec, "ravi.tool", { key: this.key, tool: tool.name });
+    return this.begun(scope).then(
+      (result) => this.succeeded(result),
+      (error: unknown) => this.broken(error),
+    );
   }
 
   record(result: ToolResult): JsonObject {
@@ -227,16 +212,16 @@ class RunningTool implements Effect<ToolResult> {
       runId,
       execId: exec.execId,
       sessionId,
-      at: exec.ports.clock.now(),
+      at: this.startedAt,
       key,
       toolName: tool.name,
       callId: call.id,
     });
   }
 
-  private tellEnd(status: "ok" | "error", started: number, span: Span | undefined, error?: unknown): void {
+  private tellEnd(status: "ok" | "error", error?: unknown): void {
     const { exec, key, tool, call } = this;
-    endSpan(exec, span, error);
+    endSpan(exec, this.span, error);
     if (isAudited(exec))
       audit(exec, { action: "tool", target: tool.name, outcome: status, details: { key } });
     if (!exec.hooks.has(HookEvent.TOOL_END)) return;
@@ -253,8 +238,49 @@ class RunningTool implements Effect<ToolResult> {
       toolName: tool.name,
       callId: call.id,
       status,
-      durationMs: at - started,
+      durationMs: at - this.startedAt,
       ...(error !== undefined && { error: errorToJSON(error) }),
+    });
+  }
+
+  private begun(scope: EffectScope): Promise<ToolResult> {
+    try {
+      const made = andThen(this.pay(scope), () => this.made(scope));
+      return Promise.resolve(made);
+    } catch (error) {
+      return rejected(error);
+    }
+  }
+
+  /** One call from the budget. */
+  private pay(scope: EffectScope): MaybePromise<void> {
+    return andThen(scope.ledger?.reserve(ONE_TOOL_CALL), (reservation) => {
+      this.reservation = reservation;
+      this.isCounted = true;
+      return scope.spent(ONE_CALL);
+    });
+  }
+
+  private settle(): MaybePromise<unknown> {
+    const { reservation } = this;
+    this.reservation = undefined;
+    return reservation?.settle(ONE_TOOL_CALL);
+  }
+
+  private succeeded(result: ToolResult): MaybePromise<ToolResult> {
+    return andThen(this.settle(), () => {
+      this.tellEnd(result.isError ? "error" : "ok");
+      this.tell(result);
+      return result;
+    });
+  }
+
+  private broken(error: unknown): MaybePromise<never> {
+    return andThen(this.settle(), () => {
+      this.tellEnd("error", error);
+      // An error of Ravi's goes on as it is; a stranger's gets a code to branch on.
+      if (isRaviError(error)) throw error;
+      throw new ToolError({ toolName: this.tool.name, message: messageOf(error), cause: error });
     });
   }
 

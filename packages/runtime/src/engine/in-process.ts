@@ -309,7 +309,7 @@ export class InProcessEngine implements DurableEngine {
     const { events } = this.tree;
     if (!events.isWatched) return events.skip();
     const { supervision, execId } = this.start;
-    events.publish({ at: this.clock.now(), agentId: supervision.agentId, execId, event });
+    events.publish(this.clock.now(), supervision.agentId, execId, event);
   }
 
   /** Not again where it is on record: a resumed run begins with its limits raised. */

@@ -1,13 +1,11 @@
-import type { RunEvent } from "@ravi/kernel";
+import type { AgentEvent, AgentId, ExecId, Logger, RunEvent } from "@ravi/kernel";
 
-interface Waiting {
-  readonly resolve: (result: IteratorResult<RunEvent>) => void;
-}
-
-/** One observer: what it has not read yet, or that it waits. */
+/** One observer who reads at its own pace: what it has not read yet, or that it waits. */
 class Subscription implements AsyncIterableIterator<RunEvent> {
-  private readonly unread: RunEvent[] = [];
-  private waiting: Waiting[] = [];
+  private unread: RunEvent[] = [];
+  /** How many of them were read. They are dropped when all were: taking each off the front would move all the others. */
+  private read = 0;
+  private waiting: ((result: IteratorResult<RunEvent>) => void)[] = [];
   private ended = false;
   private readonly leave: (subscription: Subscription) => void;
 
@@ -16,28 +14,28 @@ class Subscription implements AsyncIterableIterator<RunEvent> {
   }
 
   push(event: RunEvent): void {
-    const reader = this.waiting.shift();
+    const reader = this.waiting.length === 0 ? undefined : this.waiting.shift();
     if (reader === undefined) this.unread.push(event);
-    else reader.resolve({ value: event, done: false });
+    else reader({ value: event, done: false });
   }
 
   end(): void {
     this.ended = true;
-    for (const reader of this.waiting) reader.resolve({ value: undefined, done: true });
+    for (const reader of this.waiting) reader({ value: undefined, done: true });
     this.waiting = [];
   }
 
   next(): Promise<IteratorResult<RunEvent>> {
-    const event = this.unread.shift();
+    const event = this.take();
     if (event !== undefined) return Promise.resolve({ value: event, done: false });
     if (this.ended) return Promise.resolve({ value: undefined, done: true });
-    return new Promise((resolve) => this.waiting.push({ resolve }));
+    return new Promise((resolve) => this.waiting.push(resolve));
   }
 
   /** Somebody broke off: nothing stays behind. */
   return(): Promise<IteratorResult<RunEvent>> {
     this.leave(this);
-    this.unread.length = 0;
+    this.forget();
     this.end();
     return Promise.resolve({ value: undefined, done: true });
   }
@@ -45,18 +43,48 @@ class Subscription implements AsyncIterableIterator<RunEvent> {
   [Symbol.asyncIterator](): this {
     return this;
   }
+
+  private take(): RunEvent | undefined {
+    const event = this.unread[this.read];
+    if (event === undefined) return undefined;
+    this.read++;
+    if (this.read === this.unread.length) this.forget();
+    // A reader that never quite catches up would keep all that it has read.
+    else if (this.read === MOST_READ) {
+      this.unread = this.unread.slice(MOST_READ);
+      this.read = 0;
+    }
+    return event;
+  }
+
+  private forget(): void {
+    this.unread = [];
+    this.read = 0;
+  }
 }
+
+const MOST_READ = 1_024;
+
+/** An observer that is called, at once, with each event. */
+export type EventListener = (event: RunEvent) => void;
 
 /** Tells any number of observers what happens in a tree. They never change it; without them nothing is kept. */
 export class EventHub {
   /** Made for the first of them. */
   private observers: Set<Subscription> | undefined;
+  private readonly listener: EventListener | undefined;
+  private readonly logger: Logger | undefined;
   private seq = 0;
   private over = false;
 
+  constructor(listener?: EventListener, logger?: Logger) {
+    this.listener = listener;
+    this.logger = logger;
+  }
+
   /** Whether anybody looks, so that nothing is built for nobody. */
   get isWatched(): boolean {
-    return this.observers !== undefined && this.observers.size > 0;
+    return this.listener !== undefined || (this.observers !== undefined && this.observers.size > 0);
   }
 
   /** From now on. */
@@ -67,9 +95,10 @@ export class EventHub {
     return subscription;
   }
 
-  publish(event: Omit<RunEvent, "seq">): void {
-    const numbered: RunEvent = Object.freeze({ seq: ++this.seq, ...event });
-    for (const observer of this.observers ?? []) observer.push(numbered);
+  publish(at: number, agentId: AgentId, execId: ExecId, event: AgentEvent): void {
+    const numbered: RunEvent = Object.freeze({ seq: ++this.seq, at, agentId, execId, event });
+    if (this.listener !== undefined) this.tell(this.listener, numbered);
+    if (this.observers !== undefined) for (const observer of this.observers) observer.push(numbered);
   }
 
   /** Nobody looks, but the number is taken: observers who come later see where they came in. */
@@ -81,5 +110,18 @@ export class EventHub {
     this.over = true;
     for (const observer of this.observers ?? []) observer.end();
     this.observers = undefined;
+  }
+
+  /** What a listener throws is its own affair. */
+  private tell(listener: EventListener, event: RunEvent): void {
+    try {
+      listener(event);
+    } catch (error) {
+      const problem = error instanceof Error ? error.message : String(error);
+      this.logger?.error("a run's onEvent threw; the run goes on", {
+        error: problem,
+        type: event.event.type,
+      });
+    }
   }
 }

@@ -1,0 +1,106 @@
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { defineTool, type Logger, type RunEvent } from "@ravi/kernel";
+import { scriptedModel } from "@ravi/testing";
+import { Runtime } from "@ravi/runtime";
+import { MemoryJournal } from "../src/journal/memory-journal.ts";
+import { agent, ask, done } from "./review/helpers.ts";
+import { team } from "./team.ts";
+
+describe("J3: a function that is called with each event", () => {
+  test("J3: hears what somebody hears who reads events(), each at once", async () => {
+    const { lead } = team();
+    const heard: RunEvent[] = [];
+    const handle = new Runtime().run(lead, "2 3", { onEvent: (event) => void heard.push(event) });
+    const read = await Array.fromAsync(handle.events());
+    expect(heard).toEqual(read);
+    expect(heard.map(({ seq }) => seq)).toEqual(heard.map((_, at) => at + 1));
+    expect(heard.at(-1)).toMatchObject({ event: { type: "completed" } });
+  });
+
+  test("J3: cannot change the run by throwing, and is complained about", async () => {
+    const { lead } = team();
+    const said: string[] = [];
+    const say = (message: string): void => void said.push(message);
+    const logger: Logger = { debug: say, info: say, warn: say, error: say };
+    const onEvent = (): never => {
+      throw new Error("a broken observer");
+    };
+    expect(await new Runtime({ logger }).run(lead, "2 3", { onEvent }).result).toMatchObject({
+      status: "completed",
+    });
+    expect(said.length).toBeGreaterThan(0);
+    expect(said[0]).toContain("onEvent threw");
+  });
+
+  test("R10: sees the deltas of a model that streams, governed or not", async () => {
+    for (const ports of [{}, { journal: new MemoryJournal() }]) {
+      const model = scriptedModel(["streamed in pieces"]);
+      const teller = agent("teller", async (ctx) =>
+        done(String((await ctx.llm(model, ask("go"))).message.content)),
+      );
+      let text = "";
+      const onEvent = ({ event }: RunEvent): void => {
+        if (event.type === "text") text += event.delta;
+      };
+      const { output } = await new Runtime(ports).run(teller, "", { onEvent }).result;
+      expect([text, output]).toEqual(["streamed in pieces", "streamed in pieces"]);
+    }
+  });
+
+  test("J3: what is no function is refused before anything begins", () => {
+    const { lead } = team();
+    expect(() => new Runtime().run(lead, "", { onEvent: "loud" as never })).toThrow(/onEvent.*a function/);
+  });
+
+  test("R24: one that is resumed is heard from there on", async () => {
+    const waiter = agent("waiter", async (ctx) => done(String(await ctx.waitFor("go"))));
+    const journal = new MemoryJournal();
+    const first = new Runtime({ journal, agents: [waiter] });
+    const handle = first.run(waiter, "", { runId: "r" });
+    await first.close();
+    expect((await handle.result).status).toBe("suspended");
+    const heard: string[] = [];
+    const second = new Runtime({ journal, agents: [waiter] });
+    const resumed = second.resume("r", { onEvent: ({ event }) => void heard.push(event.type) });
+    await second.deliver("r", "go", "now");
+    expect((await resumed.result).output).toBe("now");
+    expect(heard).toEqual(["started", "completed"]);
+  });
+});
+
+test("J3: a slow reader of many events reads all of them, in order", async () => {
+  const busy = agent("busy", async (ctx) => {
+    for (let n = 0; n < 5_000; n++) ctx.emit({ type: "progress", name: "n", data: n });
+    return done("");
+  });
+  const handle = new Runtime().run(busy, "");
+  const seen: unknown[] = [];
+  for await (const { event } of handle.events()) {
+    if (event.type === "progress") seen.push(event.data);
+    if (seen.length % 1_000 === 0) await Promise.resolve();
+  }
+  expect(seen).toEqual(Array.from({ length: 5_000 }, (_, n) => n));
+});
+
+test("R9: what a tool takes from its context works, with and without rules around it", async () => {
+  const model = scriptedModel(() => "inner answer");
+  const asks = defineTool({
+    name: "asks",
+    description: "",
+    input: z.object({}),
+    async execute(_, { llm, scope, idempotencyKey, signal }) {
+      const { message } = await llm(model, ask("inner"));
+      return `${String(message.content)} ${scope.runId} ${idempotencyKey.length > 0} ${signal.aborted}`;
+    },
+  });
+  for (const ports of [{}, { journal: new MemoryJournal() }]) {
+    const caller = agent("caller", async (ctx) => {
+      const call = { id: "c", name: "asks", arguments: "" };
+      const [outcome] = await ctx.batch([{ kind: "tool", call, tool: asks }]);
+      return done(JSON.stringify(outcome));
+    });
+    const { output } = await new Runtime(ports).run(caller, "", { runId: "r" }).result;
+    expect(output).toContain("inner answer r true false");
+  }
+});
