@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { ExecId, type Journal, type JournalEntry, RunId } from "@ravi/kernel";
 import { MemoryJournal, SqliteJournal } from "@ravi/runtime";
-import { compare, measurePairs, median } from "./harness/pairs.ts";
+import { compare, type Comparison, measurePairs, median, type Pair } from "./harness/pairs.ts";
 import { figure, table } from "./harness/table.ts";
 
 // Effects: a begin, waited for, then an end, waited for; many runs at once. Beside it a bare append of the same bytes in
@@ -103,12 +103,18 @@ function entryOf(run: number, n: number, phase: "begin" | "end", text: string): 
   return { exec, key: `llm:model#${n}`, attempt: 1, phase, at: 1_700_000_000_000 + n, body: { text, n } };
 }
 
-/** Microseconds per effect. */
-async function perEffect(subject: Subject, load: Load): Promise<number> {
+/** Microseconds per effect: by the clock, with the time that the disk takes, and of the processor. */
+interface Cost {
+  readonly wall: number;
+  readonly cpu: number;
+}
+
+async function perEffect(subject: Subject, load: Load): Promise<Cost> {
   const directory = mkdtempSync(join(tmpdir(), "ravi-bench-"));
   const { append, close } = await subject.open(load.runs, directory);
   const text = "x".repeat(load.bytes);
   const start = performance.now();
+  const before = process.cpuUsage();
   await Promise.all(
     Array.from({ length: load.runs }, async (_, run) => {
       for (let n = 0; n < load.effects; n++) {
@@ -119,10 +125,25 @@ async function perEffect(subject: Subject, load: Load): Promise<number> {
       }
     }),
   );
-  const elapsed = performance.now() - start;
+  const { user, system } = process.cpuUsage(before);
+  const wall = (performance.now() - start) * 1_000;
   await close();
   rm(directory);
-  return (elapsed * 1_000) / (load.runs * load.effects);
+  const count = load.runs * load.effects;
+  return { wall: wall / count, cpu: (user + system) / count };
+}
+
+/** The first rounds of each are slower by far, and not equally so. */
+const WARM_UP_ROUNDS = 5;
+
+async function pairsOf(pairs: number, base: Subject, load: Load): Promise<readonly Pair<Cost>[]> {
+  const [ours, theirs] = [() => perEffect(SQLITE, load), () => perEffect(base, load)];
+  await measurePairs(WARM_UP_ROUNDS, ours, theirs);
+  return measurePairs(pairs, ours, theirs);
+}
+
+function compareBy(key: keyof Cost, pairs: readonly Pair<Cost>[]): Comparison {
+  return compare(pairs.map(({ ours, base }) => ({ ours: ours[key], base: base[key] })));
 }
 
 const SQLITE = ravi((directory) => SqliteJournal.open(directory));
@@ -139,31 +160,15 @@ async function effects(pairs: number): Promise<void> {
   for (const [name, load] of loads) {
     const memory: number[] = [];
     for (let n = 0; n < pairs; n++)
-      memory.push(await perEffect(MEMORY, { ...load, effects: load.effects * 4 }));
-    const insert = compare(
-      await measurePairs(
-        pairs,
-        () => perEffect(SQLITE, load),
-        () => perEffect(bareInsert, load),
-      ),
-    );
-    const file = compare(
-      await measurePairs(
-        pairs,
-        () => perEffect(SQLITE, load),
-        () => perEffect(bareFile, load),
-      ),
-    );
-    const cells = [
-      perSecond(median(memory)),
-      perSecond(insert.ours),
-      perSecond(insert.base),
-      perSecond(file.base),
-    ];
-    rows.push([name, ...cells, `${insert.ratio.toFixed(2)}×`, `${file.ratio.toFixed(2)}×`]);
+      memory.push((await perEffect(MEMORY, { ...load, effects: load.effects * 4 })).wall);
+    const insertPairs = await pairsOf(pairs, bareInsert, load);
+    const [insert, cpu] = [compareBy("wall", insertPairs), compareBy("cpu", insertPairs)];
+    const file = compareBy("wall", await pairsOf(pairs, bareFile, load));
+    const rates = [median(memory), insert.ours, insert.base, file.base].map(perSecond);
+    rows.push([name, ...rates, ...[insert, cpu, file].map(({ ratio }) => `${ratio.toFixed(2)}×`)]);
   }
-  const head = ["effects/s", "memory", "SQLite", "bare INSERT", "bare file", "to INSERT", "to file"];
-  console.log(table(head, rows));
+  const head = ["effects/s", "memory", "SQLite", "bare INSERT", "bare file"];
+  console.log(table([...head, "to INSERT", "in CPU time", "to file"], rows));
 }
 
 function perSecond(microseconds: number): string {
@@ -220,7 +225,7 @@ function rm(directory: string): void {
   rmSync(directory, { recursive: true });
 }
 
-export async function journal(pairs = 9): Promise<void> {
+export async function journal(pairs = 15): Promise<void> {
   await effects(pairs);
   console.log();
   await resumes();

@@ -157,7 +157,7 @@ function limitsRecord({ spawnBudget, executionBudget }: RunLimits): JsonObject {
 
 /** Its fields; `toJSON` is none of them. */
 function plain(budget: object | null): JsonObject | null {
-  return budget === null ? null : ({ ...budget } as JsonObject);
+  return budget === null ? null : { ...budget };
 }
 
 /** The result that is on record; undefined for a run that is not over. */

@@ -13,7 +13,6 @@ import {
   ToolError,
 } from "@ravi/kernel";
 import { messageOf, readResult } from "@ravi/kernel/loop";
-import { rejected } from "../rejected.ts";
 import { end, GRACE_MS } from "./ending.ts";
 import type { Execution } from "./execution.ts";
 import type { ExecutionInbox } from "./inbox.ts";
@@ -63,7 +62,6 @@ function outcomeOf(exec: Execution, given: AgentResult): HireOutcome {
 }
 
 function failureOf(exec: Execution, error: unknown): HireOutcome {
-  if (exec.engine.suspension !== undefined) throw exec.engine.suspension;
   // A provider's client throws what it likes when it is aborted; why it was aborted is what counts.
   return fate(exec, exec.token.error ?? error);
 }
@@ -181,11 +179,10 @@ function settled(exec: Execution, inbox: ExecutionInbox): Promise<HireOutcome> {
     };
     const fail = (error: unknown): void => {
       leave();
-      try {
-        resolve(failureOf(exec, error));
-      } catch (suspension) {
-        resolve(rejected(suspension));
-      }
+      // All is unwound, and none of it is an outcome.
+      const { suspension } = exec.engine;
+      if (suspension !== undefined) reject(suspension);
+      else resolve(failureOf(exec, error));
     };
     const done = (given: AgentResult): void => {
       leave();

@@ -147,8 +147,9 @@ export class Hiring implements Recordable<HireOutcome>, Child {
       const asked = spec.denial();
       const denied = isPromiseLike(asked) ? await asked : asked;
       if (denied !== undefined) throw denied;
+      // With a headcount all seats of a batch are taken, in order, before anybody begins: so it is awaited in any case.
       const seat = this.takeSeat();
-      lease = isPromiseLike(seat) ? await seat : seat;
+      lease = seat === undefined ? undefined : await seat;
       if (until !== null && spec.onFull === "queue") this.queuedMs = this.queuedSince(until);
       this.living = child = this.makeEngine(isResumed);
     } catch (error) {

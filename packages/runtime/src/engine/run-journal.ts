@@ -7,20 +7,20 @@ import {
   JournalLockedError,
   type MaybePromise,
   type RunId,
-  type TimerHandle,
 } from "@ravi/kernel";
+import { type Beating, Heartbeats } from "./heartbeats.ts";
 
+/** Two heartbeats: one may be late. */
 const CLAIM_TTL_MS = 30_000;
-const HEARTBEAT_MS = 15_000;
 
 /** One run's journal while this process holds the claim on it. */
-export class RunJournal {
+export class RunJournal implements Beating {
   readonly runId: RunId;
+  due = 0;
   private readonly journal: Journal;
   private readonly owner: string;
-  private readonly clock: Clock;
+  private readonly hearts: Heartbeats;
   private readonly epoch: number;
-  private timer: TimerHandle | undefined;
   private lost: Error | undefined;
   private released = false;
   private renewing: Promise<void> | undefined;
@@ -32,16 +32,19 @@ export class RunJournal {
     this.journal = journal;
     this.runId = runId;
     this.owner = owner;
-    this.clock = clock;
     this.epoch = epoch;
-    this.beat();
+    this.hearts = Heartbeats.of(clock);
+    this.hearts.add(this);
   }
 
   /** Throws a `JournalLockedError` when another owner has it. */
-  static async claim(journal: Journal, runId: RunId, owner: string, clock: Clock): Promise<RunJournal> {
-    const claim = await journal.claim(runId, owner, CLAIM_TTL_MS);
-    if (claim === null) throw new JournalLockedError({ runId });
-    return new RunJournal(journal, runId, owner, clock, claim.epoch);
+  static claim(journal: Journal, runId: RunId, owner: string, clock: Clock): MaybePromise<RunJournal> {
+    const claim = journal.claim(runId, owner, CLAIM_TTL_MS);
+    const taken = (epoch: number | undefined): RunJournal => {
+      if (epoch === undefined) throw new JournalLockedError({ runId });
+      return new RunJournal(journal, runId, owner, clock, epoch);
+    };
+    return isPromiseLike(claim) ? claim.then((granted) => taken(granted?.epoch)) : taken(claim?.epoch);
   }
 
   /** A journal that could not be written to, or was taken over, takes nothing more: the run stops before it pays again. */
@@ -62,22 +65,19 @@ export class RunJournal {
   }
 
   /** Again, it does nothing. */
-  async release(): Promise<void> {
+  release(): MaybePromise<void> {
     if (this.released) return;
     this.released = true;
-    this.timer?.cancel();
-    this.timer = undefined;
+    this.hearts.delete(this);
+    const { journal, runId, epoch, renewing } = this;
     // A heartbeat that is under way would take the claim again right after it was given back.
-    await this.renewing;
-    await this.journal.release(this.runId, this.epoch);
+    return renewing === undefined
+      ? journal.release(runId, epoch)
+      : renewing.then(() => journal.release(runId, epoch));
   }
 
-  private beat(): void {
-    this.timer = this.clock.setTimer?.(() => {
-      this.renewing = this.renew();
-    }, HEARTBEAT_MS);
-    // A heart that beats is no reason to live.
-    this.timer?.unref?.();
+  beat(): void {
+    this.renewing = this.renew();
   }
 
   private async renew(): Promise<void> {
@@ -87,8 +87,8 @@ export class RunJournal {
     } catch (error) {
       this.lost = error instanceof Error ? error : new JournalLockedError({ runId: this.runId });
     }
-    if (this.timer === undefined || this.lost !== undefined) return;
+    if (this.released || this.lost !== undefined) return;
     this.onBeat?.();
-    this.beat();
+    this.hearts.addAgain(this);
   }
 }

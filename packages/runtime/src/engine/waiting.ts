@@ -1,5 +1,4 @@
 import { type CancellationToken, type Clock, InvalidValueError, type TimerHandle } from "@ravi/kernel";
-import { rejected } from "../rejected.ts";
 
 export interface Delay<T> {
   readonly promise: Promise<T>;
@@ -26,16 +25,13 @@ export function orStopped<T>(engine: Stoppable, work: Promise<T> | Delay<T>): Pr
       reject(engine.suspension ?? error);
     });
     const promise = "cancel" in work ? work.promise : work;
-    promise.then(
-      (value) => {
+    const andLeave =
+      <A>(settle: (value: A) => void) =>
+      (value: A): void => {
         leave();
-        resolve(value);
-      },
-      (error: unknown) => {
-        leave();
-        resolve(rejected(error));
-      },
-    );
+        settle(value);
+      };
+    promise.then(andLeave(resolve), andLeave(reject));
   });
 }
 

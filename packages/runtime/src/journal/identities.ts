@@ -1,4 +1,4 @@
-import { InvalidValueError, type JournalRecord, type RunId } from "@ravi/kernel";
+import { InvalidValueError, type RunId } from "@ravi/kernel";
 
 /** What no two entries of a run share. */
 export type Identity = readonly [
@@ -6,54 +6,68 @@ export type Identity = readonly [
   key: string,
   attempt: number,
   phase: string,
-  ...rest: unknown[],
+  ...rest: readonly unknown[],
 ];
 
-const PHASES: Readonly<Record<string, number>> = { begin: 1, end: 2, note: 4 };
+/** The phases that are known of a key, as bits of one number: an effect is one item of a map. */
+type Phases = Map<string, number>;
 
 /**
- * The identities of a run's entries. The phases of a key are bits of one number, so that an effect is one item of a map
- * and no text has to be put together for it: this is asked for every entry.
+ * The identities of a run's entries. This is asked for every entry, so no text is put together for it, and the execution
+ * that was asked for last is at hand: most runs have only one.
  */
 export class Identities {
-  private readonly executions = new Map<string, Map<string, number>>();
+  private exec: string | undefined;
+  private phases: Phases = new Map<string, number>();
+  /** Made for the second execution. */
+  private executions: Map<string, Phases> | undefined;
 
-  constructor(records: readonly JournalRecord[] = []) {
-    for (const { exec, key, attempt, phase } of records) this.add([exec, key, attempt, phase]);
+  /** Whether it is new. */
+  add(exec: string, key: string, attempt: number, phase: string): boolean {
+    if (exec !== this.exec) this.turnTo(exec);
+    const name = nameOf(key, attempt);
+    const known = this.phases.get(name) ?? 0;
+    const bit = bitOf(phase);
+    if ((known & bit) !== 0) return false;
+    this.phases.set(name, known | bit);
+    return true;
   }
 
   /** Adds all of them, or none: then the first that is known already comes back. */
   addAll(identities: readonly Identity[]): Identity | undefined {
-    for (let at = 0; at < identities.length; at++) {
-      const identity = identities[at] as Identity;
-      if (this.add(identity)) continue;
-      for (const added of identities.slice(0, at)) this.remove(added);
-      return identity;
+    let count = 0;
+    for (const identity of identities) {
+      if (!this.add(identity[0], identity[1], identity[2], identity[3])) {
+        for (const added of identities.slice(0, count)) this.remove(added);
+        return identity;
+      }
+      count++;
     }
     return undefined;
   }
 
-  private add(identity: Identity): boolean {
-    const [exec, , , phase] = identity;
-    let keys = this.executions.get(exec);
-    if (keys === undefined) this.executions.set(exec, (keys = new Map<string, number>()));
-    const key = keyOf(identity);
-    const known = keys.get(key) ?? 0;
-    const bit = PHASES[phase] ?? 0;
-    if ((known & bit) !== 0) return false;
-    keys.set(key, known | bit);
-    return true;
+  private remove([exec, key, attempt, phase]: Identity): void {
+    if (exec !== this.exec) this.turnTo(exec);
+    const name = nameOf(key, attempt);
+    this.phases.set(name, (this.phases.get(name) ?? 0) & ~bitOf(phase));
   }
 
-  private remove(identity: Identity): void {
-    const keys = this.executions.get(identity[0]);
-    const key = keyOf(identity);
-    keys?.set(key, (keys.get(key) ?? 0) & ~(PHASES[identity[3]] ?? 0));
+  private turnTo(exec: string): void {
+    if (this.exec !== undefined) {
+      this.executions ??= new Map<string, Phases>().set(this.exec, this.phases);
+      this.phases = this.executions.get(exec) ?? new Map<string, number>();
+      this.executions.set(exec, this.phases);
+    }
+    this.exec = exec;
   }
 }
 
+function bitOf(phase: string): number {
+  return phase === "begin" ? 1 : phase === "end" ? 2 : 4;
+}
+
 /** Nearly all are a first attempt. A line break is in no key, so that others cannot be taken for one. */
-function keyOf([, key, attempt]: Identity): string {
+function nameOf(key: string, attempt: number): string {
   return attempt === 1 ? key : `${key}\n${attempt}`;
 }
 

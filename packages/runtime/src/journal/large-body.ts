@@ -3,7 +3,7 @@ import { blobRef } from "./blobs.ts";
 import { stringify } from "./plain-json.ts";
 
 /** Above this many bytes of JSON a body is kept as a blob, and its entry holds the blob's name. */
-export const LARGE_BODY_BYTES = 256 * 1024;
+const LARGE_BODY_BYTES = 256 * 1024;
 
 export interface LargeBody {
   readonly ref: string;
@@ -14,16 +14,16 @@ export interface LargeBody {
  * The blob that a body is to be kept as, if it is large. Together with `bodyOf` this is all that a store needs for it: a
  * journal writes the blob in the transaction of the entry, an engine puts it into a `BlobStore` first.
  */
-export function largeBody(body: JsonObject, limit: number = LARGE_BODY_BYTES): LargeBody | undefined {
+export function largeBody(body: JsonObject): LargeBody | undefined {
   const text = stringify(body);
-  if (!mayExceed(text, limit)) return undefined;
+  if (!mayExceed(text)) return undefined;
   const bytes = new TextEncoder().encode(text);
-  return bytes.length > limit ? { ref: blobRef(bytes), bytes } : undefined;
+  return bytes.length > LARGE_BODY_BYTES ? { ref: blobRef(bytes), bytes } : undefined;
 }
 
 /** Whether the text can be over the limit in UTF-8, which takes three bytes at most for a unit of UTF-16. */
-export function mayExceed(text: string, limit: number): boolean {
-  return text.length * 3 > limit;
+export function mayExceed(text: string): boolean {
+  return text.length * 3 > LARGE_BODY_BYTES;
 }
 
 /** The body that a blob holds. */

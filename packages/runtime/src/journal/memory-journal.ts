@@ -1,7 +1,6 @@
 import {
   checkInteger,
   type Clock,
-  InvalidValueError,
   type Journal,
   type JournalEntry,
   JournalLockedError,
@@ -15,25 +14,12 @@ import {
   systemClock,
 } from "@ravi/kernel";
 import { Watchers } from "./watchers.ts";
-import { checkClaim, type Claim, decideClaim, isHeld } from "./claims.ts";
-import { decodeEntries, encodeEntries } from "./entry-codec.ts";
-import { duplicateError, Identities } from "./identities.ts";
+import { checkClaim, decideClaim, isHeld } from "./claims.ts";
+import { checkList } from "./entry-check.ts";
+import { MemoryRun } from "./memory-run.ts";
 import { stringify } from "./plain-json.ts";
 import { checkItem } from "./posted.ts";
 import { isPrunable, type PruneOptions, prunePlan } from "./retention.ts";
-
-interface Run {
-  readonly runId: RunId;
-  claim: Claim;
-  /** One text per append; see `EncodedEntries` for why they are kept as text. */
-  readonly texts: string[];
-  readonly identities: Identities;
-  entries: number;
-  agent: string;
-  status: RunSummary["status"];
-  startedAt: number;
-  updatedAt: number;
-}
 
 interface Posted {
   readonly ids: Set<string>;
@@ -49,8 +35,8 @@ export interface MemoryJournalOptions {
 /** A journal for the life of the process. It answers at once, with the same rules and the same errors as one on disk. */
 export class MemoryJournal implements Journal {
   private readonly clock: Clock;
-  private readonly runs = new Map<RunId, Run>();
-  private readonly watchers = new Watchers();
+  private readonly runs = new Map<RunId, MemoryRun>();
+  private readonly watchers = new Watchers({ coversAll: true });
   private readonly posted = new Map<RunId, Posted>();
   private epochFloor = 0;
 
@@ -64,7 +50,7 @@ export class MemoryJournal implements Journal {
     const run = this.runs.get(runId);
     const claim = decideClaim(run?.claim, { owner, ttlMs, now }, this.epochFloor);
     if (claim === null) return null;
-    if (run === undefined) this.runs.set(RunId(runId), newRun(runId, claim, now));
+    if (run === undefined) this.runs.set(RunId(runId), new MemoryRun(runId, claim, now));
     else run.claim = claim;
     return { epoch: claim.epoch };
   }
@@ -75,11 +61,7 @@ export class MemoryJournal implements Journal {
   }
 
   load(runId: RunId): readonly JournalRecord[] {
-    const records: JournalRecord[] = [];
-    for (const text of this.runs.get(runId)?.texts ?? []) {
-      decodeEntries(text, records.length + 1, records, nothingApart);
-    }
-    return records;
+    return this.runs.get(runId)?.records() ?? [];
   }
 
   append(runId: RunId, epoch: number, entries: readonly JournalEntry[]): void {
@@ -87,17 +69,8 @@ export class MemoryJournal implements Journal {
     if (run === undefined || run.claim.epoch !== epoch || run.claim.owner === null) {
       throw new JournalLockedError({ runId, owner: run?.claim.owner ?? undefined });
     }
-    if (entries.length === 0) return;
-    const { text, rows, at, facts } = encodeEntries(runId, entries);
-    const duplicate = run.identities.addAll(rows);
-    if (duplicate !== undefined) throw duplicateError(runId, duplicate);
-    run.texts.push(text);
-    run.entries += rows.length;
-    run.updatedAt = at;
-    if (facts === undefined) return;
-    run.agent = facts.agent ?? run.agent;
-    run.status = facts.status ?? run.status;
-    run.startedAt = facts.startedAt ?? run.startedAt;
+    checkList(entries);
+    run.append(entries);
   }
 
   post(runId: RunId, item: PostedItem): void {
@@ -117,7 +90,7 @@ export class MemoryJournal implements Journal {
   }
 
   watch(runId: RunId, listener: () => void): JournalWatch {
-    return this.watchers.add(runId, listener, true);
+    return this.watchers.add(runId, listener);
   }
 
   items(runId: RunId, after: number): readonly PostedRecord[] {
@@ -131,7 +104,7 @@ export class MemoryJournal implements Journal {
   }
 
   list(): readonly RunSummary[] {
-    return [...this.runs.values()].map(summaryOf);
+    return [...this.runs.values()].map((run) => run.summary());
   }
 
   /** Also under a living claim: its holder's next append is refused. */
@@ -147,7 +120,7 @@ export class MemoryJournal implements Journal {
     const now = this.clock.now();
     const plan = prunePlan(options, now);
     const gone = [...this.runs.values()]
-      .filter((run) => !isHeld(run.claim, now) && isPrunable(summaryOf(run), plan))
+      .filter((run) => !isHeld(run.claim, now) && isPrunable(run.summary(), plan))
       .map((run) => run.runId);
     for (const runId of gone) this.delete(runId);
     for (const [runId, { items }] of this.posted) {
@@ -158,28 +131,4 @@ export class MemoryJournal implements Journal {
 
   /** Nothing to let go of: what it holds can still be read, as a file can that is opened again. */
   close(): void {}
-}
-
-/** Bodies of any size stay in the text here. */
-function nothingApart(ref: string): never {
-  throw new InvalidValueError({ field: "ref", value: ref, expected: "no body that is kept apart" });
-}
-
-function newRun(runId: RunId, claim: Claim, now: number): Run {
-  return {
-    runId,
-    claim,
-    texts: [],
-    identities: new Identities(),
-    entries: 0,
-    agent: "",
-    status: "pending",
-    startedAt: now,
-    updatedAt: now,
-  };
-}
-
-function summaryOf(run: Run): RunSummary {
-  const { runId, agent, status, startedAt, updatedAt, entries } = run;
-  return { runId, agent, status, startedAt, updatedAt, entries };
 }

@@ -1,4 +1,5 @@
-import type { JournalEntry, RunId, RunStatus } from "@ravi/kernel";
+import type { RunId, RunStatus } from "@ravi/kernel";
+import type { Row } from "./entry-check.ts";
 
 /**
  * How a journal knows what `list` says of a run, without understanding effects. The runtime notes, for the root execution
@@ -30,24 +31,28 @@ const STATUSES: ReadonlySet<unknown> = new Set<RunStatus>([
   "cancelled",
 ]);
 
+/** What the entries say about the run; undefined when that is nothing. */
+export function factsOf(runId: RunId, rows: readonly Row[]): RunFacts | undefined {
+  let facts: RunFacts | undefined;
+  for (const row of rows) {
+    if (row[3] === "note" && row[0] === runId) facts = after(row, facts);
+  }
+  return facts;
+}
+
 /** What is known after this note, or what was known before when it says nothing new. */
-export function runFacts(
-  runId: RunId,
-  entry: JournalEntry,
-  before: RunFacts | undefined,
-): RunFacts | undefined {
-  if (!entry.key.startsWith("run:") || (entry.exec as string) !== runId) return before;
-  if (isKey(entry.key, RUN_START)) {
-    const { agent } = entry.body;
+function after([, key, , , at, body]: Row, before: RunFacts | undefined): RunFacts | undefined {
+  if (isKey(key, RUN_START)) {
+    const { agent } = body;
     return {
       ...before,
-      startedAt: entry.at,
+      startedAt: at,
       status: "running",
       ...(typeof agent === "string" ? { agent } : undefined),
     };
   }
-  if (!isKey(entry.key, RUN_STATUS)) return before;
-  const { status } = entry.body;
+  if (!isKey(key, RUN_STATUS)) return before;
+  const { status } = body;
   return isStatus(status) ? { ...before, status } : before;
 }
 

@@ -11,7 +11,6 @@ import {
   JournalCorruptError,
   type JournalRecord,
   type JournalWatch,
-  type JsonObject,
   type PostedItem,
   type PostedRecord,
   RunId,
@@ -21,20 +20,21 @@ import {
 } from "@ravi/kernel";
 import { checkClaim } from "./claims.ts";
 import { encodeEntries } from "./entry-codec.ts";
-import { bodyOf, LARGE_BODY_BYTES, type LargeBody, largeBody, mayExceed } from "./large-body.ts";
+import { bodyOf } from "./large-body.ts";
 import { isOwnerGone } from "./owner.ts";
 import { stringify } from "./plain-json.ts";
 import { checkItem } from "./posted.ts";
 import { type PruneOptions, prunePlan } from "./retention.ts";
-import { type Append, Appender } from "./sqlite/appender.ts";
+import { Appender } from "./sqlite/appender.ts";
+import { Arrivals } from "./sqlite/arrivals.ts";
 import { SqliteBlobs } from "./sqlite/blobs.ts";
 import { isBusy } from "./sqlite/errors.ts";
-import { GroupCommit, type Job } from "./sqlite/group-commit.ts";
+import { GroupCommit } from "./sqlite/group-commit.ts";
 import { Items } from "./sqlite/items.ts";
 import { Log } from "./sqlite/log.ts";
 import { openDatabase } from "./sqlite/open-database.ts";
 import { Runs, type StoredRun } from "./sqlite/runs.ts";
-import { Watchers } from "./watchers.ts";
+import type { AppendJob } from "./sqlite/writing.ts";
 
 export interface SqliteJournalOptions {
   /** For claims that lapse. Processes that share a journal must agree on the time. */
@@ -57,7 +57,8 @@ export class SqliteJournal implements Journal {
   private readonly log: Log;
   private readonly posted: Items;
   private readonly appender: Appender;
-  private readonly watchers = new Watchers();
+  private readonly stage: AppendJob["run"];
+  private readonly arrivals: Arrivals;
   private closing: Promise<void> | undefined;
 
   private constructor(db: DatabaseSync, options: SqliteJournalOptions) {
@@ -66,6 +67,7 @@ export class SqliteJournal implements Journal {
     this.runs = new Runs(db);
     this.log = new Log(db);
     this.posted = new Items(db);
+    this.arrivals = new Arrivals({ items: this.posted, version: () => this.runs.version() });
     this.blobs = new SqliteBlobs(db, {
       write: (act) => this.write(act),
       reading: (what, act) => this.reading(what, act),
@@ -76,6 +78,7 @@ export class SqliteJournal implements Journal {
       blobs: this.blobs,
       read: (runId, run) => this.read(runId, run),
     });
+    this.stage = (job) => this.appender.stage(job);
     const busyTimeoutMs = checkInteger("busyTimeoutMs", options.busyTimeoutMs ?? 10_000, 0);
     // Locks are held in real time, whatever the clock of the claims says.
     this.commits = new GroupCommit({ store: storeOf(db, this.appender), busyTimeoutMs, wait });
@@ -128,14 +131,27 @@ export class SqliteJournal implements Journal {
 
   append(runId: RunId, epoch: number, entries: readonly JournalEntry[]): Promise<void> {
     // Not an async function: that would add a promise to each append, and there are tens of thousands a second.
-    try {
+    return new Promise((resolve, reject) => {
       this.checkOpen();
-      const append = appendOf(runId, epoch, entries);
-      return this.commits.add((job: Job) => this.appender.stage(append, job));
-    } catch (error) {
-      if (isRaviError(error)) return Promise.reject(error);
-      throw error;
-    }
+      const writing = this.appender.known(runId, epoch);
+      const { text, rows, at, large, facts } = encodeEntries(runId, entries, writing);
+      const job: AppendJob = {
+        run: this.stage,
+        refused: undefined,
+        value: undefined,
+        resolve,
+        reject,
+        runId,
+        epoch,
+        writing,
+        text,
+        rows,
+        at,
+        large,
+        facts,
+      };
+      this.commits.enqueue(job);
+    });
   }
 
   async post(runId: RunId, item: PostedItem): Promise<void> {
@@ -144,12 +160,12 @@ export class SqliteJournal implements Journal {
     const posted = { ...item };
     const value = stringify(item.value);
     await this.write(() => this.posted.add(id, posted, value));
-    this.watchers.tell(id);
+    this.arrivals.watchers.tell(id);
   }
 
-  /** Tells of what is posted through this object; other processes have the file open as well. */
+  /** Tells at once of what is posted through this object, and within half a second of what other processes post. */
   watch(runId: RunId, listener: () => void): JournalWatch {
-    return this.watchers.add(runId, listener, false);
+    return this.arrivals.watchers.add(runId, listener);
   }
 
   /** One look into an index: cheap enough to be asked again and again. */
@@ -182,6 +198,7 @@ export class SqliteJournal implements Journal {
 
   /** Waits for what was begun, then lets the file go. Afterwards only `close` may be called. */
   close(): Promise<void> {
+    this.arrivals.stop();
     this.closing ??= this.commits.settled().then(() => this.db.close());
     return this.closing;
   }
@@ -237,18 +254,6 @@ export class SqliteJournal implements Journal {
     const expected = "an open one; it was closed, so open the directory again";
     throw new InvalidValueError({ field: "journal", value: "closed", expected });
   }
-}
-
-function appendOf(runId: RunId, epoch: number, entries: readonly JournalEntry[]): Append {
-  const encoded = encodeEntries(runId, entries);
-  if (!mayExceed(encoded.text, LARGE_BODY_BYTES)) return { runId, epoch, encoded, large: [] };
-  const large: LargeBody[] = [];
-  const putAside = (body: JsonObject): string | undefined => {
-    const blob = largeBody(body);
-    if (blob !== undefined) large.push(blob);
-    return blob?.ref;
-  };
-  return { runId, epoch, encoded: encodeEntries(runId, entries, putAside), large };
 }
 
 function storeOf(db: DatabaseSync, appender: Appender) {

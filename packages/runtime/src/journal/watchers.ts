@@ -1,22 +1,45 @@
 import { type JournalWatch, RunId } from "@ravi/kernel";
 
+type Listener = () => void;
+
+export interface WatchersOptions {
+  /** Whether nobody else can post than through this object. */
+  readonly coversAll: boolean;
+  readonly onAdd?: ((runId: RunId) => void) | undefined;
+  /** The last one has left. */
+  readonly onEmpty?: (() => void) | undefined;
+}
+
 /** Who listens for posts to which run, in one journal object. */
 export class Watchers {
-  private readonly byRun = new Map<RunId, Set<() => void>>();
+  private readonly options: WatchersOptions;
+  private readonly byRun = new Map<RunId, readonly Listener[]>();
 
-  /** `coversAll` says whether nobody else can post than through this object. */
-  add(runId: RunId, listener: () => void, coversAll: boolean): JournalWatch {
+  constructor(options: WatchersOptions) {
+    this.options = options;
+  }
+
+  add(runId: RunId, listener: Listener): JournalWatch {
+    const { coversAll, onAdd, onEmpty } = this.options;
     const id = RunId(runId);
-    const listeners = this.byRun.get(id) ?? new Set();
-    this.byRun.set(id, listeners.add(listener));
+    // Its own function, since the same listener may come twice.
+    const own = (): void => listener();
+    const others = this.byRun.get(id);
+    this.byRun.set(id, others === undefined ? [own] : [...others, own]);
+    onAdd?.(id);
     const stop = (): void => {
-      listeners.delete(listener);
-      if (listeners.size === 0 && this.byRun.get(id) === listeners) this.byRun.delete(id);
+      const left = this.byRun.get(id)?.filter((each) => each !== own) ?? [];
+      if (left.length > 0) this.byRun.set(id, left);
+      else if (this.byRun.delete(id) && this.byRun.size === 0) onEmpty?.();
     };
     return { coversAll, stop };
   }
 
   tell(runId: RunId): void {
-    this.byRun.get(runId)?.forEach((listener) => listener());
+    for (const listener of this.byRun.get(runId) ?? []) listener();
+  }
+
+  tellAll(): void {
+    for (const runId of this.byRun.keys()) this.tell(runId);
   }
 }

@@ -1,36 +1,9 @@
 import { type JournalRecord, JournalLockedError, type RunId } from "@ravi/kernel";
-import { type EncodedEntries, joinTexts } from "../entry-codec.ts";
-import { duplicateError, Identities } from "../identities.ts";
-import type { LargeBody } from "../large-body.ts";
+import { duplicateError } from "../identities.ts";
 import type { SqliteBlobs } from "./blobs.ts";
-import type { Job } from "./group-commit.ts";
 import type { Log } from "./log.ts";
-import type { NewTip, Runs, StoredRun } from "./runs.ts";
-
-export interface Append {
-  readonly runId: RunId;
-  readonly epoch: number;
-  readonly encoded: EncodedEntries;
-  readonly large: readonly LargeBody[];
-}
-
-/** What we know of a run that we write to. It stays true while nobody else writes, and the fence tells when somebody did. */
-interface Writing {
-  readonly no: number;
-  readonly epoch: number;
-  entries: number;
-  last: number;
-  readonly identities: Identities;
-  /** The `generation` in which this was last compared with the file. */
-  checkedIn: number;
-}
-
-/** The appends of one run in one group: they become one row. */
-interface Staged {
-  readonly writing: Writing;
-  readonly appends: Append[];
-  readonly jobs: Job[];
-}
+import type { Runs, StoredRun } from "./runs.ts";
+import { type AppendJob, startWriting, textOf, type Writing } from "./writing.ts";
 
 export interface AppenderParts {
   readonly runs: Runs;
@@ -49,12 +22,13 @@ export class Appender {
   /** The runs that were claimed through this journal, by their epoch. */
   private readonly claimed = new Map<RunId, number>();
   private readonly writing = new Map<RunId, Writing>();
-  private readonly staged = new Map<RunId, Staged>();
-  /** The tips of runs that need no look at the fence, to be moved together. */
-  private tips: NewTip[] = [];
+  /** The runs that have appends in the present group. */
+  private staged: Writing[] = [];
   private version: number | undefined;
   /** Goes up when another connection wrote: then every fence is looked at again before it is trusted. */
   private generation = 0;
+  /** The id of the last row that was written, and the generation in which it is the highest of all. */
+  private highest = { id: 0, in: 0 };
 
   constructor(parts: AppenderParts) {
     this.parts = parts;
@@ -69,31 +43,35 @@ export class Appender {
   }
 
   /** Inside the transaction. Throws what refuses this append alone; the fence's word comes in `write`. */
-  stage(append: Append, job: Job): void {
-    const { runId, epoch, encoded } = append;
-    if (encoded.rows.length === 0) return void this.checkFence(runId, epoch);
-    const writing = this.writingOf(runId, epoch);
-    const duplicate = writing.identities.addAll(encoded.rows);
+  stage(job: AppendJob): void {
+    const { runId, epoch, rows } = job;
+    const [first] = rows;
+    if (first === undefined) return void this.checkFence(runId, epoch);
+    const writing = job.writing?.isCurrent === true ? job.writing : this.writingOf(runId, epoch);
+    const duplicate = writing.identities.addAll(rows);
     if (duplicate !== undefined) throw duplicateError(runId, duplicate);
-    const staged = this.staged.get(runId);
-    if (staged === undefined) {
-      this.staged.set(runId, { writing, appends: [append], jobs: [job] });
-    } else {
-      staged.appends.push(append);
-      staged.jobs.push(job);
-    }
+    writing.exec = first[0];
+    writing.key = first[1];
+    if (writing.staged !== undefined) return void writing.staged.push(job);
+    writing.staged = [job];
+    this.staged.push(writing);
   }
 
-  /** Writes all that is staged: the tip of each run is moved first, and only if its fence lets it pass the row follows. */
+  /** Writes all that is staged. */
   write(): void {
-    if (this.staged.size === 0) return;
-    let id = this.parts.log.highestId();
-    for (const [runId, staged] of this.staged) {
-      if (this.writeRun(runId, staged, id + 1)) id++;
+    if (this.staged.length === 0) return;
+    const { runs, log } = this.parts;
+    const { highest, generation } = this;
+    let id = highest.in === generation ? highest.id : log.highestId();
+    for (const writing of this.staged) {
+      const jobs = writing.staged ?? [];
+      writing.staged = undefined;
+      if (this.writeRun(writing, jobs, id + 1)) id++;
     }
-    this.parts.runs.advanceAll(this.tips);
-    this.tips = [];
-    this.staged.clear();
+    this.staged = [];
+    this.highest = { id, in: generation };
+    runs.flush();
+    log.flush();
   }
 
   expect(runId: RunId, epoch: number): void {
@@ -103,27 +81,42 @@ export class Appender {
 
   forget(runId: RunId): void {
     this.claimed.delete(runId);
-    this.writing.delete(runId);
+    this.drop(runId);
+  }
+
+  /** What is known of a run, if that is still of the same epoch. */
+  known(runId: RunId, epoch: number): Writing | undefined {
+    const writing = this.writing.get(runId);
+    return writing?.epoch === epoch ? writing : undefined;
   }
 
   /** A run that was claimed here and then read need not be read again at its first append. */
   learn(runId: RunId, run: StoredRun, records: readonly JournalRecord[]): void {
     if (this.claimed.get(runId) !== run.fence || this.writing.get(runId)?.epoch === run.fence) return;
     // Read outside a transaction, so it is compared at the first append.
-    this.writing.set(runId, startWriting(run, records, 0));
+    this.start(runId, run, records, 0);
   }
 
   private writingOf(runId: RunId, epoch: number): Writing {
-    const known = this.writing.get(runId);
-    if (known !== undefined && known.epoch === epoch) return known;
+    const known = this.known(runId, epoch);
+    if (known !== undefined) return known;
     const run = this.checkFence(runId, epoch);
-    const writing = startWriting(
-      run,
-      run.last === 0 && run.entries === 0 ? [] : this.parts.read(runId, run),
-      this.generation,
-    );
+    const records = run.last === 0 && run.entries === 0 ? [] : this.parts.read(runId, run);
+    return this.start(runId, run, records, this.generation);
+  }
+
+  private start(runId: RunId, run: StoredRun, records: readonly JournalRecord[], checkedIn: number): Writing {
+    this.drop(runId);
+    const writing = startWriting(runId, run, records, checkedIn);
     this.writing.set(runId, writing);
     return writing;
+  }
+
+  private drop(runId: RunId): void {
+    const writing = this.writing.get(runId);
+    if (writing === undefined) return;
+    writing.isCurrent = false;
+    this.writing.delete(runId);
   }
 
   private checkFence(runId: RunId, epoch: number): StoredRun {
@@ -133,39 +126,38 @@ export class Appender {
     throw new JournalLockedError({ runId, owner: run?.owner ?? undefined });
   }
 
-  private writeRun(runId: RunId, { writing, appends, jobs }: Staged, id: number): boolean {
+  /** The run's tip is moved; only where its fence lets that pass, the row follows. */
+  private writeRun(writing: Writing, jobs: readonly AppendJob[], id: number): boolean {
     const { runs, log, blobs } = this.parts;
-    const count = appends.reduce((sum, { encoded }) => sum + encoded.rows.length, 0);
-    const { no: run, epoch, entries, last: prev } = writing;
-    const at = appends.at(-1)?.encoded.at ?? 0;
-    const to = { entries: entries + count, last: id, at };
+    const { runId, no: run, epoch, seed, entries: from, last: prev } = writing;
+    let entries = from;
+    let at = 0;
+    for (const job of jobs) {
+      entries += job.rows.length;
+      at = job.at;
+    }
+    const tip = { run, epoch, entries, last: id, at };
     if (writing.checkedIn === this.generation) {
-      this.tips.push({ run, epoch, from: entries, ...to });
-    } else if (runs.advance(run, epoch, entries, to)) {
+      runs.advanceSurely(tip);
+    } else if (runs.advance(tip, from)) {
       writing.checkedIn = this.generation;
     } else {
       this.refuse(runId, jobs);
       return false;
     }
-    const data = joinTexts(appends.map(({ encoded }) => encoded.text));
-    log.write(id, { runId, run, first: entries + 1, count, prev, data });
-    for (const { encoded, large } of appends) {
-      if (encoded.facts !== undefined) runs.note(run, encoded.facts);
+    log.add({ id, run, seed, first: from + 1, count: entries - from, prev, data: textOf(jobs) });
+    for (const { facts, large } of jobs) {
+      if (facts !== undefined) runs.note(run, facts);
       for (const blob of large) blobs.keep(run, blob);
     }
-    writing.entries += count;
+    writing.entries = entries;
     writing.last = id;
     return true;
   }
 
-  private refuse(runId: RunId, jobs: readonly Job[]): void {
+  private refuse(runId: RunId, jobs: readonly AppendJob[]): void {
     this.forget(runId);
     const owner = this.parts.runs.find(runId)?.owner ?? undefined;
     for (const job of jobs) job.refused = new JournalLockedError({ runId, owner });
   }
-}
-
-function startWriting(run: StoredRun, records: readonly JournalRecord[], checkedIn: number): Writing {
-  const { no, fence, entries, last } = run;
-  return { no, epoch: fence, entries, last, identities: new Identities(records), checkedIn };
 }

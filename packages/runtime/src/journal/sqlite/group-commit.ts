@@ -12,11 +12,11 @@ export interface GroupStore {
 
 /** A write that waits for its group. Whatever it returns is given to its caller once the group is on disk. */
 export interface Job {
-  readonly run: (job: Job) => unknown;
+  run(job: this): unknown;
   /** Set while the group runs: this one is refused, the others go on. */
-  refused?: RaviError;
-  value?: unknown;
-  readonly resolve: (value: unknown) => void;
+  refused: RaviError | undefined;
+  value: unknown;
+  readonly resolve: (value: never) => void;
   readonly reject: (error: Error) => void;
 }
 
@@ -45,14 +45,19 @@ export class GroupCommit {
     this.options = options;
   }
 
-  add<T>(run: (job: Job) => T): Promise<T> {
-    if (this.failure !== undefined) return Promise.reject(this.failure);
+  add<T>(run: () => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.queue.push({ run, resolve: resolve as (value: unknown) => void, reject });
-      if (this.scheduled) return;
-      this.scheduled = true;
-      setImmediate(() => this.flush());
+      this.enqueue({ run, refused: undefined, value: undefined, resolve, reject });
     });
+  }
+
+  /** The same for a job that is made already. */
+  enqueue(job: Job): void {
+    if (this.failure !== undefined) return job.reject(this.failure);
+    this.queue.push(job);
+    if (this.scheduled) return;
+    this.scheduled = true;
+    setImmediate(() => this.flush());
   }
 
   /** Resolves when all that was added so far has settled, well or badly. */
@@ -81,7 +86,7 @@ export class GroupCommit {
     }
     this.scheduled = false;
     for (const job of jobs) {
-      if (job.refused === undefined) job.resolve(job.value);
+      if (job.refused === undefined) job.resolve(job.value as never);
       else job.reject(job.refused);
     }
   }

@@ -13,6 +13,13 @@ interface ItemRow extends Omit<PostedRecord, "value"> {
   readonly value: string;
 }
 
+/** The newest item at some moment. */
+export interface Mark {
+  readonly row: number;
+  readonly run: RunId;
+  readonly id: string;
+}
+
 /** What others posted for a run, numbered in each run from 1. */
 export class Items {
   private readonly insert: StatementSync;
@@ -21,6 +28,9 @@ export class Items {
   private readonly select: StatementSync;
   private readonly remove: StatementSync;
   private readonly orphans: StatementSync;
+  private readonly newest: StatementSync;
+  private readonly atRow: StatementSync;
+  private readonly behindRow: StatementSync;
 
   constructor(db: DatabaseSync) {
     this.insert = db.prepare("INSERT INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
@@ -33,6 +43,9 @@ export class Items {
     this.orphans = db.prepare(
       "SELECT run FROM items WHERE run NOT IN (SELECT id FROM runs) GROUP BY run HAVING max(at) <= ?",
     );
+    this.newest = db.prepare("SELECT rowid AS row, run, id FROM items ORDER BY rowid DESC LIMIT 1");
+    this.atRow = db.prepare("SELECT 1 FROM items WHERE rowid = ? AND run = ? AND id = ?");
+    this.behindRow = db.prepare("SELECT DISTINCT run FROM items WHERE rowid > ?");
   }
 
   /** Inside the transaction. One that is known already is dropped. */
@@ -52,6 +65,20 @@ export class Items {
       if (checksum(runId, row) !== crc) throw damaged(runId, seq, "a posted item does not fit its checksum");
       return { seq, id, kind, name, at, value: JSON.parse(value) as JsonValue };
     });
+  }
+
+  /** Undefined when there is none. */
+  mark(): Mark | undefined {
+    return this.newest.get() as (Record<string, unknown> & Mark) | undefined;
+  }
+
+  /**
+   * For which runs something was posted since then; undefined when that cannot be told. A new row's number is one above the
+   * highest, so that it may be a number again which a deleted row had.
+   */
+  runsSince(mark: Mark | undefined): ReadonlySet<RunId> | undefined {
+    if (mark !== undefined && this.atRow.get(mark.row, mark.run, mark.id) === undefined) return undefined;
+    return new Set(this.behindRow.all(mark?.row ?? 0).map((row) => row["run"] as RunId));
   }
 
   delete(runId: RunId): void {

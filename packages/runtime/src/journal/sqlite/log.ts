@@ -1,8 +1,9 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { crc32 } from "node:zlib";
 import { isRaviError, JournalCorruptError, type JournalRecord, type RunId } from "@ravi/kernel";
 import { decodeEntries, type FetchBody } from "../entry-codec.ts";
+import { checksum, checksumSeed, type RowContent } from "./checksum.ts";
 import { isBusy } from "./errors.ts";
+import { RowWriter } from "./row-writer.ts";
 import { type Columns, type RowReader, rowReader } from "./read-ahead.ts";
 
 /** Where a run's chain of rows ends. */
@@ -12,14 +13,15 @@ export interface Tip {
   readonly last: number;
 }
 
-export interface LogRow {
+interface NewRow extends RowContent {
+  readonly id: number;
+  readonly run: number;
+  readonly seed: number;
+}
+
+interface LogRow extends RowContent {
   readonly runId: RunId;
   readonly run: number;
-  readonly first: number;
-  readonly count: number;
-  /** The id of the row before it in its run; 0 for the first. */
-  readonly prev: number;
-  readonly data: string;
 }
 
 /** A row as it lies in the file, before anything about it is believed. */
@@ -30,14 +32,14 @@ interface StoredRow extends LogRow {
 /** The rows of all runs, each run's chained from its tip backwards. See `SCHEMA`. */
 export class Log {
   private readonly highest: StatementSync;
-  private readonly insert: StatementSync;
+  private readonly insert: RowWriter;
   private readonly rows: RowReader;
   private readonly remove: StatementSync;
   private readonly removeAll: StatementSync;
 
   constructor(db: DatabaseSync) {
     this.highest = db.prepare("SELECT max(id) AS id FROM log");
-    this.insert = db.prepare("INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?)");
+    this.insert = new RowWriter(db, "INSERT INTO log", 7);
     this.rows = rowReader(db);
     this.remove = db.prepare("DELETE FROM log WHERE id = ? AND run = ? RETURNING prev, count");
     this.removeAll = db.prepare("DELETE FROM log WHERE run = ?");
@@ -47,9 +49,14 @@ export class Log {
     return Number(this.highest.get()?.["id"] ?? 0);
   }
 
-  write(id: number, row: LogRow): void {
-    const { run, first, count, prev, data } = row;
-    this.insert.run(id, run, first, count, prev, checksum(row), data);
+  /** It is written with the next `flush`. */
+  add(row: NewRow): void {
+    const { id, run, first, count, prev, seed, data } = row;
+    this.insert.add(id, run, first, count, prev, checksum(seed, row), data);
+  }
+
+  flush(): void {
+    this.insert.flush();
   }
 
   /**
@@ -126,7 +133,8 @@ function decode(runId: RunId, row: StoredRow, into: JournalRecord[], fetchBody: 
 
 function problemOf(row: StoredRow, run: number, end: number): string | undefined {
   if (typeof row.data !== "string") return "its data is no text";
-  if (checksum(row) !== row.crc) return "its checksum does not fit its content";
+  if (checksum(checksumSeed(row.runId, row.run), row) !== row.crc)
+    return "its checksum does not fit its content";
   if (row.run !== run) return `its row belongs to another run (${row.run})`;
   if (row.count < 1 || row.first + row.count - 1 !== end) {
     return `entries up to ${end} were expected, but its row has ${row.first} to ${row.first + row.count - 1}`;
@@ -137,10 +145,6 @@ function problemOf(row: StoredRow, run: number, end: number): string | undefined
 /** The row's own number where that is credible. */
 function placeOf(row: StoredRow, end: number): number {
   return Number.isSafeInteger(row.first) && row.first >= 1 && row.first <= end ? row.first : end;
-}
-
-function checksum(row: LogRow): number {
-  return crc32(`${row.runId}\n${row.run} ${row.first} ${row.count} ${row.prev}\n${row.data}`);
 }
 
 function damaged(runId: RunId, position: number, problem: string, cause?: unknown): JournalCorruptError {

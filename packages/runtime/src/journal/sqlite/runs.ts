@@ -4,6 +4,7 @@ import { type Claim, type ClaimRequest, decideClaim, isHeld } from "../claims.ts
 import { isPrunable, type PrunePlan } from "../retention.ts";
 import type { RunFacts } from "../run-facts.ts";
 import type { Tip } from "./log.ts";
+import { RowWriter } from "./row-writer.ts";
 
 /** A run as the tables have it. */
 export interface StoredRun extends Claim, Tip {
@@ -19,17 +20,13 @@ interface ListedRun extends Claim {
   readonly entries: number;
 }
 
-export interface NewTip {
+interface NewTip {
   readonly run: number;
   readonly epoch: number;
-  /** How many entries there were before. */
-  readonly from: number;
   readonly entries: number;
   readonly last: number;
   readonly at: number;
 }
-
-const BATCH = 16;
 
 /** Who may write to which run, where its entries end, and what `list` says of it. To be called inside a transaction. */
 export class Runs {
@@ -40,7 +37,7 @@ export class Runs {
   private readonly updateFence: StatementSync;
   private readonly updateFacts: StatementSync;
   private readonly moveTip: StatementSync;
-  private readonly moveTips: StatementSync;
+  private readonly tips: RowWriter;
   private readonly dataVersion: StatementSync;
   private readonly selectAll: StatementSync;
   private readonly deleteRun: StatementSync;
@@ -63,7 +60,7 @@ export class Runs {
     this.moveTip = db.prepare(
       "UPDATE tips SET entries = ?, last = ?, updated = ? WHERE run = ? AND fence = ? AND entries = ?",
     );
-    this.moveTips = db.prepare(`REPLACE INTO tips VALUES ${Array(BATCH).fill("(?, ?, ?, ?, ?)").join(", ")}`);
+    this.tips = new RowWriter(db, "REPLACE INTO tips", 5);
     this.dataVersion = db.prepare("PRAGMA data_version");
     this.selectAll = db.prepare(
       `SELECT id, owner, epoch, expires, agent, status, started, updated, entries
@@ -109,25 +106,18 @@ export class Runs {
     this.updateFence.run(0, current.no);
   }
 
-  /** False, and nothing is changed, when another epoch holds the run or its number of entries is not what we know. */
-  advance(
-    run: number,
-    epoch: number,
-    from: number,
-    to: { entries: number; last: number; at: number },
-  ): boolean {
-    return Number(this.moveTip.run(to.entries, to.last, to.at, run, epoch, from).changes) === 1;
+  /** False, and nothing is changed, when another epoch holds the run or the number of its entries is not `from`. */
+  advance({ run, epoch, entries, last, at }: NewTip, from: number): boolean {
+    return Number(this.moveTip.run(entries, last, at, run, epoch, from).changes) === 1;
   }
 
-  /** The same for runs that surely nobody else has touched: without looking, and many at a time. */
-  advanceAll(tips: readonly NewTip[]): void {
-    let at = 0;
-    for (; at + BATCH <= tips.length; at += BATCH) {
-      this.moveTips.run(
-        ...tips.slice(at, at + BATCH).flatMap((tip) => [tip.run, tip.epoch, tip.entries, tip.last, tip.at]),
-      );
-    }
-    for (const { run, epoch, from, ...to } of tips.slice(at)) this.advance(run, epoch, from, to);
+  /** The same for a run that surely nobody else has touched: without looking, and with the next `flush`. */
+  advanceSurely({ run, epoch, entries, last, at }: NewTip): void {
+    this.tips.add(run, epoch, entries, last, at);
+  }
+
+  flush(): void {
+    this.tips.flush();
   }
 
   /** A number that changes whenever another connection has written to the file. */

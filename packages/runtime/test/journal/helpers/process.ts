@@ -9,6 +9,10 @@ export interface Running {
   readonly lines: string[];
   /** Resolves with the number of lines once there are that many, or when it has ended. */
   heard(count: number): Promise<number>;
+  /** Writes a line to its stdin. */
+  say(line: string): void;
+  /** Closes its stdin. */
+  hush(): void;
   kill(): void;
   readonly ended: Promise<{ code: number | null; signal: string | null; stderr: string }>;
 }
@@ -17,7 +21,7 @@ export interface Running {
 export function start(program: string, args: readonly string[], wrap: readonly string[] = []): Running {
   const file = join(import.meta.dirname, program);
   const command = [...wrap, process.execPath, "--conditions=@ravi/source", "--no-warnings", file, ...args];
-  const child = spawn(command[0] ?? "", command.slice(1), { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(command[0] ?? "", command.slice(1), { stdio: ["pipe", "pipe", "pipe"] });
   onTestFinished(() => void child.kill("SIGKILL"));
   const lines: string[] = [];
   const waiting = new Set<() => void>();
@@ -40,6 +44,8 @@ export function start(program: string, args: readonly string[], wrap: readonly s
     child,
     lines,
     ended,
+    say: (line) => void child.stdin.write(`${line}\n`),
+    hush: () => void child.stdin.end(),
     kill: () => void child.kill("SIGKILL"),
     heard: (count) =>
       new Promise((resolve) => {

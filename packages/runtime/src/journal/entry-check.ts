@@ -1,0 +1,56 @@
+import { InvalidValueError, type JournalEntry, type JsonObject } from "@ravi/kernel";
+
+/** An entry that was checked. A list, since it becomes one in a file. */
+export type Row = readonly [
+  exec: string,
+  key: string,
+  attempt: number,
+  phase: JournalEntry["phase"],
+  at: number,
+  body: JsonObject,
+];
+
+/** Names that were looked at before. */
+export interface KnownNames {
+  readonly exec: string | undefined;
+  readonly key: string | undefined;
+}
+
+/**
+ * Each field is read once, so that what was checked is what is kept. What is inside the body shows when it becomes text. Of
+ * the names of the last entry most come again; not to look at them twice saves 50 ns.
+ */
+export function checkEntry(entry: JournalEntry, last: KnownNames | undefined): Row {
+  if (typeof entry !== "object" || entry === null) {
+    throw new InvalidValueError({ field: "entry", value: entry, expected: "an entry" });
+  }
+  const { exec, key, attempt, phase, at, body } = entry;
+  if (exec !== last?.exec && !isName(exec)) refuse("exec", exec, "the id of an execution");
+  if (key !== last?.key && !isName(key)) {
+    refuse("key", key, "a text such as kind:name#1, without control characters");
+  }
+  if (!Number.isSafeInteger(attempt)) refuse("attempt", attempt, "a whole number");
+  if (phase !== "begin" && phase !== "end" && phase !== "note") refuse("phase", phase, "begin, end or note");
+  if (!Number.isFinite(at)) refuse("at", at, "epoch milliseconds");
+  if (typeof body !== "object" || body === null || Array.isArray(body)) {
+    refuse("body", body, "an object of plain JSON");
+  }
+  // In JSON, -0 is 0; so it is everywhere.
+  return [exec, key, attempt + 0, phase, at + 0, body];
+}
+
+export function checkList(entries: unknown): void {
+  if (Array.isArray(entries)) return;
+  throw new InvalidValueError({ field: "entries", value: entries, expected: "a list of entries" });
+}
+
+// oxlint-disable-next-line no-control-regex -- those that must not be there
+const CONTROL = /[\u0000-\u001f\u007f]/;
+
+function isName(value: unknown): boolean {
+  return typeof value === "string" && value.length > 0 && !CONTROL.test(value);
+}
+
+function refuse(field: string, value: unknown, expected: string): never {
+  throw new InvalidValueError({ field: `entry.${field}`, value, expected });
+}

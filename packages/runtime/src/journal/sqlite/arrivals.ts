@@ -1,0 +1,71 @@
+import type { RunId } from "@ravi/kernel";
+import { Watchers } from "../watchers.ts";
+import type { Items, Mark } from "./items.ts";
+
+const LOOK_MS = 500;
+
+export interface ArrivalsOptions {
+  readonly items: Items;
+  /** A number that changes whenever another connection has written to the file. */
+  readonly version: () => number;
+}
+
+/**
+ * Tells those who listen of what is posted, by other processes too. SQLite calls nobody, so the file's version is looked at
+ * twice a second while anybody listens, by one timer for all of them, and the items only when it has changed.
+ */
+export class Arrivals {
+  /** Not all: a post of another process is told late, and somebody who waits for one looks more often. */
+  readonly watchers = new Watchers({
+    coversAll: false,
+    onAdd: (runId) => this.start(runId),
+    onEmpty: () => this.stop(),
+  });
+  private readonly options: ArrivalsOptions;
+  private timer: NodeJS.Timeout | undefined;
+  private version: number | undefined;
+  private mark: Mark | undefined;
+  /** They are told once in any case: something may have come just before they began to listen. */
+  private fresh = new Set<RunId>();
+
+  constructor(options: ArrivalsOptions) {
+    this.options = options;
+  }
+
+  stop(): void {
+    clearInterval(this.timer);
+    this.timer = undefined;
+    this.version = undefined;
+    this.fresh.clear();
+  }
+
+  private start(runId: RunId): void {
+    this.fresh.add(runId);
+    // Locks and files live in real time, whatever the clock of the claims says.
+    this.timer ??= setInterval(() => this.look(), LOOK_MS).unref();
+  }
+
+  private look(): void {
+    try {
+      const { fresh } = this;
+      this.fresh = new Set();
+      const arrived = this.arrived();
+      if (arrived === undefined) return this.watchers.tellAll();
+      for (const runId of fresh.union(arrived)) this.watchers.tell(runId);
+    } catch {
+      // A file that cannot be read is the matter of whoever reads from it next, at the latest of the heartbeat.
+      this.stop();
+    }
+  }
+
+  /** The runs for which something came since the last look; undefined when it may be any. */
+  private arrived(): ReadonlySet<RunId> | undefined {
+    const { items, version } = this.options;
+    const before = this.version;
+    this.version = version();
+    if (before === this.version) return new Set();
+    const { mark } = this;
+    this.mark = items.mark();
+    return before === undefined ? new Set() : items.runsSince(mark);
+  }
+}

@@ -1,0 +1,113 @@
+import { type Journal, RunId } from "@ravi/kernel";
+import { virtualClock } from "@ravi/testing";
+import { expect, test } from "vitest";
+import { RunJournal } from "../../src/engine/run-journal.ts";
+import { MemoryJournal } from "../../src/journal/memory-journal.ts";
+
+const BEAT = 15_000;
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** A journal that tells when which run was claimed, or renewed. */
+function told(clock: ReturnType<typeof virtualClock>) {
+  const claims: string[] = [];
+  const journal: Journal = new MemoryJournal({ clock });
+  const claim = journal.claim.bind(journal);
+  journal.claim = (runId, owner, ttlMs) => {
+    claims.push(`${runId} at ${clock.now()}`);
+    return claim(runId, owner, ttlMs);
+  };
+  return { journal, claims };
+}
+
+test("R24: many claimed runs share one timer, and the last that is released takes it along", async () => {
+  const clock = virtualClock();
+  const { journal } = told(clock);
+  const runs: RunJournal[] = [];
+  for (let n = 0; n < 50; n++) runs.push(await RunJournal.claim(journal, RunId(`run-${n}`), "me", clock));
+  await turn();
+  expect(clock.pending).toBe(1);
+  await clock.advance(10 * BEAT);
+  expect(clock.pending).toBe(1);
+  const last = runs.pop();
+  for (const run of runs) await run.release();
+  expect(clock.pending).toBe(1);
+  await last?.release();
+  expect(clock.pending).toBe(0);
+  await clock.advance(BEAT);
+  expect(clock.pending).toBe(0);
+});
+
+test("a run that is over in the turn in which it began has set no timer", async () => {
+  const clock = virtualClock();
+  let set = 0;
+  const counting = {
+    now: () => clock.now(),
+    setTimer: (callback: () => void, delayMs: number) => {
+      set++;
+      return clock.setTimer(callback, delayMs);
+    },
+  };
+  const journal = new MemoryJournal({ clock });
+  for (let n = 0; n < 20; n++) {
+    const run = await RunJournal.claim(journal, RunId(`run-${n}`), "me", counting);
+    await run.release();
+  }
+  await turn();
+  expect(set).toBe(0);
+});
+
+test("R24: each run is renewed a beat after it was claimed or renewed, whenever others were", async () => {
+  const clock = virtualClock();
+  const { journal, claims } = told(clock);
+  const one = await RunJournal.claim(journal, RunId("one"), "me", clock);
+  await clock.advance(5_000);
+  const two = await RunJournal.claim(journal, RunId("two"), "me", clock);
+  await clock.advance(2 * BEAT);
+  expect(claims).toEqual([
+    "one at 0",
+    "two at 5000",
+    "one at 15000",
+    "two at 20000",
+    "one at 30000",
+    "two at 35000",
+  ]);
+  await one.release();
+  await clock.advance(BEAT);
+  expect(claims.slice(6)).toEqual(["two at 50000"]);
+  await two.release();
+  expect(clock.pending).toBe(0);
+});
+
+test("R24: a run that was taken over is renewed no more and writes no more, and others go on", async () => {
+  const clock = virtualClock();
+  const { journal, claims } = told(clock);
+  const [lost, kept] = [RunId("lost"), RunId("kept")];
+  const mine = await RunJournal.claim(journal, lost, "me", clock);
+  const other = await RunJournal.claim(journal, kept, "me", clock);
+  await journal.delete(lost);
+  await journal.claim(lost, "somebody", 10 * BEAT);
+  await clock.advance(3 * BEAT);
+  expect(() => mine.append([])).toThrow(expect.objectContaining({ code: "JOURNAL_LOCKED" }));
+  expect(claims.filter((claim) => claim.startsWith("lost at"))).toHaveLength(3);
+  expect(claims.filter((claim) => claim.startsWith("kept at"))).toHaveLength(4);
+  await other.release();
+  expect(clock.pending).toBe(0);
+  await mine.release();
+});
+
+test("R24: a clock that is set back stops no heart", async () => {
+  const clock = virtualClock({ now: 1_000_000 });
+  let back = 0;
+  const skewed = {
+    now: () => clock.now() - back,
+    setTimer: (callback: () => void, delayMs: number) => clock.setTimer(callback, delayMs),
+  };
+  const { journal, claims } = told(clock);
+  const run = await RunJournal.claim(journal, RunId("one"), "me", skewed);
+  await turn();
+  back = 500_000;
+  await clock.advance(2 * BEAT);
+  expect(claims).toHaveLength(3);
+  await run.release();
+  expect(clock.pending).toBe(0);
+});
