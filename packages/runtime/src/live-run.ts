@@ -4,6 +4,7 @@ import {
   errorToJSON,
   ExecId,
   type ExecutionBudget,
+  executionBudget,
   type HireOutcome,
   type JsonObject,
   type JsonValue,
@@ -120,14 +121,16 @@ function limitsOf(tree: Tree): RunLimits {
 /** With what was granted on the way. */
 function raisedBudget({ root, granted }: Tree): ExecutionBudget {
   const given = root.executionBudget;
+  const { tokens, cost, turns, toolCalls } = granted;
+  if (tokens + cost + turns + toolCalls === 0) return given;
   const raise = (limit: number | null, more: number): number | null =>
     limit === null || more === 0 ? limit : limit + more;
-  return Object.freeze({
+  return executionBudget({
     ...given,
-    maxTokens: raise(given.maxTokens, granted.tokens),
-    maxCostUsd: raise(given.maxCostUsd, granted.cost),
-    maxTurns: raise(given.maxTurns, granted.turns),
-    maxToolCalls: raise(given.maxToolCalls, granted.toolCalls),
+    maxTokens: raise(given.maxTokens, tokens),
+    maxCostUsd: raise(given.maxCostUsd, cost),
+    maxTurns: raise(given.maxTurns, turns),
+    maxToolCalls: raise(given.maxToolCalls, toolCalls),
   });
 }
 
@@ -150,14 +153,12 @@ export function statusRecord(result: RunResult): JsonObject {
   };
 }
 
-/** Plain: a value with a `toJSON` of its own makes writing the whole record three times as slow. */
-function limitsRecord({ spawnBudget, executionBudget }: RunLimits): JsonObject {
-  return { spawnBudget: plain(spawnBudget), executionBudget: plain(executionBudget) };
-}
-
-/** Its fields; `toJSON` is none of them. */
-function plain(budget: object | null): JsonObject | null {
-  return budget === null ? null : { ...budget };
+/** As plain data: a value with a `toJSON` of its own makes writing the whole record three times as slow. */
+function limitsRecord(limits: RunLimits): JsonObject {
+  return {
+    spawnBudget: limits.spawnBudget?.toJSON() ?? null,
+    executionBudget: limits.executionBudget?.toJSON() ?? null,
+  };
 }
 
 /** The result that is on record; undefined for a run that is not over. */
