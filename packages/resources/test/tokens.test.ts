@@ -34,6 +34,14 @@ describe("estimateTokens counts all that is sent", () => {
     ).toBe(4 + 2 + 4 + 2);
   });
 
+  test("a provider's long id of a call as a token for each character, never less than a tokenizer finds", () => {
+    const id = "call_9fK2mQx7RtVw3bYz8LpNcJ4d";
+    const name = "find";
+    const told = { role: "tool", toolCallId: id, name, content: "ok" } as const;
+    expect(counter.count(request(told)) - base).toBe(4 + id.length + 4 + 2);
+    expect(id.length).toBeGreaterThanOrEqual(whole(id));
+  });
+
   test("tools and the output schema", () => {
     const schema = { type: "object" };
     const size = JSON.stringify(schema).length;
