@@ -15,4 +15,4 @@ declare class AbortController {
   abort(reason?: unknown): void;
 }
 
-declare const crypto: { randomUUID(): string };
+declare const crypto: { randomUUID(): string; getRandomValues(bytes: Uint8Array): Uint8Array };

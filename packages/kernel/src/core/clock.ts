@@ -1,3 +1,5 @@
+import { uuid } from "./uuid.ts";
+
 export interface TimerHandle {
   cancel(): void;
   /** Whether the timer alone keeps the process alive; a clock without a process has neither. */
@@ -24,6 +26,6 @@ export interface IdSource {
 }
 
 export const systemIds: IdSource = Object.freeze({
-  uuid: () => crypto.randomUUID(),
+  uuid,
   random: () => Math.random(),
 });
