@@ -1,6 +1,5 @@
 import {
   type AbortSignalLike,
-  type ChatContext,
   type Effect,
   type EffectScope,
   type Estimate,
@@ -14,20 +13,21 @@ import {
   type ModelResponse,
   NO_USAGE,
   type StreamTransform,
-  textOf,
   type Usage,
 } from "@ravi/kernel";
 import { attempt, estimateOf } from "./attempt.ts";
 import { Bill } from "./bill.ts";
+import { ChatCall } from "./chat-call.ts";
 import type { Execution } from "./execution.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import type { NamedGate } from "./gate.ts";
-import { LevelCall, refuseLate } from "./level-call.ts";
+import { refuseLate } from "./level-call.ts";
 import { endSpan, isMeasured, startSpan } from "./observe.ts";
 import { admitOne } from "./one-call.ts";
 import { denialOf } from "./permission.ts";
 import { mayAdmit } from "./plan.ts";
 import { andThen } from "./and-then.ts";
+import { streamOut } from "./stream-out.ts";
 import { tellCallEnd, tellCallStart, type ToldCall, type ToldEnd } from "./tell-call.ts";
 
 /** What is on record of what a call took. */
@@ -66,37 +66,6 @@ export function prepareModelCall(
     if (gate === undefined) return { effect, refused: undefined };
     return andThen(chat.admit(context, gate), () => ({ effect, refused: context.result }));
   });
-}
-
-/** Around one model call. */
-class ChatCall extends LevelCall implements ChatContext {
-  readonly key: string;
-  model: LlmLeaf["model"];
-  request: LlmLeaf["request"];
-  result: ModelResponse | undefined;
-  private readonly asked: ModelCall;
-
-  constructor(exec: Execution, asked: ModelCall) {
-    super(exec);
-    this.asked = asked;
-    this.key = asked.key;
-    this.model = asked.model;
-    this.request = asked.request;
-  }
-
-  get systemInstructions(): string {
-    const first = this.asked.request.messages[0];
-    return first?.role === "system" ? textOf(first) : "";
-  }
-
-  // Made for whoever asks, so that they may be taken from the context.
-  get call(): ChatContext["call"] {
-    return (model, request) => this.asked.nested(model, request);
-  }
-
-  get addTransform(): ChatContext["addTransform"] {
-    return (transform) => this.asked.addTransform(transform);
-  }
 }
 
 interface EstimatedCall extends Pick<LlmLeaf, "model" | "request"> {
@@ -252,36 +221,9 @@ class ModelCall implements Effect<ModelResponse>, ToldCall {
     request: LlmLeaf["request"],
     signal: AbortSignalLike | undefined,
   ): Promise<ModelResponse> {
-    return this.exec.engine.isWatched
-      ? this.watched(model, request, signal)
-      : this.attempt(model, request, signal, undefined);
-  }
-
-  /** One attempt whose deltas reach observers through the layers' transforms, so that what a redactor removes never does. */
-  private async watched(
-    model: LlmLeaf["model"],
-    request: LlmLeaf["request"],
-    signal: AbortSignalLike | undefined,
-  ): Promise<ModelResponse> {
     const { exec } = this;
-    // The one added last is the innermost, and sees an event first.
-    const transforms = this.transforms?.toReversed() ?? [];
-    try {
-      const response = await this.attempt(
-        model,
-        request,
-        signal,
-        transforms.length === 0
-          ? (event) => emitDelta(exec, event)
-          : (event) => emitThrough(exec, transforms, 0, [event]),
-      );
-      for (const [at, transform] of transforms.entries())
-        emitThrough(exec, transforms, at + 1, transform.flush());
-      return response;
-    } catch (error) {
-      for (const transform of transforms) transform.flush();
-      throw error;
-    }
+    if (!exec.engine.isWatched) return this.attempt(model, request, signal, undefined);
+    return streamOut(exec, this.transforms, (sink) => this.attempt(model, request, signal, sink));
   }
 
   /** What is on record is told again, marked as such, with what it cost then. */
@@ -330,21 +272,4 @@ function startModelSpan(exec: Execution, { key, model }: ToldCall): ReturnType<t
   return isMeasured(exec)
     ? startSpan(exec, "ravi.llm", { key, provider: model.info.provider, model: model.info.model })
     : undefined;
-}
-
-/** Sends events through the transforms from the `at`-th on, and what comes out of the last to the observers. */
-function emitThrough(
-  exec: Execution,
-  transforms: readonly StreamTransform[],
-  at: number,
-  events: readonly ModelEvent[],
-): void {
-  let left = events;
-  for (const transform of transforms.slice(at)) left = left.flatMap((event) => transform.push(event));
-  for (const event of left) if (event.type !== "finish") emitDelta(exec, event);
-}
-
-function emitDelta(exec: Execution, event: Delta): void {
-  if (event.type !== "toolCall") exec.emit(event);
-  else exec.emit({ type: "toolArguments", index: event.index, name: event.name, delta: event.delta });
 }

@@ -2,9 +2,6 @@ import {
   type AbortSignalLike,
   type Effect,
   type EffectScope,
-  errorToJSON,
-  type FunctionContext,
-  HookEvent,
   isPromiseLike,
   isRaviError,
   type JsonObject,
@@ -17,26 +14,27 @@ import {
   type Span,
   type Tool,
   type ToolCall,
-  type ToolContext,
   ToolError,
   type ToolLeaf,
   type ToolResult,
 } from "@ravi/kernel";
 import { messageOf, readArguments, toolFailure, toolFailureOf, toToolResult } from "@ravi/kernel/loop";
 import { rejected } from "../rejected.ts";
-import { type Approvable, askApproval } from "./approval.ts";
+import { askApproval } from "./approval.ts";
 import { attempt } from "./attempt.ts";
 import { Bill } from "./bill.ts";
 import type { Execution } from "./execution.ts";
 import { shortDigest } from "./fingerprint.ts";
 import type { NamedGate } from "./gate.ts";
-import { LevelCall, refuseLate } from "./level-call.ts";
-import { audit, endSpan, isAudited, isMeasured, startSpan } from "./observe.ts";
+import { refuseLate } from "./level-call.ts";
+import { isMeasured, startSpan } from "./observe.ts";
 import { admitOne } from "./one-call.ts";
 import { denialOf } from "./permission.ts";
 import { mayAdmit } from "./plan.ts";
 import { andThen } from "./and-then.ts";
 import { toldCall } from "./tell-call.ts";
+import { tellToolAgain, tellToolEnd, tellToolStart, type ToldTool } from "./tell-tool.ts";
+import { CalledTool, FunctionCall } from "./tool-context.ts";
 import { withinTime } from "./tool-time.ts";
 
 type Asked = Pick<ToolLeaf, "call" | "tool" | "onResult">;
@@ -75,7 +73,7 @@ const NOTHING_BUT_THE_CALL: JsonObject = Object.freeze({ ...new Bill().toJSON(),
 const ONE_TOOL_CALL = Object.freeze({ toolCalls: 1 });
 const ONE_CALL = Object.freeze({ usage: NO_USAGE, costUsd: 0, toolCalls: 1 });
 
-class RunningTool implements Effect<ToolResult> {
+class RunningTool implements Effect<ToolResult>, ToldTool {
   readonly kind = "tool";
   readonly key: string;
   readonly onDoubt: "retry" | "ask";
@@ -91,8 +89,8 @@ class RunningTool implements Effect<ToolResult> {
   private isCounted = false;
   private context: FunctionCall | undefined;
   private modelCalls = 0;
-  private startedAt = 0;
-  private span: Span | undefined;
+  startedAt = 0;
+  span: Span | undefined;
   private reservation: Reservation | undefined;
 
   constructor(exec: Execution, key: string, { call, tool, onResult }: Asked) {
@@ -145,7 +143,7 @@ class RunningTool implements Effect<ToolResult> {
   run(scope: EffectScope): Promise<ToolResult> {
     const { exec, tool } = this;
     this.startedAt = exec.ports.clock.now();
-    this.tellStart();
+    tellToolStart(this);
     if (isMeasured(exec)) this.span = startSpan(exec, "ravi.tool", { key: this.key, tool: tool.name });
     return this.begun(scope).then(
       (result) => this.succeeded(result),
@@ -182,12 +180,8 @@ class RunningTool implements Effect<ToolResult> {
 
   /** What is on record is told again, marked as such. */
   replayed(body: JsonObject): void {
-    const { exec } = this;
-    const base = { ...exec.hookBase(true), ...this.names() };
-    if (exec.hooks.has(HookEvent.TOOL_START)) void exec.hooks.dispatch(HookEvent.TOOL_START, base);
-    if (!exec.hooks.has(HookEvent.TOOL_END)) return;
     const status = body["error"] === undefined && body["isError"] !== true ? "ok" : "error";
-    void exec.hooks.dispatch(HookEvent.TOOL_END, { ...base, status, durationMs: 0 });
+    tellToolAgain(this, status);
   }
 
   /** Once: an engine may read back what it has just written. */
@@ -195,52 +189,6 @@ class RunningTool implements Effect<ToolResult> {
     const { onResult } = this;
     this.onResult = undefined;
     onResult?.(result);
-  }
-
-  private names(): { key: string; toolName: string; callId: string } {
-    return { key: this.key, toolName: this.tool.name, callId: this.call.id };
-  }
-
-  // Payloads are written out: a spread takes longer than all the rest of telling.
-  private tellStart(): void {
-    const { exec, key, tool, call } = this;
-    if (!exec.hooks.has(HookEvent.TOOL_START)) return;
-    const { runId, sessionId } = exec.supervision;
-    void exec.hooks.dispatch(HookEvent.TOOL_START, {
-      agentName: exec.name,
-      agentId: exec.agentId,
-      runId,
-      execId: exec.execId,
-      sessionId,
-      at: this.startedAt,
-      key,
-      toolName: tool.name,
-      callId: call.id,
-    });
-  }
-
-  private tellEnd(status: "ok" | "error", error?: unknown): void {
-    const { exec, key, tool, call } = this;
-    endSpan(exec, this.span, error);
-    if (isAudited(exec))
-      audit(exec, { action: "tool", target: tool.name, outcome: status, details: { key } });
-    if (!exec.hooks.has(HookEvent.TOOL_END)) return;
-    const { runId, sessionId } = exec.supervision;
-    const at = exec.ports.clock.now();
-    void exec.hooks.dispatch(HookEvent.TOOL_END, {
-      agentName: exec.name,
-      agentId: exec.agentId,
-      runId,
-      execId: exec.execId,
-      sessionId,
-      at,
-      key,
-      toolName: tool.name,
-      callId: call.id,
-      status,
-      durationMs: at - this.startedAt,
-      ...(error !== undefined && { error: errorToJSON(error) }),
-    });
   }
 
   private begun(scope: EffectScope): Promise<ToolResult> {
@@ -269,7 +217,7 @@ class RunningTool implements Effect<ToolResult> {
 
   private succeeded(result: ToolResult): MaybePromise<ToolResult> {
     return andThen(this.settle(), () => {
-      this.tellEnd(result.isError ? "error" : "ok");
+      tellToolEnd(this, result.isError ? "error" : "ok");
       this.tell(result);
       return result;
     });
@@ -277,7 +225,7 @@ class RunningTool implements Effect<ToolResult> {
 
   private broken(error: unknown): MaybePromise<never> {
     return andThen(this.settle(), () => {
-      this.tellEnd("error", error);
+      tellToolEnd(this, "error", error);
       // An error of Ravi's goes on as it is; a stranger's gets a code to branch on.
       if (isRaviError(error)) throw error;
       throw new ToolError({ toolName: this.tool.name, message: messageOf(error), cause: error });
@@ -355,56 +303,5 @@ class RunningTool implements Effect<ToolResult> {
 
   private makeContext(): FunctionCall {
     return new FunctionCall(this.exec, this, this.args);
-  }
-}
-
-/** Around one tool call. */
-class FunctionCall extends LevelCall implements FunctionContext {
-  readonly key: string;
-  readonly tool: Tool;
-  readonly callId: string;
-  arguments: unknown;
-  result: ToolResult | undefined;
-
-  constructor(exec: Execution, { key, tool, call }: Approvable, args: unknown) {
-    super(exec);
-    this.key = key;
-    this.tool = tool;
-    this.callId = call.id;
-    this.arguments = args;
-  }
-
-  get functionName(): string {
-    return this.tool.name;
-  }
-}
-
-/** What a tool gets beside its arguments; made for those who look at it. */
-class CalledTool implements ToolContext {
-  private readonly running: RunningTool;
-  private readonly own: AbortSignalLike | undefined;
-  private readonly effect: EffectScope;
-
-  constructor(running: RunningTool, own: AbortSignalLike | undefined, effect: EffectScope) {
-    this.running = running;
-    this.own = own;
-    this.effect = effect;
-  }
-
-  get signal(): AbortSignalLike {
-    return this.own ?? this.running.exec.signal;
-  }
-
-  get scope(): ToolContext["scope"] {
-    return this.running.exec.scope;
-  }
-
-  get idempotencyKey(): string {
-    return this.effect.idempotencyKey;
-  }
-
-  /** A function of its own, so that it may be taken from the context. */
-  get llm(): ToolContext["llm"] {
-    return (model, request) => this.running.askModel(model, request, this.own, this.effect);
   }
 }

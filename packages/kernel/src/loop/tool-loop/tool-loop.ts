@@ -1,11 +1,11 @@
 import type { AgentResult, StopReason } from "../../agent/agent.ts";
 import type { Inbox } from "../../agent/inbox.ts";
 import type { ToolResult } from "../../agent/leaves.ts";
-import type { RunContext, WindowOptions } from "../../agent/run-context.ts";
+import type { RunContext } from "../../agent/run-context.ts";
 import { isPromiseLike, type MaybePromise } from "../../core/types.ts";
-import { type BudgetExhaustedError, InvalidValueError } from "../../errors/errors.ts";
+import type { BudgetExhaustedError } from "../../errors/errors.ts";
 import { isRaviError } from "../../errors/is.ts";
-import type { ModelRequest, ModelResponse } from "../../model/llm.ts";
+import type { ModelResponse } from "../../model/llm.ts";
 import {
   type AssistantMessage,
   type ChatMessage,
@@ -21,6 +21,7 @@ import { toolTurn, type ToolTurnOptions } from "../tool-turn.ts";
 import { truncateText } from "../truncate.ts";
 import { Mail } from "./mail.ts";
 import type { LoopPlan } from "./plan.ts";
+import { Prompt } from "./prompt.ts";
 import { readTurn, type Turn } from "./read-turn.ts";
 import { readStructured, withStructured } from "./structured.ts";
 import { tellHandoff, tellStep } from "./tell.ts";
@@ -31,8 +32,6 @@ const MOST_CUT_OFFS = 3;
 /** A schema's complaint about a large answer can be as large as the answer. */
 const MOST_PROBLEM_CHARS = 2_000;
 
-const NO_WINDOW: WindowOptions = Object.freeze({});
-const NO_MESSAGES: readonly ChatMessage[] = Object.freeze([]);
 const NO_CALLS: readonly ToolCall[] = Object.freeze([]);
 
 /** What an agent of its own kind adds to one run of the loop. */
@@ -80,11 +79,7 @@ class Loop<T> {
   private readonly extension: LoopExtension<T>;
   /** Made when the first tool is asked for. */
   private steps: ToolSteps | undefined;
-  private windowOptions: WindowOptions = NO_WINDOW;
-  /** The user's own conversation. */
-  private given: readonly ChatMessage[] = NO_MESSAGES;
-  /** The newest request, for the landing. */
-  private request: ModelRequest | undefined;
+  private readonly prompt: Prompt;
   /** The last text of the model in this run. */
   private said = "";
   private cutOffs = 0;
@@ -98,15 +93,14 @@ class Loop<T> {
     this.ctx = ctx;
     this.mail = mail;
     this.extension = extension;
+    this.prompt = new Prompt(plan, ctx);
   }
 
   // The steps are in here and not in a function of their own: each that is asynchronous costs a turn two more promises.
   async start(input: string): Promise<AgentResult<T>> {
-    const { plan, ctx, mail } = this;
-    const system = this.system(input);
-    this.windowOptions = { ...plan.window, ...(isPromiseLike(system) ? await system : system) };
-    if (plan.context !== undefined)
-      this.given = [...(await plan.context.getPromptWindow(ctx.supervision.sessionId))];
+    const { plan, ctx, mail, prompt } = this;
+    const instructed = prompt.begin(input);
+    if (isPromiseLike(instructed)) await instructed;
     const begun = this.remember({ role: "user", content: input });
     if (isPromiseLike(begun)) await begun;
     for (let step = 1; step <= plan.maxSteps; step++) {
@@ -117,7 +111,7 @@ class Loop<T> {
         let response: ModelResponse | undefined;
         let result: MaybePromise<AgentResult<T> | undefined>;
         try {
-          const request = this.makeRequest();
+          const request = prompt.make();
           response = await ctx.llm(plan.model, isPromiseLike(request) ? await request : request);
         } catch (error) {
           result = this.unanswered(error);
@@ -151,7 +145,7 @@ class Loop<T> {
 
   /** The model was not called, or failed. Without money for it there is still a way to end. */
   private unanswered(error: unknown): Promise<AgentResult<T> | undefined> {
-    if (isRaviError(error, "BUDGET_EXHAUSTED") && this.request !== undefined) return this.overBudget(error);
+    if (isRaviError(error, "BUDGET_EXHAUSTED") && this.prompt.wasMade) return this.overBudget(error);
     throw error;
   }
 
@@ -297,53 +291,12 @@ class Loop<T> {
 
   private async land(stopReason: LandOptions["stopReason"]): Promise<AgentResult<T>> {
     const { ctx, plan } = this;
-    const request = await this.lastRequest();
+    const request = await this.prompt.makeLast();
     const result = await land(ctx, { model: plan.model, request, stopReason, said: this.said });
     // What it said at the end belongs to the conversation, which may go on in another run.
     if (result.output.trim() !== "" && result.output !== this.said)
       await this.remember({ role: "assistant", content: result.output });
     return plan.output === undefined ? result : withStructured(result, plan.output, plan.validator);
-  }
-
-  /** With what the last turn has added. A compaction may need a model and find no money for it; then it is left out. */
-  private async lastRequest(): Promise<ModelRequest> {
-    try {
-      return await this.makeRequest();
-    } catch (error) {
-      if (isRaviError(error, "BUDGET_EXHAUSTED") && this.request !== undefined) return this.request;
-      throw error;
-    }
-  }
-
-  private makeRequest(): MaybePromise<ModelRequest> {
-    const window = this.ctx.window(this.windowOptions);
-    return isPromiseLike(window)
-      ? window.then((messages) => this.requestOf(messages))
-      : this.requestOf(window);
-  }
-
-  private requestOf(window: readonly ChatMessage[]): ModelRequest {
-    const { given, request } = this;
-    const messages = given.length === 0 ? window : insertAfterSystem(window, given);
-    // The list only grows, so the request that holds it holds what is new in it too.
-    if (request?.messages === messages) return request;
-    return (this.request = Object.freeze({ ...this.plan.request, messages }));
-  }
-
-  private system(input: string): MaybePromise<{ readonly system?: string }> {
-    const { instructions } = this.plan;
-    const system = typeof instructions === "function" ? instructions(this.ctx, input) : instructions;
-    return isPromiseLike(system) ? system.then((text) => this.checkSystem(text)) : this.checkSystem(system);
-  }
-
-  private checkSystem(system: string | undefined): { readonly system?: string } {
-    if (system === undefined || system === "") return {};
-    if (typeof system === "string") return { system };
-    throw new InvalidValueError({
-      field: `${this.plan.owner}.instructions(ctx, input)`,
-      value: system,
-      expected: "a text",
-    });
   }
 
   private remember(message: ChatMessage): MaybePromise<void> {
@@ -353,12 +306,4 @@ class Loop<T> {
 
 function withoutCalls(message: AssistantMessage): AssistantMessage {
   return message.toolCalls === undefined ? message : { role: "assistant", content: message.content };
-}
-
-function insertAfterSystem(
-  window: readonly ChatMessage[],
-  given: readonly ChatMessage[],
-): readonly ChatMessage[] {
-  const at = window[0]?.role === "system" ? 1 : 0;
-  return [...window.slice(0, at), ...given, ...window.slice(at)];
 }

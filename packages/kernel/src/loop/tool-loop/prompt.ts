@@ -1,0 +1,89 @@
+import type { RunContext, WindowOptions } from "../../agent/run-context.ts";
+import { isPromiseLike, type MaybePromise } from "../../core/types.ts";
+import { InvalidValueError } from "../../errors/errors.ts";
+import { isRaviError } from "../../errors/is.ts";
+import type { ModelRequest } from "../../model/llm.ts";
+import type { ChatMessage } from "../../model/messages.ts";
+import type { LoopPlan } from "./plan.ts";
+
+const NO_WINDOW: WindowOptions = Object.freeze({});
+const NO_MESSAGES: readonly ChatMessage[] = Object.freeze([]);
+
+/** What the model of one run is asked with. */
+export class Prompt {
+  private readonly plan: LoopPlan;
+  private readonly ctx: RunContext;
+  private window: WindowOptions = NO_WINDOW;
+  /** The user's own conversation. */
+  private given: readonly ChatMessage[] = NO_MESSAGES;
+  /** The newest request; undefined until there was one. */
+  private newest: ModelRequest | undefined;
+
+  constructor(plan: LoopPlan, ctx: RunContext) {
+    this.plan = plan;
+    this.ctx = ctx;
+  }
+
+  get wasMade(): boolean {
+    return this.newest !== undefined;
+  }
+
+  /** Reads the instructions and the user's own conversation. A promise only where one of them is. */
+  begin(input: string): MaybePromise<void> {
+    const { instructions, context } = this.plan;
+    const system = typeof instructions === "function" ? instructions(this.ctx, input) : instructions;
+    if (isPromiseLike(system) || context !== undefined) return this.beginLater(system);
+    this.instruct(system);
+  }
+
+  /** With all that the window holds by now. */
+  make(): MaybePromise<ModelRequest> {
+    const window = this.ctx.window(this.window);
+    return isPromiseLike(window)
+      ? window.then((messages) => this.requestOf(messages))
+      : this.requestOf(window);
+  }
+
+  /** With what the last turn has added. A compaction may need a model and find no money for it; then it is left out. */
+  async makeLast(): Promise<ModelRequest> {
+    try {
+      return await this.make();
+    } catch (error) {
+      if (isRaviError(error, "BUDGET_EXHAUSTED") && this.newest !== undefined) return this.newest;
+      throw error;
+    }
+  }
+
+  private async beginLater(system: MaybePromise<string | undefined>): Promise<void> {
+    const { context } = this.plan;
+    this.instruct(await system);
+    if (context !== undefined)
+      this.given = [...(await context.getPromptWindow(this.ctx.supervision.sessionId))];
+  }
+
+  private instruct(system: string | undefined): void {
+    const { window, owner } = this.plan;
+    if (system === undefined || system === "") this.window = window;
+    else if (typeof system === "string") this.window = { ...window, system };
+    else {
+      const field = `${owner}.instructions(ctx, input)`;
+      throw new InvalidValueError({ field, value: system, expected: "a text" });
+    }
+  }
+
+  private requestOf(window: readonly ChatMessage[]): ModelRequest {
+    const { given, newest } = this;
+    const messages = given.length === 0 ? window : insertAfterSystem(window, given);
+    // The list only grows, so the request that holds it holds what is new in it too.
+    if (newest?.messages === messages) return newest;
+    return (this.newest = Object.freeze({ ...this.plan.request, messages }));
+  }
+}
+
+function insertAfterSystem(
+  window: readonly ChatMessage[],
+  given: readonly ChatMessage[],
+): readonly ChatMessage[] {
+  const at = window[0]?.role === "system" ? 1 : 0;
+  return [...window.slice(0, at), ...given, ...window.slice(at)];
+}

@@ -1,0 +1,63 @@
+import { errorToJSON, HookEvent, type Span, type Tool, type ToolCall } from "@ravi/kernel";
+import type { Execution } from "./execution.ts";
+import { audit, endSpan, isAudited } from "./observe.ts";
+
+// What listeners, measurers and the audit log hear of a tool call. Payloads are written out: a spread takes longer than all the
+// rest of telling.
+
+/** A call as it is told. */
+export interface ToldTool {
+  readonly exec: Execution;
+  readonly key: string;
+  readonly tool: Tool;
+  readonly call: ToolCall;
+  readonly startedAt: number;
+  readonly span: Span | undefined;
+}
+
+export function tellToolStart({ exec, key, tool, call, startedAt }: ToldTool): void {
+  if (!exec.hooks.has(HookEvent.TOOL_START)) return;
+  const { runId, sessionId } = exec.supervision;
+  void exec.hooks.dispatch(HookEvent.TOOL_START, {
+    agentName: exec.name,
+    agentId: exec.agentId,
+    runId,
+    execId: exec.execId,
+    sessionId,
+    at: startedAt,
+    key,
+    toolName: tool.name,
+    callId: call.id,
+  });
+}
+
+export function tellToolEnd(told: ToldTool, status: "ok" | "error", error?: unknown): void {
+  const { exec, key, tool, call, startedAt } = told;
+  endSpan(exec, told.span, error);
+  if (isAudited(exec)) audit(exec, { action: "tool", target: tool.name, outcome: status, details: { key } });
+  if (!exec.hooks.has(HookEvent.TOOL_END)) return;
+  const { runId, sessionId } = exec.supervision;
+  const at = exec.ports.clock.now();
+  void exec.hooks.dispatch(HookEvent.TOOL_END, {
+    agentName: exec.name,
+    agentId: exec.agentId,
+    runId,
+    execId: exec.execId,
+    sessionId,
+    at,
+    key,
+    toolName: tool.name,
+    callId: call.id,
+    status,
+    durationMs: at - startedAt,
+    ...(error !== undefined && { error: errorToJSON(error) }),
+  });
+}
+
+/** A call that is on record. */
+export function tellToolAgain({ exec, key, tool, call }: ToldTool, status: "ok" | "error"): void {
+  const base = { ...exec.hookBase(true), key, toolName: tool.name, callId: call.id };
+  if (exec.hooks.has(HookEvent.TOOL_START)) void exec.hooks.dispatch(HookEvent.TOOL_START, base);
+  if (exec.hooks.has(HookEvent.TOOL_END))
+    void exec.hooks.dispatch(HookEvent.TOOL_END, { ...base, status, durationMs: 0 });
+}
