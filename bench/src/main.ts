@@ -31,8 +31,8 @@ const HELP = `bench: what Ravi costs, beside the plain code that it replaces.
   --scenarios S1,S2   of the loops, only these
   --pairs N   how often each pair is measured (default 15)
 
-Everything runs in alternating child processes; a ratio is the median of paired ratios. WARM_MS and MEASURE_MS (500)
-set how long a process warms up and measures.`;
+Everything runs in alternating child processes; a ratio is the median of paired ratios. WARM_MS (2000) and MEASURE_MS
+(500) set how long a process warms up and measures. All of it takes about an hour; --pairs 3 shows the same in ten minutes.`;
 
 const sections: Readonly<Record<string, (pairs: number) => Promise<void>>> = {
   imports,

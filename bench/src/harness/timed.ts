@@ -1,7 +1,7 @@
 import { collect } from "./memory.ts";
 
 /** How long a process warms up and measures. Slow subjects need more than a second before they run as fast as they can. */
-export const WARM_MS = Number(process.env["WARM_MS"] ?? 500);
+export const WARM_MS = Number(process.env["WARM_MS"] ?? 2_000);
 export const MEASURE_MS = Number(process.env["MEASURE_MS"] ?? 500);
 
 /** Microseconds of one run, one after the other, in a process that is warm. */

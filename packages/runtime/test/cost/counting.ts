@@ -1,3 +1,4 @@
+import { getHeapStatistics } from "node:v8";
 import { createHook } from "node:async_hooks";
 
 /**
@@ -44,4 +45,28 @@ export async function perTurn(
   const [short, long] = [await count(few), await count(many)];
   const turn = (long - short) / (many - few);
   return { turn, run: short - few * turn };
+}
+
+const AT_ONCE = 20;
+
+/**
+ * Bytes that it allocates, whether or not they are garbage by its end. They are counted by the page, so many runs are looked at
+ * together; and the least of some rounds counts, as an engine that has not compiled a function yet makes objects that it spares
+ * later.
+ */
+export async function bytesOf(run: () => Promise<unknown>): Promise<number> {
+  let least = Infinity;
+  for (let round = 0; round < 20; round++) {
+    const before = allocated();
+    for (let n = 0; n < AT_ONCE; n++) await run();
+    least = Math.min(least, allocated() - before);
+  }
+  return least / AT_ONCE;
+}
+
+function allocated(): number {
+  // Not in the types yet.
+  const { total_allocated_bytes: bytes } = getHeapStatistics() as { readonly total_allocated_bytes?: number };
+  if (bytes === undefined) throw new Error("this needs a Node that counts what it allocates (26 does)");
+  return bytes;
 }
