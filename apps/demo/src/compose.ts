@@ -41,7 +41,6 @@ export function startByHand(parts: Parts, assignment: Assignment): Started {
     journal: parts.journal,
     hooks: parts.hooks,
     headcount: (root) => new SpawnTracker(root.spawnBudget, { rootId: root.rootId }),
-    restart: new RetryPolicy(1),
   });
   const handle =
     "resume" in assignment
@@ -63,6 +62,7 @@ export function rules(prices: OwnPrices | undefined) {
   return {
     meter: new ModelMeter({ prices }),
     ledger: (root: Supervision) => new ExecutionTracker(root.executionBudget, { scope: root.rootId }),
+    restart: new RetryPolicy(1),
     // The one layer that repeats a model call; the provider and its client never do.
     pipelines: { chat: new MiddlewarePipeline([retry({ maxRetries: 2 })]) },
   };

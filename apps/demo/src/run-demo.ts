@@ -25,7 +25,8 @@ const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 export async function runDemo(args: Args): Promise<number> {
   const isWatched = !args.json && (args.live || process.stdout.isTTY);
   const output = watchOutput(process.stdout);
-  const workplace = await openWorkplace(args, { isWatched });
+  const preempted = Promise.withResolvers<void>();
+  const workplace = await openWorkplace(args, { isWatched, preempted: preempted.promise });
   let status: Outcome["status"] = "failed";
   try {
     const { journal, folder, model, prices } = workplace;
@@ -35,7 +36,10 @@ export async function runDemo(args: Args): Promise<number> {
       return { priority: role?.priority ?? Priority.NORMAL, maxToolCalls };
     });
     const hooks = new HookManager();
-    hooks.on(HookEvent.PREEMPTED, ({ execId }) => board.paused(execId));
+    hooks.on(HookEvent.PREEMPTED, ({ execId }) => {
+      board.paused(execId);
+      preempted.resolve();
+    });
     hooks.on(HookEvent.RESUMED, ({ execId }) => board.resumed(execId));
 
     if (!args.json) console.log(introduction(args));

@@ -30,7 +30,7 @@ const PACE_MS = 250;
 
 export async function openWorkplace(
   args: Args,
-  options: { readonly isWatched: boolean },
+  options: { readonly isWatched: boolean; readonly preempted: Promise<void> },
 ): Promise<Workplace> {
   const folder =
     args.journal === undefined
@@ -45,6 +45,7 @@ export async function openWorkplace(
           // Not in the journal: it is what the journal is checked against.
           billFile: join(folder, "bill.jsonl"),
           paceMs: options.isWatched ? PACE_MS : 0,
+          preempted: args.engine === "restate" ? options.preempted : undefined,
         })
       : undefined;
   return {

@@ -1,6 +1,6 @@
 import { createServer } from "node:http2";
 import * as restate from "@restatedev/restate-sdk";
-import { type Agent, AgentId, type LLMClient } from "@ravi/kernel";
+import { ANSWER, callers } from "./bench-agents.ts";
 import { compose } from "./compose.ts";
 import { RestateServer } from "./server.ts";
 import { meter } from "./team.ts";
@@ -82,41 +82,7 @@ const raw = restate.workflow({
       context.promise<null>("go").resolve(null),
   },
 });
-const ANSWER = {
-  message: { role: "assistant", content: "ok" },
-  usage: { inputTokens: 1, outputTokens: 1 },
-  finishReason: "stop",
-} as const;
-
-const model: LLMClient = {
-  id: "fake",
-  info: { provider: "fake", model: "fake" },
-  generate: async () => ANSWER,
-};
-const caller: Agent = {
-  id: AgentId("caller"),
-  async run(ctx, inbox) {
-    const watch = ctx.supervision.isRoot ? stopwatch("ravi") : () => {};
-    for (let n = 0; n < Number(inbox.input); n++) {
-      watch();
-      await ctx.llm(model, { messages: [{ role: "user", content: `${n}` }], maxOutputTokens: 1 });
-    }
-    return { status: "completed", output: "", stopReason: "done" };
-  },
-};
-const lead: Agent = {
-  id: AgentId("lead"),
-  async run(ctx, inbox) {
-    const [agents, steps] = inbox.input.split("x");
-    await ctx.batch(
-      Array.from(
-        { length: Number(agents) },
-        () => ({ kind: "hire", agent: caller, input: steps ?? "" }) as const,
-      ),
-    );
-    return { status: "completed", output: "", stopReason: "done" };
-  },
-};
+const { caller, lead } = callers((isRoot) => (isRoot ? stopwatch("ravi") : () => {}));
 
 const others = createServer(
   restate.createEndpointHandler({ services: [counter, hand, raw], logger: () => {} }),

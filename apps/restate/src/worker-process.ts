@@ -24,6 +24,8 @@ export class WorkerProcess {
     };
     child.stdout?.on("data", listen);
     child.stderr?.on("data", listen);
+    // Whoever waits for a word of it learns that there will be none.
+    child.once("close", () => listen(Buffer.of()));
   }
 
   static async start({ server, model, key, hold }: WorkerOptions): Promise<WorkerProcess> {

@@ -5,9 +5,7 @@ import { Scene } from "./scene.ts";
 
 test("R9: a cancel from another process ends the calls that all workers have in flight", async () => {
   await using scene = await Scene.open({ delayMs: 600_000 });
-  await scene.worker("sk-loopback-0001");
-  await scene.worker("sk-loopback-0002");
-  await scene.deploy();
+  await scene.workersAtWork(2);
   const handle = scene.client.run(scene.lead, JSON.stringify({ researchers: 12, steps: 3 }), {
     runId: "long",
   });

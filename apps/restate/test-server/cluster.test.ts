@@ -11,9 +11,7 @@ test("T5: one of three nodes is killed in the middle; the run ends on the other 
   const [first, second, third] = await Promise.all([start(0), start(1), start(2)]);
   try {
     await using scene = await Scene.open({ delayMs: 60, server: first });
-    await scene.worker("sk-loopback-0001");
-    await scene.worker("sk-loopback-0002");
-    await scene.deploy();
+    await scene.workersAtWork(2);
     const handle = scene.client.run(scene.lead, JSON.stringify(TASK), { runId: "cluster" });
     await scene.until(() => scene.bill().size >= 5);
     await third.kill();

@@ -1,6 +1,17 @@
-import { type Agent, AgentId, defineTool, type RunEvent, type StandardSchema } from "@ravi/kernel";
+import {
+  type Agent,
+  AgentId,
+  defineTool,
+  isRaviError,
+  type JsonObject,
+  type RunEvent,
+  type StandardSchema,
+  type Supervision,
+} from "@ravi/kernel";
 import { createRunContext } from "@ravi/runtime";
 import { restateRuntime } from "@ravi/runtime-restate";
+import { scriptedModel } from "@ravi/testing";
+import { SpawnTracker } from "@ravi/supervision";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { RestateServer } from "../src/server.ts";
 import { house } from "./house.ts";
@@ -125,4 +136,92 @@ test("R24: an outcome that the server would refuse for ever is the call's failur
   const runtime = await house(server).create({ agents: [eater] });
   expect((await runtime.run(eater, "").result).output).toBe("INVALID_VALUE");
   await runtime.close();
+});
+
+test("R24: an agent that catches everything sees a suspension for what it is, and keeps its place all the same", async () => {
+  const model = scriptedModel(() => "ok");
+  const seen: string[] = [];
+  const asks = (content: string): Agent =>
+    agent("asks", async (ctx) => {
+      try {
+        await ctx.llm(model, { messages: [{ role: "user", content }] });
+      } catch (error) {
+        seen.push(isRaviError(error) ? error.code : String(error));
+        return done("went on");
+      }
+      return done(`${content} ${JSON.stringify(await ctx.waitFor("on"))}`);
+    });
+  const here = house(server);
+  const first = await here.create({ agents: [asks("old")] });
+  const started = first.run(asks("old"), "", { runId: "angry-4" });
+  while (started.status !== "suspended") await new Promise((resolve) => setTimeout(resolve, 2));
+  await here.crash(first);
+  const changed = await here.create({ agents: [asks("new")] });
+  const error = { code: "NON_DETERMINISM" };
+  expect(await changed.resume("angry-4").result).toMatchObject({ status: "suspended", error });
+  expect(new Set(seen)).toEqual(new Set(["SUSPENDED"]));
+  await changed.close();
+  const right = await here.create({ agents: [asks("old")] });
+  await right.deliver("angry-4", "on", "again");
+  expect((await right.resume("angry-4").result).output).toBe('old "again"');
+  expect(model.calls).toHaveLength(1);
+  await right.close();
+});
+
+test("R9: a run that no worker can carry is cancelled all the same, with everybody in it", async () => {
+  const versioned = (version: string): Agent => ({
+    id: AgentId("versioned"),
+    version,
+    run: async (ctx) => done(JSON.stringify(await ctx.waitFor("on"))),
+  });
+  const lead = (version: string): Agent => ({
+    ...agent("lead", async (ctx) => done((await ctx.hire({ agent: versioned(version), input: "" })).status)),
+    version,
+  });
+  const here = house(server);
+  const first = await here.create({ agents: [lead("1"), versioned("1")] });
+  const started = first.run(lead("1"), "", { runId: "angry-5" });
+  while (started.status !== "suspended") await new Promise((resolve) => setTimeout(resolve, 2));
+  await here.crash(first);
+  const newer = await here.create({ agents: [lead("2"), versioned("2")] });
+  await newer.deliver("angry-5", "on", "on");
+  await expect(newer.resume("angry-5").result).rejects.toMatchObject({ code: "AGENT_NOT_FOUND" });
+  await newer.cancel("angry-5", "nobody has version 1 any more");
+  const { status, error } = await newer.resume("angry-5").result;
+  expect([status, error?.message]).toEqual([
+    "cancelled",
+    expect.stringContaining("nobody has version 1 any more"),
+  ]);
+  await newer.close();
+});
+
+test("R24: a message to a tree that a deployment holds which is gone is moved to the newest, and keeps nobody out", async () => {
+  const waiter = agent("waiter", async (ctx) => done(JSON.stringify(await ctx.waitFor("word"))));
+  const held = Promise.withResolvers<void>();
+  let isHolding = false;
+  const headcount = ({ spawnBudget, agentId }: Supervision, snapshot?: JsonObject): SpawnTracker => {
+    const tracker =
+      snapshot === undefined
+        ? new SpawnTracker(spawnBudget, { rootId: agentId })
+        : SpawnTracker.restore(snapshot);
+    if (!isHolding) return tracker;
+    held.resolve();
+    return Object.assign(tracker, { isPaused: () => new Promise<boolean>(() => {}) });
+  };
+  const here = house(server);
+  const first = await here.create({ agents: [waiter], headcount });
+  const started = first.run(waiter, "", { runId: "angry-6" });
+  while (started.status !== "suspended") await new Promise((resolve) => setTimeout(resolve, 2));
+  const { ingress, admin } = server;
+  const elsewhere = restateRuntime({ createContext: createRunContext, ingress, admin });
+  isHolding = true;
+  const delivered = elsewhere.deliver("angry-6", "word", "up");
+  await held.promise;
+  isHolding = false;
+  const second = await here.create({ agents: [waiter], headcount });
+  await here.crash(first);
+  await delivered;
+  expect((await second.resume("angry-6").result).output).toBe('"up"');
+  await elsewhere.close();
+  await second.close();
 });

@@ -9,6 +9,16 @@ import { WorkerProcess, type WorkerOptions } from "../src/worker-process.ts";
 /** Few streams share a connection, so that both of two workers get some. */
 export const SPREAD = { RESTATE_WORKER__INVOKER__HTTP2_STREAMS_PER_CONNECTION_LIMIT: "1" } as const;
 
+export interface SceneOptions extends CallOptions {
+  readonly server?: ServerOptions | RestateServer;
+}
+
+interface CallOptions {
+  readonly delayMs: number;
+  /** The first calls are answered when so many are under way: then nobody need guess whether they ever were. */
+  readonly together?: number | undefined;
+}
+
 /** A server, a model with a bill, workers as processes, and this process as a client of them. */
 export class Scene implements AsyncDisposable {
   readonly server: RestateServer;
@@ -28,10 +38,10 @@ export class Scene implements AsyncDisposable {
     this.client = compose({ ingress: server.ingress, admin: server.admin });
   }
 
-  static async open(options: { delayMs: number; server?: ServerOptions | RestateServer }): Promise<Scene> {
+  static async open(options: SceneOptions): Promise<Scene> {
     const { server: given = { settings: SPREAD } } = options;
     const server = given instanceof RestateServer ? given : await RestateServer.start(given);
-    const calls = new Calls(options.delayMs);
+    const calls = new Calls(options);
     const model = await loopbackOpenAI({
       script: (_, call) => calls.answer(call, textIn(call.body)),
       prices: PRICES,
@@ -45,6 +55,14 @@ export class Scene implements AsyncDisposable {
     balancer.add(worker.port);
     this.workers.push(worker);
     return worker;
+  }
+
+  /** So many at once, and deployed. */
+  async workersAtWork(count: number): Promise<WorkerProcess[]> {
+    const keys = Array.from({ length: count }, (_, n) => `sk-loopback-${String(n + 1).padStart(4, "0")}`);
+    const workers = await Promise.all(keys.map((key) => this.worker(key)));
+    await this.deploy();
+    return workers;
   }
 
   async deploy(): Promise<void> {
@@ -78,14 +96,19 @@ class Calls {
   /** Who has called, by the end of the key that each worker has. */
   readonly callers = new Set<string>();
   private readonly delayMs: number;
+  private readonly together: number;
+  private readonly met = Promise.withResolvers<void>();
 
-  constructor(delayMs: number) {
+  constructor({ delayMs, together = 1 }: CallOptions) {
     this.delayMs = delayMs;
+    this.together = together;
   }
 
   async answer({ signal, key = "none" }: LoopbackCall, text: string): Promise<Answer> {
     this.callers.add(key);
     this.most = Math.max(this.most, ++this.underWay);
+    if (this.underWay === this.together) this.met.resolve();
+    await this.met.promise;
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, this.delayMs);
     signal.addEventListener("abort", () => resolve());

@@ -1,3 +1,5 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
 const conditions = ["@ravi/source", "module", "node", "development|production"];
@@ -12,6 +14,9 @@ export default defineConfig({
     include: ["**/*.test.ts"],
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    fileParallelism: false,
+    // Workers and demos are processes that load the same sources again and again.
+    env: { NODE_COMPILE_CACHE: join(tmpdir(), "ravi-restate-compile-cache") },
+    // Each has servers of its own and mostly waits; more at once would only make each other slow.
+    maxWorkers: 2,
   },
 });

@@ -1,4 +1,13 @@
-import type { Agent, BlobStore, Clock, ContextPorts, CreateRunContext, Hooks, IdSource } from "@ravi/kernel";
+import type {
+  Agent,
+  BlobStore,
+  Clock,
+  ContextPorts,
+  CreateRunContext,
+  Hooks,
+  IdSource,
+  RestartPolicy,
+} from "@ravi/kernel";
 import type { LedgerFactory } from "./root/books.ts";
 import type { HeadcountFactory } from "./root/seats.ts";
 
@@ -18,6 +27,8 @@ export interface RestateRuntimeOptions extends Omit<ContextPorts, "clock" | "ids
   /** Shared by all workers: outcomes above 256 KB go there. Without it they go to the server, up to 8 MiB. */
   readonly blobs?: BlobStore | undefined;
   readonly hooks?: Hooks | undefined;
+  /** Whether a root whose own code threw is started again, from its record. Crashes are counted by the tree, over all workers. */
+  readonly restart?: RestartPolicy | undefined;
   readonly clock?: Clock | undefined;
   readonly ids?: IdSource | undefined;
   /** Whether model calls are streamed to the run's topic. Each parcel is a message; default true. */

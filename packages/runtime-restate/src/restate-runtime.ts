@@ -12,16 +12,20 @@ import {
   systemIds,
 } from "@ravi/kernel";
 import { Admin } from "./client/admin.ts";
+import { admitRoot } from "./client/admit.ts";
 import { follow } from "./client/handle.ts";
 import { launchRun, nameOf, type RestateRunOptions } from "./client/start.ts";
 import { type Http2Handler, listenOn, type ListenOptions, type Listening } from "./endpoint.ts";
 import { Courier } from "./execution/courier.ts";
+import { Publishers } from "./execution/publisher.ts";
 import { executionService } from "./execution/service.ts";
 import { watcherService } from "./execution/watcher.ts";
 import { Ingress } from "./ingress.ts";
-import { ROOT } from "./names.ts";
+import { orOpened } from "./slow.ts";
+import { ROOT, TOPIC } from "./names.ts";
 import type { RestateRuntimeOptions } from "./options.ts";
-import type { Decision, Launch } from "./root/messages.ts";
+import type { Decision, Launch, StopAnswer } from "./root/messages.ts";
+import { PATIENT } from "./retries.ts";
 import { rootObject } from "./root/object.ts";
 import { topicObject } from "./topic/object.ts";
 import { wallClock } from "./wall-clock.ts";
@@ -56,12 +60,9 @@ export interface RestateRuntime {
 const MINUTE = 60_000;
 /** How long a server that does not answer is tried for by a client. Workers try for as long as their attempt lives. */
 const PATIENCE_MS = 30_000;
-/** An answer of the root takes milliseconds. */
-const SLOW_MS = 2_000;
-
 export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
   checkFields("runtime options", options, OPTIONS);
-  const { createContext, headcount, ledger, blobs, stream = true, headers, ...given } = options;
+  const { createContext, headcount, ledger, blobs, stream = true, headers, restart, ...given } = options;
   if (typeof createContext !== "function") {
     throw new InvalidValueError({
       field: "createContext",
@@ -89,9 +90,13 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
         createContext,
         ports,
         ingress,
-        courier: new Courier(ingress),
+        courier: new Courier(ingress, (runId) => open(runId)),
+        publishers: new Publishers(clock, (key, events) =>
+          ingress.tell({ service: TOPIC, key, handler: "tell" }, events, closed.signal),
+        ),
         blobs,
         isWatched: stream,
+        restart,
         parkMs: (options.parkS ?? 30) * 1000,
         service,
       }),
@@ -99,23 +104,21 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
     logger: silentLogger(options),
   });
 
+  const open = (runId: string): void => void admin.openDoor(runId).catch(() => {});
   const begun = new Map<string, Promise<void>>();
   const say = async (runId: string, name: string, message: object): Promise<unknown> => {
     // What is said to a run that is just being started here comes after its start.
     if (name !== "start") await begun.get(runId)?.catch(() => {});
     const target = { service: ROOT, key: runId, handler: name };
     const said = { at: clock.now(), ...message };
-    // A message to the root that a dead deployment holds would keep everybody else out: whatever is bound there is moved.
-    const free = (): void => void admin.goOn(runId, closed.signal).catch(() => {});
-    const slow = setInterval(free, SLOW_MS);
-    const answer = await ingress
-      .call(target, said, closed.signal, PATIENCE_MS)
-      .finally(() => clearInterval(slow));
+    const answer = await orOpened(ingress.call(target, said, closed.signal, PATIENCE_MS), () => open(runId));
     if (typeof answer !== "object" || answer === null || !("isUnknown" in answer)) return answer;
     throw new InvalidValueError({ field: "runId", value: runId, expected: "a run that is on record" });
   };
-  const stop = (runId: string, reason: string): Promise<unknown> =>
-    say(runId, "stop", { execId: null, stopped: { reason } });
+  const stop = async (runId: string, reason: string): Promise<void> => {
+    const { deaf } = (await say(runId, "stop", { execId: null, stopped: { reason } })) as StopAnswer;
+    await admin.kill(deaf);
+  };
 
   const launch = (runId: RunId, agentId: Agent["id"] | undefined, begin: () => Promise<void>): RootHandle => {
     if (closed.signal.aborted)
@@ -142,16 +145,18 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
       return runtime;
     },
     async listen(where) {
-      const open = await listenOn(handler, where);
-      listening.add(open);
-      return open;
+      const served = await listenOn(handler, where);
+      listening.add(served);
+      return served;
     },
     deploy: (uri) => admin.register(uri),
     run<T>(agent: Agent<T>, input: string, asked: RestateRunOptions = {}): RootHandle<T> {
       const made = launchRun(agent, input, asked, { ids, now: clock.now() });
       runtime.register(agent);
       const handle = launch(RunId(made.runId), agent.id, () => {
-        const starting = start(made).finally(() => begun.delete(made.runId));
+        const starting = admitRoot(agent, ports, made)
+          .then(start)
+          .finally(() => begun.delete(made.runId));
         begun.set(made.runId, starting);
         return starting;
       });
@@ -185,7 +190,7 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
       if (drain) await Promise.allSettled(handles.map(({ result }) => result));
       closed.abort();
       await Promise.allSettled(handles.map(({ result }) => result));
-      for (const open of listening) await open.close();
+      for (const served of listening) await served.close();
     },
     [Symbol.asyncDispose]: () => runtime.close(),
   };
@@ -205,13 +210,7 @@ function serviceOptions({
     inactivityTimeout: MINUTE,
     abortTimeout: callTimeoutS * 1000 + MINUTE,
     onJournalMismatchErrors: "pause",
-    retryPolicy: {
-      initialInterval: 50,
-      exponentiationFactor: 2,
-      maxInterval: 10_000,
-      maxAttempts: 100_000,
-      onMaxAttempts: "pause",
-    },
+    retryPolicy: PATIENT,
   };
 }
 
@@ -235,6 +234,7 @@ const OPTIONS: readonly (keyof RestateRuntimeOptions)[] = [
   "hooks",
   "clock",
   "ids",
+  "restart",
   "stream",
   "callTimeoutS",
   "retentionS",

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { Courier } from "../src/execution/courier.ts";
 import { Ingress } from "../src/ingress.ts";
 
@@ -11,14 +11,18 @@ interface Request {
   readonly answer: (status: number, body: unknown) => void;
 }
 
-function scene(): { courier: Courier; requests: Request[]; next: () => Promise<Request> } {
+function scene(open?: (runId: string) => void): {
+  courier: Courier;
+  requests: Request[];
+  next: () => Promise<Request>;
+} {
   const requests: Request[] = [];
   const send = (url: string, init: RequestInit): Promise<Response> =>
     new Promise((resolve) => {
       const answer = (status: number, body: unknown): void => resolve(Response.json(body, { status }));
       requests.push({ url, body: JSON.parse(String(init.body)) as Request["body"], answer });
     });
-  const courier = new Courier(new Ingress({ url: "http://localhost:1", fetch: send as typeof fetch }));
+  const courier = new Courier(new Ingress({ url: "http://localhost:1", fetch: send as typeof fetch }), open);
   const next = async (): Promise<Request> => {
     while (requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
     const request = requests.shift();
@@ -75,4 +79,24 @@ test("R24: who needs no answer any more leaves, and keeps nobody else waiting", 
   expect([last.url.endsWith("/settle"), last.body.id]).toEqual([true, "c"]);
   last.answer(200, "for c");
   expect(await Promise.all([first, third])).toEqual(["for a", "for c"]);
+});
+
+test("R24: a root that does not answer is looked after, again and again until it does, and then no more", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  try {
+    const opened: string[] = [];
+    const { courier, next } = scene((runId) => void opened.push(runId));
+    const asked = settle(courier, "a");
+    const request = await next();
+    vi.advanceTimersByTime(1_999);
+    expect(opened).toEqual([]);
+    vi.advanceTimersByTime(2_001);
+    expect(opened).toEqual(["run", "run"]);
+    request.answer(200, "for a");
+    expect(await asked).toBe("for a");
+    vi.advanceTimersByTime(60_000);
+    expect(opened).toHaveLength(2);
+  } finally {
+    vi.useRealTimers();
+  }
 });

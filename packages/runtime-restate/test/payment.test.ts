@@ -3,6 +3,7 @@ import { virtualClock } from "@ravi/testing";
 import { expect, test } from "vitest";
 import { Line } from "../src/execution/line.ts";
 import { pay, type PaymentOptions } from "../src/execution/payment.ts";
+import { Turns } from "../src/execution/turns.ts";
 import { Courier } from "../src/execution/courier.ts";
 import { Ingress } from "../src/ingress.ts";
 import type { Admission } from "../src/root/messages.ts";
@@ -47,8 +48,8 @@ function scene(answers: Partial<Record<string, unknown>>, run: (scope: EffectSco
   const options: PaymentOptions = {
     effect,
     fingerprint: "f",
-    execId: "run",
-    lane: 3,
+    from: { at: 5, execId: "run", lane: 3 },
+    turn: new Turns().next(),
     settle: [{ id: "before", actual: { turns: 1 } }],
     isMetered: true,
     line: lineOf(answer),

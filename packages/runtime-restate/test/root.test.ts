@@ -138,7 +138,8 @@ describe("hiring", () => {
     await tree.say("over", over("run/hire:a"));
     expect(tree.launched.at(-1)?.execId).toBe("run/hire:b");
     expect(tree.resolved.get("over-a")).toMatchObject({ status: "completed" });
-    expect(await tree.say("waited", { execId: "run", lane: 1, child: "run/hire:b" })).toBeGreaterThan(0);
+    const { unseatedMs } = await tree.say("waited", { execId: "run", lane: 1, child: "run/hire:b" });
+    expect(unseatedMs).toBeGreaterThan(0);
   });
 
   test("R9: a stop goes down to everybody, and whoever ends first takes its children along", async () => {

@@ -21,6 +21,7 @@ import { textAt } from "./engine/body.ts";
 import { InProcessEngine } from "./engine/in-process.ts";
 import { InProcessStart } from "./engine/start.ts";
 import { Suspension } from "./engine/suspension.ts";
+import { rejected } from "./rejected.ts";
 import type { Start } from "./run-start.ts";
 import { totalOf } from "./tree/accounts.ts";
 import { withAgentLedger } from "./tree/ledgers.ts";
@@ -41,12 +42,19 @@ export class LiveRun {
   toEnd(): Promise<RunResult> {
     const { refused } = this.start;
     if (refused !== undefined) return Promise.resolve(this.over({ status: refused.status, result: refused }));
-    return this.engine()
-      .run()
-      .then(
-        (outcome) => this.over(outcome),
-        (error: unknown) => this.broken(error),
-      );
+    return this.begin().then(
+      (outcome) => this.over(outcome),
+      (error: unknown) => this.broken(error),
+    );
+  }
+
+  /** What fails before there is anybody to run leaves nothing behind either. */
+  private begin(): Promise<HireOutcome> {
+    try {
+      return this.engine().run();
+    } catch (error) {
+      return rejected(error);
+    }
   }
 
   private over(outcome: HireOutcome): RunResult {

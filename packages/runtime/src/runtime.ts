@@ -14,6 +14,7 @@ import {
   type RunStatus,
   type RunSummary,
   Supervision,
+  systemIds,
 } from "@ravi/kernel";
 import { nameOf } from "./context/hire-spec.ts";
 import type { Decisions } from "./engine/decisions.ts";
@@ -171,8 +172,9 @@ export class Runtime {
     if (this.closed)
       throw new InvalidValueError({ field: "runtime", value: "closed", expected: "one that is open" });
     const { runId } = root;
-    // One that was made just now is nobody else's.
-    if (given !== undefined && this.live.find(runId) !== undefined) {
+    // One that the platform made just now is nobody else's.
+    const mayBeKnown = given !== undefined || this.ports.ids !== systemIds;
+    if (mayBeKnown && this.live.find(runId) !== undefined) {
       throw new InvalidValueError({
         field: "runId",
         value: runId,

@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync, fork } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { createServer } from "node:net";
@@ -32,7 +32,6 @@ export async function startServer(folder: string): Promise<Server> {
   const [ingress, admin, node] = await Promise.all([freePort(), freePort(), freePort()]);
   const settings = {
     RESTATE_DISABLE_TELEMETRY: "true",
-    RESTATE_BASE_DIR: folder,
     RESTATE_NODE_NAME: "demo",
     RESTATE_LISTEN_MODE: "tcp",
     RESTATE_BIND_ADDRESS: `127.0.0.1:${node}`,
@@ -44,7 +43,11 @@ export async function startServer(folder: string): Promise<Server> {
     // Few runs share a connection, so that both workers get some.
     RESTATE_WORKER__INVOKER__HTTP2_STREAMS_PER_CONNECTION_LIMIT: "1",
   };
-  const child = spawn(program, ["--no-logo"], { env: { ...process.env, ...settings }, stdio: "ignore" });
+  const keeper = fork(join(import.meta.dirname, "keeper.ts"), [program, folder], {
+    env: { ...process.env, ...settings },
+    execArgv: ["--no-warnings"],
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+  });
   const urls = { ingress: `http://127.0.0.1:${ingress}`, admin: `http://127.0.0.1:${admin}` };
   const isUp = async (url: string): Promise<boolean> =>
     fetch(url).then(
@@ -52,16 +55,15 @@ export async function startServer(folder: string): Promise<Server> {
       () => false,
     );
   while (!((await isUp(`${urls.admin}/health`)) && (await isUp(`${urls.ingress}/restate/health`)))) {
-    if (child.exitCode !== null) throw new Error(`the Restate server ended with ${child.exitCode}`);
+    if (keeper.exitCode !== null) throw new Error(`the Restate server ended with ${keeper.exitCode}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   return {
     ...urls,
     async stop() {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      const over = once(child, "exit");
-      // What it has acknowledged is on its disk; nothing is lost by not waiting for a polite end.
-      child.kill("SIGKILL");
+      if (keeper.exitCode !== null || keeper.signalCode !== null) return;
+      const over = once(keeper, "exit");
+      keeper.disconnect();
       await over;
     },
   };

@@ -1,13 +1,13 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { InvalidValueError } from "@ravi/kernel";
+import { type HookPayloads, type Hooks, InvalidValueError } from "@ravi/kernel";
 import { createRunContext } from "@ravi/runtime";
 import { type RestateRuntime, restateRuntime } from "@ravi/runtime-restate";
 import { type Assignment, buildTeam, limits, type Parts, type Started } from "../compose.ts";
 import { freePort, startServer } from "./server.ts";
 
-export interface RestateParts extends Pick<Parts, "model" | "budgetUsd" | "maxAgents"> {
+export interface RestateParts extends Pick<Parts, "model" | "hooks" | "budgetUsd" | "maxAgents"> {
   readonly folder: string;
   /** How a worker finds the same model. */
   readonly modelArgs: readonly string[];
@@ -17,39 +17,54 @@ const WORKERS = 2;
 
 /** The same team on a Restate server of this machine: two workers as processes, and this one as a client that looks on. */
 export async function startOnRestate(parts: RestateParts, assignment: Assignment): Promise<Started> {
-  const { folder, modelArgs, model, budgetUsd, maxAgents } = parts;
+  const { folder, modelArgs, model, hooks, budgetUsd, maxAgents } = parts;
   const server = await startServer(join(folder, "restate"));
   const { ingress, admin } = server;
-  const port = await freePort();
-  const args = [`--ingress=${ingress}`, `--admin=${admin}`, `--port=${port}`, ...modelArgs];
-  const workers = await Promise.all(Array.from({ length: WORKERS }, () => startWorker(args)));
   const client = restateRuntime({ ingress, admin, createContext: createRunContext });
-  await client.deploy(`http://127.0.0.1:${port}`);
-  const handle =
-    "resume" in assignment
-      ? client.resume(await newest(client))
-      : client.run(buildTeam(model).lead, assignment.question, limits({ budgetUsd, maxAgents }));
+  const workers: ChildProcess[] = [];
   let ending: Promise<void> | undefined;
-  const end = async (): Promise<void> => {
+  const suspend = (): Promise<void> => (ending ??= end());
+  async function end(): Promise<void> {
     await client.close();
     for (const worker of workers) worker.kill("SIGKILL");
     await server.stop();
-  };
-  return {
-    events: () => handle.events(),
-    result: handle.result,
-    suspend: () => (ending ??= end()),
-  };
+  }
+  try {
+    const port = await freePort();
+    const args = [`--ingress=${ingress}`, `--admin=${admin}`, `--port=${port}`, ...modelArgs];
+    for (let n = 0; n < WORKERS; n++) workers.push(startWorker(args, hooks));
+    await Promise.all(workers.map(isReady));
+    await client.deploy(`http://127.0.0.1:${port}`);
+    const handle =
+      "resume" in assignment
+        ? client.resume(await newest(client))
+        : client.run(buildTeam(model).lead, assignment.question, limits({ budgetUsd, maxAgents }));
+    return { events: () => handle.events(), result: handle.result, suspend };
+  } catch (error) {
+    await suspend();
+    throw error;
+  }
 }
 
-async function startWorker(args: readonly string[]): Promise<ChildProcess> {
-  const flags = ["--conditions=@ravi/source", "--no-warnings"];
+type Said =
+  | { readonly event: "ready" }
+  | { readonly event: "preempted"; readonly payload: HookPayloads["preempted"] }
+  | { readonly event: "resumed"; readonly payload: HookPayloads["resumed"] };
+
+function startWorker(args: readonly string[], hooks: Hooks): ChildProcess {
   const worker = fork(join(import.meta.dirname, "worker.ts"), args, {
-    execArgv: flags,
+    execArgv: ["--conditions=@ravi/source", "--no-warnings"],
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
-  await Promise.race([once(worker, "message"), once(worker, "exit")]);
+  worker.on("message", (said: Said) => {
+    if (said.event !== "ready") void hooks.dispatch(said.event, said.payload);
+  });
   return worker;
+}
+
+async function isReady(worker: ChildProcess): Promise<void> {
+  await Promise.race([once(worker, "message"), once(worker, "exit")]);
+  if (worker.exitCode !== null) throw new Error(`a worker ended with ${worker.exitCode} before it was ready`);
 }
 
 async function newest(client: RestateRuntime): Promise<string> {

@@ -1,4 +1,6 @@
 import { parseArgs } from "node:util";
+import { HookManager } from "@ravi/hooks";
+import { HookEvent } from "@ravi/kernel";
 import { openai } from "@ravi/provider-openai";
 import { createRunContext } from "@ravi/runtime";
 import { restateRuntime } from "@ravi/runtime-restate";
@@ -25,12 +27,17 @@ const model =
     ? realModel(values.model, values["base-url"])
     : openai(STAND_IN_MODEL, { baseURL: standIn, apiKey: "no-key-needed" });
 const prices = standIn === undefined ? undefined : { "openai:stand-in": STAND_IN_PRICES };
+// The one who looks on is another process, and shows what the rules do.
+const hooks = new HookManager();
+for (const event of [HookEvent.PREEMPTED, HookEvent.RESUMED] as const)
+  hooks.on(event, (payload) => void process.send?.({ event, payload }));
 const runtime = restateRuntime({
   ...rules(prices),
   agents: buildTeam(model).everybody,
   createContext: createRunContext,
   ingress,
   admin,
+  hooks,
   headcount: ({ spawnBudget, rootId }, snapshot) =>
     snapshot === undefined ? new SpawnTracker(spawnBudget, { rootId }) : SpawnTracker.restore(snapshot),
 });
@@ -40,6 +47,6 @@ await runtime.listen({
   port: Number(values.port),
   reusePort: process.platform === "linux",
 });
-process.send?.("ready");
+process.send?.({ event: "ready" });
 // Nobody needs it any more when the demo is gone.
 process.on("disconnect", () => process.exit(0));

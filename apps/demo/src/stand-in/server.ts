@@ -29,11 +29,21 @@ export interface StandInOptions {
   readonly billFile?: string | undefined;
   /** How long an answer takes, so that a person can follow. At once, unless given. */
   readonly paceMs?: number | undefined;
+  /**
+   * Where the team is in other processes: whether the background one has learned that it lost its slot. In this process a head
+   * start is enough; elsewhere nobody knows how long that takes.
+   */
+  readonly preempted?: Promise<void> | undefined;
 }
 
 /** A real server on loopback that speaks OpenAI's protocol, answers as the staff would, and keeps a bill. */
-export async function startStandIn({ billFile, paceMs = 0 }: StandInOptions): Promise<LoopbackServer> {
-  const factCheck = new Moment(GIVE_UP_MS);
+export async function startStandIn(options: StandInOptions): Promise<LoopbackServer> {
+  const { billFile, paceMs = 0, preempted } = options;
+  const giveUpMs = preempted === undefined ? GIVE_UP_MS : GIVE_UP_ELSEWHERE_MS;
+  const factCheck = new Moment(giveUpMs);
+  const pause = new Moment(giveUpMs);
+  void preempted?.then(() => pause.reach());
+  if (preempted === undefined) pause.reach();
   const script = async (request: ModelRequest, call: LoopbackCall): Promise<Answer> => {
     const role = roleOf(request);
     const say = STAFF[role];
@@ -45,6 +55,8 @@ export async function startStandIn({ billFile, paceMs = 0 }: StandInOptions): Pr
     // otherwise the order would be another each time.
     if (say === factChecker) factCheck.reach();
     else if (isWaiting(say, conversation, parts)) await factCheck.reached(call);
+    // Whoever gives a seat back does so after that.
+    if (say === factChecker || isLastWord(say, parts)) await pause.reached(call);
     return { ...parts, delayMs: paceMs + (say === factChecker || say === researcher ? HEAD_START_MS : 0) };
   };
   const server = await loopbackOpenAI({
@@ -55,19 +67,25 @@ export async function startStandIn({ billFile, paceMs = 0 }: StandInOptions): Pr
   });
   // A resumed run may have had its fact-check already.
   if (server.bill().entries.some(({ idempotencyKey = "" }) => idempotencyKey.includes(FACT_CHECKER.name)))
-    factCheck.reach();
+    for (const moment of [factCheck, pause]) moment.reach();
   return server;
 }
 
 /** The archivist in the middle of its work, and a researcher with its last word. */
-function isWaiting(say: Says, { exchanges }: Conversation, { toolCalls = [] }: AnswerParts): boolean {
-  return say === archivist ? exchanges.length === 1 : say === researcher && toolCalls.length === 0;
+function isWaiting(say: Says, conversation: Conversation, parts: AnswerParts): boolean {
+  return say === archivist ? conversation.exchanges.length === 1 : isLastWord(say, parts);
+}
+
+function isLastWord(say: Says, { toolCalls = [] }: AnswerParts): boolean {
+  return say === researcher && toolCalls.length === 0;
 }
 
 /** What the archivist needs to learn that it has lost its slot, before the slot is free again. */
 const HEAD_START_MS = 50;
 /** A fact-check that never comes (nobody may be hired, or there is no money for it) holds nothing up for long. */
 const GIVE_UP_MS = 1_000;
+/** Processes that share a busy machine take longer. */
+const GIVE_UP_ELSEWHERE_MS = 10_000;
 
 /** A moment that some wait for, and give up waiting for. */
 class Moment {

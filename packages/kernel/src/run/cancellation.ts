@@ -87,10 +87,16 @@ class Token implements CancellationToken {
       return noop;
     }
     if (this.disposed) return noop;
-    // Wrapped, so that the same callback may be added twice and each taken off by itself.
-    const listener: Listener = (reason) => callback(reason);
+    // Wrapped, so that the same callback may be added twice and each taken off by itself, also by another while all are called.
+    let isOn = true;
+    const listener: Listener = (reason) => {
+      if (isOn) callback(reason);
+    };
     this.add(listener);
-    return () => this.remove(listener);
+    return () => {
+      isOn = false;
+      this.remove(listener);
+    };
   }
 
   child(): CancellationToken {

@@ -10,12 +10,16 @@ export interface AdminOptions {
 interface Invocation {
   readonly id: string;
   readonly status: string;
+  readonly key: string;
   readonly deployment: string | null;
 }
 
 /** A worker that was killed is noticed within milliseconds; one behind a cut line is not, and is waited for no longer. */
 const ROUNDS = 40;
+/** Looks at 50, 150, 350 milliseconds and so on, for six seconds. */
+const AFTERCARE = 7;
 const AT_REST: ReadonlySet<string> = new Set(["backing-off", "paused", "suspended"]);
+const ALL = [ROOT, EXECUTION, WATCHER, TOPIC] as const;
 const MOVE = "resume?deployment=latest";
 
 /** The server's own administration: what runs there, and where it runs. */
@@ -49,7 +53,7 @@ export class Admin {
 
   /** What there is of a run that is over. */
   async finished(runId: string): Promise<string[]> {
-    return (await this.invocations(runId, "status = 'completed'")).map(({ id }) => id);
+    return (await this.invocations(runId, ALL, "status = 'completed'")).map(({ id }) => id);
   }
 
   /**
@@ -58,18 +62,50 @@ export class Admin {
    */
   async goOn(runId: string, signal: AbortSignal): Promise<void> {
     const latest = await this.latest();
+    const isStray = ({ deployment }: Invocation): boolean => deployment !== null && deployment !== latest;
+    let hasPaused = false;
     for (let round = 0; round < ROUNDS && !signal.aborted; round++) {
-      const held = await this.invocations(runId, "status <> 'completed'");
-      const isStray = ({ deployment }: Invocation): boolean => deployment !== null && deployment !== latest;
+      const held = await this.invocations(runId, ALL, "status <> 'completed'");
+      hasPaused ||= held.some((one) => isStray(one) && one.status === "backing-off");
       await Promise.all(
         held.map(async (one) => {
-          if (!isStray(one) && round > 0) return;
-          if (isStray(one) && one.status === "backing-off") await this.patch(one.id, "pause");
-          if (AT_REST.has(one.status)) await this.patch(one.id, isStray(one) ? MOVE : "resume");
+          if (isStray(one)) await this.move(one);
+          else if (round === 0 && AT_REST.has(one.status)) await this.patch(one.id, "resume");
         }),
       );
-      if (!held.some(isStray)) return;
-      await new Promise((resolve) => setTimeout(resolve, Math.min(500, 25 * (round + 1))));
+      if (!held.some(isStray)) break;
+      await pause(Math.min(500, 25 * (round + 1)));
+    }
+    if (hasPaused) void this.resumePaused(runId, signal).catch(() => {});
+  }
+
+  /**
+   * Somebody else may have moved an invocation before it was paused for that here, and a pause takes effect when it can: then
+   * it is paused where it should run. For a while after a move, whatever is found paused is therefore resumed.
+   */
+  private async resumePaused(runId: string, signal: AbortSignal): Promise<void> {
+    for (let round = 0; round < AFTERCARE && !signal.aborted; round++) {
+      await pause(50 * 2 ** round);
+      const held = await this.invocations(runId, ALL, "status = 'paused'");
+      await Promise.all(held.map((one) => this.patch(one.id, MOVE)));
+    }
+  }
+
+  /**
+   * A message to a tree's object that is bound to a deployment which does not answer keeps everybody else out. It is moved to
+   * the newest one; nothing else of the run is touched.
+   */
+  async openDoor(runId: string): Promise<void> {
+    const held = await this.invocations(runId, [ROOT, TOPIC], "status IN ('backing-off', 'paused')");
+    if (held.length > 0) await Promise.all(held.map((one) => this.move(one)));
+  }
+
+  /** Ends executions that can hear nothing, because no worker can carry them. Their watchers tell the root. */
+  async kill(execIds: readonly string[]): Promise<void> {
+    for (const execId of execIds) {
+      const held = await this.invocations(execId, [EXECUTION], "status <> 'completed'");
+      const own = held.filter(({ key }) => key === execId);
+      await Promise.all(own.map(({ id }) => this.patch(id, "kill")));
     }
   }
 
@@ -77,16 +113,26 @@ export class Admin {
     await this.patch(invocation, "purge");
   }
 
-  private async invocations(runId: string, where: string): Promise<Invocation[]> {
-    const names = [ROOT, EXECUTION, WATCHER, TOPIC].map((name) => `'${name}'`).join(", ");
+  private async move({ id, status }: Invocation): Promise<void> {
+    if (status === "backing-off") await this.patch(id, "pause");
+    if (AT_REST.has(status)) await this.patch(id, MOVE);
+  }
+
+  private async invocations(
+    runId: string,
+    services: readonly string[],
+    where: string,
+  ): Promise<Invocation[]> {
+    const names = services.map((name) => `'${name}'`).join(", ");
     const key = runId.replaceAll("'", "''");
     const rows = await this.query(
-      `SELECT id, status, pinned_deployment_id FROM sys_invocation WHERE target_service_name IN (${names}) ` +
+      `SELECT id, status, target_service_key, pinned_deployment_id FROM sys_invocation WHERE target_service_name IN (${names}) ` +
         `AND (target_service_key = '${key}' OR starts_with(target_service_key, '${key}/')) AND ${where}`,
     );
-    return rows.map(({ id, status, pinned_deployment_id: deployment }) => ({
+    return rows.map(({ id, status, target_service_key, pinned_deployment_id: deployment }) => ({
       id: String(id),
       status: String(status),
+      key: String(target_service_key),
       deployment: typeof deployment === "string" ? deployment : null,
     }));
   }
@@ -123,4 +169,10 @@ export class Admin {
       message: `${method} ${path.split("?")[0] ?? ""} was refused with ${response.status}: ${text.slice(0, 500)}`,
     });
   }
+}
+
+async function pause(ms: number): Promise<void> {
+  await new Promise<void>((resolve) => {
+    setTimeout(resolve, ms).unref();
+  });
 }

@@ -8,6 +8,7 @@ import {
   type Usage,
   type Used,
 } from "@ravi/kernel";
+import type { UsedSoFar } from "../root/messages.ts";
 
 /** One thing that was paid for, as it is recorded with the call that it belongs to. */
 export type Paid = {
@@ -30,6 +31,11 @@ export class UsedAccount implements Used {
 
   get costUsd(): number | null {
     return this.unpriced > 0 ? null : this.nano / 1e9;
+  }
+
+  get total(): UsedSoFar {
+    const { usage, costUsd, modelCalls, toolCalls, retries, wasteNano } = this;
+    return { usage, costUsd, modelCalls, toolCalls, retries, wasteUsd: wasteNano / 1e9 };
   }
 
   /** All that one call has cost, in the attempt at it that is on record. */
@@ -57,22 +63,17 @@ export class UsedAccount implements Used {
     execId: ExecId,
     status: AgentAccount["status"],
   ): AgentAccount {
-    const { usage, costUsd, modelCalls, toolCalls, retries, nano, wasteNano } = this;
+    const { total, nano } = this;
     // Whatever an agent paid that was cut off, its parent got nothing for it.
     const isLost = status === "cancelled" || status === "failed";
-    const wasteUsd = (isLost ? nano : wasteNano) / 1e9;
     return {
+      ...total,
+      wasteUsd: isLost ? nano / 1e9 : total.wasteUsd,
       execId,
       agentId,
       parent: parentId,
       priority,
       status,
-      usage,
-      costUsd,
-      modelCalls,
-      toolCalls,
-      retries,
-      wasteUsd,
     };
   }
 }

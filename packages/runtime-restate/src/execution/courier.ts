@@ -1,6 +1,7 @@
 import { InvalidValueError } from "@ravi/kernel";
 import type { Ingress } from "../ingress.ts";
 import { ROOT } from "../names.ts";
+import { orOpened } from "../slow.ts";
 import type { Answer, Message, MessageName, Said } from "../root/decide.ts";
 
 interface Letter extends Said {
@@ -16,10 +17,13 @@ const MOST_AT_ONCE = 64;
  */
 export class Courier {
   private readonly ingress: Ingress;
+  private readonly open: (runId: string) => void;
   private readonly waiting = new Map<string, Letter[]>();
 
-  constructor(ingress: Ingress) {
+  /** `open` is called where a root does not answer: something that is gone may hold its door. */
+  constructor(ingress: Ingress, open: (runId: string) => void = () => {}) {
     this.ingress = ingress;
+    this.open = open;
   }
 
   /** Tried until it is answered, or `signal` says that nobody needs the answer. */
@@ -66,7 +70,8 @@ export class Courier {
     const said = parcel.map(({ name, message }) => ({ name, message }));
     try {
       const target = { service: ROOT, key: runId, handler: "several" };
-      const answers = await this.ingress.call<readonly unknown[]>(target, { said }, needed.signal);
+      const asked = this.ingress.call<readonly unknown[]>(target, { said }, needed.signal);
+      const answers = await orOpened(asked, () => this.open(runId));
       for (const [at, { answer }] of parcel.entries()) answer.resolve(known(answers[at], runId));
     } catch {
       // One of them may have been refused: then each is heard by itself.
@@ -78,7 +83,8 @@ export class Courier {
   private async deliverOne(runId: string, { name, message, signal, answer }: Letter): Promise<void> {
     try {
       const target = { service: ROOT, key: runId, handler: name };
-      answer.resolve(known(await this.ingress.call(target, message, signal), runId));
+      const asked = this.ingress.call(target, message, signal);
+      answer.resolve(known(await orOpened(asked, () => this.open(runId)), runId));
     } catch (error) {
       answer.reject(error);
     }

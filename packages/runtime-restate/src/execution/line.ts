@@ -1,10 +1,9 @@
 import type { Ingress } from "../ingress.ts";
-import { ROOT, TOPIC } from "../names.ts";
+import { ROOT } from "../names.ts";
 import type { Answer, Message, MessageName } from "../root/decide.ts";
-import type { Told } from "../topic/log.ts";
 import type { Courier } from "./courier.ts";
 
-/** What an execution says to its root and its topic from inside of a closure, where the engine's own calls are not to be had. */
+/** What an execution says to its root from inside of a closure, where the engine's own calls are not to be had. */
 export class Line {
   private readonly courier: Courier;
   private readonly ingress: Ingress;
@@ -23,9 +22,5 @@ export class Line {
 
   async tell<N extends MessageName>(name: N, message: Message<N>, signal: AbortSignal): Promise<void> {
     await this.ingress.tell({ service: ROOT, key: this.runId, handler: name }, message, signal);
-  }
-
-  async publish(events: readonly Told[], signal: AbortSignal): Promise<void> {
-    await this.ingress.tell({ service: TOPIC, key: this.runId, handler: "tell" }, events, signal);
   }
 }

@@ -9,16 +9,18 @@ import {
   errorToJSON,
   type ExecId,
   type ExecutionStart,
+  type RestartPolicy,
   Supervision,
 } from "@ravi/kernel";
 import type { Ingress } from "../ingress.ts";
 import { EXECUTION } from "../names.ts";
 import { outcomeToJSON } from "../outcome.ts";
 import type { Launch } from "../root/messages.ts";
+import { Attempt } from "./attempt.ts";
 import { RestateEngine } from "./engine.ts";
 import type { Courier } from "./courier.ts";
 import { Line } from "./line.ts";
-import { Publisher } from "./publisher.ts";
+import type { Publishers } from "./publisher.ts";
 import type { Ended } from "./watcher.ts";
 
 export interface ExecutionOptions {
@@ -28,8 +30,10 @@ export interface ExecutionOptions {
   readonly ports: ContextPorts;
   readonly ingress: Ingress;
   readonly courier: Courier;
+  readonly publishers: Publishers;
   readonly blobs: BlobStore | undefined;
   readonly isWatched: boolean;
+  readonly restart: RestartPolicy | undefined;
   readonly parkMs: number;
   readonly service: restate.WorkflowOptions;
 }
@@ -48,41 +52,32 @@ async function host(
   context: restate.WorkflowContext,
   launch: Launch,
 ): Promise<Ended> {
-  const { agents, ports, ingress, courier, blobs, isWatched, register } = options;
+  const { agents, ports, ingress, courier, blobs, isWatched, register, restart } = options;
   const { runId, execId } = launch;
   const line = new Line(courier, ingress, runId);
   const agent = agents.get(launch.agent);
   if (agent === undefined) {
-    throw await park(
-      options,
-      context,
-      line,
-      launch,
-      new AgentNotFoundError({ agent: launch.agent, known: [...agents.keys()] }),
-    );
+    const missing = new AgentNotFoundError({ agent: launch.agent, known: [...agents.keys()] });
+    throw await park(options, context, line, launch, missing);
   }
   const { attemptCompletedSignal: over } = context.request();
-  const publisher = new Publisher(ports.clock, (events) => line.publish(events, over));
+  const publisher = options.publishers.of(runId);
   const start = startOf(agent, launch);
-  const engine = await RestateEngine.open({
-    context,
-    start,
-    line,
-    publisher,
-    ports,
-    blobs,
-    isWatched,
-    register,
-  });
+  const attempt = await Attempt.open({ context, start, line, publisher, ports, blobs, register });
+  const engine = new RestateEngine(attempt, { isWatched, restart });
   try {
     const outcome = await options.createContext(engine, ports).run();
     await publisher.flush();
     const status = outcome.status === "timedOut" ? "failed" : outcome.status;
     const account = engine.used.toJSON(start.supervision, execId as ExecId, status);
-    return { at: engine.now(), outcome: outcomeToJSON(outcome), account, settle: engine.unsettled };
+    return { at: engine.now(), outcome: outcomeToJSON(outcome), account, settle: attempt.unsettled };
   } catch (error) {
-    if (engine.suspension === undefined || over.aborted) throw error;
-    throw await park(options, context, line, launch, engine.suspension);
+    const { suspension } = attempt;
+    if (suspension === undefined || over.aborted) throw error;
+    const { restarting } = engine;
+    if (restarting === undefined) throw await park(options, context, line, launch, suspension.cause);
+    ports.logger?.warn(`${execId} crashed and is started again: ${suspension.reason}`);
+    throw new restate.RetryableError(suspension.reason, { retryAfter: restarting.delayMs });
   }
 }
 
@@ -92,11 +87,11 @@ async function park(
   context: restate.Context,
   line: Line,
   { execId }: Launch,
-  error: Error,
+  why: unknown,
 ): Promise<Error> {
   const { attemptCompletedSignal } = context.request();
-  const message = { at: ports.clock.now(), execId, error: errorToJSON(error) };
-  await line.ask("suspended", message, attemptCompletedSignal);
+  const error = errorToJSON(why);
+  await line.ask("suspended", { at: ports.clock.now(), execId, error }, attemptCompletedSignal);
   ports.logger?.warn(`${execId} is parked: ${error.message}`);
   return new restate.RetryableError(error.message, { retryAfter: parkMs });
 }

@@ -1,57 +1,87 @@
 import { RestatePromise } from "@restatedev/restate-sdk";
-import type { ExecId, Heard, InboxMessage, JsonValue, WaitSpec } from "@ravi/kernel";
+import type { ExecId, Heard, InboxMessage, JsonValue, MaybePromise, WaitSpec } from "@ravi/kernel";
 import { json } from "../json.ts";
 import type { Mail, Standing, Wanted } from "../root/messages.ts";
-import type { RestateEngine } from "./engine.ts";
+import type { Attempt } from "./attempt.ts";
 import { awaiting, type Steps } from "./steps.ts";
 
 type Told<T> = { readonly value: T; readonly standing: Standing };
+type Fact = { readonly key: string; readonly value: JsonValue; readonly at: number };
+
+/** A fact, made once and read ever after. */
+export function* learning(
+  attempt: Attempt,
+  key: string,
+  make: () => MaybePromise<JsonValue>,
+): Steps<JsonValue> {
+  const { context, ports } = attempt;
+  const made = context.run("fact", async () => ({ key, value: await make(), at: ports.clock.now() }), {
+    serde: json<Fact>(),
+  });
+  const known = yield* awaiting(made, { cut: false });
+  attempt.expect(key, known.key);
+  attempt.learnTime(known.at);
+  return known.value;
+}
+
+export function* sleeping(attempt: Attempt, key: string, until: number): Steps<void> {
+  const { context, ports } = attempt;
+  for (;;) {
+    const look = context.run("sleep", () => ({ key, at: ports.clock.now() }));
+    const known = yield* awaiting(look, { cut: false });
+    attempt.expect(key, known.key);
+    attempt.learnTime(known.at);
+    if (known.at >= until) return;
+    yield* awaiting(context.sleep(until - known.at, key), { cut: true });
+  }
+}
 
 /** Until somebody delivers what is waited for. What came early is there at once, and nobody is told that it is missing. */
-export function* waiting(engine: RestateEngine, lane: number, spec: WaitSpec): Steps<JsonValue> {
-  const { context, start, line, ports } = engine;
+export function* waiting(attempt: Attempt, lane: number, spec: WaitSpec): Steps<JsonValue> {
+  const { context, line } = attempt;
   const { key, name } = spec;
-  engine.flush();
+  attempt.flush(lane);
   const told = context.awakeable<Told<JsonValue>>(json());
   const asked = context.run(
     "wait",
     async () => {
-      const message = { at: ports.clock.now(), execId: start.execId, lane, key, name, awakeable: told.id };
-      const wanted = await line.ask("want", message, engine.attemptOver);
+      const message = { ...attempt.fromNow(lane), key, name, awakeable: told.id };
+      const wanted = await line.ask("want", message, attempt.isOver);
       if (wanted.got === undefined) spec.onWait?.();
       return { key, wanted };
     },
     { serde: json<{ key: string; wanted: Wanted }>() },
   );
   const { key: recorded, wanted } = yield* awaiting(asked, { cut: false });
-  engine.expect(key, recorded);
-  engine.learn(wanted);
-  engine.hearStop(wanted);
-  engine.token.check();
+  attempt.expect(key, recorded);
+  attempt.learn(wanted);
+  attempt.hearStop(wanted);
+  attempt.token.check();
   if (wanted.got !== undefined) return wanted.got.value;
   const { value, standing } = yield* awaiting(told.promise, { cut: true });
-  engine.learn(standing);
+  attempt.learn(standing);
   return value;
 }
 
-/** Until it has its seat again. */
-export function* resting(engine: RestateEngine, lane: number): Steps<void> {
-  const { context, start, line, ports } = engine;
-  engine.flush();
+/** Until it has its seat again. `tell` hears of it when it is first known that there is none; not on replay. */
+export function* resting(attempt: Attempt, lane: number, tell?: (at: number) => void): Steps<void> {
+  const { context, line } = attempt;
+  attempt.flush(lane);
   const seated = context.awakeable<Standing>(json());
   const asked = context.run(
     "rest",
     async () => {
-      const message = { at: ports.clock.now(), execId: start.execId, lane, awakeable: seated.id };
-      return line.ask("park", message, engine.attemptOver);
+      const message = { ...attempt.fromNow(lane), awakeable: seated.id };
+      tell?.(message.at);
+      return line.ask("park", message, attempt.isOver);
     },
     { serde: json<Standing>() },
   );
   let standing = yield* awaiting(asked, { cut: false });
-  engine.hearStop(standing);
-  engine.token.check();
+  attempt.hearStop(standing);
+  attempt.token.check();
   if (standing.paused) standing = yield* awaiting(seated.promise, { cut: true });
-  engine.learn(standing);
+  attempt.learn(standing);
 }
 
 export interface Question {
@@ -61,43 +91,43 @@ export interface Question {
   readonly timeoutMs: number | undefined;
 }
 
-export function* asking(engine: RestateEngine, lane: number, question: Question): Steps<Heard> {
-  const { context, start } = engine;
+export function* asking(attempt: Attempt, lane: number, question: Question): Steps<Heard> {
+  const { context, start } = attempt;
   const { key, child, content, timeoutMs } = question;
-  engine.flush();
+  attempt.flush(lane);
   const heard = context.awakeable<Heard>(json());
-  const from = engine.from(lane);
+  const from = attempt.from(lane);
   const message = { id: `${start.execId}:${key}`, from: start.supervision.agentId, content, at: from.at };
-  engine.send("ask", { ...from, child, message, awakeable: heard.id });
+  attempt.send("ask", { ...from, child, message, awakeable: heard.id });
   if (timeoutMs === undefined) return yield* awaiting(heard.promise, { cut: true });
   const late = context.sleep(timeoutMs, key).map((): Heard => ({ silent: true }));
   return yield* awaiting(RestatePromise.race([heard.promise, late]), { cut: true });
 }
 
 export function* reading(
-  engine: RestateEngine,
+  attempt: Attempt,
   lane: number,
   key: string,
   wait: boolean,
 ): Steps<InboxMessage | null> {
-  const { context, start, line, ports } = engine;
-  engine.flush();
+  const { context, line } = attempt;
+  attempt.flush(lane);
   const told = context.awakeable<Told<InboxMessage>>(json());
   const asked = context.run(
     "mail",
     async () => {
-      const message = { at: ports.clock.now(), execId: start.execId, lane, key, wait, awakeable: told.id };
-      return { key, mail: await line.ask("mail", message, engine.attemptOver) };
+      const message = { ...attempt.fromNow(lane), key, wait, awakeable: told.id };
+      return { key, mail: await line.ask("mail", message, attempt.isOver) };
     },
     { serde: json<{ key: string; mail: Mail }>() },
   );
   const { key: recorded, mail } = yield* awaiting(asked, { cut: false });
-  engine.expect(key, recorded);
-  engine.learn(mail);
-  engine.hearStop(mail);
+  attempt.expect(key, recorded);
+  attempt.learn(mail);
+  attempt.hearStop(mail);
   if (mail.message !== undefined) return mail.message;
-  engine.token.check();
+  attempt.token.check();
   const { value, standing } = yield* awaiting(told.promise, { cut: true });
-  engine.learn(standing);
+  attempt.learn(standing);
   return value;
 }

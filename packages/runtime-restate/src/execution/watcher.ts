@@ -39,7 +39,7 @@ export function watcherService(
         message: `it was ended from outside: ${error.message}`,
       });
       const outcome = { status: "failed", failure: errorToJSON(killed) };
-      over = { execId, at: 0, outcome, settle: [] };
+      over = { execId, at: 0, outcome, settle: [], isKilled: true };
     }
     context.genericSend({ service: ROOT, method: "over", key: runId, parameter: over, inputSerde: json() });
   };

@@ -17,13 +17,15 @@ export type LedgerFactory = (root: Supervision) => Ledger;
 const UNLIMITED: Remaining = Object.freeze({ tokens: null, cost: null, turns: null, toolCalls: null });
 
 /**
- * The money of a tree. The ledger itself lives for one message: it is opened, told what every living account has spent and
- * holds, asked, and forgotten. So any ledger serves that obeys the port, and what is kept is readable by newer code.
+ * The money of a tree. The ledgers live for one session: they are opened, told what every living account has spent and holds,
+ * asked, and forgotten. So any ledger serves that obeys the port, and what is kept is readable by newer code.
  */
 export class Books {
   private readonly state: RootState;
   private readonly ledgers = new Map<string, Ledger>();
   private readonly held = new Map<string, Reservation>();
+  /** Somebody was given money in this session. */
+  hasGiven = false;
 
   private constructor(state: RootState) {
     this.state = state;
@@ -78,6 +80,7 @@ export class Books {
     }
     exec.largest = mostSpend(exec.largest, open.spend);
     this.state.open[id] = open;
+    this.hasGiven = true;
     return undefined;
   }
 
@@ -89,6 +92,7 @@ export class Books {
       const reservation = this.held.get(id);
       if (open === undefined) continue;
       drop(this.state.open, id);
+      this.held.delete(id);
       if (actual === undefined) {
         await reservation?.cancel();
         continue;
@@ -98,6 +102,18 @@ export class Books {
       this.charge(open.exec, actual.estimated === true ? open.spend : actual);
     }
     return warnings;
+  }
+
+  /**
+   * Whether a threshold would be passed if all that is under way took all that was set aside for it. The last question to these
+   * books: it is found out by settling it.
+   */
+  async isNear(): Promise<boolean> {
+    for (const reservation of this.held.values()) {
+      const { warnings } = await reservation.settle({ estimated: true });
+      if (warnings.length > 0) return true;
+    }
+    return false;
   }
 
   /** A call whose outcome nobody will ever know: what was set aside for it counts as spent. */

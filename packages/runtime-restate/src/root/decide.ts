@@ -3,7 +3,7 @@ import * as hires from "./hires.ts";
 import type * as messages from "./messages.ts";
 import * as money from "./money.ts";
 import type { Outbox } from "./outbox.ts";
-import { newRoot, type RootState } from "./state.ts";
+import { type ExecState, newRoot, type RootState } from "./state.ts";
 import * as talk from "./talk.ts";
 import { accountsOf, rootOf, type TreePorts, TreeSession } from "./tree.ts";
 
@@ -14,6 +14,7 @@ export const MESSAGES = {
   end: hires.end,
   hire: hires.hire,
   join: hires.join,
+  crashed: hires.crashed,
   over: hires.over,
   park: hires.park,
   waited: hires.waited,
@@ -57,32 +58,39 @@ export async function decide<N extends MessageName>(
   name: N,
   message: Message<N>,
 ): Promise<Decided<Answer<N>>> {
-  const before = statusOf(state);
-  const tree = await TreeSession.open(state, ports, message.at);
-  const act = MESSAGES[name] as (tree: TreeSession, message: Message<N>) => Promise<Answer<N>>;
-  const answer = await act(tree, message);
-  if ("lane" in message) money.forgetMarks(tree, message.execId, message.lane);
-  await tree.seatEverybody();
-  tree.seats.keep();
-  const isTurn = statusOf(state) !== before;
-  if (isTurn) state.version++;
-  return { state, answer, outbox: tree.outbox, isTurn };
+  const { answer, ...rest } = await decideAll(state, ports, [{ name, message }]);
+  return { ...rest, answer: answer[0] as Answer<N> };
 }
 
-/** One after the other, as if each had come by itself. */
+/** One after the other, in one session: opening it costs more than most messages. */
 export async function decideAll(
   state: RootState,
   ports: TreePorts,
   said: readonly Said[],
 ): Promise<Decided<unknown[]>> {
-  const all: Decided<unknown>[] = [];
-  for (const { name, message } of said) all.push(await decide(state, ports, name, message as never));
-  const outbox: Outbox = {
-    resolved: all.flatMap((one) => one.outbox.resolved),
-    launched: all.flatMap((one) => one.outbox.launched),
-    isOver: all.some((one) => one.outbox.isOver),
-  };
-  return { state, answer: all.map(({ answer }) => answer), outbox, isTurn: all.some(({ isTurn }) => isTurn) };
+  const before = statusOf(state);
+  const tree = await TreeSession.open(state, ports, 0);
+  const answers: unknown[] = [];
+  for (const { name, message } of said) answers.push(await act(tree, name, message as never));
+  await tree.seatEverybody();
+  tree.seats.keep();
+  const answer = await money.withNearness(tree, answers);
+  const isTurn = statusOf(state) !== before;
+  if (isTurn) state.version++;
+  return { state, answer, outbox: tree.outbox, isTurn };
+}
+
+async function act<N extends MessageName>(
+  tree: TreeSession,
+  name: N,
+  message: Message<N>,
+): Promise<Answer<N>> {
+  tree.hearTime(message.at);
+  if ("used" in message) tree.hear(message.execId, message.used);
+  const handle = MESSAGES[name] as (tree: TreeSession, message: Message<N>) => Promise<Answer<N>>;
+  const answer = await handle(tree, message);
+  if ("lane" in message) money.forgetMarks(tree, message.execId, message.lane);
+  return answer;
 }
 
 /** The first word about a tree. A second one finds it there. */
@@ -93,7 +101,8 @@ export async function begin(
   const { agentId, priority } = Supervision.fromJSON(launch.supervision);
   const state = newRoot(launch, { agentId, priority }, at);
   const tree = await TreeSession.open(state, ports, at);
-  tree.launch(launch);
+  if (launch.refused === undefined) tree.launch(launch);
+  else await hires.over(tree, { at, execId: launch.execId, outcome: launch.refused, settle: [] });
   tree.seats.keep();
   return { state, answer: { isNew: true }, outbox: tree.outbox, isTurn: true };
 }
@@ -105,9 +114,16 @@ async function enter(tree: TreeSession, message: messages.EnterMessage): Promise
   return tree.standing(message.execId);
 }
 
-async function stop(tree: TreeSession, message: messages.StopMessage): Promise<null> {
+async function stop(tree: TreeSession, message: messages.StopMessage): Promise<messages.StopAnswer> {
   tree.stop(message.execId ?? tree.state.runId, message.stopped, message.alone === true);
-  return null;
+  const isDeaf = ({ phase, stopped, suspended, doubts }: ExecState): boolean =>
+    phase === "running" && stopped !== undefined && suspended !== undefined && isEmpty(doubts);
+  const deaf = Object.entries(tree.state.execs).filter(([, exec]) => isDeaf(exec));
+  return { deaf: deaf.map(([execId]) => execId) };
+}
+
+function isEmpty(record: Readonly<Record<string, unknown>>): boolean {
+  return Object.keys(record).length === 0;
 }
 
 export function standingsOf(state: RootState | null, ports: TreePorts): messages.Standings {

@@ -1,5 +1,6 @@
 import type { JsonObject } from "@ravi/kernel";
 import type {
+  CrashedMessage,
   EndMessage,
   Hired,
   HireMessage,
@@ -7,6 +8,7 @@ import type {
   OverMessage,
   ParkMessage,
   Standing,
+  Waited,
   WaitedMessage,
 } from "./messages.ts";
 import { newExec } from "./state.ts";
@@ -51,9 +53,13 @@ export async function over(tree: TreeSession, message: OverMessage): Promise<nul
   if (exec === undefined || exec.phase === "over") return null;
   exec.phase = "over";
   exec.account = account;
-  const outcome = { ...message.outcome, ...tookBelow(state, execId) };
+  if (account !== undefined) exec.used = undefined;
+  const { stopped } = exec;
+  const isCancelled = message.isKilled === true && stopped !== undefined;
+  const fate = isCancelled ? { status: "cancelled", failure: refusal(stopped.reason) } : message.outcome;
+  const outcome = { ...fate, ...tookBelow(state, execId), at: state.at };
   exec.outcome = outcome;
-  await books.settle(message.settle);
+  tree.keepUntold(execId, [...tree.takeUntold(execId), ...(await books.settle(message.settle))]);
   await books.close(execId);
   exec.wants = {};
   exec.marks = {};
@@ -66,6 +72,7 @@ export async function over(tree: TreeSession, message: OverMessage): Promise<nul
     tree.stop(child, { reason: `${exec.agentId} has ended` }, false);
   for (const awakeable of Object.values(exec.askers)) tree.resolve(awakeable, { silent: true });
   exec.askers = {};
+  exec.parked = [];
   for (const joiner of exec.joiners) tree.resolve(joiner, outcome);
   exec.joiners = [];
   await seats.giveBack(exec.agentId);
@@ -87,11 +94,22 @@ export async function join(tree: TreeSession, { child, over: awakeable }: JoinMe
 }
 
 /** How long a child was without a seat: its parent does not count that time. */
-export async function waited(tree: TreeSession, { child }: WaitedMessage): Promise<number> {
-  const exec = tree.exec(child);
-  if (exec === undefined) return 0;
-  const { unseatedMs, unseatedSince } = exec;
-  return unseatedMs + (unseatedSince === undefined ? 0 : tree.state.at - unseatedSince);
+export async function waited({ state }: TreeSession, { child }: WaitedMessage): Promise<Waited> {
+  const { unseatedMs = 0, unseatedSince } = state.execs[child] ?? {};
+  const now = unseatedSince === undefined ? 0 : state.at - unseatedSince;
+  return { unseatedMs: unseatedMs + now, ...tookBelow(state, child) };
+}
+
+/** An agent's own code threw: how often by now, whichever worker asks. */
+export async function crashed(
+  tree: TreeSession,
+  { execId, nonce }: CrashedMessage,
+): Promise<{ crashes: number }> {
+  const exec = tree.exec(execId);
+  if (exec === undefined) return { crashes: 0 };
+  const count = exec.crashes?.count ?? 0;
+  if (exec.crashes?.nonce !== nonce) exec.crashes = { count: count + 1, nonce };
+  return { crashes: exec.crashes?.count ?? 0 };
 }
 
 /** The agent is over: whom it hired and nobody joined is told to stop, and the last of them tells it. */
@@ -107,7 +125,7 @@ export async function end(tree: TreeSession, { execId, awakeable }: EndMessage):
 export async function park(tree: TreeSession, { execId, awakeable }: ParkMessage): Promise<Standing> {
   const exec = tree.exec(execId);
   const standing = await tree.standing(execId);
-  if (exec !== undefined && standing.paused) exec.parked = awakeable;
+  if (exec !== undefined && standing.paused && !exec.parked.includes(awakeable)) exec.parked.push(awakeable);
   return standing;
 }
 

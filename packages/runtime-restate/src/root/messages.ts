@@ -9,6 +9,7 @@ import type {
   Remaining,
   SerializedError,
   Spend,
+  Usage,
 } from "@ravi/kernel";
 
 // What executions and clients say to the object of a tree's root, and what it answers. All of it is plain JSON, each message
@@ -29,6 +30,8 @@ export type Launch = {
   readonly metadata: JsonObject;
   readonly deadline: number | null;
   readonly onPreempt: "park" | "return";
+  /** Of a root: a layer around its agent has answered for it, and nobody is started. */
+  readonly refused?: JsonObject | undefined;
 };
 
 /** What became of money that was set aside. */
@@ -39,8 +42,17 @@ export type Settle = {
 };
 
 type At = { readonly at: number };
+/** What an execution has used so far, itself and without those whom it hired. */
+export type UsedSoFar = Pick<
+  AgentAccount,
+  "usage" | "costUsd" | "modelCalls" | "toolCalls" | "retries" | "wasteUsd"
+>;
 /** From an execution. A lane below the newest one is that of an attempt which is dead, and is refused. */
-type FromExec = At & { readonly execId: string; readonly lane: number };
+export type FromExec = At & {
+  readonly execId: string;
+  readonly lane: number;
+  readonly used?: UsedSoFar | undefined;
+};
 
 export type StartMessage = At & { readonly launch: Launch };
 export type EnterMessage = At & {
@@ -73,6 +85,8 @@ export type Admission = Standing & {
   /** The reservation that was granted, or why it was not. */
   readonly reserved?: string | undefined;
   readonly refused?: SerializedError | undefined;
+  /** What this call takes, with all that is under way, may pass a threshold: whoever settles it does so at once, to hear of it. */
+  readonly isNear?: boolean | undefined;
   readonly warnings: readonly BudgetWarning[];
 };
 
@@ -85,10 +99,15 @@ export type ReserveMessage = FromExec & {
 };
 export type Reserved = {
   readonly refused?: SerializedError | undefined;
+  readonly isNear?: boolean | undefined;
   readonly warnings: readonly BudgetWarning[];
 };
 
-export type SettleMessage = FromExec & { readonly settle: readonly Settle[] };
+export type SettleMessage = FromExec & {
+  readonly settle: readonly Settle[];
+  /** Nobody waits for the answer. */
+  readonly isOneWay?: boolean | undefined;
+};
 export type WithdrawMessage = At & { readonly execId: string; readonly key: string; readonly nonce: string };
 
 export type HireMessage = FromExec & {
@@ -108,9 +127,17 @@ export type OverMessage = At & {
   readonly outcome: JsonObject;
   readonly account?: AgentAccount | undefined;
   readonly settle: readonly Settle[];
+  /** It was ended from outside, without a word of its own. */
+  readonly isKilled?: boolean | undefined;
 };
 export type JoinMessage = FromExec & { readonly child: string; readonly over: string };
 export type WaitedMessage = FromExec & { readonly child: string };
+/** How long a child was without a seat, and what it and all below it have used, as far as they have told. */
+export type Waited = {
+  readonly unseatedMs: number;
+  readonly usage: Usage;
+  readonly costUsd: number | null;
+};
 
 export type WantMessage = FromExec & {
   readonly key: string;
@@ -139,12 +166,16 @@ export type StopMessage = At & {
   /** Only that execution, and not those whom it hired. */
   readonly alone?: boolean | undefined;
 };
+/** Who cannot hear it, because no worker can go on with it. */
+export type StopAnswer = { readonly deaf: readonly string[] };
 export type ParkMessage = FromExec & { readonly awakeable: string };
 export type DoubtMessage = FromExec & {
   readonly key: string;
   readonly awakeable: string;
   readonly error: SerializedError;
 };
+/** The agent's own code threw. One nonce for each time, so that a repeated message is not taken for another crash. */
+export type CrashedMessage = At & { readonly execId: string; readonly nonce: string };
 export type EndMessage = FromExec & { readonly awakeable: string };
 export type RaiseMessage = FromExec & { readonly key: string; readonly more: Partial<Spend> };
 /** A worker cannot go on with an execution, and says why. */

@@ -1,3 +1,4 @@
+import type { BudgetWarning } from "@ravi/kernel";
 import type {
   Admission,
   AdmitMessage,
@@ -14,7 +15,7 @@ import type { TreeSession } from "./tree.ts";
 export async function admit(tree: TreeSession, message: AdmitMessage): Promise<Admission> {
   const { execId, lane, key, nonce } = message;
   const { state, books } = tree;
-  const warnings = await books.settle(message.settle);
+  const warnings = [...tree.takeUntold(execId), ...(await books.settle(message.settle))];
   const isCurrent = tree.enterLane(execId, lane);
   const standing = await tree.standing(execId);
   const exec = tree.exec(execId);
@@ -46,22 +47,37 @@ export async function admit(tree: TreeSession, message: AdmitMessage): Promise<A
   const attempt = (known?.attempt ?? 0) + 1;
   exec.marks[key] = { attempt, nonce, lane, reserved };
   state.entries++;
-  const { remaining } = await tree.standing(execId);
+  const remaining = books.remaining(execId);
   return { ...answer, remaining, verdict: "go", attempt, reserved, refused };
 }
 
 /** For another attempt at the same call, by a layer that repeats it, or one made inside of it. */
 export async function reserve(tree: TreeSession, message: ReserveMessage): Promise<Reserved> {
   const { execId, id, spend, wrapUp, what } = message;
-  const warnings = await tree.books.settle(message.settle);
-  const refused = await tree.books.reserve(id, { exec: execId, spend, wrapUp }, what);
+  const { books } = tree;
+  const warnings = [...tree.takeUntold(execId), ...(await books.settle(message.settle))];
+  const refused = await books.reserve(id, { exec: execId, spend, wrapUp }, what);
   return { warnings, refused };
 }
 
-export async function settle(tree: TreeSession, message: SettleMessage): Promise<null> {
-  await tree.books.settle(message.settle);
-  forgetMarks(tree, message.execId, message.lane);
-  return null;
+/** Says to everybody who was given money whether a threshold is near. The last thing that is asked of the books. */
+export async function withNearness(tree: TreeSession, answers: readonly unknown[]): Promise<unknown[]> {
+  const isNear = tree.books.hasGiven && (await tree.books.isNear());
+  return answers.map((answer) =>
+    isNear && typeof answer === "object" && answer !== null && "warnings" in answer
+      ? { ...answer, isNear }
+      : answer,
+  );
+}
+
+/** Asked for by a call that is near a threshold; said one-way by an execution that begins to wait, and then kept for later. */
+export async function settle(
+  tree: TreeSession,
+  { execId, settle: settles, isOneWay }: SettleMessage,
+): Promise<{ warnings: readonly BudgetWarning[] }> {
+  const warnings = await tree.books.settle(settles);
+  if (isOneWay === true) tree.keepUntold(execId, warnings);
+  return { warnings };
 }
 
 /** The closure found its attempt dead before it paid anything: as if it had not asked. */

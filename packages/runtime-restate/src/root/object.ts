@@ -3,6 +3,7 @@ import type { JsonObject } from "@ravi/kernel";
 import { messageOf } from "@ravi/kernel/loop";
 import { json } from "../json.ts";
 import { ROOT, STATE, SUMMARY, TOPIC, WATCHER } from "../names.ts";
+import { DOOR } from "../retries.ts";
 import {
   begin,
   decide,
@@ -16,6 +17,7 @@ import {
 } from "./decide.ts";
 import type { StartMessage } from "./messages.ts";
 import type { RootState } from "./state.ts";
+import { STORED } from "./stored.ts";
 import type { TreePorts } from "./tree.ts";
 
 type Handler = (context: restate.ObjectContext, message: JsonObject) => Promise<unknown>;
@@ -35,18 +37,18 @@ const QUIET = { journalRetention: 0 } as const;
  */
 export function rootObject(ports: TreePorts): restate.VirtualObjectDefinition<typeof ROOT, unknown> {
   const start: Handler = async (context, message) => {
-    if ((await context.get<RootState>(STATE)) !== null) return { isNew: false };
+    if ((await context.get<RootState>(STATE, STORED)) !== null) return { isNew: false };
     return take(context, () => begin(ports, message as JsonObject & StartMessage));
   };
   const forget: Handler = async (context) => {
-    const state = await context.get<RootState>(STATE);
+    const state = await context.get<RootState>(STATE, STORED);
     if (state === null || state.result === undefined) return { isGone: state === null };
     context.clearAll();
     tellTopic(context, "forget");
     return { isGone: true };
   };
   const standings = async (context: restate.ObjectSharedContext): Promise<unknown> =>
-    standingsOf(await context.get<RootState>(STATE), ports);
+    standingsOf(await context.get<RootState>(STATE, STORED), ports);
   const handlers: Record<string, Handler> = {
     start: restate.handlers.object.exclusive(QUIET, start),
     forget: restate.handlers.object.exclusive(QUIET, forget),
@@ -54,18 +56,19 @@ export function rootObject(ports: TreePorts): restate.VirtualObjectDefinition<ty
   };
   for (const name of Object.keys(MESSAGES) as MessageName[]) {
     const handler: Handler = async (context, message) => {
-      const state = await context.get<RootState>(STATE);
+      const state = await context.get<RootState>(STATE, STORED);
       if (state === null) return UNKNOWN;
       return take(context, () => decide(state, ports, name, message as never));
     };
     handlers[name] = restate.handlers.object.exclusive(QUIET, handler);
   }
   const several: Several = async (context, { said }) => {
-    const state = await context.get<RootState>(STATE);
+    const state = await context.get<RootState>(STATE, STORED);
     return state === null ? said.map(() => UNKNOWN) : take(context, () => decideAll(state, ports, said));
   };
   return restate.object({
     name: ROOT,
+    options: { retryPolicy: DOOR },
     handlers: { ...handlers, several: restate.handlers.object.exclusive(QUIET, several) },
   });
 }
@@ -79,7 +82,7 @@ async function take<A>(context: restate.ObjectContext, make: () => Promise<Decid
     throw new restate.TerminalError(messageOf(error));
   }
   const { state, outbox, answer } = decided;
-  context.set(STATE, state);
+  context.set(STATE, state, STORED);
   if (decided.isTurn) context.set(SUMMARY, summaryOf(state));
   for (const { awakeable, value } of outbox.resolved) context.resolveAwakeable(awakeable, value);
   if (outbox.isOver) tellTopic(context, "close");

@@ -1,5 +1,6 @@
 import type {
   AgentAccount,
+  BudgetWarning,
   ExecutionBudgetOptions,
   InboxMessage,
   JsonObject,
@@ -8,7 +9,7 @@ import type {
   SerializedError,
   Spend,
 } from "@ravi/kernel";
-import type { Decision, Launch, Stopped } from "./messages.ts";
+import type { Decision, Launch, Stopped, UsedSoFar } from "./messages.ts";
 
 /** Money that is set aside: it is held until somebody settles it, and charged if nobody does. */
 export interface OpenReservation {
@@ -55,11 +56,18 @@ export interface ExecState {
   joiners: string[];
   /** It ended, and waits for those whom it hired. */
   ender?: string | undefined;
-  parked?: string | undefined;
+  /** Who waits until it has its seat again. */
+  parked: string[];
   unseatedSince?: number | undefined;
   unseatedMs: number;
   doubts: Record<string, string>;
   suspended?: SerializedError | undefined;
+  /** How often its agent's own code threw, and the nonce of the last time. */
+  crashes?: { readonly count: number; readonly nonce: string } | undefined;
+  /** Thresholds that were passed by somebody who could not be told any more. */
+  untold?: readonly BudgetWarning[] | undefined;
+  /** As it said last; its `account` says it when it is over. */
+  used?: UsedSoFar | undefined;
   outcome?: JsonObject | undefined;
   account?: AgentAccount | undefined;
 }
@@ -107,6 +115,7 @@ export function newExec(
     mail: [],
     askers: {},
     joiners: [],
+    parked: [],
     unseatedMs: 0,
     doubts: {},
   };

@@ -1,6 +1,15 @@
-import { addUsage, type AgentAccount, type JsonValue, NO_USAGE, Supervision, type Usage } from "@ravi/kernel";
+import {
+  addUsage,
+  type AgentAccount,
+  type BudgetWarning,
+  type JsonValue,
+  NO_USAGE,
+  Priority,
+  Supervision,
+  type Usage,
+} from "@ravi/kernel";
 import { Books, type LedgerFactory } from "./books.ts";
-import type { Launch, Standing, Stopped } from "./messages.ts";
+import type { Launch, Standing, Stopped, UsedSoFar } from "./messages.ts";
 import { emptyOutbox, type Outbox } from "./outbox.ts";
 import { type HeadcountFactory, Seats } from "./seats.ts";
 import { drop, type ExecState, type RootState } from "./state.ts";
@@ -10,7 +19,7 @@ export interface TreePorts {
   readonly ledger?: LedgerFactory | undefined;
 }
 
-/** A tree during one message: what is on record of it, its seats and its money, and what has to be done outward. */
+/** A tree during one message, or several that came together: what is on record of it, its seats and its money, and what has to be done outward. */
 export class TreeSession {
   readonly state: RootState;
   readonly seats: Seats;
@@ -24,7 +33,6 @@ export class TreeSession {
   }
 
   static async open(state: RootState, ports: TreePorts, at: number): Promise<TreeSession> {
-    // Clocks of several machines: time in a tree does not go back.
     state.at = Math.max(state.at, at);
     const root = Supervision.fromJSON(rootOf(state).launch.supervision);
     return new TreeSession(
@@ -32,6 +40,11 @@ export class TreeSession {
       Seats.open(state, root, ports.headcount),
       await Books.open(state, root, ports.ledger),
     );
+  }
+
+  /** Clocks of several machines: time in a tree does not go back. */
+  hearTime(at: number): void {
+    this.state.at = Math.max(this.state.at, at);
   }
 
   exec(execId: string): ExecState | undefined {
@@ -57,6 +70,12 @@ export class TreeSession {
       isMetered: books.isMetered,
       stopped: exec?.stopped,
     };
+  }
+
+  /** What an execution says of itself with every message. */
+  hear(execId: string, used: UsedSoFar | undefined): void {
+    const exec = this.state.execs[execId];
+    if (exec !== undefined && exec.phase !== "over" && used !== undefined) exec.used = used;
   }
 
   /** The newest lane of an execution; false for an attempt that is dead, or an execution that is over. */
@@ -85,6 +104,21 @@ export class TreeSession {
     return Object.entries(this.state.execs).flatMap(([id, { parent }]) => (parent === execId ? [id] : []));
   }
 
+  /** Warnings that nobody could be told when they came: they go with the next answer to that execution, or to who hired it. */
+  keepUntold(execId: string, warnings: readonly BudgetWarning[]): void {
+    if (warnings.length === 0) return;
+    let exec = this.state.execs[execId];
+    while (exec !== undefined && exec.phase === "over") exec = this.state.execs[exec.parent ?? ""];
+    if (exec !== undefined) exec.untold = [...(exec.untold ?? []), ...warnings];
+  }
+
+  takeUntold(execId: string): readonly BudgetWarning[] {
+    const exec = this.state.execs[execId];
+    const untold = exec?.untold ?? [];
+    if (exec !== undefined) exec.untold = undefined;
+    return untold;
+  }
+
   /** Whoever has its seat again, or for the first time, goes on; whoever lost it begins to wait. */
   async seatEverybody(): Promise<void> {
     const { state, seats } = this;
@@ -101,10 +135,9 @@ export class TreeSession {
       const paused = await seats.isPaused(exec.agentId);
       if (paused) exec.unseatedSince ??= state.at;
       else this.unpark(exec);
-      if (!paused && exec.parked !== undefined) {
-        this.resolve(exec.parked, await this.standing(execId));
-        exec.parked = undefined;
-      }
+      if (paused) continue;
+      for (const awakeable of exec.parked) this.resolve(awakeable, await this.standing(execId));
+      exec.parked = [];
     }
   }
 
@@ -128,36 +161,47 @@ export function rootOf(state: RootState): ExecState & { readonly launch: Launch 
   return { ...root, launch: root.launch };
 }
 
-/** What an execution and all below it have used, as far as they are over. */
+/** What an execution and all below it have used, as far as they have told. */
 export function tookBelow(state: RootState, execId: string): { usage: Usage; costUsd: number | null } {
   let usage: Usage = NO_USAGE;
   let nano: number | null = 0;
-  for (const [id, { account }] of Object.entries(state.execs)) {
-    if (account === undefined || (id !== execId && !id.startsWith(`${execId}/`))) continue;
-    usage = addUsage(usage, account.usage);
-    nano = nano === null || account.costUsd === null ? null : nano + Math.round(account.costUsd * 1e9);
+  for (const [id, { account, used }] of Object.entries(state.execs)) {
+    const told = account ?? used;
+    if (told === undefined || (id !== execId && !id.startsWith(`${execId}/`))) continue;
+    usage = addUsage(usage, told.usage);
+    nano = nano === null || told.costUsd === null ? null : nano + Math.round(told.costUsd * 1e9);
   }
   return { usage, costUsd: nano === null ? null : nano / 1e9 };
 }
 
 /** Who worked in the tree and what each used; one that never told has used nothing that anybody knows. */
 export function accountsOf(state: RootState): AgentAccount[] {
-  return Object.entries(state.execs).map(([execId, { account, agentId, parent, priority, phase }]) => {
+  return Object.entries(state.execs).map(([execId, exec]) => {
+    const { account, agentId, parent, priority, used = NOTHING_USED } = exec;
     if (account !== undefined) return account;
     const above = parent === null ? null : (state.execs[parent]?.agentId ?? null);
-    const status = phase === "queued" ? "pending" : "running";
     return {
+      ...used,
       execId: execId as AgentAccount["execId"],
       agentId: agentId as AgentAccount["agentId"],
       parent: above as AgentAccount["parent"],
-      priority: priority ?? 2,
-      status,
-      usage: NO_USAGE,
-      costUsd: 0,
-      modelCalls: 0,
-      toolCalls: 0,
-      retries: 0,
-      wasteUsd: 0,
+      priority: priority ?? Priority.NORMAL,
+      status: statusOf(exec),
     };
   });
+}
+
+const NOTHING_USED: UsedSoFar = Object.freeze({
+  usage: NO_USAGE,
+  costUsd: 0,
+  modelCalls: 0,
+  toolCalls: 0,
+  retries: 0,
+  wasteUsd: 0,
+});
+
+function statusOf({ phase, outcome, suspended }: ExecState): AgentAccount["status"] {
+  if (phase === "queued") return "pending";
+  if (phase === "running") return suspended === undefined ? "running" : "suspended";
+  return (outcome?.["status"] as AgentAccount["status"] | undefined) ?? "failed";
 }

@@ -1,6 +1,7 @@
 import * as restate from "@restatedev/restate-sdk";
 import type { RunEvent } from "@ravi/kernel";
 import { TOPIC } from "../names.ts";
+import { DOOR } from "../retries.ts";
 import { append, CHUNK, chunkOf, EMPTY, type Head, type Told } from "./log.ts";
 
 const HEAD = "head";
@@ -36,6 +37,7 @@ export function topicObject(): restate.VirtualObjectDefinition<typeof TOPIC, unk
   const forget = async (context: restate.ObjectContext): Promise<void> => context.clearAll();
   return restate.object({
     name: TOPIC,
+    options: { retryPolicy: DOOR },
     handlers: {
       tell: restate.handlers.object.exclusive(QUIET, tell),
       read: restate.handlers.object.shared(QUIET, read),

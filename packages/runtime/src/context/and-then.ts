@@ -5,5 +5,6 @@ import { isPromiseLike, type MaybePromise } from "@ravi/kernel";
  * of the queue; a call of a governed run had thirty of them.
  */
 export function andThen<T, R>(value: MaybePromise<T>, next: (value: T) => MaybePromise<R>): MaybePromise<R> {
-  return isPromiseLike(value) ? value.then(next) : next(value);
+  // A thenable of somebody's own may give nothing back from its `then`; a promise is resolved to itself.
+  return isPromiseLike(value) ? Promise.resolve(value).then(next) : next(value);
 }

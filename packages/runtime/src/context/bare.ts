@@ -112,7 +112,8 @@ function bareToolCall(exec: Execution, tally: Tally, { call, tool }: ToolLeaf): 
     try {
       tally.tool();
       const value = tool.execute(done.value, new BareTool(exec, tally, ++exec.toolCalls));
-      return isPromiseLike(value) ? value.then(toToolResult, toolFailureOf) : toToolResult(value);
+      if (!isPromiseLike(value)) return toToolResult(value);
+      return Promise.resolve(value).then(toToolResult, toolFailureOf);
     } catch (error) {
       return toolFailureOf(error);
     }

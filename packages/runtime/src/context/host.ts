@@ -110,7 +110,8 @@ function through(
   const context = new AgentCall(exec, inbox.input);
   const core = (): Promise<void> => {
     const given = context.input === inbox.input ? inbox : inbox.withInput(context.input);
-    return exec.agent.run(exec, given).then((result) => void (context.result = result));
+    // An agent that was not compiled may return its result without a promise.
+    return Promise.resolve(exec.agent.run(exec, given)).then((result) => void (context.result = result));
   };
   return layers.run(context, core).then(() => {
     if (context.result !== undefined) return context.result;

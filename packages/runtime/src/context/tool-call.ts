@@ -273,7 +273,7 @@ class RunningTool implements Effect<ToolResult>, ToldTool {
     try {
       const value = this.tool.execute(args, new CalledTool(this, signal, scope));
       if (!isPromiseLike(value)) return toToolResult(value);
-      return value.then(toToolResult, (error: unknown) => this.failed(error));
+      return Promise.resolve(value).then(toToolResult, (error: unknown) => this.failed(error));
     } catch (error) {
       return this.failed(error);
     }

@@ -100,6 +100,8 @@ export class Window {
     const head = async (): Promise<number> => (await history.load(key, 0)).head;
     const known = await this.exec.inLane("window", () => this.exec.engine.fact("history:head", head));
     const { messages } = await history.load(key, Number(known));
+    // Somebody else has asked in the meantime.
+    if (this.loaded) return;
     this.ownFrom = messages.length;
     // What was said before the agent first looked comes after what is known from before.
     this.restart([...messages, ...this.withoutSystem()]);

@@ -1,4 +1,4 @@
-import type { AgentEvent, AgentId, ExecId, Logger, RunEvent } from "@ravi/kernel";
+import { type AgentEvent, type AgentId, type ExecId, isPromiseLike, type Logger, type RunEvent } from "@ravi/kernel";
 
 /** One observer who reads at its own pace: what it has not read yet, or that it waits. */
 class Subscription implements AsyncIterableIterator<RunEvent> {
@@ -97,8 +97,9 @@ export class EventHub {
 
   publish(at: number, agentId: AgentId, execId: ExecId, event: AgentEvent): void {
     const numbered: RunEvent = Object.freeze({ seq: ++this.seq, at, agentId, execId, event });
-    if (this.listener !== undefined) this.tell(this.listener, numbered);
+    // The listener last: what it does at once may publish more, and that comes after this for everybody.
     if (this.observers !== undefined) for (const observer of this.observers) observer.push(numbered);
+    if (this.listener !== undefined) this.tell(this.listener, numbered);
   }
 
   /** Nobody looks, but the number is taken: observers who come later see where they came in. */
@@ -115,13 +116,16 @@ export class EventHub {
   /** What a listener throws is its own affair. */
   private tell(listener: EventListener, event: RunEvent): void {
     try {
-      listener(event);
+      // It may be asynchronous all the same; nobody else would hear it fail.
+      const told: unknown = listener(event);
+      if (isPromiseLike(told)) told.then(undefined, (error: unknown) => this.complain(event, error));
     } catch (error) {
-      const problem = error instanceof Error ? error.message : String(error);
-      this.logger?.error("a run's onEvent threw; the run goes on", {
-        error: problem,
-        type: event.event.type,
-      });
+      this.complain(event, error);
     }
+  }
+
+  private complain({ event }: RunEvent, error: unknown): void {
+    const problem = error instanceof Error ? error.message : String(error);
+    this.logger?.error("a run's onEvent threw; the run goes on", { error: problem, type: event.type });
   }
 }

@@ -3,13 +3,33 @@ import { describe, test } from "vitest";
 import { crashCases } from "./runtime/crashes.ts";
 import { hireCases } from "./runtime/hires.ts";
 import { lifeCases } from "./runtime/life.ts";
-import type { RuntimeCaps, RuntimeCase, RuntimeHouse, RuntimeUnderTest } from "./runtime/stage.ts";
+import { ruleCases } from "./runtime/rules.ts";
+import type {
+  RuntimeAbility,
+  RuntimeCaps,
+  RuntimeCase,
+  RuntimeHouse,
+  RuntimeUnderTest,
+} from "./runtime/stage.ts";
+import { toldCases } from "./runtime/told.ts";
 import { waitCases } from "./runtime/waits.ts";
 
 /** Only a guard against a hang. */
 const PATIENCE_MS = 30_000;
 
-export const runtimeCases: readonly RuntimeCase[] = [...lifeCases, ...waitCases, ...hireCases, ...crashCases];
+export const runtimeCases: readonly RuntimeCase[] = [
+  ...lifeCases,
+  ...waitCases,
+  ...hireCases,
+  ...ruleCases,
+  ...toldCases,
+  ...crashCases,
+];
+
+export interface RuntimeSuiteOptions {
+  /** What this runtime cannot do. Everything else is tried. */
+  readonly without?: readonly RuntimeAbility[] | undefined;
+}
 
 /**
  * What every runtime must do, whatever engine it is on. `open` gives a new, empty house; the caps are those that the
@@ -19,9 +39,11 @@ export function describeRuntime(
   name: string,
   open: () => MaybePromise<RuntimeHouse>,
   caps: RuntimeCaps,
+  { without = [] }: RuntimeSuiteOptions = {},
 ): void {
   describe(`the runtime ${name}`, () => {
     for (const each of runtimeCases) {
+      if (each.needs !== undefined && without.includes(each.needs)) continue;
       test(`${each.rule}: ${each.says}`, { timeout: PATIENCE_MS }, () => assertRuntimeCase(each, open, caps));
     }
   });

@@ -10,8 +10,14 @@ export {
 export type { JournalCase, JournalStage } from "./journal/stage.ts";
 export { assertModelCase, describeModel, modelCases, type ModelSuite } from "./describe-model.ts";
 export type { ModelAbility, ModelCase, ModelSetup, ModelStage, ModelUnderTest } from "./model/stage.ts";
-export { assertRuntimeCase, describeRuntime, runtimeCases } from "./describe-runtime.ts";
+export {
+  assertRuntimeCase,
+  describeRuntime,
+  runtimeCases,
+  type RuntimeSuiteOptions,
+} from "./describe-runtime.ts";
 export type {
+  RuntimeAbility,
   RuntimeCaps,
   RuntimeCase,
   RuntimeHouse,

@@ -113,7 +113,9 @@ export const ruleCases: readonly RuntimeCase[] = [
         const outcome = await ctx.hire({ agent: child, input: "key hunter2" });
         return done(`lead ${inbox.input}, ${outputOf(outcome)}`);
       });
-      const redact = agentLayer((context) => (context.input = context.input.replaceAll(/hunter2|swordfish/g, "***")));
+      const redact = agentLayer(
+        (context) => (context.input = context.input.replaceAll(/hunter2|swordfish/g, "***")),
+      );
       const runtime = await create({ agents: [lead, child], hooks, pipelines: { agent: redact } });
       const handle = runtime.run(lead, "key swordfish", { runId: "rule-1" });
       const events = await Array.fromAsync(handle.events());

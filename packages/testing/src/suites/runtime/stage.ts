@@ -13,7 +13,9 @@ import {
   type Meter,
   type ModelRequest,
   type Outcome,
+  type Pipelines,
   type Priority,
+  type RestartPolicy,
   type RootHandle,
   type RunSummary,
   type SpawnBudgetOptions,
@@ -30,7 +32,15 @@ export interface RuntimeSetup {
   readonly ledger?: ((root: Supervision) => Ledger) | undefined;
   readonly meter?: Meter | undefined;
   readonly hooks?: Hooks | undefined;
+  readonly pipelines?: Pipelines | undefined;
+  readonly restart?: RestartPolicy | undefined;
 }
+
+/**
+ * What not every runtime can do. `restart`: starts a root again whose own code threw. `layers`: runs the layers around a root
+ * before its input is on record. Both are the runtime's own, so an engine by itself lacks them.
+ */
+export type RuntimeAbility = "restart" | "layers";
 
 export interface SuiteRunOptions {
   readonly runId?: string | undefined;
@@ -79,6 +89,7 @@ export interface RuntimeCase {
   /** The number in the checklist, and what it asks for. */
   readonly rule: string;
   readonly says: string;
+  readonly needs?: RuntimeAbility | undefined;
   readonly run: (stage: RuntimeStage) => Promise<void>;
 }
 

@@ -1,0 +1,35 @@
+import type { Operation, Settled } from "@ravi/kernel";
+import type { Attempt } from "./attempt.ts";
+import { paying, settledOf } from "./calls.ts";
+import { childOf } from "./child.ts";
+import { hiring } from "./hiring.ts";
+import type { Lane } from "./lane.ts";
+import type { Steps } from "./steps.ts";
+import { Turns } from "./turns.ts";
+import { waiting } from "./waits.ts";
+
+/** All seats in order, all admissions in order; every branch is moved by the one loop until the last of them is over. */
+export async function batch(
+  attempt: Attempt,
+  driver: Lane,
+  lane: number,
+  operations: readonly Operation[],
+): Promise<readonly Settled[]> {
+  const hires = operations.filter((operation) => operation.kind === "hire");
+  const seats = await driver.drove(hiring(attempt, lane, hires, "hire"));
+  const turns = new Turns();
+  const branches = operations.map((operation): Steps<unknown> => {
+    if (operation.kind === "hire") return childOf(attempt, driver, lane, operation, seats.get(operation.key));
+    if (operation.kind === "wait") return waiting(attempt, lane, operation);
+    return paying(attempt, lane, operation, turns.next());
+  });
+  const settled = await driver.drive(branches);
+  if (attempt.suspension !== undefined) throw attempt.suspension;
+  return Promise.all(
+    settled.map(async (one, at) => {
+      const operation = operations[at];
+      const isCall = operation !== undefined && operation.kind !== "hire" && operation.kind !== "wait";
+      return isCall ? settledOf(attempt, operation, one) : one;
+    }),
+  );
+}

@@ -1,0 +1,95 @@
+import { RestatePromise } from "@restatedev/restate-sdk";
+import {
+  type ExecId,
+  type HireOutcome,
+  type HireSpec,
+  type HireUsage,
+  type JsonObject,
+  NO_USAGE,
+  type RunHandle,
+} from "@ravi/kernel";
+import { json } from "../json.ts";
+import { outcomeFromJSON } from "../outcome.ts";
+import type { Attempt } from "./attempt.ts";
+import type { Seat } from "./hiring.ts";
+import type { Lane } from "./lane.ts";
+import { awaiting, type Steps } from "./steps.ts";
+
+/** Of one who was never hired. */
+const NOTHING_USED: HireUsage = Object.freeze({ usage: NO_USAGE, costUsd: 0 });
+
+/** A child's whole run, after its seat was asked for. */
+export function* childOf(
+  attempt: Attempt,
+  driver: Lane,
+  lane: number,
+  spec: HireSpec,
+  seat: Seat | undefined,
+): Steps<HireOutcome> {
+  if (seat?.denied !== undefined) return { status: "denied", error: seat.denied, ...NOTHING_USED };
+  if (seat?.over === undefined) throw new TypeError(`${spec.key} was given no seat and not denied one`);
+  const over = seat.over.map((outcome) => ({ outcome: outcome ?? {} }));
+  let { late } = seat;
+  let unseated = 0;
+  for (;;) {
+    const timer = late?.map(() => ({ outcome: undefined }));
+    const first = yield* awaiting(timer === undefined ? over : RestatePromise.race([over, timer]), {
+      cut: true,
+    });
+    if (first.outcome !== undefined) return learned(attempt, first.outcome);
+    // Time without a seat is not counted: as long as it was without one, it has longer.
+    const call = attempt.call("waited", { ...attempt.from(lane), child: spec.execId });
+    const { unseatedMs, ...used } = yield* awaiting(call, { cut: false });
+    if (unseatedMs > unseated) {
+      late = attempt.context.sleep(unseatedMs - unseated, spec.key);
+      unseated = unseatedMs;
+      continue;
+    }
+    if (spec.onTimeout === "leave") {
+      return { status: "timedOut", handle: handleOf(attempt, driver, spec), ...used };
+    }
+    late = undefined;
+    const stopped = { reason: "", deadline: seat.deadline + unseated };
+    attempt.send("stop", { at: attempt.standing.at, execId: spec.execId, stopped });
+  }
+}
+
+export function* joining(attempt: Attempt, lane: number, child: ExecId): Steps<HireOutcome> {
+  const over = attempt.context.awakeable<JsonObject>(json());
+  attempt.send("join", { ...attempt.from(lane), child, over: over.id });
+  return learned(attempt, yield* awaiting(over.promise, { cut: true }));
+}
+
+/** A child's end says when it was: it may have been late, and then so is who waited for it. */
+function learned(attempt: Attempt, outcome: JsonObject): HireOutcome {
+  const { at } = outcome;
+  if (typeof at === "number") attempt.learnTime(Math.max(at, attempt.standing.at));
+  return outcomeFromJSON(outcome);
+}
+
+/** The agent is over: until all whom it hired are, too. */
+export function* ending(attempt: Attempt, lane: number): Steps<void> {
+  const over = attempt.context.awakeable<null>(json());
+  const asked = attempt.call("end", { ...attempt.from(lane), awakeable: over.id });
+  const { alone } = yield* awaiting(asked, { cut: false });
+  if (!alone) yield* awaiting(over.promise, { cut: false });
+}
+
+export function handleOf(
+  attempt: Attempt,
+  lane: Lane,
+  { execId, agentId }: Pick<HireSpec, "execId" | "agentId">,
+): RunHandle {
+  return {
+    runId: attempt.start.supervision.runId,
+    execId,
+    agentId,
+    status: "running",
+    cancel: (reason) => {
+      const message = { at: attempt.standing.at, execId, stopped: { reason } };
+      // From inside of a call only the line is to be had; in the lane it is an entry of the journal.
+      if (!lane.isBusy) attempt.send("stop", message);
+      else void attempt.line.tell("stop", message, attempt.isOver).catch(() => {});
+    },
+  };
+}

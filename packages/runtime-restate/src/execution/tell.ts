@@ -1,0 +1,36 @@
+import {
+  agentName,
+  type BudgetWarning,
+  type HookBase,
+  HookEvent,
+  type HookPayloads,
+  type Hooks,
+} from "@ravi/kernel";
+import type { Attempt } from "./attempt.ts";
+
+/** Tells the hooks of the runtime and of the agent what the engine alone knows. Everything else is told by the context. */
+export function dispatch<E extends HookEvent>(
+  { ports, start }: Attempt,
+  event: E,
+  more: Omit<HookPayloads[E], keyof HookBase>,
+): void {
+  const { agentId, runId, sessionId } = start.supervision;
+  const { execId } = start;
+  for (const hooks of new Set<Hooks>([ports.hooks, start.agent.hooks ?? ports.hooks])) {
+    if (!hooks.has(event)) continue;
+    const at = ports.clock.now();
+    const base = { agentName: agentName(agentId), agentId, runId, execId, sessionId, at };
+    void hooks.dispatch(event, { ...base, ...more } as HookPayloads[E]);
+  }
+}
+
+/** Limits that were nearly used up by calls whose own settlement could not tell it. */
+export function tellWarnings(attempt: Attempt, warnings: readonly BudgetWarning[]): void {
+  const { publisher, ports, start } = attempt;
+  for (const warning of warnings) {
+    const event = { type: "budgetWarning", ...warning } as const;
+    const { agentId } = start.supervision;
+    publisher.add({ n: null, at: ports.clock.now(), agentId, execId: start.execId, event });
+    dispatch(attempt, HookEvent.BUDGET_WARNING, warning);
+  }
+}

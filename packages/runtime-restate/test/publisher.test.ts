@@ -1,0 +1,38 @@
+import { virtualClock } from "@ravi/testing";
+import { expect, test } from "vitest";
+import { Publishers } from "../src/execution/publisher.ts";
+import type { Told } from "../src/topic/log.ts";
+
+const told = (execId: string, n: number): Told => ({ n, at: 0, agentId: "a", execId, event: { type: "x" } });
+
+test("R11: what the agents of a run tell at once goes in one parcel, each in its order; other runs have their own", async () => {
+  const clock = virtualClock();
+  const sent: string[] = [];
+  const publishers = new Publishers(clock, async (runId, events) => {
+    sent.push(`${runId}: ${events.map(({ execId, n }) => `${execId}${String(n)}`).join(" ")}`);
+  });
+  const [one, two] = [publishers.of("run"), publishers.of("run")];
+  one.add(told("a", 1));
+  two.add(told("b", 1));
+  publishers.of("other").add(told("c", 1));
+  one.add(told("a", 2));
+  expect(sent).toEqual([]);
+  await clock.advance(100);
+  expect(sent).toEqual(["run: a1 b1 a2", "other: c1"]);
+});
+
+test("R11: whoever ends has all of it sent first, without waiting for company; what cannot be sent keeps nobody", async () => {
+  const sent: number[] = [];
+  const publishers = new Publishers(virtualClock(), async (_runId, events) => {
+    sent.push(events.length);
+    throw new Error("the worker is closed");
+  });
+  const publisher = publishers.of("run");
+  publisher.add(told("a", 1));
+  await publisher.flush();
+  expect(sent).toEqual([1]);
+  await publisher.flush();
+  publisher.add(told("a", 2));
+  await publisher.flush();
+  expect(sent).toEqual([1, 1]);
+});

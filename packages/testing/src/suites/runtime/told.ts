@@ -1,0 +1,96 @@
+import { expect } from "vitest";
+import { defineTool, HookEvent, Priority } from "@ravi/kernel";
+import { scriptedModel } from "../../scripted-model.ts";
+import { listening } from "./listening.ts";
+import { agent, ANYTHING, done, outputOf, type RuntimeCase, say, until, word } from "./stage.ts";
+import { TurnsLedger } from "./turns-ledger.ts";
+
+export const toldCases: readonly RuntimeCase[] = [
+  {
+    rule: "R21",
+    says: "who finds out at its next calls that it has lost its slot tells it once, waits, and tells once that it goes on",
+    async run({ create, caps }) {
+      const { hooks, heard } = listening(HookEvent.PREEMPTED, HookEvent.RESUMED);
+      const taken = Promise.withResolvers<void>();
+      let under = 0;
+      const slow = scriptedModel(async () => {
+        under++;
+        await taken.promise;
+        return "ok";
+      });
+      let made = 0;
+      const note = defineTool({
+        name: "note",
+        description: "notes it",
+        input: ANYTHING,
+        idempotent: true,
+        execute: () => ++made,
+      });
+      const urgent = agent("urgent", async (ctx) => done(word(await ctx.waitFor("done"))));
+      const lesser = agent("lesser", async (ctx) => {
+        await ctx.llm(slow, say("while it is answered, the slot goes"));
+        const leaves = ["a", "b", "c"].map((id) => {
+          const call = { id, name: "note", arguments: "{}" };
+          return { kind: "tool", call, tool: note } as const;
+        });
+        const outcomes = await ctx.batch(leaves);
+        return done(outcomes.map(({ status }) => status).join(" "));
+      });
+      const lead = agent("lead", async (ctx) => {
+        const low = await ctx.spawn(lesser, { input: "", priority: Priority.LOW });
+        await ctx.waitFor("hire");
+        const high = await ctx.spawn(urgent, { input: "", priority: Priority.CRITICAL });
+        taken.resolve();
+        const last = outputOf(await ctx.join(high));
+        return done(`${last} ${outputOf(await ctx.join(low))}`);
+      });
+      const runtime = await create({ agents: [lead, urgent, lesser], headcount: caps.headcount, hooks });
+      const handle = runtime.run(lead, "", { runId: "told-1", spawnBudget: { maxAgents: 2 } });
+      await until(() => under === 1);
+      await runtime.deliver("told-1", "hire", 1);
+      await until(() => heard.length === 1);
+      expect([heard[0]?.event, made]).toEqual([HookEvent.PREEMPTED, 0]);
+      await runtime.deliver("told-1", "done", "urgent");
+      expect((await handle.result).output).toBe("urgent completed completed completed");
+      expect(heard.map(({ event }) => event)).toEqual([HookEvent.PREEMPTED, HookEvent.RESUMED]);
+      expect(heard[0]?.payload).toMatchObject({ agentId: "lesser/1" });
+    },
+  },
+  {
+    rule: "R21",
+    says: "that a limit is nearly used up is told by the call that passes the threshold, once, to the agent's hooks as well",
+    async run({ create }) {
+      const { hooks, heard } = listening(HookEvent.BUDGET_WARNING, HookEvent.LLM_END);
+      const own = listening(HookEvent.BUDGET_WARNING);
+      const model = scriptedModel(() => "ok");
+      const spender = agent(
+        "spender",
+        async (ctx) => {
+          for (let n = 0; n < 5; n++) await ctx.llm(model, say(`${n}`));
+          return done("spent");
+        },
+        { hooks: own.hooks },
+      );
+      const ledger = ({
+        executionBudget,
+      }: {
+        readonly executionBudget: { readonly maxTurns: number | null };
+      }) => new TurnsLedger(executionBudget);
+      const runtime = await create({ agents: [spender], hooks, ledger });
+      const result = await runtime.run(spender, "", { executionBudget: { maxTurns: 5 } }).result;
+      expect(result.output).toBe("spent");
+      const ended = HookEvent.LLM_END;
+      expect(heard.map(({ event }) => event)).toEqual([
+        ended,
+        ended,
+        ended,
+        HookEvent.BUDGET_WARNING,
+        ended,
+        ended,
+      ]);
+      expect(own.heard.map(({ payload }) => payload)).toMatchObject([
+        { dimension: "turns", used: 4, limit: 5, agentId: "spender" },
+      ]);
+    },
+  },
+];
