@@ -35,7 +35,8 @@ export class RestateServer {
   readonly ingress: string;
   readonly admin: string;
   private readonly ports: Ports;
-  private readonly directory: string;
+  /** Where it keeps everything; gone when it is stopped. */
+  readonly directory: string;
   private readonly options: ServerOptions;
   private child: ChildProcess | undefined;
   private said = "";
@@ -60,7 +61,12 @@ export class RestateServer {
 
   /** Starts it, also after it was killed, with what it had. */
   async up(): Promise<void> {
-    const env = { ...process.env, ...settings(this.ports, this.directory, this.options) };
+    // What it puts into the temporary folder and leaves there when it is killed goes with its own.
+    const env = {
+      ...process.env,
+      TMPDIR: this.directory,
+      ...settings(this.ports, this.directory, this.options),
+    };
     const child = spawn(serverBinary(), ["--no-logo"], { env, stdio: ["ignore", "pipe", "pipe"] });
     this.child = child;
     const listen = (data: Buffer): void => void (this.said = (this.said + data.toString()).slice(-20_000));
@@ -117,6 +123,8 @@ function settings(
   return {
     RESTATE_DISABLE_TELEMETRY: "true",
     RESTATE_BASE_DIR: directory,
+    // Without it the server takes every folder in there for one of its nodes.
+    RESTATE_NODE_NAME: "ravi",
     RESTATE_LISTEN_MODE: "tcp",
     RESTATE_BIND_IP: "127.0.0.1",
     RESTATE_BIND_ADDRESS: `127.0.0.1:${ports.node}`,

@@ -1,12 +1,11 @@
 import { writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { expected, Scene } from "./scene.ts";
 
 test("R24: a call whose server was killed between its admission and its payment pays nothing when it wakes", async () => {
   await using scene = await Scene.open({ delayMs: 5 });
-  const hold = join(tmpdir(), `ravi-hold-${process.pid}-${Date.now()}`);
+  const hold = join(scene.server.directory, "hold");
   const zombie = await scene.worker("sk-loopback-dead", { hold });
   await scene.deploy();
   const handle = scene.client.run(scene.lead, JSON.stringify({ researchers: 1, steps: 3 }), {
