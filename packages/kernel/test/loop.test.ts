@@ -28,6 +28,7 @@ import {
   toolSpec,
   toolTurn,
   toToolResult,
+  messageOf,
 } from "@ravi/kernel/loop";
 
 const add = defineTool({
@@ -579,4 +580,21 @@ describe("R12, R23: bareContext runs any agent without rules", () => {
     expect(NO_HOOKS.has(HookEvent.RUN_START)).toBe(false);
     expect(bareContext().hooks).toBe(NO_HOOKS);
   });
+});
+
+test("R19: what is thrown has a message, whatever it is", () => {
+  const hostile = {
+    toString() {
+      throw new Error("no text");
+    },
+  };
+  expect([new Error("x"), "text", 0, null, undefined, Symbol("s")].map(messageOf)).toEqual([
+    "x",
+    "text",
+    "0",
+    "null",
+    "undefined",
+    "Symbol(s)",
+  ]);
+  expect([Object.create(null), hostile].map(messageOf)).toEqual(["[object Object]", "[object Object]"]);
 });

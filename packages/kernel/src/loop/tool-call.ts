@@ -72,6 +72,12 @@ export function isStop(error: unknown): boolean {
   return isRaviError(error) && STOPS.has(error.code);
 }
 
+/** Anything can be thrown, also what cannot be written as text. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  if (error instanceof Error) return error.message;
+  try {
+    return String(error);
+  } catch {
+    return Object.prototype.toString.call(error);
+  }
 }

@@ -36,7 +36,7 @@ let unsaid: ExecutionBudget | undefined;
 export const executionBudget: ExecutionBudgetFactory = Object.assign(
   (options?: ExecutionBudgetOptions): ExecutionBudget => {
     if (options === undefined) return (unsaid ??= make({}));
-    return isSealed(options)
+    return isSealed(options, "maxTokens")
       ? (options as ExecutionBudget)
       : make(checkFields("executionBudget", options, FIELDS));
   },

@@ -34,8 +34,11 @@ export function sealRecord<T extends object>(value: T): T & { toJSON(): JsonObje
   return Object.freeze(Object.defineProperty(value, "toJSON", TO_JSON)) as T & { toJSON(): JsonObject };
 }
 
-/** Whether the value was made here, and so needs no second check and keeps its identity. */
-export function isSealed(value: unknown): boolean {
+/**
+ * Whether the value was made here, of the kind that has that field, and so needs no second check and keeps its identity. An heir
+ * of such a value is none.
+ */
+export function isSealed(value: unknown, field: string): boolean {
   if (typeof value !== "object" || value === null || !Object.isFrozen(value)) return false;
-  return "toJSON" in value && value.toJSON === toJSON;
+  return "toJSON" in value && value.toJSON === toJSON && Object.hasOwn(value, "toJSON") && field in value;
 }

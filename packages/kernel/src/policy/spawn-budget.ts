@@ -35,7 +35,9 @@ let unsaid: SpawnBudget | undefined;
 export const spawnBudget: SpawnBudgetFactory = Object.assign(
   (options?: SpawnBudgetOptions): SpawnBudget => {
     if (options === undefined) return (unsaid ??= make({}));
-    return isSealed(options) ? (options as SpawnBudget) : make(checkFields("spawnBudget", options, FIELDS));
+    return isSealed(options, "maxAgents")
+      ? (options as SpawnBudget)
+      : make(checkFields("spawnBudget", options, FIELDS));
   },
   { fromJSON: (json: unknown): SpawnBudget => make(readRecord("spawnBudget", json, FIELDS)) },
 );
