@@ -49,6 +49,18 @@ describe("R9: CancellationToken", () => {
     expect(late).toHaveBeenCalledExactlyOnceWith(token.error);
   });
 
+  test("R9: a callback that another takes off while all are called is not called", () => {
+    const token = new CancellationToken();
+    const [second, third] = [vi.fn(), vi.fn()];
+    let leave = (): void => {};
+    token.onCancel(() => leave());
+    leave = token.onCancel(second);
+    token.onCancel(third);
+    token.cancel("now");
+    expect(second).not.toHaveBeenCalled();
+    expect(third).toHaveBeenCalledTimes(1);
+  });
+
   test("R9: a callback that throws does not keep the others from hearing, and is heard itself", () => {
     const token = new CancellationToken();
     const [before, after, below] = [vi.fn(), vi.fn(), vi.fn()];

@@ -132,6 +132,15 @@ describe("R5: SpawnBudget", () => {
     expect(spawnBudget()).toEqual({ maxAgents: 50, allowPreempt: true, maxTotal: null, maxDepth: null });
   });
 
+  test("R5: a budget of the other kind, or an heir of one, is no limit that could be trusted", () => {
+    const agents: object = spawnBudget({ maxAgents: 3 });
+    const spending: object = executionBudget({ maxTokens: 5 });
+    const heir: object = Object.freeze(Object.create(agents, { maxAgents: { value: -1, enumerable: true } }));
+    expect(refusal(() => executionBudget(agents)).field).toBe("executionBudget.maxAgents");
+    expect(refusal(() => spawnBudget(spending)).field).toBe("spawnBudget.maxTokens");
+    expect(refusal(() => spawnBudget(heir)).field).toBe("spawnBudget.maxAgents");
+  });
+
   test("R5: a value that was made is not made again", () => {
     const budget = spawnBudget({ maxAgents: 3 });
     expect(spawnBudget(budget)).toBe(budget);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { defineTool, type Logger, type RunEvent } from "@ravi/kernel";
+import { defineTool, type LLMClient, type Logger, type RunEvent } from "@ravi/kernel";
 import { scriptedModel } from "@ravi/testing";
 import { Runtime } from "@ravi/runtime";
 import { MemoryJournal } from "../src/journal/memory-journal.ts";
@@ -103,4 +103,37 @@ test("R9: what a tool takes from its context works, with and without rules aroun
     const { output } = await new Runtime(ports).run(caller, "", { runId: "r" }).result;
     expect(output).toContain("inner answer r true false");
   }
+});
+
+test("R9: under rules, a copy of what a tool and a provider get holds all of it", async () => {
+  const inner = scriptedModel(() => "answer");
+  const seen: unknown[] = [];
+  const wrapper: LLMClient = {
+    id: "wrapper",
+    info: inner.info,
+    generate(request, options) {
+      const copy = { ...options };
+      seen.push([copy.signal?.aborted, typeof copy.idempotencyKey]);
+      return inner.generate(request, copy);
+    },
+  };
+  const copies = defineTool({
+    name: "copies",
+    description: "",
+    input: z.object({}),
+    execute: (_, context) =>
+      Object.keys({ ...context })
+        .toSorted()
+        .join(" "),
+  });
+  const caller = agent("caller", async (ctx) => {
+    await ctx.llm(wrapper, ask("go"));
+    const [outcome] = await ctx.batch([
+      { kind: "tool", call: { id: "c", name: "copies", arguments: "" }, tool: copies },
+    ]);
+    return done(JSON.stringify(outcome));
+  });
+  const { output } = await new Runtime({ journal: new MemoryJournal() }).run(caller, "").result;
+  expect(seen).toEqual([[false, "string"]]);
+  expect(output).toContain("idempotencyKey llm scope signal");
 });

@@ -3,7 +3,7 @@ const BYTES = 16;
 const pool = new Uint8Array(POOL);
 let used = POOL;
 
-const DIGITS = [..."0123456789abcdef"].map((digit) => digit.charCodeAt(0));
+const DIGITS = Array.from({ length: 16 }, (_, digit) => digit.toString(16).charCodeAt(0));
 const DASH = "-".charCodeAt(0);
 const codes = Array.from({ length: 36 }, () => DASH);
 

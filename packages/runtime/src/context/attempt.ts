@@ -23,7 +23,6 @@ import {
 import { readStream } from "@ravi/kernel/loop";
 import type { Bill } from "./bill.ts";
 import type { Execution } from "./execution.ts";
-import { ProviderCall } from "./level-call.ts";
 import { roughEstimate } from "./rough-estimate.ts";
 import { soundUsage } from "./sound-usage.ts";
 
@@ -116,7 +115,8 @@ function send(
   { model, signal, idempotencyKey, sink }: AttemptOptions,
   request: ModelRequest,
 ): Promise<ModelResponse> {
-  const call = new ProviderCall(exec, signal, idempotencyKey);
+  // Plain fields: a model that wraps another may well spread them.
+  const call = { signal: signal ?? exec.signal, idempotencyKey };
   if (sink === undefined || model.stream === undefined) return model.generate(request, call);
   return readStream(model.stream(request, call), sink);
 }

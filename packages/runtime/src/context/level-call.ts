@@ -1,12 +1,4 @@
-import type {
-  AbortSignalLike,
-  AgentResult,
-  AgentRunContext,
-  CallOptions,
-  Clock,
-  Hooks,
-  RunMeta,
-} from "@ravi/kernel";
+import type { AbortSignalLike, AgentResult, AgentRunContext, Clock, Hooks, RunMeta } from "@ravi/kernel";
 import type { Execution } from "./execution.ts";
 
 /** What a layer sees at any level, read from the execution when it asks: a signal is made for whoever reads one. */
@@ -60,23 +52,6 @@ export class AgentCall extends LevelCall implements AgentRunContext {
 
   get sessionId(): string {
     return this.exec.supervision.sessionId;
-  }
-}
-
-/** What a provider gets beside its request. */
-export class ProviderCall implements CallOptions {
-  readonly idempotencyKey: string;
-  private readonly exec: Execution;
-  private readonly own: AbortSignalLike | undefined;
-
-  constructor(exec: Execution, own: AbortSignalLike | undefined, idempotencyKey: string) {
-    this.exec = exec;
-    this.own = own;
-    this.idempotencyKey = idempotencyKey;
-  }
-
-  get signal(): AbortSignalLike {
-    return this.own ?? this.exec.signal;
   }
 }
 

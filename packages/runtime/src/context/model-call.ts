@@ -3,7 +3,6 @@ import {
   type Effect,
   type EffectScope,
   type Estimate,
-  isPromiseLike,
   type JsonObject,
   type LlmLeaf,
   type MaybePromise,
@@ -116,8 +115,7 @@ class ModelCall implements Effect<ModelResponse>, ToldCall {
         reserve: { tokens: inputTokens + maxOutputTokens, cost, turns: 1, usage, priced, waste: cost },
       };
     };
-    const estimate = estimateOf(exec, model, request);
-    return isPromiseLike(estimate) ? estimate.then(reserved) : reserved(estimate);
+    return andThen(estimateOf(exec, model, request), reserved);
   }
 
   async run(scope: EffectScope): Promise<ModelResponse> {

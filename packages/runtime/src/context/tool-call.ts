@@ -14,6 +14,7 @@ import {
   type Span,
   type Tool,
   type ToolCall,
+  type ToolContext,
   ToolError,
   type ToolLeaf,
   type ToolResult,
@@ -34,7 +35,7 @@ import { mayAdmit } from "./plan.ts";
 import { andThen } from "./and-then.ts";
 import { toldCall } from "./tell-call.ts";
 import { tellToolAgain, tellToolEnd, tellToolStart, type ToldTool } from "./tell-tool.ts";
-import { CalledTool, FunctionCall } from "./tool-context.ts";
+import { FunctionCall } from "./function-call.ts";
 import { withinTime } from "./tool-time.ts";
 
 type Asked = Pick<ToolLeaf, "call" | "tool" | "onResult">;
@@ -141,10 +142,7 @@ class RunningTool implements Effect<ToolResult>, ToldTool {
 
   // Not asynchronous itself: what it needs at its end is kept with the call, and not once more with a frame of it.
   run(scope: EffectScope): Promise<ToolResult> {
-    const { exec, tool } = this;
-    this.startedAt = exec.ports.clock.now();
-    tellToolStart(this);
-    if (isMeasured(exec)) this.span = startSpan(exec, "ravi.tool", { key: this.key, tool: tool.name });
+    this.startedAt = this.exec.ports.clock.now();
     return this.begun(scope).then(
       (result) => this.succeeded(result),
       (error: unknown) => this.broken(error),
@@ -191,8 +189,12 @@ class RunningTool implements Effect<ToolResult>, ToldTool {
     onResult?.(result);
   }
 
+  /** Whatever throws at once, listeners too, is a rejection: the other calls of a batch are under way. */
   private begun(scope: EffectScope): Promise<ToolResult> {
+    const { exec, tool } = this;
     try {
+      tellToolStart(this);
+      if (isMeasured(exec)) this.span = startSpan(exec, "ravi.tool", { key: this.key, tool: tool.name });
       const made = andThen(this.pay(scope), () => this.made(scope));
       return Promise.resolve(made);
     } catch (error) {
@@ -271,12 +273,23 @@ class RunningTool implements Effect<ToolResult>, ToldTool {
     scope: EffectScope,
   ): MaybePromise<ToolResult> {
     try {
-      const value = this.tool.execute(args, new CalledTool(this, signal, scope));
+      const value = this.tool.execute(args, this.toolContext(signal ?? this.exec.signal, scope));
       if (!isPromiseLike(value)) return toToolResult(value);
       return Promise.resolve(value).then(toToolResult, (error: unknown) => this.failed(error));
     } catch (error) {
       return this.failed(error);
     }
+  }
+
+  /** Plain fields, so that they may be taken from it, or spread. */
+  private toolContext(signal: AbortSignalLike, effect: EffectScope): ToolContext {
+    const { idempotencyKey } = effect;
+    return {
+      signal,
+      scope: this.exec.scope,
+      idempotencyKey,
+      llm: (model, request) => this.askModel(model, request, signal, effect),
+    };
   }
 
   /** A tool that was cut off has not failed: whether it did its work is not known. */
@@ -287,7 +300,7 @@ class RunningTool implements Effect<ToolResult>, ToldTool {
   }
 
   /** A model call that the tool makes by itself. */
-  askModel(
+  private askModel(
     model: LLMClient,
     request: ModelRequest,
     signal: AbortSignalLike | undefined,

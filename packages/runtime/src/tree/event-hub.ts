@@ -1,4 +1,11 @@
-import { type AgentEvent, type AgentId, type ExecId, isPromiseLike, type Logger, type RunEvent } from "@ravi/kernel";
+import {
+  type AgentEvent,
+  type AgentId,
+  type ExecId,
+  isPromiseLike,
+  type Logger,
+  type RunEvent,
+} from "@ravi/kernel";
 
 /** One observer who reads at its own pace: what it has not read yet, or that it waits. */
 class Subscription implements AsyncIterableIterator<RunEvent> {

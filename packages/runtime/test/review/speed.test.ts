@@ -1,26 +1,25 @@
 import { describe, expect, test } from "vitest";
+import * as z from "zod";
 import {
   type Agent,
   AgentId,
-  type AgentResult,
   type AgentRunContext,
-  type CallOptions,
   defineTool,
-  type ChatMessage,
   type HistoryProvider,
   HistoryRetention,
+  type Hooks,
   type LLMClient,
   type ModelResponse,
   type Pipeline,
   type RunContext,
+  type RunEvent,
   type Tool,
-  type ToolContext,
 } from "@ravi/kernel";
-import * as z from "zod";
-import { virtualClock } from "@ravi/testing";
-import { Runtime } from "@ravi/runtime";
+import { Runtime, type RuntimeOptions } from "@ravi/runtime";
 import { MemoryJournal } from "../../src/journal/memory-journal.ts";
-import { agent, ask, done, FakeHeadcount, FakeLedger, turns, until, within } from "./helpers.ts";
+import { agent, ask, done, FakeHeadcount, FakeLedger, turns } from "./helpers.ts";
+
+// What became synchronous, or a plain `then`, has to take what an `await` took: a thenable, no promise at all, a throw at once.
 
 const answer = (content: string): ModelResponse => ({
   message: { role: "assistant", content },
@@ -28,136 +27,232 @@ const answer = (content: string): ModelResponse => ({
   usage: { inputTokens: 1, outputTokens: 1 },
 });
 
-function model(generate: LLMClient["generate"]): LLMClient {
-  return { id: "m", info: { provider: "x", model: "m" }, generate };
+function model(generate: (...given: Parameters<LLMClient["generate"]>) => unknown): LLMClient {
+  return { id: "m", info: { provider: "x", model: "m" }, generate: generate as LLMClient["generate"] };
 }
 
-function tool(execute: (args: object, ctx: ToolContext) => unknown): Tool {
+function tool(execute: () => unknown): Tool {
   return defineTool({ name: "t", description: "", input: z.object({}), idempotent: true, execute });
 }
-const call = (id = "c") => ({ id, name: "t", arguments: "{}" });
 
-/** No native promise, and its `then` gives nothing back. */
-function thenable<T>(value: T): PromiseLike<T> {
-  return { then: (resolve: (value: T) => void) => void queueMicrotask(() => resolve(value)) } as PromiseLike<T>;
+const call = (id: string) => ({ id, name: "t", arguments: "{}" });
+
+/** What an agent that was not compiled may be. */
+function untyped(name: string, run: () => unknown, layer?: Pipeline<AgentRunContext>): Agent {
+  const pipelines = layer === undefined ? undefined : { agent: layer };
+  return { id: AgentId(name), run: run as Agent["run"], pipelines };
 }
 
-const hosts = {
-  bare: () => new Runtime(),
-  metered: () => new Runtime({ ledger: () => new FakeLedger() }),
-  durable: () => new Runtime({ journal: new MemoryJournal(), ledger: () => new FakeLedger(), headcount: () => new FakeHeadcount() }),
+/** No promise, and its `then` gives nothing back. */
+function thenable(value: unknown): unknown {
+  const later = (resolve: (value: unknown) => void): void => queueMicrotask(() => resolve(value));
+  const name = ["th", "en"].join("");
+  return { [name]: later };
+}
+
+function fail(message: string): never {
+  throw new TypeError(message);
+}
+
+const rules: Record<string, () => RuntimeOptions> = {
+  "a bare runtime": () => ({}),
+  "a ledger": () => ({ ledger: () => new FakeLedger() }),
+  "a journal, a ledger and a headcount": () => ({
+    journal: new MemoryJournal(),
+    ledger: () => new FakeLedger(),
+    headcount: () => new FakeHeadcount(),
+  }),
 };
 
-describe.each(Object.entries(hosts))("review: speed, %s", (_, make) => {
-  test("an agent without a promise behind a layer", async () => {
-    const layer: Pipeline<AgentRunContext> = { isNoop: false, admit: () => {}, run: async (_c, core) => core() };
-    const plain = { id: AgentId("plain"), run: () => done("at once"), pipelines: { agent: layer } } as unknown as Agent;
-    expect(await make().run(plain, "").result).toMatchObject({ status: "completed", output: "at once" });
-    const throwing = { id: AgentId("plain"), run: () => { throw new TypeError("x"); }, pipelines: { agent: layer } } as unknown as Agent;
-    expect(await make().run(throwing, "").result).toMatchObject({ status: "failed" });
+describe.each(Object.entries(rules))("review: speed, with %s", (_, options) => {
+  test("R12: an agent behind a layer may return its result without a promise, or throw at once", async () => {
+    const layer: Pipeline<AgentRunContext> = {
+      isNoop: false,
+      admit: () => {},
+      run: async (_context, core) => core(),
+    };
+    const plain = await new Runtime(options()).run(
+      untyped("plain", () => done("at once"), layer),
+      "",
+    ).result;
+    expect(plain).toMatchObject({ status: "completed", output: "at once" });
+    const broken = await new Runtime(options()).run(
+      untyped("broken", () => fail("oops"), layer),
+      "",
+    ).result;
+    expect(broken).toMatchObject({ status: "failed" });
   });
 
-  test("a tool that gives a thenable", async () => {
+  test("R12: children that throw at once, or give a result or a thenable instead of a promise, are hired like others", async () => {
+    const children = [
+      untyped("a", () => fail("now")),
+      untyped("b", () => done("plain")),
+      untyped("c", () => thenable(done("thenable"))),
+      untyped("d", () => undefined),
+    ];
     const lead = agent("lead", async (ctx) => {
-      const one = await ctx.tool(call(), tool(() => thenable("fine")));
-      const [two] = await ctx.batch([{ kind: "tool", call: call(), tool: tool(() => thenable("fine")) }]);
-      return done(`${String(one.content)} ${JSON.stringify(two)}`);
+      const outcomes = await ctx.batch(children.map((child) => ({ kind: "hire", agent: child, input: "" })));
+      for (const child of children) outcomes.push(await ctx.join(await ctx.spawn(child, { input: "" })));
+      return done(outcomes.map((one) => ("result" in one ? one.result.output : one.status)).join());
     });
-    expect(await make().run(lead, "").result).toMatchObject({ status: "completed", output: expect.stringContaining("fine {\"status\":\"completed\"") });
+    const { output } = await new Runtime(options()).run(lead, "").result;
+    expect(output).toBe("failed,plain,thenable,failed,failed,plain,thenable,failed");
   });
 
-  test("a model that gives a thenable, throws at once, or gives a plain answer", async () => {
+  test("R23: a tool may give a thenable that is no promise, alone and in a batch", async () => {
+    const slow = tool(() => thenable("fine"));
     const lead = agent("lead", async (ctx) => {
-      const a = await ctx.llm(model(() => thenable(answer("a")) as Promise<ModelResponse>), ask("x"));
-      const b = await ctx.llm(model(() => answer("b") as unknown as Promise<ModelResponse>), ask("x"));
-      const c = await ctx.llm(model(() => { throw new TypeError("c"); }), ask("x")).catch((e: Error) => e.message);
-      const d = await ctx.batch([
-        { kind: "llm", model: model(() => { throw new TypeError("d"); }), request: ask("x") },
+      const alone = await ctx.tool(call("1"), slow);
+      const [other] = await ctx.batch([{ kind: "tool", call: call("2"), tool: slow }]);
+      return done(
+        `${String(alone.content)} ${other?.status === "completed" ? String(other.result.content) : ""}`,
+      );
+    });
+    const { status, output } = await new Runtime(options()).run(lead, "").result;
+    expect({ status, output }).toEqual({ status: "completed", output: "fine fine" });
+  });
+
+  test("R23: a model may give a thenable or a plain answer, or throw at once, alone and in a batch", async () => {
+    const lead = agent("lead", async (ctx) => {
+      const a = await ctx.llm(
+        model(() => thenable(answer("a"))),
+        ask("x"),
+      );
+      const b = await ctx.llm(
+        model(() => answer("b")),
+        ask("x"),
+      );
+      const c = await ctx
+        .llm(
+          model(() => fail("c")),
+          ask("x"),
+        )
+        .catch(String);
+      const batch = await ctx.batch([
+        { kind: "llm", model: model(() => fail("d")), request: ask("x") },
         { kind: "llm", model: model(async () => answer("e")), request: ask("x") },
       ]);
-      return done(`${String(a.message.content)} ${String(b.message.content)} ${String(c)} ${d.map(({ status }) => status).join()}`);
+      const said = [a.message.content, b.message.content, c, ...batch.map(({ status }) => status)];
+      return done(said.join());
     });
-    expect(await make().run(lead, "").result).toMatchObject({ status: "completed", output: "a b c failed,completed" });
+    const { output } = await new Runtime(options()).run(lead, "").result;
+    expect(output).toBe("a,b,TypeError: c,failed,completed");
   });
 
-  test("a tool and a provider see what a spread of their context holds", async () => {
-    const seen: unknown[] = [];
-    const look = (given: CallOptions | ToolContext | undefined): void => {
-      const copy = { ...given };
-      seen.push(copy.signal !== undefined, copy.idempotencyKey !== undefined, "llm" in copy);
+  test("R23: a listener port that throws fails the call that it is told of, and the others of the batch end too", async () => {
+    let running = 0;
+    const slow = tool(async () => {
+      running++;
+      await turns(3);
+      running--;
+      return "";
+    });
+    let told = 0;
+    const hooks: Hooks = {
+      has: (event) => event === "tool_start",
+      dispatch: () => (++told === 2 ? fail("the listener") : undefined),
+      drain: () => {},
     };
     const lead = agent("lead", async (ctx) => {
-      await ctx.llm(model(async (_r, o) => { look(o); return answer(""); }), ask("x"));
-      await ctx.tool(call(), tool((_a, c) => { look(c); return ""; }));
+      const outcomes = await ctx.batch([
+        { kind: "tool", call: call("1"), tool: slow },
+        { kind: "tool", call: call("2"), tool: slow },
+      ]);
+      return done([...outcomes.map(({ status }) => status), running].join());
+    });
+    const { output } = await new Runtime({ ...options(), hooks }).run(lead, "").result;
+    expect(output).toBe("completed,failed,0");
+  });
+
+  test("R23: two operations at once are refused, whatever they are", async () => {
+    const lead: Agent = agent("lead", async (ctx) => {
+      const quick = model(async () => answer(""));
+      const all = await Promise.allSettled([
+        ctx.llm(quick, ask("a")),
+        ctx.llm(quick, ask("b")),
+        ctx.batch([{ kind: "tool", call: call("1"), tool: tool(() => "") }]),
+        ctx.tool(
+          call("2"),
+          tool(() => ""),
+        ),
+        ctx.hire({ agent: lead, input: "" }),
+      ]);
+      return done(all.map((one) => (one.status === "fulfilled" ? "ok" : String(one.reason.code))).join());
+    });
+    const { output } = await new Runtime(options()).run(lead, "").result;
+    expect(output).toBe("ok,LANE_VIOLATION,LANE_VIOLATION,LANE_VIOLATION,LANE_VIOLATION");
+  });
+
+  test("R16: hires that begin in the tick of their parent may be as deep as their ids can say", async () => {
+    const deep: Agent = agent("deep", async (ctx, { input }) => {
+      if (input === "0") return done("bottom");
+      const outcome = await ctx.hire({ agent: deep, input: String(Number(input) - 1) });
+      return done("result" in outcome ? outcome.result.output : outcome.status);
+    });
+    expect(await new Runtime(options()).run(deep, "250").result).toMatchObject({ output: "bottom" });
+  });
+
+  test("R9: a child that cancels its run in its first tick pays for nothing, nor does its sibling", async () => {
+    let paid = 0;
+    const child = agent("child", async (ctx) => {
+      run.cancel("enough");
+      await ctx.llm(
+        model(() => {
+          paid++;
+          return answer("");
+        }),
+        ask(""),
+      );
       return done("");
     });
-    await make().run(lead, "").result;
-    expect(seen).toEqual([true, true, false, true, true, true]);
-  });
-
-  test("a deep chain of hires", async () => {
-    const deep: Agent = agent("deep", async (ctx, inbox) => {
-      const left = Number(inbox.input);
-      if (left === 0) return done("bottom");
-      const outcome = await ctx.hire({ agent: deep, input: String(left - 1) });
-      return "result" in outcome ? outcome.result : done(String((outcome as {error?: Error}).error?.message ?? outcome.status));
+    const lead = agent("lead", async (ctx) => {
+      await ctx.batch([1, 2].map((n) => ({ kind: "hire", agent: child, input: String(n) })));
+      return done("");
     });
-    expect(await make().run(deep, "250").result).toMatchObject({ status: "completed", output: "bottom" });
+    const run = new Runtime(options()).run(lead, "");
+    expect((await run.result).status).toBe("cancelled");
+    await turns();
+    expect(paid).toBe(0);
   });
 
-  test("onEvent: asynchronous failure, order, reentrancy", async () => {
+  test("T4: a tool may close the runtime that it runs in and wait for it", async () => {
+    const runtime = new Runtime(options());
+    const closing = tool(() => runtime.close());
+    const lead = agent("lead", async (ctx) => {
+      await ctx.tool(call("1"), closing);
+      return done("");
+    });
+    const { status } = await runtime.run(lead, "").result;
+    expect(["cancelled", "suspended"]).toContain(status);
+  });
+
+  test("J3: what onEvent does at once comes after the event for whoever reads, and what it rejects with is its own affair", async () => {
     let inner: RunContext | undefined;
-    const seen: number[] = [];
+    const complaints: string[] = [];
+    const log = (message: string): void => void complaints.push(message);
+    const logger = { debug: log, info: log, warn: log, error: log };
     const lead = agent("lead", async (ctx) => {
       inner = ctx;
       ctx.emit({ type: "progress", name: "a", data: null });
       return done("");
     });
-    const run = make().run(lead, "", {
-      onEvent: async ({ event }) => {
-        if (event.type === "progress" && event.name === "a") inner?.emit({ type: "progress", name: "b", data: null });
-        throw new Error("late");
-      },
-    });
-    const reading = (async () => { for await (const { seq } of run.events()) seen.push(seq); })();
-    await run.result;
-    await reading;
-    await turns();
-    expect(seen).toEqual([...seen].toSorted((a, b) => a - b));
-  });
-
-  test("two at once are a lane violation", async () => {
-    const lead = agent("lead", async (ctx) => {
-      const m = model(async () => answer(""));
-      const all = await Promise.allSettled([ctx.llm(m, ask("a")), ctx.llm(m, ask("b")), ctx.batch([{ kind: "tool", call: call(), tool: tool(() => "") }]), ctx.tool(call(), tool(() => "")), ctx.hire({ agent: lead, input: "" })]);
-      return done(all.map((one) => (one.status === "fulfilled" ? "ok" : (one.reason as { code: string }).code)).join());
-    });
-    const { output } = await make().run(lead, "").result;
-    expect(output).toBe(["ok", ...Array.from({ length: 4 }, () => "LANE_VIOLATION")].join());
-  });
-
-  test("a tool closes its own runtime, cancels its own run", async () => {
-    const runtime = make();
-    const lead = agent("lead", async (ctx) => {
-      await ctx.tool(call(), tool(async () => { await runtime.close(); return ""; }));
-      return done("");
-    });
-    const result = await runtime.run(lead, "").result;
-    expect(["cancelled", "suspended"]).toContain(result.status);
-    const other = make();
-    const self: Agent = agent("self", async (ctx) => {
-      await ctx.tool(call(), tool(() => { run.cancel("me"); return ""; }));
-      await ctx.tool(call("d"), tool(() => ""));
-      return done("");
-    });
-    const run = other.run(self, "");
-    expect(await run.result).toMatchObject({ status: "cancelled" });
+    // A function may be asynchronous where its result does not matter, and the compiler takes it.
+    const onEvent: (event: RunEvent) => unknown = async ({ event }) => {
+      if (event.type !== "progress" || event.name !== "a") return;
+      inner?.emit({ type: "progress", name: "b", data: null });
+      fail("late");
+    };
+    const run = new Runtime({ ...options(), logger }).run(lead, "", { onEvent });
+    const read = Array.fromAsync(run.events(), ({ seq }) => seq);
+    expect((await run.result).status).toBe("completed");
+    expect(await read).toEqual([1, 2, 3, 4]);
+    expect(complaints).toEqual(["a run's onEvent threw; the run goes on"]);
   });
 });
 
 describe("review: speed", () => {
-  test("a run whose ids are not unique", async () => {
-    const runtime = new Runtime({ ids: { uuid: () => "same" } });
+  test("R24: ids that are not unique are refused while a run has them, also where nobody gave them", async () => {
+    const runtime = new Runtime({ ids: { uuid: () => "same", random: () => 0 } });
     const waits = agent("waits", async (ctx) => done(String(await ctx.waitFor("x"))));
     const run = runtime.run(waits, "");
     expect(() => runtime.run(waits, "")).toThrow(/under way/);
@@ -165,36 +260,50 @@ describe("review: speed", () => {
     expect((await run.result).output).toBe("y");
   });
 
-  test("a window that is read twice at once has its history once", async () => {
+  test("R10: a window that is read again while its history is on the way holds the history once", async () => {
     const history: HistoryProvider = {
-      load: async () => { await turns(2); return { messages: [{ role: "user", content: "before" }], head: 1 }; },
+      load: async () => {
+        await turns(2);
+        return { messages: [{ role: "user", content: "before" }], head: 1 };
+      },
       append: async () => {},
       clear: async () => {},
-    } as unknown as HistoryProvider;
+    };
     const lead = agent("lead", async (ctx) => {
       const first = ctx.window();
+      // The place in the history is known by now, and what stands there is not.
       await turns(3);
-      const second = ctx.window();
-      await first;
-      await second;
-      const messages = (await ctx.window()) as ChatMessage[];
-      return done(String(messages.length));
+      await Promise.all([first, ctx.window()]);
+      return done(String((await ctx.window()).length));
     });
-    const { output } = await new Runtime({ history }).run(lead, "", { retention: HistoryRetention.PERMANENT }).result;
-    expect(output).toBe("1");
+    const run = new Runtime({ history }).run(lead, "", { retention: HistoryRetention.PERMANENT });
+    expect((await run.result).output).toBe("1");
   });
 
-  test("what fails before the agent begins closes the tree", async () => {
+  test("T4: a run that fails before its agent begins no longer watches its journal", async () => {
     const journal = new MemoryJournal();
-    let watched = 0;
+    let watching = 0;
     const watch = journal.watch.bind(journal);
-    journal.watch = (runId, listener) => { watched++; const w = watch(runId, listener); return { ...w, coversAll: w.coversAll, stop: () => { watched--; w.stop(); } }; };
-    const broken: Agent = { id: AgentId("broken"), run: async () => done(""), get defaults(): never { if (armed) throw new TypeError("no"); return undefined as never; } };
-    let armed = false;
-    const runtime = new Runtime({ journal });
-    const run = runtime.run(broken, "");
-    armed = true;
-    await expect(run.result).rejects.toThrow("no");
-    expect(watched).toBe(0);
+    journal.watch = (runId, listener) => {
+      const given = watch(runId, listener);
+      watching++;
+      const stop = (): void => {
+        watching--;
+        given.stop();
+      };
+      return { coversAll: given.coversAll, stop };
+    };
+    let isBroken = false;
+    const broken: Agent = {
+      id: AgentId("broken"),
+      run: async () => done(""),
+      get defaults() {
+        return isBroken ? fail("no defaults") : undefined;
+      },
+    };
+    const run = new Runtime({ journal }).run(broken, "");
+    isBroken = true;
+    await expect(run.result).rejects.toThrow("no defaults");
+    expect(watching).toBe(0);
   });
 });
