@@ -1,13 +1,14 @@
-import { collect } from "./memory.ts";
-
 /** How long a process warms up and measures. Slow subjects need more than a second before they run as fast as they can. */
 export const WARM_MS = Number(process.env["WARM_MS"] ?? 2_000);
 export const MEASURE_MS = Number(process.env["MEASURE_MS"] ?? 500);
 
-/** Microseconds of one run, one after the other, in a process that is warm. */
+/**
+ * Microseconds of one run, one after the other, in a process that is warm. Garbage is not collected in between: while no run is
+ * alive, that takes the hidden classes of all their objects away, and with them the code that was compiled for them. It never
+ * happens just then by itself.
+ */
 export async function perRun(run: () => Promise<unknown>): Promise<number> {
   await spend(run, WARM_MS);
-  collect();
   return spend(run, MEASURE_MS);
 }
 
