@@ -1,13 +1,16 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
+  addUsage,
   HistoryRetention,
   type JournalRecord,
   type LLMClient,
+  NO_USAGE,
   RunId,
   type RunResult,
   type RunScope,
   SessionId,
+  type Usage,
 } from "@ravi/kernel";
 import { SelfRefine, StrategyAgent } from "@ravi/architectures";
 import { KeywordMemory, MemoryHistory } from "@ravi/context";
@@ -101,6 +104,13 @@ describe("J10: a strategy that was killed after any entry of its journal", () =>
   });
 });
 
+/** What a strategy hears of: of its own calls the answers, and of those whom it hired all that they took, doubts included. */
+function toldOf(whole: RunResult, result: RunResult): Usage {
+  const own = whole.agents?.find(({ parent }) => parent === null)?.usage ?? NO_USAGE;
+  const hired = result.agents?.filter(({ parent }) => parent !== null) ?? [];
+  return hired.reduce((sum, { usage }) => addUsage(sum, usage), own);
+}
+
 test("killed twice, at any two places: the same answer, and nothing recorded is paid again", async () => {
   await fc.assert(
     fc.asyncProperty(fc.constantFrom(...NAMES), fc.nat(), fc.nat(), async (name, first, second) => {
@@ -117,9 +127,10 @@ test("killed twice, at any two places: the same answer, and nothing recorded is 
         .result;
       expect(result).toMatchObject({ status: whole.result.status, output: whole.result.output });
       expect(model.calls).toHaveLength(whole.calls - ended(before));
-      expect([whole.result.usage, result.usage]).toContainEqual(two.counted());
+      expect([whole.result.usage, result.usage, toldOf(whole.result, result)]).toContainEqual(two.counted());
     }),
-    { numRuns: RUNS },
+    // In doubt are a call of a child's at the first kill, and one of its own at the second.
+    { numRuns: RUNS, examples: [["supervisor", 1_061_919_838, 1_560_662_198]] },
   );
 });
 
