@@ -2,6 +2,7 @@
 // What authors of agents and of runtimes share: pure helpers over the contracts, and a context without rules.
 
 export { bareContext, type BareContext, type BareContextOptions } from "./loop/bare-context.ts";
+export { bothHooks } from "./loop/both-hooks.ts";
 export { bareInbox, type BareInbox, type BareInboxOptions } from "./loop/bare-inbox.ts";
 export { hireAll } from "./loop/hire-all.ts";
 export { hireResult } from "./loop/hire-result.ts";

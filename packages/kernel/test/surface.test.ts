@@ -82,6 +82,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "LOOP_LIMITS",
       "bareContext",
       "bareInbox",
+      "bothHooks",
       "delegateTo",
       "hireAll",
       "hireResult",

@@ -6,6 +6,7 @@ import {
   type Pipeline,
   type Pipelines,
 } from "@ravi/kernel";
+import { bothHooks } from "@ravi/kernel/loop";
 import { andThen } from "./and-then.ts";
 
 /** What surrounds one agent's runs, put together once: the runtime's layers outside, the agent's own inside. */
@@ -24,7 +25,7 @@ export function planFor(agent: Agent, ports: ContextPorts): Plan {
   if (own === undefined && shared === undefined && agent.hooks === undefined && ports.hooks === NO_HOOKS)
     return BARE;
   return {
-    hooks: joinHooks(ports.hooks, agent.hooks),
+    hooks: bothHooks(ports.hooks, agent.hooks),
     agent: join(shared?.agent, own?.agent),
     chat: join(shared?.chat, own?.chat),
     function: join(shared?.function, own?.function),
@@ -47,22 +48,6 @@ function join<C extends { result: unknown }>(
         context.result === undefined ? second.admit(context, gate) : undefined,
       ),
     run: (context, core) => first.run(context, () => second.run(context, core)),
-  };
-}
-
-function joinHooks(shared: Hooks, own: Hooks | undefined): Hooks {
-  if (own === undefined || own === shared) return shared;
-  if (shared === NO_HOOKS) return own;
-  return {
-    has: (event) => shared.has(event) || own.has(event),
-    dispatch: (event, payload) => {
-      // Nobody on the way waits for a listener; `drain` does, at the end.
-      void shared.dispatch(event, payload);
-      void own.dispatch(event, payload);
-    },
-    async drain() {
-      await Promise.all([shared.drain(), own.drain()]);
-    },
   };
 }
 
