@@ -206,7 +206,7 @@ export class RunDriver {
       createContext: createRunContext,
     });
     run.enter(tree);
-    if (journal !== undefined) journal.onBeat = () => void tree.signals.look();
+    if (journal !== undefined) journal.arrivals = tree.signals;
     return new LiveRun(tree, start);
   }
 

@@ -184,7 +184,7 @@ export class Runtime {
     const events = new EventHub(onEvent, this.ports.logger);
     const run = new Underway(root.agentId, signal, events);
     const handle = new LiveHandle(runId, run, this.supervise(run, start));
-    run.onEnd = () => this.live.delete(handle);
+    run.handle = handle;
     this.live.add(handle);
     return handle;
   }
@@ -201,6 +201,7 @@ export class Runtime {
       run.status = "failed";
       throw error;
     } finally {
+      if (run.handle !== undefined) this.live.delete(run.handle);
       run.close();
     }
   }

@@ -22,8 +22,8 @@ export class Underway {
   suspended: string | undefined;
   /** Ends the wait for the next go. */
   wake: (() => void) | undefined;
-  /** It lives here no longer. */
-  onEnd: (() => void) | undefined;
+  /** What its caller was given. */
+  handle: LiveHandle | undefined;
   agentId: AgentId;
   status: RunStatus = "pending";
   /** What was said to it before there was anybody to hear it, where no journal keeps it. */
@@ -56,7 +56,6 @@ export class Underway {
   }
 
   close(): void {
-    this.onEnd?.();
     this.events.close();
     this.token.dispose();
   }
@@ -80,8 +79,11 @@ export class LiveHandle implements RootHandle {
     this.execId = ExecId(runId);
     this.run = run;
     this.result = result;
-    this.cancel = (reason) => run.token.cancel(reason);
-    this.events = () => run.events.subscribe();
+    // Constants first: see docs/decisions/0012.
+    const cancel = (reason: string): void => run.token.cancel(reason);
+    const events = (): AsyncIterable<RunEvent> => run.events.subscribe();
+    this.cancel = cancel;
+    this.events = events;
   }
 
   get agentId(): AgentId {

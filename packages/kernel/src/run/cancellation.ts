@@ -41,8 +41,8 @@ class Token implements CancellationToken {
   private first: Listener | undefined;
   private others: Set<Listener> | undefined;
   private controller: AbortController | undefined;
-  /** Leaves the parent or the outer signal; undefined while nobody listens here. */
-  private detach: (() => void) | undefined;
+  /** What the parent or the outer signal calls; undefined while nobody listens here. */
+  private heard: (() => void) | undefined;
   private outer: AbortSignalLike | undefined;
   private disposed = false;
 
@@ -143,21 +143,27 @@ class Token implements CancellationToken {
   /** Begins to be told by the parent or the outer signal. */
   private listen(): void {
     const { outer, parent } = this;
-    if (this.detach !== undefined) return;
+    if (this.heard !== undefined) return;
     if (outer !== undefined) {
       const heard = (): void => this.fire(cancellationOf(outer));
       outer.addEventListener("abort", heard, { once: true });
-      this.detach = () => outer.removeEventListener("abort", heard);
+      this.heard = heard;
     } else if (parent !== undefined) {
-      const heard: Listener = (error) => this.fire(error);
+      const heard = (): void => {
+        const { error } = parent;
+        if (error !== undefined) this.fire(error);
+      };
       parent.add(heard);
-      this.detach = () => parent.remove(heard);
+      this.heard = heard;
     }
   }
 
   private leave(): void {
-    this.detach?.();
-    this.detach = undefined;
+    const { heard, outer, parent } = this;
+    if (heard === undefined) return;
+    this.heard = undefined;
+    outer?.removeEventListener("abort", heard);
+    parent?.remove(heard);
   }
 
   private fire(error: CancellationError): void {

@@ -23,7 +23,9 @@ export class ExecutionInbox implements Inbox {
     this.engine = engine;
     this.input = engine.start.input;
     if (engine.hasMail === undefined) return;
-    this.hasMail = () => this.isAnyBack || engine.hasMail?.(this.nextRead) === true;
+    // A constant first: see docs/decisions/0012.
+    const hasMail = (): boolean => this.isAnyBack || engine.hasMail?.(this.nextRead) === true;
+    this.hasMail = hasMail;
   }
 
   async take(): Promise<InboxMessage | undefined> {

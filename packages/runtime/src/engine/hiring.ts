@@ -290,7 +290,9 @@ class ChildHandle implements RunHandle {
     this.runId = runId;
     this.execId = hiring.spec.execId;
     this.agentId = hiring.spec.agentId;
-    this.cancel = (reason) => hiring.cancel(reason);
+    // A constant first: see docs/decisions/0012.
+    const cancel = (reason: string): void => hiring.cancel(reason);
+    this.cancel = cancel;
   }
 
   get status(): RunStatus {

@@ -39,7 +39,8 @@ class Patience {
   begin(): void {
     const { engine, hiring } = this;
     // Before there is a child, a seat is waited for: that is given up by whoever gives seats.
-    hiring.onStart = () => this.childBegan();
+    const onStart = (): void => this.childBegan();
+    hiring.onStart = onStart;
     const ended = engine.make(hiring);
     hiring.begun(ended);
     ended.then(

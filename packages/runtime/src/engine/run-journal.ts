@@ -25,8 +25,8 @@ export class RunJournal implements Beating {
   private released = false;
   private renewing: Promise<void> | undefined;
 
-  /** Called with every heartbeat: the moment to look what others have left for the run. */
-  onBeat: (() => void) | undefined;
+  /** Every heartbeat is a moment to look what others have left for the run. */
+  arrivals: { look(): unknown } | undefined;
 
   private constructor(journal: Journal, runId: RunId, owner: string, clock: Clock, epoch: number) {
     this.journal = journal;
@@ -88,7 +88,7 @@ export class RunJournal implements Beating {
       this.lost = error instanceof Error ? error : new JournalLockedError({ runId: this.runId });
     }
     if (this.released || this.lost !== undefined) return;
-    this.onBeat?.();
+    void this.arrivals?.look();
     this.hearts.addAgain(this);
   }
 }
