@@ -146,19 +146,29 @@ function raisedBudget({ root, granted }: Tree): ExecutionBudget {
 export function statusRecord(result: RunResult): JsonObject {
   const { status, output, structured, stopReason, error, usage, cost, inDoubt, limits, agents } = result;
   const { stoppedBy } = result;
-  return {
+  // The result itself is its caller's, so all of this is copied.
+  const record = {
     status,
     output,
-    usage,
+    usage: { ...usage },
     cost,
-    inDoubt,
-    limits: limits === undefined ? undefined : limitsRecord(limits),
-    agents: agents as readonly JsonObject[] | undefined,
+    inDoubt: inDoubt && [...inDoubt],
+    limits: limits && limitsRecord(limits),
+    agents: agents?.map(accountRecord),
+    stopReason,
+  };
+  if (structured === undefined && stoppedBy === undefined && error === undefined)
+    return Object.freeze(record);
+  return {
+    ...record,
     ...(structured !== undefined && { structured: structured as JsonValue }),
-    ...(stopReason !== undefined && { stopReason }),
     ...(stoppedBy !== undefined && { stoppedBy }),
     ...(error !== undefined && { error: errorToJSON(error) }),
   };
+}
+
+function accountRecord(account: AgentAccount): JsonObject {
+  return { ...account, usage: { ...account.usage } };
 }
 
 /** As plain data: a value with a `toJSON` of its own makes writing the whole record three times as slow. */

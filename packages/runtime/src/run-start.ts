@@ -159,5 +159,6 @@ export function scopeOf({ root, tenantId, userId, metadata }: Start): RunScope {
 
 /** What the first journal entry says. */
 export function startRecord({ agent, input, root, deadline, tenantId, userId, metadata }: Start): JsonObject {
-  return { agent: nameOf(agent), input, supervision: root.toJSON(), deadline, tenantId, userId, metadata };
+  const supervision = root.toJSON();
+  return Object.freeze({ agent: nameOf(agent), input, supervision, deadline, tenantId, userId, metadata });
 }

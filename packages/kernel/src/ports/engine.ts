@@ -83,13 +83,13 @@ export interface Effect<T = unknown> {
   /** What is asked for, as a short text; another one under the same key means that the agent is not the one recorded. */
   fingerprint(): string;
   /**
-   * What is written down before it is made, an object made for it; `reserve` in it stays charged if it is never ended. Not
-   * called on replay.
+   * What is written down before it is made, an object made for it of which nobody else holds a part; `reserve` in it stays
+   * charged if it is never ended. Not called on replay.
    */
   begin(): MaybePromise<JsonObject>;
   /** Not called on replay. */
   run(scope: EffectScope): Promise<T>;
-  /** What is written down of its outcome, and back. */
+  /** What is written down of its outcome, and back. Frozen where nobody else holds a part of it. */
   record(value: T): JsonObject;
   restore(body: JsonObject): T;
   /** What is on record is handed over, an outcome or an `error`; the moment to tell observers that it happened before. */

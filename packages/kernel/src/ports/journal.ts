@@ -15,6 +15,7 @@ export interface JournalEntry {
   readonly phase: "begin" | "end" | "note";
   /** Epoch milliseconds. */
   readonly at: number;
+  /** One that is frozen never changes, all the way down: a journal in memory may keep it as it is. Of any other it takes a copy. */
   readonly body: JsonObject;
 }
 

@@ -41,7 +41,7 @@ export class Bill {
       tokens: this.tokens,
       cost: this.nano / 1e9,
       turns: this.turns,
-      usage: this.usage,
+      usage: { ...this.usage },
       priced: !this.unpriced,
       ...(this.attempts > 1 && { retries: this.attempts - 1 }),
       ...(this.waste > 0 && { waste: this.waste / 1e9 }),

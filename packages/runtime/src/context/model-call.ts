@@ -23,6 +23,7 @@ import type { NamedGate } from "./gate.ts";
 import { refuseLate } from "./level-call.ts";
 import { endSpan, isMeasured, startSpan } from "./observe.ts";
 import { admitOne } from "./one-call.ts";
+import { ownResponse } from "./own-response.ts";
 import { denialOf } from "./permission.ts";
 import { mayAdmit } from "./plan.ts";
 import { andThen } from "./and-then.ts";
@@ -148,8 +149,9 @@ class ModelCall implements Effect<ModelResponse>, ToldCall {
   record(response: ModelResponse): JsonObject {
     const { bill } = this;
     const { costUsd } = bill;
-    if (bill.estimated) return { response, spend: bill.toJSON(), costUsd, estimated: true };
-    return { response, spend: bill.toJSON(), costUsd };
+    const own = bill.estimated ? undefined : ownResponse(response);
+    if (own !== undefined) return Object.freeze({ response: own, spend: bill.toJSON(), costUsd });
+    return { response, spend: bill.toJSON(), costUsd, ...(bill.estimated && { estimated: true }) };
   }
 
   restore(body: JsonObject): ModelResponse {

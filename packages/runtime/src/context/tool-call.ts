@@ -151,7 +151,8 @@ class RunningTool implements Effect<ToolResult>, ToldTool {
 
   record(result: ToolResult): JsonObject {
     const { content, isError } = result;
-    return { content, isError, spend: this.spentSoFar() };
+    const body = { content, isError, spend: this.spentSoFar() };
+    return typeof content === "string" ? Object.freeze(body) : body;
   }
 
   restore(body: JsonObject): ToolResult {

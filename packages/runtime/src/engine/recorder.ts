@@ -121,7 +121,7 @@ export class Recorder {
   ): Promise<T> {
     this.refuseStopped();
     // Added to what the effect has made for this entry: a copy of it takes a tenth of the time of a small effect.
-    const noted = Object.assign(body, { fingerprint });
+    const noted = Object.freeze(Object.assign(body, { fingerprint }));
     const written = journal.append([this.entry(effect.key, attempt, "begin", noted)]);
     return this.makeAfter(written, effect, journal, attempt);
   }

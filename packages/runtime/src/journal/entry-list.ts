@@ -1,13 +1,15 @@
-import type { JournalEntry } from "@ravi/kernel";
+import type { JournalEntry, JsonObject } from "@ravi/kernel";
 import type { KnownNames, Row } from "./entry-check.ts";
 
-/** An entry whose body is text; see `EncodedEntries` for why it is kept as such. */
+/** Text, or an object that never changes. */
+export type KeptBody = string | JsonObject;
+
 interface KeptEntry extends Omit<JournalEntry, "body"> {
-  readonly body: string;
+  readonly body: KeptBody;
 }
 
 /** `exec`, `key`, `attempt`, `phase`, `at` and `body` of one entry after the other. */
-type Cell = string | number;
+type Cell = KeptBody | number;
 const WIDTH = 6;
 
 /**
@@ -24,7 +26,7 @@ export class EntryList implements KnownNames {
     return this.cells.length / WIDTH;
   }
 
-  push(row: Row, body: string): void {
+  push(row: Row, body: KeptBody): void {
     this.exec = row[0];
     this.key = row[1];
     this.cells.push(row[0], row[1], row[2], row[3], row[4], body);
