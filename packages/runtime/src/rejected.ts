@@ -2,3 +2,12 @@
 export async function rejected(error: unknown): Promise<never> {
   throw error;
 }
+
+/** What throws before its first promise fails like any other. */
+export function started<T>(begin: () => Promise<T>): Promise<T> {
+  try {
+    return begin();
+  } catch (error) {
+    return rejected(error);
+  }
+}

@@ -54,35 +54,24 @@ const NO_CALLS: readonly ToolCall[] = Object.freeze([]);
 const NO_OPTIONS: ToolTurnOptions = Object.freeze({});
 
 /** Does all that a model asked for in one turn: tools and hand-offs, in batches, through the context. */
-export async function toolTurn(
+export function toolTurn(
   ctx: TurnContext,
   response: ModelResponse,
   tools: Tools,
   options: ToolTurnOptions = NO_OPTIONS,
 ): Promise<ToolTurn> {
-  const turn = new Turn(ctx, response.message.toolCalls ?? NO_CALLS, options);
-  if (response.finishReason === "length") return turn.refuseAll(CUT_OFF);
-  for (let at = 0; at < turn.calls.length; at++) {
-    const planned = turn.plan(at, tools);
-    if (isPromiseLike(planned)) await planned;
+  try {
+    const turn = new Turn(ctx, response.message.toolCalls ?? NO_CALLS, options);
+    if (response.finishReason === "length") return Promise.resolve(turn.refuseAll(CUT_OFF));
+    const planned = turn.planFrom(0, tools);
+    return isPromiseLike(planned) ? Promise.resolve(planned).then(() => turn.make()) : turn.make();
+  } catch (error) {
+    return rejected(error);
   }
-  const { leaves } = turn;
-  const size = options.concurrency ?? leaves.length;
-  for (let from = 0; from < leaves.length && turn.stop === undefined; from += size) {
-    const part = size >= leaves.length ? leaves : leaves.slice(from, from + size);
-    let outcomes: readonly (ToolOutcome | HireOutcome)[];
-    try {
-      outcomes = await ctx.batch(part);
-    } catch (error) {
-      // What earlier batches gave is the turn's all the same. A run that is only suspended makes the rest later.
-      if (!isStop(error) || isRaviError(error, "SUSPENDED")) throw error;
-      turn.stop = error as RaviError;
-      break;
-    }
-    const told = turn.hasHires ? await turn.tellHires(from, part, outcomes) : undefined;
-    for (let at = 0; at < outcomes.length; at++) turn.keep(from + at, outcomes[at], told?.get(at));
-  }
-  return turn.end();
+}
+
+async function rejected(error: unknown): Promise<never> {
+  throw error;
 }
 
 /** One turn while it is done: what is to be made, and what came of each call. */
@@ -111,8 +100,62 @@ class Turn {
     return this.end();
   }
 
+  /** All calls from there on. A promise only where one of them makes one. */
+  planFrom(first: number, tools: Tools): MaybePromise<void> {
+    for (let at = first; at < this.calls.length; at++) {
+      const planned = this.plan(at, tools);
+      if (isPromiseLike(planned)) return planned.then(() => this.planFrom(at + 1, tools));
+    }
+    return undefined;
+  }
+
+  // Not asynchronous where one batch of tools is all there is, which is nearly always: a frame of it is 1 kB a turn.
+  make(): Promise<ToolTurn> {
+    const { leaves, options, hasHires } = this;
+    const size = options.concurrency ?? leaves.length;
+    if (hasHires || size < leaves.length) return this.makeInParts(size);
+    if (leaves.length === 0) return Promise.resolve(this.end());
+    return this.ctx.batch(leaves).then(
+      (outcomes) => this.keepAll(0, outcomes, undefined).end(),
+      (error: unknown) => this.stopBy(error).end(),
+    );
+  }
+
+  private async makeInParts(size: number): Promise<ToolTurn> {
+    const { leaves } = this;
+    for (let from = 0; from < leaves.length && this.stop === undefined; from += size) {
+      const part = size >= leaves.length ? leaves : leaves.slice(from, from + size);
+      let outcomes: readonly (ToolOutcome | HireOutcome)[];
+      try {
+        outcomes = await this.ctx.batch(part);
+      } catch (error) {
+        this.stopBy(error);
+        break;
+      }
+      const told = this.hasHires ? await this.tellHires(from, part, outcomes) : undefined;
+      this.keepAll(from, outcomes, told);
+    }
+    return this.end();
+  }
+
+  /** What earlier batches gave is the turn's all the same. A run that is only suspended makes the rest later. */
+  private stopBy(error: unknown): this {
+    if (!isStop(error) || isRaviError(error, "SUSPENDED")) throw error;
+    this.stop = error as RaviError;
+    return this;
+  }
+
+  private keepAll(
+    from: number,
+    outcomes: readonly (ToolOutcome | HireOutcome)[],
+    told: ReadonlyMap<number, ToolResult> | undefined,
+  ): this {
+    for (let at = 0; at < outcomes.length; at++) this.keep(from + at, outcomes[at], told?.get(at));
+    return this;
+  }
+
   /** Only a hand-off has to be prepared; a tool's arguments are read where it is called. */
-  plan(at: number, tools: Tools): MaybePromise<void> {
+  private plan(at: number, tools: Tools): MaybePromise<void> {
     const call = this.callOf(at);
     const refused = this.options.before?.(call);
     if (refused !== undefined)
@@ -124,7 +167,7 @@ class Turn {
   }
 
   /** What is said of the hires of a batch, by their place in it. */
-  async tellHires(
+  private async tellHires(
     from: number,
     part: readonly TurnLeaf[],
     outcomes: readonly (ToolOutcome | HireOutcome)[],
@@ -144,7 +187,11 @@ class Turn {
   }
 
   /** What came of a leaf. */
-  keep(leafAt: number, outcome: ToolOutcome | HireOutcome | undefined, told: ToolResult | undefined): void {
+  private keep(
+    leafAt: number,
+    outcome: ToolOutcome | HireOutcome | undefined,
+    told: ToolResult | undefined,
+  ): void {
     const leaf = this.leaves[leafAt];
     if (leaf === undefined || outcome === undefined) return;
     const at = this.placeOf(leafAt);

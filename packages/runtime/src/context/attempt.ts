@@ -21,6 +21,7 @@ import {
   type Usage,
 } from "@ravi/kernel";
 import { readStream } from "@ravi/kernel/loop";
+import { started } from "../rejected.ts";
 import type { Bill } from "./bill.ts";
 import type { Execution } from "./execution.ts";
 import { roughEstimate } from "./rough-estimate.ts";
@@ -45,69 +46,76 @@ export interface AttemptOptions {
 }
 
 /** One try at a model call: a place in the limiter's line, money set aside, the call, and the money settled. */
-export async function attempt(exec: Execution, options: AttemptOptions): Promise<ModelResponse> {
-  const { model, request, signal, bill, scope } = options;
+export function attempt(exec: Execution, options: AttemptOptions): Promise<ModelResponse> {
+  return started(() => begin(exec, options));
+}
+
+// None of these is asynchronous but `inLine`, for those who need it: a frame for all of them is 1.5 kB a call.
+
+function begin(exec: Execution, options: AttemptOptions): Promise<ModelResponse> {
+  const { model, request, signal, bill } = options;
   const { limiter } = exec.ports;
   // Whoever goes on after the end (a tool that was left behind, say) pays for nothing more.
   const { stopped } = exec;
   if (stopped !== undefined) throw stopped;
   if (signal?.aborted === true) throw cancellationOf(signal);
   if (!options.isNested) bill.attempts++;
-  const before = bill.tokens;
-  const { ledger } = scope;
-  if (ledger === undefined && limiter === undefined) {
-    const response = await send(exec, options, request);
-    const settled = settle(exec, options, undefined, undefined, soundUsage(response.usage));
-    if (isPromiseLike(settled)) await settled;
-    return response;
-  }
+  if (options.scope.ledger === undefined && limiter === undefined)
+    return sendReserved(exec, options, undefined, undefined);
   const estimated = options.estimate ?? estimateOf(exec, model, request);
-  const estimate = isPromiseLike(estimated) ? await estimated : estimated;
+  return limiter !== undefined || isPromiseLike(estimated)
+    ? inLine(exec, options, estimated)
+    : reserve(exec, options, estimated);
+}
+
+async function inLine(
+  exec: Execution,
+  options: AttemptOptions,
+  estimated: MaybePromise<Estimate>,
+): Promise<ModelResponse> {
+  const { bill, signal = exec.signal } = options;
+  const before = bill.tokens;
+  const estimate = await estimated;
   const tokens = estimate.inputTokens + estimate.maxOutputTokens;
-  const asked = limiter?.acquire({
-    priority: exec.supervision.priority,
-    tokens,
-    signal: signal ?? exec.signal,
-  });
-  const permit = isPromiseLike(asked) ? await asked : asked;
+  const { priority } = exec.supervision;
+  const permit = await exec.ports.limiter?.acquire({ priority, tokens, signal });
   try {
-    const what = `${model.info.provider}:${model.info.model}`;
-    const reserved = ledger?.reserve(wanted(estimate), { wrapUp: options.wrapUp, what });
-    const reservation = isPromiseLike(reserved) ? await reserved : reserved;
-    let response: ModelResponse;
-    try {
-      response = await send(exec, options, reservation === undefined ? request : bounded(request, estimate));
-    } catch (error) {
-      await settleFailure(exec, options, reservation, estimate, error);
-      throw error;
-    }
-    const settled = settle(exec, options, reservation, estimate, soundUsage(response.usage));
-    if (isPromiseLike(settled)) await settled;
-    return response;
+    return await reserve(exec, options, estimate);
   } finally {
     permit?.release({ tokens: bill.tokens - before });
   }
 }
 
+function reserve(exec: Execution, options: AttemptOptions, estimate: Estimate): Promise<ModelResponse> {
+  const { provider, model } = options.model.info;
+  const { wrapUp, scope } = options;
+  const reserved = scope.ledger?.reserve(wanted(estimate), { wrapUp, what: `${provider}:${model}` });
+  return isPromiseLike(reserved)
+    ? Promise.resolve(reserved).then((reservation) => sendReserved(exec, options, estimate, reservation))
+    : sendReserved(exec, options, estimate, reserved);
+}
+
+function sendReserved(
+  exec: Execution,
+  options: AttemptOptions,
+  estimate: Estimate | undefined,
+  reservation: Reservation | undefined,
+): Promise<ModelResponse> {
+  const { request } = options;
+  const isBound = reservation !== undefined && estimate !== undefined;
+  const sent = isBound ? exec.requests.bounded(request, estimate.maxOutputTokens) : request;
+  return send(exec, options, sent).then(
+    (response) => {
+      const settled = settle(exec, options, reservation, estimate, soundUsage(response.usage));
+      return isPromiseLike(settled) ? settled.then(() => response) : response;
+    },
+    estimate && ((error: unknown) => settleFailure(exec, options, reservation, estimate, error)),
+  );
+}
+
 export function estimateOf(exec: Execution, model: LLMClient, request: ModelRequest): MaybePromise<Estimate> {
   const { meter } = exec.ports;
   return meter === undefined ? roughEstimate(model.info, request) : meter.estimate(model.info, request);
-}
-
-/**
- * What was set aside for the answer is what the provider may write: otherwise the limit would not bind it. A loop makes its
- * request once; with its bound it is made once too.
- */
-const boundedRequests = new WeakMap<ModelRequest, ModelRequest>();
-
-function bounded(request: ModelRequest, { maxOutputTokens }: Estimate): ModelRequest {
-  if (request.maxOutputTokens !== undefined) return request;
-  const known = boundedRequests.get(request);
-  if (known?.maxOutputTokens === maxOutputTokens) return known;
-  const made = Object.freeze({ ...request, maxOutputTokens });
-  // What may still change is copied anew each time.
-  if (Object.isFrozen(request)) boundedRequests.set(request, made);
-  return made;
 }
 
 function send(
@@ -117,8 +125,12 @@ function send(
 ): Promise<ModelResponse> {
   // Plain fields: a model that wraps another may well spread them.
   const call = { signal: signal ?? exec.signal, idempotencyKey };
-  if (sink === undefined || model.stream === undefined) return model.generate(request, call);
-  return readStream(model.stream(request, call), sink);
+  return started(() => {
+    if (sink !== undefined && model.stream !== undefined)
+      return readStream(model.stream(request, call), sink);
+    // A model that was not compiled may give something that only looks like a promise, or its answer.
+    return Promise.resolve(model.generate(request, call));
+  });
 }
 
 /** What is set aside for one attempt. Without a known price it says no cost, and the ledger decides. */
@@ -136,16 +148,27 @@ function settle(
 ): MaybePromise<void> {
   const { meter } = exec.ports;
   if (usage === undefined) return settleWhole(exec, options, reservation, estimate, false);
-  const pay = (price: Price): MaybePromise<void> => {
-    const cost = "unpriced" in price ? null : price.usd;
-    const settlement = { tokens: totalTokens(usage), cost: cost ?? 0, turns: 1 };
-    return book(exec, options, { usage, cost, isWaste: false }, () => reservation?.settle(settlement));
-  };
   const price = meter === undefined ? UNPRICED : meter.price(options.model.info, usage, estimate);
-  return isPromiseLike(price) ? price.then(pay) : pay(price);
+  return isPromiseLike(price)
+    ? price.then((known) => pay(exec, options, reservation, usage, known))
+    : pay(exec, options, reservation, usage, price);
+}
+
+function pay(
+  exec: Execution,
+  options: AttemptOptions,
+  reservation: Reservation | undefined,
+  usage: Usage,
+  price: Price,
+): MaybePromise<void> {
+  const cost = "unpriced" in price ? null : price.usd;
+  const actual = { tokens: totalTokens(usage), cost: cost ?? 0, turns: 1 };
+  return book(exec, options, { usage, cost, isWaste: false }, reservation, actual);
 }
 
 const UNPRICED: Price = Object.freeze({ unpriced: true });
+const ALL_OF_IT = Object.freeze({ estimated: true });
+const ONLY_THE_TURN = Object.freeze({ tokens: 0, cost: 0, turns: 1 });
 
 /** The provider did not say what it used, so all that was set aside counts as spent. */
 function settleWhole(
@@ -162,7 +185,7 @@ function settleWhole(
     estimate === undefined
       ? NO_USAGE
       : { inputTokens: estimate.inputTokens, outputTokens: estimate.maxOutputTokens };
-  return book(exec, options, { usage, cost, isWaste }, () => reservation?.settle({ estimated: true }));
+  return book(exec, options, { usage, cost, isWaste }, reservation, ALL_OF_IT);
 }
 
 /**
@@ -175,15 +198,16 @@ async function settleFailure(
   reservation: Reservation | undefined,
   estimate: Estimate,
   error: unknown,
-): Promise<void> {
+): Promise<never> {
   const { status, retryAfterMs, kind } = classifyError(error);
   if (kind === "RATE_LIMIT" && retryAfterMs !== undefined) exec.ports.limiter?.slowDown(retryAfterMs);
   const refused = status !== undefined && status >= 400;
-  if (!refused && !isProgramError(error)) return settleWhole(exec, options, reservation, estimate, true);
-  return book(exec, options, { usage: NO_USAGE, cost: 0, isWaste: true }, () =>
-    reservation?.settle({ tokens: 0, cost: 0, turns: 1 }),
-  );
+  if (!refused && !isProgramError(error)) await settleWhole(exec, options, reservation, estimate, true);
+  else await book(exec, options, { usage: NO_USAGE, cost: 0, isWaste: true }, reservation, ONLY_THE_TURN);
+  throw error;
 }
+
+type Actual = Parameters<Reservation["settle"]>[0];
 
 interface Paid {
   readonly usage: Usage;
@@ -196,17 +220,21 @@ function book(
   exec: Execution,
   { bill, scope, isNested }: AttemptOptions,
   { usage, cost, isWaste }: Paid,
-  settleReservation: () => MaybePromise<Settlement> | undefined,
+  reservation: Reservation | undefined,
+  actual: Actual,
 ): MaybePromise<void> {
   bill.add(usage, cost, isWaste);
-  const close = (): MaybePromise<void> => {
-    const settlement = settleReservation();
-    if (settlement === undefined) return;
-    if (isPromiseLike(settlement)) return settlement.then((done) => report(exec, done));
-    report(exec, settlement);
-  };
   const booked = scope.spent({ usage, costUsd: cost, isWaste, isNested });
-  return isPromiseLike(booked) ? booked.then(close) : close();
+  return isPromiseLike(booked)
+    ? booked.then(() => close(exec, reservation, actual))
+    : close(exec, reservation, actual);
+}
+
+function close(exec: Execution, reservation: Reservation | undefined, actual: Actual): MaybePromise<void> {
+  const settlement = reservation?.settle(actual);
+  if (settlement === undefined) return;
+  if (isPromiseLike(settlement)) return settlement.then((done) => report(exec, done));
+  report(exec, settlement);
 }
 
 /** Nothing was sent: a mistake in the program, or a refusal of our own. Not so `fetch failed`, a TypeError with a cause. */

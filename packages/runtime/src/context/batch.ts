@@ -28,23 +28,39 @@ import { mayAsk, prepareToolCall } from "./tool-call.ts";
 type Start = { readonly outcome: Outcome } | { readonly operation: Operation };
 
 /** Leaves at once. First everything that may refuse or wait, in order; then all of them are begun; an outcome for each. */
-export async function runBatch(exec: Execution, leaves: readonly Leaf[]): Promise<Outcome[]> {
-  const { engine } = exec;
+export function runBatch(exec: Execution, leaves: readonly Leaf[]): MaybePromise<Outcome[]> {
   const admitted = leaves.some((leaf) => mayWait(exec, leaf))
     ? admitAll(exec, leaves)
     : startAll(exec, leaves);
-  const starts = isPromiseLike(admitted) ? await admitted : admitted;
+  return isPromiseLike(admitted)
+    ? admitted.then((starts) => afterAdmits(exec, leaves, starts))
+    : afterAdmits(exec, leaves, admitted);
+}
+
+function afterAdmits(
+  exec: Execution,
+  leaves: readonly Leaf[],
+  starts: readonly Start[],
+): MaybePromise<Outcome[]> {
   // Somebody may have waited for days: what has happened meanwhile counts.
-  if (engine.suspension !== undefined) throw engine.suspension;
+  const { suspension } = exec.engine;
+  if (suspension !== undefined) throw suspension;
   const { error } = exec.token;
   if (error !== undefined) {
     return leaves.map(({ kind }) => ({ status: "cancelled", error, ...(kind === "hire" && NOTHING_USED) }));
   }
   const paused = exec.check();
-  if (isPromiseLike(paused)) await paused;
+  return isPromiseLike(paused) ? paused.then(() => makeAll(exec, starts)) : makeAll(exec, starts);
+}
+
+function makeAll(exec: Execution, starts: readonly Start[]): MaybePromise<Outcome[]> {
   const operations: Operation[] = [];
   for (const start of starts) if ("operation" in start) operations.push(start.operation);
-  const settled = operations.length === 0 ? [] : await engine.all(operations);
+  if (operations.length === 0) return outcomesOf(exec, starts, []);
+  return exec.engine.all(operations).then((settled) => outcomesOf(exec, starts, settled));
+}
+
+function outcomesOf(exec: Execution, starts: readonly Start[], settled: readonly Settled[]): Outcome[] {
   let next = 0;
   return starts.map((start) => {
     if ("outcome" in start) return start.outcome;

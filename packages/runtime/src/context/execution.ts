@@ -56,6 +56,7 @@ import { callModel } from "./model-call.ts";
 import { yieldIfPaused } from "./pause.ts";
 import type { Plan } from "./plan.ts";
 import { recordFact } from "./record.ts";
+import { Requests } from "./requests.ts";
 import { seededRandom, seededUuid } from "./seeded.ts";
 import { callTool } from "./tool-call.ts";
 import { Window } from "./window.ts";
@@ -90,6 +91,7 @@ export class Execution implements RunContext {
   private readonly tally: Tally | undefined;
   private counts: Map<string, number> | undefined;
   private running: string | undefined;
+  private lazyRequests: Requests | undefined;
   private lazyGates: Gates | undefined;
   private isOver = false;
   private onFree: (() => void) | undefined;
@@ -130,6 +132,10 @@ export class Execution implements RunContext {
   }
   get meta(): RunMeta {
     return (this.lazyMeta ??= this.makeMeta());
+  }
+
+  get requests(): Requests {
+    return (this.lazyRequests ??= new Requests());
   }
 
   get gates(): Gates {
@@ -305,18 +311,38 @@ export class Execution implements RunContext {
    * The one lane. Two operations at once would be recorded in the order in which they happen to end, and a replay would hand
    * them each other's results.
    */
-  async alone<T>(what: string, operation: () => MaybePromise<T>): Promise<T> {
-    this.enter(what);
+  alone<T>(what: string, operation: () => MaybePromise<T>): Promise<T> {
+    try {
+      this.enter(what);
+    } catch (error) {
+      return rejected(error);
+    }
     try {
       const paused = this.check();
-      if (isPromiseLike(paused)) await paused;
-      return await operation();
-    } catch (error) {
-      this.noteRefusal(error);
-      throw error;
-    } finally {
+      const done = isPromiseLike(paused) ? Promise.resolve(paused).then(operation) : operation();
+      if (isPromiseLike(done))
+        return Promise.resolve(done).then(
+          (value) => {
+            this.leave();
+            return value;
+          },
+          (error: unknown) => this.broken(error),
+        );
       this.leave();
+      return Promise.resolve(done);
+    } catch (error) {
+      return rejected(this.refused(error));
     }
+  }
+
+  private broken(error: unknown): never {
+    throw this.refused(error);
+  }
+
+  private refused(error: unknown): unknown {
+    this.noteRefusal(error);
+    this.leave();
+    return error;
   }
 
   /** In the one lane too, but no place to give way: a small thing that is recorded. */

@@ -14,11 +14,11 @@ import {
   type StreamTransform,
   type Usage,
 } from "@ravi/kernel";
+import { rejected, started } from "../rejected.ts";
 import { attempt, estimateOf } from "./attempt.ts";
 import { Bill } from "./bill.ts";
 import { ChatCall } from "./chat-call.ts";
 import type { Execution } from "./execution.ts";
-import { fingerprintOf } from "./fingerprint.ts";
 import type { NamedGate } from "./gate.ts";
 import { refuseLate } from "./level-call.ts";
 import { endSpan, isMeasured, startSpan } from "./observe.ts";
@@ -82,6 +82,8 @@ class ModelCall implements Effect<ModelResponse>, ToldCall {
   private transforms: StreamTransform[] | undefined;
   private readonly bill = new Bill();
   private scope: EffectScope | undefined;
+  private started = 0;
+  private span: ReturnType<typeof startSpan>;
   /** Of what it was begun with; the first attempt goes by it too, where no layer has changed the call. */
   private estimate: EstimatedCall | undefined;
 
@@ -96,7 +98,7 @@ class ModelCall implements Effect<ModelResponse>, ToldCall {
   }
 
   fingerprint(): string {
-    return fingerprintOf(this.leaf.model.id, this.context?.request ?? this.leaf.request);
+    return this.exec.requests.fingerprint(this.leaf.model.id, this.context?.request ?? this.leaf.request);
   }
 
   /** With what a crash in the middle would leave charged. */
@@ -119,31 +121,47 @@ class ModelCall implements Effect<ModelResponse>, ToldCall {
     return andThen(estimateOf(exec, model, request), reserved);
   }
 
-  async run(scope: EffectScope): Promise<ModelResponse> {
+  // Not asynchronous itself: what it needs at its end is kept with the call, and not once more with a frame of it.
+  run(scope: EffectScope): Promise<ModelResponse> {
+    const { exec } = this;
     this.scope = scope;
+    try {
+      this.started = exec.ports.clock.now();
+      tellCallStart(exec, this, false);
+      this.span = startModelSpan(exec, this);
+    } catch (error) {
+      return rejected(error);
+    }
+    return this.through();
+  }
+
+  /** Through the layers. */
+  private through(): Promise<ModelResponse> {
     const { exec, leaf, context } = this;
     const { chat } = exec.plan;
-    const started = exec.ports.clock.now();
-    tellCallStart(exec, this, false);
-    const span = startModelSpan(exec, this);
-    try {
-      let response: ModelResponse | undefined;
-      if (chat === undefined || context === undefined) {
-        response = await this.streamed(leaf.model, leaf.request, undefined);
-      } else {
-        await chat.run(context, () => this.innermost(context));
-        response = context.result;
-        if (response === undefined)
-          throw new TypeError("a chat layer neither called next() nor set a result");
-      }
-      endSpan(exec, span);
-      this.tellEnd("ok", started, response);
-      return response;
-    } catch (error) {
-      endSpan(exec, span, error);
-      this.tellEnd("error", started, undefined, error);
-      throw error;
-    }
+    const broken = (error: unknown): never => this.broken(error);
+    if (chat === undefined || context === undefined)
+      return this.streamed(leaf.model, leaf.request, undefined).then(
+        (response) => this.succeeded(response),
+        broken,
+      );
+    const passed = started(() => chat.run(context, () => this.innermost(context)));
+    return passed.then(() => {
+      if (context.result !== undefined) return this.succeeded(context.result);
+      return broken(new TypeError("a chat layer neither called next() nor set a result"));
+    }, broken);
+  }
+
+  private succeeded(response: ModelResponse): ModelResponse {
+    endSpan(this.exec, this.span);
+    this.tellEnd("ok", response);
+    return response;
+  }
+
+  private broken(error: unknown): never {
+    endSpan(this.exec, this.span, error);
+    this.tellEnd("error", undefined, error);
+    throw error;
   }
 
   record(response: ModelResponse): JsonObject {
@@ -175,11 +193,12 @@ class ModelCall implements Effect<ModelResponse>, ToldCall {
     (this.transforms ??= []).push(transform);
   }
 
-  private async innermost(context: ChatCall): Promise<void> {
+  private innermost(context: ChatCall): Promise<void> {
     const { ownSignal } = context;
-    const result = await this.streamed(context.model, context.request, ownSignal);
-    refuseLate(this.exec, ownSignal);
-    context.result = result;
+    return this.streamed(context.model, context.request, ownSignal).then((result) => {
+      refuseLate(this.exec, ownSignal);
+      context.result = result;
+    });
   }
 
   private attempt(
@@ -240,12 +259,8 @@ class ModelCall implements Effect<ModelResponse>, ToldCall {
     else tellCallEnd(exec, this, { status: "ok", response, ...then });
   }
 
-  private tellEnd(
-    status: ToldEnd["status"],
-    started: number,
-    response: ModelResponse | undefined,
-    error?: unknown,
-  ): void {
+  private tellEnd(status: ToldEnd["status"], response: ModelResponse | undefined, error?: unknown): void {
+    const { started } = this;
     const { usage, costUsd, estimated } = this.bill;
     tellCallEnd(this.exec, this, {
       status,

@@ -16,7 +16,8 @@ function withOwnCalls(
   message: ModelResponse["message"],
   calls: readonly ToolCall[],
 ): ModelResponse["message"] | undefined {
-  if (!Array.isArray(calls)) return undefined;
+  const isList: boolean = Array.isArray(calls);
+  if (!isList) return undefined;
   const toolCalls: ToolCall[] = [];
   for (const call of calls) {
     if (!isFlat(call, 0)) return undefined;

@@ -25,7 +25,7 @@ import { askApproval } from "./approval.ts";
 import { attempt } from "./attempt.ts";
 import { Bill } from "./bill.ts";
 import type { Execution } from "./execution.ts";
-import { shortDigest } from "./fingerprint.ts";
+import { shortDigest } from "./digest.ts";
 import type { NamedGate } from "./gate.ts";
 import { refuseLate } from "./level-call.ts";
 import { isMeasured, startSpan } from "./observe.ts";

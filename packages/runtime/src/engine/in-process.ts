@@ -213,13 +213,26 @@ export class InProcessEngine implements DurableEngine {
     return this.tree.recording === undefined ? undefined : this.recorder.recordedBegin(key);
   }
 
-  async all(operations: readonly Operation[]): Promise<readonly Settled[]> {
-    const { tree } = this;
-    const begun = tree.recording === undefined ? this.beginAll(operations) : this.beginAgain(operations);
+  all(operations: readonly Operation[]): Promise<readonly Settled[]> {
+    const [only] = operations;
+    const isFresh = this.tree.recording === undefined;
+    // Most turns ask for one thing.
+    if (only !== undefined && operations.length === 1 && isFresh)
+      return settled(this.one(only)).then((outcome) => this.unlessSuspended([outcome]));
+    return this.allOf(operations, isFresh);
+  }
+
+  private async allOf(operations: readonly Operation[], isFresh: boolean): Promise<readonly Settled[]> {
+    const begun = isFresh ? this.beginAll(operations) : this.beginAgain(operations);
     const outcomes: Settled[] = [];
     for (const each of begun) outcomes.push(await each);
-    // What unwinds the whole run is not an outcome of one of them.
-    if (tree.suspension !== undefined) throw tree.suspension;
+    return this.unlessSuspended(outcomes);
+  }
+
+  /** What unwinds the whole run is not an outcome of one of them. */
+  private unlessSuspended(outcomes: readonly Settled[]): readonly Settled[] {
+    const { suspension } = this.tree;
+    if (suspension !== undefined) throw suspension;
     return outcomes;
   }
 

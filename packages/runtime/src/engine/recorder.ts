@@ -17,7 +17,7 @@ import {
   type SerializedError,
   type Settled,
 } from "@ravi/kernel";
-import { rejected } from "../rejected.ts";
+import { rejected, started } from "../rejected.ts";
 import { textAt } from "./body.ts";
 import type { Decisions } from "./decisions.ts";
 import type { Recordable } from "./recordable.ts";
@@ -121,9 +121,12 @@ export class Recorder {
   ): Promise<T> {
     this.refuseStopped();
     // Added to what the effect has made for this entry: a copy of it takes a tenth of the time of a small effect.
-    const noted = Object.freeze(Object.assign(body, { fingerprint }));
-    const written = journal.append([this.entry(effect.key, attempt, "begin", noted)]);
-    return this.makeAfter(written, effect, journal, attempt);
+    const noted: Record<string, JsonValue | undefined> = body;
+    noted["fingerprint"] = fingerprint;
+    const written = journal.append([this.entry(effect.key, attempt, "begin", Object.freeze(noted))]);
+    return isPromiseLike(written)
+      ? Promise.resolve(written).then(() => this.make(effect, journal, attempt))
+      : this.make(effect, journal, attempt);
   }
 
   /** What is on record is handed over; what was begun before, and only has to go on, goes on. */
@@ -134,27 +137,19 @@ export class Recorder {
   ): Promise<T> {
     if (settled === undefined) this.refuseStopped();
     if (entry !== undefined) await journal.append([entry]);
-    return settled === undefined ? this.makeAfter(undefined, effect, journal, attempt) : unwrap(settled);
+    return settled === undefined ? this.make(effect, journal, attempt) : unwrap(settled);
   }
 
-  // Small, as every local of an asynchronous function is kept with each of its calls.
-  private async makeAfter<T>(
-    written: MaybePromise<void>,
-    effect: Recordable<T>,
-    journal: RunJournal,
-    attempt: number,
-  ): Promise<T> {
-    if (isPromiseLike(written)) await written;
-    let value: T;
-    try {
-      value = await effect.run(this.options.scopeFor(effect.key, attempt));
-    } catch (error) {
-      await this.recordFailure(effect, attempt, journal, error);
-      throw error;
-    }
-    const ended = journal.append([this.entry(effect.key, attempt, "end", effect.record(value))]);
-    if (isPromiseLike(ended)) await ended;
-    return value;
+  // Not asynchronous itself: every local of such a function is kept with each of its calls.
+  private make<T>(effect: Recordable<T>, journal: RunJournal, attempt: number): Promise<T> {
+    const scope = this.options.scopeFor(effect.key, attempt);
+    return started(() => effect.run(scope)).then(
+      (value) => {
+        const ended = journal.append([this.entry(effect.key, attempt, "end", effect.record(value))]);
+        return isPromiseLike(ended) ? ended.then(() => value) : value;
+      },
+      (error: unknown) => this.recordFailure(effect, attempt, journal, error),
+    );
   }
 
   /** A fact that is recorded when it is first made, and read ever after. */
@@ -233,11 +228,12 @@ export class Recorder {
     attempt: number,
     journal: RunJournal,
     error: unknown,
-  ): Promise<void> {
-    if (!isFinal(error) || this.options.stopped() !== undefined) return;
+  ): Promise<never> {
+    if (!isFinal(error) || this.options.stopped() !== undefined) throw error;
     const spend = effect.spend();
     const paid = spend === undefined ? {} : { spend };
     await journal.append([this.entry(effect.key, attempt, "end", { error: errorToJSON(error), ...paid })]);
+    throw error;
   }
 
   /**

@@ -33,7 +33,7 @@ export class MemoryRun {
     // Nearly always it is one.
     if (entries.length !== 1 || only === undefined) return this.appendAll(entries);
     const row = checkEntry(only, this.kept);
-    const body = kept(row[5]);
+    const body = keptBody(row[5]);
     const facts = row[3] === "note" ? factsOf(this.runId, [row]) : undefined;
     if (!this.isNew(row)) throw duplicateError(this.runId, row);
     this.keep(row, body);
@@ -53,7 +53,7 @@ export class MemoryRun {
 
   private appendAll(entries: readonly JournalEntry[]): void {
     const rows = entries.map((entry) => checkEntry(entry, undefined));
-    const bodies = rows.map((row) => kept(row[5]));
+    const bodies = rows.map((row) => keptBody(row[5]));
     const facts = factsOf(this.runId, rows);
     const duplicate = this.allIdentities().addAll(rows);
     if (duplicate !== undefined) throw duplicateError(this.runId, duplicate);
@@ -92,7 +92,7 @@ export class MemoryRun {
  * As text; see `EncodedEntries` for why. What is frozen stays as it is: to write its text takes a fifth of the time of a turn with
  * everything on.
  */
-function kept(body: JsonObject): KeptBody {
+function keptBody(body: JsonObject): KeptBody {
   return Object.isFrozen(body) ? body : stringify(body);
 }
 
