@@ -4,7 +4,7 @@ export async function rejected(error: unknown): Promise<never> {
 }
 
 /** What throws before its first promise fails like any other. */
-export function started<T>(begin: () => Promise<T>): Promise<T> {
+export function promised<T>(begin: () => Promise<T>): Promise<T> {
   try {
     return begin();
   } catch (error) {

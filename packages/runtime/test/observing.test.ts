@@ -83,6 +83,32 @@ test("J3: a slow reader of many events reads all of them, in order", async () =>
   expect(seen).toEqual(Array.from({ length: 5_000 }, (_, n) => n));
 });
 
+test("J3: what one observer does with an event does not reach another", async () => {
+  const { lead } = team();
+  const onEvent = (event: RunEvent): void => void Reflect.set(event, "seq", -1);
+  const handle = new Runtime().run(lead, "2 3", { onEvent });
+  const [first, second] = [Array.fromAsync(handle.events()), Array.fromAsync(handle.events())];
+  const seqs = (await first).map(({ seq }) => seq);
+  expect(seqs.length).toBeGreaterThan(5);
+  expect(seqs).toEqual(seqs.map((_, at) => at + 1));
+  expect((await second).map(({ seq }) => seq)).toEqual(seqs);
+});
+
+test("J3: somebody who asks for several events before the first is there gets each of them once, and the end", async () => {
+  const { lead } = team();
+  const events = new Runtime().run(lead, "2 3").events()[Symbol.asyncIterator]();
+  const asked = [events.next(), events.next(), events.next()];
+  const early = await Promise.all(asked);
+  expect(early.map(({ value }) => (value as RunEvent).seq)).toEqual([1, 2, 3]);
+  let last = 3;
+  for (let next = await events.next(); next.done !== true; next = await events.next()) last = next.value.seq;
+  expect(last).toBeGreaterThan(5);
+  expect(await Promise.all([events.next(), events.next()])).toEqual([
+    { value: undefined, done: true },
+    { value: undefined, done: true },
+  ]);
+});
+
 test("R9: what a tool takes from its context works, with and without rules around it", async () => {
   const model = scriptedModel(() => "inner answer");
   const asks = defineTool({

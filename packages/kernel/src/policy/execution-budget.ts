@@ -1,6 +1,6 @@
 import { checkAmountOrNull, checkFields, checkIntegerOrNull } from "../core/check.ts";
 import type { JsonObject } from "../core/json.ts";
-import { isSealed, readRecord, sealRecord } from "./record.ts";
+import { isMadeBy, POLICY_VERSION, readRecord } from "./record.ts";
 
 /** What one agent, with all whom it hires, may spend. A null is no limit in that dimension. */
 export interface ExecutionBudget {
@@ -35,20 +35,31 @@ let unsaid: ExecutionBudget | undefined;
 
 export const executionBudget: ExecutionBudgetFactory = Object.assign(
   (options?: ExecutionBudgetOptions): ExecutionBudget => {
-    if (options === undefined) return (unsaid ??= make({}));
-    return isSealed(options, "maxTokens")
-      ? (options as ExecutionBudget)
-      : make(checkFields("executionBudget", options, FIELDS));
+    if (options === undefined) return (unsaid ??= new Budget({}));
+    if (isMadeBy(Budget, options)) return options;
+    return new Budget(checkFields("executionBudget", options, FIELDS));
   },
-  { fromJSON: (json: unknown): ExecutionBudget => make(readRecord("executionBudget", json, FIELDS)) },
+  { fromJSON: (json: unknown): ExecutionBudget => new Budget(readRecord("executionBudget", json, FIELDS)) },
 );
 
-function make(fields: Readonly<Record<string, unknown>>): ExecutionBudget {
-  return sealRecord({
-    maxTokens: checkIntegerOrNull("executionBudget.maxTokens", fields["maxTokens"], 0),
-    maxCostUsd: checkAmountOrNull("executionBudget.maxCostUsd", fields["maxCostUsd"], "not negative"),
-    maxTurns: checkIntegerOrNull("executionBudget.maxTurns", fields["maxTurns"], 0),
-    maxToolCalls: checkIntegerOrNull("executionBudget.maxToolCalls", fields["maxToolCalls"], 0),
-    deadlineS: checkAmountOrNull("executionBudget.deadlineS", fields["deadlineS"], "positive"),
-  });
+class Budget implements ExecutionBudget {
+  readonly maxTokens: number | null;
+  readonly maxCostUsd: number | null;
+  readonly maxTurns: number | null;
+  readonly maxToolCalls: number | null;
+  readonly deadlineS: number | null;
+
+  constructor(fields: Readonly<Record<string, unknown>>) {
+    this.maxTokens = checkIntegerOrNull("executionBudget.maxTokens", fields["maxTokens"], 0);
+    this.maxCostUsd = checkAmountOrNull("executionBudget.maxCostUsd", fields["maxCostUsd"], "not negative");
+    this.maxTurns = checkIntegerOrNull("executionBudget.maxTurns", fields["maxTurns"], 0);
+    this.maxToolCalls = checkIntegerOrNull("executionBudget.maxToolCalls", fields["maxToolCalls"], 0);
+    this.deadlineS = checkAmountOrNull("executionBudget.deadlineS", fields["deadlineS"], "positive");
+    Object.freeze(this);
+  }
+
+  toJSON(): JsonObject {
+    const { maxTokens, maxCostUsd, maxTurns, maxToolCalls, deadlineS } = this;
+    return { v: POLICY_VERSION, maxTokens, maxCostUsd, maxTurns, maxToolCalls, deadlineS };
+  }
 }

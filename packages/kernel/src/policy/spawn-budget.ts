@@ -1,6 +1,6 @@
 import { checkBoolean, checkFields, checkInteger, checkIntegerOrNull } from "../core/check.ts";
 import type { JsonObject } from "../core/json.ts";
-import { isSealed, readRecord, sealRecord } from "./record.ts";
+import { isMadeBy, POLICY_VERSION, readRecord } from "./record.ts";
 
 /** How many agents a whole tree may have. There is one for the run; every node holds the same object. */
 export interface SpawnBudget {
@@ -34,21 +34,31 @@ let unsaid: SpawnBudget | undefined;
 
 export const spawnBudget: SpawnBudgetFactory = Object.assign(
   (options?: SpawnBudgetOptions): SpawnBudget => {
-    if (options === undefined) return (unsaid ??= make({}));
-    return isSealed(options, "maxAgents")
-      ? (options as SpawnBudget)
-      : make(checkFields("spawnBudget", options, FIELDS));
+    if (options === undefined) return (unsaid ??= new Budget({}));
+    if (isMadeBy(Budget, options)) return options;
+    return new Budget(checkFields("spawnBudget", options, FIELDS));
   },
-  { fromJSON: (json: unknown): SpawnBudget => make(readRecord("spawnBudget", json, FIELDS)) },
+  { fromJSON: (json: unknown): SpawnBudget => new Budget(readRecord("spawnBudget", json, FIELDS)) },
 );
 
-function make(fields: Readonly<Record<string, unknown>>): SpawnBudget {
-  return sealRecord({
-    maxAgents: checkInteger("spawnBudget.maxAgents", orDefault(fields["maxAgents"], 50), 1),
-    allowPreempt: checkBoolean("spawnBudget.allowPreempt", orDefault(fields["allowPreempt"], true)),
-    maxTotal: checkIntegerOrNull("spawnBudget.maxTotal", fields["maxTotal"], 1),
-    maxDepth: checkIntegerOrNull("spawnBudget.maxDepth", fields["maxDepth"], 0),
-  });
+class Budget implements SpawnBudget {
+  readonly maxAgents: number;
+  readonly allowPreempt: boolean;
+  readonly maxTotal: number | null;
+  readonly maxDepth: number | null;
+
+  constructor(fields: Readonly<Record<string, unknown>>) {
+    this.maxAgents = checkInteger("spawnBudget.maxAgents", orDefault(fields["maxAgents"], 50), 1);
+    this.allowPreempt = checkBoolean("spawnBudget.allowPreempt", orDefault(fields["allowPreempt"], true));
+    this.maxTotal = checkIntegerOrNull("spawnBudget.maxTotal", fields["maxTotal"], 1);
+    this.maxDepth = checkIntegerOrNull("spawnBudget.maxDepth", fields["maxDepth"], 0);
+    Object.freeze(this);
+  }
+
+  toJSON(): JsonObject {
+    const { maxAgents, allowPreempt, maxTotal, maxDepth } = this;
+    return { v: POLICY_VERSION, maxAgents, allowPreempt, maxTotal, maxDepth };
+  }
 }
 
 /** Only what is absent gets the default: a null here is a mistake, because there is no unlimited headcount. */

@@ -21,7 +21,7 @@ import {
   type Usage,
 } from "@ravi/kernel";
 import { readStream } from "@ravi/kernel/loop";
-import { started } from "../rejected.ts";
+import { promised } from "../rejected.ts";
 import type { Bill } from "./bill.ts";
 import type { Execution } from "./execution.ts";
 import { roughEstimate } from "./rough-estimate.ts";
@@ -47,7 +47,7 @@ export interface AttemptOptions {
 
 /** One try at a model call: a place in the limiter's line, money set aside, the call, and the money settled. */
 export function attempt(exec: Execution, options: AttemptOptions): Promise<ModelResponse> {
-  return started(() => begin(exec, options));
+  return promised(() => begin(exec, options));
 }
 
 // None of these is asynchronous but `inLine`, for those who need it: a frame for all of them is 1.5 kB a call.
@@ -125,7 +125,7 @@ function send(
 ): Promise<ModelResponse> {
   // Plain fields: a model that wraps another may well spread them.
   const call = { signal: signal ?? exec.signal, idempotencyKey };
-  return started(() => {
+  return promised(() => {
     if (sink !== undefined && model.stream !== undefined)
       return readStream(model.stream(request, call), sink);
     // A model that was not compiled may give something that only looks like a promise, or its answer.

@@ -129,7 +129,7 @@ function mayWait(exec: Execution, leaf: Leaf): boolean {
 /** A hire takes its key when its turn comes. */
 function keyOf(exec: Execution, leaf: Leaf, turn: number, index: number): string {
   if (leaf.kind === "llm") return exec.nextKey("llm", leaf.model.id);
-  return leaf.kind === "tool" ? exec.placeKey(`tool:${turn}:${index}`) : "";
+  return leaf.kind === "tool" ? exec.keys.place(turn, index) : "";
 }
 
 function startOf(exec: Execution, leaf: Leaf, key: string, gate: NamedGate | undefined): MaybePromise<Start> {

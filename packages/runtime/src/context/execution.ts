@@ -52,6 +52,7 @@ import { runBatch } from "./batch.ts";
 import { requestBudget } from "./budget-request.ts";
 import { Gates } from "./gate.ts";
 import { ask, hire, join, spawn } from "./hires.ts";
+import { Keys } from "./keys.ts";
 import { callModel } from "./model-call.ts";
 import { yieldIfPaused } from "./pause.ts";
 import type { Plan } from "./plan.ts";
@@ -89,8 +90,10 @@ export class Execution implements RunContext {
   stoppedBy: StoppedBy | undefined;
   private checks = 0;
   private readonly tally: Tally | undefined;
-  private counts: Map<string, number> | undefined;
+  private randoms = 0;
+  private uuids = 0;
   private running: string | undefined;
+  private lazyKeys: Keys | undefined;
   private lazyRequests: Requests | undefined;
   private lazyGates: Gates | undefined;
   private isOver = false;
@@ -132,6 +135,10 @@ export class Execution implements RunContext {
   }
   get meta(): RunMeta {
     return (this.lazyMeta ??= this.makeMeta());
+  }
+
+  get keys(): Keys {
+    return (this.lazyKeys ??= new Keys());
   }
 
   get requests(): Requests {
@@ -258,10 +265,10 @@ export class Execution implements RunContext {
     );
   }
   random(): number {
-    return seededRandom(this.execId, this.count("random"));
+    return seededRandom(this.execId, ++this.randoms);
   }
   uuid(): string {
-    return seededUuid(this.execId, this.count("uuid"));
+    return seededUuid(this.execId, ++this.uuids);
   }
 
   check(): MaybePromise<void> {
@@ -295,16 +302,8 @@ export class Execution implements RunContext {
     return { agentName: name, agentId, runId, execId, sessionId, at };
   }
 
-  /** `kind:name#n`, where n counts in this execution. */
   nextKey(kind: string, name: string): string {
-    const what = `${kind}:${name}`;
-    return `${what}#${this.count(what)}`;
-  }
-
-  /** The key of a place that is taken once, unless a turn is done in several batches. */
-  placeKey(place: string): string {
-    const n = this.count(place);
-    return n === 1 ? place : `${place}#${n}`;
+    return this.keys.next(kind, name);
   }
 
   /**
@@ -397,12 +396,5 @@ export class Execution implements RunContext {
       clock: { now: () => engine.now() },
       ids: ports.ids,
     });
-  }
-
-  private count(what: string): number {
-    const counts = (this.counts ??= new Map<string, number>());
-    const n = (counts.get(what) ?? 0) + 1;
-    counts.set(what, n);
-    return n;
   }
 }

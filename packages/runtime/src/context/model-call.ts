@@ -14,7 +14,7 @@ import {
   type StreamTransform,
   type Usage,
 } from "@ravi/kernel";
-import { rejected, started } from "../rejected.ts";
+import { promised, rejected } from "../rejected.ts";
 import { attempt, estimateOf } from "./attempt.ts";
 import { Bill } from "./bill.ts";
 import { ChatCall } from "./chat-call.ts";
@@ -145,7 +145,7 @@ class ModelCall implements Effect<ModelResponse>, ToldCall {
         (response) => this.succeeded(response),
         broken,
       );
-    const passed = started(() => chat.run(context, () => this.innermost(context)));
+    const passed = promised(() => chat.run(context, () => this.innermost(context)));
     return passed.then(() => {
       if (context.result !== undefined) return this.succeeded(context.result);
       return broken(new TypeError("a chat layer neither called next() nor set a result"));

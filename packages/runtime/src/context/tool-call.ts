@@ -248,12 +248,18 @@ class RunningTool implements Effect<ToolResult>, ToldTool {
       );
   }
 
-  private async innermost(context: FunctionCall, scope: EffectScope): Promise<void> {
+  private innermost(context: FunctionCall, scope: EffectScope): Promise<void> {
     const { ownSignal } = context;
-    const made = this.execute(context.arguments, ownSignal, scope);
-    const result = isPromiseLike(made) ? await made : made;
-    refuseLate(this.exec, ownSignal);
-    context.result = result;
+    const keep = (result: ToolResult): void => {
+      refuseLate(this.exec, ownSignal);
+      context.result = result;
+    };
+    try {
+      const made = this.execute(context.arguments, ownSignal, scope);
+      return isPromiseLike(made) ? Promise.resolve(made).then(keep) : Promise.resolve(keep(made));
+    } catch (error) {
+      return rejected(error);
+    }
   }
 
   private execute(

@@ -17,7 +17,7 @@ import {
   type SerializedError,
   type Settled,
 } from "@ravi/kernel";
-import { rejected, started } from "../rejected.ts";
+import { promised, rejected } from "../rejected.ts";
 import { textAt } from "./body.ts";
 import type { Decisions } from "./decisions.ts";
 import type { Recordable } from "./recordable.ts";
@@ -143,7 +143,7 @@ export class Recorder {
   // Not asynchronous itself: every local of such a function is kept with each of its calls.
   private make<T>(effect: Recordable<T>, journal: RunJournal, attempt: number): Promise<T> {
     const scope = this.options.scopeFor(effect.key, attempt);
-    return started(() => effect.run(scope)).then(
+    return promised(() => effect.run(scope)).then(
       (value) => {
         const ended = journal.append([this.entry(effect.key, attempt, "end", effect.record(value))]);
         return isPromiseLike(ended) ? ended.then(() => value) : value;
