@@ -1,30 +1,31 @@
 import type { RunId } from "@ravi/kernel";
-import type { LiveHandle } from "./underway.ts";
+import { LinkedList } from "./linked.ts";
+import type { Underway } from "./underway.ts";
 
 /**
  * The runs that live here. Most are never asked for by their id, so the index of ids is made for the first that is: hashing an
  * id takes a tenth of the time of a run that makes one model call.
  */
 export class LiveRuns {
-  private readonly all = new Set<LiveHandle>();
-  private index: Map<RunId, LiveHandle> | undefined;
+  private readonly all = new LinkedList<Underway>();
+  private index: Map<RunId, Underway> | undefined;
 
-  add(handle: LiveHandle): void {
-    this.all.add(handle);
-    this.index?.set(handle.runId, handle);
+  add(run: Underway): void {
+    this.all.add(run);
+    this.index?.set(run.runId, run);
   }
 
-  delete(handle: LiveHandle): void {
-    this.all.delete(handle);
-    this.index?.delete(handle.runId);
+  delete(run: Underway): void {
+    this.all.delete(run);
+    this.index?.delete(run.runId);
   }
 
-  find(runId: RunId): LiveHandle | undefined {
-    this.index ??= new Map(Array.from(this.all, (handle) => [handle.runId, handle]));
+  find(runId: RunId): Underway | undefined {
+    this.index ??= new Map(this.list().map((run) => [run.runId, run]));
     return this.index.get(runId);
   }
 
-  list(): readonly LiveHandle[] {
-    return [...this.all];
+  list(): readonly Underway[] {
+    return this.all.toArray();
   }
 }

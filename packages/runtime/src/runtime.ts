@@ -112,10 +112,10 @@ export class Runtime {
   /** The runs on record; without a journal, those that live here. */
   async list(): Promise<readonly RunSummary[]> {
     if (this.ports.journal !== undefined) return this.ports.journal.list();
-    return this.live.list().map((handle) => ({
-      runId: handle.runId,
-      agent: handle.agentId,
-      status: handle.status,
+    return this.live.list().map((run) => ({
+      runId: run.runId,
+      agent: run.agentId,
+      status: run.seenStatus,
       startedAt: 0,
       updatedAt: 0,
       entries: 0,
@@ -152,9 +152,9 @@ export class Runtime {
     this.closed = true;
     const running = this.live.list();
     if (options.drain !== true) {
-      for (const handle of running) {
-        if (this.ports.journal === undefined) handle.cancel("the runtime was closed");
-        else handle.run.suspend("the runtime was closed");
+      for (const run of running) {
+        if (this.ports.journal === undefined) run.token.cancel("the runtime was closed");
+        else run.suspend("the runtime was closed");
       }
     }
     await Promise.allSettled(running.map(({ result }) => result));
@@ -182,11 +182,11 @@ export class Runtime {
       });
     }
     const events = new EventHub(onEvent, this.ports.logger);
-    const run = new Underway(root.agentId, signal, events);
-    const handle = new LiveHandle(runId, run, this.supervise(run, start));
-    run.handle = handle;
-    this.live.add(handle);
-    return handle;
+    const run = new Underway(root, signal, events);
+    const result = this.supervise(run, start);
+    run.result = result;
+    this.live.add(run);
+    return new LiveHandle(run, result);
   }
 
   private async supervise(run: Underway, start: (run: Underway) => Promise<RunResult>): Promise<RunResult> {
@@ -201,7 +201,7 @@ export class Runtime {
       run.status = "failed";
       throw error;
     } finally {
-      if (run.handle !== undefined) this.live.delete(run.handle);
+      this.live.delete(run);
       run.close();
     }
   }
@@ -221,10 +221,10 @@ export class Runtime {
         expected: "a run that lives here, as there is no journal",
       });
     }
-    if (journal === undefined) return live?.run.accept(item);
+    if (journal === undefined) return live?.accept(item);
     await journal.post(runId, item);
     // In the order of the journal: something that was left before may not have been read yet.
-    await live?.run.tree?.signals.look();
+    await live?.tree?.signals.look();
   }
 
   private journal(): Journal {

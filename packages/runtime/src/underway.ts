@@ -9,12 +9,17 @@ import {
   type RunId,
   type RunResult,
   type RunStatus,
+  type Supervision,
 } from "@ravi/kernel";
+import type { Linked } from "./linked.ts";
 import type { EventHub } from "./tree/event-hub.ts";
 import type { Tree } from "./tree/tree.ts";
 
 /** A run that lives here, from before its tree exists until its result does. */
-export class Underway {
+export class Underway implements Linked<Underway> {
+  before: Underway | undefined;
+  after: Underway | undefined;
+  readonly runId: RunId;
   readonly token: CancellationToken;
   readonly events: EventHub;
   tree: Tree | undefined;
@@ -22,17 +27,28 @@ export class Underway {
   suspended: string | undefined;
   /** Ends the wait for the next go. */
   wake: (() => void) | undefined;
-  /** What its caller was given. */
-  handle: LiveHandle | undefined;
+  /** Of the whole of it. */
+  result: Promise<RunResult> | undefined;
   agentId: AgentId;
   status: RunStatus = "pending";
   /** What was said to it before there was anybody to hear it, where no journal keeps it. */
   private early: PostedItem[] | undefined;
 
-  constructor(agentId: AgentId, signal: AbortSignalLike | undefined, events: EventHub) {
+  constructor(
+    { runId, agentId }: Pick<Supervision, "runId" | "agentId">,
+    signal: AbortSignalLike | undefined,
+    events: EventHub,
+  ) {
+    this.runId = runId;
     this.agentId = agentId;
     this.token = new CancellationToken(signal);
     this.events = events;
+  }
+
+  /** As it looks from outside. */
+  get seenStatus(): RunStatus {
+    const { status, tree } = this;
+    return status === "running" && tree?.isWaiting === true ? "suspended" : status;
   }
 
   /** Something from outside, where no journal keeps it. */
@@ -72,11 +88,11 @@ export class LiveHandle implements RootHandle {
   /** Functions of their own, so that they may be taken from the handle. */
   readonly cancel: (reason: string) => void;
   readonly events: () => AsyncIterable<RunEvent>;
-  readonly run: Underway;
+  private readonly run: Underway;
 
-  constructor(runId: RunId, run: Underway, result: Promise<RunResult>) {
-    this.runId = runId;
-    this.execId = ExecId(runId);
+  constructor(run: Underway, result: Promise<RunResult>) {
+    this.runId = run.runId;
+    this.execId = ExecId(run.runId);
     this.run = run;
     this.result = result;
     // Constants first: see docs/decisions/0012.
@@ -91,7 +107,6 @@ export class LiveHandle implements RootHandle {
   }
 
   get status(): RunStatus {
-    const { status, tree } = this.run;
-    return status === "running" && tree?.isWaiting === true ? "suspended" : status;
+    return this.run.seenStatus;
   }
 }

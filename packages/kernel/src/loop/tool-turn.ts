@@ -160,7 +160,7 @@ class Turn {
     const refused = this.options.before?.(call);
     if (refused !== undefined)
       return this.refuse(at, typeof refused === "string" ? failure(call, refused) : toMessage(call, refused));
-    const tool = tools.find(({ name }) => name === call.name);
+    const tool = toolNamed(call.name, tools);
     if (tool === undefined) return this.refuse(at, unknownTool(call, tools));
     if (isDelegate(tool)) return this.planHire(at, call, tool);
     this.add(at, this.toolLeaf(call, tool));
@@ -260,6 +260,11 @@ class Turn {
   private placeOf(leafAt: number): number {
     return this.callAt === undefined ? leafAt : (this.callAt[leafAt] ?? -1);
   }
+}
+
+function toolNamed(wanted: string, tools: Tools): Tool | DelegateTool | undefined {
+  for (const tool of tools) if (tool.name === wanted) return tool;
+  return undefined;
 }
 
 function unknownTool(call: ToolCall, tools: Tools): ToolMessage {

@@ -1,7 +1,8 @@
 import type { Clock, TimerHandle } from "@ravi/kernel";
+import { type Linked, LinkedList } from "../linked.ts";
 
 /** What has to be done again and again while it lasts. */
-export interface Beating {
+export interface Beating extends Linked<Beating> {
   /** When it is done next; kept by `Heartbeats`. */
   due: number;
   beat(): void;
@@ -19,7 +20,7 @@ export class Heartbeats {
   private static readonly byClock = new WeakMap<Clock, Heartbeats>();
   private readonly clock: Clock;
   /** In the order in which they are due, since all wait equally long. */
-  private readonly beating = new Set<Beating>();
+  private readonly beating = new LinkedList<Beating>();
   private timer: TimerHandle | undefined;
   private isArming = false;
 
@@ -52,7 +53,7 @@ export class Heartbeats {
 
   delete(beating: Beating): void {
     this.beating.delete(beating);
-    if (this.beating.size > 0) return;
+    if (!this.beating.isEmpty) return;
     this.timer?.cancel();
     this.timer = undefined;
   }
@@ -63,7 +64,7 @@ export class Heartbeats {
   }
 
   private arm(): void {
-    const [first] = this.beating;
+    const { first } = this.beating;
     if (first === undefined || this.timer !== undefined) return;
     const delay = Math.min(EVERY_MS, Math.max(0, first.due - this.clock.now()));
     this.timer = this.clock.setTimer?.(() => {
@@ -77,7 +78,7 @@ export class Heartbeats {
 
   private beatAll(): void {
     const now = this.clock.now();
-    for (const each of this.beating) {
+    for (let each = this.beating.first; each !== undefined; each = this.beating.first) {
       // Further away than any can be: the clock was set back, and nobody knows how long it has waited.
       if (each.due - now > SOON_MS && each.due - now <= EVERY_MS) break;
       this.beating.delete(each);

@@ -17,6 +17,8 @@ const CLAIM_TTL_MS = 30_000;
 export class RunJournal implements Beating {
   readonly runId: RunId;
   due = 0;
+  before: Beating | undefined;
+  after: Beating | undefined;
   private readonly journal: Journal;
   private readonly owner: string;
   private readonly hearts: Heartbeats;

@@ -109,28 +109,32 @@ export class Account implements Tally, Used {
 
 /** Who used what. A finished execution leaves this and nothing else. */
 export class Accounts {
-  /** Many runs have one execution, and need no map for it. */
-  private first: Account | undefined;
-  private others: Map<ExecId, Account> | undefined;
+  private readonly isResumed: boolean;
+  private readonly all: Account[] = [];
+  /** Made for the first who asks. In a run that was never resumed nobody does, and no id has to be hashed. */
+  private index: Map<ExecId, Account> | undefined;
+
+  constructor(isResumed: boolean) {
+    this.isResumed = isResumed;
+  }
 
   /** The account of that execution; the one from before, where a run is resumed. */
   open(agentId: AgentId, execId: ExecId, priority: Priority): Account {
-    const known = this.find(execId);
+    const known = this.isResumed ? this.find(execId) : undefined;
     if (known !== undefined) return known;
     const account = new Account(agentId, execId, priority);
-    if (this.first === undefined) this.first = account;
-    else (this.others ??= new Map<ExecId, Account>()).set(execId, account);
+    this.all.push(account);
+    this.index?.set(execId, account);
     return account;
   }
 
   find(execId: ExecId): Account | undefined {
-    return this.first?.execId === execId ? this.first : this.others?.get(execId);
+    this.index ??= new Map(this.all.map((account) => [account.execId, account]));
+    return this.index.get(execId);
   }
 
   get list(): readonly Account[] {
-    const { first, others } = this;
-    if (first === undefined) return [];
-    return others === undefined ? [first] : [first, ...others.values()];
+    return this.all;
   }
 }
 

@@ -57,7 +57,7 @@ export class Tree {
   readonly ambientScope: boolean;
   /** Builds the context of everybody who works in it. */
   readonly createContext: CreateRunContext;
-  readonly accounts = new Accounts();
+  readonly accounts: Accounts;
   /** What was granted beyond the limits, all in all. */
   granted: Spend = NOTHING;
   readonly headcount: Headcount | undefined;
@@ -82,6 +82,7 @@ export class Tree {
     this.tenantId = start.tenantId;
     this.journal = options.journal;
     this.recording = options.recording;
+    this.accounts = new Accounts(options.recording !== undefined);
     this.decisions = options.decisions;
     // A go at a run ends with its own token; the handle's outlives it, for the next go. Without a journal there is none.
     this.token = options.journal === undefined ? options.token : options.token.child();

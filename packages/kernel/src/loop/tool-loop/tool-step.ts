@@ -29,12 +29,15 @@ export class ToolSteps {
   /** Calls of this turn that were not made because they come to nothing. */
   private blocked: Set<ToolCall> | undefined;
 
-  constructor({ maxChars, detector, ...options }: ToolStepsOptions) {
-    const { before, onResult } = options;
+  constructor(options: ToolStepsOptions) {
+    const { maxChars, detector, concurrency, validator, before, onHire, afterHires, onResult } = options;
     this.maxChars = maxChars;
     this.detector = detector;
     this.turnOptions = {
-      ...options,
+      concurrency,
+      validator,
+      onHire,
+      afterHires,
       before: detector === undefined ? before : (call) => this.block(detector, call) ?? before?.(call),
       onResult: onResult && ((call, message) => onResult(call, readable(message, maxChars))),
     };
