@@ -4,7 +4,7 @@ import { Runtime } from "@ravi/runtime";
 import { fakeModel } from "./bench-agent.ts";
 import { durable, governedRuntimes, LIMITS } from "./configurations.ts";
 import { DONE, plans } from "./fake.ts";
-import { collect, liveHeap } from "./harness/memory.ts";
+import { liveHeap } from "./harness/memory.ts";
 import { median } from "./harness/pairs.ts";
 
 // What must not grow: an agent's cost with the size of its tree, a turn's with the length of its history, and what stays
@@ -41,10 +41,9 @@ function leadOf(size: number): Agent {
 export async function tree(size: number): Promise<number> {
   const lead = leadOf(size);
   const runtime = governedRuntimes();
-  const rounds = Math.max(3, Math.round(20_000 / size));
+  const rounds = Math.max(6, Math.round(20_000 / size));
   const times: number[] = [];
   for (let round = 0; round < rounds; round++) {
-    if (size > 1_000) collect();
     const start = performance.now();
     const { output } = await runtime().run(lead, "go", LIMITS).result;
     times.push(((performance.now() - start) * 1_000) / size);

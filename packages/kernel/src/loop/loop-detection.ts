@@ -65,6 +65,8 @@ interface ToolRecord {
   failures: number;
   failedIn: number;
   succeededIn: number;
+  /** Whether any call of it was ever to be blocked; while none was, no call has to be looked up before it is made. */
+  mayBlock: boolean;
   readonly calls: Map<string, CallRecord>;
 }
 
@@ -82,7 +84,8 @@ class Detector implements LoopDetector {
   }
 
   before(call: ToolCall): LoopVerdict {
-    const record = this.tools.get(call.name)?.calls.get(call.arguments);
+    const tool = this.tools.get(call.name);
+    const record = tool?.mayBlock === true ? tool.calls.get(call.arguments) : undefined;
     if (record === undefined) return ALLOW;
     const { sameCall, noProgress } = this.limits;
     if (record.failures >= sameCall.block) {
@@ -116,6 +119,7 @@ class Detector implements LoopDetector {
       if (isFirst) record.failures++;
       record.repeats = 0;
       record.content = undefined;
+      if (record.failures >= this.limits.sameCall.block) tool.mayBlock = true;
       return true;
     }
     record.failures = 0;
@@ -125,6 +129,7 @@ class Detector implements LoopDetector {
     } else if (isFirst) {
       record.repeats++;
     }
+    if (record.repeats >= this.limits.noProgress.block) tool.mayBlock = true;
     return record.repeats >= this.limits.noProgress.warn;
   }
 
@@ -165,7 +170,7 @@ class Detector implements LoopDetector {
   private toolOf(name: string): ToolRecord {
     let tool = this.tools.get(name);
     if (tool === undefined) {
-      tool = { failures: 0, failedIn: 0, succeededIn: 0, calls: new Map() };
+      tool = { failures: 0, failedIn: 0, succeededIn: 0, mayBlock: false, calls: new Map() };
       this.tools.set(name, tool);
     }
     return tool;

@@ -17,6 +17,7 @@ import {
   type ToolResult,
 } from "@ravi/kernel";
 import { readArguments, toolFailure, toolFailureOf, toToolResult } from "@ravi/kernel/loop";
+import { promised, rejected } from "../rejected.ts";
 import { failureOf } from "./batch.ts";
 import type { Execution } from "./execution.ts";
 import { hire } from "./hires.ts";
@@ -76,21 +77,31 @@ class BareTool extends BareCall implements ToolContext {
 }
 
 /** A model call of the agent's own, in its lane: one promise beside the provider's. */
-export async function bareLlm(
+export function bareLlm(
   exec: Execution,
   tally: Tally,
   model: LLMClient,
   request: ModelRequest,
 ): Promise<ModelResponse> {
-  exec.enter(model.id);
   try {
-    exec.checkBare();
-    const response = await model.generate(request, new BareCall(exec, "llm", ++exec.modelCalls));
-    tally.model(response.usage);
-    return response;
-  } finally {
-    exec.leave();
+    exec.enter(model.id);
+  } catch (error) {
+    return rejected(error);
   }
+  return promised(() => {
+    exec.checkBare();
+    return Promise.resolve(model.generate(request, new BareCall(exec, "llm", ++exec.modelCalls)));
+  }).then(
+    (response) => {
+      exec.leave();
+      tally.model(response.usage);
+      return response;
+    },
+    (error: unknown) => {
+      exec.leave();
+      throw error;
+    },
+  );
 }
 
 async function bareModelCall(
@@ -146,22 +157,29 @@ export function isPlain(leaf: Leaf): boolean {
 }
 
 function outcomeOf(exec: Execution, tally: Tally, leaf: Leaf): MaybePromise<Outcome> {
+  if (leaf.kind === "tool") return toolOutcomeOf(exec, tally, leaf);
   const failed = (error: unknown): Outcome => failureOf(exec, error);
   if (leaf.kind === "hire") return hire(exec, leaf).then(undefined, failed);
-  if (leaf.kind === "llm") {
-    return bareModelCall(exec, tally, leaf).then(
-      (response): Outcome => ({ status: "completed", response }),
-      failed,
-    );
-  }
+  return bareModelCall(exec, tally, leaf).then(
+    (response): Outcome => ({ status: "completed", response }),
+    failed,
+  );
+}
+
+function toolOutcomeOf(exec: Execution, tally: Tally, leaf: ToolLeaf): MaybePromise<Outcome> {
   try {
     const result = bareToolCall(exec, tally, leaf);
-    const completed = (done: ToolResult): ToolOutcome => {
-      leaf.onResult?.(done);
-      return { status: "completed", result: done };
-    };
-    return isPromiseLike(result) ? result.then(completed, failed) : completed(result);
+    if (!isPromiseLike(result)) return completed(leaf, result);
+    return result.then(
+      (done) => completed(leaf, done),
+      (error: unknown): Outcome => failureOf(exec, error),
+    );
   } catch (error) {
-    return failed(error);
+    return failureOf(exec, error);
   }
+}
+
+function completed({ onResult }: ToolLeaf, result: ToolResult): ToolOutcome {
+  onResult?.(result);
+  return { status: "completed", result };
 }

@@ -171,19 +171,20 @@ export class InProcessEngine implements DurableEngine {
     const { headcount } = this.tree;
     if (headcount === undefined) return false;
     const { recorder, start } = this;
-    const key = `paused:${n}`;
     const givesWay = start.onPreempt === "return";
-    const keep = (paused: boolean): MaybePromise<boolean> => {
-      if (!paused || !givesWay) return paused;
-      const kept = recorder.fact(key, () => true);
-      return isPromiseLike(kept) ? kept.then(() => true) : true;
-    };
     // It gave way here the first time, so it gives way here again, whatever the headcount says today.
-    if (givesWay && recorder.isRecorded(key)) return keep(true);
+    if (givesWay && recorder.isRecorded(pauseKey(n))) return this.givesWay(n);
     // It goes through what is on record without stopping: none of that costs anything, and it was not paused there.
     if (recorder.isCatchingUp) return false;
     const paused = headcount.isPaused(start.supervision.agentId);
-    return isPromiseLike(paused) ? paused.then(keep) : keep(paused);
+    if (!givesWay) return paused;
+    if (isPromiseLike(paused)) return paused.then((isSo) => isSo && this.givesWay(n));
+    return paused && this.givesWay(n);
+  }
+
+  private givesWay(n: number): MaybePromise<boolean> {
+    const kept = this.recorder.fact(pauseKey(n), () => true);
+    return isPromiseLike(kept) ? kept.then(() => true) : true;
   }
 
   async whenResumed(): Promise<void> {
@@ -375,6 +376,10 @@ export class InProcessEngine implements DurableEngine {
       leave();
     }
   }
+}
+
+function pauseKey(n: number): string {
+  return `paused:${n}`;
 }
 
 function settled(operation: Promise<unknown>): Promise<Settled> {

@@ -49,7 +49,7 @@ export class ToolSteps {
     this.blocked = undefined;
     const judged = detector === undefined || isCutOff ? undefined : judge(detector, calls, messages, blocked);
     return {
-      messages: messages.map((message, at) => readable(message, maxChars, judged?.[at])),
+      messages: allReadable(messages, maxChars, judged),
       stop,
       isLooping: judged?.some(({ action }) => action === "halt") === true,
     };
@@ -78,6 +78,22 @@ function judge(
     steps.push({ call, content, isError, blocked: blocked?.has(call) === true });
   }
   return detector.after(steps);
+}
+
+/** The list itself, where there is nothing to change in it. */
+function allReadable(
+  messages: readonly ToolMessage[],
+  maxChars: number,
+  judged: readonly LoopVerdict[] | undefined,
+): readonly ToolMessage[] {
+  let changed: ToolMessage[] | undefined;
+  for (let at = 0; at < messages.length; at++) {
+    const message = messages[at];
+    if (message === undefined) continue;
+    const made = readable(message, maxChars, judged?.[at]);
+    if (made !== message) (changed ??= [...messages])[at] = made;
+  }
+  return changed ?? messages;
 }
 
 function readable(message: ToolMessage, maxChars: number, verdict?: LoopVerdict | undefined): ToolMessage {
