@@ -127,7 +127,7 @@ class ModelCall implements Effect<ModelResponse>, ToldCall {
     this.scope = scope;
     try {
       this.started = exec.ports.clock.now();
-      tellCallStart(exec, this, false);
+      tellCallStart(exec, this, this.started);
       this.span = startModelSpan(exec, this);
     } catch (error) {
       return rejected(error);
@@ -249,7 +249,7 @@ class ModelCall implements Effect<ModelResponse>, ToldCall {
   replayed(body: JsonObject): void {
     const { exec } = this;
     const started = exec.ports.clock.now();
-    tellCallStart(exec, this, true);
+    tellCallStart(exec, this, started, true);
     const response = body["response"] as ModelResponse | undefined;
     const spend = body["spend"] as Partial<Recorded> | undefined;
     const { usage = NO_USAGE, cost = 0, priced = true } = spend ?? {};

@@ -21,7 +21,12 @@ export interface ToldEnd {
 
 // Payloads are written out: a spread takes longer than all the rest of telling.
 
-export function tellCallStart(exec: Execution, { key, model, request }: ToldCall, replayed: boolean): void {
+export function tellCallStart(
+  exec: Execution,
+  { key, model, request }: ToldCall,
+  at: number,
+  replayed = false,
+): void {
   if (!exec.hooks.has(HookEvent.LLM_START)) return;
   const { runId, sessionId } = exec.supervision;
   const { provider, model: name } = model.info;
@@ -31,7 +36,7 @@ export function tellCallStart(exec: Execution, { key, model, request }: ToldCall
     runId,
     execId: exec.execId,
     sessionId,
-    at: exec.ports.clock.now(),
+    at,
     key,
     provider,
     model: name,
@@ -76,7 +81,7 @@ export async function toldCall(
   make: () => Promise<ModelResponse>,
 ): Promise<ModelResponse> {
   const started = exec.ports.clock.now();
-  tellCallStart(exec, call, false);
+  tellCallStart(exec, call, started);
   const tell = (end: Pick<ToldEnd, "status" | "response" | "error">): void => {
     const { usage, costUsd, estimated } = bill;
     tellCallEnd(exec, call, { ...end, started, replayed: false, usage, costUsd, estimated });
