@@ -1,27 +1,29 @@
-import { LRUCache } from "lru-cache";
-
 /** A bounded store whose entries expire by the clock of whoever asks: that may be a virtual one. */
 export interface ExpiringCache<V extends object> {
   get(key: string, now: number): V | undefined;
   set(key: string, value: V, now: number): void;
 }
 
+/** When it is full, whatever was not used for longest makes room. */
 export function expiringCache<V extends object>(options: {
   readonly maxEntries: number;
   readonly ttlMs: number;
 }): ExpiringCache<V> {
-  const entries = new LRUCache<string, { readonly value: V; readonly expires: number }>({
-    max: options.maxEntries,
-  });
+  // A map keeps its keys in the order in which they were set: whatever is used is set again, so the oldest comes first.
+  const entries = new Map<string, { readonly value: V; readonly expires: number }>();
   return {
     get(key, now) {
       const entry = entries.get(key);
       if (entry === undefined) return undefined;
-      if (now < entry.expires) return entry.value;
       entries.delete(key);
-      return undefined;
+      if (now >= entry.expires) return undefined;
+      entries.set(key, entry);
+      return entry.value;
     },
     set(key, value, now) {
+      entries.delete(key);
+      const [oldest] = entries.size >= options.maxEntries ? entries.keys().take(1) : [];
+      if (oldest !== undefined) entries.delete(oldest);
       entries.set(key, { value, expires: now + options.ttlMs });
     },
   };

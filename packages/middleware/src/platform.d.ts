@@ -9,12 +9,6 @@ interface AbortSignal {
 }
 declare const AbortSignal: { prototype: AbortSignal };
 
-/** Named by the types of lru-cache; not used here. */
-declare class AbortController {
-  readonly signal: AbortSignal;
-  abort(reason?: unknown): void;
-}
-
 /** A number in browsers, an object in Node. */
 type PlatformTimer = number | { unref?(): void };
 
@@ -46,11 +40,4 @@ declare module "node:fs/promises" {
     sync(): Promise<void>;
     close(): Promise<void>;
   }>;
-}
-
-/** Named by the types of lru-cache; not used here. */
-declare namespace NodeJS {
-  interface Timeout {
-    unref(): void;
-  }
 }
