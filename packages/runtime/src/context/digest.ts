@@ -1,10 +1,10 @@
-import { hash } from "node:crypto";
+import { nodeCrypto } from "../platform.ts";
 
 const DIGEST_LENGTH = 27;
 
 /** Short enough to be written down with every call, long enough that no two requests share it. */
 export function digest(text: string): string {
-  return hash("sha256", text, "base64url").slice(0, DIGEST_LENGTH);
+  return nodeCrypto().hash("sha256", text, "base64url").slice(0, DIGEST_LENGTH);
 }
 
 /** A text that is no longer than its digest stands for itself. */

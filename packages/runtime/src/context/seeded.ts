@@ -1,13 +1,13 @@
-import { hash } from "node:crypto";
+import { nodeCrypto } from "../platform.ts";
 
 /** The n-th random number of an execution: the same in every replay of it. */
 export function seededRandom(execId: string, n: number): number {
-  return parseInt(hash("sha256", `${execId}\nrandom\n${n}`, "hex").slice(0, 13), 16) / 2 ** 52;
+  return parseInt(nodeCrypto().hash("sha256", `${execId}\nrandom\n${n}`, "hex").slice(0, 13), 16) / 2 ** 52;
 }
 
 /** The n-th id of an execution, in the form of a UUID (version 8: made by a rule of our own). */
 export function seededUuid(execId: string, n: number): string {
-  const digits = hash("sha256", `${execId}\nuuid\n${n}`, "hex");
+  const digits = nodeCrypto().hash("sha256", `${execId}\nuuid\n${n}`, "hex");
   return [
     digits.slice(0, 8),
     digits.slice(8, 12),

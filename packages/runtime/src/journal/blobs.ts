@@ -1,11 +1,11 @@
-import { hash } from "node:crypto";
 import { type BlobStore, InvalidValueError, JournalCorruptError } from "@ravi/kernel";
+import { nodeCrypto } from "../platform.ts";
 
 const PREFIX = "sha256-";
 
 /** A blob is named by its content, so that the same bytes are kept once, and what comes back can be checked. */
 export function blobRef(bytes: Uint8Array): string {
-  return PREFIX + hash("sha256", bytes, "hex");
+  return PREFIX + nodeCrypto().hash("sha256", bytes, "hex");
 }
 
 export function checkBytes(bytes: Uint8Array): Uint8Array {

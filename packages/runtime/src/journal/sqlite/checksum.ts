@@ -1,5 +1,5 @@
-import { crc32 } from "node:zlib";
 import type { RunId } from "@ravi/kernel";
+import { nodeZlib } from "../../platform.ts";
 
 /** What a row's checksum covers beside its run. */
 export interface RowContent {
@@ -12,7 +12,7 @@ export interface RowContent {
 
 /** What the checksums of all rows of a run begin with. */
 export function checksumSeed(runId: RunId, run: number): number {
-  return crc32(`${runId}\n${run} `);
+  return nodeZlib().crc32(`${runId}\n${run} `);
 }
 
 /**
@@ -23,7 +23,7 @@ export function checksum(seed: number, { first, count, prev, data }: RowContent)
   let crc = withNumber(~seed, first);
   crc = withNumber(withByte(crc, SPACE), count);
   crc = withNumber(withByte(crc, SPACE), prev);
-  return crc32(data, ~withByte(crc, LINE_BREAK) >>> 0);
+  return nodeZlib().crc32(data, ~withByte(crc, LINE_BREAK) >>> 0);
 }
 
 const SPACE = 0x20;

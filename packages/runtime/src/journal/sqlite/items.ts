@@ -1,5 +1,4 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { crc32 } from "node:zlib";
 import {
   JournalCorruptError,
   type JsonValue,
@@ -7,6 +6,7 @@ import {
   type PostedRecord,
   type RunId,
 } from "@ravi/kernel";
+import { nodeZlib } from "../../platform.ts";
 
 interface ItemRow extends Omit<PostedRecord, "value"> {
   readonly crc: number;
@@ -92,7 +92,7 @@ export class Items {
 }
 
 function checksum(runId: RunId, row: Omit<ItemRow, "crc">): number {
-  return crc32(JSON.stringify([runId, row.seq, row.id, row.kind, row.name, row.at, row.value]));
+  return nodeZlib().crc32(JSON.stringify([runId, row.seq, row.id, row.kind, row.name, row.at, row.value]));
 }
 
 function damaged(runId: RunId, position: number, problem: string): JournalCorruptError {

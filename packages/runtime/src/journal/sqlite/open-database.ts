@@ -1,7 +1,7 @@
-import { closeSync, mkdirSync, openSync, readSync } from "node:fs";
 import { resolve } from "node:path";
 import type * as Sqlite from "node:sqlite";
 import { InvalidValueError } from "@ravi/kernel";
+import { nodeFiles } from "../../platform.ts";
 import { isBusy, isDamaged } from "./errors.ts";
 import { APPLICATION_ID, FORMAT, SCHEMA } from "./schema.ts";
 
@@ -57,9 +57,9 @@ function prepareFile(directory: string): string {
   // Absolute: SQLite would read a path that begins with `file:` as an address with options.
   const path = resolve(directory, FILE);
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    nodeFiles().mkdirSync(directory, { recursive: true, mode: 0o700 });
     // SQLite would make it readable for all; the files that it makes beside it take over this one's mode.
-    closeSync(openSync(path, "a", 0o600));
+    nodeFiles().closeSync(nodeFiles().openSync(path, "a", 0o600));
     return path;
   } catch (cause) {
     const expected = `a directory in which ${FILE} can be written: ${messageOf(cause)}`;
@@ -75,9 +75,9 @@ interface Header {
 /** Read without SQLite, which would leave its marks on a file that is not ours to touch. */
 function headerOf(path: string): Header | undefined {
   const bytes = Buffer.alloc(100);
-  const file = openSync(path, "r");
+  const file = nodeFiles().openSync(path, "r");
   try {
-    const length = readSync(file, bytes, 0, bytes.length, 0);
+    const length = nodeFiles().readSync(file, bytes, 0, bytes.length, 0);
     if (length === 0) return undefined;
     if (length < bytes.length || bytes.toString("latin1", 0, 16) !== "SQLite format 3\0") {
       throw new InvalidValueError({
@@ -88,7 +88,7 @@ function headerOf(path: string): Header | undefined {
     }
     return { format: bytes.readUInt32BE(60), application: bytes.readUInt32BE(68) };
   } finally {
-    closeSync(file);
+    nodeFiles().closeSync(file);
   }
 }
 
