@@ -16,7 +16,9 @@ export class LinkedList<T extends Linked<T>> {
     return this.first === undefined;
   }
 
+  /** At the end. One that is there already stays where it is. */
   add(item: T): void {
+    if (item.before !== undefined || this.first === item) return;
     item.before = this.last;
     if (this.last === undefined) this.first = item;
     else this.last.after = item;

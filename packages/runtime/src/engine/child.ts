@@ -1,8 +1,9 @@
 import type { HireOutcome, RunHandle } from "@ravi/kernel";
+import type { Linked } from "../linked.ts";
 import type { Mailbox } from "./mailbox.ts";
 
 /** A hired agent as its parent's engine sees it. */
-export interface Child {
+export interface Child extends Linked<Child> {
   readonly handle: RunHandle;
   /** Undefined for one that is over. */
   readonly mailbox: Mailbox | undefined;

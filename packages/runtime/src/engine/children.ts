@@ -11,15 +11,28 @@ import type { Child } from "./child.ts";
 import { Hiring } from "./hiring.ts";
 import type { InProcessEngine } from "./in-process.ts";
 import { hireInTime } from "./patience.ts";
+import { LinkedList } from "../linked.ts";
 import { delay, orStopped } from "./waiting.ts";
 
 /** Whom one execution has hired, in this process. */
 export class Children {
-  readonly known = new Map<ExecId, Child>();
+  private readonly all = new LinkedList<Child>();
+  /** Made for the first that is asked for: most are only waited for, and their ids need not be hashed. */
+  private index: Map<ExecId, Child> | undefined;
   private readonly engine: InProcessEngine;
 
   constructor(engine: InProcessEngine) {
     this.engine = engine;
+  }
+
+  add(child: Child): void {
+    this.all.add(child);
+    this.index?.set(child.handle.execId, child);
+  }
+
+  delete(child: Child): void {
+    this.all.delete(child);
+    this.index?.delete(child.handle.execId);
   }
 
   hire(spec: HireSpec): Promise<HireOutcome> {
@@ -88,7 +101,7 @@ export class Children {
       // It may be started again, and then goes on with its children: they are unwound, and nothing is recorded of it.
       tree.suspend("its root crashed and may be started again");
     }
-    const living = [...this.known.values()].filter(({ handle }) => handle.status === "running");
+    const living = this.all.toArray().filter(({ handle }) => handle.status === "running");
     for (const { handle } of living) {
       handle.cancel(`${start.supervision.agentId}, who hired it, has ended`);
     }
@@ -97,7 +110,8 @@ export class Children {
   }
 
   private childOf(execId: ExecId): Child {
-    const child = this.known.get(execId);
+    this.index ??= new Map(this.all.toArray().map((each) => [each.handle.execId, each]));
+    const child = this.index.get(execId);
     if (child !== undefined) return child;
     throw new InvalidValueError({
       field: "handle",

@@ -36,6 +36,8 @@ export class Hiring implements Recordable<HireOutcome>, Child {
   readonly spec: HireSpec;
   /** Whether there is a child, living or over; not where it was denied. */
   hasChild = false;
+  before: Child | undefined;
+  after: Child | undefined;
   /** Called when the child begins. */
   onStart: (() => void) | undefined;
   private readonly engine: InProcessEngine;
@@ -137,7 +139,7 @@ export class Hiring implements Recordable<HireOutcome>, Child {
   async run(): Promise<HireOutcome> {
     const { engine, spec } = this;
     const { tree } = engine;
-    const children = engine.children.known;
+    const { children } = engine;
     const isResumed = engine.recordedBegin(spec.key) !== undefined;
     // A deadline runs from the hire on, also while there is no seat.
     const { until } = this.times;
@@ -166,7 +168,7 @@ export class Hiring implements Recordable<HireOutcome>, Child {
     }
     this.current = "running";
     this.hasChild = true;
-    children.set(spec.execId, this);
+    children.add(this);
     this.onStart?.();
     try {
       const outcome = await child.run();
@@ -178,7 +180,7 @@ export class Hiring implements Recordable<HireOutcome>, Child {
       child.token.dispose();
       this.living = undefined;
       // A finished child leaves its outcome to whoever joins it, and nothing of what it worked with.
-      if (!this.isKept) children.delete(spec.execId);
+      if (!this.isKept) children.delete(this);
     }
   }
 
@@ -192,7 +194,7 @@ export class Hiring implements Recordable<HireOutcome>, Child {
     this.account.status = accountStatus(outcome);
     this.engine.account.addBelow(outcome);
     this.hasChild = outcome.status !== "denied";
-    if (this.hasChild && this.isKept) this.engine.children.known.set(this.spec.execId, this);
+    if (this.hasChild && this.isKept) this.engine.children.add(this);
     return outcome;
   }
 
