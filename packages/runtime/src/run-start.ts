@@ -160,5 +160,7 @@ export function scopeOf({ root, tenantId, userId, metadata }: Start): RunScope {
 /** What the first journal entry says. */
 export function startRecord({ agent, input, root, deadline, tenantId, userId, metadata }: Start): JsonObject {
   const supervision = root.toJSON();
-  return Object.freeze({ agent: nameOf(agent), input, supervision, deadline, tenantId, userId, metadata });
+  const record = { agent: nameOf(agent), input, supervision, deadline, tenantId, userId, metadata };
+  // What a caller gave may be no plain data; that shows when it is written as text.
+  return metadata === NO_METADATA ? Object.freeze(record) : record;
 }

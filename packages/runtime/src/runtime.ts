@@ -157,7 +157,7 @@ export class Runtime {
         else run.suspend("the runtime was closed");
       }
     }
-    await Promise.allSettled(running.map(({ result }) => result));
+    await Promise.allSettled(running.map(async ({ result }) => result));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

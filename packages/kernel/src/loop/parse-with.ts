@@ -23,7 +23,7 @@ export function parseWith<T>(
 ): MaybePromise<Parsed<T>> {
   if (isStandardSchema(schema)) {
     const result = schema["~standard"].validate(value);
-    return isPromiseLike(result) ? result.then(toParsed) : toParsed(result);
+    return isPromiseLike(result) ? Promise.resolve(result).then(toParsed) : toParsed(result);
   }
   if (validator === undefined) {
     throw new InvalidValueError({

@@ -115,10 +115,19 @@ class Turn {
     const size = options.concurrency ?? leaves.length;
     if (hasHires || size < leaves.length) return this.makeInParts(size);
     if (leaves.length === 0) return Promise.resolve(this.end());
-    return this.ctx.batch(leaves).then(
+    return this.batchOf(leaves).then(
       (outcomes) => this.keepAll(0, outcomes, undefined).end(),
       (error: unknown) => this.stopBy(error).end(),
     );
+  }
+
+  /** A context that was not compiled may throw at once, or give something that only looks like a promise. */
+  private batchOf(leaves: readonly TurnLeaf[]): Promise<readonly (ToolOutcome | HireOutcome)[]> {
+    try {
+      return Promise.resolve(this.ctx.batch(leaves));
+    } catch (error) {
+      return rejected(error);
+    }
   }
 
   private async makeInParts(size: number): Promise<ToolTurn> {

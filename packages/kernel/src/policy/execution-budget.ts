@@ -1,6 +1,6 @@
 import { checkAmountOrNull, checkFields, checkIntegerOrNull } from "../core/check.ts";
 import type { JsonObject } from "../core/json.ts";
-import { isMadeBy, POLICY_VERSION, readRecord } from "./record.ts";
+import { POLICY_VERSION, readRecord } from "./record.ts";
 
 /** What one agent, with all whom it hires, may spend. A null is no limit in that dimension. */
 export interface ExecutionBudget {
@@ -36,13 +36,17 @@ let unsaid: ExecutionBudget | undefined;
 export const executionBudget: ExecutionBudgetFactory = Object.assign(
   (options?: ExecutionBudgetOptions): ExecutionBudget => {
     if (options === undefined) return (unsaid ??= new Budget({}));
-    if (isMadeBy(Budget, options)) return options;
+    if (Budget.isOne(options)) return options;
     return new Budget(checkFields("executionBudget", options, FIELDS));
   },
   { fromJSON: (json: unknown): ExecutionBudget => new Budget(readRecord("executionBudget", json, FIELDS)) },
 );
 
+/** Its `toJSON` is a method and no field: it is not copied, compared or listed. */
 class Budget implements ExecutionBudget {
+  // Private to the language: nobody else can give it to an object, nor copy it.
+  // oxlint-disable-next-line no-unused-private-class-members -- it is asked for by its name alone
+  readonly #isChecked = true;
   readonly maxTokens: number | null;
   readonly maxCostUsd: number | null;
   readonly maxTurns: number | null;
@@ -56,6 +60,11 @@ class Budget implements ExecutionBudget {
     this.maxToolCalls = checkIntegerOrNull("executionBudget.maxToolCalls", fields["maxToolCalls"], 0);
     this.deadlineS = checkAmountOrNull("executionBudget.deadlineS", fields["deadlineS"], "positive");
     Object.freeze(this);
+  }
+
+  /** Whether it was checked here, and so needs no second look and keeps its identity. Neither an heir nor a copy was. */
+  static isOne(value: object): value is Budget {
+    return typeof value === "object" && value !== null && #isChecked in value;
   }
 
   toJSON(): JsonObject {

@@ -20,11 +20,3 @@ export function readRecord(
   }
   return rest;
 }
-
-/**
- * Whether the value was made by that class, and so needs no second check and keeps its identity. An heir of such a value is none.
- * Its `toJSON` is a method of the class and no field: it is not copied, compared or listed.
- */
-export function isMadeBy<T extends object>(type: { readonly prototype: T }, value: unknown): value is T {
-  return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === type.prototype;
-}

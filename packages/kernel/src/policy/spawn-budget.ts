@@ -1,6 +1,6 @@
 import { checkBoolean, checkFields, checkInteger, checkIntegerOrNull } from "../core/check.ts";
 import type { JsonObject } from "../core/json.ts";
-import { isMadeBy, POLICY_VERSION, readRecord } from "./record.ts";
+import { POLICY_VERSION, readRecord } from "./record.ts";
 
 /** How many agents a whole tree may have. There is one for the run; every node holds the same object. */
 export interface SpawnBudget {
@@ -35,13 +35,17 @@ let unsaid: SpawnBudget | undefined;
 export const spawnBudget: SpawnBudgetFactory = Object.assign(
   (options?: SpawnBudgetOptions): SpawnBudget => {
     if (options === undefined) return (unsaid ??= new Budget({}));
-    if (isMadeBy(Budget, options)) return options;
+    if (Budget.isOne(options)) return options;
     return new Budget(checkFields("spawnBudget", options, FIELDS));
   },
   { fromJSON: (json: unknown): SpawnBudget => new Budget(readRecord("spawnBudget", json, FIELDS)) },
 );
 
+/** Its `toJSON` is a method and no field: it is not copied, compared or listed. */
 class Budget implements SpawnBudget {
+  // Private to the language: nobody else can give it to an object, nor copy it.
+  // oxlint-disable-next-line no-unused-private-class-members -- it is asked for by its name alone
+  readonly #isChecked = true;
   readonly maxAgents: number;
   readonly allowPreempt: boolean;
   readonly maxTotal: number | null;
@@ -53,6 +57,11 @@ class Budget implements SpawnBudget {
     this.maxTotal = checkIntegerOrNull("spawnBudget.maxTotal", fields["maxTotal"], 1);
     this.maxDepth = checkIntegerOrNull("spawnBudget.maxDepth", fields["maxDepth"], 0);
     Object.freeze(this);
+  }
+
+  /** Whether it was checked here, and so needs no second look and keeps its identity. Neither an heir nor a copy was. */
+  static isOne(value: object): value is Budget {
+    return typeof value === "object" && value !== null && #isChecked in value;
   }
 
   toJSON(): JsonObject {

@@ -15,7 +15,10 @@ export interface JournalEntry {
   readonly phase: "begin" | "end" | "note";
   /** Epoch milliseconds. */
   readonly at: number;
-  /** One that is frozen never changes, all the way down: a journal in memory may keep it as it is. Of any other it takes a copy. */
+  /**
+   * One that is frozen is plain JSON and never changes, all the way down: a journal in memory may keep it as it is. Of any other it
+   * takes a copy, and refuses what is no JSON.
+   */
   readonly body: JsonObject;
 }
 

@@ -14,6 +14,7 @@ import {
   type ModelResponse,
   NO_USAGE,
   type Price,
+  ProviderError,
   type Reservation,
   type Settlement,
   type Spend,
@@ -50,7 +51,8 @@ export function attempt(exec: Execution, options: AttemptOptions): Promise<Model
   return promised(() => begin(exec, options));
 }
 
-// None of these is asynchronous but `inLine`, for those who need it: a frame for all of them is 1.5 kB a call.
+// None of these is asynchronous but `inLine`, for those who need it, and what is for failures: a frame for all of them is 1.5 kB a
+// call.
 
 function begin(exec: Execution, options: AttemptOptions): Promise<ModelResponse> {
   const { model, request, signal, bill } = options;
@@ -101,16 +103,22 @@ function sendReserved(
   estimate: Estimate | undefined,
   reservation: Reservation | undefined,
 ): Promise<ModelResponse> {
-  const { request } = options;
-  const isBound = reservation !== undefined && estimate !== undefined;
-  const sent = isBound ? exec.requests.bounded(request, estimate.maxOutputTokens) : request;
-  return send(exec, options, sent).then(
+  const bound = reservation === undefined ? undefined : estimate?.maxOutputTokens;
+  return promised(() => send(exec, options, bound)).then(
     (response) => {
+      if (typeof response !== "object" || response === null)
+        return lose(exec, options, reservation, estimate, noAnswer(options.model, response));
       const settled = settle(exec, options, reservation, estimate, soundUsage(response.usage));
       return isPromiseLike(settled) ? settled.then(() => response) : response;
     },
     estimate && ((error: unknown) => settleFailure(exec, options, reservation, estimate, error)),
   );
+}
+
+/** A model that was not compiled may give anything. Whether it was paid for is not known, so it counts as paid. */
+function noAnswer({ id, info }: LLMClient, given: unknown): ProviderError {
+  const message = `${id} gave ${given === null ? "null" : typeof given} where an answer was expected`;
+  return new ProviderError({ kind: "FORMAT_ERROR", message, ...info });
 }
 
 export function estimateOf(exec: Execution, model: LLMClient, request: ModelRequest): MaybePromise<Estimate> {
@@ -120,17 +128,14 @@ export function estimateOf(exec: Execution, model: LLMClient, request: ModelRequ
 
 function send(
   exec: Execution,
-  { model, signal, idempotencyKey, sink }: AttemptOptions,
-  request: ModelRequest,
+  { model, request, signal, idempotencyKey, sink }: AttemptOptions,
+  bound: number | undefined,
 ): Promise<ModelResponse> {
   // Plain fields: a model that wraps another may well spread them.
   const call = { signal: signal ?? exec.signal, idempotencyKey };
-  return promised(() => {
-    if (sink !== undefined && model.stream !== undefined)
-      return readStream(model.stream(request, call), sink);
-    // A model that was not compiled may give something that only looks like a promise, or its answer.
-    return Promise.resolve(model.generate(request, call));
-  });
+  const sent = bound === undefined ? request : exec.requests.bounded(request, bound);
+  if (sink === undefined || model.stream === undefined) return model.generate(sent, call);
+  return readStream(model.stream(sent, call), sink);
 }
 
 /** What is set aside for one attempt. Without a known price it says no cost, and the ledger decides. */
@@ -148,10 +153,29 @@ function settle(
 ): MaybePromise<void> {
   const { meter } = exec.ports;
   if (usage === undefined) return settleWhole(exec, options, reservation, estimate, false);
-  const price = meter === undefined ? UNPRICED : meter.price(options.model.info, usage, estimate);
-  return isPromiseLike(price)
-    ? price.then((known) => pay(exec, options, reservation, usage, known))
-    : pay(exec, options, reservation, usage, price);
+  let price: MaybePromise<Price>;
+  try {
+    price = meter === undefined ? UNPRICED : meter.price(options.model.info, usage, estimate);
+  } catch (error) {
+    return lose(exec, options, reservation, estimate, error);
+  }
+  if (!isPromiseLike(price)) return pay(exec, options, reservation, usage, price);
+  return Promise.resolve(price).then(
+    (known) => pay(exec, options, reservation, usage, known),
+    (error: unknown) => lose(exec, options, reservation, estimate, error),
+  );
+}
+
+/** Paid for, at a price that nobody can say, and not delivered: nothing that was set aside comes back. */
+async function lose(
+  exec: Execution,
+  options: AttemptOptions,
+  reservation: Reservation | undefined,
+  estimate: Estimate | undefined,
+  error: unknown,
+): Promise<never> {
+  await settleWhole(exec, options, reservation, estimate, true);
+  throw error;
 }
 
 function pay(
@@ -226,14 +250,14 @@ function book(
   bill.add(usage, cost, isWaste);
   const booked = scope.spent({ usage, costUsd: cost, isWaste, isNested });
   return isPromiseLike(booked)
-    ? booked.then(() => close(exec, reservation, actual))
+    ? Promise.resolve(booked).then(() => close(exec, reservation, actual))
     : close(exec, reservation, actual);
 }
 
 function close(exec: Execution, reservation: Reservation | undefined, actual: Actual): MaybePromise<void> {
   const settlement = reservation?.settle(actual);
   if (settlement === undefined) return;
-  if (isPromiseLike(settlement)) return settlement.then((done) => report(exec, done));
+  if (isPromiseLike(settlement)) return Promise.resolve(settlement).then((done) => report(exec, done));
   report(exec, settlement);
 }
 

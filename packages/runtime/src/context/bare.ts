@@ -90,7 +90,7 @@ export function bareLlm(
   }
   return promised(() => {
     exec.checkBare();
-    return Promise.resolve(model.generate(request, new BareCall(exec, "llm", ++exec.modelCalls)));
+    return model.generate(request, new BareCall(exec, "llm", ++exec.modelCalls));
   }).then(
     (response) => {
       exec.leave();

@@ -35,7 +35,7 @@ const STEPS: readonly ((ending: Ending) => MaybePromise<void>)[] = [
 export function end(ending: Ending, from = 0): MaybePromise<void> {
   for (let at = from; at < STEPS.length; at++) {
     const done = STEPS[at]?.(ending);
-    if (isPromiseLike(done)) return done.then(() => end(ending, at + 1));
+    if (isPromiseLike(done)) return Promise.resolve(done).then(() => end(ending, at + 1));
   }
 }
 

@@ -32,6 +32,10 @@ export interface PreparedHire {
 /** A hire as its engine gets it. Its place among the hires is taken here, whatever it then waits for. */
 export function prepareHire(exec: Execution, terms: Terms, isJoinable: boolean): MaybePromise<PreparedHire> {
   const { agent } = terms;
+  if (typeof terms.input !== "string") {
+    const expected = "a text; write an object as JSON";
+    throw new InvalidValueError({ field: "hire.input", value: terms.input, expected });
+  }
   const timeoutMs = milliseconds("hire.timeoutS", terms.timeoutS);
   const key = exec.nextKey("hire", agentName(agent.id));
   const agentId = childId(exec, agent, ++exec.hires);

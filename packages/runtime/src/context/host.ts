@@ -113,7 +113,7 @@ function through(
     // An agent that was not compiled may return its result without a promise.
     return Promise.resolve(exec.agent.run(exec, given)).then((result) => void (context.result = result));
   };
-  return layers.run(context, core).then(() => {
+  return Promise.resolve(layers.run(context, core)).then(() => {
     if (context.result !== undefined) return context.result;
     throw new TypeError(`a layer around ${exec.agentId} neither called next() nor set a result`);
   });

@@ -6,8 +6,8 @@ import type { ModelResponse, ToolCall } from "@ravi/kernel";
  */
 export function ownResponse(response: ModelResponse): ModelResponse | undefined {
   const { message, usage } = response;
-  if (typeof message.content !== "string" || !isFlat(response, 2) || !isFlat(message, 1)) return undefined;
-  if (usage !== undefined && !isFlat(usage, 0)) return undefined;
+  if (!isFlat(response, "message", "usage") || !isFlat(message, "toolCalls")) return undefined;
+  if (usage !== undefined && !isFlat(usage)) return undefined;
   const said = message.toolCalls === undefined ? { ...message } : withOwnCalls(message, message.toolCalls);
   return said && { ...response, message: said, usage: usage && { ...usage } };
 }
@@ -20,16 +20,16 @@ function withOwnCalls(
   if (!isList) return undefined;
   const toolCalls: ToolCall[] = [];
   for (const call of calls) {
-    if (!isFlat(call, 0)) return undefined;
+    if (!isFlat(call)) return undefined;
     toolCalls.push({ ...call });
   }
   return { ...message, toolCalls };
 }
 
-/** Whether it holds nothing but texts, numbers and truths, beside that many objects which are looked at by themselves. */
-function isFlat(value: object, objects: number): boolean {
-  if (value === null || "toJSON" in value) return false;
-  let left = objects;
+/** Whether it holds nothing but texts, numbers and truths, beside what is looked at by itself under those names. */
+function isFlat(value: object, one?: string, other?: string): boolean {
+  // A model that was not compiled may leave out anything.
+  if (typeof value !== "object" || value === null || "toJSON" in value) return false;
   for (const key in value) {
     const field: unknown = value[key as keyof typeof value];
     switch (typeof field) {
@@ -39,7 +39,7 @@ function isFlat(value: object, objects: number): boolean {
       case "undefined":
         break;
       case "object":
-        if (field !== null && left-- === 0) return false;
+        if (field !== null && key !== one && key !== other) return false;
         break;
       default:
         return false;

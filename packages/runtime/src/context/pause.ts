@@ -4,7 +4,8 @@ import type { Execution } from "./execution.ts";
 /** Where an agent that lost its slot stops: until it has one again, or for good where its parent wants what there is. */
 export function yieldIfPaused(exec: Execution, n: number): MaybePromise<void> {
   const paused = exec.engine.isPaused(n);
-  if (isPromiseLike(paused)) return paused.then((answer) => (answer ? wait(exec) : undefined));
+  if (isPromiseLike(paused))
+    return Promise.resolve(paused).then((answer) => (answer ? wait(exec) : undefined));
   return paused ? wait(exec) : undefined;
 }
 

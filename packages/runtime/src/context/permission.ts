@@ -38,7 +38,8 @@ export function denialOf(
   const broken = (error: unknown): string => deny(`the policy failed (${messageOf(error)})`);
   try {
     const decision = permissions.check(request);
-    return isPromiseLike(decision) ? decision.then(read, broken) : read(decision);
+    // A thenable of somebody's own may give nothing back from its `then`: nothing would be a yes.
+    return isPromiseLike(decision) ? Promise.resolve(decision).then(read, broken) : read(decision);
   } catch (error) {
     return broken(error);
   }

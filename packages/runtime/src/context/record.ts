@@ -46,7 +46,7 @@ export function recordFact(
     const fact = exec.engine.fact(key, () => {
       try {
         const value = make();
-        return isPromiseLike(value) ? value.then(made).then(undefined, failed) : made(value);
+        return isPromiseLike(value) ? Promise.resolve(value).then(made).then(undefined, failed) : made(value);
       } catch (error) {
         return failed(error);
       }

@@ -142,7 +142,6 @@ class RunningTool implements Effect<ToolResult>, ToldTool {
 
   // Not asynchronous itself: what it needs at its end is kept with the call, and not once more with a frame of it.
   run(scope: EffectScope): Promise<ToolResult> {
-    this.startedAt = this.exec.ports.clock.now();
     return this.begun(scope).then(
       (result) => this.succeeded(result),
       (error: unknown) => this.broken(error),
@@ -194,6 +193,7 @@ class RunningTool implements Effect<ToolResult>, ToldTool {
   private begun(scope: EffectScope): Promise<ToolResult> {
     const { exec, tool } = this;
     try {
+      this.startedAt = exec.ports.clock.now();
       tellToolStart(this);
       if (isMeasured(exec)) this.span = startSpan(exec, "ravi.tool", { key: this.key, tool: tool.name });
       const made = andThen(this.pay(scope), () => this.made(scope));
@@ -218,8 +218,20 @@ class RunningTool implements Effect<ToolResult>, ToldTool {
     return reservation?.settle(ONE_TOOL_CALL);
   }
 
+  /** A ledger that fails here fails the call, which has an end for whoever was told of its start all the same. */
+  private whenSettled<T>(next: () => T): MaybePromise<T> {
+    let settled: MaybePromise<unknown>;
+    try {
+      settled = this.settle();
+    } catch (error) {
+      return this.broken(error);
+    }
+    if (!isPromiseLike(settled)) return next();
+    return Promise.resolve(settled).then(next, (error: unknown) => this.broken(error));
+  }
+
   private succeeded(result: ToolResult): MaybePromise<ToolResult> {
-    return andThen(this.settle(), () => {
+    return this.whenSettled(() => {
       tellToolEnd(this, result.isError ? "error" : "ok");
       this.tell(result);
       return result;
@@ -227,7 +239,7 @@ class RunningTool implements Effect<ToolResult>, ToldTool {
   }
 
   private broken(error: unknown): MaybePromise<never> {
-    return andThen(this.settle(), () => {
+    return this.whenSettled(() => {
       tellToolEnd(this, "error", error);
       // An error of Ravi's goes on as it is; a stranger's gets a code to branch on.
       if (isRaviError(error)) throw error;
@@ -240,12 +252,11 @@ class RunningTool implements Effect<ToolResult>, ToldTool {
     const { exec, context, tool } = this;
     const layers = exec.plan.function;
     if (layers === undefined || context === undefined) return this.execute(this.args, undefined, scope);
-    return layers
-      .run(context, () => this.innermost(context, scope))
-      .then(
-        () =>
-          context.result ?? toolFailure(`a layer around ${tool.name} neither called next() nor set a result`),
-      );
+    return andThen(
+      layers.run(context, () => this.innermost(context, scope)),
+      () =>
+        context.result ?? toolFailure(`a layer around ${tool.name} neither called next() nor set a result`),
+    );
   }
 
   private innermost(context: FunctionCall, scope: EffectScope): Promise<void> {

@@ -178,7 +178,7 @@ export class InProcessEngine implements DurableEngine {
     if (recorder.isCatchingUp) return false;
     const paused = headcount.isPaused(start.supervision.agentId);
     if (!givesWay) return paused;
-    if (isPromiseLike(paused)) return paused.then((isSo) => isSo && this.givesWay(n));
+    if (isPromiseLike(paused)) return Promise.resolve(paused).then((isSo) => isSo && this.givesWay(n));
     return paused && this.givesWay(n);
   }
 

@@ -46,7 +46,9 @@ export class RunJournal implements Beating {
       if (epoch === undefined) throw new JournalLockedError({ runId });
       return new RunJournal(journal, runId, owner, clock, epoch);
     };
-    return isPromiseLike(claim) ? claim.then((granted) => taken(granted?.epoch)) : taken(claim?.epoch);
+    return isPromiseLike(claim)
+      ? Promise.resolve(claim).then((granted) => taken(granted?.epoch))
+      : taken(claim?.epoch);
   }
 
   /** A journal that could not be written to, or was taken over, takes nothing more: the run stops before it pays again. */
@@ -54,7 +56,9 @@ export class RunJournal implements Beating {
     if (this.lost !== undefined) throw this.lost;
     try {
       const written = this.journal.append(this.runId, this.epoch, entries);
-      return isPromiseLike(written) ? written.then(undefined, (error: unknown) => this.fail(error)) : written;
+      return isPromiseLike(written)
+        ? Promise.resolve(written).then(undefined, (error: unknown) => this.fail(error))
+        : written;
     } catch (error) {
       return this.fail(error);
     }
