@@ -84,7 +84,7 @@ export function bareLlm(
   request: ModelRequest,
 ): Promise<ModelResponse> {
   try {
-    exec.enter(model.id);
+    exec.lane.enter(model.id);
   } catch (error) {
     return rejected(error);
   }
@@ -93,12 +93,12 @@ export function bareLlm(
     return model.generate(request, new BareCall(exec, "llm", ++exec.modelCalls));
   }).then(
     (response) => {
-      exec.leave();
+      exec.lane.leave();
       tally.model(response.usage);
       return response;
     },
     (error: unknown) => {
-      exec.leave();
+      exec.lane.leave();
       throw error;
     },
   );

@@ -49,12 +49,12 @@ function endLastOperation({ exec, outcome }: Ending): MaybePromise<void> {
     const details = reason === undefined ? {} : { reason };
     audit(exec, { action: "cancel", target: exec.agentId, outcome: "ok", details });
   }
-  return exec.isBusy ? lastOperation(exec) : undefined;
+  return exec.lane.isBusy ? lastOperation(exec) : undefined;
 }
 
 async function lastOperation(exec: Execution): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  exec.whenFree(resolve);
+  exec.lane.whenFree(resolve);
   const timer = exec.ports.clock.setTimer?.(resolve, GRACE_MS);
   exec.token.cancel(`${exec.agentId} has ended`);
   await promise;
@@ -62,7 +62,7 @@ async function lastOperation(exec: Execution): Promise<void> {
 }
 
 function endChildren({ exec, outcome, isCrash }: Ending): MaybePromise<void> {
-  exec.close();
+  exec.lane.close();
   return exec.engine.end(outcome, { isCrash });
 }
 

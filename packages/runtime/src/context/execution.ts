@@ -3,7 +3,6 @@ import {
   type AgentEvent,
   type AgentId,
   agentName,
-  CancellationError,
   type AbortSignalLike,
   type BudgetExhaustedError,
   type CancellationToken,
@@ -21,7 +20,6 @@ import {
   isRaviError,
   type JsonSchemaValidator,
   type JsonValue,
-  LaneViolationError,
   type Leaf,
   type LLMClient,
   type LlmLeaf,
@@ -53,6 +51,7 @@ import { requestBudget } from "./budget-request.ts";
 import { Gates } from "./gate.ts";
 import { ask, hire, join, spawn } from "./hires.ts";
 import { Keys } from "./keys.ts";
+import { Lane } from "./lane.ts";
 import { callModel } from "./model-call.ts";
 import { yieldIfPaused } from "./pause.ts";
 import type { Plan } from "./plan.ts";
@@ -61,8 +60,6 @@ import { Requests } from "./requests.ts";
 import { seededRandom, seededUuid } from "./seeded.ts";
 import { callTool } from "./tool-call.ts";
 import { Window } from "./window.ts";
-
-const OVER = "its end";
 
 /** One agent at work: its context, with the rules in it, on whatever engine carries it. */
 export class Execution implements RunContext {
@@ -77,6 +74,7 @@ export class Execution implements RunContext {
   readonly execId: ExecId;
   readonly token: CancellationToken;
   readonly history: Window;
+  readonly lane: Lane;
   /** What the audit log has not written down yet. */
   audits: Set<Promise<void>> | undefined;
   /** Hires that a layer answered for: there is no child, and an outcome to join all the same. */
@@ -92,12 +90,9 @@ export class Execution implements RunContext {
   private readonly tally: Tally | undefined;
   private randoms = 0;
   private uuids = 0;
-  private running: string | undefined;
   private lazyKeys: Keys | undefined;
   private lazyRequests: Requests | undefined;
   private lazyGates: Gates | undefined;
-  private isOver = false;
-  private onFree: (() => void) | undefined;
   private lazyMeta: RunMeta | undefined;
 
   constructor(engine: DurableEngine, ports: ContextPorts, plan: Plan) {
@@ -113,6 +108,7 @@ export class Execution implements RunContext {
     this.token = engine.token;
     this.tally = isBare(this) ? engine.bare : undefined;
     this.history = new Window(this);
+    this.lane = new Lane(this);
   }
 
   get hooks(): Hooks {
@@ -191,7 +187,7 @@ export class Execution implements RunContext {
   /** Without the promises of `alone` where no tool makes one: a quarter of a turn's time. */
   private bareBatch(tally: Tally, leaves: readonly Leaf[]): Promise<Outcome[]> {
     try {
-      const done = this.inLane("a batch", () => {
+      const done = this.lane.within("a batch", () => {
         this.checkBare();
         return bareBatch(this, tally, leaves);
       });
@@ -259,7 +255,7 @@ export class Execution implements RunContext {
 
   now(): MaybePromise<number> {
     const key = this.nextKey("now", "clock");
-    return this.inLane(
+    return this.lane.within(
       key,
       () => this.engine.fact(key, () => this.ports.clock.now()) as MaybePromise<number>,
     );
@@ -306,13 +302,10 @@ export class Execution implements RunContext {
     return this.keys.next(kind, name);
   }
 
-  /**
-   * The one lane. Two operations at once would be recorded in the order in which they happen to end, and a replay would hand
-   * them each other's results.
-   */
+  /** Something that is made and recorded, alone in its lane, and a place to give way. */
   alone<T>(what: string, operation: () => MaybePromise<T>): Promise<T> {
     try {
-      this.enter(what);
+      this.lane.enter(what);
     } catch (error) {
       return rejected(error);
     }
@@ -322,12 +315,12 @@ export class Execution implements RunContext {
       if (isPromiseLike(done))
         return Promise.resolve(done).then(
           (value) => {
-            this.leave();
+            this.lane.leave();
             return value;
           },
           (error: unknown) => this.broken(error),
         );
-      this.leave();
+      this.lane.leave();
       return Promise.resolve(done);
     } catch (error) {
       return rejected(this.refused(error));
@@ -340,47 +333,8 @@ export class Execution implements RunContext {
 
   private refused(error: unknown): unknown {
     this.noteRefusal(error);
-    this.leave();
+    this.lane.leave();
     return error;
-  }
-
-  /** In the one lane too, but no place to give way: a small thing that is recorded. */
-  inLane<T>(what: string, operation: () => MaybePromise<T>): MaybePromise<T> {
-    this.enter(what);
-    let done: MaybePromise<T> | undefined;
-    try {
-      done = operation();
-    } finally {
-      if (!isPromiseLike(done)) this.leave();
-    }
-    return isPromiseLike(done) ? Promise.resolve(done).finally(() => this.leave()) : done;
-  }
-
-  /** Whether an operation is under way, and a call when it is not any more. For the end of an agent that awaited too little. */
-  get isBusy(): boolean {
-    return this.running !== undefined;
-  }
-  whenFree(callback: () => void): void {
-    this.onFree = callback;
-  }
-
-  /** Its agent is over: whoever has kept the context can do nothing more with it. */
-  close(): void {
-    this.isOver = true;
-    this.running ??= OVER;
-  }
-
-  enter(what: string): void {
-    if (this.running !== undefined) {
-      if (this.isOver) throw new CancellationError({ reason: `${this.agentId} has ended` });
-      throw new LaneViolationError({ execId: this.execId, running: this.running, attempted: what });
-    }
-    this.running = what;
-  }
-
-  leave(): void {
-    this.running = this.isOver ? OVER : undefined;
-    this.onFree?.();
   }
 
   private makeMeta(): RunMeta {

@@ -90,6 +90,6 @@ export class ExecutionInbox implements Inbox {
   }
 
   private inLane<T>(what: string, operation: () => MaybePromise<T>): MaybePromise<T> {
-    return this.exec.inLane(what, operation);
+    return this.exec.lane.within(what, operation);
   }
 }

@@ -28,7 +28,7 @@ export function recordFact(
     throw new InvalidValueError({ field: "ctx.record name", value: name, expected });
   }
   const key = exec.nextKey("record", name);
-  return exec.inLane(key, () => {
+  return exec.lane.within(key, () => {
     let thrown: { readonly error: unknown } | undefined;
     const failed = (error: unknown): JsonObject => {
       // What stops the run is about this go at it, and not about the fact.

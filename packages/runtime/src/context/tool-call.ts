@@ -5,10 +5,7 @@ import {
   isPromiseLike,
   isRaviError,
   type JsonObject,
-  type LLMClient,
   type MaybePromise,
-  type ModelRequest,
-  type ModelResponse,
   NO_USAGE,
   type Reservation,
   type Span,
@@ -22,7 +19,6 @@ import {
 import { messageOf, readArguments, toolFailure, toolFailureOf, toToolResult } from "@ravi/kernel/loop";
 import { rejected } from "../rejected.ts";
 import { askApproval } from "./approval.ts";
-import { attempt } from "./attempt.ts";
 import { Bill } from "./bill.ts";
 import type { Execution } from "./execution.ts";
 import { shortDigest } from "./digest.ts";
@@ -33,9 +29,9 @@ import { admitOne } from "./one-call.ts";
 import { denialOf } from "./permission.ts";
 import { mayAdmit } from "./plan.ts";
 import { andThen } from "./and-then.ts";
-import { toldCall } from "./tell-call.ts";
 import { tellToolAgain, tellToolEnd, tellToolStart, type ToldTool } from "./tell-tool.ts";
 import { FunctionCall } from "./function-call.ts";
+import { ToolModels } from "./tool-models.ts";
 import { withinTime } from "./tool-time.ts";
 
 type Asked = Pick<ToolLeaf, "call" | "tool" | "onResult">;
@@ -83,13 +79,11 @@ class RunningTool implements Effect<ToolResult>, ToldTool {
   readonly tool: Tool;
   /** Taken off when it was told. */
   private onResult: Asked["onResult"];
-  /** Of the model calls that it makes inside; most make none. */
-  private lazyBill: Bill | undefined;
+  private lazyModels: ToolModels | undefined;
   private args: unknown;
   /** Its one tool call was reserved: a call that was refused costs nothing. */
   private isCounted = false;
   private context: FunctionCall | undefined;
-  private modelCalls = 0;
   startedAt = 0;
   span: Span | undefined;
   private reservation: Reservation | undefined;
@@ -167,7 +161,8 @@ class RunningTool implements Effect<ToolResult>, ToldTool {
   }
 
   private spentSoFar(): JsonObject {
-    return this.lazyBill === undefined ? NOTHING_BUT_THE_CALL : { ...this.lazyBill.toJSON(), toolCalls: 1 };
+    const { lazyModels } = this;
+    return lazyModels === undefined ? NOTHING_BUT_THE_CALL : { ...lazyModels.bill.toJSON(), toolCalls: 1 };
   }
 
   skipped(): ToolResult {
@@ -306,7 +301,7 @@ class RunningTool implements Effect<ToolResult>, ToldTool {
       signal,
       scope: this.exec.scope,
       idempotencyKey,
-      llm: (model, request) => this.askModel(model, request, signal, effect),
+      llm: (model, request) => this.models.ask(model, request, signal, effect),
     };
   }
 
@@ -317,19 +312,8 @@ class RunningTool implements Effect<ToolResult>, ToldTool {
     return toolFailureOf(error);
   }
 
-  /** A model call that the tool makes by itself. */
-  private askModel(
-    model: LLMClient,
-    request: ModelRequest,
-    signal: AbortSignalLike | undefined,
-    scope: EffectScope,
-  ): Promise<ModelResponse> {
-    const { exec } = this;
-    const bill = new Bill((this.lazyBill ??= new Bill()));
-    const told = { key: `${this.key}/llm#${++this.modelCalls}`, model, request };
-    const idempotencyKey = `${scope.idempotencyKey}/llm`;
-    const options = { model, request, signal, idempotencyKey, wrapUp: false, bill, scope } as const;
-    return toldCall(exec, told, bill, () => attempt(exec, { ...options, sink: undefined, isNested: true }));
+  private get models(): ToolModels {
+    return (this.lazyModels ??= new ToolModels(this.exec, this.key));
   }
 
   private makeContext(): FunctionCall {

@@ -98,7 +98,7 @@ export class Window {
     const key = this.key();
     if (history === undefined || key === undefined) return;
     const head = async (): Promise<number> => (await history.load(key, 0)).head;
-    const known = await this.exec.inLane("window", () => this.exec.engine.fact("history:head", head));
+    const known = await this.exec.lane.within("window", () => this.exec.engine.fact("history:head", head));
     const { messages } = await history.load(key, Number(known));
     // Somebody else has asked in the meantime.
     if (this.loaded) return;

@@ -1,0 +1,33 @@
+import type { AbortSignalLike, EffectScope, LLMClient, ModelRequest, ModelResponse } from "@ravi/kernel";
+import { attempt } from "./attempt.ts";
+import { Bill } from "./bill.ts";
+import type { Execution } from "./execution.ts";
+import { toldCall } from "./tell-call.ts";
+
+/** The model calls that one tool makes by itself. Most make none. */
+export class ToolModels {
+  /** What they have cost together. */
+  readonly bill = new Bill();
+  private readonly exec: Execution;
+  private readonly key: string;
+  private calls = 0;
+
+  constructor(exec: Execution, key: string) {
+    this.exec = exec;
+    this.key = key;
+  }
+
+  ask(
+    model: LLMClient,
+    request: ModelRequest,
+    signal: AbortSignalLike | undefined,
+    scope: EffectScope,
+  ): Promise<ModelResponse> {
+    const { exec } = this;
+    const bill = new Bill(this.bill);
+    const told = { key: `${this.key}/llm#${++this.calls}`, model, request };
+    const idempotencyKey = `${scope.idempotencyKey}/llm`;
+    const options = { model, request, signal, idempotencyKey, wrapUp: false, bill, scope } as const;
+    return toldCall(exec, told, bill, () => attempt(exec, { ...options, sink: undefined, isNested: true }));
+  }
+}
