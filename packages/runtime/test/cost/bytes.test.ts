@@ -32,12 +32,12 @@ function lead(hires: number): Agent {
 }
 
 describe("what a turn and a hire allocate", () => {
-  test("a bare turn: 4.5 kB", async () => {
-    expect((await perTurn(ran(() => ({})))).turn).toBeLessThanOrEqual(7_000);
+  test("a bare turn: 3.6 kB", async () => {
+    expect((await perTurn(ran(() => ({})))).turn).toBeLessThanOrEqual(5_400);
   });
 
-  test("a turn with everything on: 22 kB", async () => {
-    expect((await perTurn(ran(() => everything(new MemoryJournal())))).turn).toBeLessThanOrEqual(33_000);
+  test("a turn with everything on: 17 kB", async () => {
+    expect((await perTurn(ran(() => everything(new MemoryJournal())))).turn).toBeLessThanOrEqual(25_000);
   });
 
   test("a bare hire of somebody who does nothing: 9 kB", async () => {
