@@ -219,7 +219,10 @@ export class InProcessEngine implements DurableEngine {
     const isFresh = this.tree.recording === undefined;
     // Most turns ask for one thing.
     if (only !== undefined && operations.length === 1 && isFresh)
-      return settled(this.one(only)).then((outcome) => this.unlessSuspended([outcome]));
+      return this.one(only).then(
+        (value) => this.unlessSuspended([succeeded(value)]),
+        (error: unknown) => this.unlessSuspended([failed(error)]),
+      );
     return this.allOf(operations, isFresh);
   }
 

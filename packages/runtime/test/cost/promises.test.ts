@@ -31,13 +31,13 @@ describe("what a turn costs, and a run beside its turns", () => {
 
   test("with everything on, it makes more, and no more than that", async () => {
     const { turn, run } = await perTurn((turns) => promisesOf(full(turns)));
-    expect(turn).toBeLessThanOrEqual(17);
+    expect(turn).toBeLessThanOrEqual(16);
     expect(run).toBeLessThanOrEqual(27);
   });
 
   test("with everything on, it waits more often, and no more than that", async () => {
     const { turn, run } = await perTurn((turns) => ticksOf(full(turns)));
-    expect(turn).toBeLessThanOrEqual(15);
+    expect(turn).toBeLessThanOrEqual(14);
     expect(run).toBeLessThanOrEqual(18);
   });
 

@@ -12,7 +12,10 @@ export function tellStep(
   step: number,
   clock?: Clock | undefined,
 ): void {
-  if (ctx.hooks.has(event)) void ctx.hooks.dispatch(event, { ...hookBase(ctx, clock), step });
+  if (!ctx.hooks.has(event)) return;
+  // Written out: a spread takes longer than all the rest of telling.
+  const { agentName: name, agentId, runId, execId, sessionId, at } = hookBase(ctx, clock);
+  void ctx.hooks.dispatch(event, { agentName: name, agentId, runId, execId, sessionId, at, step });
 }
 
 /** Somebody is about to be hired. */
