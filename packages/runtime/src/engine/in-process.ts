@@ -37,6 +37,7 @@ import { InProcessScope } from "./effect-scope.ts";
 import type { Mailbox } from "./mailbox.ts";
 import type { Recordable } from "./recordable.ts";
 import { Recorder } from "./recorder.ts";
+import { Seat } from "./seat.ts";
 import { delay, orStopped } from "./waiting.ts";
 
 export interface InProcessOptions {
@@ -63,8 +64,7 @@ export class InProcessEngine implements DurableEngine {
   nestedCalls = 0;
   private lazyRecorder: Recorder | undefined;
   private lazyChildren: Children | undefined;
-  private parkedFor = 0;
-  private parkedSince: number | undefined;
+  private readonly seat: Seat | undefined;
 
   constructor({ tree, start, token, ledger, account }: InProcessOptions) {
     const { execId, supervision } = start;
@@ -76,6 +76,7 @@ export class InProcessEngine implements DurableEngine {
     this.account = opened.describe(supervision);
     const isBare = tree.journal === undefined && tree.headcount === undefined && ledger === undefined;
     this.bare = isBare ? this.account : undefined;
+    this.seat = tree.headcount === undefined ? undefined : new Seat(this, tree.headcount);
     this.raise = ledger?.raise === undefined ? undefined : (key, more) => this.raiseOnce(ledger, key, more);
   }
 
@@ -144,7 +145,7 @@ export class InProcessEngine implements DurableEngine {
   }
   /** How long it was without its seat, now included. */
   get parkedMs(): number {
-    return this.parkedFor + (this.parkedSince === undefined ? 0 : this.clock.now() - this.parkedSince);
+    return this.seat?.parkedMs ?? 0;
   }
 
   now(): number {
@@ -168,34 +169,11 @@ export class InProcessEngine implements DurableEngine {
   }
 
   isPaused(n: number): MaybePromise<boolean> {
-    const { headcount } = this.tree;
-    if (headcount === undefined) return false;
-    const { recorder, start } = this;
-    const givesWay = start.onPreempt === "return";
-    // It gave way here the first time, so it gives way here again, whatever the headcount says today.
-    if (givesWay && recorder.isRecorded(pauseKey(n))) return this.givesWay(n);
-    // It goes through what is on record without stopping: none of that costs anything, and it was not paused there.
-    if (recorder.isCatchingUp) return false;
-    const paused = headcount.isPaused(start.supervision.agentId);
-    if (!givesWay) return paused;
-    if (isPromiseLike(paused)) return Promise.resolve(paused).then((isSo) => isSo && this.givesWay(n));
-    return paused && this.givesWay(n);
-  }
-
-  private givesWay(n: number): MaybePromise<boolean> {
-    const kept = this.recorder.fact(pauseKey(n), () => true);
-    return isPromiseLike(kept) ? kept.then(() => true) : true;
+    return this.seat?.isPaused(n) ?? false;
   }
 
   async whenResumed(): Promise<void> {
-    const since = this.clock.now();
-    this.parkedSince = since;
-    try {
-      await this.tree.headcount?.whenResumed(this.start.supervision.agentId, this.token.signal);
-    } finally {
-      this.parkedFor += this.clock.now() - since;
-      this.parkedSince = undefined;
-    }
+    await this.seat?.whenResumed();
   }
 
   effect<T>(effect: Effect<T>): Promise<T> {
@@ -379,10 +357,6 @@ export class InProcessEngine implements DurableEngine {
       leave();
     }
   }
-}
-
-function pauseKey(n: number): string {
-  return `paused:${n}`;
 }
 
 function settled(operation: Promise<unknown>): Promise<Settled> {

@@ -82,6 +82,12 @@ async function records(
 
 const usage = { inputTokens: 3, outputTokens: 4, cachedInputTokens: 1 };
 
+const plain = (): ModelResponse => ({
+  message: { role: "assistant", content: "done" },
+  finishReason: "stop",
+  usage: { ...usage },
+});
+
 /** Made anew for each run, since they are spoilt. */
 const cases: readonly [string, () => ModelResponse[]][] = [
   [
@@ -119,32 +125,13 @@ const cases: readonly [string, () => ModelResponse[]][] = [
       { message: { role: "assistant", content: [{ type: "text", text: "done" }] }, finishReason: "stop" },
     ],
   ],
-  [
-    "a field that nobody knows",
-    () => [
-      Object.assign(
-        {
-          message: { role: "assistant", content: "done" },
-          finishReason: "stop",
-          usage: { ...usage },
-        } as const,
-        { raw: { inner: ["kept"] } },
-      ),
-    ],
-  ],
+  ["a field that nobody knows", () => [Object.assign(plain(), { raw: { inner: ["kept"] } })]],
   [
     "an answer that says itself what it is as JSON",
     () => [
-      Object.assign(
-        {
-          message: { role: "assistant", content: "done" },
-          finishReason: "stop",
-          usage: { ...usage },
-        } as const,
-        {
-          toJSON: () => ({ message: { role: "assistant", content: "done, in JSON" }, finishReason: "stop" }),
-        },
-      ),
+      Object.assign(plain(), {
+        toJSON: () => ({ message: { role: "assistant", content: "done, in JSON" }, finishReason: "stop" }),
+      }),
     ],
   ],
 ];

@@ -1,0 +1,54 @@
+import { type Headcount, isPromiseLike, type MaybePromise } from "@ravi/kernel";
+import type { InProcessEngine } from "./in-process.ts";
+
+/** The seat of one execution in the tree's headcount: whether it has to give it up, and how long it was without. */
+export class Seat {
+  private readonly engine: InProcessEngine;
+  private readonly headcount: Headcount;
+  private parkedFor = 0;
+  private parkedSince: number | undefined;
+
+  constructor(engine: InProcessEngine, headcount: Headcount) {
+    this.engine = engine;
+    this.headcount = headcount;
+  }
+
+  /** How long it was without, now included. */
+  get parkedMs(): number {
+    return this.parkedFor + (this.parkedSince === undefined ? 0 : this.engine.clock.now() - this.parkedSince);
+  }
+
+  isPaused(n: number): MaybePromise<boolean> {
+    const { recorder, start } = this.engine;
+    const givesWay = start.onPreempt === "return";
+    // It gave way here the first time, so it gives way here again, whatever the headcount says today.
+    if (givesWay && recorder.isRecorded(keyOf(n))) return this.giveWay(n);
+    // It goes through what is on record without stopping: none of that costs anything, and it was not paused there.
+    if (recorder.isCatchingUp) return false;
+    const paused = this.headcount.isPaused(start.supervision.agentId);
+    if (!givesWay) return paused;
+    if (isPromiseLike(paused)) return Promise.resolve(paused).then((isSo) => isSo && this.giveWay(n));
+    return paused && this.giveWay(n);
+  }
+
+  async whenResumed(): Promise<void> {
+    const { clock, start, token } = this.engine;
+    const since = clock.now();
+    this.parkedSince = since;
+    try {
+      await this.headcount.whenResumed(start.supervision.agentId, token.signal);
+    } finally {
+      this.parkedFor += clock.now() - since;
+      this.parkedSince = undefined;
+    }
+  }
+
+  private giveWay(n: number): MaybePromise<boolean> {
+    const kept = this.engine.recorder.fact(keyOf(n), () => true);
+    return isPromiseLike(kept) ? kept.then(() => true) : true;
+  }
+}
+
+function keyOf(n: number): string {
+  return `paused:${n}`;
+}
