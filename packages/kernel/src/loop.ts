@@ -33,7 +33,8 @@ export type { Instructions, LoopOptions, ModelSettings } from "./loop/tool-loop/
 export { type LoopPlan, planLoop } from "./loop/tool-loop/plan.ts";
 export { readTurn, type Turn } from "./loop/tool-loop/read-turn.ts";
 export { hookBase, tellHandoff } from "./loop/tool-loop/tell.ts";
-export { type Finish, type LoopExtension, toolLoop } from "./loop/tool-loop/tool-loop.ts";
+export type { Finish, LoopExtension } from "./loop/tool-loop/extension.ts";
+export { toolLoop } from "./loop/tool-loop/tool-loop.ts";
 export {
   type Hired,
   toolTurn,

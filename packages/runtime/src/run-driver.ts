@@ -1,49 +1,30 @@
 import {
   type Agent,
-  agentName,
-  type Clock,
-  errorToJSON,
-  ExecId,
-  HookEvent,
-  type HookPayloads,
   InvalidValueError,
   isPromiseLike,
   type Journal,
-  type JournalEntry,
-  type JsonObject,
   type MaybePromise,
   type RunId,
   RunMeta,
   type RunResult,
-  type Supervision,
 } from "@ravi/kernel";
 import { admitRun } from "./context/admit-run.ts";
 import { andThen } from "./context/and-then.ts";
-import { createRunContext } from "./context/create-run-context.ts";
 import { mayAdmit, type Plan, planFor } from "./context/plan.ts";
 import { type Decisions, fullDecisions } from "./engine/decisions.ts";
 import { Recording } from "./engine/recording.ts";
 import { RunJournal } from "./engine/run-journal.ts";
+import { type Going, Goes, NEW, noteOf } from "./goes.ts";
 import { processOwner } from "./journal/owner.ts";
 import { RUN_START, RUN_STATUS } from "./journal/run-facts.ts";
-import { LiveRun, recordedResult, statusRecord } from "./live-run.ts";
+import { recordedResult } from "./live-run.ts";
 import type { Ports } from "./ports.ts";
+import { promised } from "./rejected.ts";
 import { readStart, type Start, startRecord } from "./run-start.ts";
 import type { Underway } from "./underway.ts";
-import { markReadAnswers, restoreTree } from "./tree/restore.ts";
-import { Tree } from "./tree/tree.ts";
 
 /** A run that may go, or the result of one that is over. */
-type Ready =
-  | { readonly start: Start; readonly going: Going & { readonly journal: RunJournal } }
-  | { readonly result: RunResult };
-
-/** What a go at a run works with, where there is a journal. */
-interface Going {
-  readonly journal?: RunJournal | undefined;
-  readonly recording?: Recording | undefined;
-  readonly decisions?: Decisions | undefined;
-}
+type Ready = { readonly start: Start; readonly going: Going } | { readonly result: RunResult };
 
 export interface DriverOptions {
   readonly ports: Ports;
@@ -51,7 +32,7 @@ export interface DriverOptions {
   readonly agents: ReadonlyMap<string, Agent>;
 }
 
-/** Takes a run from its start, or from its record, to its result: claims it, writes down how it stands, starts it again. */
+/** Takes a run from its start, or from its record, to its result: asks the layers, claims it, lets it go. */
 export class RunDriver {
   private readonly ports: Ports;
   private readonly ambientScope: boolean;
@@ -76,7 +57,7 @@ export class RunDriver {
 
   private beginAdmitted(start: Start, run: Underway): Promise<RunResult> {
     const { journal: store } = this.ports;
-    if (store === undefined) return this.go(start, run, {}).toEnd();
+    if (store === undefined) return this.goesAt(start, run).only();
     const { runId } = start.root;
     return this.claimed(store, runId, run, (journal) =>
       andThen(store.load(runId), (known) => {
@@ -88,15 +69,14 @@ export class RunDriver {
   }
 
   private noteStart(start: Start, journal: RunJournal): MaybePromise<Ready> {
-    const { runId } = start.root;
-    const note = noteOf(runId, RUN_START, 1, this.ports.clock.now(), startRecord(start));
-    return andThen(journal.append([note]), () => ({ start, going: { journal } }));
+    const note = noteOf(start.root.runId, RUN_START, 1, this.ports.clock.now(), startRecord(start));
+    return andThen(journal.append([note]), () => ({ start, going: NEW }));
   }
 
   async goOn(runId: RunId, decisions: Decisions, run: Underway): Promise<RunResult> {
     const { journal: store } = this.ports;
     if (store === undefined) throw noJournal();
-    return this.claimed(store, runId, run, async (journal) => {
+    return this.claimed(store, runId, run, async () => {
       const recording = new Recording(await store.load(runId));
       const start = recording.aboutRun(RUN_START);
       if (start === undefined) {
@@ -109,7 +89,7 @@ export class RunDriver {
       const read = readStart(this.agents, start.body);
       run.agentId = read.root.agentId;
       const decided = fullDecisions(recording.records, decisions);
-      return { start: read, going: { journal, recording, decisions: decided } };
+      return { start: read, going: { recording, decisions: decided } };
     });
   }
 
@@ -130,91 +110,35 @@ export class RunDriver {
   }
 
   /** A run that nobody else may write to, from where it stands to its result. */
-  private async claimed(
+  private claimed(
     store: Journal,
     runId: RunId,
     run: Underway,
     prepare: (journal: RunJournal) => MaybePromise<Ready>,
   ): Promise<RunResult> {
-    const claiming = RunJournal.claim(store, runId, this.owner, this.ports.clock);
-    const journal = isPromiseLike(claiming) ? await claiming : claiming;
-    try {
-      const preparing = prepare(journal);
-      const ready = isPromiseLike(preparing) ? await preparing : preparing;
-      if ("result" in ready) return ready.result;
-      return await this.goUntilOver(ready.start, run, ready.going);
-    } finally {
-      const released = journal.release();
-      if (isPromiseLike(released)) await released;
-    }
+    const claim = (): MaybePromise<RunJournal> =>
+      RunJournal.claim(store, runId, this.owner, this.ports.clock);
+    return promised(() => andThen(claim(), (journal) => this.held(journal, run, prepare)));
   }
 
-  /** With a journal a crash of the agent's own code costs nothing: it is started again, as far as the policy allows. */
-  private async goUntilOver(
-    start: Start,
+  private held(
+    journal: RunJournal,
     run: Underway,
-    first: Going & { readonly journal: RunJournal },
+    prepare: (journal: RunJournal) => MaybePromise<Ready>,
   ): Promise<RunResult> {
-    const { clock, restart, hooks } = this.ports;
-    const { journal } = first;
-    const { runId } = start.root;
-    const execId = ExecId(runId);
-    let going = first;
-    let statuses = going.recording?.aboutRun(RUN_STATUS)?.attempt ?? 0;
-    const note = (body: JsonObject): MaybePromise<void> =>
-      journal.append([noteOf(runId, RUN_STATUS, ++statuses, clock.now(), body)]);
-    // One that has just begun is on record as running without a word.
-    if (going.recording !== undefined) await note({ status: "running" });
-    for (let attempt = 1; ; attempt++) {
-      const go = this.go(start, run, going);
-      try {
-        if (going.recording !== undefined) await this.restore(run, going.recording);
-      } catch (error) {
-        run.tree?.close();
-        throw error;
-      }
-      const result = await go.toEnd();
-      if (go.crash === undefined || restart?.shouldRetry(execId, go.crash) !== true) {
-        restart?.reset(execId);
-        const noted = note(statusRecord(result));
-        if (isPromiseLike(noted)) await noted;
-        return result;
-      }
-      const delayMs = restart.delayMs(attempt);
-      if (hooks.has(HookEvent.RETRY))
-        void hooks.dispatch(
-          HookEvent.RETRY,
-          retryPayload(start.root, clock.now(), attempt, delayMs, go.crash),
-        );
-      await sleep(clock, delayMs, run);
-      going = { ...going, recording: new Recording((await this.ports.journal?.load(runId)) ?? []) };
-    }
+    const toEnd = (ready: Ready): MaybePromise<RunResult> =>
+      "result" in ready ? ready.result : this.goesAt(ready.start, run).toEnd(journal, ready.going);
+    return promised(() => andThen(prepare(journal), toEnd)).then(
+      (result) => andThen(journal.release(), () => result),
+      (error: unknown) =>
+        andThen(journal.release(), () => {
+          throw error;
+        }),
+    );
   }
 
-  private go(start: Start, run: Underway, { journal, recording, decisions = {} }: Going): LiveRun {
-    const { token, events } = run;
-    const { ports, ambientScope } = this;
-    const tree = new Tree({
-      ports,
-      start,
-      journal,
-      recording,
-      decisions,
-      token,
-      events,
-      ambientScope,
-      createContext: createRunContext,
-    });
-    run.enter(tree);
-    if (journal !== undefined) journal.arrivals = tree.signals;
-    return new LiveRun(tree, start);
-  }
-
-  private async restore({ tree }: Underway, recording: Recording): Promise<void> {
-    if (tree === undefined) return;
-    markReadAnswers(tree, recording);
-    await tree.signals.look();
-    await restoreTree(tree, recording);
+  private goesAt(start: Start, run: Underway): Goes {
+    return new Goes(this.ports, this.ambientScope, start, run);
   }
 }
 
@@ -223,43 +147,5 @@ export function noJournal(): InvalidValueError {
     field: "journal",
     value: undefined,
     expected: "a runtime that was given a journal",
-  });
-}
-
-function noteOf(runId: RunId, key: string, attempt: number, at: number, body: JsonObject): JournalEntry {
-  return { exec: ExecId(runId), key, attempt, phase: "note", at, body };
-}
-
-function retryPayload(
-  root: Supervision,
-  at: number,
-  attempt: number,
-  delayMs: number,
-  error: unknown,
-): HookPayloads["retry"] {
-  const { agentId, runId, sessionId } = root;
-  return {
-    agentName: agentName(agentId),
-    agentId,
-    runId,
-    execId: ExecId(runId),
-    sessionId,
-    at,
-    attempt,
-    delayMs,
-    error: errorToJSON(error),
-  };
-}
-
-async function sleep(clock: Clock, delayMs: number, run: Underway): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = clock.setTimer?.(resolve, delayMs);
-  if (timer === undefined) resolve();
-  const unlisten = run.token.onCancel(() => resolve());
-  run.wake = resolve;
-  await promise.finally(() => {
-    timer?.cancel();
-    unlisten();
-    run.wake = undefined;
   });
 }

@@ -62,6 +62,7 @@ interface CallRecord {
 }
 
 interface ToolRecord {
+  readonly name: string;
   failures: number;
   failedIn: number;
   succeededIn: number;
@@ -76,7 +77,8 @@ const ALLOW: LoopVerdict = Object.freeze({ action: "allow" });
 
 class Detector implements LoopDetector {
   private readonly limits: LoopLimits;
-  private readonly tools = new Map<string, ToolRecord>();
+  /** A list: a model has few tools, and a map for each run in flight weighs 240 bytes. */
+  private readonly tools: ToolRecord[] = [];
   private turn = 0;
 
   constructor(limits: LoopLimits) {
@@ -84,7 +86,7 @@ class Detector implements LoopDetector {
   }
 
   before(call: ToolCall): LoopVerdict {
-    const tool = this.tools.get(call.name);
+    const tool = this.find(call.name);
     const record = tool?.mayBlock === true ? tool.calls.get(call.arguments) : undefined;
     if (record === undefined) return ALLOW;
     const { sameCall, noProgress } = this.limits;
@@ -168,12 +170,17 @@ class Detector implements LoopDetector {
   }
 
   private toolOf(name: string): ToolRecord {
-    let tool = this.tools.get(name);
+    let tool = this.find(name);
     if (tool === undefined) {
-      tool = { failures: 0, failedIn: 0, succeededIn: 0, mayBlock: false, calls: new Map() };
-      this.tools.set(name, tool);
+      tool = { name, failures: 0, failedIn: 0, succeededIn: 0, mayBlock: false, calls: new Map() };
+      this.tools.push(tool);
     }
     return tool;
+  }
+
+  private find(name: string): ToolRecord | undefined {
+    for (const tool of this.tools) if (tool.name === name) return tool;
+    return undefined;
   }
 }
 

@@ -8,6 +8,7 @@ import type { ToolCall, ToolMessage } from "../model/messages.ts";
 import type { JsonSchemaValidator } from "../model/schema.ts";
 import { type DelegateTool, type Tool, isDelegate } from "../model/tool.ts";
 import { hireResult } from "./hire-result.ts";
+import type { Parsed } from "./parse-with.ts";
 import { isStop, messageOf, readArguments, toolFailure } from "./tool-call.ts";
 
 export interface ToolTurnOptions {
@@ -236,9 +237,14 @@ class Turn {
     return { kind: "tool", call, tool, onResult: (result) => this.tell(call, toMessage(call, result)) };
   }
 
-  private async planHire(at: number, call: ToolCall, tool: DelegateTool): Promise<void> {
-    const { validator, onHire } = this.options;
-    const parsed = await readArguments(call, tool, validator ?? this.ctx.validator);
+  private planHire(at: number, call: ToolCall, tool: DelegateTool): MaybePromise<void> {
+    const parsed = readArguments(call, tool, this.options.validator ?? this.ctx.validator);
+    return isPromiseLike(parsed)
+      ? parsed.then((read) => this.addHire(at, call, tool, read))
+      : this.addHire(at, call, tool, parsed);
+  }
+
+  private addHire(at: number, call: ToolCall, tool: DelegateTool, parsed: Parsed<unknown>): void {
     if (!parsed.ok) return this.refuse(at, failure(call, parsed.problem));
     let leaf: HireLeaf;
     try {
@@ -246,7 +252,7 @@ class Turn {
     } catch (error) {
       return this.refuse(at, failure(call, messageOf(error)));
     }
-    onHire?.(call, leaf);
+    this.options.onHire?.(call, leaf);
     this.hasHires = true;
     this.add(at, leaf);
   }

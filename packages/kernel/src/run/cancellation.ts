@@ -32,16 +32,35 @@ export interface CancellationTokenConstructor {
   new (outer?: AbortSignalLike): CancellationToken;
 }
 
-type Listener = (error: CancellationError) => void;
+/** Whoever is told: a callback, or a token below. An object, as a closure for each would be kept by every run in flight. */
+interface Listener {
+  hear(error: CancellationError): void;
+}
 
-class Token implements CancellationToken {
+class Callback implements Listener {
+  /** False once it was taken off, also by another while all are called. */
+  isOn = true;
+  private readonly callback: (error: CancellationError) => void;
+
+  constructor(callback: (error: CancellationError) => void) {
+    this.callback = callback;
+  }
+
+  hear(error: CancellationError): void {
+    if (this.isOn) this.callback(error);
+  }
+}
+
+class Token implements CancellationToken, Listener {
   private parent: Token | undefined;
   private own: CancellationError | undefined;
   /** Nearly every token has one listener at most, and needs no set for it. */
   private first: Listener | undefined;
   private others: Set<Listener> | undefined;
   private controller: AbortController | undefined;
-  /** What the parent or the outer signal calls; undefined while nobody listens here. */
+  /** Whether the parent or the outer signal tells it; not so while nobody listens here. */
+  private isListening = false;
+  /** What the outer signal calls. */
   private heard: (() => void) | undefined;
   private outer: AbortSignalLike | undefined;
   private disposed = false;
@@ -80,21 +99,18 @@ class Token implements CancellationToken {
     return new Promise((resolve) => this.onCancel((error) => resolve(error.reason)));
   }
 
-  onCancel(callback: Listener): () => void {
+  onCancel(callback: (error: CancellationError) => void): () => void {
     const { error } = this;
     if (error !== undefined) {
       callback(error);
       return noop;
     }
     if (this.disposed) return noop;
-    // Wrapped, so that the same callback may be added twice and each taken off by itself, also by another while all are called.
-    let isOn = true;
-    const listener: Listener = (reason) => {
-      if (isOn) callback(reason);
-    };
+    // Wrapped, so that the same callback may be added twice and each taken off by itself.
+    const listener = new Callback(callback);
     this.add(listener);
     return () => {
-      isOn = false;
+      listener.isOn = false;
       this.remove(listener);
     };
   }
@@ -143,27 +159,30 @@ class Token implements CancellationToken {
   /** Begins to be told by the parent or the outer signal. */
   private listen(): void {
     const { outer, parent } = this;
-    if (this.heard !== undefined) return;
+    if (this.isListening) return;
+    this.isListening = true;
     if (outer !== undefined) {
+      // A constant first: see docs/decisions/0012.
       const heard = (): void => this.fire(cancellationOf(outer));
+      this.heard = heard;
       outer.addEventListener("abort", heard, { once: true });
-      this.heard = heard;
-    } else if (parent !== undefined) {
-      const heard = (): void => {
-        const { error } = parent;
-        if (error !== undefined) this.fire(error);
-      };
-      parent.add(heard);
-      this.heard = heard;
+    } else {
+      parent?.add(this);
     }
+  }
+
+  /** From the parent. */
+  hear(error: CancellationError): void {
+    if (this.isListening) this.fire(error);
   }
 
   private leave(): void {
     const { heard, outer, parent } = this;
-    if (heard === undefined) return;
+    if (!this.isListening) return;
+    this.isListening = false;
     this.heard = undefined;
-    outer?.removeEventListener("abort", heard);
-    parent?.remove(heard);
+    if (heard !== undefined) outer?.removeEventListener("abort", heard);
+    parent?.remove(this);
   }
 
   private fire(error: CancellationError): void {
@@ -175,7 +194,7 @@ class Token implements CancellationToken {
     const failures: unknown[] = [];
     for (const listener of first === undefined ? others : [first, ...others]) {
       try {
-        listener(this.own);
+        listener.hear(this.own);
       } catch (failure) {
         failures.push(failure);
       }

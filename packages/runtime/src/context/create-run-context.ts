@@ -10,6 +10,6 @@ import { planFor } from "./plan.ts";
  */
 export function createRunContext(engine: DurableEngine, ports: ContextPorts): AgentRun {
   const context = new Execution(engine, ports, planFor(engine.start.agent, ports));
-  const inbox = new ExecutionInbox(context);
+  const inbox = ExecutionInbox.of(context);
   return { agentId: context.agentId, context, inbox, run: () => host(context, inbox) };
 }

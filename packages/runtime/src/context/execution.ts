@@ -347,7 +347,7 @@ export class Execution implements RunContext {
       supervision,
       deadline,
       tenantId,
-      clock: { now: () => engine.now() },
+      clock: engine,
       ids: ports.ids,
     });
   }

@@ -7,6 +7,7 @@ import {
   isPromiseLike,
   isRaviError,
   type MaybePromise,
+  NO_HOOKS,
   type RaviError,
   type Span,
   type StopReason,
@@ -20,23 +21,100 @@ import { AgentCall } from "./level-call.ts";
 import { endSpan, isMeasured, startSpan } from "./observe.ts";
 import type { Plan } from "./plan.ts";
 
-/** Runs one agent to its end, whatever end that is. Throws only what suspends it, and what breaks its engine. */
+/** Runs one agent to its end, whatever end that is. Rejects only with what suspends it, and what breaks its engine. */
 export function host(exec: Execution, inbox: ExecutionInbox): Promise<HireOutcome> {
-  const startedAt = exec.ports.clock.now();
-  const span = begin(exec, inbox.input);
-  return settled(exec, inbox).then(
-    (given) => {
+  return new Promise((resolve, reject) => new Hosting(exec, resolve, reject).begin(inbox));
+}
+
+/**
+ * One agent at work, until it ends or is given up: one that is told to stop and does not is left behind after its grace, and
+ * said so. Its promise may still settle; what it does then reaches nothing, because every operation of its context is refused.
+ */
+class Hosting {
+  private readonly exec: Execution;
+  private readonly resolve: (outcome: HireOutcome) => void;
+  private readonly reject: (error: unknown) => void;
+  private readonly startedAt: number;
+  private span: Span | undefined;
+  private grace: { cancel(): void } | undefined;
+  private unlisten: (() => void) | undefined;
+  private isOver = false;
+
+  constructor(exec: Execution, resolve: Hosting["resolve"], reject: Hosting["reject"]) {
+    this.exec = exec;
+    this.resolve = resolve;
+    this.reject = reject;
+    // Only a listener asks for it.
+    this.startedAt = exec.hooks === NO_HOOKS ? 0 : exec.ports.clock.now();
+  }
+
+  begin(inbox: ExecutionInbox): void {
+    const { exec } = this;
+    this.span = begin(exec, inbox.input);
+    // A constant first: see docs/decisions/0012.
+    const unlisten = exec.token.onCancel((error) => this.giveGrace(error));
+    this.unlisten = unlisten;
+    try {
+      const running: MaybePromise<AgentResult> = throughLayers(exec, inbox);
+      // An agent that was not compiled may return its result without a promise.
+      if (!isPromiseLike(running)) return this.done(running);
+      running.then(
+        (given) => this.done(given),
+        (error: unknown) => this.fail(error),
+      );
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  private giveGrace(error: RaviError): void {
+    const { exec } = this;
+    this.grace ??= exec.ports.clock.setTimer?.(() => {
+      exec.ports.logger?.warn(
+        `${exec.agentId} did not stop when it was told to, and is no longer waited for`,
+      );
+      this.end(fate(exec, error));
+    }, GRACE_MS);
+  }
+
+  private done(given: AgentResult): void {
+    try {
+      this.end(outcomeOf(this.exec, given));
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  private fail(error: unknown): void {
+    this.end(failureOf(this.exec, error));
+  }
+
+  /** The first end counts. Does not throw. */
+  private end(given: HireOutcome): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.grace?.cancel();
+    this.unlisten?.();
+    const { exec, startedAt } = this;
+    // All is unwound, and none of it is an outcome.
+    const { suspension } = exec.engine;
+    if (suspension !== undefined) return this.breakOff(suspension);
+    try {
       const outcome = withLimit(exec, given);
       const error = "error" in outcome ? outcome.error : undefined;
-      endSpan(exec, span, error);
+      endSpan(exec, this.span, error);
       const ended = end({ exec, outcome, startedAt, isCrash: error !== undefined && isCrash(error) });
-      return isPromiseLike(ended) ? ended.then(() => outcome) : outcome;
-    },
-    (error: unknown) => {
-      endSpan(exec, span, error);
-      throw error;
-    },
-  );
+      if (isPromiseLike(ended)) ended.then(() => this.resolve(outcome), this.reject);
+      else this.resolve(outcome);
+    } catch (error) {
+      this.reject(error);
+    }
+  }
+
+  private breakOff(error: unknown): void {
+    endSpan(this.exec, this.span, error);
+    this.reject(error);
+  }
 }
 
 /** Tells those who listen and measure. */
@@ -53,9 +131,8 @@ function begin(exec: Execution, input: string): Span | undefined {
   });
 }
 
-/** What an agent gave, as an outcome. Throws what suspends it. */
+/** What an agent gave, as an outcome. */
 function outcomeOf(exec: Execution, given: AgentResult): HireOutcome {
-  if (exec.engine.suspension !== undefined) throw exec.engine.suspension;
   const result = readResult(exec.agentId, given);
   checkWritable(exec, result);
   return afterStop(exec, result) ?? { status: result.status, result };
@@ -155,51 +232,4 @@ function crashed(init: ConstructorParameters<typeof ToolError>[0]): ToolError {
   const error = new ToolError(init);
   crashes.add(error);
   return error;
-}
-
-/**
- * One agent at work, until it ends or is given up: one that is told to stop and does not is left behind after its grace, and
- * said so. Its promise may still settle; what it does then reaches nothing, because every operation of its context is refused.
- */
-function settled(exec: Execution, inbox: ExecutionInbox): Promise<HireOutcome> {
-  return new Promise((resolve, reject) => {
-    const { clock, logger } = exec.ports;
-    let timer: { cancel(): void } | undefined;
-    const unlisten = exec.token.onCancel((error) => {
-      timer ??= clock.setTimer?.(() => {
-        logger?.warn(`${exec.agentId} did not stop when it was told to, and is no longer waited for`);
-        unlisten();
-        const { suspension } = exec.engine;
-        if (suspension !== undefined) reject(suspension);
-        else resolve(fate(exec, error));
-      }, GRACE_MS);
-    });
-    const leave = (): void => {
-      timer?.cancel();
-      unlisten();
-    };
-    const fail = (error: unknown): void => {
-      leave();
-      // All is unwound, and none of it is an outcome.
-      const { suspension } = exec.engine;
-      if (suspension !== undefined) reject(suspension);
-      else resolve(failureOf(exec, error));
-    };
-    const done = (given: AgentResult): void => {
-      leave();
-      try {
-        resolve(outcomeOf(exec, given));
-      } catch (error) {
-        fail(error);
-      }
-    };
-    try {
-      const running: MaybePromise<AgentResult> = throughLayers(exec, inbox);
-      // An agent that was not compiled may return its result without a promise.
-      if (isPromiseLike(running)) running.then(done, fail);
-      else done(running);
-    } catch (error) {
-      fail(error);
-    }
-  });
 }

@@ -6,26 +6,25 @@ const MOST_DELIVERIES = 3;
 /** What others say to an execution. Reading is recorded, so a replay reads the same. */
 export class ExecutionInbox implements Inbox {
   readonly input: string;
-  /** Present where the engine can tell. */
-  readonly hasMail?: () => boolean;
   private readonly exec: Execution;
-  private readonly engine: DurableEngine;
+  protected readonly engine: DurableEngine;
   /** Messages that were handed back. */
   private again: InboxMessage[] | undefined;
   private deliveries: Map<string, number> | undefined;
   private reads = 0;
   /** Of the next read; asked for before every turn. */
-  private nextRead = "inbox#1";
+  protected nextRead = "inbox#1";
 
   constructor(exec: Execution) {
     const { engine } = exec;
     this.exec = exec;
     this.engine = engine;
     this.input = engine.start.input;
-    if (engine.hasMail === undefined) return;
-    // A constant first: see docs/decisions/0012.
-    const hasMail = (): boolean => this.isAnyBack || engine.hasMail?.(this.nextRead) === true;
-    this.hasMail = hasMail;
+  }
+
+  /** For an engine that can tell whether there is mail, the inbox can too. */
+  static of(exec: Execution): ExecutionInbox {
+    return exec.engine.hasMail === undefined ? new ExecutionInbox(exec) : new TellingInbox(exec);
   }
 
   async take(): Promise<InboxMessage | undefined> {
@@ -67,10 +66,8 @@ export class ExecutionInbox implements Inbox {
 
   /** The same inbox with another input, as a layer around the run wants it. */
   withInput(input: string): Inbox {
-    const { hasMail } = this;
     return {
       input,
-      ...(hasMail !== undefined && { hasMail }),
       take: () => this.take(),
       receive: () => this.receive(),
       ack: (message) => this.ack(message),
@@ -79,7 +76,7 @@ export class ExecutionInbox implements Inbox {
     };
   }
 
-  private get isAnyBack(): boolean {
+  protected get isAnyBack(): boolean {
     return this.again !== undefined && this.again.length > 0;
   }
 
@@ -91,5 +88,15 @@ export class ExecutionInbox implements Inbox {
 
   private inLane<T>(what: string, operation: () => MaybePromise<T>): MaybePromise<T> {
     return this.exec.lane.within(what, operation);
+  }
+}
+
+class TellingInbox extends ExecutionInbox {
+  hasMail(): boolean {
+    return this.isAnyBack || this.engine.hasMail?.(this.nextRead) === true;
+  }
+
+  override withInput(input: string): Inbox {
+    return { ...super.withInput(input), hasMail: () => this.hasMail() };
   }
 }

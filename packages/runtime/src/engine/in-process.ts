@@ -17,6 +17,7 @@ import {
   type Ledger,
   type MaybePromise,
   type Operation,
+  type RaviError,
   type Remaining,
   type RunHandle,
   type Settled,
@@ -31,12 +32,13 @@ import { spendAhead } from "../tree/restore.ts";
 import type { Answer } from "../tree/signals.ts";
 import type { Tree } from "../tree/tree.ts";
 import { Children } from "./children.ts";
+import type { Decisions } from "./decisions.ts";
 import { armDeadline } from "./deadline.ts";
 import { accountStatus } from "./hire-record.ts";
 import { InProcessScope } from "./effect-scope.ts";
 import type { Mailbox } from "./mailbox.ts";
 import type { Recordable } from "./recordable.ts";
-import { Recorder } from "./recorder.ts";
+import { type Recorded, Recorder } from "./recorder.ts";
 import { Seat } from "./seat.ts";
 import { delay, orStopped } from "./waiting.ts";
 
@@ -52,14 +54,13 @@ export interface InProcessOptions {
 const UNLIMITED: Remaining = Object.freeze({ tokens: null, cost: null, turns: null, toolCalls: null });
 
 /** Carries one execution in this process, on the journal of its tree, or on none. It finds what is on record by its key. */
-export class InProcessEngine implements DurableEngine {
+export class InProcessEngine implements DurableEngine, Recorded {
   readonly start: ExecutionStart;
   readonly token: CancellationToken;
   readonly tree: Tree;
   readonly ledger: Ledger | undefined;
   readonly account: Account;
   readonly bare: Tally | undefined;
-  readonly raise: DurableEngine["raise"];
   /** Model calls that were made inside of an effect. */
   nestedCalls = 0;
   private lazyRecorder: Recorder | undefined;
@@ -77,12 +78,11 @@ export class InProcessEngine implements DurableEngine {
     const isBare = tree.journal === undefined && tree.headcount === undefined && ledger === undefined;
     this.bare = isBare ? this.account : undefined;
     this.seat = tree.headcount === undefined ? undefined : new Seat(this, tree.headcount);
-    this.raise = ledger?.raise === undefined ? undefined : (key, more) => this.raiseOnce(ledger, key, more);
   }
 
   /** A bare execution that hires nobody and waits for nothing has none. */
   get recorder(): Recorder {
-    return (this.lazyRecorder ??= this.makeRecorder());
+    return (this.lazyRecorder ??= new Recorder(this, this.tree.journal, this.tree.recording?.of(this.start.execId)));
   }
 
   /** The agent's whole run, with its context. */
@@ -119,6 +119,12 @@ export class InProcessEngine implements DurableEngine {
     }
   }
 
+  /** There where the ledger can be raised. */
+  get raise(): DurableEngine["raise"] {
+    const { ledger } = this;
+    return ledger?.raise === undefined ? undefined : (key, more) => this.raiseOnce(ledger, key, more);
+  }
+
   get mailbox(): Mailbox {
     return this.tree.mailboxOf(this.start.execId);
   }
@@ -130,6 +136,12 @@ export class InProcessEngine implements DurableEngine {
   }
   get suspension(): Error | undefined {
     return this.tree.suspension;
+  }
+  get stopped(): Error | undefined {
+    return this.tree.suspension ?? this.token.error;
+  }
+  get decisions(): Decisions {
+    return this.tree.decisions;
   }
   get isDurable(): boolean {
     return this.tree.journal !== undefined;
@@ -184,7 +196,19 @@ export class InProcessEngine implements DurableEngine {
   make<T>(effect: Recordable<T>): Promise<T> {
     return this.isDurable
       ? this.recorder.effect(effect)
-      : effect.run(new InProcessScope(this, effect.key, 1));
+      : effect.run(this.scopeFor(effect.key, 1));
+  }
+
+  scopeFor(key: string, attempt: number): EffectScope {
+    return new InProcessScope(this, key, attempt);
+  }
+
+  suspendFor(why: RaviError): never {
+    throw this.tree.suspend(why.message, why);
+  }
+
+  noteDoubt(key: string): void {
+    this.tree.inDoubt.add(`${this.start.execId}:${key}`);
   }
 
   /** What was written down when it was begun, where this is not the first go. */
@@ -313,24 +337,6 @@ export class InProcessEngine implements DurableEngine {
       await ledger.raise?.(more);
       this.tree.grant(more);
       return { ...more };
-    });
-  }
-
-  private makeRecorder(): Recorder {
-    const { tree, token, start } = this;
-    const { execId } = start;
-    return new Recorder({
-      execId,
-      clock: tree.ports.clock,
-      journal: tree.journal,
-      recording: tree.recording?.of(execId),
-      decisions: tree.decisions,
-      suspend: (why) => {
-        throw tree.suspend(why.message, why);
-      },
-      inDoubt: (key) => tree.inDoubt.add(`${execId}:${key}`),
-      stopped: () => tree.suspension ?? token.error,
-      scopeFor: (key, attempt): EffectScope => new InProcessScope(this, key, attempt),
     });
   }
 

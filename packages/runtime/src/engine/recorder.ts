@@ -24,20 +24,18 @@ import type { Recordable } from "./recordable.ts";
 import type { ExecRecording, RecordedStep } from "./recording.ts";
 import type { RunJournal } from "./run-journal.ts";
 
-export interface RecorderOptions {
-  readonly execId: ExecId;
+/** What carries the execution whose effects are recorded. */
+export interface Recorded {
+  readonly start: { readonly execId: ExecId };
   readonly clock: Clock;
-  /** Without a journal nothing is recorded, and every effect is simply made. */
-  readonly journal: RunJournal | undefined;
-  readonly recording: ExecRecording | undefined;
   readonly decisions: Decisions;
-  /** Somebody has to decide, or to bring the agent that was recorded, before the run can go on. Throws what unwinds it. */
-  readonly suspend: (why: RaviError) => never;
-  /** A call may have been paid for twice. */
-  readonly inDoubt: (key: string) => void;
   /** Why nothing more may be made or written; undefined while it may. */
-  readonly stopped: () => Error | undefined;
-  readonly scopeFor: (key: string, attempt: number) => EffectScope;
+  readonly stopped: Error | undefined;
+  /** Somebody has to decide, or to bring the agent that was recorded, before the run can go on. Throws what unwinds it. */
+  suspendFor(why: RaviError): never;
+  /** A call may have been paid for twice. */
+  noteDoubt(key: string): void;
+  scopeFor(key: string, attempt: number): EffectScope;
 }
 
 interface Prepared<T = unknown> {
@@ -50,46 +48,55 @@ interface Prepared<T = unknown> {
 
 /** Makes effects of one execution, and makes none of them twice that is on record. */
 export class Recorder {
-  private readonly options: RecorderOptions;
+  private readonly engine: Recorded;
+  private readonly execId: ExecId;
+  private readonly clock: Clock;
+  /** Without a journal nothing is recorded, and every effect is simply made. */
+  private readonly journal: RunJournal | undefined;
+  private readonly recording: ExecRecording | undefined;
   private lastRecordedAt: number | undefined;
   private batch: ReadonlySet<string> | undefined;
 
-  constructor(options: RecorderOptions) {
-    this.options = options;
+  constructor(engine: Recorded, journal: RunJournal | undefined, recording: ExecRecording | undefined) {
+    this.engine = engine;
+    this.execId = engine.start.execId;
+    this.clock = engine.clock;
+    this.journal = journal;
+    this.recording = recording;
   }
 
   /** Whether there is more on record than the agent has asked for again. */
   get isCatchingUp(): boolean {
-    return this.options.recording?.isCaughtUp === false;
+    return this.recording?.isCaughtUp === false;
   }
 
   /** Suspends the run where somebody has to decide on this effect first. */
   requireDecision(effect: Recordable<unknown>): void {
-    const step = this.options.recording?.steps.get(effect.key);
+    const step = this.recording?.steps.get(effect.key);
     if (effect.onDoubt === "ask" && step?.begin !== undefined && step.end === undefined)
       this.decide(effect, step);
   }
 
   /** The time of the fact that was read last while an execution catches up with its record; then the clock's. */
   now(): number {
-    const { clock, recording } = this.options;
+    const { clock, recording } = this;
     return this.isCatchingUp ? (this.lastRecordedAt ?? recording?.startedAt ?? clock.now()) : clock.now();
   }
 
   /** Whether the effect's outcome is on record, so that making it costs nothing. */
   isRecorded(key: string): boolean {
-    return this.options.recording?.steps.get(key)?.end !== undefined;
+    return this.recording?.steps.get(key)?.end !== undefined;
   }
 
   /** What was written down when it was begun. */
   recordedBegin(key: string): JsonObject | undefined {
-    return this.options.recording?.steps.get(key)?.begin?.body;
+    return this.recording?.steps.get(key)?.begin?.body;
   }
 
   /** The rejection of what cannot be begun is a promise too. */
   effect<T>(effect: Recordable<T>): Promise<T> {
-    const { journal, scopeFor } = this.options;
-    if (journal === undefined) return effect.run(scopeFor(effect.key, 1));
+    const { journal } = this;
+    if (journal === undefined) return effect.run(this.engine.scopeFor(effect.key, 1));
     try {
       const prepared = this.prepare(effect);
       if (prepared.settled !== undefined || prepared.begins === undefined)
@@ -142,7 +149,7 @@ export class Recorder {
 
   // Not asynchronous itself: every local of such a function is kept with each of its calls.
   private make<T>(effect: Recordable<T>, journal: RunJournal, attempt: number): Promise<T> {
-    const scope = this.options.scopeFor(effect.key, attempt);
+    const scope = this.engine.scopeFor(effect.key, attempt);
     return promised(() => effect.run(scope)).then(
       (value) => {
         const ended = journal.append([this.entry(effect.key, attempt, "end", effect.record(value))]);
@@ -154,7 +161,7 @@ export class Recorder {
 
   /** A fact that is recorded when it is first made, and read ever after. */
   fact(key: string, make: () => MaybePromise<JsonValue>): MaybePromise<JsonValue> {
-    const { journal } = this.options;
+    const { journal } = this;
     if (journal === undefined) return make();
     const step = this.take(key);
     if (step?.end !== undefined) {
@@ -172,7 +179,7 @@ export class Recorder {
 
   /** What an agent does while it is unwound must leave nothing on record: its resumed run would never ask for it. */
   private refuseStopped(): void {
-    const stopped = this.options.stopped();
+    const { stopped } = this.engine;
     if (stopped !== undefined) throw stopped;
   }
 
@@ -185,8 +192,10 @@ export class Recorder {
 
     const recorded = textAt(step.begin?.body, "fingerprint");
     if (recorded !== fingerprint) {
-      const { execId, suspend } = this.options;
-      suspend(new NonDeterminismError({ execId, key: effect.key, recorded, requested: fingerprint }));
+      const { execId, engine } = this;
+      engine.suspendFor(
+        new NonDeterminismError({ execId, key: effect.key, recorded, requested: fingerprint }),
+      );
     }
     if (step.end !== undefined) {
       this.lastRecordedAt = step.end.at;
@@ -207,19 +216,19 @@ export class Recorder {
         };
       }
     }
-    this.options.inDoubt(effect.key);
+    this.engine.noteDoubt(effect.key);
     return begin(step.attempt + 1);
   }
 
   /** Undefined when it is to be made again. */
   private decide<T>(effect: Recordable<T>, step: RecordedStep): Settled<T> | undefined {
-    const { execId, decisions } = this.options;
-    const decision = decisions[`${execId}:${step.key}`];
+    const { execId, engine } = this;
+    const decision = engine.decisions[`${execId}:${step.key}`];
     const doubt = new NeedsDecisionError({ execId, key: step.key, what: effect.what });
     if (decision === "retry") return undefined;
     if (decision === "skip" && effect.skipped !== undefined) return { ok: true, value: effect.skipped() };
     if (decision === "fail") return { ok: false, error: doubt };
-    return this.options.suspend(doubt);
+    return engine.suspendFor(doubt);
   }
 
   /** What failed because everything was stopped has not failed: it is made again, or asked about. */
@@ -229,7 +238,7 @@ export class Recorder {
     journal: RunJournal,
     error: unknown,
   ): Promise<never> {
-    if (!isFinal(error) || this.options.stopped() !== undefined) throw error;
+    if (!isFinal(error) || this.engine.stopped !== undefined) throw error;
     const spend = effect.spend();
     const paid = spend === undefined ? {} : { spend };
     await journal.append([this.entry(effect.key, attempt, "end", { error: errorToJSON(error), ...paid })]);
@@ -246,21 +255,21 @@ export class Recorder {
 
   /** Whether that is the next thing on record which the agent has not asked for yet. */
   isNext(key: string): boolean {
-    return this.options.recording?.nextUnread()?.key === key;
+    return this.recording?.nextUnread()?.key === key;
   }
 
   /** Asking for a step that is not on record, while others are, means that the agent took another way this time. */
   private take(key: string): RecordedStep | undefined {
-    const { recording, execId, suspend } = this.options;
+    const { recording, execId } = this;
     const step = recording?.take(key);
     if (step !== undefined) return step;
     const missed = recording?.nextUnread(this.batch);
     if (missed === undefined) return undefined;
-    return suspend(new NonDeterminismError({ execId, key, recorded: missed.key, requested: key }));
+    return this.engine.suspendFor(new NonDeterminismError({ execId, key, recorded: missed.key, requested: key }));
   }
 
   private entry(key: string, attempt: number, phase: JournalEntry["phase"], body: JsonObject): JournalEntry {
-    return { exec: this.options.execId, key, attempt, phase, at: this.options.clock.now(), body };
+    return { exec: this.execId, key, attempt, phase, at: this.clock.now(), body };
   }
 }
 

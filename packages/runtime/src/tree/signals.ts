@@ -11,16 +11,17 @@ import type {
 
 const POLL_MS = 250;
 
-export interface SignalsOptions {
+/** The run that is reached. */
+export interface Reachable {
   readonly runId: RunId;
   readonly clock: Clock;
   /** Where other processes leave what they deliver. */
-  readonly journal: Journal | undefined;
-  readonly onCancel: (reason: string) => void;
+  readonly store: Journal | undefined;
+  cancelledFromOutside(reason: string): void;
   /** Somebody says something to an agent of the run. */
-  readonly onMessage: (item: PostedItem) => void;
+  deliver(item: PostedItem): void;
   /** Looking failed: the run cannot be reached any more. */
-  readonly onError: (error: unknown) => void;
+  unreachable(error: unknown): void;
 }
 
 /** What was delivered, with the id of its delivery. */
@@ -31,10 +32,11 @@ export type Answer = { readonly id: string; readonly value: JsonValue };
  * which tells of it where it can, and is otherwise looked at while somebody waits.
  */
 export class Signals {
-  private readonly options: SignalsOptions;
-  private readonly early = new Map<string, Answer[]>();
-  private readonly waiting = new Map<string, ((answer: Answer) => void)[]>();
-  private readonly seen = new Set<string>();
+  private readonly run: Reachable;
+  // Made when they are first needed: nobody talks to most runs.
+  private early: Map<string, Answer[]> | undefined;
+  private waiting: Map<string, ((answer: Answer) => void)[]> | undefined;
+  private seen: Set<string> | undefined;
   /** Executions that wait for a message. */
   private listeners = 0;
   private after = 0;
@@ -43,43 +45,44 @@ export class Signals {
   private isStale = false;
   private readonly watch: JournalWatch | undefined;
 
-  constructor(options: SignalsOptions) {
-    this.options = options;
-    this.watch = options.journal?.watch?.(options.runId, () => void this.look());
+  constructor(run: Reachable) {
+    this.run = run;
+    this.watch = run.store?.watch?.(run.runId, () => void this.look());
   }
 
   /** An item that arrived, by whatever way. The same one twice counts once. */
   accept(item: PostedItem): void {
-    if (this.seen.has(item.id)) return;
-    this.seen.add(item.id);
+    if (this.seen?.has(item.id) === true) return;
+    this.markRead(item.id);
     if (item.kind === "cancel")
-      this.options.onCancel(typeof item.value === "string" ? item.value : "cancelled from outside");
-    if (item.kind === "message") this.options.onMessage(item);
+      this.run.cancelledFromOutside(typeof item.value === "string" ? item.value : "cancelled from outside");
+    if (item.kind === "message") this.run.deliver(item);
     if (item.kind !== "signal") return;
-    const queue = this.waiting.get(item.name);
+    const queue = this.waiting?.get(item.name);
     const waiter = queue?.shift();
-    if (queue?.length === 0) this.waiting.delete(item.name);
+    if (queue?.length === 0) this.waiting?.delete(item.name);
     const answer: Answer = { id: item.id, value: item.value };
     if (waiter !== undefined) waiter(answer);
-    else this.early.set(item.name, [...(this.early.get(item.name) ?? []), answer]);
+    else add((this.early ??= new Map()), item.name, answer);
     this.stopIfIdle();
   }
 
   /** The next value of that name, which may be here already. `leave` gives up waiting. */
   next(name: string): { readonly value: Promise<Answer>; readonly leave: () => void } {
-    const kept = this.early.get(name);
+    const kept = this.early?.get(name);
     const first = kept?.shift();
-    if (kept?.length === 0) this.early.delete(name);
+    if (kept?.length === 0) this.early?.delete(name);
     if (first !== undefined) return { value: Promise.resolve(first), leave: () => {} };
     const { promise, resolve } = Promise.withResolvers<Answer>();
-    this.waiting.set(name, [...(this.waiting.get(name) ?? []), resolve]);
+    const waiting = (this.waiting ??= new Map<string, ((answer: Answer) => void)[]>());
+    add(waiting, name, resolve);
     void this.look();
     return {
       value: promise,
       leave: () => {
-        const left = (this.waiting.get(name) ?? []).filter((waiter) => waiter !== resolve);
-        if (left.length === 0) this.waiting.delete(name);
-        else this.waiting.set(name, left);
+        const left = (waiting.get(name) ?? []).filter((waiter) => waiter !== resolve);
+        if (left.length === 0) waiting.delete(name);
+        else waiting.set(name, left);
         this.stopIfIdle();
       },
     };
@@ -97,16 +100,16 @@ export class Signals {
 
   /** It was read before, and is on record: it is not delivered again. */
   markRead(id: string): void {
-    this.seen.add(id);
+    (this.seen ??= new Set()).add(id);
   }
 
   get isWaiting(): boolean {
-    return this.waiting.size > 0;
+    return this.waiting !== undefined && this.waiting.size > 0;
   }
 
   close(): void {
     this.watch?.stop();
-    this.waiting.clear();
+    this.waiting?.clear();
     this.listeners = 0;
     this.stopIfIdle();
   }
@@ -122,7 +125,7 @@ export class Signals {
   }
 
   private async readAll(): Promise<void> {
-    const { journal, runId } = this.options;
+    const { store: journal, runId } = this.run;
     if (journal === undefined) return;
     try {
       while (this.isStale) {
@@ -134,20 +137,20 @@ export class Signals {
         }
       }
     } catch (error) {
-      this.options.onError(error);
+      this.run.unreachable(error);
     }
   }
 
   private lookLater(): void {
     if (this.isIdle || this.timer !== undefined || this.watch?.coversAll === true) return;
-    this.timer = this.options.clock.setTimer?.(() => {
+    this.timer = this.run.clock.setTimer?.(() => {
       this.timer = undefined;
       void this.look();
     }, POLL_MS);
   }
 
   private get isIdle(): boolean {
-    return this.waiting.size === 0 && this.listeners === 0;
+    return !this.isWaiting && this.listeners === 0;
   }
 
   private stopIfIdle(): void {
@@ -155,4 +158,10 @@ export class Signals {
     this.timer?.cancel();
     this.timer = undefined;
   }
+}
+
+function add<T>(lists: Map<string, T[]>, name: string, item: T): void {
+  const list = lists.get(name);
+  if (list === undefined) lists.set(name, [item]);
+  else list.push(item);
 }

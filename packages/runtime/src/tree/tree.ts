@@ -1,12 +1,15 @@
 import type {
   AgentId,
   CancellationToken,
+  Clock,
   CreateRunContext,
   ExecId,
   Headcount,
+  Journal,
   JsonObject,
   JsonValue,
   Ledger,
+  PostedItem,
   RaviError,
   RunId,
   RunScope,
@@ -21,7 +24,7 @@ import { type Start, scopeOf } from "../run-start.ts";
 import { Accounts } from "./accounts.ts";
 import type { EventHub } from "./event-hub.ts";
 import { Mailbox } from "../engine/mailbox.ts";
-import { Signals } from "./signals.ts";
+import { type Reachable, Signals } from "./signals.ts";
 import { Suspension } from "../engine/suspension.ts";
 
 /** What is posted as the value of a message. */
@@ -43,7 +46,7 @@ export interface TreeOptions {
 }
 
 /** What all executions of one run have in common. */
-export class Tree {
+export class Tree implements Reachable {
   readonly ports: Ports;
   readonly root: Supervision;
   private readonly start: Start;
@@ -92,7 +95,7 @@ export class Tree {
     this.headcount = ports.headcount?.(root);
     this.ledger = ports.ledger?.(root);
     // Others may leave something in a journal at any time.
-    if (ports.journal !== undefined) this.lazySignals = this.makeSignals();
+    if (ports.journal !== undefined) this.lazySignals = new Signals(this);
   }
 
   get scope(): RunScope {
@@ -117,13 +120,19 @@ export class Tree {
     return this.lazyDoubts === undefined ? NO_DOUBTS : [...this.lazyDoubts];
   }
   get signals(): Signals {
-    return (this.lazySignals ??= this.makeSignals());
+    return (this.lazySignals ??= new Signals(this));
   }
   /** Whether somebody waits for a signal. */
   get isWaiting(): boolean {
     return this.lazySignals?.isWaiting === true;
   }
 
+  get clock(): Clock {
+    return this.ports.clock;
+  }
+  get store(): Journal | undefined {
+    return this.ports.journal;
+  }
   get runId(): RunId {
     return this.root.runId;
   }
@@ -185,23 +194,20 @@ export class Tree {
     this.token.dispose();
   }
 
-  private makeSignals(): Signals {
-    const { ports, root } = this;
-    return new Signals({
-      runId: root.runId,
-      clock: ports.clock,
-      journal: ports.journal,
-      onCancel: (reason) => this.token.cancel(reason),
-      onMessage: ({ id, name, value, at }) => {
-        const { from, content } = value as Letter;
-        this.mailboxOf(name as ExecId).deliver({ id, from, content, at });
-      },
-      onError: (error) =>
-        ports.logger?.error(
-          "the journal cannot be read; the run cannot be reached from outside",
-          describe(error),
-        ),
-    });
+  cancelledFromOutside(reason: string): void {
+    this.token.cancel(reason);
+  }
+
+  deliver({ id, name, value, at }: PostedItem): void {
+    const { from, content } = value as Letter;
+    this.mailboxOf(name as ExecId).deliver({ id, from, content, at });
+  }
+
+  unreachable(error: unknown): void {
+    this.ports.logger?.error(
+      "the journal cannot be read; the run cannot be reached from outside",
+      describe(error),
+    );
   }
 }
 

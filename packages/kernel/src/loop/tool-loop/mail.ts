@@ -4,7 +4,8 @@ import type { UserMessage } from "../../model/messages.ts";
 /** What others say to an agent while it works: read between two turns, and answered with its answer. */
 export class Mail {
   private readonly inbox: Inbox;
-  private readonly unanswered: InboxMessage[] = [];
+  /** Made for the first of them. */
+  private unanswered: InboxMessage[] | undefined;
 
   constructor(inbox: Inbox) {
     this.inbox = inbox;
@@ -21,7 +22,7 @@ export class Mail {
     while (this.isWaiting) {
       const message = await this.inbox.take();
       if (message === undefined) break;
-      this.unanswered.push(message);
+      (this.unanswered ??= []).push(message);
       messages.push(toUserMessage(message));
     }
     return messages;
@@ -29,11 +30,11 @@ export class Mail {
 
   /** Whoever has asked gets the agent's next answer. */
   async answer(text: string): Promise<void> {
-    for (const message of this.unanswered.splice(0)) await this.inbox.reply(message, text);
+    for (const message of this.unanswered?.splice(0) ?? []) await this.inbox.reply(message, text);
   }
 
   get hasQuestions(): boolean {
-    return this.unanswered.length > 0;
+    return this.unanswered !== undefined && this.unanswered.length > 0;
   }
 }
 

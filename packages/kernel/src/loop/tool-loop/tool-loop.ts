@@ -1,6 +1,5 @@
 import type { AgentResult, StopReason } from "../../agent/agent.ts";
 import type { Inbox } from "../../agent/inbox.ts";
-import type { ToolResult } from "../../agent/leaves.ts";
 import type { RunContext } from "../../agent/run-context.ts";
 import { isPromiseLike, type MaybePromise } from "../../core/types.ts";
 import type { BudgetExhaustedError } from "../../errors/errors.ts";
@@ -16,15 +15,15 @@ import {
 import type { SchemaLike } from "../../model/schema.ts";
 import { HookEvent } from "../../ports/hooks.ts";
 import { land, type LandOptions } from "../land.ts";
-import { loopDetector } from "../loop-detection.ts";
-import { toolTurn, type ToolTurnOptions } from "../tool-turn.ts";
+import { toolTurn } from "../tool-turn.ts";
 import { truncateText } from "../truncate.ts";
+import type { LoopExtension } from "./extension.ts";
 import { Mail } from "./mail.ts";
 import type { LoopPlan } from "./plan.ts";
 import { Prompt } from "./prompt.ts";
 import { readTurn, type Turn } from "./read-turn.ts";
 import { readStructured, withStructured } from "./structured.ts";
-import { tellHandoff, tellStep } from "./tell.ts";
+import { tellStep } from "./tell.ts";
 import { type ToolStep, ToolSteps } from "./tool-step.ts";
 
 /** How often in a row a model may be cut off in the middle of its calls. */
@@ -34,29 +33,7 @@ const MOST_PROBLEM_CHARS = 2_000;
 
 const NO_CALLS: readonly ToolCall[] = Object.freeze([]);
 
-/** What an agent of its own kind adds to one run of the loop. */
-export interface LoopExtension<T = never> extends Pick<
-  ToolTurnOptions,
-  "onHire" | "afterHires" | "onResult"
-> {
-  /**
-   * Looks at a call before it is made. A text refuses it and is told to the model; a result stands for it. `finish` ends the
-   * run with that result, when the other calls of the turn are done.
-   */
-  readonly before?: ((call: ToolCall) => string | ToolResult | Finish<T> | undefined) | undefined;
-  /** The model wants to end with this answer. Messages say what it must know first, and it goes on with them. */
-  readonly beforeAnswer?: ((text: string) => MaybePromise<readonly ChatMessage[]>) | undefined;
-}
-
-/** The answer of the run, given by a call. */
-export interface Finish<T = never> {
-  readonly finish: AgentResult<T>;
-}
-
-const FINISHED: ToolResult = Object.freeze({
-  content: "done: the run ends with this answer",
-  isError: false,
-});
+const NO_EXTENSION: LoopExtension = Object.freeze({});
 
 /**
  * Asks a model, does what it asks for, and repeats until it answers (R19). It decides from what its context gives it alone, so
@@ -66,7 +43,7 @@ export function toolLoop<T>(
   plan: LoopPlan<T>,
   ctx: RunContext,
   inbox: Inbox | string,
-  extension: LoopExtension<NoInfer<T>> = {},
+  extension: LoopExtension<NoInfer<T>> = NO_EXTENSION,
 ): Promise<AgentResult<T>> {
   const loop = new Loop(plan, ctx, typeof inbox === "string" ? undefined : new Mail(inbox), extension);
   return loop.start(typeof inbox === "string" ? inbox : inbox.input);
@@ -78,15 +55,13 @@ class Loop<T> {
   private readonly mail: Mail | undefined;
   private readonly extension: LoopExtension<T>;
   /** Made when the first tool is asked for. */
-  private steps: ToolSteps | undefined;
+  private steps: ToolSteps<T> | undefined;
   private readonly prompt: Prompt;
   /** The last text of the model in this run. */
   private said = "";
   private cutOffs = 0;
   private wasToldToAnswer = false;
   private misfits = 0;
-  /** What the run ends with, given by a call of this turn. */
-  private finished: AgentResult<T> | undefined;
 
   constructor(plan: LoopPlan<T>, ctx: RunContext, mail: Mail | undefined, extension: LoopExtension<T>) {
     this.plan = plan;
@@ -123,7 +98,7 @@ class Loop<T> {
           if (turn.kind === "tools") {
             const calls = response.message.toolCalls ?? NO_CALLS;
             const steps = this.beginTools(calls);
-            const done = await toolTurn(ctx, response, plan.tools, steps.turnOptions);
+            const done = await toolTurn(ctx, response, plan.tools, steps);
             const read = steps.read(calls, done, turn.isCutOff);
             for (const message of read.messages) {
               const kept = this.keepResult(message);
@@ -176,29 +151,11 @@ class Loop<T> {
     return (await this.isInterrupted(text)) ? undefined : this.finish(text);
   }
 
-  private beginTools(calls: readonly ToolCall[]): ToolSteps {
+  private beginTools(calls: readonly ToolCall[]): ToolSteps<T> {
     const { ctx } = this;
     this.wasToldToAnswer = false;
     for (const call of calls) ctx.emit({ type: "toolCall", call });
-    return (this.steps ??= this.makeSteps());
-  }
-
-  private makeSteps(): ToolSteps {
-    const { plan, ctx, extension } = this;
-    const { before, onHire, afterHires, onResult } = extension;
-    return new ToolSteps({
-      concurrency: plan.toolConcurrency,
-      validator: plan.validator,
-      maxChars: plan.maxToolResultChars,
-      detector: plan.loopDetection === false ? undefined : loopDetector(plan.loopDetection),
-      before: before && ((call) => this.admit(before(call))),
-      afterHires,
-      onResult,
-      onHire: (call, leaf) => {
-        tellHandoff(ctx, leaf, plan.clock);
-        onHire?.(call, leaf);
-      },
-    });
+    return (this.steps ??= new ToolSteps(this.plan, ctx, this.extension));
   }
 
   private keepResult(message: ToolMessage): MaybePromise<void> {
@@ -212,20 +169,15 @@ class Loop<T> {
     { stop, isLooping }: ToolStep,
     isCutOff: boolean,
   ): MaybePromise<AgentResult<T> | undefined> {
+    const finished = this.steps?.finished;
     if (stop !== undefined) {
       if (!isRaviError(stop, "BUDGET_EXHAUSTED")) throw stop;
-      if (this.finished === undefined) return this.overBudget(stop);
+      if (finished === undefined) return this.overBudget(stop);
     }
-    if (this.finished !== undefined) return this.complete(this.finished);
+    if (finished !== undefined) return this.complete(finished);
     if (isLooping) return this.land("loop");
     this.cutOffs = isCutOff ? this.cutOffs + 1 : 0;
     return this.cutOffs < MOST_CUT_OFFS ? undefined : this.partial("length");
-  }
-
-  private admit(verdict: string | ToolResult | Finish<T> | undefined): string | ToolResult | undefined {
-    if (typeof verdict !== "object" || !("finish" in verdict)) return verdict;
-    this.finished ??= verdict.finish;
-    return FINISHED;
   }
 
   /** Whether there is something that the model has not heard yet, and has to, before it is done (R24). */

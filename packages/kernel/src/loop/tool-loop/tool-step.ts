@@ -1,13 +1,19 @@
+import type { AgentResult } from "../../agent/agent.ts";
+import type { HireLeaf, ToolResult } from "../../agent/leaves.ts";
+import type { RunContext } from "../../agent/run-context.ts";
 import type { RaviError } from "../../errors/base.ts";
 import type { ContentPart, ToolCall, ToolMessage } from "../../model/messages.ts";
-import type { LoopDetector, LoopStep, LoopVerdict } from "../loop-detection.ts";
+import { type LoopDetector, loopDetector, type LoopStep, type LoopVerdict } from "../loop-detection.ts";
 import type { ToolTurn, ToolTurnOptions } from "../tool-turn.ts";
 import { truncateText } from "../truncate.ts";
+import type { LoopExtension } from "./extension.ts";
+import type { LoopPlan } from "./plan.ts";
+import { tellHandoff } from "./tell.ts";
 
-export interface ToolStepsOptions extends ToolTurnOptions {
-  readonly maxChars: number;
-  readonly detector: LoopDetector | undefined;
-}
+const FINISHED: ToolResult = Object.freeze({
+  content: "done: the run ends with this answer",
+  isError: false,
+});
 
 export interface ToolStep {
   /** One for each call, in the order asked. */
@@ -18,38 +24,59 @@ export interface ToolStep {
 }
 
 /**
- * What a loop adds to the turns of one run: calls that have come to nothing too often are not made, and results are made fit to
- * be read.
+ * What a loop adds to the turns of one run: calls that have come to nothing too often are not made, an extension of the loop is
+ * asked and told, and results are made fit to be read. It is itself what a turn is done with, as every closure of it would be
+ * kept for as long as the run goes on.
  */
-export class ToolSteps {
-  /** To do a turn with. */
-  readonly turnOptions: ToolTurnOptions;
-  private readonly maxChars: number;
+export class ToolSteps<T> implements ToolTurnOptions {
+  readonly concurrency: number | undefined;
+  readonly validator: ToolTurnOptions["validator"];
+  readonly afterHires: ToolTurnOptions["afterHires"];
+  readonly onResult: ToolTurnOptions["onResult"];
+  /** What the run ends with, given by a call. */
+  finished: AgentResult<T> | undefined;
+  private readonly plan: LoopPlan<T>;
+  private readonly ctx: RunContext;
+  private readonly extension: LoopExtension<T>;
   private readonly detector: LoopDetector | undefined;
   /** Calls of this turn that were not made because they come to nothing. */
   private blocked: Set<ToolCall> | undefined;
 
-  constructor(options: ToolStepsOptions) {
-    const { maxChars, detector, concurrency, validator, before, onHire, afterHires, onResult } = options;
-    this.maxChars = maxChars;
-    this.detector = detector;
-    this.turnOptions = {
-      concurrency,
-      validator,
-      onHire,
-      afterHires,
-      before: detector === undefined ? before : (call) => this.block(detector, call) ?? before?.(call),
-      onResult: onResult && ((call, message) => onResult(call, readable(message, maxChars))),
-    };
+  constructor(plan: LoopPlan<T>, ctx: RunContext, extension: LoopExtension<T>) {
+    const { afterHires, onResult } = extension;
+    const { maxToolResultChars: maxChars } = plan;
+    this.plan = plan;
+    this.ctx = ctx;
+    this.extension = extension;
+    this.concurrency = plan.toolConcurrency;
+    this.validator = plan.validator;
+    this.afterHires = afterHires;
+    this.onResult = onResult && ((call, message) => onResult(call, readable(message, maxChars)));
+    this.detector = plan.loopDetection === false ? undefined : loopDetector(plan.loopDetection);
+  }
+
+  before(call: ToolCall): string | ToolResult | undefined {
+    const { detector, extension } = this;
+    const refused = detector === undefined ? undefined : this.block(detector, call);
+    if (refused !== undefined) return refused;
+    const verdict = extension.before?.(call);
+    if (typeof verdict !== "object" || !("finish" in verdict)) return verdict;
+    this.finished ??= verdict.finish;
+    return FINISHED;
+  }
+
+  onHire(call: ToolCall, leaf: HireLeaf): void {
+    tellHandoff(this.ctx, leaf, this.plan.clock);
+    this.extension.onHire?.(call, leaf);
   }
 
   /** The results as the model gets them. Calls that were cut off were not made, so they have not failed either. */
   read(calls: readonly ToolCall[], { messages, stop }: ToolTurn, isCutOff: boolean): ToolStep {
-    const { maxChars, detector, blocked } = this;
+    const { detector, blocked } = this;
     this.blocked = undefined;
     const judged = detector === undefined || isCutOff ? undefined : judge(detector, calls, messages, blocked);
     return {
-      messages: allReadable(messages, maxChars, judged),
+      messages: allReadable(messages, this.plan.maxToolResultChars, judged),
       stop,
       isLooping: judged?.some(({ action }) => action === "halt") === true,
     };

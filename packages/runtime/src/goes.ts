@@ -1,0 +1,195 @@
+import {
+  agentName,
+  type Clock,
+  errorToJSON,
+  ExecId,
+  HookEvent,
+  type HookPayloads,
+  type JournalEntry,
+  type JsonObject,
+  type MaybePromise,
+  type RunId,
+  type RunResult,
+  type Supervision,
+} from "@ravi/kernel";
+import { andThen } from "./context/and-then.ts";
+import { createRunContext } from "./context/create-run-context.ts";
+import type { Decisions } from "./engine/decisions.ts";
+import { Recording } from "./engine/recording.ts";
+import type { RunJournal } from "./engine/run-journal.ts";
+import { RUN_STATUS } from "./journal/run-facts.ts";
+import { LiveRun, statusRecord } from "./live-run.ts";
+import type { Ports } from "./ports.ts";
+import type { Start } from "./run-start.ts";
+import { markReadAnswers, restoreTree } from "./tree/restore.ts";
+import { Tree } from "./tree/tree.ts";
+import type { Underway } from "./underway.ts";
+
+/** What a go at a run has behind it. */
+export interface Going {
+  readonly recording?: Recording | undefined;
+  readonly decisions: Decisions;
+}
+
+/** One that has nothing behind it. */
+export const NEW: Going = Object.freeze({ decisions: Object.freeze({}) });
+
+/** The goes at one run until it is over: writes down how it stands, and starts it again after a crash. */
+export class Goes {
+  private readonly ports: Ports;
+  private readonly ambientScope: boolean;
+  private readonly start: Start;
+  private readonly run: Underway;
+  private readonly execId: ExecId;
+  /** How often it was written down how the run stands. */
+  private statuses = 0;
+  private crashes = 0;
+
+  constructor(ports: Ports, ambientScope: boolean, start: Start, run: Underway) {
+    this.ports = ports;
+    this.ambientScope = ambientScope;
+    this.start = start;
+    this.run = run;
+    this.execId = ExecId(start.root.runId);
+  }
+
+  /** Without a journal there is one go, whatever comes of it. */
+  only(): Promise<RunResult> {
+    return this.begin(undefined, NEW).toEnd();
+  }
+
+  /** With a journal a crash of the agent's own code costs nothing: it is started again, as far as the policy allows. */
+  toEnd(journal: RunJournal, going: Going): Promise<RunResult> {
+    if (going.recording !== undefined) return this.resume(journal, going, going.recording);
+    // One that has just begun is on record as running without a word.
+    const go = this.begin(journal, going);
+    return go.toEnd().then((result) => {
+      const { crash } = go;
+      return this.isToGoAgain(crash) ? this.restart(journal, going, crash) : this.close(journal, result);
+    });
+  }
+
+  private async resume(journal: RunJournal, going: Going, recording: Recording): Promise<RunResult> {
+    this.statuses = recording.aboutRun(RUN_STATUS)?.attempt ?? 0;
+    await this.note(journal, { status: "running" });
+    return this.goAgain(journal, going, recording);
+  }
+
+  private async restart(journal: RunJournal, going: Going, crash: unknown): Promise<RunResult> {
+    return this.goAgain(journal, going, await this.afterCrash(crash));
+  }
+
+  private async goAgain(journal: RunJournal, going: Going, first: Recording): Promise<RunResult> {
+    for (let recording = first; ; ) {
+      const go = this.begin(journal, { ...going, recording });
+      try {
+        await this.restore(recording);
+      } catch (error) {
+        this.run.tree?.close();
+        throw error;
+      }
+      const result = await go.toEnd();
+      if (!this.isToGoAgain(go.crash)) return this.close(journal, result);
+      recording = await this.afterCrash(go.crash);
+    }
+  }
+
+  private isToGoAgain(crash: unknown): boolean {
+    const { restart } = this.ports;
+    if (crash !== undefined && restart?.shouldRetry(this.execId, crash) === true) return true;
+    restart?.reset(this.execId);
+    return false;
+  }
+
+  /** Waits as long as the policy says, and reads what is on record by then. */
+  private async afterCrash(crash: unknown): Promise<Recording> {
+    const { clock, restart, hooks, journal } = this.ports;
+    const { root } = this.start;
+    const attempt = ++this.crashes;
+    const delayMs = restart?.delayMs(attempt) ?? 0;
+    if (hooks.has(HookEvent.RETRY))
+      void hooks.dispatch(HookEvent.RETRY, retryPayload(root, clock.now(), attempt, delayMs, crash));
+    await sleep(clock, delayMs, this.run);
+    return new Recording((await journal?.load(root.runId)) ?? []);
+  }
+
+  private close(journal: RunJournal, result: RunResult): MaybePromise<RunResult> {
+    return andThen(this.note(journal, statusRecord(result)), () => result);
+  }
+
+  private note(journal: RunJournal, body: JsonObject): MaybePromise<void> {
+    const { root } = this.start;
+    return journal.append([noteOf(root.runId, RUN_STATUS, ++this.statuses, this.ports.clock.now(), body)]);
+  }
+
+  private begin(journal: RunJournal | undefined, { recording, decisions }: Going): LiveRun {
+    const { ports, start, ambientScope, run } = this;
+    const { token, events } = run;
+    const tree = new Tree({
+      ports,
+      start,
+      journal,
+      recording,
+      decisions,
+      token,
+      events,
+      ambientScope,
+      createContext: createRunContext,
+    });
+    run.enter(tree);
+    if (journal !== undefined) journal.arrivals = tree.signals;
+    return new LiveRun(tree, start);
+  }
+
+  private async restore(recording: Recording): Promise<void> {
+    const { tree } = this.run;
+    if (tree === undefined) return;
+    markReadAnswers(tree, recording);
+    await tree.signals.look();
+    await restoreTree(tree, recording);
+  }
+}
+
+export function noteOf(
+  runId: RunId,
+  key: string,
+  attempt: number,
+  at: number,
+  body: JsonObject,
+): JournalEntry {
+  return { exec: ExecId(runId), key, attempt, phase: "note", at, body };
+}
+
+function retryPayload(
+  root: Supervision,
+  at: number,
+  attempt: number,
+  delayMs: number,
+  error: unknown,
+): HookPayloads["retry"] {
+  const { agentId, runId, sessionId } = root;
+  return {
+    agentName: agentName(agentId),
+    agentId,
+    runId,
+    execId: ExecId(runId),
+    sessionId,
+    at,
+    attempt,
+    delayMs,
+    error: errorToJSON(error),
+  };
+}
+
+async function sleep(clock: Clock, delayMs: number, run: Underway): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = clock.setTimer?.(resolve, delayMs);
+  if (timer === undefined) resolve();
+  const unlisten = run.token.onCancel(() => resolve());
+  run.wake = resolve;
+  await promise.finally(() => {
+    timer?.cancel();
+    unlisten();
+    run.wake = undefined;
+  });
+}
