@@ -6,6 +6,7 @@ import {
   CancellationError,
   CancellationToken,
   executionBudget,
+  type JsonValue,
   type Leaf,
   type ModelResponse,
   spawnBudget,
@@ -273,4 +274,12 @@ describe("a token that is taken apart while it fires", () => {
     expect(signal.reason).toBe(error);
     expect(grandchild.isCancelled).toBe(true);
   });
+});
+
+test("T11: a fact may come by a thenable, and is checked all the same", async () => {
+  const ctx = bareContext(free);
+  const record = (value: JsonValue): unknown =>
+    ctx.record("fact", () => thenable(Promise.resolve(value)) as Promise<JsonValue>);
+  expect(await record({ n: 1 })).toEqual({ n: 1 });
+  await expect(record(Number.NaN)).rejects.toMatchObject({ code: "INVALID_VALUE" });
 });

@@ -80,7 +80,7 @@ export class Goes {
   }
 
   private async goAgain(journal: RunJournal, going: Going, first: Recording): Promise<RunResult> {
-    for (let recording = first; ; ) {
+    for (let recording = first; ;) {
       const go = this.begin(journal, { ...going, recording });
       try {
         await this.restore(recording);

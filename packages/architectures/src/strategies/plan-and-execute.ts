@@ -8,7 +8,7 @@ import {
   type LLMClient,
 } from "@ravi/kernel";
 import { Desk } from "../desk/desk.ts";
-import { describeWork } from "../desk/said.ts";
+import { answerTo, describeWork, wholeSteps } from "../desk/said.ts";
 import { describeTools } from "../desk/worker.ts";
 import { readList } from "../parse/list.ts";
 import { type OwnPrompts, PROMPTS } from "../prompts.ts";
@@ -43,10 +43,11 @@ export class PlanAndExecute implements Architecture {
       user: this.prompts.plan({ task: prompt, tools, most: this.maxSteps }),
       model: this.planner,
     });
-    const planned = readList(plan.text);
+    const planned = wholeSteps(plan, readList(plan.text));
     const steps = planned.slice(0, this.maxSteps);
     yield progress("planAndExecute.plan", { steps, left: planned.length - steps.length });
-    if (steps.length === 0) {
+    const isPlanned = steps.length > 0;
+    if (!isPlanned) {
       // No plan to be read: the task is done in one go.
       yield progress("planAndExecute.unreadable", { text: plan.text });
       steps.push(prompt);
@@ -61,9 +62,10 @@ export class PlanAndExecute implements Architecture {
       yield progress("planAndExecute.done", { step: at + 1, stopReason: said.stopReason });
     }
     for (const left of planned.slice(steps.length)) done.push(`(not done, the plan was too long) ${left}`);
-    await desk.finish(
-      await desk.ask({ user: this.prompts.answer({ task: prompt, done: done.join("\n\n") }) }),
-    );
+    if (isPlanned && plan.stopReason === "length")
+      done.push("(the plan was cut off here: there is more to do)");
+    const answer = await desk.ask({ user: this.prompts.answer({ task: prompt, done: done.join("\n\n") }) });
+    await desk.finish(isPlanned ? answerTo(plan, answer) : answer);
   }
 
   declaredWorkers(): typeof NO_WORKERS {

@@ -13,6 +13,7 @@ import {
 } from "@ravi/kernel";
 import { isStop, tellHandoff } from "@ravi/kernel/loop";
 import { Desk } from "../desk/desk.ts";
+import { answerTo, wholeSteps } from "../desk/said.ts";
 import { describeTools, hireAgain } from "../desk/worker.ts";
 import { fillIn, placeholdersIn, readRewooPlan, type RewooStep } from "../parse/rewoo-plan.ts";
 import { type OwnPrompts, PROMPTS } from "../prompts.ts";
@@ -50,7 +51,7 @@ export class ReWOO implements Architecture {
     const tools = describeTools(deps.tools);
     const user = this.prompts.plan({ task: prompt, tools, most: this.maxSteps });
     const plan = await desk.ask({ user, model: this.planner });
-    const planned = readRewooPlan(plan.text);
+    const planned = wholeSteps(plan, readRewooPlan(plan.text));
     const steps = planned.slice(0, this.maxSteps);
     const { levels, stuck } = levelsOf(steps);
     const show = levels.map((level) => level.map(({ id }) => id));
@@ -72,7 +73,8 @@ export class ReWOO implements Architecture {
       if (stop !== undefined) throw stop;
     }
     const found = describeEvidence(steps, evidence);
-    await desk.finish(await desk.ask({ user: this.prompts.solve({ task: prompt, evidence: found }) }));
+    const answer = await desk.ask({ user: this.prompts.solve({ task: prompt, evidence: found }) });
+    await desk.finish(answerTo(plan, answer));
   }
 
   declaredWorkers(): typeof NO_WORKERS {

@@ -47,6 +47,27 @@ describe("J10: PlanAndExecute", () => {
     expect(told(events, "planAndExecute.unreadable")).toHaveLength(1);
   });
 
+  test("of a plan that was cut off by its length the last step is not done, and the answer is a part", async () => {
+    const { result, model, events } = await run(new PlanAndExecute(), [
+      { text: "1. make a copy\n2. delete all that", finishReason: "length" },
+      "copied",
+      "one copy",
+    ]);
+    expect(told(events, "planAndExecute.plan")).toEqual([{ steps: ["make a copy"], left: 0 }]);
+    expect(asked(model.calls[2]?.request)).toContain("the plan was cut off");
+    expect(result).toEqual({ status: "partial", output: "one copy", stopReason: "length" });
+  });
+
+  test("a plan that was cut off in its first step is none: the task is done in one go, and whole", async () => {
+    const { result, events } = await run(new PlanAndExecute(), [
+      { text: "1. delete all that", finishReason: "length" },
+      "did it",
+      "the answer",
+    ]);
+    expect(told(events, "planAndExecute.step")).toEqual([{ step: 1, task: "the task" }]);
+    expect(result).toEqual({ status: "completed", output: "the answer", stopReason: "done" });
+  });
+
   test("a step that was cut off is shown as that to whoever answers", async () => {
     const { model } = await run(new PlanAndExecute(), [
       "1. only step",

@@ -36,6 +36,13 @@ describe("J10: ReWOO", () => {
     expect(session.cumulativeUsage).toEqual(usageOf(model));
   });
 
+  test("of a plan that was cut off by its length the last step is not made, and the answer is a part", async () => {
+    const text = "#E1 = look_up[Oslo]\n#E2 = look_up[Bern]";
+    const { result, events } = await run(new ReWOO(), [{ text, finishReason: "length" }, "Oslo"], { tools });
+    expect(told(events, "rewoo.plan")).toEqual([{ levels: [["E1"]], stuck: {}, left: 0 }]);
+    expect(result).toEqual({ status: "partial", output: "Oslo", stopReason: "length" });
+  });
+
   test("a cycle is found and named; what does not depend on it runs", async () => {
     const script = [
       plan([

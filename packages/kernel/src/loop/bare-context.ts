@@ -289,7 +289,7 @@ class Bare implements BareContext {
   record(name: string, make: () => MaybePromise<JsonValue>): MaybePromise<JsonValue> {
     const keep = (value: JsonValue): JsonValue => checkPlainJson(`record ${name}`, value);
     const made = make();
-    return isPromiseLike(made) ? made.then(keep) : keep(made);
+    return isPromiseLike(made) ? Promise.resolve(made).then(keep) : keep(made);
   }
 
   now(): number {

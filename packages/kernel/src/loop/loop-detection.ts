@@ -73,12 +73,13 @@ interface ToolRecord {
 
 /** Calls remembered for each tool; the oldest are forgotten, so that a run of ten thousand turns does not keep them all. */
 const MOST_CALLS = 256;
+const NONE: ToolRecord[] = [];
 const ALLOW: LoopVerdict = Object.freeze({ action: "allow" });
 
 class Detector implements LoopDetector {
   private readonly limits: LoopLimits;
   /** A list: a model has few tools, and a map for each run in flight weighs 240 bytes. */
-  private readonly tools: ToolRecord[] = [];
+  private tools: ToolRecord[] = NONE;
   private turn = 0;
 
   constructor(limits: LoopLimits) {
@@ -173,7 +174,9 @@ class Detector implements LoopDetector {
     let tool = this.find(name);
     if (tool === undefined) {
       tool = { name, failures: 0, failedIn: 0, succeededIn: 0, mayBlock: false, calls: new Map() };
-      this.tools.push(tool);
+      // The first push onto an empty list makes room for seventeen.
+      if (this.tools === NONE) this.tools = [tool];
+      else this.tools.push(tool);
     }
     return tool;
   }

@@ -1,6 +1,5 @@
 import {
   type AbortSignalLike,
-  cancellationOf,
   classifyError,
   type EffectScope,
   type Estimate,
@@ -25,6 +24,7 @@ import { readStream } from "@ravi/kernel/loop";
 import { promised } from "../rejected.ts";
 import type { Bill } from "./bill.ts";
 import type { Execution } from "./execution.ts";
+import { refuseStopped, reservedInTime } from "./reserved.ts";
 import { roughEstimate } from "./rough-estimate.ts";
 import { soundUsage } from "./sound-usage.ts";
 
@@ -58,9 +58,7 @@ function begin(exec: Execution, options: AttemptOptions): Promise<ModelResponse>
   const { model, request, signal, bill } = options;
   const { limiter } = exec.ports;
   // Whoever goes on after the end (a tool that was left behind, say) pays for nothing more.
-  const { stopped } = exec;
-  if (stopped !== undefined) throw stopped;
-  if (signal?.aborted === true) throw cancellationOf(signal);
+  refuseStopped(exec, signal);
   if (!options.isNested) bill.attempts++;
   if (options.scope.ledger === undefined && limiter === undefined)
     return sendReserved(exec, options, undefined, undefined);
@@ -82,6 +80,8 @@ async function inLine(
   const { priority } = exec.supervision;
   const permit = await exec.ports.limiter?.acquire({ priority, tokens, signal });
   try {
+    // The line may have been long.
+    refuseStopped(exec, options.signal);
     return await reserve(exec, options, estimate);
   } finally {
     permit?.release({ tokens: bill.tokens - before });
@@ -93,7 +93,9 @@ function reserve(exec: Execution, options: AttemptOptions, estimate: Estimate): 
   const { wrapUp, scope } = options;
   const reserved = scope.ledger?.reserve(wanted(estimate), { wrapUp, what: `${provider}:${model}` });
   return isPromiseLike(reserved)
-    ? Promise.resolve(reserved).then((reservation) => sendReserved(exec, options, estimate, reservation))
+    ? reservedInTime(exec, reserved, options.signal).then((reservation) =>
+        sendReserved(exec, options, estimate, reservation),
+      )
     : sendReserved(exec, options, estimate, reserved);
 }
 

@@ -27,6 +27,7 @@ import { refuseLate } from "./level-call.ts";
 import { isMeasured, startSpan } from "./observe.ts";
 import { admitOne } from "./one-call.ts";
 import { denialOf } from "./permission.ts";
+import { reservedInTime } from "./reserved.ts";
 import { mayAdmit } from "./plan.ts";
 import { andThen } from "./and-then.ts";
 import { tellToolAgain, tellToolEnd, tellToolStart, type ToldTool } from "./tell-tool.ts";
@@ -200,7 +201,9 @@ class RunningTool implements Effect<ToolResult>, ToldTool {
 
   /** One call from the budget. */
   private pay(scope: EffectScope): MaybePromise<void> {
-    return andThen(scope.ledger?.reserve(ONE_TOOL_CALL), (reservation) => {
+    const reserving = scope.ledger?.reserve(ONE_TOOL_CALL);
+    const reserved = isPromiseLike(reserving) ? reservedInTime(this.exec, reserving) : reserving;
+    return andThen(reserved, (reservation) => {
       this.reservation = reservation;
       this.isCounted = true;
       return scope.spent(ONE_CALL);

@@ -144,7 +144,7 @@ export class Window {
       return this.view;
     };
     const made = strategy.compact(before, this.contextFor(options));
-    return isPromiseLike(made) ? made.then(take) : take(made);
+    return isPromiseLike(made) ? Promise.resolve(made).then(take) : take(made);
   }
 
   /** One object for the execution: a strategy remembers by it what it has paid for. */

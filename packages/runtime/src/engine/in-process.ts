@@ -82,7 +82,11 @@ export class InProcessEngine implements DurableEngine, Recorded {
 
   /** A bare execution that hires nobody and waits for nothing has none. */
   get recorder(): Recorder {
-    return (this.lazyRecorder ??= new Recorder(this, this.tree.journal, this.tree.recording?.of(this.start.execId)));
+    return (this.lazyRecorder ??= new Recorder(
+      this,
+      this.tree.journal,
+      this.tree.recording?.of(this.start.execId),
+    ));
   }
 
   /** The agent's whole run, with its context. */
@@ -194,9 +198,7 @@ export class InProcessEngine implements DurableEngine, Recorded {
 
   /** Makes an effect or a hire, on record where there is a journal. */
   make<T>(effect: Recordable<T>): Promise<T> {
-    return this.isDurable
-      ? this.recorder.effect(effect)
-      : effect.run(this.scopeFor(effect.key, 1));
+    return this.isDurable ? this.recorder.effect(effect) : effect.run(this.scopeFor(effect.key, 1));
   }
 
   scopeFor(key: string, attempt: number): EffectScope {

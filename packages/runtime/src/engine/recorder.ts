@@ -265,7 +265,9 @@ export class Recorder {
     if (step !== undefined) return step;
     const missed = recording?.nextUnread(this.batch);
     if (missed === undefined) return undefined;
-    return this.engine.suspendFor(new NonDeterminismError({ execId, key, recorded: missed.key, requested: key }));
+    return this.engine.suspendFor(
+      new NonDeterminismError({ execId, key, recorded: missed.key, requested: key }),
+    );
   }
 
   private entry(key: string, attempt: number, phase: JournalEntry["phase"], body: JsonObject): JournalEntry {

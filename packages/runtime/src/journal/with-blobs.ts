@@ -64,7 +64,7 @@ export function withBlobs(journal: Journal, blobs: BlobStore): Journal {
       const all = (records: readonly JournalRecord[]): MaybePromise<readonly JournalRecord[]> =>
         records.some(({ body }) => typeof body[REF] === "string") ? Promise.all(records.map(read)) : records;
       const loaded = journal.load(runId);
-      return isPromiseLike(loaded) ? loaded.then(all) : all(loaded);
+      return isPromiseLike(loaded) ? Promise.resolve(loaded).then(all) : all(loaded);
     },
   };
 }

@@ -107,10 +107,12 @@ export class Account implements Tally, Used {
   }
 }
 
+const NONE: Account[] = [];
+
 /** Who used what. A finished execution leaves this and nothing else. */
 export class Accounts {
   private readonly isResumed: boolean;
-  private readonly all: Account[] = [];
+  private all: Account[] = NONE;
   /** Made for the first who asks. In a run that was never resumed nobody does, and no id has to be hashed. */
   private index: Map<ExecId, Account> | undefined;
 
@@ -123,7 +125,9 @@ export class Accounts {
     const known = this.isResumed ? this.find(execId) : undefined;
     if (known !== undefined) return known;
     const account = new Account(agentId, execId, priority);
-    this.all.push(account);
+    // Most runs have one, and the first push onto an empty list makes room for seventeen.
+    if (this.all === NONE) this.all = [account];
+    else this.all.push(account);
     this.index?.set(execId, account);
     return account;
   }

@@ -63,7 +63,7 @@ export class Signals {
     if (queue?.length === 0) this.waiting?.delete(item.name);
     const answer: Answer = { id: item.id, value: item.value };
     if (waiter !== undefined) waiter(answer);
-    else add((this.early ??= new Map()), item.name, answer);
+    else add((this.early ??= new Map<string, Answer[]>()), item.name, answer);
     this.stopIfIdle();
   }
 

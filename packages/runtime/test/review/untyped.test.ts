@@ -1,6 +1,17 @@
 import { describe, expect, test } from "vitest";
-import type { Agent, Ledger, LLMClient, ModelResponse, Reservation } from "@ravi/kernel";
+import type {
+  Agent,
+  CompactionStrategy,
+  Journal,
+  Ledger,
+  LLMClient,
+  ModelResponse,
+  Reservation,
+  RunId,
+} from "@ravi/kernel";
 import { Runtime } from "@ravi/runtime";
+import { scriptedModel } from "@ravi/testing";
+import { MemoryBlobs } from "../../src/journal/blobs.ts";
 import { MemoryJournal } from "../../src/journal/memory-journal.ts";
 import { agent, ask, done } from "./helpers.ts";
 
@@ -49,6 +60,34 @@ describe("untyped code", () => {
       expect(settled).toEqual([{ estimated: true }, { estimated: true }]);
     },
   );
+
+  // Its `then` gives nothing back, as only the language's own promises have to.
+  const thenable = <T>(value: T): PromiseLike<T> => {
+    const name = ["th", "en"].join("");
+    const settle = (fulfilled: (value: T) => unknown): void => void fulfilled(value);
+    return { [name]: settle } as object as PromiseLike<T>;
+  };
+
+  test("T11: a compaction strategy and a store may give what only looks like a promise", async () => {
+    const model = scriptedModel(() => "ok");
+    const compaction: CompactionStrategy = {
+      name: "last",
+      compact: (messages) => thenable(messages.slice(-1)),
+    };
+    const inner = new MemoryJournal();
+    const store: Journal = Object.assign(Object.create(inner) as MemoryJournal, {
+      load: (runId: RunId) => thenable(inner.load(runId)),
+    });
+    const talking = agent("a", async (ctx) => {
+      for (const content of ["one", "two"]) await ctx.remember({ role: "user", content });
+      return done(String((await ctx.llm(model, { messages: await ctx.window() })).message.content));
+    });
+    const runtime = new Runtime({ journal: store, blobs: new MemoryBlobs(), compaction, agents: [talking] });
+    expect(await runtime.run(talking, "go", { runId: "r" }).result).toMatchObject({ output: "ok" });
+    expect(model.calls[0]?.request.messages).toMatchObject([{ content: "two" }]);
+    expect(await runtime.resume("r").result).toMatchObject({ output: "ok" });
+    expect(model.calls).toHaveLength(1);
+  });
 
   test("T11: a hire whose input is no text is refused, and says so", async () => {
     const helper: Agent = agent("helper", async () => done(""));

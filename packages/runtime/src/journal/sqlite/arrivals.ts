@@ -47,25 +47,28 @@ export class Arrivals {
 
   private look(): void {
     try {
+      const arrived = this.arrived();
       const { fresh } = this;
       this.fresh = new Set();
-      const arrived = this.arrived();
       if (arrived === undefined) return this.watchers.tellAll();
       for (const runId of fresh.union(arrived)) this.watchers.tell(runId);
     } catch {
-      // A file that cannot be read is the matter of whoever reads from it next, at the latest of the heartbeat.
-      this.stop();
+      // A file that cannot be read now is looked at again. If it stays so, it is the matter of whoever reads from it next, at the
+      // latest of the heartbeat.
     }
   }
 
   /** The runs for which something came since the last look; undefined when it may be any. */
   private arrived(): ReadonlySet<RunId> | undefined {
     const { items, version } = this.options;
-    const before = this.version;
-    this.version = version();
-    if (before === this.version) return new Set();
-    const { mark } = this;
-    this.mark = items.mark();
-    return before === undefined ? new Set() : items.runsSince(mark);
+    const { version: before, mark } = this;
+    const now = version();
+    if (before === now) return new Set();
+    const newest = items.mark();
+    const runs = before === undefined ? new Set<RunId>() : items.runsSince(mark);
+    // Only now, when all of it was read.
+    this.version = now;
+    this.mark = newest;
+    return runs;
   }
 }
