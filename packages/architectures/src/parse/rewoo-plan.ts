@@ -26,6 +26,16 @@ export function readRewooPlan(text: string): RewooStep[] {
   return steps.filter(({ id }) => !seen.has(id) && seen.add(id));
 }
 
+/**
+ * The whole steps of a plan that was cut off by its length. A line that was cut off has no bracket at its end and is no step, so
+ * only one that is read from the last line may be half of one.
+ */
+export function readCutRewooPlan(text: string): RewooStep[] {
+  const steps = readRewooPlan(text);
+  const before = readRewooPlan(text.slice(0, text.lastIndexOf("\n") + 1));
+  return before.length < steps.length ? steps.slice(0, -1) : steps;
+}
+
 /** The steps whose results an input needs. */
 export function placeholdersIn(input: JsonValue): string[] {
   const found = [...JSON.stringify(input).matchAll(PLACEHOLDER)].map(([, id = ""]) => id.toUpperCase());

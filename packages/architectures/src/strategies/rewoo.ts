@@ -13,9 +13,15 @@ import {
 } from "@ravi/kernel";
 import { isStop, tellHandoff } from "@ravi/kernel/loop";
 import { Desk } from "../desk/desk.ts";
-import { answerTo, wholeSteps } from "../desk/said.ts";
+import { answerTo } from "../desk/said.ts";
 import { describeTools, hireAgain } from "../desk/worker.ts";
-import { fillIn, placeholdersIn, readRewooPlan, type RewooStep } from "../parse/rewoo-plan.ts";
+import {
+  fillIn,
+  placeholdersIn,
+  readCutRewooPlan,
+  readRewooPlan,
+  type RewooStep,
+} from "../parse/rewoo-plan.ts";
 import { type OwnPrompts, PROMPTS } from "../prompts.ts";
 import { levelsOf } from "./levels.ts";
 import { type Evidence, evidenceOf, failed, leafFor } from "./rewoo-step.ts";
@@ -51,7 +57,8 @@ export class ReWOO implements Architecture {
     const tools = describeTools(deps.tools);
     const user = this.prompts.plan({ task: prompt, tools, most: this.maxSteps });
     const plan = await desk.ask({ user, model: this.planner });
-    const planned = wholeSteps(plan, readRewooPlan(plan.text));
+    const read = plan.stopReason === "length" ? readCutRewooPlan : readRewooPlan;
+    const planned = read(plan.text);
     const steps = planned.slice(0, this.maxSteps);
     const { levels, stuck } = levelsOf(steps);
     const show = levels.map((level) => level.map(({ id }) => id));

@@ -43,6 +43,14 @@ describe("J10: ReWOO", () => {
     expect(result).toEqual({ status: "partial", output: "Oslo", stopReason: "length" });
   });
 
+  test("of a plan that was cut off in the middle of a line all whole steps are made: the half one is none", async () => {
+    const text = "#E1 = look_up[Oslo]\n#E2 = look_up[Ber";
+    const { result, events } = await run(new ReWOO(), [{ text, finishReason: "length" }, "Oslo"], { tools });
+    expect(told(events, "rewoo.plan")).toEqual([{ levels: [["E1"]], stuck: {}, left: 0 }]);
+    expect(told(events, "rewoo.unreadable")).toEqual([]);
+    expect(result).toEqual({ status: "partial", output: "Oslo", stopReason: "length" });
+  });
+
   test("a cycle is found and named; what does not depend on it runs", async () => {
     const script = [
       plan([

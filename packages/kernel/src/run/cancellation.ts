@@ -137,6 +137,8 @@ class Token implements CancellationToken, Listener {
     if (this.own === undefined) this.own = this.error;
     this.parent = undefined;
     this.outer = undefined;
+    // It may have been cancelled from above just now, and not have been told yet: whoever holds the signal is.
+    if (this.own !== undefined) this.controller?.abort(this.own);
   }
 
   [Symbol.dispose](): void {

@@ -22,6 +22,7 @@ import {
 } from "@ravi/kernel";
 import { readStream } from "@ravi/kernel/loop";
 import { promised } from "../rejected.ts";
+import { andThen } from "./and-then.ts";
 import type { Bill } from "./bill.ts";
 import type { Execution } from "./execution.ts";
 import { refuseStopped, reservedInTime } from "./reserved.ts";
@@ -93,7 +94,7 @@ function reserve(exec: Execution, options: AttemptOptions, estimate: Estimate): 
   const { wrapUp, scope } = options;
   const reserved = scope.ledger?.reserve(wanted(estimate), { wrapUp, what: `${provider}:${model}` });
   return isPromiseLike(reserved)
-    ? reservedInTime(exec, reserved, options.signal).then((reservation) =>
+    ? reservedInTime(exec, reserved, () => refuseStopped(exec, options.signal)).then((reservation) =>
         sendReserved(exec, options, estimate, reservation),
       )
     : sendReserved(exec, options, estimate, reserved);
@@ -250,10 +251,29 @@ function book(
   actual: Actual,
 ): MaybePromise<void> {
   bill.add(usage, cost, isWaste);
-  const booked = scope.spent({ usage, costUsd: cost, isWaste, isNested });
-  return isPromiseLike(booked)
-    ? Promise.resolve(booked).then(() => close(exec, reservation, actual))
-    : close(exec, reservation, actual);
+  let booked: MaybePromise<void>;
+  try {
+    booked = scope.spent({ usage, costUsd: cost, isWaste, isNested });
+  } catch (error) {
+    return closeUnbooked(exec, reservation, actual, error);
+  }
+  if (!isPromiseLike(booked)) return close(exec, reservation, actual);
+  return Promise.resolve(booked).then(
+    () => close(exec, reservation, actual),
+    (error: unknown) => closeUnbooked(exec, reservation, actual, error),
+  );
+}
+
+/** What was paid is settled, also where it could not be written down: the ledger may be somebody's who goes on with it. */
+function closeUnbooked(
+  exec: Execution,
+  reservation: Reservation | undefined,
+  actual: Actual,
+  error: unknown,
+): MaybePromise<never> {
+  return andThen(close(exec, reservation, actual), () => {
+    throw error;
+  });
 }
 
 function close(exec: Execution, reservation: Reservation | undefined, actual: Actual): MaybePromise<void> {

@@ -129,7 +129,12 @@ function bareToolCall(exec: Execution, tally: Tally, { call, tool }: ToolLeaf): 
       return toolFailureOf(error);
     }
   };
-  return isPromiseLike(parsed) ? parsed.then(run) : run(parsed);
+  if (!isPromiseLike(parsed)) return run(parsed);
+  return parsed.then((done) => {
+    // Reading them may have taken a while.
+    exec.token.check();
+    return run(done);
+  });
 }
 
 /** No promise where every tool of it answers at once. */

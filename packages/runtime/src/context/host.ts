@@ -89,17 +89,17 @@ class Hosting {
     this.end(failureOf(this.exec, error));
   }
 
-  /** The first end counts. Does not throw. */
+  /** The first end counts. Does not throw: nobody would hear it, and whoever waits for the outcome would wait for good. */
   private end(given: HireOutcome): void {
     if (this.isOver) return;
     this.isOver = true;
-    this.grace?.cancel();
-    this.unlisten?.();
     const { exec, startedAt } = this;
-    // All is unwound, and none of it is an outcome.
-    const { suspension } = exec.engine;
-    if (suspension !== undefined) return this.breakOff(suspension);
     try {
+      this.grace?.cancel();
+      this.unlisten?.();
+      // All is unwound, and none of it is an outcome.
+      const { suspension } = exec.engine;
+      if (suspension !== undefined) return this.breakOff(suspension);
       const outcome = withLimit(exec, given);
       const error = "error" in outcome ? outcome.error : undefined;
       endSpan(exec, this.span, error);

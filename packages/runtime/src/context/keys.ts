@@ -13,8 +13,8 @@ export class Keys {
   private turn = -1;
   /** The highest place of that turn so far. */
   private highest = -1;
-  /** How often those below it were asked for again. */
-  private again: Map<number, number> | undefined;
+  /** How often those below it were taken, where it was not once: hand-offs take none, so places between two tools are free. */
+  private taken: Map<number, number> | undefined;
 
   /** `kind:name#n`, where n counts in this execution. */
   next(kind: string, name: string): string {
@@ -28,17 +28,27 @@ export class Keys {
     if (turn !== this.turn) {
       this.turn = turn;
       this.highest = -1;
-      this.again = undefined;
+      this.taken = undefined;
     }
     const place = `tool:${turn}:${index}`;
-    if (index > this.highest) {
-      this.highest = index;
-      return place;
-    }
-    const again = (this.again ??= new Map<number, number>());
-    const n = (again.get(index) ?? 1) + 1;
-    again.set(index, n);
-    return `${place}#${n}`;
+    const n = index > this.highest ? this.takeNext(index) : this.takeAgain(index);
+    return n === 1 ? place : `${place}#${n}`;
+  }
+
+  private takeNext(index: number): number {
+    for (let free = this.highest + 1; free < index; free++) this.counts.set(free, 0);
+    this.highest = index;
+    return 1;
+  }
+
+  private takeAgain(index: number): number {
+    const n = (this.counts.get(index) ?? 1) + 1;
+    this.counts.set(index, n);
+    return n;
+  }
+
+  private get counts(): Map<number, number> {
+    return (this.taken ??= new Map());
   }
 
   private counterOf(kind: string, name: string): Counter {

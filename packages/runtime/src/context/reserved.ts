@@ -1,4 +1,5 @@
 import { type AbortSignalLike, cancellationOf, type Reservation } from "@ravi/kernel";
+import { messageOf } from "@ravi/kernel/loop";
 import type { Execution } from "./execution.ts";
 
 /** Why nothing more may be sent: all was stopped, or whoever asked for this one call has given up on it. */
@@ -7,18 +8,37 @@ export function refuseStopped({ stopped }: Execution, signal: AbortSignalLike | 
   if (signal?.aborted === true) throw cancellationOf(signal);
 }
 
-/** A ledger may answer late: what it has set aside for somebody who was stopped in the meantime is given back. */
+/**
+ * Why a tool that is on record as begun may not be run. A run that is only suspended goes on later: it would ask somebody whether
+ * the call was made, although it is known that it was not. So it is made, and its result written down.
+ */
+export function refuseCancelled({ engine, token }: Execution): void {
+  if (engine.suspension === undefined) token.check();
+}
+
+/** A ledger may answer late: what it has set aside for somebody who is refused by then is given back. */
 export async function reservedInTime(
   exec: Execution,
   reserving: PromiseLike<Reservation>,
-  signal?: AbortSignalLike | undefined,
+  refuse: () => void,
 ): Promise<Reservation> {
   const reservation = await reserving;
   try {
-    refuseStopped(exec, signal);
+    refuse();
   } catch (error) {
-    await reservation.cancel();
+    await giveBack(exec, reservation);
     throw error;
   }
   return reservation;
+}
+
+/** Why it was stopped is what counts, whatever the ledger says to it: a failure of its own would be tried again by a layer. */
+async function giveBack({ agentId, ports }: Execution, reservation: Reservation): Promise<void> {
+  try {
+    await reservation.cancel();
+  } catch (error) {
+    ports.logger?.error(`what was set aside for ${agentId} could not be given back`, {
+      error: messageOf(error),
+    });
+  }
 }

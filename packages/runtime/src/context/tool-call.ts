@@ -27,8 +27,8 @@ import { refuseLate } from "./level-call.ts";
 import { isMeasured, startSpan } from "./observe.ts";
 import { admitOne } from "./one-call.ts";
 import { denialOf } from "./permission.ts";
-import { reservedInTime } from "./reserved.ts";
 import { mayAdmit } from "./plan.ts";
+import { refuseCancelled, reservedInTime } from "./reserved.ts";
 import { andThen } from "./and-then.ts";
 import { tellToolAgain, tellToolEnd, tellToolStart, type ToldTool } from "./tell-tool.ts";
 import { FunctionCall } from "./function-call.ts";
@@ -137,6 +137,12 @@ class RunningTool implements Effect<ToolResult>, ToldTool {
 
   // Not asynchronous itself: what it needs at its end is kept with the call, and not once more with a frame of it.
   run(scope: EffectScope): Promise<ToolResult> {
+    try {
+      // A permission, an approval or the record of its begin may have come late. Nobody was told of its start yet.
+      refuseCancelled(this.exec);
+    } catch (error) {
+      return rejected(error);
+    }
     return this.begun(scope).then(
       (result) => this.succeeded(result),
       (error: unknown) => this.broken(error),
@@ -202,7 +208,10 @@ class RunningTool implements Effect<ToolResult>, ToldTool {
   /** One call from the budget. */
   private pay(scope: EffectScope): MaybePromise<void> {
     const reserving = scope.ledger?.reserve(ONE_TOOL_CALL);
-    const reserved = isPromiseLike(reserving) ? reservedInTime(this.exec, reserving) : reserving;
+    const { exec } = this;
+    const reserved = isPromiseLike(reserving)
+      ? reservedInTime(exec, reserving, () => refuseCancelled(exec))
+      : reserving;
     return andThen(reserved, (reservation) => {
       this.reservation = reservation;
       this.isCounted = true;
@@ -264,6 +273,9 @@ class RunningTool implements Effect<ToolResult>, ToldTool {
       context.result = result;
     };
     try {
+      // A layer may have waited before it called on.
+      refuseCancelled(this.exec);
+      ownSignal?.throwIfAborted();
       const made = this.execute(context.arguments, ownSignal, scope);
       return isPromiseLike(made) ? Promise.resolve(made).then(keep) : Promise.resolve(keep(made));
     } catch (error) {

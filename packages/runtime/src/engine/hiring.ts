@@ -152,6 +152,8 @@ export class Hiring implements Recordable<HireOutcome>, Child {
       // With a headcount all seats of a batch are taken, in order, before anybody begins: so it is awaited in any case.
       const seat = this.takeSeat();
       lease = seat === undefined ? undefined : await seat;
+      // Nobody begins for a parent that was stopped while the seat, or the record of the hire, was waited for.
+      engine.token.check();
       if (until !== null && spec.onFull === "queue") this.queuedMs = this.queuedSince(until);
       this.living = child = this.makeEngine(isResumed);
     } catch (error) {

@@ -78,8 +78,12 @@ function both(first: Ledger, second: Ledger): JointLedger {
           return { warnings: [...a.warnings, ...b.warnings], exceeded: [...a.exceeded, ...b.exceeded] };
         },
         async cancel() {
-          await one.cancel();
-          await two.cancel();
+          // One that fails must not keep what the other has set aside.
+          try {
+            await one.cancel();
+          } finally {
+            await two.cancel();
+          }
         },
       };
     },
