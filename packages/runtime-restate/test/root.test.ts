@@ -142,6 +142,34 @@ describe("hiring", () => {
     expect(unseatedMs).toBeGreaterThan(0);
   });
 
+  test.each([
+    ["by its parent's end", "cancelled", async (tree: StoredTree) => tree.say("over", over("run/hire:a"))],
+    [
+      "by a word to it",
+      "cancelled",
+      async (tree: StoredTree) =>
+        tree.say("stop", { execId: "run/hire:a/hire:b", stopped: { reason: "enough" } }),
+    ],
+    [
+      "by its deadline",
+      "partial",
+      async (tree: StoredTree) =>
+        tree.say("stop", { execId: "run/hire:a/hire:b", stopped: { reason: "", deadline: 5 } }),
+    ],
+  ])("R14: who is stopped in the queue, %s, is over and never begins", async (_, status, stop) => {
+    const tree = await StoredTree.start(rootLaunch({ maxAgents: 2 }));
+    await tree.say("hire", hire(1, "a"));
+    const below = hire(1, "b", "queue");
+    const launch = { ...below.launch, execId: "run/hire:a/hire:b" };
+    await tree.say("hire", { ...below, execId: "run/hire:a", launch });
+    await tree.say("hire", hire(2, "c", "queue"));
+    await stop(tree);
+    expect(tree.resolved.get("over-b")).toMatchObject({ status });
+    await tree.say("over", over("run/hire:a"));
+    expect(tree.launched.map(({ execId }) => execId)).toEqual(["run", "run/hire:a", "run/hire:c"]);
+    expect(tree.state.execs["run/hire:a/hire:b"]).toMatchObject({ phase: "over", launch: null });
+  });
+
   test("R9: a stop goes down to everybody, and whoever ends first takes its children along", async () => {
     const tree = await StoredTree.start(rootLaunch());
     await tree.say("hire", hire(1, "a"));

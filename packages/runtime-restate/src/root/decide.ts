@@ -72,6 +72,7 @@ export async function decideAll(
   const tree = await TreeSession.open(state, ports, 0);
   const answers: unknown[] = [];
   for (const { name, message } of said) answers.push(await act(tree, name, message as never));
+  await hires.endUnseated(tree);
   await tree.seatEverybody();
   tree.seats.keep();
   const answer = await money.withNearness(tree, answers);

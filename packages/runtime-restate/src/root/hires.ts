@@ -8,6 +8,7 @@ import type {
   OverMessage,
   ParkMessage,
   Standing,
+  Stopped,
   Waited,
   WaitedMessage,
 } from "./messages.ts";
@@ -82,6 +83,21 @@ export async function over(tree: TreeSession, message: OverMessage): Promise<nul
   } else endIfAlone(tree, exec.parent);
   state.entries++;
   return null;
+}
+
+/** Whoever was stopped while it waited for its first seat is over: it has not begun, and without a seat it must not. */
+export async function endUnseated(tree: TreeSession): Promise<void> {
+  for (const [execId, exec] of Object.entries(tree.state.execs)) {
+    const { phase, stopped } = exec;
+    if (phase !== "queued" || stopped === undefined) continue;
+    exec.launch = null;
+    await over(tree, { at: tree.state.at, execId, outcome: outcomeOf(stopped), settle: [] });
+  }
+}
+
+function outcomeOf({ reason, deadline }: Stopped): JsonObject {
+  if (deadline === undefined) return { status: "cancelled", failure: refusal(reason) };
+  return { status: "partial", result: { status: "partial", output: "", stopReason: "deadline" } };
 }
 
 export async function join(tree: TreeSession, { child, over: awakeable }: JoinMessage): Promise<null> {

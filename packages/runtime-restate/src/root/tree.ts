@@ -125,7 +125,7 @@ export class TreeSession {
     for (const [execId, exec] of Object.entries(state.execs)) {
       if (exec.phase === "over") continue;
       if (exec.phase === "queued") {
-        if (exec.stopped === undefined && !seats.hasComeUp(exec.agentId)) continue;
+        if (!seats.hasComeUp(exec.agentId)) continue;
         exec.phase = "running";
         this.unpark(exec);
         if (exec.launch !== null) this.launch(exec.launch);
