@@ -99,6 +99,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "readStream",
       "readTurn",
       "tellHandoff",
+      "tellLog",
       "toToolResult",
       "toolFailure",
       "toolFailureOf",

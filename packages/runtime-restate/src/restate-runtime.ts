@@ -11,6 +11,7 @@ import {
   type RunSummary,
   systemIds,
 } from "@ravi/kernel";
+import { tellLog } from "@ravi/kernel/loop";
 import { Admin } from "./client/admin.ts";
 import { admitRoot } from "./client/admit.ts";
 import { follow } from "./client/handle.ts";
@@ -219,7 +220,7 @@ function silentLogger({
   logger,
 }: RestateRuntimeOptions): (meta: { level: string }, ...said: unknown[]) => void {
   return ({ level }, ...said) => {
-    if (level === "error" || level === "warn") logger?.warn(said.map(String).join(" "));
+    if (level === "error" || level === "warn") tellLog(logger, "warn", said.map(String).join(" "));
   };
 }
 

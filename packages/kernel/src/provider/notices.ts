@@ -1,3 +1,4 @@
+import { tellLog } from "../core/tell-log.ts";
 import type { ModelInfo } from "../model/llm.ts";
 import type { Logger } from "../ports/services.ts";
 
@@ -13,10 +14,6 @@ export function onceEach(logger: Logger | undefined, { provider, model }: ModelI
   return (what) => {
     if (logger === undefined || told.has(what) || told.size >= MOST_NOTICES) return;
     told.add(what);
-    try {
-      logger.warn(`${provider}/${model}: ${what}`, { provider, model });
-    } catch {
-      // A logger that fails must not cost the call.
-    }
+    tellLog(logger, "warn", `${provider}/${model}: ${what}`, { provider, model });
   };
 }

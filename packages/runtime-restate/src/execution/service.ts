@@ -12,6 +12,7 @@ import {
   type RestartPolicy,
   Supervision,
 } from "@ravi/kernel";
+import { tellLog } from "@ravi/kernel/loop";
 import type { Ingress } from "../ingress.ts";
 import { EXECUTION } from "../names.ts";
 import { outcomeToJSON } from "../outcome.ts";
@@ -76,7 +77,7 @@ async function host(
     if (suspension === undefined || over.aborted) throw error;
     const { restarting } = engine;
     if (restarting === undefined) throw await park(options, context, line, launch, suspension.cause);
-    ports.logger?.warn(`${execId} crashed and is started again: ${suspension.reason}`);
+    tellLog(ports.logger, "warn", `${execId} crashed and is started again: ${suspension.reason}`);
     throw new restate.RetryableError(suspension.reason, { retryAfter: restarting.delayMs });
   }
 }
@@ -92,7 +93,7 @@ async function park(
   const { attemptCompletedSignal } = context.request();
   const error = errorToJSON(why);
   await line.ask("suspended", { at: ports.clock.now(), execId, error }, attemptCompletedSignal);
-  ports.logger?.warn(`${execId} is parked: ${error.message}`);
+  tellLog(ports.logger, "warn", `${execId} is parked: ${error.message}`);
   return new restate.RetryableError(error.message, { retryAfter: parkMs });
 }
 

@@ -13,7 +13,7 @@ import {
   type StopReason,
   ToolError,
 } from "@ravi/kernel";
-import { messageOf, readResult } from "@ravi/kernel/loop";
+import { messageOf, readResult, tellLog } from "@ravi/kernel/loop";
 import { end, GRACE_MS } from "./ending.ts";
 import type { Execution } from "./execution.ts";
 import type { ExecutionInbox } from "./inbox.ts";
@@ -70,7 +70,9 @@ class Hosting {
   private giveGrace(error: RaviError): void {
     const { exec } = this;
     this.grace ??= exec.ports.clock.setTimer?.(() => {
-      exec.ports.logger?.warn(
+      tellLog(
+        exec.ports.logger,
+        "warn",
         `${exec.agentId} did not stop when it was told to, and is no longer waited for`,
       );
       this.end(fate(exec, error));

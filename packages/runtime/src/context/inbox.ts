@@ -1,4 +1,5 @@
 import type { DurableEngine, Inbox, InboxMessage, JsonValue, MaybePromise } from "@ravi/kernel";
+import { tellLog } from "@ravi/kernel/loop";
 import type { Execution } from "./execution.ts";
 
 const MOST_DELIVERIES = 3;
@@ -53,7 +54,8 @@ export class ExecutionInbox implements Inbox {
       (this.again ??= []).push(message);
       return;
     }
-    this.exec.ports.logger?.warn(`${this.exec.agentId} refused a message three times; it is put aside`, {
+    const { agentId, ports } = this.exec;
+    tellLog(ports.logger, "warn", `${agentId} refused a message three times; it is put aside`, {
       id: message.id,
       from: message.from,
       reason,

@@ -1,5 +1,5 @@
 import { type AuditEntry, isPromiseLike, type JsonObject, type Span } from "@ravi/kernel";
-import { messageOf } from "@ravi/kernel/loop";
+import { messageOf, tellLog } from "@ravi/kernel/loop";
 import type { Execution } from "./execution.ts";
 
 // Telemetry and audit watch a run. They never change it: what fails in them is logged, and the run goes on.
@@ -54,5 +54,7 @@ export function audit(exec: Execution, entry: Omit<AuditEntry, "at" | "actor">):
 }
 
 function complain(exec: Execution, what: string, error: unknown): void {
-  exec.ports.logger?.error(`${what} failed; the run goes on without it`, { error: messageOf(error) });
+  tellLog(exec.ports.logger, "error", `${what} failed; the run goes on without it`, {
+    error: messageOf(error),
+  });
 }

@@ -1,5 +1,5 @@
 import { type AbortSignalLike, cancellationOf, type Reservation } from "@ravi/kernel";
-import { messageOf } from "@ravi/kernel/loop";
+import { messageOf, tellLog } from "@ravi/kernel/loop";
 import type { Execution } from "./execution.ts";
 
 /** Why nothing more may be sent: all was stopped, or whoever asked for this one call has given up on it. */
@@ -37,7 +37,7 @@ async function giveBack({ agentId, ports }: Execution, reservation: Reservation)
   try {
     await reservation.cancel();
   } catch (error) {
-    ports.logger?.error(`what was set aside for ${agentId} could not be given back`, {
+    tellLog(ports.logger, "error", `what was set aside for ${agentId} could not be given back`, {
       error: messageOf(error),
     });
   }

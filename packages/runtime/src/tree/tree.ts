@@ -16,6 +16,7 @@ import type {
   Spend,
   Supervision,
 } from "@ravi/kernel";
+import { tellLog } from "@ravi/kernel/loop";
 import type { Decisions } from "../engine/decisions.ts";
 import type { Recording } from "../engine/recording.ts";
 import type { RunJournal } from "../engine/run-journal.ts";
@@ -204,7 +205,9 @@ export class Tree implements Reachable {
   }
 
   unreachable(error: unknown): void {
-    this.ports.logger?.error(
+    tellLog(
+      this.ports.logger,
+      "error",
       "the journal cannot be read; the run cannot be reached from outside",
       describe(error),
     );

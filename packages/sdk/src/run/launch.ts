@@ -7,6 +7,7 @@ import {
   type RunId,
   type RunStatus,
 } from "@ravi/kernel";
+import { tellLog } from "@ravi/kernel/loop";
 import type { Runtime, SendOptions } from "@ravi/runtime";
 import type { Limits } from "../limits.ts";
 import { CallLog } from "../tree/call-log.ts";
@@ -115,7 +116,7 @@ async function tell(handle: RootHandle, { onEvent, logger }: HostOptions): Promi
   if (onEvent === undefined) return;
   let failed = false;
   const failedWith = (error: unknown): void => {
-    if (!failed) logger?.warn("onEvent failed; the run goes on", { error: String(error) });
+    if (!failed) tellLog(logger, "warn", "onEvent failed; the run goes on", { error: String(error) });
     failed = true;
   };
   for await (const event of handle.events()) {
