@@ -13,7 +13,7 @@ const broken = (): never => {
 const late = (): unknown => Promise.reject(new Error("the disk is full"));
 const LOGGERS: readonly (readonly [string, Logger])[] = [
   ["throws", { debug: broken, info: broken, warn: broken, error: broken }],
-  ["rejects", { debug: late, info: late, warn: late, error: late } as Logger],
+  ["rejects", { debug: late, info: late, warn: late, error: late }],
 ];
 
 const model = scriptedModel(() => "ok", { record: false });
