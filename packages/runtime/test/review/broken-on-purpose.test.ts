@@ -1,5 +1,13 @@
 import { expect, test } from "vitest";
-import { defineTool, type Journal, type Outcome, RunId, type Tool } from "@ravi/kernel";
+import {
+  defineTool,
+  HookEvent,
+  type Hooks,
+  type Journal,
+  type Outcome,
+  RunId,
+  type Tool,
+} from "@ravi/kernel";
 import { virtualClock } from "@ravi/testing";
 import { Runtime } from "@ravi/runtime";
 import * as z from "zod";
@@ -74,4 +82,68 @@ test.each([1, 2])("R24: what unwinds a run is no outcome of its batch of %i", as
   await runtime.close();
   expect((await handle.result).status).toBe("suspended");
   expect(seen).toEqual([]);
+});
+
+test("R9: the end of an agent that was given up is told once, also when it settles after all", async () => {
+  const clock = virtualClock();
+  const held = Promise.withResolvers<void>();
+  const ends: unknown[] = [];
+  const hooks: Hooks = {
+    has: () => true,
+    dispatch: (event, payload) => {
+      if (event === HookEvent.RUN_END && "status" in payload) ends.push(payload.status);
+    },
+    drain: () => undefined,
+  };
+  const stubborn = agent("stubborn", async () => {
+    await held.promise;
+    return done("late");
+  });
+  const handle = new Runtime({ clock, hooks }).run(stubborn, "");
+  await turns();
+  handle.cancel("enough");
+  await clock.advance(1_000);
+  expect((await handle.result).status).toBe("cancelled");
+  held.resolve();
+  await turns();
+  await clock.advance(1_000);
+  expect(ends).toEqual(["cancelled"]);
+});
+
+test("R24: facts of many names are recorded each under a key of its own, and are read again by it", async () => {
+  const names = Array.from({ length: 40 }, (_, n) => `fact ${n}`);
+  let made = 0;
+  const recording = agent("recording", async (ctx) => {
+    const read: unknown[] = [];
+    for (const round of [1, 2, 3])
+      for (const name of names) read.push(await ctx.record(name, () => `${name}, ${round}: ${++made}`));
+    return done(JSON.stringify([read, await ctx.waitFor("end")]));
+  });
+  const journal = new MemoryJournal();
+  const runtime = new Runtime({ journal, agents: [recording] });
+  const handle = runtime.run(recording, "", { runId: RUN });
+  while (handle.status === "pending" || handle.status === "running") await turns();
+  await runtime.close();
+  const keys = journal.load(RUN).flatMap(({ key }) => (key.startsWith("record:") ? [key] : []));
+  expect(new Set(keys).size).toBe(3 * names.length);
+  expect(keys).toContain("record:fact 39#3");
+  const again = new Runtime({ journal, agents: [recording] });
+  await again.deliver(RUN, "end", "over");
+  const [read, end] = JSON.parse((await again.resume(RUN).result).output) as [string[], string];
+  expect([made, read.length, read.at(-1), end]).toEqual([120, 120, "fact 39, 3: 120", "over"]);
+});
+
+test("R24: words of one name that come before anybody waits for them are all kept, in their order", async () => {
+  const waiting = agent("waiting", async (ctx) => {
+    const first = String(await ctx.waitFor("go"));
+    const rest = [await ctx.waitFor("word"), await ctx.waitFor("word"), await ctx.waitFor("word")];
+    return done([first, ...rest].join());
+  });
+  for (const journal of [undefined, new MemoryJournal()]) {
+    const runtime = new Runtime({ journal });
+    const handle = runtime.run(waiting, "", { runId: RUN });
+    for (const word of ["a", "b", "c"]) await runtime.deliver(RUN, "word", word);
+    await runtime.deliver(RUN, "go", "now");
+    expect((await handle.result).output).toBe("now,a,b,c");
+  }
 });
