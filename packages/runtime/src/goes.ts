@@ -54,7 +54,7 @@ export class Goes {
   }
 
   /** Without a journal there is one go, whatever comes of it. */
-  only(): Promise<RunResult> {
+  once(): Promise<RunResult> {
     return this.begin(undefined, NEW).toEnd();
   }
 

@@ -57,7 +57,7 @@ export class RunDriver {
 
   private beginAdmitted(start: Start, run: Underway): Promise<RunResult> {
     const { journal: store } = this.ports;
-    if (store === undefined) return this.goesAt(start, run).only();
+    if (store === undefined) return this.goesAt(start, run).once();
     const { runId } = start.root;
     return this.claimed(store, runId, run, (journal) =>
       andThen(store.load(runId), (known) => {

@@ -219,6 +219,15 @@ describe("start", () => {
     expect(warned).toHaveLength(1);
   });
 
+  test("an `onEvent` and a log that both fail change nothing", async () => {
+    const broken = (): never => {
+      throw new Error("the disk is full");
+    };
+    const logger = { debug: broken, info: broken, warn: broken, error: broken };
+    const result = await run(greeter(), "Hi", { logger, onEvent: broken });
+    expect(result.status).toBe("completed");
+  });
+
   test("an async `onEvent` that fails ends neither the run nor the process", async () => {
     const warned: string[] = [];
     const quiet = { debug() {}, info() {}, error() {}, warn: (message: string) => void warned.push(message) };

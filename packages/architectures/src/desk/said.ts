@@ -32,11 +32,6 @@ export function saidIn({ output, status, stopReason }: AgentResult): Said {
   return { text: output, stopReason: output.trim() === "" ? "steps" : "done" };
 }
 
-/** The steps that can be done of a plan: of one that was cut off by its length the last may be half of one, and is left out. */
-export function wholeSteps<T>(plan: Said, steps: readonly T[]): readonly T[] {
-  return plan.stopReason === "length" ? steps.slice(0, -1) : steps;
-}
-
 /** An answer to a part of the plan is a part of the answer. */
 export function answerTo(plan: Said, answer: Said): Said {
   const isPart = plan.stopReason === "length" && answer.stopReason === "done";

@@ -8,7 +8,7 @@ import {
   type LLMClient,
 } from "@ravi/kernel";
 import { Desk } from "../desk/desk.ts";
-import { answerTo, describeWork, wholeSteps } from "../desk/said.ts";
+import { answerTo, describeWork } from "../desk/said.ts";
 import { describeTools } from "../desk/worker.ts";
 import { readList } from "../parse/list.ts";
 import { type OwnPrompts, PROMPTS } from "../prompts.ts";
@@ -43,7 +43,9 @@ export class PlanAndExecute implements Architecture {
       user: this.prompts.plan({ task: prompt, tools, most: this.maxSteps }),
       model: this.planner,
     });
-    const planned = wholeSteps(plan, readList(plan.text));
+    const isCut = plan.stopReason === "length";
+    // The last step of a plan that was cut off may be half of one, and half an instruction is none.
+    const planned = readList(plan.text).slice(0, isCut ? -1 : undefined);
     const steps = planned.slice(0, this.maxSteps);
     yield progress("planAndExecute.plan", { steps, left: planned.length - steps.length });
     const isPlanned = steps.length > 0;
@@ -62,8 +64,7 @@ export class PlanAndExecute implements Architecture {
       yield progress("planAndExecute.done", { step: at + 1, stopReason: said.stopReason });
     }
     for (const left of planned.slice(steps.length)) done.push(`(not done, the plan was too long) ${left}`);
-    if (isPlanned && plan.stopReason === "length")
-      done.push("(the plan was cut off here: there is more to do)");
+    if (isPlanned && isCut) done.push("(the plan was cut off here: there is more to do)");
     const answer = await desk.ask({ user: this.prompts.answer({ task: prompt, done: done.join("\n\n") }) });
     await desk.finish(isPlanned ? answerTo(plan, answer) : answer);
   }
