@@ -113,6 +113,15 @@ export class HookManager implements Hooks, HookSource {
    * at work, never rejects; it need not be awaited.
    */
   dispatch<E extends HookEvent>(event: E, payload: HookPayloads[E]): MaybePromise<void> {
+    return this.tell(event, payload, false);
+  }
+
+  /** The same for plain data that was made for it, and that nobody will change: it is frozen, not copied. */
+  dispatchOwn<E extends HookEvent>(event: E, payload: HookPayloads[E]): MaybePromise<void> {
+    return this.tell(event, payload, true);
+  }
+
+  private tell(event: HookEvent, payload: object, isOwn: boolean): MaybePromise<void> {
     const channel = this.channels.get(event);
     if (channel === undefined || this.problems.telling) return undefined;
     if (!this.recursion.enter()) {
@@ -120,7 +129,7 @@ export class HookManager implements Hooks, HookSource {
       return undefined;
     }
     try {
-      const round = channel.tell(payload);
+      const round = channel.tell(payload, isOwn);
       return round?.isOpen === true ? this.rounds.follow(round) : undefined;
     } catch (error) {
       this.problems.tell({

@@ -200,6 +200,48 @@ describe("payloads", () => {
     }
   });
 
+  test("R20: what was made for an event is handed out as it is, frozen all the way down", () => {
+    for (const event of EVENTS) {
+      const { hooks, problems } = managed();
+      const payload = samples()[event];
+      const got: unknown[] = [];
+      hooks.on(event, (told) => got.push(told));
+      hooks.on(event, (told) => got.push(told));
+      expect(hooks.dispatchOwn(event, payload)).toBeUndefined();
+      expect([got[0], got[1]]).toEqual([payload, payload]);
+      expect(got[0]).toBe(payload);
+      expect(got).toEqual([samples()[event], samples()[event]]);
+      expect([looseParts(payload), problems]).toEqual([[], []]);
+    }
+  });
+
+  test("R20: it is told under the same rules: failures stay with the listener, and slow ones are waited for by drain", async () => {
+    const { hooks, problems } = managed();
+    const gate = Promise.withResolvers<void>();
+    hooks.on(STEP_START, () => {
+      throw new Error("no");
+    });
+    hooks.on(STEP_START, () => gate.promise);
+    const told = hooks.dispatchOwn(STEP_START, step());
+    expect(problems).toMatchObject([{ kind: "failed", event: STEP_START }]);
+    const ended = Promise.all([told, hooks.drain()]).then(() => "drained");
+    gate.resolve();
+    expect(await ended).toBe("drained");
+  });
+
+  test("R20: an object on Object.prototype is not frozen with it", () => {
+    const { hooks } = managed();
+    hooks.on(STEP_START, () => {});
+    const polluted = { a: 1 };
+    Reflect.set(Object.prototype, "polluted", polluted);
+    try {
+      void hooks.dispatchOwn(STEP_START, step());
+    } finally {
+      Reflect.deleteProperty(Object.prototype, "polluted");
+    }
+    expect(Object.isFrozen(polluted)).toBe(false);
+  });
+
   test("R20: what the run changes afterwards does not reach a listener", () => {
     const { hooks } = managed();
     const usage = { inputTokens: 1, outputTokens: 1 };

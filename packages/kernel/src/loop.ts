@@ -3,7 +3,7 @@
 
 export { tellLog } from "./core/tell-log.ts";
 export { bareContext, type BareContext, type BareContextOptions } from "./loop/bare-context.ts";
-export { bothHooks } from "./loop/both-hooks.ts";
+export { bothHooks, tellOwn } from "./loop/both-hooks.ts";
 export { bareInbox, type BareInbox, type BareInboxOptions } from "./loop/bare-inbox.ts";
 export { hireAll } from "./loop/hire-all.ts";
 export { hireResult } from "./loop/hire-result.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { AgentId, ExecId, HookEvent, type Hooks, NO_HOOKS, RunId, SessionId } from "../src/index.ts";
-import { bothHooks } from "../src/loop/both-hooks.ts";
+import { bothHooks, tellOwn } from "../src/loop/both-hooks.ts";
 
 const { STEP_START, STEP_END } = HookEvent;
 
@@ -36,6 +36,22 @@ describe("R20: an agent's own hooks beside those of its runtime", () => {
     ]);
     expect(both.dispatch(STEP_END, step())).toBeUndefined();
     expect(log).toEqual(["shared step_end", "own step_end"]);
+  });
+
+  it("R20: what was made for an event is told as such to those who take it, and to others like any other", () => {
+    const log: string[] = [];
+    const taking = {
+      ...fake(STEP_START, log, "shared"),
+      dispatchOwn: (told: HookEvent) => void log.push(`shared own ${told}`),
+    };
+    const other = fake(STEP_START, log, "other");
+    for (const hooks of [taking, other, bothHooks(taking, other)]) tellOwn(hooks, STEP_START, step());
+    expect(log).toEqual([
+      "shared own step_start",
+      "other step_start",
+      "shared own step_start",
+      "other step_start",
+    ]);
   });
 
   it("R20: drain waits for whichever has something to wait for, and is no promise where neither has", async () => {

@@ -100,6 +100,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "readTurn",
       "tellHandoff",
       "tellLog",
+      "tellOwn",
       "toToolResult",
       "toolFailure",
       "toolFailureOf",

@@ -1,4 +1,4 @@
-import type { Next } from "@ravi/kernel";
+import { isPromiseLike, type MaybePromise, type Next } from "@ravi/kernel";
 import {
   AGAIN_TOO_EARLY,
   AGAIN_WHILE_RUNNING,
@@ -9,7 +9,8 @@ import {
 } from "./misuse.ts";
 import type { WithResult } from "./types.ts";
 
-export type Core = () => Promise<void>;
+/** Gives a promise only where it makes one. */
+export type Core = () => MaybePromise<void>;
 
 /** A layer that has something to do around the call, made ready once when the pipeline is built. */
 export interface Link<C> {
@@ -22,6 +23,12 @@ interface Passage<C> {
   readonly links: readonly Link<C>[];
   readonly context: C;
   readonly core: Core;
+  /** The core was done at once, without a promise. */
+  isDone: boolean;
+  /** A layer did not simply return what its call gave: its promise has to be waited for. */
+  isWaiting: boolean;
+  /** It has gone all the way through and back, at once. */
+  isOver: boolean;
 }
 
 /** In a box, since anything may be thrown, also undefined. */
@@ -29,9 +36,18 @@ interface Failure {
   readonly error: unknown;
 }
 
-export function pass<C extends WithResult>(links: readonly Link<C>[], context: C, core: Core): Promise<void> {
+/** No promise where the core makes none and every layer returns what its call gave, as it is. */
+export function pass<C extends WithResult>(
+  links: readonly Link<C>[],
+  context: C,
+  core: Core,
+): MaybePromise<void> {
   const outermost = links[0];
-  return outermost === undefined ? core() : new Stay({ links, context, core }, outermost, 0, undefined).run();
+  if (outermost === undefined) return core();
+  const passage = { links, context, core, isDone: false, isWaiting: false, isOver: false };
+  const passed = new Stay(passage, outermost, 0, undefined).run();
+  if (!passage.isDone || passage.isWaiting) return passed;
+  passage.isOver = true;
 }
 
 /**
@@ -69,7 +85,10 @@ class Stay<C extends WithResult> {
     } catch (error) {
       process = rejected(error);
     }
-    if (this.calls === 0 || process !== this.inner) return this.watch(process);
+    if (this.calls === 0 || process !== this.inner) {
+      this.passage.isWaiting = true;
+      return this.watch(process);
+    }
     // It gets no promise and no tick of its own, which saves 130 ns of 270.
     this.isAside = true;
     return process;
@@ -122,9 +141,13 @@ class Stay<C extends WithResult> {
   }
 
   private async runCore(): Promise<void> {
+    const { passage } = this;
     let failure: Failure | undefined;
     try {
-      await started(this.passage.core);
+      const running = started(passage.core);
+      passage.isDone = !isPromiseLike(running);
+      await (passage.isDone ? TICK : running);
+      if (passage.isOver) return;
     } catch (error) {
       failure = { error };
     }
@@ -183,6 +206,7 @@ class Stay<C extends WithResult> {
 
   /** The layer may drop the refusal, or catch it: its misuse is remembered. */
   private refuse(problem: string): Promise<void> {
+    this.passage.isWaiting = true;
     this.misuse ??= misused(this.link.name, problem);
     return heard(this.misuse);
   }
@@ -192,7 +216,7 @@ class Stay<C extends WithResult> {
 const TICK = Promise.resolve();
 
 /** What throws before its first await fails like any other. */
-function started(begin: () => Promise<void>): Promise<void> {
+function started(begin: Core): MaybePromise<void> {
   try {
     return begin();
   } catch (error) {

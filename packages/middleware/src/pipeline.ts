@@ -72,9 +72,13 @@ export class MiddlewarePipeline<C extends WithResult> implements Pipeline<C> {
     return admits.length === 0 ? undefined : admitFrom(admits, 0, context, gate);
   }
 
-  run(context: C, core: Core): Promise<void> {
-    const { links } = this.plan;
-    return links.length === 0 ? core() : pass(links, context, core);
+  run(context: C, core: () => Promise<void>): Promise<void> {
+    return Promise.resolve(this.runDirect(context, core));
+  }
+
+  /** `run` for a core that may be done at once. No promise where neither the core nor a layer makes one. */
+  runDirect(context: C, core: Core): MaybePromise<void> {
+    return pass(this.plan.links, context, core);
   }
 }
 

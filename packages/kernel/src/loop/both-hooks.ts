@@ -1,6 +1,12 @@
 import { isPromiseLike, type MaybePromise } from "../core/types.ts";
 import { type HookEvent, type HookPayloads, type Hooks, NO_HOOKS } from "../ports/hooks.ts";
 
+/** Tells plain data that was made for it, and that nobody will change. */
+export function tellOwn<E extends HookEvent>(hooks: Hooks, event: E, payload: HookPayloads[E]): void {
+  if (hooks.dispatchOwn === undefined) void hooks.dispatch(event, payload);
+  else void hooks.dispatchOwn(event, payload);
+}
+
 /** What all of a tree listen to, and what one agent brings along. */
 export function bothHooks(shared: Hooks, own: Hooks | undefined): Hooks {
   if (own === undefined || own === shared) return shared;
@@ -25,6 +31,11 @@ class BothHooks implements Hooks {
   dispatch<E extends HookEvent>(event: E, payload: HookPayloads[E]): void {
     void this.shared.dispatch(event, payload);
     void this.own.dispatch(event, payload);
+  }
+
+  dispatchOwn<E extends HookEvent>(event: E, payload: HookPayloads[E]): void {
+    tellOwn(this.shared, event, payload);
+    tellOwn(this.own, event, payload);
   }
 
   drain(): MaybePromise<void> {

@@ -87,8 +87,8 @@ export interface Effect<T = unknown> {
    * charged if it is never ended. Not called on replay.
    */
   begin(): MaybePromise<JsonObject>;
-  /** Not called on replay. */
-  run(scope: EffectScope): Promise<T>;
+  /** Not called on replay. What makes no promise, as many tools, is done at once: it may give its value, or throw. */
+  run(scope: EffectScope): MaybePromise<T>;
   /** What is written down of its outcome, and back. Frozen where nobody else holds a part of it. */
   record(value: T): JsonObject;
   restore(body: JsonObject): T;
@@ -187,9 +187,10 @@ export interface DurableEngine {
   isPaused(n: number): MaybePromise<boolean>;
   whenResumed(): Promise<void>;
 
-  effect<T>(effect: Effect<T>): Promise<T>;
+  /** No promise where the effect makes none. */
+  effect<T>(effect: Effect<T>): MaybePromise<T>;
   /** All at once: first whatever may refuse and all seats, in the order given; then all are begun and joined. */
-  all(operations: readonly Operation[]): Promise<readonly Settled[]>;
+  all(operations: readonly Operation[]): MaybePromise<readonly Settled[]>;
   /** A fact that is recorded when it is first made, and read ever after. `make` waits for nothing durable. */
   fact(key: string, make: () => MaybePromise<JsonValue>): MaybePromise<JsonValue>;
   sleep(key: string, until: number): Promise<void>;

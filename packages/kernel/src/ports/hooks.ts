@@ -111,6 +111,11 @@ export interface Hooks {
   has(event: HookEvent): boolean;
   /** Never throws. The promise, if there is one, is for whoever wants to know that all listeners are done. */
   dispatch<E extends HookEvent>(event: E, payload: HookPayloads[E]): MaybePromise<void>;
+  /**
+   * `dispatch` of plain data that was made for it. Nobody else holds a part of it that they would change, so it is frozen and handed
+   * out as it is, without a copy. `tellOwn` is for whoever tells: it goes by `dispatch` where there is none.
+   */
+  dispatchOwn?<E extends HookEvent>(event: E, payload: HookPayloads[E]): MaybePromise<void>;
   /** Resolves when every dispatch so far is done or cut off. */
   drain(): MaybePromise<void>;
 }

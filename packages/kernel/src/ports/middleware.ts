@@ -100,6 +100,8 @@ export interface Pipeline<C> {
   readonly hasAdmits?: boolean | undefined;
   admit(context: C, gate: Gate): MaybePromise<void>;
   run(context: C, core: () => Promise<void>): Promise<void>;
+  /** `run` for a core that may be done at once. No promise where neither the core nor a layer makes one. */
+  runDirect?(context: C, core: () => MaybePromise<void>): MaybePromise<void>;
 }
 
 /** What an agent (or a runtime) takes: a pipeline for each level that it wants. */

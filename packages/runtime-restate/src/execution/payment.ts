@@ -8,6 +8,7 @@ import {
   errorToJSON,
   type IdSource,
   type JsonObject,
+  type MaybePromise,
   type Remaining,
   type Spend,
 } from "@ravi/kernel";
@@ -121,7 +122,7 @@ async function outcomeOf(
 }
 
 /** A call that is told to stop and does not is left behind: the journal must not wait for it. */
-async function inTime<T>({ token, clock }: PaymentOptions, running: Promise<T>): Promise<T> {
+async function inTime<T>({ token, clock }: PaymentOptions, running: MaybePromise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   let timer: { cancel(): void } | undefined;
   const unlisten = token.onCancel((error) => {

@@ -57,7 +57,7 @@ function makeAll(exec: Execution, starts: readonly Start[]): MaybePromise<Outcom
   const operations: Operation[] = [];
   for (const start of starts) if ("operation" in start) operations.push(start.operation);
   if (operations.length === 0) return outcomesOf(exec, starts, []);
-  return exec.engine.all(operations).then((settled) => outcomesOf(exec, starts, settled));
+  return andThen(exec.engine.all(operations), (settled) => outcomesOf(exec, starts, settled));
 }
 
 function outcomesOf(exec: Execution, starts: readonly Start[], settled: readonly Settled[]): Outcome[] {

@@ -6,6 +6,7 @@ import {
   isPromiseLike,
   type MaybePromise,
 } from "@ravi/kernel";
+import { tellOwn } from "@ravi/kernel/loop";
 import type { Execution } from "./execution.ts";
 import { audit } from "./observe.ts";
 
@@ -87,7 +88,7 @@ function tellListeners({ exec, outcome, startedAt }: Ending): void {
   if (!exec.hooks.has(HookEvent.RUN_END)) return;
   const { usage, costUsd } = exec.engine.used;
   const { agentName, agentId, runId, execId, sessionId, at } = exec.hookBase(false);
-  void exec.hooks.dispatch(HookEvent.RUN_END, {
+  tellOwn(exec.hooks, HookEvent.RUN_END, {
     agentName,
     agentId,
     runId,

@@ -13,7 +13,7 @@ import {
   type StopReason,
   ToolError,
 } from "@ravi/kernel";
-import { messageOf, readResult, tellLog } from "@ravi/kernel/loop";
+import { messageOf, readResult, tellLog, tellOwn } from "@ravi/kernel/loop";
 import { end, GRACE_MS } from "./ending.ts";
 import type { Execution } from "./execution.ts";
 import type { ExecutionInbox } from "./inbox.ts";
@@ -124,7 +124,7 @@ function begin(exec: Execution, input: string): Span | undefined {
   const { isResumed } = exec.engine.start;
   exec.emit({ type: "started", input });
   if (exec.hooks.has(HookEvent.RUN_START))
-    void exec.hooks.dispatch(HookEvent.RUN_START, { ...exec.hookBase(isResumed), input });
+    tellOwn(exec.hooks, HookEvent.RUN_START, { ...exec.hookBase(isResumed), input });
   if (!isMeasured(exec)) return undefined;
   const { isRoot, parentId } = exec.supervision;
   return startSpan(exec, isRoot ? "ravi.run" : "ravi.hire", {

@@ -2,11 +2,13 @@ import {
   type Agent,
   type ContextPorts,
   type Hooks,
+  type MaybePromise,
   NO_HOOKS,
   type Pipeline,
   type Pipelines,
 } from "@ravi/kernel";
 import { bothHooks } from "@ravi/kernel/loop";
+import { promised } from "../rejected.ts";
 import { andThen } from "./and-then.ts";
 
 /** What surrounds one agent's runs, put together once: the runtime's layers outside, the agent's own inside. */
@@ -48,7 +50,22 @@ function join<C extends { result: unknown }>(
         context.result === undefined ? second.admit(context, gate) : undefined,
       ),
     run: (context, core) => first.run(context, () => second.run(context, core)),
+    ...(first.runDirect !== undefined && {
+      runDirect: (context: C, core: () => MaybePromise<void>) =>
+        first.runDirect?.(context, () => runLayers(second, context, core)),
+    }),
   };
+}
+
+/** No promise where neither the core nor a layer makes one, and the layers can do without. */
+export function runLayers<C>(
+  layers: Pipeline<C>,
+  context: C,
+  core: () => MaybePromise<void>,
+): MaybePromise<void> {
+  return layers.runDirect === undefined
+    ? layers.run(context, () => promised(core))
+    : layers.runDirect(context, core);
 }
 
 /** Whether a layer may have something to say, or to wait for, before a call begins. */

@@ -1,4 +1,5 @@
 import { errorToJSON, HookEvent, type LlmLeaf, type ModelResponse, type Usage } from "@ravi/kernel";
+import { tellOwn } from "@ravi/kernel/loop";
 import type { Bill } from "./bill.ts";
 import type { Execution } from "./execution.ts";
 
@@ -30,7 +31,7 @@ export function tellCallStart(
   if (!exec.hooks.has(HookEvent.LLM_START)) return;
   const { runId, sessionId } = exec.supervision;
   const { provider, model: name } = model.info;
-  void exec.hooks.dispatch(HookEvent.LLM_START, {
+  tellOwn(exec.hooks, HookEvent.LLM_START, {
     agentName: exec.name,
     agentId: exec.agentId,
     runId,
@@ -52,7 +53,7 @@ export function tellCallEnd(exec: Execution, { key, model }: ToldCall, end: Told
   const { runId, sessionId } = exec.supervision;
   const { provider, model: name } = model.info;
   const at = exec.ports.clock.now();
-  void exec.hooks.dispatch(HookEvent.LLM_END, {
+  tellOwn(exec.hooks, HookEvent.LLM_END, {
     agentName: exec.name,
     agentId: exec.agentId,
     runId,

@@ -1,4 +1,5 @@
 import { errorToJSON, HookEvent, type Span, type Tool, type ToolCall } from "@ravi/kernel";
+import { tellOwn } from "@ravi/kernel/loop";
 import type { Execution } from "./execution.ts";
 import { audit, endSpan, isAudited } from "./observe.ts";
 
@@ -18,7 +19,7 @@ export interface ToldTool {
 export function tellToolStart({ exec, key, tool, call, startedAt }: ToldTool): void {
   if (!exec.hooks.has(HookEvent.TOOL_START)) return;
   const { runId, sessionId } = exec.supervision;
-  void exec.hooks.dispatch(HookEvent.TOOL_START, {
+  tellOwn(exec.hooks, HookEvent.TOOL_START, {
     agentName: exec.name,
     agentId: exec.agentId,
     runId,
@@ -38,7 +39,7 @@ export function tellToolEnd(told: ToldTool, status: "ok" | "error", error?: unkn
   if (!exec.hooks.has(HookEvent.TOOL_END)) return;
   const { runId, sessionId } = exec.supervision;
   const at = exec.ports.clock.now();
-  void exec.hooks.dispatch(HookEvent.TOOL_END, {
+  tellOwn(exec.hooks, HookEvent.TOOL_END, {
     agentName: exec.name,
     agentId: exec.agentId,
     runId,

@@ -17,7 +17,6 @@ import {
   type ToolResult,
 } from "@ravi/kernel";
 import { messageOf, readArguments, toolFailure, toolFailureOf, toToolResult } from "@ravi/kernel/loop";
-import { rejected } from "../rejected.ts";
 import { askApproval } from "./approval.ts";
 import { Bill } from "./bill.ts";
 import type { Execution } from "./execution.ts";
@@ -27,7 +26,7 @@ import { refuseLate } from "./level-call.ts";
 import { isMeasured, startSpan } from "./observe.ts";
 import { admitOne } from "./one-call.ts";
 import { denialOf } from "./permission.ts";
-import { mayAdmit } from "./plan.ts";
+import { mayAdmit, runLayers } from "./plan.ts";
 import { refuseCancelled, reservedInTime } from "./reserved.ts";
 import { andThen } from "./and-then.ts";
 import { tellToolAgain, tellToolEnd, tellToolStart, type ToldTool } from "./tell-tool.ts";
@@ -136,14 +135,17 @@ class RunningTool implements Effect<ToolResult>, ToldTool {
   }
 
   // Not asynchronous itself: what it needs at its end is kept with the call, and not once more with a frame of it.
-  run(scope: EffectScope): Promise<ToolResult> {
+  run(scope: EffectScope): MaybePromise<ToolResult> {
+    // A permission, an approval or the record of its begin may have come late. Nobody was told of its start yet.
+    refuseCancelled(this.exec);
+    let made: MaybePromise<ToolResult>;
     try {
-      // A permission, an approval or the record of its begin may have come late. Nobody was told of its start yet.
-      refuseCancelled(this.exec);
+      made = this.begun(scope);
     } catch (error) {
-      return rejected(error);
+      return this.broken(error);
     }
-    return this.begun(scope).then(
+    if (!isPromiseLike(made)) return this.succeeded(made);
+    return Promise.resolve(made).then(
       (result) => this.succeeded(result),
       (error: unknown) => this.broken(error),
     );
@@ -191,18 +193,12 @@ class RunningTool implements Effect<ToolResult>, ToldTool {
     onResult?.(result);
   }
 
-  /** Whatever throws at once, listeners too, is a rejection: the other calls of a batch are under way. */
-  private begun(scope: EffectScope): Promise<ToolResult> {
+  private begun(scope: EffectScope): MaybePromise<ToolResult> {
     const { exec, tool } = this;
-    try {
-      this.startedAt = exec.ports.clock.now();
-      tellToolStart(this);
-      if (isMeasured(exec)) this.span = startSpan(exec, "ravi.tool", { key: this.key, tool: tool.name });
-      const made = andThen(this.pay(scope), () => this.made(scope));
-      return Promise.resolve(made);
-    } catch (error) {
-      return rejected(error);
-    }
+    this.startedAt = exec.ports.clock.now();
+    tellToolStart(this);
+    if (isMeasured(exec)) this.span = startSpan(exec, "ravi.tool", { key: this.key, tool: tool.name });
+    return andThen(this.pay(scope), () => this.made(scope));
   }
 
   /** One call from the budget. */
@@ -260,27 +256,21 @@ class RunningTool implements Effect<ToolResult>, ToldTool {
     const layers = exec.plan.function;
     if (layers === undefined || context === undefined) return this.execute(this.args, undefined, scope);
     return andThen(
-      layers.run(context, () => this.innermost(context, scope)),
+      runLayers(layers, context, () => this.innermost(context, scope)),
       () =>
         context.result ?? toolFailure(`a layer around ${tool.name} neither called next() nor set a result`),
     );
   }
 
-  private innermost(context: FunctionCall, scope: EffectScope): Promise<void> {
+  private innermost(context: FunctionCall, scope: EffectScope): MaybePromise<void> {
     const { ownSignal } = context;
-    const keep = (result: ToolResult): void => {
+    // A layer may have waited before it called on.
+    refuseCancelled(this.exec);
+    ownSignal?.throwIfAborted();
+    return andThen(this.execute(context.arguments, ownSignal, scope), (result) => {
       refuseLate(this.exec, ownSignal);
       context.result = result;
-    };
-    try {
-      // A layer may have waited before it called on.
-      refuseCancelled(this.exec);
-      ownSignal?.throwIfAborted();
-      const made = this.execute(context.arguments, ownSignal, scope);
-      return isPromiseLike(made) ? Promise.resolve(made).then(keep) : Promise.resolve(keep(made));
-    } catch (error) {
-      return rejected(error);
-    }
+    });
   }
 
   private execute(

@@ -43,7 +43,7 @@ export class Children {
     const hiring = new Hiring(this.engine, spec);
     const started = Promise.withResolvers<void>();
     hiring.onStart = started.resolve;
-    const ended = this.engine.make(hiring);
+    const ended = Promise.resolve(this.engine.effect(hiring));
     hiring.begun(ended);
     // Heard in any case: a child that nobody joins must not become an unhandled rejection.
     const over = ended.then(

@@ -3,7 +3,6 @@ import {
   type CancellationToken,
   type Clock,
   type DurableEngine,
-  type Effect,
   type EffectScope,
   type ExecId,
   type ExecutionStart,
@@ -192,13 +191,9 @@ export class InProcessEngine implements DurableEngine, Recorded {
     await this.seat?.whenResumed();
   }
 
-  effect<T>(effect: Effect<T>): Promise<T> {
-    return this.make(effect);
-  }
-
-  /** Makes an effect or a hire, on record where there is a journal. */
-  make<T>(effect: Recordable<T>): Promise<T> {
-    return this.isDurable ? this.recorder.effect(effect) : effect.run(this.scopeFor(effect.key, 1));
+  /** Makes an effect, or a hire, on record where there is a journal. */
+  effect<T>(effect: Recordable<T>): MaybePromise<T> {
+    return this.recorder.effect(effect);
   }
 
   scopeFor(key: string, attempt: number): EffectScope {
@@ -218,22 +213,27 @@ export class InProcessEngine implements DurableEngine, Recorded {
     return this.tree.recording === undefined ? undefined : this.recorder.recordedBegin(key);
   }
 
-  all(operations: readonly Operation[]): Promise<readonly Settled[]> {
+  all(operations: readonly Operation[]): MaybePromise<readonly Settled[]> {
     const [only] = operations;
     const isFresh = this.tree.recording === undefined;
     // Most turns ask for one thing.
-    if (only !== undefined && operations.length === 1 && isFresh)
-      return this.one(only).then(
-        (value) => this.unlessSuspended([succeeded(value)]),
-        (error: unknown) => this.unlessSuspended([failed(error)]),
-      );
-    return this.allOf(operations, isFresh);
+    if (only !== undefined && operations.length === 1 && isFresh) return this.onlyOne(only);
+    const begun = isFresh ? this.beginAll(operations) : this.beginAgain(operations);
+    return begun.some(isPromiseLike) ? this.joined(begun) : this.unlessSuspended(begun as Settled[]);
   }
 
-  private async allOf(operations: readonly Operation[], isFresh: boolean): Promise<readonly Settled[]> {
-    const begun = isFresh ? this.beginAll(operations) : this.beginAgain(operations);
+  private onlyOne(operation: Operation): MaybePromise<readonly Settled[]> {
+    const made = this.one(operation);
+    if (!isPromiseLike(made)) return this.unlessSuspended([succeeded(made)]);
+    return made.then(
+      (value) => this.unlessSuspended([succeeded(value)]),
+      (error: unknown) => this.unlessSuspended([failed(error)]),
+    );
+  }
+
+  private async joined(begun: readonly MaybePromise<Settled>[]): Promise<readonly Settled[]> {
     const outcomes: Settled[] = [];
-    for (const each of begun) outcomes.push(await each);
+    for (const each of begun) outcomes.push(isPromiseLike(each) ? await each : each);
     return this.unlessSuspended(outcomes);
   }
 
@@ -245,11 +245,11 @@ export class InProcessEngine implements DurableEngine, Recorded {
   }
 
   /** None of them rejects. */
-  private beginAll(operations: readonly Operation[]): readonly Promise<Settled>[] {
+  private beginAll(operations: readonly Operation[]): readonly MaybePromise<Settled>[] {
     return operations.map((operation) => settled(this.one(operation)));
   }
 
-  private beginAgain(operations: readonly Operation[]): readonly Promise<Settled>[] {
+  private beginAgain(operations: readonly Operation[]): readonly MaybePromise<Settled>[] {
     const { recorder } = this;
     for (const operation of operations) if (operation.kind === "tool") recorder.requireDecision(operation);
     // Each of them looks for its record as soon as it is called.
@@ -342,10 +342,10 @@ export class InProcessEngine implements DurableEngine, Recorded {
     });
   }
 
-  private one(operation: Operation): Promise<unknown> {
+  private one(operation: Operation): MaybePromise<unknown> {
     if (operation.kind === "hire") return this.hire(operation);
     if (operation.kind === "wait") return this.wait(operation);
-    return this.make(operation);
+    return this.effect(operation);
   }
 
   private async nextMessage(mailbox: Mailbox): Promise<InboxMessage> {
@@ -367,8 +367,8 @@ export class InProcessEngine implements DurableEngine, Recorded {
   }
 }
 
-function settled(operation: Promise<unknown>): Promise<Settled> {
-  return operation.then(succeeded, failed);
+function settled(operation: MaybePromise<unknown>): MaybePromise<Settled> {
+  return isPromiseLike(operation) ? operation.then(succeeded, failed) : succeeded(operation);
 }
 
 function succeeded(value: unknown): Settled {

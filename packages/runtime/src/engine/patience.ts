@@ -41,7 +41,7 @@ class Patience {
     // Before there is a child, a seat is waited for: that is given up by whoever gives seats.
     const onStart = (): void => this.childBegan();
     hiring.onStart = onStart;
-    const ended = engine.make(hiring);
+    const ended = Promise.resolve(engine.effect(hiring));
     hiring.begun(ended);
     ended.then(
       (outcome) => this.childEnded(outcome),

@@ -7,7 +7,7 @@ export interface Recordable<T> {
   readonly onDoubt: "retry" | "ask" | "resume";
   fingerprint(): string;
   begin(): MaybePromise<JsonObject>;
-  run(scope: EffectScope): Promise<T>;
+  run(scope: EffectScope): MaybePromise<T>;
   record(value: T): JsonObject;
   restore(body: JsonObject): T;
   replayed?(body: JsonObject): void;

@@ -17,7 +17,7 @@ import {
   type SerializedError,
   type Settled,
 } from "@ravi/kernel";
-import { promised, rejected } from "../rejected.ts";
+import { rejected } from "../rejected.ts";
 import { textAt } from "./body.ts";
 import type { Decisions } from "./decisions.ts";
 import type { Recordable } from "./recordable.ts";
@@ -93,11 +93,11 @@ export class Recorder {
     return this.recording?.steps.get(key)?.begin?.body;
   }
 
-  /** The rejection of what cannot be begun is a promise too. */
-  effect<T>(effect: Recordable<T>): Promise<T> {
+  /** No promise where neither the effect nor the journal makes one. Never throws: a failure is a promise too. */
+  effect<T>(effect: Recordable<T>): MaybePromise<T> {
     const { journal } = this;
-    if (journal === undefined) return effect.run(this.engine.scopeFor(effect.key, 1));
     try {
+      if (journal === undefined) return effect.run(this.engine.scopeFor(effect.key, 1));
       const prepared = this.prepare(effect);
       if (prepared.settled !== undefined || prepared.begins === undefined)
         return this.goOn(effect, journal, prepared);
@@ -125,7 +125,7 @@ export class Recorder {
     journal: RunJournal,
     { attempt, begins: fingerprint }: Prepared,
     body: JsonObject,
-  ): Promise<T> {
+  ): MaybePromise<T> {
     this.refuseStopped();
     // Added to what the effect has made for this entry: a copy of it takes a tenth of the time of a small effect.
     const noted: Record<string, JsonValue | undefined> = body;
@@ -148,15 +148,28 @@ export class Recorder {
   }
 
   // Not asynchronous itself: every local of such a function is kept with each of its calls.
-  private make<T>(effect: Recordable<T>, journal: RunJournal, attempt: number): Promise<T> {
-    const scope = this.engine.scopeFor(effect.key, attempt);
-    return promised(() => effect.run(scope)).then(
-      (value) => {
-        const ended = journal.append([this.entry(effect.key, attempt, "end", effect.record(value))]);
-        return isPromiseLike(ended) ? ended.then(() => value) : value;
-      },
+  private make<T>(effect: Recordable<T>, journal: RunJournal, attempt: number): MaybePromise<T> {
+    let made: MaybePromise<T>;
+    try {
+      made = effect.run(this.engine.scopeFor(effect.key, attempt));
+    } catch (error) {
+      return this.recordFailure(effect, attempt, journal, error);
+    }
+    if (!isPromiseLike(made)) return this.recordValue(effect, attempt, journal, made);
+    return Promise.resolve(made).then(
+      (value) => this.recordValue(effect, attempt, journal, value),
       (error: unknown) => this.recordFailure(effect, attempt, journal, error),
     );
+  }
+
+  private recordValue<T>(
+    effect: Recordable<T>,
+    attempt: number,
+    journal: RunJournal,
+    value: T,
+  ): MaybePromise<T> {
+    const ended = journal.append([this.entry(effect.key, attempt, "end", effect.record(value))]);
+    return isPromiseLike(ended) ? ended.then(() => value) : value;
   }
 
   /** A fact that is recorded when it is first made, and read ever after. */

@@ -9,27 +9,31 @@ export type Identity = readonly [
   ...rest: readonly unknown[],
 ];
 
-/** The phases that are known of a key, as bits of one number: an effect is one item of a map. */
-type Phases = Map<string, number>;
+/** What is known of a key: its phases, as bits of one number. */
+interface Known {
+  readonly name: string;
+  phases: number;
+}
+
+type Names = Map<string, Known>;
 
 /**
- * The identities of a run's entries. This is asked for every entry, so no text is put together for it, and the execution
- * that was asked for last is at hand: most runs have only one.
+ * The identities of a run's entries. This is asked for every entry, so no text is put together for it; the execution that was asked
+ * for last is at hand, as most runs have only one, and so is the key, as most effects end before another begins.
  */
 export class Identities {
   private exec: string | undefined;
-  private phases: Phases = new Map<string, number>();
+  private names: Names = new Map<string, Known>();
+  private latest: Known | undefined;
   /** Made for the second execution. */
-  private executions: Map<string, Phases> | undefined;
+  private executions: Map<string, Names> | undefined;
 
   /** Whether it is new. */
   add(exec: string, key: string, attempt: number, phase: string): boolean {
-    if (exec !== this.exec) this.turnTo(exec);
-    const name = nameOf(key, attempt);
-    const known = this.phases.get(name) ?? 0;
+    const known = this.known(exec, nameOf(key, attempt));
     const bit = bitOf(phase);
-    if ((known & bit) !== 0) return false;
-    this.phases.set(name, known | bit);
+    if ((known.phases & bit) !== 0) return false;
+    known.phases |= bit;
     return true;
   }
 
@@ -47,18 +51,25 @@ export class Identities {
   }
 
   private remove([exec, key, attempt, phase]: Identity): void {
+    this.known(exec, nameOf(key, attempt)).phases &= ~bitOf(phase);
+  }
+
+  private known(exec: string, name: string): Known {
     if (exec !== this.exec) this.turnTo(exec);
-    const name = nameOf(key, attempt);
-    this.phases.set(name, (this.phases.get(name) ?? 0) & ~bitOf(phase));
+    if (this.latest?.name === name) return this.latest;
+    let known = this.names.get(name);
+    if (known === undefined) this.names.set(name, (known = { name, phases: 0 }));
+    return (this.latest = known);
   }
 
   private turnTo(exec: string): void {
     if (this.exec !== undefined) {
-      this.executions ??= new Map<string, Phases>().set(this.exec, this.phases);
-      this.phases = this.executions.get(exec) ?? new Map<string, number>();
-      this.executions.set(exec, this.phases);
+      this.executions ??= new Map<string, Names>().set(this.exec, this.names);
+      this.names = this.executions.get(exec) ?? new Map<string, Known>();
+      this.executions.set(exec, this.names);
     }
     this.exec = exec;
+    this.latest = undefined;
   }
 }
 

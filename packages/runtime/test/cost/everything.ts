@@ -60,7 +60,7 @@ function listening(heard: Map<string, number>): Hooks {
 }
 
 function passThrough<C>(): Pipeline<C> {
-  return { isNoop: false, admit() {}, run: (_, core) => core() };
+  return { isNoop: false, admit() {}, run: (_, core) => core(), runDirect: (_, core) => core() };
 }
 
 export function everything(journal: Journal, heard = new Map<HookEvent, number>()): RuntimeOptions {

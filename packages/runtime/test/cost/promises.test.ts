@@ -31,14 +31,14 @@ describe("what a turn costs, and a run beside its turns", () => {
 
   test("with everything on, it makes more, and no more than that", async () => {
     const { turn, run } = await perTurn((turns) => promisesOf(full(turns)));
-    expect(turn).toBeLessThanOrEqual(16);
-    expect(run).toBeLessThanOrEqual(27);
+    expect(turn).toBeLessThanOrEqual(10);
+    expect(run).toBeLessThanOrEqual(24);
   });
 
   test("with everything on, it waits more often, and no more than that", async () => {
     const { turn, run } = await perTurn((turns) => ticksOf(full(turns)));
-    expect(turn).toBeLessThanOrEqual(14);
-    expect(run).toBeLessThanOrEqual(18);
+    expect(turn).toBeLessThanOrEqual(8);
+    expect(run).toBeLessThanOrEqual(17);
   });
 
   test("a counter that sees nothing would hold every bound: one more await is seen", async () => {

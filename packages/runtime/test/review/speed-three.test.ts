@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import * as fc from "fast-check";
 import * as z from "zod";
 import {
   type Agent,
@@ -133,6 +134,30 @@ describe("review: requests of one execution", () => {
         messages.push({ role: "user", content: `more ${turn}` });
       }
     }
+  });
+
+  test("R24: nor on where in a conversation it was asked for: with answers, results and long texts in any order", () => {
+    const roles = ["user", "assistant", "system"] as const;
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.constantFrom(...roles), fc.constantFrom(0, 3, 600, 2_000), fc.boolean()), {
+          maxLength: 30,
+        }),
+        (talk) => {
+          const requests = new Requests();
+          const messages: ChatMessage[] = [];
+          const seen = new Set<string>();
+          for (const [role, length, isAsked] of talk) {
+            messages.push({ role, content: "x".repeat(length) });
+            if (!isAsked) continue;
+            const fingerprint = requests.fingerprint("m", { messages });
+            expect(fingerprint).toBe(new Requests().fingerprint("m", { messages: [...messages] }));
+            expect(seen.has(fingerprint)).toBe(false);
+            seen.add(fingerprint);
+          }
+        },
+      ),
+    );
   });
 
   test("R18: a request is bound to what was set aside for it, also in turns with another and at another bound", () => {

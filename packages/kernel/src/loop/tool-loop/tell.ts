@@ -3,6 +3,7 @@ import type { RunContext } from "../../agent/run-context.ts";
 import type { Clock } from "../../core/clock.ts";
 import { agentName } from "../../core/ids.ts";
 import { type HookBase, HookEvent } from "../../ports/hooks.ts";
+import { tellOwn } from "../both-hooks.ts";
 
 // What only a loop can tell. LLM_* and TOOL_* are told by the context, RUN_* by the runtime.
 
@@ -15,7 +16,7 @@ export function tellStep(
   if (!ctx.hooks.has(event)) return;
   // Written out: a spread takes longer than all the rest of telling.
   const { agentName: name, agentId, runId, execId, sessionId, at } = hookBase(ctx, clock);
-  void ctx.hooks.dispatch(event, { agentName: name, agentId, runId, execId, sessionId, at, step });
+  tellOwn(ctx.hooks, event, { agentName: name, agentId, runId, execId, sessionId, at, step });
 }
 
 /** Somebody is about to be hired. */
