@@ -28,6 +28,21 @@ describe("R9: a token and its signal say the same", () => {
     expect(heard, "its callbacks were taken off in time").toEqual([]);
   });
 
+  test("R9: those below whoever is disposed of in that moment are told all the same, each once", () => {
+    const parent = new CancellationToken();
+    const child = parent.child();
+    const heard: string[] = [];
+    parent.onCancel(() => child.dispose());
+    child.onCancel(() => heard.push("child"));
+    const [one, two] = [child.child(), child.child().child()];
+    one.onCancel(({ reason }) => heard.push(`one: ${reason}`));
+    two.onCancel(({ reason }) => heard.push(`two: ${reason}`));
+    parent.cancel("enough");
+    parent.cancel("again");
+    expect(heard).toEqual(["one: enough", "two: enough"]);
+    expect([one.signal.aborted, two.signal.aborted]).toEqual([true, true]);
+  });
+
   test("R9: so it is below a signal from outside, whose other listener was called first", () => {
     const outer = new AbortController();
     const token = new CancellationToken(outer.signal);

@@ -65,7 +65,9 @@ export class Goes {
     const go = this.begin(journal, going);
     return go.toEnd().then((result) => {
       const { crash } = go;
-      return this.isToGoAgain(crash) ? this.restart(journal, going, crash) : this.close(journal, result);
+      return this.isToGoAgain(journal, crash)
+        ? this.restart(journal, going, crash)
+        : this.close(journal, result);
     });
   }
 
@@ -89,14 +91,15 @@ export class Goes {
         throw error;
       }
       const result = await go.toEnd();
-      if (!this.isToGoAgain(go.crash)) return this.close(journal, result);
+      if (!this.isToGoAgain(journal, go.crash)) return this.close(journal, result);
       recording = await this.afterCrash(go.crash);
     }
   }
 
-  private isToGoAgain(crash: unknown): boolean {
+  /** Never on a journal that takes nothing more: each go would end at its first entry. */
+  private isToGoAgain({ isLost }: RunJournal, crash: unknown): boolean {
     const { restart } = this.ports;
-    if (crash !== undefined && restart?.shouldRetry(this.execId, crash) === true) return true;
+    if (crash !== undefined && !isLost && restart?.shouldRetry(this.execId, crash) === true) return true;
     restart?.reset(this.execId);
     return false;
   }

@@ -132,13 +132,17 @@ class Token implements CancellationToken, Listener {
   dispose(): void {
     this.disposed = true;
     this.leave();
+    const { first, others = [] } = this;
     this.first = this.others = undefined;
     // What was so stays so: cancelled keeps its reason, and what happens above no longer matters.
     if (this.own === undefined) this.own = this.error;
     this.parent = undefined;
     this.outer = undefined;
-    // It may have been cancelled from above just now, and not have been told yet: whoever holds the signal is.
-    if (this.own !== undefined) this.controller?.abort(this.own);
+    if (this.own === undefined) return;
+    // It may have been cancelled from above just now, and not have been told yet: whoever holds the signal is, and the tokens below.
+    this.controller?.abort(this.own);
+    const below = [first, ...others].filter((listener) => listener instanceof Token);
+    tellAll(below, this.own);
   }
 
   [Symbol.dispose](): void {
@@ -193,18 +197,22 @@ class Token implements CancellationToken, Listener {
     this.first = this.others = undefined;
     this.leave();
     this.controller?.abort(this.own);
-    const failures: unknown[] = [];
-    for (const listener of first === undefined ? others : [first, ...others]) {
-      try {
-        listener.hear(this.own);
-      } catch (failure) {
-        failures.push(failure);
-      }
-    }
-    // One broken callback must not keep the others from stopping; then it is heard.
-    if (failures.length === 1) throw failures[0];
-    if (failures.length > 1) throw new AggregateError(failures, "several callbacks of a cancellation failed");
+    tellAll(first === undefined ? others : [first, ...others], this.own);
   }
+}
+
+/** One broken callback must not keep the others from stopping; then it is heard. */
+function tellAll(listeners: Iterable<Listener>, error: CancellationError): void {
+  const failures: unknown[] = [];
+  for (const listener of listeners) {
+    try {
+      listener.hear(error);
+    } catch (failure) {
+      failures.push(failure);
+    }
+  }
+  if (failures.length === 1) throw failures[0];
+  if (failures.length > 1) throw new AggregateError(failures, "several callbacks of a cancellation failed");
 }
 
 function noop(): void {}

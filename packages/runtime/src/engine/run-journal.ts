@@ -51,6 +51,11 @@ export class RunJournal implements Beating {
       : taken(claim?.epoch);
   }
 
+  /** It takes nothing more, for good. */
+  get isLost(): boolean {
+    return this.lost !== undefined;
+  }
+
   /** A journal that could not be written to, or was taken over, takes nothing more: the run stops before it pays again. */
   append(entries: readonly JournalEntry[]): MaybePromise<void> {
     if (this.lost !== undefined) throw this.lost;

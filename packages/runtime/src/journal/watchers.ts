@@ -35,8 +35,17 @@ export class Watchers {
     return { coversAll, stop };
   }
 
+  /** One that throws keeps neither the others from being told nor the post from whoever made it: the platform hears of it. */
   tell(runId: RunId): void {
-    for (const listener of this.byRun.get(runId) ?? []) listener();
+    for (const listener of this.byRun.get(runId) ?? []) {
+      try {
+        listener();
+      } catch (error) {
+        queueMicrotask(() => {
+          throw error;
+        });
+      }
+    }
   }
 
   tellAll(): void {

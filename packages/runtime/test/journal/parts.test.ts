@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib";
 import { ExecId, type Journal, type JournalEntry, type RunId } from "@ravi/kernel";
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { Identities, type Identity } from "../../src/journal/identities.ts";
 import { MemoryJournal } from "../../src/journal/memory-journal.ts";
 import { checksum, checksumSeed } from "../../src/journal/sqlite/checksum.ts";
@@ -28,6 +28,28 @@ test("T5: a row's checksum is the CRC-32 of one text, however it is put together
     ),
     { numRuns: RUNS },
   );
+});
+
+test("T4: a listener that throws keeps neither the others from a post nor the post from whoever made it", async () => {
+  const later: (() => void)[] = [];
+  vi.stubGlobal("queueMicrotask", (task: () => void) => void later.push(task));
+  try {
+    const journal = new MemoryJournal();
+    const told: string[] = [];
+    const watches = [
+      journal.watch(RUN, () => {
+        throw new Error("a listener of the user's");
+      }),
+      journal.watch(RUN, () => void told.push("second")),
+    ];
+    await journal.post(RUN, { id: "1", at: 0, kind: "signal", name: "go", value: true });
+    expect(told).toEqual(["second"]);
+    expect(later).toHaveLength(1);
+    expect(later[0], "the platform hears of it").toThrow("a listener of the user's");
+    for (const watch of watches) watch.stop();
+  } finally {
+    vi.unstubAllGlobals();
+  }
 });
 
 test("R24: identities are those of a plain set of texts, in lists that are taken whole or not at all", () => {

@@ -36,6 +36,24 @@ describe("review: closing", () => {
     expect(await within(run.result)).toMatchObject({ status: "suspended" });
   });
 
+  test("T4: a run whose journal takes nothing more is not started again: every go would end at its first entry", async () => {
+    const journal = new MemoryJournal();
+    const fault = new Error("the disk is full");
+    let goes = 0;
+    const restart = { shouldRetry: () => true, delayMs: () => 0, reset: () => {} };
+    const lead = agent("lead", async (ctx) => {
+      goes++;
+      journal.append = () => {
+        throw fault;
+      };
+      await ctx.now();
+      return done("");
+    });
+    const run = new Runtime({ journal, restart }).run(lead, "");
+    await expect(within(run.result)).rejects.toBe(fault);
+    expect(goes).toBe(1);
+  });
+
   test("T4: closing leaves no model call under way: it is waited for, or aborted", async () => {
     const clock = virtualClock();
     let aborted = false;
