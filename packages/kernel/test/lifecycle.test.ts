@@ -116,7 +116,10 @@ describe("R9: a token and its signal say the same", () => {
         at(cancelled).cancel("enough");
         expect([...calls.values()].every((count) => count === 1)).toBe(true);
         expect(at(cancelled).reason).toBe("enough");
-        for (const { token, signal } of signals) if (signal.aborted) expect(signal.reason).toBe(token.error);
+        for (const { token, signal } of signals) {
+          expect(signal.aborted).toBe(token.isCancelled);
+          if (signal.aborted) expect(signal.reason).toBe(token.error);
+        }
       }),
     );
   });
