@@ -23,8 +23,10 @@ const REQUEST_FRAME = 3;
 
 const NO_TOOLS: readonly never[] = Object.freeze([]);
 
-/** Up to so many messages are counted anew sooner than looked up. */
-const FEW = 4;
+/** Up to so many messages are counted anew sooner than looked up: most runs that have more will have more than one turn. */
+const FEW = 2;
+/** The messages of a longer list that is new here are remembered one by one: it may be a copy, and the next turn brings another. */
+const LONG = 16;
 /** A message of more tokens than that is worth remembering by itself. */
 const LARGE = 64;
 
@@ -78,11 +80,12 @@ export class RequestCounter {
     const from = grew ? known.length : 0;
     let tokens = grew ? known.tokens : 0;
     if (grew && from === length) return tokens;
-    const isNewAndLong = !grew && length > FEW;
+    const isLong = length > LONG;
     let last: ChatMessage | undefined;
     for (let at = from; at < length; at++) {
       last = messages[at];
-      if (last !== undefined) tokens += this.countMessage(last, isNewAndLong);
+      // What was appended to a known list is new here.
+      if (last !== undefined) tokens += grew ? this.countMessage(last, false) : this.recall(last, isLong);
     }
     known.length = length;
     known.last = last;
@@ -99,9 +102,11 @@ export class RequestCounter {
     return this.latest;
   }
 
+  private recall(message: ChatMessage, keep: boolean): number {
+    return this.messages.get(message) ?? this.countMessage(message, keep);
+  }
+
   private countMessage(message: ChatMessage, keep: boolean): number {
-    const known = this.messages.get(message);
-    if (known !== undefined) return known;
     let tokens = MESSAGE_FRAME + this.countContent(message.content);
     if (message.role === "user" && message.name !== undefined) tokens += 1 + this.countText(message.name);
     if (message.role === "tool") tokens += this.countText(message.name) + this.countId(message.toolCallId);
