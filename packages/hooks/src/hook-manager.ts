@@ -118,7 +118,8 @@ export class HookManager implements Hooks, HookSource {
 
   /** The same for plain data that was made for it, and that nobody will change: it is frozen, not copied. */
   dispatchOwn<E extends HookEvent>(event: E, payload: HookPayloads[E]): MaybePromise<void> {
-    return this.tell(event, payload, true);
+    // Whoever has put a `dispatch` of their own in its place is not passed by.
+    return this.dispatch === DISPATCH ? this.tell(event, payload, true) : this.dispatch(event, payload);
   }
 
   private tell(event: HookEvent, payload: object, isOwn: boolean): MaybePromise<void> {
@@ -172,6 +173,8 @@ export class HookManager implements Hooks, HookSource {
     this.problems.tell({ kind: "recursion", event, what });
   }
 }
+
+const DISPATCH: unknown = Reflect.get(HookManager.prototype, "dispatch");
 
 function checkCallback(callback: unknown): void {
   if (typeof callback === "function") return;

@@ -229,6 +229,20 @@ describe("payloads", () => {
     expect(await ended).toBe("drained");
   });
 
+  test("R20: a manager with a dispatch of its own hears of it there", () => {
+    const seen: unknown[] = [];
+    class Counting extends HookManager {
+      override dispatch(...told: Parameters<HookManager["dispatch"]>): ReturnType<HookManager["dispatch"]> {
+        seen.push(told[0]);
+        return super.dispatch(...told);
+      }
+    }
+    const hooks = new Counting();
+    hooks.on(STEP_START, () => void seen.push("told"));
+    void hooks.dispatchOwn(STEP_START, step());
+    expect(seen).toEqual([STEP_START, "told"]);
+  });
+
   test("R20: an object on Object.prototype is not frozen with it", () => {
     const { hooks } = managed();
     hooks.on(STEP_START, () => {});

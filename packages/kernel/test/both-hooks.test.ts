@@ -45,13 +45,31 @@ describe("R20: an agent's own hooks beside those of its runtime", () => {
       dispatchOwn: (told: HookEvent) => void log.push(`shared own ${told}`),
     };
     const other = fake(STEP_START, log, "other");
-    for (const hooks of [taking, other, bothHooks(taking, other)]) tellOwn(hooks, STEP_START, step());
+    for (const hooks of [taking, other, bothHooks(taking, { ...taking })]) tellOwn(hooks, STEP_START, step());
     expect(log).toEqual([
       "shared own step_start",
       "other step_start",
       "shared own step_start",
-      "other step_start",
+      "shared own step_start",
     ]);
+  });
+
+  it("R20: what one of them would freeze is not what another may write to: then both are told like of any other", () => {
+    const log: string[] = [];
+    const writing: Hooks = {
+      ...fake(STEP_START, log, "writing"),
+      dispatch: (_told, payload) => void Reflect.set(payload, "seen", log.push("written")),
+    };
+    const freezing: Hooks = {
+      ...fake(STEP_START, log, "freezing"),
+      dispatchOwn: (_told, payload) => void Object.freeze(payload),
+    };
+    const pairs = [bothHooks(writing, freezing), bothHooks(freezing, writing)];
+    for (const hooks of [...pairs, ...pairs.map((pair) => bothHooks(freezing, pair))]) {
+      const payload = step();
+      tellOwn(hooks, STEP_START, payload);
+      expect([Object.isFrozen(payload), "seen" in payload]).toEqual([false, true]);
+    }
   });
 
   it("R20: drain waits for whichever has something to wait for, and is no promise where neither has", async () => {

@@ -78,6 +78,30 @@ describe("R11: a core that is done at once", () => {
   });
 });
 
+describe("R11: a pipeline with a run of its own", () => {
+  class Guarded extends MiddlewarePipeline<FunctionContext> {
+    override async run(context: FunctionContext, core: () => Promise<void>): Promise<void> {
+      if (context.functionName === "forbidden") throw new Error("not through here");
+      await super.run(context, core);
+    }
+  }
+
+  it.each([[], [aside]])("is not passed by where a core may be done at once", async (...layers) => {
+    let cores = 0;
+    const guarded = new Guarded(layers);
+    const core = (): void => void cores++;
+    const forbidden = { ...functionContext(), functionName: "forbidden" };
+    await expect(guarded.runDirect(forbidden, core)).rejects.toThrow("not through here");
+    expect(cores).toBe(0);
+    await guarded.runDirect(functionContext(), core);
+    expect(cores).toBe(1);
+    const failing = (): void => {
+      throw new Error("inner");
+    };
+    await expect(guarded.runDirect(functionContext(), failing)).rejects.toThrow("inner");
+  });
+});
+
 /** What layers may do with their call, well and badly. */
 const HABITS: Readonly<Record<string, (log: string[]) => FunctionLayer>> = {
   aside: () => aside,

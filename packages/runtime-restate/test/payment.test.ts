@@ -1,4 +1,4 @@
-import { CancellationToken, type Effect, type EffectScope, systemIds } from "@ravi/kernel";
+import { CancellationToken, type Effect, type EffectScope, type MaybePromise, systemIds } from "@ravi/kernel";
 import { virtualClock } from "@ravi/testing";
 import { expect, test } from "vitest";
 import { Line } from "../src/execution/line.ts";
@@ -24,7 +24,10 @@ interface Said {
   readonly message: Record<string, unknown>;
 }
 
-function scene(answers: Partial<Record<string, unknown>>, run: (scope: EffectScope) => Promise<unknown>) {
+function scene(
+  answers: Partial<Record<string, unknown>>,
+  run: (scope: EffectScope) => MaybePromise<unknown>,
+) {
   const said: Said[] = [];
   const answer = async (target: { handler: string }, message: Record<string, unknown>): Promise<unknown> => {
     said.push({ name: target.handler, message });
@@ -149,4 +152,27 @@ test("R9: a call that is told to stop and does not is left behind, so that the j
   const paid = pay(options);
   await clock.advance(50);
   expect(await paid).toMatchObject({ stored: { here: { error: { code: "CANCELLED" } } } });
+});
+
+test("R9: a call that is done at once is recorded as it ended, also where it was told to stop meanwhile", async () => {
+  const ends: [run: () => unknown, stored: object][] = [
+    [() => "at once", { value: "at once" }],
+    [() => undefined, {}],
+    [
+      () => {
+        throw new RangeError("thrown at once");
+      },
+      { error: { message: "thrown at once" } },
+    ],
+  ];
+  for (const [run, here] of ends) {
+    for (const isCancelled of [false, true]) {
+      const { options, token, clock } = scene({ admit: GO }, () => {
+        if (isCancelled) token.cancel("enough");
+        return run();
+      });
+      expect(await pay(options)).toMatchObject({ verdict: "done", stored: { here } });
+      expect(clock.pending).toBe(0);
+    }
+  }
 });

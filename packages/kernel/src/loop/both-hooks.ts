@@ -17,10 +17,19 @@ export function bothHooks(shared: Hooks, own: Hooks | undefined): Hooks {
 class BothHooks implements Hooks {
   private readonly shared: Hooks;
   private readonly own: Hooks;
+  /** Only where both take it: one of them would freeze what the other may keep, and write to. */
+  readonly dispatchOwn?: NonNullable<Hooks["dispatchOwn"]>;
 
   constructor(shared: Hooks, own: Hooks) {
     this.shared = shared;
     this.own = own;
+    if (shared.dispatchOwn === undefined || own.dispatchOwn === undefined) return;
+    // A constant first: see docs/decisions/0012.
+    const dispatchOwn: NonNullable<Hooks["dispatchOwn"]> = (event, payload) => {
+      tellOwn(shared, event, payload);
+      tellOwn(own, event, payload);
+    };
+    this.dispatchOwn = dispatchOwn;
   }
 
   has(event: HookEvent): boolean {
@@ -31,11 +40,6 @@ class BothHooks implements Hooks {
   dispatch<E extends HookEvent>(event: E, payload: HookPayloads[E]): void {
     void this.shared.dispatch(event, payload);
     void this.own.dispatch(event, payload);
-  }
-
-  dispatchOwn<E extends HookEvent>(event: E, payload: HookPayloads[E]): void {
-    tellOwn(this.shared, event, payload);
-    tellOwn(this.own, event, payload);
   }
 
   drain(): MaybePromise<void> {

@@ -96,7 +96,8 @@ function tellListeners({ exec, outcome, startedAt }: Ending): void {
     sessionId,
     at,
     status: outcome.status === "timedOut" || outcome.status === "denied" ? "failed" : outcome.status,
-    usage,
+    // What is told is frozen; the run's result holds the same usage.
+    usage: { ...usage },
     costUsd,
     durationMs: at - startedAt,
     ...("error" in outcome && { error: errorToJSON(outcome.error) }),

@@ -61,6 +61,8 @@ import { seededRandom, seededUuid } from "./seeded.ts";
 import { callTool } from "./tool-call.ts";
 import { Window } from "./window.ts";
 
+const TICK = Promise.resolve();
+
 /** One agent at work: its context, with the rules in it, on whatever engine carries it. */
 export class Execution implements RunContext {
   readonly engine: DurableEngine;
@@ -320,11 +322,21 @@ export class Execution implements RunContext {
           },
           (error: unknown) => this.broken(error),
         );
-      this.lane.leave();
-      return Promise.resolve(done);
+      return this.doneAtOnce(done);
     } catch (error) {
       return rejected(this.refused(error));
     }
+  }
+
+  /**
+   * In its lane until its promise settles, like any other: two at once are refused however fast the first is. Otherwise a run would do
+   * what is refused when it is resumed, since what comes from the record does not come at once.
+   */
+  private doneAtOnce<T>(value: T): Promise<T> {
+    return TICK.then(() => {
+      this.lane.leave();
+      return value;
+    });
   }
 
   private broken(error: unknown): never {

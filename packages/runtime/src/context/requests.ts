@@ -32,6 +32,7 @@ const toolDigests = new WeakMap<readonly ToolSpec[], string>();
 /** By what was digested: a program has few agents, and each run of one would do it again. */
 const settingsDigests = new Map<string, string>();
 const MOST_SETTINGS = 100;
+const LONGEST_SETTINGS = 1_024;
 
 /**
  * What one execution knows of the requests that it makes. A loop makes one request and goes on with it, over a list that grows, so
@@ -114,7 +115,8 @@ function settingsDigest(text: string): string {
   if (known !== undefined) return known;
   if (settingsDigests.size === MOST_SETTINGS) settingsDigests.clear();
   known = digest(text).slice(0, SETTINGS_LENGTH);
-  settingsDigests.set(text, known);
+  // Settings with a large schema are digested again sooner than kept.
+  if (text.length <= LONGEST_SETTINGS) settingsDigests.set(text, known);
   return known;
 }
 

@@ -64,7 +64,8 @@ export function tellCallEnd(exec: Execution, { key, model }: ToldCall, end: Told
     provider,
     model: name,
     status,
-    usage,
+    // What is told is frozen; observers and the record hold the same usage.
+    usage: { ...usage },
     costUsd,
     durationMs: at - started,
     ...(replayed && { replayed }),

@@ -1,0 +1,178 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import {
+  type Agent,
+  deepFreeze,
+  defineTool,
+  type Hooks,
+  type RunContext,
+  type RunEvent,
+  RunId,
+  type Tool,
+  type ToolLeaf,
+  type Usage,
+} from "@ravi/kernel";
+import { MemoryJournal, Runtime } from "@ravi/runtime";
+import { Requests } from "../../src/context/requests.ts";
+import { agent, ask, cut, done, FakeLedger } from "./helpers.ts";
+import { said } from "./open-house.ts";
+
+const RUN = RunId("r1");
+
+function tool(name: string, execute: () => unknown): Tool {
+  return defineTool({ name, description: "", input: z.object({}), idempotent: true, execute });
+}
+
+const echo = tool("echo", () => "echo");
+const leaf = (asked: Tool): ToolLeaf => ({
+  kind: "tool",
+  call: { id: asked.name, name: asked.name, arguments: "{}" },
+  tool: asked,
+});
+const usage = { inputTokens: 3, outputTokens: 2 };
+const model = {
+  id: "m",
+  info: { provider: "x", model: "m" },
+  generate: async () => ({ ...said("fine"), usage }),
+};
+
+describe("review: the lane of what is done at once", () => {
+  const call = (id: string) => ({ id, name: "echo", arguments: "{}" });
+  const pairs: [string, (ctx: RunContext) => Promise<unknown>[]][] = [
+    ["two tools", (ctx) => [ctx.tool(call("1"), echo), ctx.tool(call("2"), echo)]],
+    ["two batches", (ctx) => [ctx.batch([leaf(echo)]), ctx.batch([leaf(echo)])]],
+    ["a tool and a model", (ctx) => [ctx.tool(call("1"), echo), ctx.llm(model, ask(""))]],
+  ];
+
+  test.each(pairs)(
+    "R24: %s at once are refused however fast the first is, and after a crash",
+    async (_, both) => {
+      const lead = agent("lead", async (ctx) => {
+        const ends = await Promise.allSettled(both(ctx));
+        await ctx.tool(call("3"), echo);
+        return done(ends.map((end) => ("value" in end ? "made" : String(end.reason))).join());
+      });
+      const journal = new MemoryJournal();
+      const first = await new Runtime({ journal }).run(lead, "", { runId: RUN }).result;
+      expect(first.output).toMatch(/^made,LaneViolationError/);
+      const records = journal.load(RUN);
+      for (let at = 1; at < records.length; at++) {
+        const left = cut(RUN, records.slice(0, at));
+        const again = await new Runtime({ journal: left, agents: [lead] }).resume(RUN).result;
+        expect({ at, output: again.output }).toEqual({ at, output: first.output });
+      }
+    },
+  );
+});
+
+describe("review: a batch of tools that are done at once, after a crash", () => {
+  const names = ["one", "two", "three"];
+
+  function crew(): { readonly lead: Agent; readonly made: string[] } {
+    const made: string[] = [];
+    const tools = names.map((name) =>
+      defineTool({ name, description: "", input: z.object({}), execute: () => void made.push(name) }),
+    );
+    const lead = agent("lead", async (ctx) => {
+      await ctx.llm(model, ask(""));
+      const outcomes = await ctx.batch(tools.map((each) => leaf(each)));
+      return done(outcomes.map(({ status }) => status).join());
+    });
+    return { lead, made };
+  }
+
+  test("R24: at any entry, what has ended is not made again, what had begun is asked about, and the rest is made", async () => {
+    const journal = new MemoryJournal();
+    const first = await new Runtime({ journal }).run(crew().lead, "", { runId: RUN }).result;
+    const records = journal.load(RUN);
+    const keyOf = (name: string): string => `tool:1:${names.indexOf(name)}`;
+    for (let at = 1; at < records.length; at++) {
+      const known = records.slice(0, at);
+      const has = (name: string, phase: string): boolean =>
+        known.some((record) => record.key === keyOf(name) && record.phase === phase);
+      const doubts = names.filter((name) => has(name, "begin") && !has(name, "end"));
+      expect(doubts.length).toBeLessThanOrEqual(1);
+      for (const decision of ["retry", "skip", "fail"] as const) {
+        const { lead, made } = crew();
+        const ledger = new FakeLedger();
+        const options = { journal: cut(RUN, known), agents: [lead], ledger: () => ledger };
+        const decisions = Object.fromEntries(doubts.map((name) => [`${RUN}:${keyOf(name)}`, decision]));
+        const { status, output } = await new Runtime(options).resume(RUN, { decisions }).result;
+        expect({ at, status }).toEqual({ at, status: "completed" });
+        if (doubts.length === 0 || decision !== "fail") expect(output).toBe(first.output);
+        const isMade = (name: string): boolean =>
+          !has(name, "end") && (!doubts.includes(name) || decision === "retry");
+        expect({ at, made }).toEqual({ at, made: names.filter(isMade) });
+      }
+    }
+  });
+});
+
+describe("review: what is told is frozen, and nothing else", () => {
+  const lead = agent("lead", async (ctx) => {
+    const response = await ctx.llm(model, ask(""));
+    await ctx.tool({ id: "1", name: "echo", arguments: "{}" }, echo);
+    if (Object.isFrozen(response)) throw new Error("the answer is frozen");
+    return done("");
+  });
+
+  /** Takes what was made for an event, and freezes it, as hooks may. */
+  function freezing(told: unknown[]): Hooks {
+    const dispatchOwn: Hooks["dispatch"] = (_event, payload) => void told.push(deepFreeze(payload));
+    return { has: () => true, dispatch: () => {}, dispatchOwn, drain: () => {} };
+  }
+
+  test("R20: not the usage of the provider, of an event or of the result", async () => {
+    const told: { usage?: Usage }[] = [];
+    const usages: Usage[] = [usage];
+    const onEvent = ({ event }: RunEvent): void => {
+      if (event.type === "usage") usages.push(event.usage);
+    };
+    const run = new Runtime({ hooks: freezing(told) }).run(lead, "", { onEvent });
+    usages.push((await run.result).usage);
+    expect(usages).toEqual([usage, usage, usage]);
+    expect(usages.map(Object.isFrozen)).toEqual([false, false, false]);
+    expect(told.flatMap((payload) => payload.usage ?? [])).toEqual([usage, usage]);
+    expect(told.map(Object.isFrozen)).not.toContain(false);
+  });
+
+  test("R20: nor what is on record, where a journal gives what it keeps", async () => {
+    const journal = new MemoryJournal();
+    await new Runtime({ journal }).run(lead, "", { runId: RUN }).result;
+    const left = cut(RUN, journal.load(RUN).slice(0, -1));
+    const records = structuredClone(left.load(RUN));
+    left.load = () => records;
+    const told: unknown[] = [];
+    const runtime = new Runtime({ journal: left, hooks: freezing(told), agents: [lead] });
+    expect(await runtime.resume(RUN).result).toMatchObject({ status: "completed", usage });
+    expect(told.length).toBeGreaterThan(0);
+    const answered = records.find(({ key, phase }) => key === "llm:m#1" && phase === "end");
+    const spend = answered?.body["spend"] as { readonly usage: Usage };
+    expect(spend.usage).toEqual(usage);
+    expect([spend, spend.usage].map(Object.isFrozen)).toEqual([false, false]);
+  });
+});
+
+describe("review: what stands for a request", () => {
+  test("R24: settings with a large schema are told apart, and not kept", () => {
+    const request = (n: number) => ({
+      messages: [],
+      output: { name: "o", schema: { description: `${"x".repeat(1_000_000)}${n}` } },
+    });
+    const names = new Set<string>();
+    const before = heapUsed();
+    for (let n = 0; n < 60; n++) names.add(new Requests().fingerprint("m", request(n)));
+    expect(names.size).toBe(60);
+    expect(new Requests().fingerprint("m", request(7))).toBe(new Requests().fingerprint("m", request(7)));
+    expect(heapUsed() - before).toBeLessThan(30_000_000);
+  });
+});
+
+/** After what nobody holds is gone. */
+function heapUsed(): number {
+  setFlagsFromString("--expose-gc");
+  (runInNewContext("gc") as () => void)();
+  return process.memoryUsage().heapUsed;
+}
