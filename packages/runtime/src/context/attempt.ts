@@ -131,12 +131,13 @@ export function estimateOf(exec: Execution, model: LLMClient, request: ModelRequ
 
 function send(
   exec: Execution,
-  { model, request, signal, idempotencyKey, sink }: AttemptOptions,
+  { model, request, signal, idempotencyKey, sink, bill }: AttemptOptions,
   bound: number | undefined,
 ): Promise<ModelResponse> {
   // Plain fields: a model that wraps another may well spread them.
   const call = { signal: signal ?? exec.signal, idempotencyKey };
   const sent = bound === undefined ? request : exec.requests.bounded(request, bound);
+  bill.isSent = true;
   if (sink === undefined || model.stream === undefined) return model.generate(sent, call);
   return readStream(model.stream(sent, call), sink);
 }

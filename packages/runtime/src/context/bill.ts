@@ -8,6 +8,8 @@ export class Bill {
   estimated = false;
   /** Tries at the call itself, without what judges and tools asked for. */
   attempts = 0;
+  /** Whether a provider was called at all. */
+  isSent = false;
   /** Whole nano-dollars. */
   private nano = 0;
   private waste = 0;

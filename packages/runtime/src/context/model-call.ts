@@ -180,6 +180,10 @@ class ModelCall implements Effect<ModelResponse>, ToldCall {
     return this.bill.toJSON();
   }
 
+  isUnsent(): boolean {
+    return !this.bill.isSent;
+  }
+
   makeContext(): ChatCall {
     return new ChatCall(this.exec, this);
   }

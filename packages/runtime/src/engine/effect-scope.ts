@@ -34,13 +34,19 @@ export class InProcessScope implements EffectScope {
     const { account } = this.engine;
     if (toolCalls !== undefined) {
       account.toolCalls += toolCalls;
-      if (this.attempt > 1) account.retries++;
+      if (this.isRepeat) account.retries++;
       return;
     }
     account.charge(usage, costUsd, isWaste === true ? (costUsd ?? 0) : 0);
     if (isNested === true) return this.noteNested(usage, costUsd, isWaste === true);
-    if (++this.tries === 1 && this.attempt === 1) account.modelCalls++;
+    if (++this.tries === 1 && !this.isRepeat) account.modelCalls++;
     else account.retries++;
+  }
+
+  /** It was tried before, by an earlier process, and something may have gone out. */
+  private get isRepeat(): boolean {
+    const { key, attempt, engine } = this;
+    return attempt > 1 && engine.tree.recording?.of(engine.start.execId).isRepeat(key, attempt) === true;
   }
 
   /** A crash before the effect's end must not lose what was paid inside of it. */

@@ -21,7 +21,7 @@ import { rejected } from "../rejected.ts";
 import { textAt } from "./body.ts";
 import type { Decisions } from "./decisions.ts";
 import type { Recordable } from "./recordable.ts";
-import type { ExecRecording, RecordedStep } from "./recording.ts";
+import { type ExecRecording, type RecordedStep, WITHDRAWN } from "./recording.ts";
 import type { RunJournal } from "./run-journal.ts";
 
 /** What carries the execution whose effects are recorded. */
@@ -31,6 +31,7 @@ export interface Recorded {
   readonly decisions: Decisions;
   /** Why nothing more may be made or written; undefined while it may. */
   readonly stopped: Error | undefined;
+  readonly suspension: Error | undefined;
   /** Somebody has to decide, or to bring the agent that was recorded, before the run can go on. Throws what unwinds it. */
   suspendFor(why: RaviError): never;
   /** A call may have been paid for twice. */
@@ -200,8 +201,11 @@ export class Recorder {
   private prepare<T>(effect: Recordable<T>): Prepared<T> {
     const step = this.take(effect.key);
     const fingerprint = effect.fingerprint();
-    const begin = (attempt: number): Prepared<T> => ({ attempt, begins: fingerprint });
-    if (step === undefined) return begin(1);
+    const begin = (): Prepared<T> => ({
+      attempt: this.recording?.nextAttempt(effect.key) ?? 1,
+      begins: fingerprint,
+    });
+    if (step === undefined) return begin();
 
     const recorded = textAt(step.begin?.body, "fingerprint");
     if (recorded !== fingerprint) {
@@ -230,7 +234,7 @@ export class Recorder {
       }
     }
     this.engine.noteDoubt(effect.key);
-    return begin(step.attempt + 1);
+    return begin();
   }
 
   /** Undefined when it is to be made again. */
@@ -251,7 +255,11 @@ export class Recorder {
     journal: RunJournal,
     error: unknown,
   ): Promise<never> {
-    if (!isFinal(error) || this.engine.stopped !== undefined) throw error;
+    if (!isFinal(error) || this.engine.stopped !== undefined) {
+      if (this.engine.suspension !== undefined && effect.isUnsent?.() === true)
+        await journal.append([this.entry(effect.key, attempt, "end", WITHDRAWN)]);
+      throw error;
+    }
     const spend = effect.spend();
     const paid = spend === undefined ? {} : { spend };
     await journal.append([this.entry(effect.key, attempt, "end", { error: errorToJSON(error), ...paid })]);

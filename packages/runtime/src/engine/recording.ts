@@ -1,4 +1,4 @@
-import type { ExecId, JournalRecord } from "@ravi/kernel";
+import type { ExecId, JournalRecord, JsonObject } from "@ravi/kernel";
 import { RUN_START, RUN_STATUS } from "../journal/run-facts.ts";
 
 /** What was recorded under one key: the newest attempt at it. */
@@ -19,6 +19,24 @@ export class ExecRecording {
   /** Called when the last of them was asked for. */
   onCaughtUp: (() => void) | undefined;
   private unread = 0;
+  /** The attempts that were taken back before anything went out, by key. */
+  private withdrawn: Map<string, number[]> | undefined;
+
+  withdraw({ key, attempt }: JournalRecord): void {
+    this.withdrawn ??= new Map();
+    this.withdrawn.set(key, [...(this.withdrawn.get(key) ?? []), attempt]);
+  }
+
+  /** The number of another try at it. */
+  nextAttempt(key: string): number {
+    return Math.max(this.steps.get(key)?.attempt ?? 0, ...(this.withdrawn?.get(key) ?? [])) + 1;
+  }
+
+  /** Whether it was tried before and something may have gone out. */
+  isRepeat(key: string, attempt: number): boolean {
+    const withdrawn = this.withdrawn?.get(key)?.filter((number) => number < attempt) ?? [];
+    return attempt > withdrawn.length + 1;
+  }
 
   add(record: JournalRecord): void {
     this.startedAt ??= record.at;
@@ -61,19 +79,36 @@ export const RAISE = "raise:";
 /** What was paid inside of an effect that has not ended; such facts are read by the accounts alone. */
 export const SPEND = "spend:";
 
+/** What a begin and its end have in common. */
+export function attemptOf({ exec, key, attempt }: JournalRecord): string {
+  return `${exec}\n${key}\n${attempt}`;
+}
+
 /** Facts about the run as a whole, or about money, are no steps of its agent. */
 function isAside(key: string): boolean {
   return key === RUN_START || key === RUN_STATUS || key.startsWith(SPEND);
 }
 
+/** The end of a call that was begun and taken back before anything went out. */
+export const WITHDRAWN: JsonObject = Object.freeze({ withdrawn: true });
+
 /** Everything that a run has recorded, by execution, with what it says about money and seats. */
 export class Recording {
   readonly execs = new Map<ExecId, ExecRecording>();
+  /** Without what was withdrawn: it is as if it had never been begun. */
   readonly records: readonly JournalRecord[];
 
   constructor(records: readonly JournalRecord[]) {
-    this.records = records;
-    for (const record of records) if (!isAside(record.key)) this.of(record.exec).add(record);
+    this.records = this.withoutWithdrawn(records);
+    for (const record of this.records) if (!isAside(record.key)) this.of(record.exec).add(record);
+  }
+
+  private withoutWithdrawn(records: readonly JournalRecord[]): readonly JournalRecord[] {
+    const ends = records.filter(({ phase, body }) => phase === "end" && body["withdrawn"] === true);
+    if (ends.length === 0) return records;
+    for (const end of ends) this.of(end.exec).withdraw(end);
+    const withdrawn = new Set(ends.map(attemptOf));
+    return records.filter((record) => !withdrawn.has(attemptOf(record)));
   }
 
   of(exec: ExecId): ExecRecording {

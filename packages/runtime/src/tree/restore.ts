@@ -11,7 +11,7 @@ import {
 } from "@ravi/kernel";
 import { textAt } from "../engine/body.ts";
 import { accountStatus, restoreOutcome } from "../engine/hire-record.ts";
-import { RAISE, type Recording, SPEND } from "../engine/recording.ts";
+import { attemptOf, RAISE, type Recording, SPEND } from "../engine/recording.ts";
 import type { Answer } from "./signals.ts";
 import type { Tree } from "./tree.ts";
 
@@ -23,10 +23,8 @@ export async function restoreTree(tree: Tree, recording: Recording): Promise<voi
   await restoreSeats(tree, recording);
   await restoreLedgers(tree, recording);
   restoreAccounts(tree, recording);
-  for (const { exec, key, phase, attempt } of recording.records) {
-    // Made more than once by an earlier process: it stays in doubt.
-    if (phase === "begin" && attempt > 1) tree.inDoubt.add(`${exec}:${key}`);
-  }
+  // Made more than once by an earlier process: it stays in doubt.
+  for (const { exec, key } of repeatsIn(recording)) tree.inDoubt.add(`${exec}:${key}`);
 }
 
 /** What was delivered and read before is not delivered again. To be called before anything is looked for. */
@@ -194,10 +192,6 @@ export function spendAhead(recording: Recording, execId: ExecId): Spend {
   return sum;
 }
 
-function attemptOf({ exec, key, attempt }: JournalRecord): string {
-  return `${exec}\n${key}\n${attempt}`;
-}
-
 /** Who has used what before this process. What was set aside for a call in doubt counts, and is waste. */
 function restoreAccounts(tree: Tree, recording: Recording): void {
   const { accounts, root } = tree;
@@ -231,14 +225,21 @@ function restoreAccounts(tree: Tree, recording: Recording): void {
     if (MODEL_CALL.test(key)) account.modelCalls++;
     if (usage !== undefined) account.charge(usage, spend.priced === true ? cost : null, waste);
   }
-  for (const { exec, key, phase, attempt } of recording.records) {
+  for (const { exec, key } of repeatsIn(recording)) {
     const account = accounts.find(exec);
+    if (account === undefined) continue;
     // A call that was begun again was counted with each begin.
-    if (phase === "begin" && attempt > 1 && account !== undefined) {
-      account.retries++;
-      if (MODEL_CALL.test(key)) account.modelCalls--;
-    }
+    account.retries++;
+    if (MODEL_CALL.test(key)) account.modelCalls--;
   }
+}
+
+/** The begins of what was begun before. */
+function repeatsIn(recording: Recording): readonly JournalRecord[] {
+  return recording.records.filter(
+    ({ exec, key, phase, attempt }) =>
+      phase === "begin" && attempt > 1 && recording.of(exec).isRepeat(key, attempt),
+  );
 }
 
 const MODEL_CALL = /^(llm|compact):/;
