@@ -96,8 +96,11 @@ export interface Effect<T = unknown> {
   replayed?(body: JsonObject): void;
   /** What it has cost, where it failed after something was paid. */
   spend(): JsonObject | undefined;
-  /** Nothing has gone out yet. Where a run is suspended by then, that is written down, so that nobody has to doubt it later. */
-  isUnsent?(): boolean;
+  /**
+   * Nothing of it is under way, and what it has cost so far is known: it waits for its first try, or for another. Where its run is
+   * suspended by then, that is written down, so that nobody has to doubt it later.
+   */
+  isSettled?(): boolean;
   /** Its outcome when somebody decided that it is not made. Only for `ask`. */
   skipped?(): T;
 }

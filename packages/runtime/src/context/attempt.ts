@@ -56,11 +56,10 @@ export function attempt(exec: Execution, options: AttemptOptions): Promise<Model
 // call.
 
 function begin(exec: Execution, options: AttemptOptions): Promise<ModelResponse> {
-  const { model, request, signal, bill } = options;
+  const { model, request, signal } = options;
   const { limiter } = exec.ports;
   // Whoever goes on after the end (a tool that was left behind, say) pays for nothing more.
   refuseStopped(exec, signal);
-  if (!options.isNested) bill.attempts++;
   if (options.scope.ledger === undefined && limiter === undefined)
     return sendReserved(exec, options, undefined, undefined);
   const estimated = options.estimate ?? estimateOf(exec, model, request);
@@ -131,13 +130,14 @@ export function estimateOf(exec: Execution, model: LLMClient, request: ModelRequ
 
 function send(
   exec: Execution,
-  { model, request, signal, idempotencyKey, sink, bill }: AttemptOptions,
+  { model, request, signal, idempotencyKey, sink, bill, isNested }: AttemptOptions,
   bound: number | undefined,
 ): Promise<ModelResponse> {
   // Plain fields: a model that wraps another may well spread them.
   const call = { signal: signal ?? exec.signal, idempotencyKey };
   const sent = bound === undefined ? request : exec.requests.bounded(request, bound);
-  bill.isSent = true;
+  bill.sent++;
+  if (!isNested) bill.attempts++;
   if (sink === undefined || model.stream === undefined) return model.generate(sent, call);
   return readStream(model.stream(sent, call), sink);
 }

@@ -8,8 +8,8 @@ export class Bill {
   estimated = false;
   /** Tries at the call itself, without what judges and tools asked for. */
   attempts = 0;
-  /** Whether a provider was called at all. */
-  isSent = false;
+  /** How often a provider was called. */
+  sent = 0;
   /** Whole nano-dollars. */
   private nano = 0;
   private waste = 0;
@@ -31,6 +31,11 @@ export class Bill {
     this.unpriced ||= cost === null;
     this.turns++;
     this.whole?.add(usage, cost, isWaste);
+  }
+
+  /** Nothing is under way, and what was paid is known. */
+  get isSettled(): boolean {
+    return this.sent === this.turns && !this.estimated;
   }
 
   /** Null where a price is missing: not 0. */

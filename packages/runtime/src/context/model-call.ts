@@ -176,12 +176,12 @@ class ModelCall implements Effect<ModelResponse>, ToldCall {
     return body["response"] as ModelResponse;
   }
 
-  spend(): JsonObject {
-    return this.bill.toJSON();
+  spend(): JsonObject | undefined {
+    return this.bill.turns === 0 ? undefined : this.bill.toJSON();
   }
 
-  isUnsent(): boolean {
-    return !this.bill.isSent;
+  isSettled(): boolean {
+    return this.bill.isSettled;
   }
 
   makeContext(): ChatCall {

@@ -12,6 +12,6 @@ export interface Recordable<T> {
   restore(body: JsonObject): T;
   replayed?(body: JsonObject): void;
   spend(): JsonObject | undefined;
-  isUnsent?(): boolean;
+  isSettled?(): boolean;
   skipped?(): T;
 }

@@ -248,21 +248,20 @@ export class Recorder {
     return engine.suspendFor(doubt);
   }
 
-  /** What failed because everything was stopped has not failed: it is made again, or asked about. */
+  /** What failed because everything was stopped has not failed: it is withdrawn, or made again, or asked about. */
   private async recordFailure(
     effect: Recordable<unknown>,
     attempt: number,
     journal: RunJournal,
     error: unknown,
   ): Promise<never> {
-    if (!isFinal(error) || this.engine.stopped !== undefined) {
-      if (this.engine.suspension !== undefined && effect.isUnsent?.() === true)
-        await journal.append([this.entry(effect.key, attempt, "end", WITHDRAWN)]);
-      throw error;
-    }
+    const isStopped = !isFinal(error) || this.engine.stopped !== undefined;
+    const isWithdrawn = this.engine.suspension !== undefined && effect.isSettled?.() === true;
+    if (isStopped && !isWithdrawn) throw error;
     const spend = effect.spend();
-    const paid = spend === undefined ? {} : { spend };
-    await journal.append([this.entry(effect.key, attempt, "end", { error: errorToJSON(error), ...paid })]);
+    const how = isStopped ? WITHDRAWN : { error: errorToJSON(error) };
+    const body = { ...how, ...(spend !== undefined && { spend }) };
+    await journal.append([this.entry(effect.key, attempt, "end", body)]);
     throw error;
   }
 

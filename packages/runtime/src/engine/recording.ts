@@ -19,23 +19,32 @@ export class ExecRecording {
   /** Called when the last of them was asked for. */
   onCaughtUp: (() => void) | undefined;
   private unread = 0;
-  /** The attempts that were taken back before anything went out, by key. */
-  private withdrawn: Map<string, number[]> | undefined;
+  /** The ends of attempts that were taken back, by key. */
+  private withdrawn: Map<string, JournalRecord[]> | undefined;
 
-  withdraw({ key, attempt }: JournalRecord): void {
+  withdraw(end: JournalRecord): void {
     this.withdrawn ??= new Map();
-    this.withdrawn.set(key, [...(this.withdrawn.get(key) ?? []), attempt]);
+    this.withdrawn.set(end.key, [...(this.withdrawn.get(end.key) ?? []), end]);
   }
 
   /** The number of another try at it. */
   nextAttempt(key: string): number {
-    return Math.max(this.steps.get(key)?.attempt ?? 0, ...(this.withdrawn?.get(key) ?? [])) + 1;
+    const withdrawn = this.withdrawn?.get(key)?.map(({ attempt }) => attempt) ?? [];
+    return Math.max(this.steps.get(key)?.attempt ?? 0, ...withdrawn) + 1;
   }
 
-  /** Whether it was tried before and something may have gone out. */
+  /** Whether something had gone out under that key before. */
   isRepeat(key: string, attempt: number): boolean {
-    const withdrawn = this.withdrawn?.get(key)?.filter((number) => number < attempt) ?? [];
-    return attempt > withdrawn.length + 1;
+    return attempt > this.withdrawnBefore(key, attempt).filter(isUnpaid).length + 1;
+  }
+
+  /** Whether it is not known what came of an earlier try. */
+  isDoubtful(key: string, attempt: number): boolean {
+    return attempt > this.withdrawnBefore(key, attempt).length + 1;
+  }
+
+  private withdrawnBefore(key: string, attempt: number): readonly JournalRecord[] {
+    return this.withdrawn?.get(key)?.filter((end) => end.attempt < attempt) ?? [];
   }
 
   add(record: JournalRecord): void {
@@ -89,26 +98,30 @@ function isAside(key: string): boolean {
   return key === RUN_START || key === RUN_STATUS || key.startsWith(SPEND);
 }
 
-/** The end of a call that was begun and taken back before anything went out. */
+/** The end of a call that was begun and taken back while nothing of it was under way. With what was paid for it before, if anything. */
 export const WITHDRAWN: JsonObject = Object.freeze({ withdrawn: true });
+
+/** Nothing had gone out: it is as if it had never been begun. */
+function isUnpaid({ body }: JournalRecord): boolean {
+  return body["spend"] === undefined;
+}
 
 /** Everything that a run has recorded, by execution, with what it says about money and seats. */
 export class Recording {
   readonly execs = new Map<ExecId, ExecRecording>();
-  /** Without what was withdrawn: it is as if it had never been begun. */
+  /** Without what was withdrawn before anything had gone out. */
   readonly records: readonly JournalRecord[];
 
   constructor(records: readonly JournalRecord[]) {
-    this.records = this.withoutWithdrawn(records);
-    for (const record of this.records) if (!isAside(record.key)) this.of(record.exec).add(record);
-  }
-
-  private withoutWithdrawn(records: readonly JournalRecord[]): readonly JournalRecord[] {
     const ends = records.filter(({ phase, body }) => phase === "end" && body["withdrawn"] === true);
-    if (ends.length === 0) return records;
     for (const end of ends) this.of(end.exec).withdraw(end);
+    const unpaid = new Set(ends.filter(isUnpaid).map(attemptOf));
+    this.records = unpaid.size === 0 ? records : records.filter((record) => !unpaid.has(attemptOf(record)));
     const withdrawn = new Set(ends.map(attemptOf));
-    return records.filter((record) => !withdrawn.has(attemptOf(record)));
+    for (const record of this.records) {
+      if (isAside(record.key) || (withdrawn.size > 0 && withdrawn.has(attemptOf(record)))) continue;
+      this.of(record.exec).add(record);
+    }
   }
 
   of(exec: ExecId): ExecRecording {

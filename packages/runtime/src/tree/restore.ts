@@ -23,8 +23,10 @@ export async function restoreTree(tree: Tree, recording: Recording): Promise<voi
   await restoreSeats(tree, recording);
   await restoreLedgers(tree, recording);
   restoreAccounts(tree, recording);
-  // Made more than once by an earlier process: it stays in doubt.
-  for (const { exec, key } of repeatsIn(recording)) tree.inDoubt.add(`${exec}:${key}`);
+  for (const { exec, key, attempt } of begunAgain(recording)) {
+    // Made more than once by an earlier process: it stays in doubt.
+    if (recording.of(exec).isDoubtful(key, attempt)) tree.inDoubt.add(`${exec}:${key}`);
+  }
 }
 
 /** What was delivered and read before is not delivered again. To be called before anything is looked for. */
@@ -225,21 +227,17 @@ function restoreAccounts(tree: Tree, recording: Recording): void {
     if (MODEL_CALL.test(key)) account.modelCalls++;
     if (usage !== undefined) account.charge(usage, spend.priced === true ? cost : null, waste);
   }
-  for (const { exec, key } of repeatsIn(recording)) {
+  for (const { exec, key, attempt } of begunAgain(recording)) {
     const account = accounts.find(exec);
-    if (account === undefined) continue;
+    if (account === undefined || !recording.of(exec).isRepeat(key, attempt)) continue;
     // A call that was begun again was counted with each begin.
     account.retries++;
     if (MODEL_CALL.test(key)) account.modelCalls--;
   }
 }
 
-/** The begins of what was begun before. */
-function repeatsIn(recording: Recording): readonly JournalRecord[] {
-  return recording.records.filter(
-    ({ exec, key, phase, attempt }) =>
-      phase === "begin" && attempt > 1 && recording.of(exec).isRepeat(key, attempt),
-  );
+function begunAgain({ records }: Recording): readonly JournalRecord[] {
+  return records.filter(({ phase, attempt }) => phase === "begin" && attempt > 1);
 }
 
 const MODEL_CALL = /^(llm|compact):/;

@@ -129,14 +129,15 @@ describe("T4: a model call that was never sent is not in doubt", () => {
     ]);
   });
 
-  test("T4: one that was sent before is in doubt, though it waited for its second try when the run was suspended", async () => {
+  /** Suspended while its second try waits, after a first one that came to `failure`; then to its end. */
+  async function afterFirstTry(failure: Error, untilSuspended: "waits" | "is sent" = "waits") {
     const world = new World();
     let tries = 0;
     const shaky: LLMClient = {
       ...world.model,
-      generate: async (request) => {
-        if (tries++ === 0) throw new Error("fetch failed");
-        return world.model.generate(request);
+      generate: async (request, options) => {
+        if (tries++ > 0) return world.model.generate(request);
+        return untilSuspended === "waits" ? Promise.reject(failure) : untilAborted(options?.signal);
       },
     };
     const twice: Pipeline<ChatContext> = {
@@ -144,31 +145,50 @@ describe("T4: a model call that was never sent is not in doubt", () => {
       admit() {},
       run: (_, core) => core().catch(core),
     };
-    const once: Limiter = {
+    const limiter: Limiter = {
       acquire: (wanted) => (tries === 0 ? permit : world.limiter.acquire(wanted)),
       slowDown: () => {},
     };
-    const lead = agent("lead", async (ctx) =>
-      done(String((await ctx.llm(shaky, ask("one"))).message.content)),
-    );
+    const lead = agent("lead", async (ctx) => {
+      const { message } = await ctx.llm(shaky, ask("one"));
+      return done(String(message.content));
+    });
     const options = {
       journal: world.journal,
       ledger: () => world.ledger,
-      limiter: once,
+      limiter,
       pipelines: { chat: twice },
       agents: [lead],
     };
     const runtime = new Runtime(options);
     const run = runtime.run(lead, "", { runId: "r" });
-    await until(() => world.waiting === 1);
+    await until(() => (untilSuspended === "waits" ? world.waiting : tries) === 1);
     await runtime.close();
     expect(await within(run.result)).toMatchObject({ status: "suspended" });
     world.isOpen = true;
-    expect(await within(new Runtime(options).resume("r").result)).toMatchObject({
-      status: "completed",
-      inDoubt: ["r:llm:m#1"],
-      agents: [{ modelCalls: 1, retries: 1 }],
-    });
+    Object.assign(world.ledger.used, { tokens: 0, turns: 0 });
+    const result = await within(new Runtime(options).resume("r").result);
+    expect(result).toMatchObject({ status: "completed", output: "fine" });
+    if (result === "pending") throw new Error("it never ended");
+    return { result, used: world.ledger.used };
+  }
+
+  test("T4: nor is one that was refused by its provider, and waits for another try: what that cost is known", async () => {
+    const refusal = Object.assign(new Error("too many requests"), { status: 429 });
+    const { result, used } = await afterFirstTry(refusal);
+    expect(result.inDoubt).toEqual([]);
+    expect(result.agents).toMatchObject([{ modelCalls: 1, retries: 1 }]);
+    expect(result.usage).toEqual(usage);
+    expect(used, "the refused try has taken its turn").toMatchObject({ tokens: 5, turns: 2 });
+  });
+
+  test.each([
+    ["that broke off, though it waits for another try", "waits"],
+    ["that is under way", "is sent"],
+  ] as const)("T4: one %s when the run is suspended is in doubt", async (_, what) => {
+    const { result } = await afterFirstTry(new Error("fetch failed"), what);
+    expect(result.inDoubt).toEqual(["r:llm:m#1"]);
+    expect(result.agents).toMatchObject([{ modelCalls: 1, retries: 1 }]);
   });
 
   test("T4: what was withdrawn between two tries that were sent is neither of them", async () => {
@@ -179,11 +199,12 @@ describe("T4: a model call that was never sent is not in doubt", () => {
     const [start, begin] = finished.load(RunId("r"));
     if (start === undefined || begin === undefined) throw new Error("nothing is on record");
     const tried = (attempt: number) => ({ ...begin, attempt });
-    const withdrawn = (attempt: number) => ({
+    const withdrawn = (attempt: number, paid = {}) => ({
       ...tried(attempt),
       phase: "end" as const,
-      body: { withdrawn: true },
+      body: { withdrawn: true, ...paid },
     });
+    const spend = { tokens: 0, cost: 0, turns: 1, usage: { inputTokens: 0, outputTokens: 0 }, priced: true };
     const resumed = async (...records: JournalRecord[]) => {
       const journal = cut("r", [start, ...records]);
       const result = await new Runtime({ journal, agents: [lead] }).resume("r").result;
@@ -204,6 +225,12 @@ describe("T4: a model call that was never sent is not in doubt", () => {
       last: 3,
     });
     expect(await resumed(begin, withdrawn(1), tried(2))).toEqual({ doubts: 1, retries: 1, last: 3 });
+    expect(await resumed(begin, withdrawn(1, { spend }))).toEqual({ doubts: 0, retries: 1, last: 2 });
+    expect(await resumed(begin, withdrawn(1, { spend }), tried(2))).toEqual({
+      doubts: 1,
+      retries: 2,
+      last: 3,
+    });
     expect(await resumed(begin, tried(2), withdrawn(2), tried(3))).toEqual({
       doubts: 1,
       retries: 2,
