@@ -97,8 +97,8 @@ export interface Effect<T = unknown> {
   /** What it has cost, where it failed after something was paid. */
   spend(): JsonObject | undefined;
   /**
-   * Nothing of it is under way, and what it has cost so far is known: it waits for its first try, or for another. Where its run is
-   * suspended by then, that is written down, so that nobody has to doubt it later.
+   * Nothing of it is under way, and what it has cost so far is known: it waits for its first try, or for another. Where it is
+   * stopped by then, that is written down, so that nobody has to doubt it later.
    */
   isSettled?(): boolean;
   /** Its outcome when somebody decided that it is not made. Only for `ask`. */

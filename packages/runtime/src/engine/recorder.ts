@@ -31,7 +31,6 @@ export interface Recorded {
   readonly decisions: Decisions;
   /** Why nothing more may be made or written; undefined while it may. */
   readonly stopped: Error | undefined;
-  readonly suspension: Error | undefined;
   /** Somebody has to decide, or to bring the agent that was recorded, before the run can go on. Throws what unwinds it. */
   suspendFor(why: RaviError): never;
   /** A call may have been paid for twice. */
@@ -255,9 +254,9 @@ export class Recorder {
     journal: RunJournal,
     error: unknown,
   ): Promise<never> {
-    const isStopped = !isFinal(error) || this.engine.stopped !== undefined;
-    const isWithdrawn = this.engine.suspension !== undefined && effect.isSettled?.() === true;
-    if (isStopped && !isWithdrawn) throw error;
+    const { stopped } = this.engine;
+    const isStopped = !isFinal(error) || stopped !== undefined;
+    if (isStopped && !(stopped !== undefined && effect.isSettled?.() === true)) throw error;
     const spend = effect.spend();
     const how = isStopped ? WITHDRAWN : { error: errorToJSON(error) };
     const body = { ...how, ...(spend !== undefined && { spend }) };

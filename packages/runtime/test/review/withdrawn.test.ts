@@ -191,6 +191,36 @@ describe("T4: a model call that was never sent is not in doubt", () => {
     expect(result.agents).toMatchObject([{ modelCalls: 1, retries: 1 }]);
   });
 
+  test("T4: nor is one whose agent was cancelled while it waited, when the run of those who hired it is resumed", async () => {
+    const world = new World();
+    const child = agent("child", async (ctx) => {
+      await ctx.llm(world.model, ask("one"));
+      return done("");
+    });
+    const lead = agent("lead", async (ctx) => {
+      const handle = await ctx.spawn(child, { input: "" });
+      const isFirst = await ctx.record("first", () => world.waiting < 2);
+      if (isFirst === true) await until(() => world.waiting === 1);
+      handle.cancel("it takes too long");
+      const { status } = await ctx.join(handle);
+      return done(status);
+    });
+    const options = { ledger: () => new FakeLedger(), limiter: world.limiter, agents: [lead, child] };
+    const journal = new MemoryJournal();
+    const live = await new Runtime({ ...options, journal }).run(lead, "", { runId: "r" }).result;
+    expect(live).toMatchObject({ status: "completed", output: "cancelled" });
+    const records = journal.load(RunId("r"));
+    const crashed = cut(
+      "r",
+      records.filter(({ key }) => key !== "run:status"),
+    );
+    const ledger = new FakeLedger();
+    const again = await new Runtime({ ...options, ledger: () => ledger, journal: crashed }).resume("r")
+      .result;
+    expect(again).toMatchObject({ status: "completed", output: "cancelled", inDoubt: [] });
+    expect([again.usage, ledger.used.tokens, world.sent]).toEqual([live.usage, 0, 0]);
+  });
+
   test("T4: what was withdrawn between two tries that were sent is neither of them", async () => {
     const world = new World();
     const lead = agent("lead", async (ctx) => done((await ctx.llm(world.model, ask("one"))).finishReason));
