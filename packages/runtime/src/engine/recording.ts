@@ -75,6 +75,13 @@ export class ExecRecording {
     return this.unread === 0;
   }
 
+  /** What it has not asked for yet, and what was withdrawn: that came last. */
+  unreadKeys(): readonly string[] {
+    const unread = [...this.steps.values()].filter(({ read }) => !read).map(({ key }) => key);
+    const withdrawn = [...(this.withdrawn?.keys() ?? [])].filter((key) => !this.steps.has(key));
+    return [...unread, ...withdrawn];
+  }
+
   /** A step that nobody has asked for yet; undefined when the agent has caught up with its record. */
   nextUnread(except?: ReadonlySet<string>): RecordedStep | undefined {
     if (this.unread === 0) return undefined;

@@ -176,7 +176,7 @@ function* raisesOf(
  * granted to them.
  */
 export function spendAhead(recording: Recording, execId: ExecId): Spend {
-  const unread = [...recording.of(execId).steps.values()].filter(({ read }) => !read).map(({ key }) => key);
+  const unread = recording.of(execId).unreadKeys();
   const hires = unread.map((key) => ExecId(execId, key));
   const sum = { tokens: 0, cost: 0, turns: 0, toolCalls: 0 };
   const isAhead = (exec: ExecId, key: string): boolean =>

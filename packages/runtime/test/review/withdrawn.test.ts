@@ -22,6 +22,13 @@ const answer: ModelResponse = {
   usage,
 };
 
+/** A second try, whatever the first has come to. */
+const twice: Pipeline<ChatContext> = {
+  isNoop: false,
+  admit() {},
+  run: (_, core) => core().catch(core),
+};
+
 const permit = { release() {}, [Symbol.dispose]() {} };
 
 class World {
@@ -140,11 +147,6 @@ describe("T4: a model call that was never sent is not in doubt", () => {
         return untilSuspended === "waits" ? Promise.reject(failure) : untilAborted(options?.signal);
       },
     };
-    const twice: Pipeline<ChatContext> = {
-      isNoop: false,
-      admit() {},
-      run: (_, core) => core().catch(core),
-    };
     const limiter: Limiter = {
       acquire: (wanted) => (tries === 0 ? permit : world.limiter.acquire(wanted)),
       slowDown: () => {},
@@ -189,6 +191,44 @@ describe("T4: a model call that was never sent is not in doubt", () => {
     const { result } = await afterFirstTry(new Error("fetch failed"), what);
     expect(result.inDoubt).toEqual(["r:llm:m#1"]);
     expect(result.agents).toMatchObject([{ modelCalls: 1, retries: 1 }]);
+  });
+
+  test("T4: while it catches up, an agent sees what was left then, without what was paid for it since", async () => {
+    const world = new World();
+    let tries = 0;
+    const refusal = Object.assign(new Error("too many requests"), { status: 429 });
+    const second: LLMClient = {
+      ...world.model,
+      id: "second",
+      generate: async (request) => (tries++ === 0 ? Promise.reject(refusal) : world.model.generate(request)),
+    };
+    const seen: (number | null)[] = [];
+    const lead = agent("lead", async (ctx) => {
+      seen.push(ctx.budget.turns);
+      await ctx.llm(world.model, ask("one"));
+      seen.push(ctx.budget.turns);
+      await ctx.llm(second, ask("two"));
+      seen.push(ctx.budget.turns);
+      return done("");
+    });
+    const options = {
+      journal: world.journal,
+      ledger: () => new FakeLedger({ maxTurns: 10 }),
+      limiter: {
+        acquire: (wanted) => (tries === 0 ? permit : world.limiter.acquire(wanted)),
+        slowDown: () => {},
+      } satisfies Limiter,
+      pipelines: { chat: twice },
+      agents: [lead],
+    };
+    const runtime = new Runtime(options);
+    const run = runtime.run(lead, "", { runId: "r" });
+    await until(() => world.waiting === 1);
+    await runtime.close();
+    await run.result;
+    world.isOpen = true;
+    await new Runtime(options).resume("r").result;
+    expect(seen, "then it has caught up, and a turn has gone to the refused try").toEqual([10, 9, 10, 8, 7]);
   });
 
   test("T4: nor is one whose agent was cancelled while it waited, when the run of those who hired it is resumed", async () => {
