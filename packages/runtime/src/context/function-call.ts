@@ -1,4 +1,4 @@
-import type { FunctionContext, Tool, ToolResult } from "@ravi/kernel";
+import { type FunctionContext, MiddlewareError, type Tool, type ToolResult } from "@ravi/kernel";
 import type { Approvable } from "./approval.ts";
 import type { Execution } from "./execution.ts";
 import { LevelCall } from "./level-call.ts";
@@ -9,7 +9,9 @@ export class FunctionCall extends LevelCall implements FunctionContext {
   readonly tool: Tool;
   readonly callId: string;
   arguments: unknown;
-  result: ToolResult | undefined;
+  /** It was done at once, and its result was taken. */
+  isOver = false;
+  private answer: ToolResult | undefined;
 
   constructor(exec: Execution, { key, tool, call }: Approvable, args: unknown) {
     super(exec);
@@ -17,6 +19,19 @@ export class FunctionCall extends LevelCall implements FunctionContext {
     this.tool = tool;
     this.callId = call.id;
     this.arguments = args;
+  }
+
+  get result(): ToolResult | undefined {
+    return this.answer;
+  }
+
+  /** A layer that did not wait for its call, and changes the result in a `then` on the side, must not go unheard. */
+  set result(result: ToolResult | undefined) {
+    if (this.isOver) {
+      const problem = `changed the result of ${this.functionName} after the call was over; await next() first`;
+      throw new MiddlewareError({ layer: "function", problem });
+    }
+    this.answer = result;
   }
 
   get functionName(): string {

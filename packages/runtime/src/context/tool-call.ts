@@ -255,11 +255,12 @@ class RunningTool implements Effect<ToolResult>, ToldTool {
     const { exec, context, tool } = this;
     const layers = exec.plan.function;
     if (layers === undefined || context === undefined) return this.execute(this.args, undefined, scope);
-    return andThen(
-      runLayers(layers, context, () => this.innermost(context, scope)),
-      () =>
-        context.result ?? toolFailure(`a layer around ${tool.name} neither called next() nor set a result`),
-    );
+    const taken = (): ToolResult =>
+      context.result ?? toolFailure(`a layer around ${tool.name} neither called next() nor set a result`);
+    const passed = runLayers(layers, context, () => this.innermost(context, scope));
+    if (isPromiseLike(passed)) return Promise.resolve(passed).then(taken);
+    context.isOver = true;
+    return taken();
   }
 
   private innermost(context: FunctionCall, scope: EffectScope): MaybePromise<void> {

@@ -6,7 +6,9 @@ import {
   type Agent,
   deepFreeze,
   defineTool,
+  type FunctionContext,
   type Hooks,
+  type Pipeline,
   type RunContext,
   type RunEvent,
   RunId,
@@ -176,3 +178,35 @@ function heapUsed(): number {
   (runInNewContext("gc") as () => void)();
   return process.memoryUsage().heapUsed;
 }
+
+describe("review: a layer that returns its call and changes the result on the side", () => {
+  const redacted = { content: "redacted", isError: false };
+
+  test("R11: is told by an error where the result was taken before, and not passed over in silence", async () => {
+    const heard: unknown[] = [];
+    const late: Pipeline<FunctionContext> = {
+      isNoop: false,
+      admit() {},
+      run: async (_, core) => core(),
+      runDirect(context, core) {
+        const passed = core();
+        void Promise.resolve(passed)
+          .then(() => (context.result = redacted))
+          .catch((error: unknown) => heard.push(error));
+        return passed;
+      },
+    };
+    const asking = agent("lead", async (ctx) => {
+      const { content } = await ctx.tool({ id: "1", name: "echo", arguments: "{}" }, echo);
+      return done(String(content));
+    });
+    const { output } = await new Runtime({ pipelines: { function: late } }).run(asking, "").result;
+    expect(output).toBe("echo");
+    expect(heard).toEqual([
+      expect.objectContaining({
+        code: "MIDDLEWARE_ERROR",
+        message: expect.stringMatching(/result of echo after the call was over; await next\(\) first/),
+      }),
+    ]);
+  });
+});
