@@ -1,4 +1,4 @@
-import { deepFreeze, type HookEvent, InvalidValueError } from "@ravi/kernel";
+import { type HookEvent, InvalidValueError } from "@ravi/kernel";
 
 const MAX_DEPTH = 64;
 
@@ -11,16 +11,6 @@ type Spread = (value: object) => Fields;
  */
 export function frozenCopy(event: HookEvent, payload: unknown): unknown {
   return copy(payload, MAX_DEPTH, SPREAD[event]);
-}
-
-/** What was made for an event, frozen as it is: a third of the time of a copy. */
-export function frozenOwn(payload: object): unknown {
-  for (const key in payload) {
-    const inner: unknown = payload[key as keyof typeof payload];
-    // Not what somebody has put on Object.prototype.
-    if (typeof inner === "object" && Object.hasOwn(payload, key)) deepFreeze(inner);
-  }
-  return Object.freeze(payload);
 }
 
 function copy(value: unknown, depthLeft: number, spread: Spread): unknown {

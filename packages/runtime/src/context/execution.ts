@@ -314,29 +314,21 @@ export class Execution implements RunContext {
     try {
       const paused = this.check();
       const done = isPromiseLike(paused) ? Promise.resolve(paused).then(operation) : operation();
-      if (isPromiseLike(done))
-        return Promise.resolve(done).then(
-          (value) => {
-            this.lane.leave();
-            return value;
-          },
-          (error: unknown) => this.broken(error),
-        );
-      return this.doneAtOnce(done);
+      // What is done at once is in its lane until its promise settles, too: two at once are refused however fast the first is. A run
+      // that is resumed would refuse them, since what comes from the record does not come at once.
+      if (!isPromiseLike(done)) return TICK.then(() => this.left(done));
+      return Promise.resolve(done).then(
+        (value) => this.left(value),
+        (error: unknown) => this.broken(error),
+      );
     } catch (error) {
       return rejected(this.refused(error));
     }
   }
 
-  /**
-   * In its lane until its promise settles, like any other: two at once are refused however fast the first is. Otherwise a run would do
-   * what is refused when it is resumed, since what comes from the record does not come at once.
-   */
-  private doneAtOnce<T>(value: T): Promise<T> {
-    return TICK.then(() => {
-      this.lane.leave();
-      return value;
-    });
+  private left<T>(value: T): T {
+    this.lane.leave();
+    return value;
   }
 
   private broken(error: unknown): never {

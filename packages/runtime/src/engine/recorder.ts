@@ -255,10 +255,10 @@ export class Recorder {
     error: unknown,
   ): Promise<never> {
     const { stopped } = this.engine;
-    const isStopped = !isFinal(error) || stopped !== undefined;
-    if (isStopped && !(stopped !== undefined && effect.isSettled?.() === true)) throw error;
+    const isWithdrawn = stopped !== undefined && effect.isSettled?.() === true;
+    if (!isWithdrawn && (stopped !== undefined || !isFinal(error))) throw error;
     const spend = effect.spend();
-    const how = isStopped ? WITHDRAWN : { error: errorToJSON(error) };
+    const how = isWithdrawn ? WITHDRAWN : { error: errorToJSON(error) };
     const body = { ...how, ...(spend !== undefined && { spend }) };
     await journal.append([this.entry(effect.key, attempt, "end", body)]);
     throw error;
