@@ -8,6 +8,7 @@ import {
   defineTool,
   type FunctionContext,
   type Hooks,
+  type MaybePromise,
   type Pipeline,
   type RunContext,
   type RunEvent,
@@ -178,6 +179,42 @@ function heapUsed(): number {
   (runInNewContext("gc") as () => void)();
   return process.memoryUsage().heapUsed;
 }
+
+describe("review: layers of the runtime and of the agent around a tool that is done at once", () => {
+  const layer = (name: string, log: string[], isDirect: boolean): Pipeline<FunctionContext> => ({
+    isNoop: false,
+    admit() {},
+    async run(_, core) {
+      log.push(name);
+      await core();
+    },
+    ...(isDirect && {
+      runDirect(_: FunctionContext, core: () => MaybePromise<void>) {
+        log.push(name);
+        return core();
+      },
+    }),
+  });
+
+  test.each([
+    [true, true],
+    [true, false],
+    [false, true],
+    [false, false],
+  ])("R11: all of them see it, whether they take it at once or not (%s, %s)", async (outer, inner) => {
+    const log: string[] = [];
+    const lead: Agent = {
+      ...agent("lead", async (ctx) => {
+        const { content } = await ctx.tool({ id: "1", name: "echo", arguments: "{}" }, echo);
+        return done(String(content));
+      }),
+      pipelines: { function: layer("the agent's", log, inner) },
+    };
+    const pipelines = { function: layer("the runtime's", log, outer) };
+    expect((await new Runtime({ pipelines }).run(lead, "").result).output).toBe("echo");
+    expect(log).toEqual(["the runtime's", "the agent's"]);
+  });
+});
 
 describe("review: a layer that returns its call and changes the result on the side", () => {
   const redacted = { content: "redacted", isError: false };

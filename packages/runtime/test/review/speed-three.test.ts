@@ -160,6 +160,15 @@ describe("review: requests of one execution", () => {
     );
   });
 
+  test("R24: nor on what was cut from its list since", () => {
+    const requests = new Requests();
+    const messages = said10("a");
+    requests.fingerprint("m", { messages });
+    messages.splice(3, 5, { role: "user", content: "instead" });
+    const fresh = new Requests().fingerprint("m", { messages: structuredClone(messages) });
+    expect(requests.fingerprint("m", { messages })).toBe(fresh);
+  });
+
   test("R18: a request is bound to what was set aside for it, also in turns with another and at another bound", () => {
     const requests = new Requests();
     const [a, b] = [Object.freeze({ ...ask("a") }), { ...ask("b"), temperature: 0 }];
