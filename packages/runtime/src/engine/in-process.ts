@@ -39,6 +39,7 @@ import type { Mailbox } from "./mailbox.ts";
 import type { Recordable } from "./recordable.ts";
 import { type Recorded, Recorder } from "./recorder.ts";
 import { Seat } from "./seat.ts";
+import { allTogether } from "./together.ts";
 import { delay, orStopped } from "./waiting.ts";
 
 export interface InProcessOptions {
@@ -214,49 +215,7 @@ export class InProcessEngine implements DurableEngine, Recorded {
   }
 
   all(operations: readonly Operation[]): MaybePromise<readonly Settled[]> {
-    const [only] = operations;
-    const isFresh = this.tree.recording === undefined;
-    // Most turns ask for one thing.
-    if (only !== undefined && operations.length === 1 && isFresh) return this.onlyOne(only);
-    const begun = isFresh ? this.beginAll(operations) : this.beginAgain(operations);
-    return begun.some(isPromiseLike) ? this.joined(begun) : this.unlessSuspended(begun as Settled[]);
-  }
-
-  private onlyOne(operation: Operation): MaybePromise<readonly Settled[]> {
-    const made = this.one(operation);
-    if (!isPromiseLike(made)) return this.unlessSuspended([succeeded(made)]);
-    return made.then(
-      (value) => this.unlessSuspended([succeeded(value)]),
-      (error: unknown) => this.unlessSuspended([failed(error)]),
-    );
-  }
-
-  private async joined(begun: readonly MaybePromise<Settled>[]): Promise<readonly Settled[]> {
-    const outcomes: Settled[] = [];
-    for (const each of begun) outcomes.push(isPromiseLike(each) ? await each : each);
-    return this.unlessSuspended(outcomes);
-  }
-
-  /** What unwinds the whole run is not an outcome of one of them. */
-  private unlessSuspended(outcomes: readonly Settled[]): readonly Settled[] {
-    const { suspension } = this.tree;
-    if (suspension !== undefined) throw suspension;
-    return outcomes;
-  }
-
-  /** None of them rejects. */
-  private beginAll(operations: readonly Operation[]): readonly MaybePromise<Settled>[] {
-    return operations.map((operation) => settled(this.one(operation)));
-  }
-
-  private beginAgain(operations: readonly Operation[]): readonly MaybePromise<Settled>[] {
-    const { recorder } = this;
-    for (const operation of operations) if (operation.kind === "tool") recorder.requireDecision(operation);
-    // Each of them looks for its record as soon as it is called.
-    recorder.together(new Set(operations.map(({ key }) => key)));
-    const begun = this.beginAll(operations);
-    recorder.together(undefined);
-    return begun;
+    return allTogether(this, operations);
   }
 
   fact(key: string, make: () => MaybePromise<JsonValue>): MaybePromise<JsonValue> {
@@ -342,12 +301,6 @@ export class InProcessEngine implements DurableEngine, Recorded {
     });
   }
 
-  private one(operation: Operation): MaybePromise<unknown> {
-    if (operation.kind === "hire") return this.hire(operation);
-    if (operation.kind === "wait") return this.wait(operation);
-    return this.effect(operation);
-  }
-
   private async nextMessage(mailbox: Mailbox): Promise<InboxMessage> {
     const leave = this.tree.signals.listen();
     try {
@@ -365,16 +318,4 @@ export class InProcessEngine implements DurableEngine, Recorded {
       leave();
     }
   }
-}
-
-function settled(operation: MaybePromise<unknown>): MaybePromise<Settled> {
-  return isPromiseLike(operation) ? operation.then(succeeded, failed) : succeeded(operation);
-}
-
-function succeeded(value: unknown): Settled {
-  return { ok: true, value };
-}
-
-function failed(error: unknown): Settled {
-  return { ok: false, error };
 }

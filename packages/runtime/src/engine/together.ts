@@ -1,0 +1,78 @@
+import { isPromiseLike, type MaybePromise, type Operation, type Settled } from "@ravi/kernel";
+import type { InProcessEngine } from "./in-process.ts";
+
+/** Begins all that is asked for together, in the order given, and joins it. No promise where none of it makes one. */
+export function allTogether(
+  engine: InProcessEngine,
+  operations: readonly Operation[],
+): MaybePromise<readonly Settled[]> {
+  const [only] = operations;
+  const isFresh = engine.tree.recording === undefined;
+  // Most turns ask for one thing.
+  if (only !== undefined && operations.length === 1 && isFresh) return onlyOne(engine, only);
+  const begun = isFresh ? beginAll(engine, operations) : beginAgain(engine, operations);
+  return begun.some(isPromiseLike) ? joined(engine, begun) : unlessSuspended(engine, begun as Settled[]);
+}
+
+function onlyOne(engine: InProcessEngine, operation: Operation): MaybePromise<readonly Settled[]> {
+  const made = make(engine, operation);
+  if (!isPromiseLike(made)) return unlessSuspended(engine, [succeeded(made)]);
+  return made.then(
+    (value) => unlessSuspended(engine, [succeeded(value)]),
+    (error: unknown) => unlessSuspended(engine, [failed(error)]),
+  );
+}
+
+async function joined(
+  engine: InProcessEngine,
+  begun: readonly MaybePromise<Settled>[],
+): Promise<readonly Settled[]> {
+  const outcomes: Settled[] = [];
+  for (const each of begun) outcomes.push(isPromiseLike(each) ? await each : each);
+  return unlessSuspended(engine, outcomes);
+}
+
+/** What unwinds the whole run is not an outcome of one of them. */
+function unlessSuspended({ suspension }: InProcessEngine, outcomes: readonly Settled[]): readonly Settled[] {
+  if (suspension !== undefined) throw suspension;
+  return outcomes;
+}
+
+/** None of them rejects. */
+function beginAll(
+  engine: InProcessEngine,
+  operations: readonly Operation[],
+): readonly MaybePromise<Settled>[] {
+  return operations.map((operation) => settled(make(engine, operation)));
+}
+
+function beginAgain(
+  engine: InProcessEngine,
+  operations: readonly Operation[],
+): readonly MaybePromise<Settled>[] {
+  const { recorder } = engine;
+  for (const operation of operations) if (operation.kind === "tool") recorder.requireDecision(operation);
+  // Each of them looks for its record as soon as it is called.
+  recorder.together(new Set(operations.map(({ key }) => key)));
+  const begun = beginAll(engine, operations);
+  recorder.together(undefined);
+  return begun;
+}
+
+function make(engine: InProcessEngine, operation: Operation): MaybePromise<unknown> {
+  if (operation.kind === "hire") return engine.hire(operation);
+  if (operation.kind === "wait") return engine.wait(operation);
+  return engine.effect(operation);
+}
+
+function settled(operation: MaybePromise<unknown>): MaybePromise<Settled> {
+  return isPromiseLike(operation) ? operation.then(succeeded, failed) : succeeded(operation);
+}
+
+function succeeded(value: unknown): Settled {
+  return { ok: true, value };
+}
+
+function failed(error: unknown): Settled {
+  return { ok: false, error };
+}
