@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
@@ -157,11 +158,20 @@ export async function freePorts(): Promise<Ports> {
   return { ingress, admin, node };
 }
 
+/** Below those that a system gives to outgoing connections: one of them may take a port between this look and the server's start. */
+const LOWEST_PORT = 20_000;
+const HIGHEST_PORT = 32_000;
+
 async function free(): Promise<{ port: number; close: () => Promise<void> }> {
   const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  const port = typeof address === "object" && address !== null ? address.port : 0;
-  return { port, close: () => new Promise((done) => void server.close(() => done())) };
+  for (;;) {
+    const port = randomInt(LOWEST_PORT, HIGHEST_PORT);
+    server.listen(port, "127.0.0.1");
+    try {
+      await once(server, "listening");
+      return { port, close: () => new Promise((done) => void server.close(() => done())) };
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
+    }
+  }
 }
