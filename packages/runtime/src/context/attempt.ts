@@ -21,7 +21,7 @@ import {
   type Usage,
 } from "@ravi/kernel";
 import { readStream } from "@ravi/kernel/loop";
-import { promised } from "../rejected.ts";
+import { rejected } from "../rejected.ts";
 import { andThen } from "./and-then.ts";
 import type { Bill } from "./bill.ts";
 import type { Execution } from "./execution.ts";
@@ -49,7 +49,11 @@ export interface AttemptOptions {
 
 /** One try at a model call: a place in the limiter's line, money set aside, the call, and the money settled. */
 export function attempt(exec: Execution, options: AttemptOptions): Promise<ModelResponse> {
-  return promised(() => begin(exec, options));
+  try {
+    return begin(exec, options);
+  } catch (error) {
+    return rejected(error);
+  }
 }
 
 // None of these is asynchronous but `inLine`, for those who need it, and what is for failures: a frame for all of them is 1.5 kB a
@@ -106,7 +110,7 @@ function sendReserved(
   reservation: Reservation | undefined,
 ): Promise<ModelResponse> {
   const bound = reservation === undefined ? undefined : estimate?.maxOutputTokens;
-  return promised(() => send(exec, options, bound)).then(
+  return send(exec, options, bound).then(
     (response) => {
       if (typeof response !== "object" || response === null)
         return lose(exec, options, reservation, estimate, noAnswer(options.model, response));
@@ -128,18 +132,23 @@ export function estimateOf(exec: Execution, model: LLMClient, request: ModelRequ
   return meter === undefined ? roughEstimate(model.info, request) : meter.estimate(model.info, request);
 }
 
+/** A model that was not compiled may throw at once, or give something that only looks like a promise. */
 function send(
   exec: Execution,
   { model, request, signal, idempotencyKey, sink, bill, isNested }: AttemptOptions,
   bound: number | undefined,
 ): Promise<ModelResponse> {
-  // Plain fields: a model that wraps another may well spread them.
-  const call = { signal: signal ?? exec.signal, idempotencyKey };
-  const sent = bound === undefined ? request : exec.requests.bounded(request, bound);
-  bill.sent++;
-  if (!isNested) bill.attempts++;
-  if (sink === undefined || model.stream === undefined) return model.generate(sent, call);
-  return readStream(model.stream(sent, call), sink);
+  try {
+    // Plain fields: a model that wraps another may well spread them.
+    const call = { signal: signal ?? exec.signal, idempotencyKey };
+    const sent = bound === undefined ? request : exec.requests.bounded(request, bound);
+    bill.sent++;
+    if (!isNested) bill.attempts++;
+    if (sink === undefined || model.stream === undefined) return Promise.resolve(model.generate(sent, call));
+    return readStream(model.stream(sent, call), sink);
+  } catch (error) {
+    return rejected(error);
+  }
 }
 
 /** What is set aside for one attempt. Without a known price it says no cost, and the ledger decides. */

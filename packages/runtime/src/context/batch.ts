@@ -11,63 +11,70 @@ import {
   type RaviError,
   type Settled,
   ToolError,
+  type ToolLeaf,
   type ToolResult,
 } from "@ravi/kernel";
 import { messageOf } from "@ravi/kernel/loop";
 import { NOTHING_USED } from "../engine/hire-record.ts";
 import type { Execution } from "./execution.ts";
 import type { NamedGate } from "./gate.ts";
-import { prepareHire } from "./hire-spec.ts";
+import { type PreparedHire, prepareHire } from "./hire-spec.ts";
 import { auditHire, noteStop } from "./hires.ts";
-import { prepareModelCall } from "./model-call.ts";
+import { type PreparedModelCall, prepareModelCall } from "./model-call.ts";
 import { andThen } from "./and-then.ts";
 import { mayAdmit } from "./plan.ts";
-import { mayAsk, prepareToolCall } from "./tool-call.ts";
+import { mayAsk, type PreparedToolCall, prepareToolCall } from "./tool-call.ts";
 
-/** A leaf that may begin, or what became of it before that. */
-type Start = { readonly outcome: Outcome } | { readonly operation: Operation };
+/** What became of a leaf before it could begin. */
+interface Refused {
+  readonly kind: "refused";
+  readonly outcome: Outcome;
+}
+
+/** A leaf that may begin, or not. */
+type Start = Operation | Refused;
 
 /** Leaves at once. First everything that may refuse or wait, in order; then all of them are begun; an outcome for each. */
 export function runBatch(exec: Execution, leaves: readonly Leaf[]): MaybePromise<Outcome[]> {
-  const admitted = leaves.some((leaf) => mayWait(exec, leaf))
-    ? admitAll(exec, leaves)
-    : startAll(exec, leaves);
-  return isPromiseLike(admitted)
-    ? admitted.then((starts) => afterAdmits(exec, leaves, starts))
-    : afterAdmits(exec, leaves, admitted);
+  const starts = mayAnyWait(exec, leaves) ? admitAll(exec, leaves) : startAll(exec, leaves);
+  return andThen(starts, afterAdmits, exec, leaves);
 }
 
 function afterAdmits(
+  starts: readonly Start[],
   exec: Execution,
   leaves: readonly Leaf[],
-  starts: readonly Start[],
 ): MaybePromise<Outcome[]> {
   // Somebody may have waited for days: what has happened meanwhile counts.
   const { suspension } = exec.engine;
   if (suspension !== undefined) throw suspension;
   const { error } = exec.token;
-  if (error !== undefined) {
-    return leaves.map(({ kind }) => ({ status: "cancelled", error, ...(kind === "hire" && NOTHING_USED) }));
-  }
-  const paused = exec.check();
-  return isPromiseLike(paused) ? paused.then(() => makeAll(exec, starts)) : makeAll(exec, starts);
+  return error === undefined ? andThen(exec.check(), makeAll, exec, starts) : allCancelled(leaves, error);
 }
 
-function makeAll(exec: Execution, starts: readonly Start[]): MaybePromise<Outcome[]> {
-  const operations: Operation[] = [];
-  for (const start of starts) if ("operation" in start) operations.push(start.operation);
-  if (operations.length === 0) return outcomesOf(exec, starts, []);
-  return andThen(exec.engine.all(operations), (settled) => outcomesOf(exec, starts, settled));
+function allCancelled(leaves: readonly Leaf[], error: RaviError): Outcome[] {
+  return leaves.map(({ kind }) => ({ status: "cancelled", error, ...(kind === "hire" && NOTHING_USED) }));
 }
 
-function outcomesOf(exec: Execution, starts: readonly Start[], settled: readonly Settled[]): Outcome[] {
+function makeAll(_: void, exec: Execution, starts: readonly Start[]): MaybePromise<Outcome[]> {
+  const operations = starts.every(isOperation) ? starts : starts.filter(isOperation);
+  const settled = operations.length === 0 ? NONE : exec.engine.all(operations);
+  return andThen(settled, outcomesOf, exec, starts);
+}
+
+const NONE: readonly Settled[] = Object.freeze([]);
+
+function isOperation(start: Start): start is Operation {
+  return start.kind !== "refused";
+}
+
+function outcomesOf(settled: readonly Settled[], exec: Execution, starts: readonly Start[]): Outcome[] {
   let next = 0;
   return starts.map((start) => {
-    if ("outcome" in start) return start.outcome;
-    const { operation } = start;
-    const outcome = outcomeOf(exec, operation, settled[next++]);
-    if (operation.kind === "hire") {
-      auditHire(exec, operation, outcome);
+    if (start.kind === "refused") return start.outcome;
+    const outcome = outcomeOf(exec, start, settled[next++]);
+    if (start.kind === "hire") {
+      auditHire(exec, start, outcome);
       noteStop(exec, outcome as HireOutcome);
     }
     return outcome;
@@ -91,33 +98,58 @@ function admitAll(exec: Execution, leaves: readonly Leaf[]): MaybePromise<Start[
 /** Without. A promise only where a permission or an agent's layers make one. */
 function startAll(exec: Execution, leaves: readonly Leaf[]): MaybePromise<Start[]> {
   const turn = exec.modelCalls;
-  const starts: Start[] = [];
-  const from = (first: number): MaybePromise<Start[]> => {
-    for (let at = first; at < leaves.length; at++) {
-      const leaf = leaves[at];
-      if (leaf === undefined) continue;
-      try {
-        const start = startOf(exec, leaf, keyOf(exec, leaf, turn, at), undefined);
-        if (isPromiseLike(start)) {
-          const refuse = (error: unknown): Start => refusal(exec, error, leaf);
-          return start.then(undefined, refuse).then((done) => {
-            starts.push(done);
-            return from(at + 1);
-          });
-        }
-        starts.push(start);
-      } catch (error) {
-        starts.push(refusal(exec, error, leaf));
-      }
-    }
-    return starts;
-  };
-  return from(0);
+  // A push makes room for seventeen, and most turns ask for one thing.
+  const starts = new Array<Start>(leaves.length);
+  for (const [at, leaf] of leaves.entries()) {
+    const start = startOrRefusal(exec, leaf, turn, at);
+    if (isPromiseLike(start)) return startRest(exec, leaves, turn, starts, at, start);
+    starts[at] = start;
+  }
+  return starts;
+}
+
+async function startRest(
+  exec: Execution,
+  leaves: readonly Leaf[],
+  turn: number,
+  starts: Start[],
+  first: number,
+  waiting: PromiseLike<Start>,
+): Promise<Start[]> {
+  starts[first] = await waiting;
+  for (const [at, leaf] of leaves.entries()) {
+    if (at <= first) continue;
+    const start = startOrRefusal(exec, leaf, turn, at);
+    starts[at] = isPromiseLike(start) ? await start : start;
+  }
+  return starts;
+}
+
+function startOrRefusal(exec: Execution, leaf: Leaf, turn: number, at: number): MaybePromise<Start> {
+  try {
+    const start = startOf(exec, leaf, keyOf(exec, leaf, turn, at), undefined);
+    return isPromiseLike(start) ? orRefusal(start, exec, leaf) : start;
+  } catch (error) {
+    return refusal(exec, error, leaf);
+  }
+}
+
+function orRefusal(start: PromiseLike<Start>, exec: Execution, leaf: Leaf): Promise<Start> {
+  return Promise.resolve(start).then(undefined, (error: unknown) => refusal(exec, error, leaf));
 }
 
 /** Refused before it began: its outcome, like any other failure. */
-function refusal(exec: Execution, error: unknown, leaf: Leaf | undefined): Start {
-  return { outcome: { ...failureOf(exec, error), ...(leaf?.kind === "hire" && NOTHING_USED) } };
+function refusal(exec: Execution, error: unknown, leaf: Leaf | undefined): Refused {
+  return refused({ ...failureOf(exec, error), ...(leaf?.kind === "hire" && NOTHING_USED) });
+}
+
+function refused(outcome: Outcome): Refused {
+  return { kind: "refused", outcome };
+}
+
+function mayAnyWait(exec: Execution, leaves: readonly Leaf[]): boolean {
+  for (const leaf of leaves) if (mayWait(exec, leaf)) return true;
+  return false;
 }
 
 /** Whether somebody may be asked about it before it begins. */
@@ -133,21 +165,25 @@ function keyOf(exec: Execution, leaf: Leaf, turn: number, index: number): string
 }
 
 function startOf(exec: Execution, leaf: Leaf, key: string, gate: NamedGate | undefined): MaybePromise<Start> {
-  if (leaf.kind === "hire") {
-    return andThen(prepareHire(exec, leaf, false), ({ spec, answered }): Start =>
-      answered === undefined ? { operation: spec } : { outcome: answered },
-    );
-  }
-  if (leaf.kind === "llm") {
-    return andThen(prepareModelCall(exec, key, leaf, gate), ({ effect, refused }): Start =>
-      refused === undefined ? { operation: effect } : { outcome: { status: "completed", response: refused } },
-    );
-  }
-  return andThen(prepareToolCall(exec, key, leaf, gate), ({ effect, refused }): Start => {
-    if (refused === undefined) return { operation: effect };
-    leaf.onResult?.(refused);
-    return { outcome: { status: "completed", result: refused } };
-  });
+  if (leaf.kind === "tool") return andThen(prepareToolCall(exec, key, leaf, gate), toolStart, leaf);
+  if (leaf.kind === "llm") return andThen(prepareModelCall(exec, key, leaf, gate), modelStart);
+  return andThen(prepareHire(exec, leaf, false), hireStart);
+}
+
+function toolStart(call: PreparedToolCall, leaf: ToolLeaf): Start {
+  const { refused: result } = call;
+  if (result === undefined) return call;
+  leaf.onResult?.(result);
+  return refused({ status: "completed", result });
+}
+
+function modelStart(call: PreparedModelCall): Start {
+  const { refused: response } = call;
+  return response === undefined ? call : refused({ status: "completed", response });
+}
+
+function hireStart({ spec, answered }: PreparedHire): Start {
+  return answered === undefined ? spec : refused(answered);
 }
 
 function outcomeOf(exec: Execution, { kind }: Operation, settled: Settled | undefined): Outcome {

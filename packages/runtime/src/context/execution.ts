@@ -161,7 +161,7 @@ export class Execution implements RunContext {
     if (tally !== undefined && !this.engine.isWatched) return bareLlm(this, tally, model, request);
     const leaf = { kind: "llm", model, request, wrapUp: options?.wrapUp } as const;
     const key = this.nextKey("llm", model.id);
-    return this.alone(key, () => callModel(this, key, leaf));
+    return this.alone(key, callModel, leaf);
   }
 
   tool<R>(call: ToolCall, tool: Tool<unknown, R>): Promise<ToolResult<R>> {
@@ -183,7 +183,7 @@ export class Execution implements RunContext {
     if (tally !== undefined && !this.engine.isWatched && leaves.every(isPlain)) {
       return this.bareBatch(tally, leaves);
     }
-    return this.alone(`a batch of ${leaves.length}`, () => runBatch(this, leaves));
+    return this.alone(`a batch of ${leaves.length}`, runBatch, leaves);
   }
 
   /** Without the promises of `alone` where no tool makes one: a quarter of a turn's time. */
@@ -304,8 +304,21 @@ export class Execution implements RunContext {
     return this.keys.next(kind, name);
   }
 
-  /** Something that is made and recorded, alone in its lane, and a place to give way. */
-  alone<T>(what: string, operation: () => MaybePromise<T>): Promise<T> {
+  /**
+   * Something that is made and recorded, alone in its lane, and a place to give way. What the operation needs may be given beside
+   * it: a closure takes 100 bytes.
+   */
+  alone<T>(what: string, operation: () => MaybePromise<T>): Promise<T>;
+  alone<T, G>(
+    what: string,
+    operation: (exec: Execution, given: G, what: string) => MaybePromise<T>,
+    given: G,
+  ): Promise<T>;
+  alone<T>(
+    what: string,
+    operation: (exec: Execution, given: unknown, what: string) => MaybePromise<T>,
+    given?: unknown,
+  ): Promise<T> {
     try {
       this.lane.enter(what);
     } catch (error) {
@@ -313,17 +326,37 @@ export class Execution implements RunContext {
     }
     try {
       const paused = this.check();
-      const done = isPromiseLike(paused) ? Promise.resolve(paused).then(operation) : operation();
-      // What is done at once is in its lane until its promise settles, too: two at once are refused however fast the first is. A run
-      // that is resumed would refuse them, since what comes from the record does not come at once.
-      if (!isPromiseLike(done)) return TICK.then(() => this.left(done));
-      return Promise.resolve(done).then(
-        (value) => this.left(value),
-        (error: unknown) => this.broken(error),
-      );
+      const done = isPromiseLike(paused)
+        ? this.whenResumed(paused, operation, given, what)
+        : operation(this, given, what);
+      return isPromiseLike(done) ? this.leaveAfter(done) : this.leaveNext(done);
     } catch (error) {
       return rejected(this.refused(error));
     }
+  }
+
+  private whenResumed<T>(
+    paused: PromiseLike<void>,
+    operation: (exec: Execution, given: unknown, what: string) => MaybePromise<T>,
+    given: unknown,
+    what: string,
+  ): Promise<T> {
+    return Promise.resolve(paused).then(() => operation(this, given, what));
+  }
+
+  private leaveAfter<T>(done: PromiseLike<T>): Promise<T> {
+    return Promise.resolve(done).then(
+      (value) => this.left(value),
+      (error: unknown) => this.broken(error),
+    );
+  }
+
+  /**
+   * What is done at once is in its lane until its promise settles, too: two at once are refused however fast the first is. A run that
+   * is resumed would refuse them, since what comes from the record does not come at once.
+   */
+  private leaveNext<T>(done: T): Promise<T> {
+    return TICK.then(() => this.left(done));
   }
 
   private left<T>(value: T): T {

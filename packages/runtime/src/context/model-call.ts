@@ -35,16 +35,22 @@ type Recorded = { readonly usage: Usage; readonly cost: number; readonly priced:
 type Delta = Exclude<ModelEvent, { type: "finish" }>;
 
 /** One model call of an agent: its layers' admits, then the recorded effect, with its hooks around it. */
-export function callModel(exec: Execution, key: string, leaf: LlmLeaf): MaybePromise<ModelResponse> {
-  const mayWait = mayAdmit(exec.plan.chat);
-  const admit = (gate?: NamedGate): MaybePromise<PreparedModelCall> =>
-    prepareModelCall(exec, key, leaf, gate);
-  const prepared = mayWait ? admitOne(exec, key, admit) : admit();
-  return andThen(prepared, ({ refused, effect }) => refused ?? exec.engine.effect(effect));
+export function callModel(exec: Execution, leaf: LlmLeaf, key: string): MaybePromise<ModelResponse> {
+  const call = mayAdmit(exec.plan.chat)
+    ? admitModelCall(exec, leaf, key)
+    : prepareModelCall(exec, key, leaf, undefined);
+  return andThen(call, made, exec);
 }
 
-export interface PreparedModelCall {
-  readonly effect: Effect<ModelResponse>;
+function admitModelCall(exec: Execution, leaf: LlmLeaf, key: string): MaybePromise<PreparedModelCall> {
+  return admitOne(exec, key, (gate?: NamedGate) => prepareModelCall(exec, key, leaf, gate));
+}
+
+function made(call: PreparedModelCall, { engine }: Execution): MaybePromise<ModelResponse> {
+  return call.refused ?? engine.effect(call);
+}
+
+export interface PreparedModelCall extends Effect<ModelResponse> {
   /** A layer answered in its `admit`: nothing is made and nothing is recorded. */
   readonly refused: ModelResponse | undefined;
 }
@@ -57,35 +63,44 @@ export function prepareModelCall(
   gate: NamedGate | undefined,
 ): MaybePromise<PreparedModelCall> {
   exec.modelCalls++;
-  return andThen(denialOf(exec, "llm", leaf.model.id), (denied): MaybePromise<PreparedModelCall> => {
-    if (denied !== undefined) throw new MiddlewareTermination({ layer: "permissions", reason: denied });
-    const effect = new ModelCall(exec, key, leaf);
-    const { chat } = exec.plan;
-    if (chat === undefined) return { effect, refused: undefined };
-    const context = (effect.context = effect.makeContext());
-    if (gate === undefined) return { effect, refused: undefined };
-    return andThen(chat.admit(context, gate), () => ({ effect, refused: context.result }));
-  });
+  const call = new ModelCall(exec, key, leaf);
+  return andThen(denialOf(exec, "llm", leaf.model.id), unlessDenied, call, gate);
 }
 
-interface EstimatedCall extends Pick<LlmLeaf, "model" | "request"> {
-  readonly estimate: Estimate;
+function unlessDenied(
+  denied: string | undefined,
+  call: ModelCall,
+  gate: NamedGate | undefined,
+): MaybePromise<PreparedModelCall> {
+  if (denied !== undefined) throw new MiddlewareTermination({ layer: "permissions", reason: denied });
+  const { chat } = call.exec.plan;
+  if (chat === undefined) return call;
+  call.context = new ChatCall(call.exec, call);
+  return gate === undefined ? call : andThen(chat.admit(call.context, gate), answeredBy, call);
 }
 
-class ModelCall implements Effect<ModelResponse>, ToldCall {
+function answeredBy(_: void, call: ModelCall): PreparedModelCall {
+  call.refused = call.context?.result;
+  return call;
+}
+
+class ModelCall implements PreparedModelCall, ToldCall {
   readonly kind = "llm";
+  refused: ModelResponse | undefined;
   readonly key: string;
   readonly onDoubt = "retry";
   context: ChatCall | undefined;
-  private readonly exec: Execution;
+  readonly exec: Execution;
   private readonly leaf: LlmLeaf;
   private transforms: StreamTransform[] | undefined;
   private readonly bill = new Bill();
   private scope: EffectScope | undefined;
   private started = 0;
   private span: ReturnType<typeof startSpan>;
+  private begunModel: LlmLeaf["model"] | undefined;
+  private begunRequest: LlmLeaf["request"] | undefined;
   /** Of what it was begun with; the first attempt goes by it too, where no layer has changed the call. */
-  private estimate: EstimatedCall | undefined;
+  estimate: Estimate | undefined;
 
   constructor(exec: Execution, key: string, leaf: LlmLeaf) {
     this.exec = exec;
@@ -104,21 +119,11 @@ class ModelCall implements Effect<ModelResponse>, ToldCall {
   /** With what a crash in the middle would leave charged. */
   begin(): MaybePromise<JsonObject> {
     const { exec, leaf } = this;
-    const messages = leaf.request.messages.length;
-    if (!exec.engine.isMetered) return { messages };
+    if (!exec.engine.isMetered) return { messages: leaf.request.messages.length };
     const { model, request } = this.context ?? leaf;
-    const reserved = (estimate: Estimate): JsonObject => {
-      this.estimate = { model, request, estimate };
-      const { inputTokens, maxOutputTokens, price } = estimate;
-      const cost = "unpriced" in price ? 0 : price.usd;
-      const usage = { inputTokens, outputTokens: maxOutputTokens };
-      const priced = !("unpriced" in price);
-      return {
-        messages,
-        reserve: { tokens: inputTokens + maxOutputTokens, cost, turns: 1, usage, priced, waste: cost },
-      };
-    };
-    return andThen(estimateOf(exec, model, request), reserved);
+    this.begunModel = model;
+    this.begunRequest = request;
+    return andThen(estimateOf(exec, model, request), reserved, this);
   }
 
   // Not asynchronous itself: what it needs at its end is kept with the call, and not once more with a frame of it.
@@ -184,10 +189,6 @@ class ModelCall implements Effect<ModelResponse>, ToldCall {
     return this.bill.isSettled;
   }
 
-  makeContext(): ChatCall {
-    return new ChatCall(this.exec, this);
-  }
-
   /** A model call of a layer's own. */
   nested(model: LlmLeaf["model"], request: LlmLeaf["request"]): Promise<ModelResponse> {
     return this.attempt(model, request, undefined, undefined, true);
@@ -220,9 +221,8 @@ class ModelCall implements Effect<ModelResponse>, ToldCall {
     }
     const { idempotencyKey } = scope;
     const wrapUp = leaf.wrapUp ?? false;
-    const known = this.estimate;
-    const isSame = known?.model === model && known.request === request && !isNested;
-    const estimate = isSame ? known.estimate : undefined;
+    const isSame = this.begunModel === model && this.begunRequest === request && !isNested;
+    const estimate = isSame ? this.estimate : undefined;
     // For one attempt: another may come after the prices, or the messages, have changed.
     this.estimate = undefined;
     return attempt(exec, {
@@ -285,6 +285,19 @@ class ModelCall implements Effect<ModelResponse>, ToldCall {
   get request(): LlmLeaf["request"] {
     return this.leaf.request;
   }
+}
+
+/** What is set aside, for the entry of its begin. */
+function reserved(estimate: Estimate, call: ModelCall): JsonObject {
+  call.estimate = estimate;
+  const { inputTokens, maxOutputTokens, price } = estimate;
+  const cost = "unpriced" in price ? 0 : price.usd;
+  const usage = { inputTokens, outputTokens: maxOutputTokens };
+  const priced = !("unpriced" in price);
+  return {
+    messages: call.request.messages.length,
+    reserve: { tokens: inputTokens + maxOutputTokens, cost, turns: 1, usage, priced, waste: cost },
+  };
 }
 
 function startModelSpan(exec: Execution, { key, model }: ToldCall): ReturnType<typeof startSpan> {

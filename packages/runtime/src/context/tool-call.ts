@@ -2,11 +2,13 @@ import {
   type AbortSignalLike,
   type Effect,
   type EffectScope,
+  type FunctionContext,
   isPromiseLike,
   isRaviError,
   type JsonObject,
   type MaybePromise,
   NO_USAGE,
+  type Pipeline,
   type Reservation,
   type Span,
   type Tool,
@@ -16,7 +18,14 @@ import {
   type ToolLeaf,
   type ToolResult,
 } from "@ravi/kernel";
-import { messageOf, readArguments, toolFailure, toolFailureOf, toToolResult } from "@ravi/kernel/loop";
+import {
+  messageOf,
+  type Parsed,
+  readArguments,
+  toolFailure,
+  toolFailureOf,
+  toToolResult,
+} from "@ravi/kernel/loop";
 import { askApproval } from "./approval.ts";
 import { Bill } from "./bill.ts";
 import type { Execution } from "./execution.ts";
@@ -41,7 +50,7 @@ export function callTool(exec: Execution, key: string, leaf: Asked): MaybePromis
   const mayWait = mayAsk(exec, leaf.tool);
   const admit = (gate?: NamedGate): MaybePromise<PreparedToolCall> => prepareToolCall(exec, key, leaf, gate);
   const prepared = mayWait ? admitOne(exec, key, admit) : admit();
-  return andThen(prepared, ({ refused, effect }) => refused ?? exec.engine.effect(effect));
+  return andThen(prepared, (ready) => ready.refused ?? exec.engine.effect(ready));
 }
 
 /** Whether somebody may be asked about it before it begins. */
@@ -49,8 +58,7 @@ export function mayAsk({ plan }: Execution, tool: Tool): boolean {
   return tool.needsApproval === true || mayAdmit(plan.function);
 }
 
-export interface PreparedToolCall {
-  readonly effect: Effect<ToolResult>;
+export interface PreparedToolCall extends Effect<ToolResult> {
   /** It is not made: the arguments do not fit, somebody denied it, or a layer answered in its `admit`. */
   readonly refused: ToolResult | undefined;
 }
@@ -62,16 +70,40 @@ export function prepareToolCall(
   leaf: Asked,
   gate: NamedGate | undefined,
 ): MaybePromise<PreparedToolCall> {
-  const effect = new RunningTool(exec, key, leaf);
-  return andThen(effect.admit(gate), (refused) => ({ effect, refused }));
+  const call = new RunningTool(exec, key, leaf);
+  return andThen(call.admit(gate), refusedWith, call);
+}
+
+function refusedWith(refused: ToolResult | undefined, call: RunningTool): PreparedToolCall {
+  call.refused = refused;
+  return call;
+}
+
+function admitParsed(
+  parsed: Parsed<unknown>,
+  call: RunningTool,
+  gate: NamedGate | undefined,
+): MaybePromise<ToolResult | undefined> {
+  if (!parsed.ok) return toolFailure(parsed.problem);
+  call.args = parsed.value;
+  return andThen(call.denial(), unlessDenied, call, gate);
+}
+
+function unlessDenied(
+  denied: string | undefined,
+  call: RunningTool,
+  gate: NamedGate | undefined,
+): MaybePromise<ToolResult | undefined> {
+  return denied === undefined ? call.throughGate(gate) : toolFailure(denied);
 }
 
 const NOTHING_BUT_THE_CALL: JsonObject = Object.freeze({ ...new Bill().toJSON(), toolCalls: 1 });
 const ONE_TOOL_CALL = Object.freeze({ toolCalls: 1 });
 const ONE_CALL = Object.freeze({ usage: NO_USAGE, costUsd: 0, toolCalls: 1 });
 
-class RunningTool implements Effect<ToolResult>, ToldTool {
+class RunningTool implements PreparedToolCall, ToldTool {
   readonly kind = "tool";
+  refused: ToolResult | undefined;
   readonly key: string;
   readonly onDoubt: "retry" | "ask";
   readonly exec: Execution;
@@ -80,13 +112,13 @@ class RunningTool implements Effect<ToolResult>, ToldTool {
   /** Taken off when it was told. */
   private onResult: Asked["onResult"];
   private lazyModels: ToolModels | undefined;
-  private args: unknown;
+  args: unknown;
   /** Its one tool call was reserved: a call that was refused costs nothing. */
-  private isCounted = false;
+  isCounted = false;
   private context: FunctionCall | undefined;
   startedAt = 0;
   span: Span | undefined;
-  private reservation: Reservation | undefined;
+  reservation: Reservation | undefined;
 
   constructor(exec: Execution, key: string, { call, tool, onResult }: Asked) {
     this.onResult = onResult;
@@ -103,23 +135,24 @@ class RunningTool implements Effect<ToolResult>, ToldTool {
 
   /** Everything that can refuse before anything is begun. It is repeated on replay, so it decides from recorded facts. */
   admit(gate: NamedGate | undefined): MaybePromise<ToolResult | undefined> {
-    const { exec, call, tool } = this;
-    return andThen(readArguments(call, tool, exec.ports.validator), (parsed) => {
-      if (!parsed.ok) return toolFailure(parsed.problem);
-      this.args = parsed.value;
-      return andThen(denialOf(exec, "tool", tool.name, call.arguments), (denied) =>
-        denied === undefined ? this.throughGate(gate) : toolFailure(denied),
-      );
-    });
+    return andThen(readArguments(this.call, this.tool, this.exec.ports.validator), admitParsed, this, gate);
   }
 
-  private throughGate(gate: NamedGate | undefined): MaybePromise<ToolResult | undefined> {
+  denial(): MaybePromise<string | undefined> {
+    return denialOf(this.exec, "tool", this.tool.name, this.call.arguments);
+  }
+
+  throughGate(gate: NamedGate | undefined): MaybePromise<ToolResult | undefined> {
+    if (this.exec.plan.function !== undefined) this.context = new FunctionCall(this.exec, this, this.args);
+    return gate === undefined ? undefined : this.askBoth(gate);
+  }
+
+  /** The layers, then whoever has to approve. */
+  private askBoth(gate: NamedGate): MaybePromise<ToolResult | undefined> {
     const layers = this.exec.plan.function;
-    if (layers !== undefined) this.context = this.makeContext();
-    if (gate === undefined) return undefined;
+    const { context } = this;
     const approve = (): MaybePromise<ToolResult | undefined> =>
       this.tool.needsApproval === true ? askApproval(this.exec, this, gate) : undefined;
-    const { context } = this;
     if (layers === undefined || context === undefined) return approve();
     return andThen(layers.admit(context, gate), () => context.result ?? approve());
   }
@@ -198,21 +231,19 @@ class RunningTool implements Effect<ToolResult>, ToldTool {
     this.startedAt = exec.ports.clock.now();
     tellToolStart(this);
     if (isMeasured(exec)) this.span = startSpan(exec, "ravi.tool", { key: this.key, tool: tool.name });
-    return andThen(this.pay(scope), () => this.made(scope));
+    const reserved = andThen(this.reserve(scope), counted, this, scope);
+    return andThen(reserved, made, this, scope);
   }
 
   /** One call from the budget. */
-  private pay(scope: EffectScope): MaybePromise<void> {
-    const reserving = scope.ledger?.reserve(ONE_TOOL_CALL);
+  private reserve({ ledger }: EffectScope): MaybePromise<Reservation | undefined> {
+    const reserving = ledger?.reserve(ONE_TOOL_CALL);
+    return isPromiseLike(reserving) ? this.reservedLater(reserving) : reserving;
+  }
+
+  private reservedLater(reserving: PromiseLike<Reservation>): Promise<Reservation> {
     const { exec } = this;
-    const reserved = isPromiseLike(reserving)
-      ? reservedInTime(exec, reserving, () => refuseCancelled(exec))
-      : reserving;
-    return andThen(reserved, (reservation) => {
-      this.reservation = reservation;
-      this.isCounted = true;
-      return scope.spent(ONE_CALL);
-    });
+    return reservedInTime(exec, reserving, () => refuseCancelled(exec));
   }
 
   private settle(): MaybePromise<unknown> {
@@ -251,16 +282,23 @@ class RunningTool implements Effect<ToolResult>, ToldTool {
   }
 
   /** Through the layers. No promise where there are none and the tool makes none. */
-  private made(scope: EffectScope): MaybePromise<ToolResult> {
-    const { exec, context, tool } = this;
-    const layers = exec.plan.function;
-    if (layers === undefined || context === undefined) return this.execute(this.args, undefined, scope);
-    const taken = (): ToolResult =>
-      context.result ?? toolFailure(`a layer around ${tool.name} neither called next() nor set a result`);
+  make(scope: EffectScope): MaybePromise<ToolResult> {
+    const { context } = this;
+    const layers = this.exec.plan.function;
+    return layers === undefined || context === undefined
+      ? this.execute(this.args, undefined, scope)
+      : this.through(layers, context, scope);
+  }
+
+  private through(
+    layers: Pipeline<FunctionContext>,
+    context: FunctionCall,
+    scope: EffectScope,
+  ): MaybePromise<ToolResult> {
     const passed = runLayers(layers, context, () => this.innermost(context, scope));
-    if (isPromiseLike(passed)) return Promise.resolve(passed).then(taken);
+    if (isPromiseLike(passed)) return andThen(passed, resultOf, context);
     context.isOver = true;
-    return taken();
+    return resultOf(undefined, context);
   }
 
   private innermost(context: FunctionCall, scope: EffectScope): MaybePromise<void> {
@@ -268,10 +306,7 @@ class RunningTool implements Effect<ToolResult>, ToldTool {
     // A layer may have waited before it called on.
     refuseCancelled(this.exec);
     ownSignal?.throwIfAborted();
-    return andThen(this.execute(context.arguments, ownSignal, scope), (result) => {
-      refuseLate(this.exec, ownSignal);
-      context.result = result;
-    });
+    return andThen(this.execute(context.arguments, ownSignal, scope), takeResult, context, ownSignal);
   }
 
   private execute(
@@ -321,8 +356,27 @@ class RunningTool implements Effect<ToolResult>, ToldTool {
   private get models(): ToolModels {
     return (this.lazyModels ??= new ToolModels(this.exec, this.key));
   }
+}
 
-  private makeContext(): FunctionCall {
-    return new FunctionCall(this.exec, this, this.args);
-  }
+function counted(
+  reservation: Reservation | undefined,
+  call: RunningTool,
+  scope: EffectScope,
+): MaybePromise<void> {
+  call.reservation = reservation;
+  call.isCounted = true;
+  return scope.spent(ONE_CALL);
+}
+
+function made(_: void, call: RunningTool, scope: EffectScope): MaybePromise<ToolResult> {
+  return call.make(scope);
+}
+
+function takeResult(result: ToolResult, context: FunctionCall, own: AbortSignalLike | undefined): void {
+  refuseLate(context.exec, own);
+  context.result = result;
+}
+
+function resultOf(_: void, { result, tool }: FunctionCall): ToolResult {
+  return result ?? toolFailure(`a layer around ${tool.name} neither called next() nor set a result`);
 }

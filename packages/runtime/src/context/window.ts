@@ -153,7 +153,7 @@ export class Window {
     this.strategyContext ??= {
       llm: (model, request) => {
         const key = exec.nextKey("compact", model.id);
-        return exec.alone(key, () => callModel(exec, key, { kind: "llm", model, request }));
+        return exec.alone(key, callModel, { kind: "llm", model, request });
       },
     };
     return Object.assign(this.strategyContext, options);

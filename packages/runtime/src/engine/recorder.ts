@@ -38,10 +38,9 @@ export interface Recorded {
   scopeFor(key: string, attempt: number): EffectScope;
 }
 
-interface Prepared<T = unknown> {
+/** What is on record of an effect that need not be begun. */
+interface Known<T> {
   readonly attempt: number;
-  /** Its fingerprint, where it has to be begun. */
-  readonly begins?: string | undefined;
   readonly entry?: JournalEntry | undefined;
   readonly settled?: Settled<T> | undefined;
 }
@@ -98,14 +97,15 @@ export class Recorder {
     const { journal } = this;
     try {
       if (journal === undefined) return effect.run(this.engine.scopeFor(effect.key, 1));
-      const prepared = this.prepare(effect);
-      if (prepared.settled !== undefined || prepared.begins === undefined)
-        return this.goOn(effect, journal, prepared);
+      const step = this.take(effect.key);
+      const fingerprint = effect.fingerprint();
+      const known = step && this.knownOf(effect, step, fingerprint);
+      if (known !== undefined) return this.goOn(effect, journal, known);
       this.refuseStopped();
       const begun = effect.begin();
       return isPromiseLike(begun)
-        ? this.beginLater(effect, journal, prepared, begun)
-        : this.begin(effect, journal, prepared, begun);
+        ? this.beginLater(effect, journal, fingerprint, begun)
+        : this.begin(effect, journal, fingerprint, begun);
     } catch (error) {
       return rejected(error);
     }
@@ -114,19 +114,20 @@ export class Recorder {
   private async beginLater<T>(
     effect: Recordable<T>,
     journal: RunJournal,
-    prepared: Prepared,
+    fingerprint: string,
     begun: PromiseLike<JsonObject>,
   ): Promise<T> {
-    return this.begin(effect, journal, prepared, await begun);
+    return this.begin(effect, journal, fingerprint, await begun);
   }
 
   private begin<T>(
     effect: Recordable<T>,
     journal: RunJournal,
-    { attempt, begins: fingerprint }: Prepared,
+    fingerprint: string,
     body: JsonObject,
   ): MaybePromise<T> {
     this.refuseStopped();
+    const attempt = this.recording?.nextAttempt(effect.key) ?? 1;
     // Added to what the effect has made for this entry: a copy of it takes a tenth of the time of a small effect.
     const noted: Record<string, JsonValue | undefined> = body;
     noted["fingerprint"] = fingerprint;
@@ -140,7 +141,7 @@ export class Recorder {
   private async goOn<T>(
     effect: Recordable<T>,
     journal: RunJournal,
-    { entry, settled, attempt }: Prepared<T>,
+    { entry, settled, attempt }: Known<T>,
   ): Promise<T> {
     if (settled === undefined) this.refuseStopped();
     if (entry !== undefined) await journal.append([entry]);
@@ -196,16 +197,8 @@ export class Recorder {
     if (stopped !== undefined) throw stopped;
   }
 
-  /** What has to be written down before the effect is made, or its outcome where that is known already. */
-  private prepare<T>(effect: Recordable<T>): Prepared<T> {
-    const step = this.take(effect.key);
-    const fingerprint = effect.fingerprint();
-    const begin = (): Prepared<T> => ({
-      attempt: this.recording?.nextAttempt(effect.key) ?? 1,
-      begins: fingerprint,
-    });
-    if (step === undefined) return begin();
-
+  /** Undefined where it was begun and has to be made again: that is another attempt. */
+  private knownOf<T>(effect: Recordable<T>, step: RecordedStep, fingerprint: string): Known<T> | undefined {
     const recorded = textAt(step.begin?.body, "fingerprint");
     if (recorded !== fingerprint) {
       const { execId, engine } = this;
@@ -233,7 +226,7 @@ export class Recorder {
       }
     }
     this.engine.noteDoubt(effect.key);
-    return begin();
+    return undefined;
   }
 
   /** Undefined when it is to be made again. */

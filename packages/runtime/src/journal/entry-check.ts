@@ -21,10 +21,28 @@ export interface KnownNames {
  * the names of the last entry most come again; not to look at them twice saves 50 ns.
  */
 export function checkEntry(entry: JournalEntry, last: KnownNames | undefined): Row {
+  refuseNoEntry(entry);
+  const { exec, key, attempt, phase, at, body } = entry;
+  checkFields(exec, key, attempt, phase, at, body, last);
+  return [exec, key, plainZero(attempt), phase, plainZero(at), body];
+}
+
+export function refuseNoEntry(entry: JournalEntry): void {
   if (typeof entry !== "object" || entry === null) {
     throw new InvalidValueError({ field: "entry", value: entry, expected: "an entry" });
   }
-  const { exec, key, attempt, phase, at, body } = entry;
+}
+
+/** One by one, for whoever makes no row of them. */
+export function checkFields(
+  exec: string,
+  key: string,
+  attempt: number,
+  phase: string,
+  at: number,
+  body: JsonObject,
+  last: KnownNames | undefined,
+): void {
   if (exec !== last?.exec && !isName(exec)) refuse("exec", exec, "the id of an execution");
   if (key !== last?.key && !isName(key)) {
     refuse("key", key, "a text such as kind:name#1, without control characters");
@@ -35,8 +53,11 @@ export function checkEntry(entry: JournalEntry, last: KnownNames | undefined): R
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
     refuse("body", body, "an object of plain JSON");
   }
-  // In JSON, -0 is 0; so it is everywhere.
-  return [exec, key, attempt + 0, phase, at + 0, body];
+}
+
+/** In JSON, -0 is 0; so it is everywhere. */
+export function plainZero(value: number): number {
+  return value === 0 ? 0 : value;
 }
 
 export function checkList(entries: unknown): void {

@@ -1,6 +1,6 @@
 import type { JournalEntry, JournalRecord, JsonObject, RunId, RunSummary } from "@ravi/kernel";
 import type { Claim } from "./claims.ts";
-import { checkEntry, type Row } from "./entry-check.ts";
+import { checkEntry, checkFields, plainZero, refuseNoEntry } from "./entry-check.ts";
 import { EntryList, type KeptBody } from "./entry-list.ts";
 import { duplicateError, Identities } from "./identities.ts";
 import { stringify } from "./plain-json.ts";
@@ -32,11 +32,14 @@ export class MemoryRun {
     const [only] = entries;
     // Nearly always it is one.
     if (entries.length !== 1 || only === undefined) return this.appendAll(entries);
-    const row = checkEntry(only, this.kept);
-    const body = keptBody(row[5]);
-    const facts = row[3] === "note" ? factsOf(this.runId, [row]) : undefined;
-    if (!this.isNew(row)) throw duplicateError(this.runId, row);
-    this.keep(row, body);
+    refuseNoEntry(only);
+    const { exec, key, attempt, phase, at, body } = only;
+    checkFields(exec, key, attempt, phase, at, body, this.kept);
+    const kept = keptBody(body);
+    const facts =
+      phase === "note" ? factsOf(this.runId, [[exec, key, attempt, phase, plainZero(at), body]]) : undefined;
+    if (!this.isNew(exec, key, attempt, phase)) throw duplicateError(this.runId, [exec, key, attempt, phase]);
+    this.keep(exec, key, attempt, phase, at, kept);
     if (facts !== undefined) this.learn(facts);
   }
 
@@ -57,13 +60,15 @@ export class MemoryRun {
     const facts = factsOf(this.runId, rows);
     const duplicate = this.allIdentities().addAll(rows);
     if (duplicate !== undefined) throw duplicateError(this.runId, duplicate);
-    for (const [index, row] of rows.entries()) this.keep(row, bodies[index] ?? "null");
+    for (const [index, [exec, key, attempt, phase, at]] of rows.entries())
+      this.keep(exec, key, attempt, phase, at, bodies[index] ?? "null");
     if (facts !== undefined) this.learn(facts);
   }
 
-  private isNew(row: Row): boolean {
-    if (this.identities === undefined && this.kept.length < FEW) return !this.kept.has(row);
-    return this.allIdentities().add(row[0], row[1], row[2], row[3]);
+  private isNew(exec: string, key: string, attempt: number, phase: string): boolean {
+    if (this.identities === undefined && this.kept.length < FEW)
+      return !this.kept.has(exec, key, attempt, phase);
+    return this.allIdentities().add(exec, key, attempt, phase);
   }
 
   private allIdentities(): Identities {
@@ -76,9 +81,16 @@ export class MemoryRun {
     return this.identities;
   }
 
-  private keep(row: Row, body: KeptBody): void {
-    this.kept.push(row, body);
-    this.updatedAt = row[4];
+  private keep(
+    exec: string,
+    key: string,
+    attempt: number,
+    phase: JournalEntry["phase"],
+    at: number,
+    body: KeptBody,
+  ): void {
+    this.kept.push(exec, key, plainZero(attempt), phase, plainZero(at), body);
+    this.updatedAt = plainZero(at);
   }
 
   private learn(facts: RunFacts): void {
