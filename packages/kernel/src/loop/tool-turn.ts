@@ -52,6 +52,9 @@ type Tools = readonly (Tool | DelegateTool)[];
 const CUT_OFF =
   "your answer was cut off by its length limit, so none of its calls were run; ask again with fewer or shorter calls";
 const NO_CALLS: readonly ToolCall[] = Object.freeze([]);
+// Most turns have one call, and the first push onto an empty list makes room for seventeen: the first of them makes the list.
+const NO_LEAVES: TurnLeaf[] = [];
+const NO_MESSAGES: (ToolMessage | undefined)[] = [];
 const NO_OPTIONS: ToolTurnOptions = Object.freeze({});
 
 /** Does all that a model asked for in one turn: tools and hand-offs, in batches, through the context. */
@@ -79,14 +82,14 @@ async function rejected(error: unknown): Promise<never> {
 class Turn {
   readonly calls: readonly ToolCall[];
   /** What has to be made, in the order asked. */
-  readonly leaves: TurnLeaf[] = [];
+  leaves: TurnLeaf[] = NO_LEAVES;
   hasHires = false;
   stop: RaviError | undefined;
   private readonly ctx: TurnContext;
   private readonly options: ToolTurnOptions;
   /** Where the call of each leaf stands, once a call has no leaf; until then they stand at the same place. */
   private callAt: number[] | undefined;
-  private readonly messages: (ToolMessage | undefined)[] = [];
+  private messages: (ToolMessage | undefined)[] = NO_MESSAGES;
   /** A context that tells of a result early is not told after by the turn. */
   private told: Set<ToolCall> | undefined;
 
@@ -207,7 +210,7 @@ class Turn {
     const at = this.placeOf(leafAt);
     const call = this.callOf(at);
     const message = toMessage(call, told ?? toolResult(outcome as ToolOutcome));
-    this.messages[at] = message;
+    this.put(at, message);
     // A child's fate is the model's to deal with; a tool that met a rule of this run ends the run.
     const isStopped = leaf.kind === "tool" && "error" in outcome && isStop(outcome.error);
     if (isStopped) this.stop ??= outcome.error;
@@ -215,20 +218,26 @@ class Turn {
   }
 
   end(): ToolTurn {
-    const { calls, messages } = this;
-    for (let at = 0; at < calls.length; at++)
-      messages[at] ??= failure(this.callOf(at), "not run: the run is ending");
-    return { messages: messages as readonly ToolMessage[], stop: this.stop };
+    for (let at = 0; at < this.calls.length; at++)
+      if (this.messages[at] === undefined)
+        this.put(at, failure(this.callOf(at), "not run: the run is ending"));
+    return { messages: this.messages as readonly ToolMessage[], stop: this.stop };
+  }
+
+  private put(at: number, message: ToolMessage): void {
+    if (this.messages === NO_MESSAGES) this.messages = at === 0 ? [message] : [];
+    this.messages[at] = message;
   }
 
   private add(at: number, leaf: TurnLeaf): void {
-    this.leaves.push(leaf);
+    if (this.leaves === NO_LEAVES) this.leaves = [leaf];
+    else this.leaves.push(leaf);
     this.callAt?.push(at);
   }
 
   private refuse(at: number, message: ToolMessage): void {
     this.callAt ??= Array.from(this.leaves.keys());
-    this.messages[at] = message;
+    this.put(at, message);
     this.tell(this.callOf(at), message);
   }
 

@@ -98,29 +98,34 @@ function admitAll(exec: Execution, leaves: readonly Leaf[]): MaybePromise<Start[
 /** Without. A promise only where a permission or an agent's layers make one. */
 function startAll(exec: Execution, leaves: readonly Leaf[]): MaybePromise<Start[]> {
   const turn = exec.modelCalls;
-  // A push makes room for seventeen, and most turns ask for one thing.
-  const starts = new Array<Start>(leaves.length);
+  const [only] = leaves;
+  // Most turns ask for one thing, and a push makes room for seventeen.
+  if (only !== undefined && leaves.length === 1) return andThen(startOrRefusal(exec, only, turn, 0), listOf);
+  const starts: Start[] = [];
   for (const [at, leaf] of leaves.entries()) {
     const start = startOrRefusal(exec, leaf, turn, at);
-    if (isPromiseLike(start)) return startRest(exec, leaves, turn, starts, at, start);
-    starts[at] = start;
+    if (isPromiseLike(start)) return startRest(exec, leaves, turn, starts, start);
+    starts.push(start);
   }
   return starts;
 }
 
+function listOf(start: Start): Start[] {
+  return [start];
+}
+
+/** From one on that has to be waited for: the next one waits for it too. */
 async function startRest(
   exec: Execution,
   leaves: readonly Leaf[],
   turn: number,
   starts: Start[],
-  first: number,
   waiting: PromiseLike<Start>,
 ): Promise<Start[]> {
-  starts[first] = await waiting;
-  for (const [at, leaf] of leaves.entries()) {
-    if (at <= first) continue;
-    const start = startOrRefusal(exec, leaf, turn, at);
-    starts[at] = isPromiseLike(start) ? await start : start;
+  starts.push(await waiting);
+  for (const leaf of leaves.slice(starts.length)) {
+    const start = startOrRefusal(exec, leaf, turn, starts.length);
+    starts.push(isPromiseLike(start) ? await start : start);
   }
   return starts;
 }

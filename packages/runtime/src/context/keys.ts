@@ -6,7 +6,7 @@ const FEW = 16;
  * turn: neither needs to be looked up, which takes as long as hashing its text.
  */
 export class Keys {
-  private readonly counters: Counter[] = [];
+  private counters: Counter[] = NONE;
   /** By kind and name, once there are many: a map for each run in flight would weigh 220 bytes. */
   private index: Map<string, Counter> | undefined;
   private latest: Counter = { kind: "", name: "", what: "", n: 0 };
@@ -56,7 +56,9 @@ export class Keys {
     const known = this.find(what);
     if (known !== undefined) return known;
     const counter = { kind, name, what, n: 0 };
-    this.counters.push(counter);
+    // The first push onto an empty list makes room for seventeen.
+    if (this.counters === NONE) this.counters = [counter];
+    else this.counters.push(counter);
     if (this.index === undefined && this.counters.length > FEW)
       this.index = new Map(this.counters.map((each) => [each.what, each]));
     else this.index?.set(what, counter);
@@ -69,6 +71,8 @@ export class Keys {
     return undefined;
   }
 }
+
+const NONE: Counter[] = [];
 
 interface Counter {
   readonly kind: string;

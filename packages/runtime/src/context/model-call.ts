@@ -96,6 +96,7 @@ class ModelCall implements PreparedModelCall, ToldCall {
   private readonly bill = new Bill();
   private scope: EffectScope | undefined;
   private started = 0;
+  endedAt: number | undefined;
   private span: ReturnType<typeof startSpan>;
   private begunModel: LlmLeaf["model"] | undefined;
   private begunRequest: LlmLeaf["request"] | undefined;
@@ -131,7 +132,7 @@ class ModelCall implements PreparedModelCall, ToldCall {
     const { exec } = this;
     this.scope = scope;
     try {
-      this.started = exec.ports.clock.now();
+      this.started = scope.begunAt ?? exec.ports.clock.now();
       tellCallStart(exec, this, this.started);
       this.span = startModelSpan(exec, this);
     } catch (error) {
@@ -266,7 +267,7 @@ class ModelCall implements PreparedModelCall, ToldCall {
   private tellEnd(status: ToldEnd["status"], response: ModelResponse | undefined, error?: unknown): void {
     const { started } = this;
     const { usage, costUsd, estimated } = this.bill;
-    tellCallEnd(this.exec, this, {
+    this.endedAt = tellCallEnd(this.exec, this, {
       status,
       response,
       error,

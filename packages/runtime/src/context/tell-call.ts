@@ -1,4 +1,11 @@
-import { errorToJSON, HookEvent, type LlmLeaf, type ModelResponse, type Usage } from "@ravi/kernel";
+import {
+  errorToJSON,
+  HookEvent,
+  type HookPayloads,
+  type LlmLeaf,
+  type ModelResponse,
+  type Usage,
+} from "@ravi/kernel";
 import { tellOwn } from "@ravi/kernel/loop";
 import type { Bill } from "./bill.ts";
 import type { Execution } from "./execution.ts";
@@ -46,14 +53,15 @@ export function tellCallStart(
   });
 }
 
-export function tellCallEnd(exec: Execution, { key, model }: ToldCall, end: ToldEnd): void {
+/** Gives the time that it told, where it told one. */
+export function tellCallEnd(exec: Execution, { key, model }: ToldCall, end: ToldEnd): number | undefined {
   const { status, response, error, started, replayed, usage, costUsd, estimated } = end;
   if (!replayed) exec.emit({ type: "usage", usage, costUsd });
-  if (!exec.hooks.has(HookEvent.LLM_END)) return;
+  if (!exec.hooks.has(HookEvent.LLM_END)) return undefined;
   const { runId, sessionId } = exec.supervision;
   const { provider, model: name } = model.info;
   const at = exec.ports.clock.now();
-  tellOwn(exec.hooks, HookEvent.LLM_END, {
+  const payload = {
     agentName: exec.name,
     agentId: exec.agentId,
     runId,
@@ -68,11 +76,24 @@ export function tellCallEnd(exec: Execution, { key, model }: ToldCall, end: Told
     usage: { ...usage },
     costUsd,
     durationMs: at - started,
+    finishReason: response?.finishReason,
+  };
+  const isUsual = response !== undefined && error === undefined && !replayed && !estimated;
+  tellOwn(exec.hooks, HookEvent.LLM_END, isUsual ? payload : unusual(payload, end));
+  return at;
+}
+
+function unusual(
+  { finishReason, ...payload }: HookPayloads["llm_end"],
+  { response, error, replayed, estimated }: ToldEnd,
+): HookPayloads["llm_end"] {
+  return {
+    ...payload,
     ...(replayed && { replayed }),
     ...(estimated && { estimated }),
-    ...(response !== undefined && { finishReason: response.finishReason }),
+    ...(response !== undefined && { finishReason }),
     ...(error !== undefined && { error: errorToJSON(error) }),
-  });
+  };
 }
 
 /** A call that is made inside of another effect, told with what it put on a bill of its own. */

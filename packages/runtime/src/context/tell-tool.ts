@@ -32,11 +32,12 @@ export function tellToolStart({ exec, key, tool, call, startedAt }: ToldTool): v
   });
 }
 
-export function tellToolEnd(told: ToldTool, status: "ok" | "error", error?: unknown): void {
+/** Gives the time that it told, where it told one. */
+export function tellToolEnd(told: ToldTool, status: "ok" | "error", error?: unknown): number | undefined {
   const { exec, key, tool, call, startedAt } = told;
   endSpan(exec, told.span, error);
   if (isAudited(exec)) audit(exec, { action: "tool", target: tool.name, outcome: status, details: { key } });
-  if (!exec.hooks.has(HookEvent.TOOL_END)) return;
+  if (!exec.hooks.has(HookEvent.TOOL_END)) return undefined;
   const { runId, sessionId } = exec.supervision;
   const at = exec.ports.clock.now();
   tellOwn(exec.hooks, HookEvent.TOOL_END, {
@@ -53,6 +54,7 @@ export function tellToolEnd(told: ToldTool, status: "ok" | "error", error?: unkn
     durationMs: at - startedAt,
     ...(error !== undefined && { error: errorToJSON(error) }),
   });
+  return at;
 }
 
 /** A call that is on record. */

@@ -117,6 +117,7 @@ class RunningTool implements PreparedToolCall, ToldTool {
   isCounted = false;
   private context: FunctionCall | undefined;
   startedAt = 0;
+  endedAt: number | undefined;
   span: Span | undefined;
   reservation: Reservation | undefined;
 
@@ -228,11 +229,11 @@ class RunningTool implements PreparedToolCall, ToldTool {
 
   private begun(scope: EffectScope): MaybePromise<ToolResult> {
     const { exec, tool } = this;
-    this.startedAt = exec.ports.clock.now();
+    this.startedAt = scope.begunAt ?? exec.ports.clock.now();
     tellToolStart(this);
     if (isMeasured(exec)) this.span = startSpan(exec, "ravi.tool", { key: this.key, tool: tool.name });
     const reserved = andThen(this.reserve(scope), counted, this, scope);
-    return andThen(reserved, made, this, scope);
+    return andThen(reserved, makeIt, this, scope);
   }
 
   /** One call from the budget. */
@@ -266,7 +267,7 @@ class RunningTool implements PreparedToolCall, ToldTool {
 
   private succeeded(result: ToolResult): MaybePromise<ToolResult> {
     return this.whenSettled(() => {
-      tellToolEnd(this, result.isError ? "error" : "ok");
+      this.endedAt = tellToolEnd(this, result.isError ? "error" : "ok");
       this.tell(result);
       return result;
     });
@@ -368,7 +369,7 @@ function counted(
   return scope.spent(ONE_CALL);
 }
 
-function made(_: void, call: RunningTool, scope: EffectScope): MaybePromise<ToolResult> {
+function makeIt(_: void, call: RunningTool, scope: EffectScope): MaybePromise<ToolResult> {
   return call.make(scope);
 }
 

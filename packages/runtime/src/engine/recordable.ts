@@ -8,6 +8,7 @@ export interface Recordable<T> {
   fingerprint(): string;
   begin(): MaybePromise<JsonObject>;
   run(scope: EffectScope): MaybePromise<T>;
+  readonly endedAt?: number | undefined;
   record(value: T): JsonObject;
   restore(body: JsonObject): T;
   replayed?(body: JsonObject): void;

@@ -35,7 +35,7 @@ export interface Recorded {
   suspendFor(why: RaviError): never;
   /** A call may have been paid for twice. */
   noteDoubt(key: string): void;
-  scopeFor(key: string, attempt: number): EffectScope;
+  scopeFor(key: string, attempt: number, begunAt?: number): EffectScope;
 }
 
 /** What is on record of an effect that need not be begun. */
@@ -131,10 +131,20 @@ export class Recorder {
     // Added to what the effect has made for this entry: a copy of it takes a tenth of the time of a small effect.
     const noted: Record<string, JsonValue | undefined> = body;
     noted["fingerprint"] = fingerprint;
-    const written = journal.append([this.entry(effect.key, attempt, "begin", Object.freeze(noted))]);
+    const at = this.clock.now();
+    const written = journal.append([this.entry(effect.key, attempt, "begin", Object.freeze(noted), at)]);
     return isPromiseLike(written)
-      ? Promise.resolve(written).then(() => this.make(effect, journal, attempt))
-      : this.make(effect, journal, attempt);
+      ? this.makeAfter(written, effect, journal, attempt)
+      : this.make(effect, journal, attempt, at);
+  }
+
+  private makeAfter<T>(
+    written: PromiseLike<void>,
+    effect: Recordable<T>,
+    journal: RunJournal,
+    attempt: number,
+  ): Promise<T> {
+    return Promise.resolve(written).then(() => this.make(effect, journal, attempt));
   }
 
   /** What is on record is handed over; what was begun before, and only has to go on, goes on. */
@@ -149,14 +159,29 @@ export class Recorder {
   }
 
   // Not asynchronous itself: every local of such a function is kept with each of its calls.
-  private make<T>(effect: Recordable<T>, journal: RunJournal, attempt: number): MaybePromise<T> {
+  private make<T>(
+    effect: Recordable<T>,
+    journal: RunJournal,
+    attempt: number,
+    begunAt?: number,
+  ): MaybePromise<T> {
     let made: MaybePromise<T>;
     try {
-      made = effect.run(this.engine.scopeFor(effect.key, attempt));
+      made = effect.run(this.engine.scopeFor(effect.key, attempt, begunAt));
     } catch (error) {
       return this.recordFailure(effect, attempt, journal, error);
     }
-    if (!isPromiseLike(made)) return this.recordValue(effect, attempt, journal, made);
+    return isPromiseLike(made)
+      ? this.recordLater(effect, attempt, journal, made)
+      : this.recordValue(effect, attempt, journal, made);
+  }
+
+  private recordLater<T>(
+    effect: Recordable<T>,
+    attempt: number,
+    journal: RunJournal,
+    made: PromiseLike<T>,
+  ): Promise<T> {
     return Promise.resolve(made).then(
       (value) => this.recordValue(effect, attempt, journal, value),
       (error: unknown) => this.recordFailure(effect, attempt, journal, error),
@@ -169,8 +194,9 @@ export class Recorder {
     journal: RunJournal,
     value: T,
   ): MaybePromise<T> {
-    const ended = journal.append([this.entry(effect.key, attempt, "end", effect.record(value))]);
-    return isPromiseLike(ended) ? ended.then(() => value) : value;
+    const { endedAt: at = this.clock.now() } = effect;
+    const ended = journal.append([this.entry(effect.key, attempt, "end", effect.record(value), at)]);
+    return isPromiseLike(ended) ? after(ended, value) : value;
   }
 
   /** A fact that is recorded when it is first made, and read ever after. */
@@ -282,8 +308,14 @@ export class Recorder {
     );
   }
 
-  private entry(key: string, attempt: number, phase: JournalEntry["phase"], body: JsonObject): JournalEntry {
-    return { exec: this.execId, key, attempt, phase, at: this.clock.now(), body };
+  private entry(
+    key: string,
+    attempt: number,
+    phase: JournalEntry["phase"],
+    body: JsonObject,
+    at = this.clock.now(),
+  ): JournalEntry {
+    return { exec: this.execId, key, attempt, phase, at, body };
   }
 }
 
@@ -306,6 +338,11 @@ function outcomeOf<T>(effect: Recordable<T>, body: JsonObject): Settled<T> {
   const error = body["error"];
   if (error !== undefined) return { ok: false, error: errorFromJSON(error as SerializedError) };
   return { ok: true, value: effect.restore(body) };
+}
+
+async function after<T>(written: PromiseLike<void>, value: T): Promise<T> {
+  await written;
+  return value;
 }
 
 function unwrap<T>(settled: Settled<T>): T {

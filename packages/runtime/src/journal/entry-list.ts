@@ -50,15 +50,14 @@ export class EntryList implements KnownNames {
   /** From the last to the first, since an end most often follows its begin. */
   has(exec: string, key: string, attempt: number, phase: string): boolean {
     if (isIn(this.cells, exec, key, attempt, phase)) return true;
-    const full = this.full ?? [];
-    for (let part = full.length - 1; part >= 0; part--) {
-      if (isIn(full[part] ?? [], exec, key, attempt, phase)) return true;
-    }
-    return false;
+    const { full } = this;
+    if (full === undefined) return false;
+    return full.findLastIndex((cells) => isIn(cells, exec, key, attempt, phase)) !== -1;
   }
 
   toArray(): KeptEntry[] {
     const entries: KeptEntry[] = [];
+    if (this.length === 0) return entries;
     for (const cells of [...(this.full ?? []), this.cells]) {
       for (let from = 0; from < cells.length; from += WIDTH) {
         const [exec, key, attempt, phase, at, body] = cells.slice(from, from + WIDTH);

@@ -7,16 +7,21 @@ import { tellOwn } from "../both-hooks.ts";
 
 // What only a loop can tell. LLM_* and TOOL_* are told by the context, RUN_* by the runtime.
 
+/** Gives the time that it told, where it told one: a step begins when the one before it ends. */
 export function tellStep(
   ctx: RunContext,
   event: typeof HookEvent.STEP_START | typeof HookEvent.STEP_END,
   step: number,
   clock?: Clock | undefined,
-): void {
-  if (!ctx.hooks.has(event)) return;
+  known?: number | undefined,
+): number | undefined {
+  if (!ctx.hooks.has(event)) return undefined;
   // Written out: a spread takes longer than all the rest of telling.
-  const { agentName: name, agentId, runId, execId, sessionId, at } = hookBase(ctx, clock);
-  tellOwn(ctx.hooks, event, { agentName: name, agentId, runId, execId, sessionId, at, step });
+  const { agentId, execId } = ctx;
+  const { runId, sessionId } = ctx.supervision;
+  const at = known ?? timeOf(ctx, clock);
+  tellOwn(ctx.hooks, event, { agentName: agentName(agentId), agentId, runId, execId, sessionId, at, step });
+  return at;
 }
 
 /** Somebody is about to be hired. */
@@ -36,8 +41,11 @@ export function tellHandoff(
  * recorded, and a listener must not change what is recorded.
  */
 export function hookBase(ctx: RunContext, clock?: Clock | undefined): HookBase {
-  const { agentId, execId, meta } = ctx;
+  const { agentId, execId } = ctx;
   const { runId, sessionId } = ctx.supervision;
-  const at = clock === undefined ? meta.now() : clock.now();
-  return { agentName: agentName(agentId), agentId, runId, execId, sessionId, at };
+  return { agentName: agentName(agentId), agentId, runId, execId, sessionId, at: timeOf(ctx, clock) };
+}
+
+function timeOf(ctx: RunContext, clock: Clock | undefined): number {
+  return clock === undefined ? ctx.meta.now() : clock.now();
 }

@@ -78,8 +78,9 @@ class Loop<T> {
     if (isPromiseLike(instructed)) await instructed;
     const begun = this.remember({ role: "user", content: input });
     if (isPromiseLike(begun)) await begun;
+    let at: number | undefined;
     for (let step = 1; step <= plan.maxSteps; step++) {
-      tellStep(ctx, HookEvent.STEP_START, step, plan.clock);
+      tellStep(ctx, HookEvent.STEP_START, step, plan.clock, at);
       ctx.emit({ type: "step", step });
       try {
         if (mail?.isWaiting === true) await this.readMail(mail);
@@ -112,7 +113,7 @@ class Loop<T> {
         const end = isPromiseLike(result) ? await result : result;
         if (end !== undefined) return end;
       } finally {
-        tellStep(ctx, HookEvent.STEP_END, step, plan.clock);
+        at = tellStep(ctx, HookEvent.STEP_END, step, plan.clock);
       }
     }
     return this.land("steps");

@@ -96,15 +96,12 @@ function judge(
   messages: readonly ToolMessage[],
   blocked: ReadonlySet<ToolCall> | undefined,
 ): readonly LoopVerdict[] {
-  const steps: LoopStep[] = [];
-  for (let at = 0; at < messages.length; at++) {
-    const call = calls[at];
-    const message = messages[at];
-    if (call === undefined || message === undefined) continue;
-    const { content, isError = false } = message;
-    steps.push({ call, content, isError, blocked: blocked?.has(call) === true });
-  }
-  return detector.after(steps);
+  const step = (call: ToolCall, at: number): LoopStep => {
+    const { content = "", isError = false } = messages[at] ?? {};
+    return { call, content, isError, blocked: blocked?.has(call) === true };
+  };
+  // One for each call, whatever happened.
+  return detector.after(calls.map(step));
 }
 
 /** The list itself, where there is nothing to change in it. */
