@@ -1,5 +1,6 @@
 import {
   type AbortSignalLike,
+  type ChatContext,
   type Effect,
   type EffectScope,
   type Estimate,
@@ -11,6 +12,7 @@ import {
   type ModelEvent,
   type ModelResponse,
   NO_USAGE,
+  type Pipeline,
   type StreamTransform,
   type Usage,
 } from "@ravi/kernel";
@@ -143,19 +145,20 @@ class ModelCall implements PreparedModelCall, ToldCall {
 
   /** Through the layers. */
   private through(): Promise<ModelResponse> {
-    const { exec, leaf, context } = this;
-    const { chat } = exec.plan;
-    const broken = (error: unknown): never => this.broken(error);
-    if (chat === undefined || context === undefined)
-      return this.streamed(leaf.model, leaf.request, undefined).then(
-        (response) => this.succeeded(response),
-        broken,
-      );
-    const passed = promised(() => chat.run(context, () => this.innermost(context)));
-    return passed.then(() => {
-      if (context.result !== undefined) return this.succeeded(context.result);
-      return broken(new TypeError("a chat layer neither called next() nor set a result"));
-    }, broken);
+    const { leaf, context } = this;
+    const { chat } = this.exec.plan;
+    if (chat !== undefined && context !== undefined) return this.throughLayers(chat, context);
+    return this.streamed(leaf.model, leaf.request, undefined).then(
+      (response) => this.succeeded(response),
+      (error: unknown) => this.broken(error),
+    );
+  }
+
+  private throughLayers(chat: Pipeline<ChatContext>, context: ChatCall): Promise<ModelResponse> {
+    return promised(() => chat.run(context, () => this.innermost(context))).then(
+      () => this.succeeded(context.result ?? this.broken(unanswered())),
+      (error: unknown) => this.broken(error),
+    );
   }
 
   private succeeded(response: ModelResponse): ModelResponse {
@@ -288,6 +291,10 @@ class ModelCall implements PreparedModelCall, ToldCall {
   }
 }
 
+function unanswered(): TypeError {
+  return new TypeError("a chat layer neither called next() nor set a result");
+}
+
 /** What is set aside, for the entry of its begin. */
 function reserved(estimate: Estimate, call: ModelCall): JsonObject {
   call.estimate = estimate;
@@ -297,6 +304,8 @@ function reserved(estimate: Estimate, call: ModelCall): JsonObject {
   const priced = !("unpriced" in price);
   return {
     messages: call.request.messages.length,
+    // Room for what the recorder adds.
+    fingerprint: undefined,
     reserve: { tokens: inputTokens + maxOutputTokens, cost, turns: 1, usage, priced, waste: cost },
   };
 }
