@@ -20,10 +20,12 @@ import type { Execution } from "./execution.ts";
 import type { NamedGate } from "./gate.ts";
 import { type PreparedHire, prepareHire } from "./hire-spec.ts";
 import { auditHire, noteStop } from "./hires.ts";
-import { type PreparedModelCall, prepareModelCall } from "./model-call.ts";
+import { prepareModelCall } from "./model-call.ts";
+import type { ModelEffect } from "./model-effect.ts";
 import { andThen } from "./and-then.ts";
 import { mayAdmit } from "./plan.ts";
-import { mayAsk, type PreparedToolCall, prepareToolCall } from "./tool-call.ts";
+import { mayAsk, prepareToolCall } from "./tool-call.ts";
+import type { ToolEffect } from "./tool-effect.ts";
 
 /** What became of a leaf before it could begin. */
 interface Refused {
@@ -175,14 +177,14 @@ function startOf(exec: Execution, leaf: Leaf, key: string, gate: NamedGate | und
   return andThen(prepareHire(exec, leaf, false), hireStart);
 }
 
-function toolStart(call: PreparedToolCall, leaf: ToolLeaf): Start {
+function toolStart(call: ToolEffect, leaf: ToolLeaf): Start {
   const { refused: result } = call;
   if (result === undefined) return call;
   leaf.onResult?.(result);
   return refused({ status: "completed", result });
 }
 
-function modelStart(call: PreparedModelCall): Start {
+function modelStart(call: ModelEffect): Start {
   const { refused: response } = call;
   return response === undefined ? call : refused({ status: "completed", response });
 }

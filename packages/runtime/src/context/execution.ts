@@ -45,6 +45,7 @@ import {
   type WindowOptions,
 } from "@ravi/kernel";
 import { rejected } from "../rejected.ts";
+import { alone } from "./alone.ts";
 import { bareBatch, bareLlm, isBare, isPlain } from "./bare.ts";
 import { runBatch } from "./batch.ts";
 import { requestBudget } from "./budget-request.ts";
@@ -60,8 +61,6 @@ import { Requests } from "./requests.ts";
 import { seededRandom, seededUuid } from "./seeded.ts";
 import { callTool } from "./tool-call.ts";
 import { Window } from "./window.ts";
-
-const TICK = Promise.resolve();
 
 /** One agent at work: its context, with the rules in it, on whatever engine carries it. */
 export class Execution implements RunContext {
@@ -161,16 +160,16 @@ export class Execution implements RunContext {
     if (tally !== undefined && !this.engine.isWatched) return bareLlm(this, tally, model, request);
     const leaf = { kind: "llm", model, request, wrapUp: options?.wrapUp } as const;
     const key = this.nextKey("llm", model.id);
-    return this.alone(key, callModel, leaf);
+    return alone(this, key, callModel, leaf);
   }
 
   tool<R>(call: ToolCall, tool: Tool<unknown, R>): Promise<ToolResult<R>> {
     const key = this.nextKey("tool", tool.name);
-    return this.alone(key, () => callTool(this, key, { call, tool }) as Promise<ToolResult<R>>);
+    return alone(this, key, () => callTool(this, key, { call, tool }) as Promise<ToolResult<R>>);
   }
 
   hire<T>(leaf: Omit<HireLeaf<T>, "kind">): Promise<HireOutcome<T>> {
-    return this.alone(`hire:${agentName(leaf.agent.id)}`, () => hire(this, leaf) as Promise<HireOutcome<T>>);
+    return alone(this, `hire:${agentName(leaf.agent.id)}`, () => hire(this, leaf) as Promise<HireOutcome<T>>);
   }
 
   batch<T>(leaves: readonly HireLeaf<T>[]): Promise<HireOutcome<T>[]>;
@@ -183,7 +182,7 @@ export class Execution implements RunContext {
     if (tally !== undefined && !this.engine.isWatched && leaves.every(isPlain)) {
       return this.bareBatch(tally, leaves);
     }
-    return this.alone(`a batch of ${leaves.length}`, runBatch, leaves);
+    return alone(this, `a batch of ${leaves.length}`, runBatch, leaves);
   }
 
   /** Without the promises of `alone` where no tool makes one: a quarter of a turn's time. */
@@ -201,14 +200,15 @@ export class Execution implements RunContext {
   }
 
   spawn<T>(agent: Agent<T>, options: Omit<HireLeaf<T>, "kind" | "agent">): Promise<RunHandle<T>> {
-    return this.alone(
+    return alone(
+      this,
       `spawn:${agentName(agent.id)}`,
       () => spawn(this, { ...options, agent }) as Promise<RunHandle<T>>,
     );
   }
 
   join<T>(handle: RunHandle<T>): Promise<HireOutcome<T>> {
-    return this.alone(`join:${handle.agentId}`, () => join(this, handle) as Promise<HireOutcome<T>>);
+    return alone(this, `join:${handle.agentId}`, () => join(this, handle) as Promise<HireOutcome<T>>);
   }
 
   ask(
@@ -217,21 +217,21 @@ export class Execution implements RunContext {
     options: { readonly timeoutS?: number | undefined } = {},
   ): Promise<JsonValue> {
     const key = this.nextKey("ask", handle.agentId);
-    return this.alone(key, () => ask(this, key, handle, message, options.timeoutS));
+    return alone(this, key, () => ask(this, key, handle, message, options.timeoutS));
   }
 
   waitFor(name: string): Promise<JsonValue> {
     const key = this.nextKey("wait", name);
-    return this.alone(key, () => this.engine.wait({ kind: "wait", key, name }));
+    return alone(this, key, () => this.engine.wait({ kind: "wait", key, name }));
   }
 
   requestBudget(refusal: BudgetExhaustedError): Promise<boolean> {
-    return this.alone(`approval:budget:${this.execId}`, () => requestBudget(this, refusal));
+    return alone(this, `approval:budget:${this.execId}`, () => requestBudget(this, refusal));
   }
 
   sleepUntil(time: number): Promise<void> {
     const key = this.nextKey("sleep", "until");
-    return this.alone(key, async () => {
+    return alone(this, key, async () => {
       if (!Number.isFinite(time)) {
         throw new InvalidValueError({ field: "sleepUntil", value: time, expected: "epoch milliseconds" });
       }
@@ -302,76 +302,6 @@ export class Execution implements RunContext {
 
   nextKey(kind: string, name: string): string {
     return this.keys.next(kind, name);
-  }
-
-  /**
-   * Something that is made and recorded, alone in its lane, and a place to give way. What the operation needs may be given beside
-   * it: a closure takes 100 bytes.
-   */
-  alone<T>(what: string, operation: () => MaybePromise<T>): Promise<T>;
-  alone<T, G>(
-    what: string,
-    operation: (exec: Execution, given: G, what: string) => MaybePromise<T>,
-    given: G,
-  ): Promise<T>;
-  alone<T>(
-    what: string,
-    operation: (exec: Execution, given: unknown, what: string) => MaybePromise<T>,
-    given?: unknown,
-  ): Promise<T> {
-    try {
-      this.lane.enter(what);
-    } catch (error) {
-      return rejected(error);
-    }
-    try {
-      const paused = this.check();
-      const done = isPromiseLike(paused)
-        ? this.whenResumed(paused, operation, given, what)
-        : operation(this, given, what);
-      return isPromiseLike(done) ? this.leaveAfter(done) : this.leaveNext(done);
-    } catch (error) {
-      return rejected(this.refused(error));
-    }
-  }
-
-  private whenResumed<T>(
-    paused: PromiseLike<void>,
-    operation: (exec: Execution, given: unknown, what: string) => MaybePromise<T>,
-    given: unknown,
-    what: string,
-  ): Promise<T> {
-    return Promise.resolve(paused).then(() => operation(this, given, what));
-  }
-
-  private leaveAfter<T>(done: PromiseLike<T>): Promise<T> {
-    return Promise.resolve(done).then(
-      (value) => this.left(value),
-      (error: unknown) => this.broken(error),
-    );
-  }
-
-  /**
-   * What is done at once is in its lane until its promise settles, too: two at once are refused however fast the first is. A run that
-   * is resumed would refuse them, since what comes from the record does not come at once.
-   */
-  private leaveNext<T>(done: T): Promise<T> {
-    return TICK.then(() => this.left(done));
-  }
-
-  private left<T>(value: T): T {
-    this.lane.leave();
-    return value;
-  }
-
-  private broken(error: unknown): never {
-    throw this.refused(error);
-  }
-
-  private refused(error: unknown): unknown {
-    this.noteRefusal(error);
-    this.lane.leave();
-    return error;
   }
 
   private makeMeta(): RunMeta {

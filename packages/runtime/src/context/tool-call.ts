@@ -1,56 +1,20 @@
-import {
-  type AbortSignalLike,
-  type Effect,
-  type EffectScope,
-  type FunctionContext,
-  isPromiseLike,
-  isRaviError,
-  type JsonObject,
-  type MaybePromise,
-  NO_USAGE,
-  type Pipeline,
-  type Reservation,
-  type Span,
-  type Tool,
-  type ToolCall,
-  type ToolContext,
-  ToolError,
-  type ToolLeaf,
-  type ToolResult,
-} from "@ravi/kernel";
-import {
-  messageOf,
-  type Parsed,
-  readArguments,
-  toolFailure,
-  toolFailureOf,
-  toToolResult,
-} from "@ravi/kernel/loop";
+import type { MaybePromise, Tool, ToolResult } from "@ravi/kernel";
+import { type Parsed, readArguments, toolFailure } from "@ravi/kernel/loop";
+import { andThen } from "./and-then.ts";
 import { askApproval } from "./approval.ts";
-import { Bill } from "./bill.ts";
 import type { Execution } from "./execution.ts";
-import { shortDigest } from "./digest.ts";
+import { FunctionCall } from "./function-call.ts";
 import type { NamedGate } from "./gate.ts";
-import { refuseLate } from "./level-call.ts";
-import { isMeasured, startSpan } from "./observe.ts";
 import { admitOne } from "./one-call.ts";
 import { denialOf } from "./permission.ts";
-import { mayAdmit, runLayers } from "./plan.ts";
-import { refuseCancelled, reservedInTime } from "./reserved.ts";
-import { andThen } from "./and-then.ts";
-import { tellToolAgain, tellToolEnd, tellToolStart, type ToldTool } from "./tell-tool.ts";
-import { FunctionCall } from "./function-call.ts";
-import { ToolModels } from "./tool-models.ts";
-import { withinTime } from "./tool-time.ts";
-
-type Asked = Pick<ToolLeaf, "call" | "tool" | "onResult">;
+import { mayAdmit } from "./plan.ts";
+import { type AskedTool, ToolEffect } from "./tool-effect.ts";
 
 /** One tool call of an agent. Bad arguments, a denial and a failing tool are results; only the rules throw. */
-export function callTool(exec: Execution, key: string, leaf: Asked): MaybePromise<ToolResult> {
-  const mayWait = mayAsk(exec, leaf.tool);
-  const admit = (gate?: NamedGate): MaybePromise<PreparedToolCall> => prepareToolCall(exec, key, leaf, gate);
-  const prepared = mayWait ? admitOne(exec, key, admit) : admit();
-  return andThen(prepared, (ready) => ready.refused ?? exec.engine.effect(ready));
+export function callTool(exec: Execution, key: string, asked: AskedTool): MaybePromise<ToolResult> {
+  const admit = (gate?: NamedGate): MaybePromise<ToolEffect> => prepareToolCall(exec, key, asked, gate);
+  const prepared = mayAsk(exec, asked.tool) ? admitOne(exec, key, admit) : admit();
+  return andThen(prepared, (call) => call.refused ?? exec.engine.effect(call));
 }
 
 /** Whether somebody may be asked about it before it begins. */
@@ -58,328 +22,52 @@ export function mayAsk({ plan }: Execution, tool: Tool): boolean {
   return tool.needsApproval === true || mayAdmit(plan.function);
 }
 
-export interface PreparedToolCall extends Effect<ToolResult> {
-  /** It is not made: the arguments do not fit, somebody denied it, or a layer answered in its `admit`. */
-  readonly refused: ToolResult | undefined;
-}
-
-/** The gate is for layers and approvals; where there are none there need be no gate. */
+/**
+ * Everything that can refuse before anything is begun. It is repeated on replay, so it decides from recorded facts. The gate is for
+ * layers and approvals; where there are none there need be no gate.
+ */
 export function prepareToolCall(
   exec: Execution,
   key: string,
-  leaf: Asked,
+  asked: AskedTool,
   gate: NamedGate | undefined,
-): MaybePromise<PreparedToolCall> {
-  const call = new RunningTool(exec, key, leaf);
-  return andThen(call.admit(gate), refusedWith, call);
+): MaybePromise<ToolEffect> {
+  const parsed = readArguments(asked.call, asked.tool, exec.ports.validator);
+  return andThen(parsed, afterParsing, new ToolEffect(exec, key, asked), gate);
 }
 
-function refusedWith(refused: ToolResult | undefined, call: RunningTool): PreparedToolCall {
-  call.refused = refused;
-  return call;
-}
-
-function admitParsed(
+function afterParsing(
   parsed: Parsed<unknown>,
-  call: RunningTool,
+  call: ToolEffect,
   gate: NamedGate | undefined,
-): MaybePromise<ToolResult | undefined> {
-  if (!parsed.ok) return toolFailure(parsed.problem);
+): MaybePromise<ToolEffect> {
+  if (!parsed.ok) return refusedWith(toolFailure(parsed.problem), call);
   call.args = parsed.value;
-  return andThen(call.denial(), unlessDenied, call, gate);
+  const { exec, tool } = call;
+  return andThen(denialOf(exec, "tool", tool.name, call.call.arguments), unlessDenied, call, gate);
 }
 
 function unlessDenied(
   denied: string | undefined,
-  call: RunningTool,
+  call: ToolEffect,
   gate: NamedGate | undefined,
-): MaybePromise<ToolResult | undefined> {
-  return denied === undefined ? call.throughGate(gate) : toolFailure(denied);
+): MaybePromise<ToolEffect> {
+  if (denied !== undefined) return refusedWith(toolFailure(denied), call);
+  if (call.exec.plan.function !== undefined) call.context = new FunctionCall(call.exec, call, call.args);
+  return gate === undefined ? call : andThen(askBoth(call, gate), refusedWith, call);
 }
 
-const NOTHING_BUT_THE_CALL: JsonObject = Object.freeze({ ...new Bill().toJSON(), toolCalls: 1 });
-const ONE_TOOL_CALL = Object.freeze({ toolCalls: 1 });
-const ONE_CALL = Object.freeze({ usage: NO_USAGE, costUsd: 0, toolCalls: 1 });
-
-class RunningTool implements PreparedToolCall, ToldTool {
-  readonly kind = "tool";
-  refused: ToolResult | undefined;
-  readonly key: string;
-  readonly onDoubt: "retry" | "ask";
-  readonly exec: Execution;
-  readonly call: ToolCall;
-  readonly tool: Tool;
-  /** Taken off when it was told. */
-  private onResult: Asked["onResult"];
-  private lazyModels: ToolModels | undefined;
-  args: unknown;
-  /** Its one tool call was reserved: a call that was refused costs nothing. */
-  isCounted = false;
-  private context: FunctionCall | undefined;
-  startedAt = 0;
-  endedAt: number | undefined;
-  span: Span | undefined;
-  reservation: Reservation | undefined;
-
-  constructor(exec: Execution, key: string, { call, tool, onResult }: Asked) {
-    this.onResult = onResult;
-    this.exec = exec;
-    this.key = key;
-    this.call = call;
-    this.tool = tool;
-    this.onDoubt = tool.idempotent === true ? "retry" : "ask";
-  }
-
-  get what(): string {
-    return `the call of ${this.tool.name}`;
-  }
-
-  /** Everything that can refuse before anything is begun. It is repeated on replay, so it decides from recorded facts. */
-  admit(gate: NamedGate | undefined): MaybePromise<ToolResult | undefined> {
-    return andThen(readArguments(this.call, this.tool, this.exec.ports.validator), admitParsed, this, gate);
-  }
-
-  denial(): MaybePromise<string | undefined> {
-    return denialOf(this.exec, "tool", this.tool.name, this.call.arguments);
-  }
-
-  throughGate(gate: NamedGate | undefined): MaybePromise<ToolResult | undefined> {
-    if (this.exec.plan.function !== undefined) this.context = new FunctionCall(this.exec, this, this.args);
-    return gate === undefined ? undefined : this.askBoth(gate);
-  }
-
-  /** The layers, then whoever has to approve. */
-  private askBoth(gate: NamedGate): MaybePromise<ToolResult | undefined> {
-    const layers = this.exec.plan.function;
-    const { context } = this;
-    const approve = (): MaybePromise<ToolResult | undefined> =>
-      this.tool.needsApproval === true ? askApproval(this.exec, this, gate) : undefined;
-    if (layers === undefined || context === undefined) return approve();
-    return andThen(layers.admit(context, gate), () => context.result ?? approve());
-  }
-
-  /** The model's own id is part of it: servers use `call_0` again and again, but not for another call at the same place. */
-  fingerprint(): string {
-    return shortDigest(`${this.tool.name}\n${this.call.id}\n${this.call.arguments}`);
-  }
-
-  begin(): JsonObject {
-    const tool = this.tool.name;
-    // With room for what the recorder adds: a field that an object was not made with takes 40 bytes more.
-    const fingerprint = undefined;
-    return this.onDoubt === "ask" ? { tool, ask: true, fingerprint } : { tool, fingerprint };
-  }
-
-  // Not asynchronous itself: what it needs at its end is kept with the call, and not once more with a frame of it.
-  run(scope: EffectScope): MaybePromise<ToolResult> {
-    // A permission, an approval or the record of its begin may have come late. Nobody was told of its start yet.
-    refuseCancelled(this.exec);
-    let made: MaybePromise<ToolResult>;
-    try {
-      made = this.begun(scope);
-    } catch (error) {
-      return this.broken(error);
-    }
-    if (!isPromiseLike(made)) return this.succeeded(made);
-    return Promise.resolve(made).then(
-      (result) => this.succeeded(result),
-      (error: unknown) => this.broken(error),
-    );
-  }
-
-  record(result: ToolResult): JsonObject {
-    const { content, isError } = result;
-    const body = { content, isError, spend: this.spentSoFar() };
-    return typeof content === "string" ? Object.freeze(body) : body;
-  }
-
-  restore(body: JsonObject): ToolResult {
-    const content = body["content"] as ToolResult["content"];
-    const result: ToolResult = { content, isError: body["isError"] === true };
-    this.tell(result);
-    return result;
-  }
-
-  /** A call that was refused costs nothing. */
-  spend(): JsonObject | undefined {
-    return this.isCounted ? this.spentSoFar() : undefined;
-  }
-
-  private spentSoFar(): JsonObject {
-    const { lazyModels } = this;
-    return lazyModels === undefined ? NOTHING_BUT_THE_CALL : { ...lazyModels.bill.toJSON(), toolCalls: 1 };
-  }
-
-  skipped(): ToolResult {
-    return toolFailure(
-      `${this.tool.name} was in doubt after a crash, and it was decided not to call it again`,
-    );
-  }
-
-  /** What is on record is told again, marked as such. */
-  replayed(body: JsonObject): void {
-    const status = body["error"] === undefined && body["isError"] !== true ? "ok" : "error";
-    tellToolAgain(this, status);
-  }
-
-  /** Once: an engine may read back what it has just written. */
-  private tell(result: ToolResult): void {
-    const { onResult } = this;
-    this.onResult = undefined;
-    onResult?.(result);
-  }
-
-  private begun(scope: EffectScope): MaybePromise<ToolResult> {
-    const { exec, tool } = this;
-    this.startedAt = scope.begunAt ?? exec.ports.clock.now();
-    tellToolStart(this);
-    if (isMeasured(exec)) this.span = startSpan(exec, "ravi.tool", { key: this.key, tool: tool.name });
-    const reserved = andThen(this.reserve(scope), counted, this, scope);
-    return andThen(reserved, makeIt, this, scope);
-  }
-
-  /** One call from the budget. */
-  private reserve({ ledger }: EffectScope): MaybePromise<Reservation | undefined> {
-    const reserving = ledger?.reserve(ONE_TOOL_CALL);
-    return isPromiseLike(reserving) ? this.reservedLater(reserving) : reserving;
-  }
-
-  private reservedLater(reserving: PromiseLike<Reservation>): Promise<Reservation> {
-    const { exec } = this;
-    return reservedInTime(exec, reserving, () => refuseCancelled(exec));
-  }
-
-  private settle(): MaybePromise<unknown> {
-    const { reservation } = this;
-    this.reservation = undefined;
-    return reservation?.settle(ONE_TOOL_CALL);
-  }
-
-  /** A ledger that fails here fails the call, which has an end for whoever was told of its start all the same. */
-  private whenSettled<T>(next: () => T): MaybePromise<T> {
-    let settled: MaybePromise<unknown>;
-    try {
-      settled = this.settle();
-    } catch (error) {
-      return this.broken(error);
-    }
-    if (!isPromiseLike(settled)) return next();
-    return Promise.resolve(settled).then(next, (error: unknown) => this.broken(error));
-  }
-
-  private succeeded(result: ToolResult): MaybePromise<ToolResult> {
-    return this.whenSettled(() => {
-      this.endedAt = tellToolEnd(this, result.isError ? "error" : "ok");
-      this.tell(result);
-      return result;
-    });
-  }
-
-  private broken(error: unknown): MaybePromise<never> {
-    return this.whenSettled(() => {
-      tellToolEnd(this, "error", error);
-      // An error of Ravi's goes on as it is; a stranger's gets a code to branch on.
-      if (isRaviError(error)) throw error;
-      throw new ToolError({ toolName: this.tool.name, message: messageOf(error), cause: error });
-    });
-  }
-
-  /** Through the layers. No promise where there are none and the tool makes none. */
-  make(scope: EffectScope): MaybePromise<ToolResult> {
-    const { context } = this;
-    const layers = this.exec.plan.function;
-    return layers === undefined || context === undefined
-      ? this.execute(this.args, undefined, scope)
-      : this.through(layers, context, scope);
-  }
-
-  private through(
-    layers: Pipeline<FunctionContext>,
-    context: FunctionCall,
-    scope: EffectScope,
-  ): MaybePromise<ToolResult> {
-    const passed = runLayers(layers, context, () => this.innermost(context, scope));
-    if (isPromiseLike(passed)) return andThen(passed, resultOf, context);
-    context.isOver = true;
-    return resultOf(undefined, context);
-  }
-
-  private innermost(context: FunctionCall, scope: EffectScope): MaybePromise<void> {
-    const { ownSignal } = context;
-    // A layer may have waited before it called on.
-    refuseCancelled(this.exec);
-    ownSignal?.throwIfAborted();
-    return andThen(this.execute(context.arguments, ownSignal, scope), takeResult, context, ownSignal);
-  }
-
-  private execute(
-    args: unknown,
-    signal: AbortSignalLike | undefined,
-    scope: EffectScope,
-  ): MaybePromise<ToolResult> {
-    const { timeoutS } = this.tool;
-    if (timeoutS === undefined) return this.invoke(args, signal, scope);
-    const { clock } = this.exec.ports;
-    const limit = { name: this.tool.name, timeoutS, clock, signal: signal ?? this.exec.signal };
-    return withinTime(limit, async (own) => this.invoke(args, own, scope));
-  }
-
-  private invoke(
-    args: unknown,
-    signal: AbortSignalLike | undefined,
-    scope: EffectScope,
-  ): MaybePromise<ToolResult> {
-    try {
-      const value = this.tool.execute(args, this.toolContext(signal ?? this.exec.signal, scope));
-      if (!isPromiseLike(value)) return toToolResult(value);
-      return Promise.resolve(value).then(toToolResult, (error: unknown) => this.failed(error));
-    } catch (error) {
-      return this.failed(error);
-    }
-  }
-
-  /** Plain fields, so that they may be taken from it, or spread. */
-  private toolContext(signal: AbortSignalLike, effect: EffectScope): ToolContext {
-    const { idempotencyKey } = effect;
-    return {
-      signal,
-      scope: this.exec.scope,
-      idempotencyKey,
-      llm: (model, request) => this.models.ask(model, request, signal, effect),
-    };
-  }
-
-  /** A tool that was cut off has not failed: whether it did its work is not known. */
-  private failed(error: unknown): ToolResult {
-    const { stopped } = this.exec;
-    if (stopped !== undefined) throw stopped;
-    return toolFailureOf(error);
-  }
-
-  private get models(): ToolModels {
-    return (this.lazyModels ??= new ToolModels(this.exec, this.key));
-  }
+function refusedWith(refused: ToolResult | undefined, call: ToolEffect): ToolEffect {
+  call.refused = refused;
+  return call;
 }
 
-function counted(
-  reservation: Reservation | undefined,
-  call: RunningTool,
-  scope: EffectScope,
-): MaybePromise<void> {
-  call.reservation = reservation;
-  call.isCounted = true;
-  return scope.spent(ONE_CALL);
-}
-
-function makeIt(_: void, call: RunningTool, scope: EffectScope): MaybePromise<ToolResult> {
-  return call.make(scope);
-}
-
-function takeResult(result: ToolResult, context: FunctionCall, own: AbortSignalLike | undefined): void {
-  refuseLate(context.exec, own);
-  context.result = result;
-}
-
-function resultOf(_: void, { result, tool }: FunctionCall): ToolResult {
-  return result ?? toolFailure(`a layer around ${tool.name} neither called next() nor set a result`);
+/** The layers, then whoever has to approve. */
+function askBoth(call: ToolEffect, gate: NamedGate): MaybePromise<ToolResult | undefined> {
+  const { exec, context, tool } = call;
+  const approve = (): MaybePromise<ToolResult | undefined> =>
+    tool.needsApproval === true ? askApproval(exec, call, gate) : undefined;
+  const layers = exec.plan.function;
+  if (layers === undefined || context === undefined) return approve();
+  return andThen(layers.admit(context, gate), () => context.result ?? approve());
 }

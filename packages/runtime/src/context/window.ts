@@ -13,6 +13,7 @@ import {
   textOf,
   type WindowOptions,
 } from "@ravi/kernel";
+import { alone } from "./alone.ts";
 import { callModel } from "./model-call.ts";
 import type { Execution } from "./execution.ts";
 
@@ -153,7 +154,7 @@ export class Window {
     this.strategyContext ??= {
       llm: (model, request) => {
         const key = exec.nextKey("compact", model.id);
-        return exec.alone(key, callModel, { kind: "llm", model, request });
+        return alone(exec, key, callModel, { kind: "llm", model, request });
       },
     };
     return Object.assign(this.strategyContext, options);

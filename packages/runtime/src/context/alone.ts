@@ -1,0 +1,74 @@
+import { isPromiseLike, type MaybePromise } from "@ravi/kernel";
+import { rejected } from "../rejected.ts";
+import type { Execution } from "./execution.ts";
+
+type Operation<T, G> = (exec: Execution, given: G, what: string) => MaybePromise<T>;
+
+const TICK = Promise.resolve();
+
+/**
+ * Something that is made and recorded, alone in its lane, and a place to give way. What the operation needs may be given beside it: a
+ * closure takes 100 bytes.
+ */
+export function alone<T>(exec: Execution, what: string, operation: () => MaybePromise<T>): Promise<T>;
+export function alone<T, G>(exec: Execution, what: string, operation: Operation<T, G>, given: G): Promise<T>;
+export function alone<T>(
+  exec: Execution,
+  what: string,
+  operation: Operation<T, unknown>,
+  given?: unknown,
+): Promise<T> {
+  try {
+    exec.lane.enter(what);
+  } catch (error) {
+    return rejected(error);
+  }
+  try {
+    const paused = exec.check();
+    const done = isPromiseLike(paused)
+      ? whenResumed(paused, exec, what, operation, given)
+      : operation(exec, given, what);
+    return isPromiseLike(done) ? leaveAfter(exec, done) : leaveNext(exec, done);
+  } catch (error) {
+    return rejected(refused(exec, error));
+  }
+}
+
+function whenResumed<T>(
+  paused: PromiseLike<void>,
+  exec: Execution,
+  what: string,
+  operation: Operation<T, unknown>,
+  given: unknown,
+): Promise<T> {
+  return Promise.resolve(paused).then(() => operation(exec, given, what));
+}
+
+function leaveAfter<T>(exec: Execution, done: PromiseLike<T>): Promise<T> {
+  return Promise.resolve(done).then(
+    (value) => {
+      exec.lane.leave();
+      return value;
+    },
+    (error: unknown) => {
+      throw refused(exec, error);
+    },
+  );
+}
+
+/**
+ * What is done at once is in its lane until its promise settles, too: two at once are refused however fast the first is. A run that is
+ * resumed would refuse them, since what comes from the record does not come at once.
+ */
+function leaveNext<T>(exec: Execution, done: T): Promise<T> {
+  return TICK.then(() => {
+    exec.lane.leave();
+    return done;
+  });
+}
+
+function refused(exec: Execution, error: unknown): unknown {
+  exec.noteRefusal(error);
+  exec.lane.leave();
+  return error;
+}

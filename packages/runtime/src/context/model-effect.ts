@@ -1,0 +1,265 @@
+import {
+  type AbortSignalLike,
+  type ChatContext,
+  type Effect,
+  type EffectScope,
+  type Estimate,
+  type JsonObject,
+  type LlmLeaf,
+  type MaybePromise,
+  MiddlewareError,
+  type ModelEvent,
+  type ModelResponse,
+  NO_USAGE,
+  type Pipeline,
+  type StreamTransform,
+  type Usage,
+} from "@ravi/kernel";
+import { promised, rejected } from "../rejected.ts";
+import { andThen } from "./and-then.ts";
+import { attempt, estimateOf } from "./attempt.ts";
+import { Bill } from "./bill.ts";
+import type { ChatCall } from "./chat-call.ts";
+import type { Execution } from "./execution.ts";
+import { refuseLate } from "./level-call.ts";
+import { endSpan, isMeasured, startSpan } from "./observe.ts";
+import { ownResponse } from "./own-response.ts";
+import { streamOut } from "./stream-out.ts";
+import { tellCallEnd, tellCallStart, type ToldCall, type ToldEnd } from "./tell-call.ts";
+
+/** What is on record of what a call took. */
+type Recorded = { readonly usage: Usage; readonly cost: number; readonly priced: boolean };
+type Delta = Exclude<ModelEvent, { type: "finish" }>;
+
+/** A model call that was asked for, from its begin to its end. */
+export class ModelEffect implements Effect<ModelResponse>, ToldCall {
+  readonly kind = "llm";
+  /** A layer answered in its `admit`: nothing is made and nothing is recorded. */
+  refused: ModelResponse | undefined;
+  readonly key: string;
+  readonly onDoubt = "retry";
+  /** Where there are layers. */
+  context: ChatCall | undefined;
+  readonly exec: Execution;
+  private readonly leaf: LlmLeaf;
+  private transforms: StreamTransform[] | undefined;
+  private readonly bill = new Bill();
+  private scope: EffectScope | undefined;
+  private started = 0;
+  endedAt: number | undefined;
+  private span: ReturnType<typeof startSpan>;
+  private begunModel: LlmLeaf["model"] | undefined;
+  private begunRequest: LlmLeaf["request"] | undefined;
+  /** Of what it was begun with; the first attempt goes by it too, where no layer has changed the call. */
+  estimate: Estimate | undefined;
+
+  constructor(exec: Execution, key: string, leaf: LlmLeaf) {
+    this.exec = exec;
+    this.key = key;
+    this.leaf = leaf;
+  }
+
+  get what(): string {
+    return `the call of ${this.leaf.model.id}`;
+  }
+
+  fingerprint(): string {
+    return this.exec.requests.fingerprint(this.leaf.model.id, this.context?.request ?? this.leaf.request);
+  }
+
+  /** With what a crash in the middle would leave charged. */
+  begin(): MaybePromise<JsonObject> {
+    const { exec, leaf } = this;
+    if (!exec.engine.isMetered) return { messages: leaf.request.messages.length };
+    const { model, request } = this.context ?? leaf;
+    this.begunModel = model;
+    this.begunRequest = request;
+    return andThen(estimateOf(exec, model, request), reserved, this);
+  }
+
+  // Not asynchronous itself: what it needs at its end is kept with the call, and not once more with a frame of it.
+  run(scope: EffectScope): Promise<ModelResponse> {
+    const { exec } = this;
+    this.scope = scope;
+    try {
+      this.started = scope.begunAt ?? exec.ports.clock.now();
+      tellCallStart(exec, this, this.started);
+      this.span = startModelSpan(exec, this);
+    } catch (error) {
+      return rejected(error);
+    }
+    return this.through();
+  }
+
+  /** Through the layers. */
+  private through(): Promise<ModelResponse> {
+    const { leaf, context } = this;
+    const { chat } = this.exec.plan;
+    if (chat !== undefined && context !== undefined) return this.throughLayers(chat, context);
+    return this.streamed(leaf.model, leaf.request, undefined).then(
+      (response) => this.succeeded(response),
+      (error: unknown) => this.broken(error),
+    );
+  }
+
+  private throughLayers(chat: Pipeline<ChatContext>, context: ChatCall): Promise<ModelResponse> {
+    return promised(() => chat.run(context, () => this.innermost(context))).then(
+      () => this.succeeded(context.result ?? this.broken(unanswered())),
+      (error: unknown) => this.broken(error),
+    );
+  }
+
+  private succeeded(response: ModelResponse): ModelResponse {
+    endSpan(this.exec, this.span);
+    this.tellEnd("ok", response);
+    return response;
+  }
+
+  private broken(error: unknown): never {
+    endSpan(this.exec, this.span, error);
+    this.tellEnd("error", undefined, error);
+    throw error;
+  }
+
+  record(response: ModelResponse): JsonObject {
+    const { bill } = this;
+    const { costUsd } = bill;
+    const own = bill.estimated ? undefined : ownResponse(response);
+    if (own !== undefined) return Object.freeze({ response: own, spend: bill.toJSON(), costUsd });
+    return { response, spend: bill.toJSON(), costUsd, ...(bill.estimated && { estimated: true }) };
+  }
+
+  restore(body: JsonObject): ModelResponse {
+    return body["response"] as ModelResponse;
+  }
+
+  spend(): JsonObject | undefined {
+    return this.bill.turns === 0 ? undefined : this.bill.toJSON();
+  }
+
+  isSettled(): boolean {
+    return this.bill.isSettled;
+  }
+
+  /** A model call of a layer's own. */
+  nested(model: LlmLeaf["model"], request: LlmLeaf["request"]): Promise<ModelResponse> {
+    return this.attempt(model, request, undefined, undefined, true);
+  }
+
+  addTransform(transform: StreamTransform): void {
+    (this.transforms ??= []).push(transform);
+  }
+
+  private innermost(context: ChatCall): Promise<void> {
+    const { ownSignal } = context;
+    return this.streamed(context.model, context.request, ownSignal).then((result) => {
+      refuseLate(this.exec, ownSignal);
+      context.result = result;
+    });
+  }
+
+  private attempt(
+    model: LlmLeaf["model"],
+    request: LlmLeaf["request"],
+    signal: AbortSignalLike | undefined,
+    sink: ((event: Delta) => void) | undefined,
+    isNested = false,
+  ): Promise<ModelResponse> {
+    const { exec, bill, scope, leaf } = this;
+    if (scope === undefined) {
+      // Before the call is begun nothing is on record that it could be paid under.
+      const problem = "call() was used in admit, where nothing may be paid; it belongs to process";
+      return Promise.reject(new MiddlewareError({ layer: "chat", problem }));
+    }
+    const { idempotencyKey } = scope;
+    const wrapUp = leaf.wrapUp ?? false;
+    const isSame = this.begunModel === model && this.begunRequest === request && !isNested;
+    const estimate = isSame ? this.estimate : undefined;
+    // For one attempt: another may come after the prices, or the messages, have changed.
+    this.estimate = undefined;
+    return attempt(exec, {
+      model,
+      request,
+      signal,
+      idempotencyKey,
+      wrapUp,
+      bill,
+      sink,
+      scope,
+      isNested,
+      estimate,
+    });
+  }
+
+  private streamed(
+    model: LlmLeaf["model"],
+    request: LlmLeaf["request"],
+    signal: AbortSignalLike | undefined,
+  ): Promise<ModelResponse> {
+    const { exec } = this;
+    if (!exec.engine.isWatched) return this.attempt(model, request, signal, undefined);
+    return streamOut(exec, this.transforms, (sink) => this.attempt(model, request, signal, sink));
+  }
+
+  /** What is on record is told again, marked as such, with what it cost then. */
+  replayed(body: JsonObject): void {
+    const { exec } = this;
+    const started = exec.ports.clock.now();
+    tellCallStart(exec, this, started, true);
+    const response = body["response"] as ModelResponse | undefined;
+    const spend = body["spend"] as Partial<Recorded> | undefined;
+    const { usage = NO_USAGE, cost = 0, priced = true } = spend ?? {};
+    const costUsd = priced ? cost : null;
+    const then = { started, replayed: true, usage, costUsd, estimated: body["estimated"] === true } as const;
+    if (response === undefined) tellCallEnd(exec, this, { status: "error", ...then });
+    else tellCallEnd(exec, this, { status: "ok", response, ...then });
+  }
+
+  private tellEnd(status: ToldEnd["status"], response: ModelResponse | undefined, error?: unknown): void {
+    const { started } = this;
+    const { usage, costUsd, estimated } = this.bill;
+    this.endedAt = tellCallEnd(this.exec, this, {
+      status,
+      response,
+      error,
+      started,
+      replayed: false,
+      usage,
+      costUsd,
+      estimated,
+    });
+  }
+
+  get model(): LlmLeaf["model"] {
+    return this.leaf.model;
+  }
+
+  get request(): LlmLeaf["request"] {
+    return this.leaf.request;
+  }
+}
+
+function unanswered(): TypeError {
+  return new TypeError("a chat layer neither called next() nor set a result");
+}
+
+/** What is set aside, for the entry of its begin. */
+function reserved(estimate: Estimate, call: ModelEffect): JsonObject {
+  call.estimate = estimate;
+  const { inputTokens, maxOutputTokens, price } = estimate;
+  const cost = "unpriced" in price ? 0 : price.usd;
+  const usage = { inputTokens, outputTokens: maxOutputTokens };
+  const priced = !("unpriced" in price);
+  return {
+    messages: call.request.messages.length,
+    // Room for what the recorder adds.
+    fingerprint: undefined,
+    reserve: { tokens: inputTokens + maxOutputTokens, cost, turns: 1, usage, priced, waste: cost },
+  };
+}
+
+function startModelSpan(exec: Execution, { key, model }: ToldCall): ReturnType<typeof startSpan> {
+  return isMeasured(exec)
+    ? startSpan(exec, "ravi.llm", { key, provider: model.info.provider, model: model.info.model })
+    : undefined;
+}
