@@ -1,6 +1,7 @@
 import {
   type AbortSignalLike,
   type CallOptions,
+  type HireLeaf,
   isPromiseLike,
   type Leaf,
   type LLMClient,
@@ -11,13 +12,15 @@ import {
   NO_HOOKS,
   type Outcome,
   type Tally,
+  type Tool,
   type ToolContext,
   type ToolLeaf,
   type ToolOutcome,
   type ToolResult,
 } from "@ravi/kernel";
-import { readArguments, toolFailure, toolFailureOf, toToolResult } from "@ravi/kernel/loop";
+import { type Parsed, readArguments, toolFailure, toolFailureOf, toToolResult } from "@ravi/kernel/loop";
 import { promised, rejected } from "../rejected.ts";
+import { andThen } from "./and-then.ts";
 import { failureOf } from "./batch.ts";
 import type { Execution } from "./execution.ts";
 import { hire } from "./hires.ts";
@@ -29,10 +32,13 @@ import { soundUsage } from "./sound-usage.ts";
 /** Whether nothing stands between this execution and its models and tools. */
 export function isBare({ ports, plan }: Pick<Execution, "ports" | "plan">): boolean {
   const { meter, limiter, permissions, telemetry, auditLog } = ports;
-  const given = [meter, limiter, plan.chat, plan.function];
-  const services = [permissions, telemetry, auditLog];
-  if (services.some((service) => service !== undefined && !service.isNoop)) return false;
-  return plan.hooks === NO_HOOKS && given.every((port) => port === undefined);
+  const isSurrounded = plan.chat !== undefined || plan.function !== undefined || plan.hooks !== NO_HOOKS;
+  if (isSurrounded || meter !== undefined || limiter !== undefined) return false;
+  return isOff(permissions) && isOff(telemetry) && isOff(auditLog);
+}
+
+function isOff(service: { readonly isNoop: boolean } | undefined): boolean {
+  return service === undefined || service.isNoop;
 }
 
 /** What a call gets beside its request. Signals and keys are made only for those who look at them. */
@@ -118,27 +124,45 @@ async function bareModelCall(
 /** No promise where neither the schema nor the tool makes one. */
 function bareToolCall(exec: Execution, tally: Tally, { call, tool }: ToolLeaf): MaybePromise<ToolResult> {
   const parsed = readArguments(call, tool, exec.ports.validator);
-  const run = (done: Awaited<typeof parsed>): MaybePromise<ToolResult> => {
-    if (!done.ok) return toolFailure(done.problem);
-    try {
-      tally.tool();
-      const value = tool.execute(done.value, new BareTool(exec, tally, ++exec.toolCalls));
-      if (!isPromiseLike(value)) return toToolResult(value);
-      return Promise.resolve(value).then(toToolResult, toolFailureOf);
-    } catch (error) {
-      return toolFailureOf(error);
-    }
-  };
-  if (!isPromiseLike(parsed)) return run(parsed);
-  return parsed.then((done) => {
-    // Reading them may have taken a while.
-    exec.token.check();
-    return run(done);
-  });
+  return isPromiseLike(parsed)
+    ? callParsedLater(parsed, exec, tally, tool)
+    : callParsed(parsed, exec, tally, tool);
+}
+
+async function callParsedLater(
+  parsed: PromiseLike<Parsed<unknown>>,
+  exec: Execution,
+  tally: Tally,
+  tool: Tool,
+): Promise<ToolResult> {
+  const read = await parsed;
+  // Reading them may have taken a while.
+  exec.token.check();
+  return callParsed(read, exec, tally, tool);
+}
+
+function callParsed(
+  parsed: Parsed<unknown>,
+  exec: Execution,
+  tally: Tally,
+  tool: Tool,
+): MaybePromise<ToolResult> {
+  if (!parsed.ok) return toolFailure(parsed.problem);
+  try {
+    tally.tool();
+    const value = tool.execute(parsed.value, new BareTool(exec, tally, ++exec.toolCalls));
+    if (!isPromiseLike(value)) return toToolResult(value);
+    return Promise.resolve(value).then(toToolResult, toolFailureOf);
+  } catch (error) {
+    return toolFailureOf(error);
+  }
 }
 
 /** No promise where every tool of it answers at once. */
 export function bareBatch(exec: Execution, tally: Tally, leaves: readonly Leaf[]): MaybePromise<Outcome[]> {
+  const [only] = leaves;
+  // Most turns ask for one thing, and a push makes room for seventeen.
+  if (only !== undefined && leaves.length === 1) return andThen(outcomeOf(exec, tally, only), listOf);
   const outcomes: MaybePromise<Outcome>[] = [];
   let isWaiting = false;
   for (const leaf of leaves) {
@@ -147,6 +171,10 @@ export function bareBatch(exec: Execution, tally: Tally, leaves: readonly Leaf[]
     outcomes.push(outcome);
   }
   return isWaiting ? whenAll(outcomes) : (outcomes as Outcome[]);
+}
+
+function listOf(outcome: Outcome): Outcome[] {
+  return [outcome];
 }
 
 /** None of them rejects: a failure is an outcome. */
@@ -162,7 +190,10 @@ export function isPlain(leaf: Leaf): boolean {
 }
 
 function outcomeOf(exec: Execution, tally: Tally, leaf: Leaf): MaybePromise<Outcome> {
-  if (leaf.kind === "tool") return toolOutcomeOf(exec, tally, leaf);
+  return leaf.kind === "tool" ? toolOutcomeOf(exec, tally, leaf) : outcomeLater(exec, tally, leaf);
+}
+
+function outcomeLater(exec: Execution, tally: Tally, leaf: HireLeaf | LlmLeaf): Promise<Outcome> {
   const failed = (error: unknown): Outcome => failureOf(exec, error);
   if (leaf.kind === "hire") return hire(exec, leaf).then(undefined, failed);
   return bareModelCall(exec, tally, leaf).then(
@@ -174,14 +205,17 @@ function outcomeOf(exec: Execution, tally: Tally, leaf: Leaf): MaybePromise<Outc
 function toolOutcomeOf(exec: Execution, tally: Tally, leaf: ToolLeaf): MaybePromise<Outcome> {
   try {
     const result = bareToolCall(exec, tally, leaf);
-    if (!isPromiseLike(result)) return completed(leaf, result);
-    return result.then(
-      (done) => completed(leaf, done),
-      (error: unknown): Outcome => failureOf(exec, error),
-    );
+    return isPromiseLike(result) ? completedLater(result, exec, leaf) : completed(leaf, result);
   } catch (error) {
     return failureOf(exec, error);
   }
+}
+
+function completedLater(result: PromiseLike<ToolResult>, exec: Execution, leaf: ToolLeaf): Promise<Outcome> {
+  return Promise.resolve(result).then(
+    (done) => completed(leaf, done),
+    (error: unknown): Outcome => failureOf(exec, error),
+  );
 }
 
 function completed({ onResult }: ToolLeaf, result: ToolResult): ToolOutcome {

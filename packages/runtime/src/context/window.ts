@@ -17,6 +17,8 @@ import { alone } from "./alone.ts";
 import { callModel } from "./model-call.ts";
 import type { Execution } from "./execution.ts";
 
+const NOTHING_YET: ChatMessage[] = [];
+
 /**
  * What an agent sees of its conversation: the history as of the run's start, and what this run has added, through the
  * compaction strategy. The transcript itself is never cut.
@@ -24,7 +26,7 @@ import type { Execution } from "./execution.ts";
 export class Window {
   private readonly exec: Execution;
   /** What the agent sees, behind the system prompt: a list that only grows, until a compaction or another prompt starts a new one. */
-  private view: ChatMessage[] = [];
+  private view: ChatMessage[] = NOTHING_YET;
   /** The same without the system prompt, where a strategy looks at it: the newest compaction and what came after it. */
   private body: ChatMessage[] | undefined;
   /** What this run has added, where it is to be kept. */
@@ -47,7 +49,9 @@ export class Window {
 
   add(message: ChatMessage): void {
     Object.freeze(message);
-    this.view.push(message);
+    // The first push onto an empty list makes room for seventeen.
+    if (this.view === NOTHING_YET) this.view = [message];
+    else this.view.push(message);
     this.body?.push(message);
     this.own?.push(message);
     if (message.role === "assistant" && textOf(message) !== "") this.lastSaid = message;
@@ -116,6 +120,8 @@ export class Window {
       this.system = system;
       this.restart(said);
     }
+    // What is handed out is the list that grows.
+    if (this.view === NOTHING_YET) this.view = [];
     const { compaction } = this.exec.ports;
     return compaction === undefined ? this.view : this.compact(compaction, options);
   }

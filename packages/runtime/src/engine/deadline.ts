@@ -16,8 +16,12 @@ export interface DeadlineOptions {
  * Cancels the token when the time comes, so that a call that hangs is aborted and not only noticed. What is on record was done
  * in time: it is caught up with first, and costs nothing. Returns how to take the deadline off.
  */
-export function armDeadline({ clock, token, deadline, recording }: DeadlineOptions): () => void {
-  if (deadline === null) return noop;
+export function armDeadline(options: DeadlineOptions): () => void {
+  // Most have none, and what closures hold is made with the call of the function that they are written in.
+  return options.deadline === null ? noop : arm(options, options.deadline);
+}
+
+function arm({ clock, token, recording }: DeadlineOptions, deadline: number): () => void {
   let timer: TimerHandle | undefined;
   const cancel = (): void => token.cancel(new DeadlineExceededError({ deadline }));
   const fire = (): void => {
