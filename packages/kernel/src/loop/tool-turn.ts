@@ -53,6 +53,7 @@ const CUT_OFF =
   "your answer was cut off by its length limit, so none of its calls were run; ask again with fewer or shorter calls";
 const NO_CALLS: readonly ToolCall[] = Object.freeze([]);
 // Most turns have one call, and the first push onto an empty list makes room for seventeen: the first of them makes the list.
+// Nobody else gets to see these two.
 const NO_LEAVES: TurnLeaf[] = [];
 const NO_MESSAGES: (ToolMessage | undefined)[] = [];
 const NO_OPTIONS: ToolTurnOptions = Object.freeze({});
@@ -108,9 +109,14 @@ class Turn {
   planFrom(first: number, tools: Tools): MaybePromise<void> {
     for (let at = first; at < this.calls.length; at++) {
       const planned = this.plan(at, tools);
-      if (isPromiseLike(planned)) return planned.then(() => this.planFrom(at + 1, tools));
+      if (isPromiseLike(planned)) return this.planAfter(planned, at + 1, tools);
     }
     return undefined;
+  }
+
+  // Not written into the loop: a closure there makes every round of it keep its variables, waited for or not.
+  private planAfter(planned: PromiseLike<void>, next: number, tools: Tools): Promise<void> {
+    return Promise.resolve(planned).then(() => this.planFrom(next, tools));
   }
 
   // Not asynchronous where one batch of tools is all there is, which is nearly always: a frame of it is 1 kB a turn.
@@ -221,7 +227,8 @@ class Turn {
     for (let at = 0; at < this.calls.length; at++)
       if (this.messages[at] === undefined)
         this.put(at, failure(this.callOf(at), "not run: the run is ending"));
-    return { messages: this.messages as readonly ToolMessage[], stop: this.stop };
+    const messages = this.messages === NO_MESSAGES ? [] : this.messages;
+    return { messages: messages as readonly ToolMessage[], stop: this.stop };
   }
 
   private put(at: number, message: ToolMessage): void {

@@ -36,8 +36,13 @@ const STEPS: readonly ((ending: Ending) => MaybePromise<void>)[] = [
 export function end(ending: Ending, from = 0): MaybePromise<void> {
   for (let at = from; at < STEPS.length; at++) {
     const done = STEPS[at]?.(ending);
-    if (isPromiseLike(done)) return Promise.resolve(done).then(() => end(ending, at + 1));
+    if (isPromiseLike(done)) return endAfter(done, ending, at + 1);
   }
+}
+
+// Not written into the loop: a closure there makes every round of it keep its variables, waited for or not.
+function endAfter(done: PromiseLike<void>, ending: Ending, next: number): Promise<void> {
+  return Promise.resolve(done).then(() => end(ending, next));
 }
 
 /**
