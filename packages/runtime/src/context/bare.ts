@@ -1,5 +1,4 @@
 import {
-  type AbortSignalLike,
   type CallOptions,
   type HireLeaf,
   isPromiseLike,
@@ -41,45 +40,18 @@ function isOff(service: { readonly isNoop: boolean } | undefined): boolean {
   return service === undefined || service.isNoop;
 }
 
-/** What a call gets beside its request. Signals and keys are made only for those who look at them. */
-class BareCall implements CallOptions {
-  private readonly exec: Execution;
-  private readonly what: string;
-  private readonly number: number;
-
-  constructor(exec: Execution, what: string, number: number) {
-    this.exec = exec;
-    this.what = what;
-    this.number = number;
-  }
-
-  get signal(): AbortSignalLike {
-    return this.exec.signal;
-  }
-
-  get idempotencyKey(): string {
-    return `${this.exec.execId}:${this.what}#${this.number}`;
-  }
+/** What a call gets beside its request. Plain fields: a model that wraps another may well spread them, or write them to a log. */
+function callOptions(exec: Execution): CallOptions {
+  return { signal: exec.signal, idempotencyKey: `${exec.execId}:llm#${++exec.modelCalls}` };
 }
 
-class BareTool extends BareCall implements ToolContext {
-  private readonly owner: Execution;
-  private readonly tally: Tally;
-
-  constructor(exec: Execution, tally: Tally, number: number) {
-    super(exec, "tool", number);
-    this.owner = exec;
-    this.tally = tally;
-  }
-
-  get scope(): ToolContext["scope"] {
-    return this.owner.scope;
-  }
-
-  /** A function of its own, so that it may be taken from the context. */
-  get llm(): ToolContext["llm"] {
-    return (model, request) => bareModelCall(this.owner, this.tally, { model, request });
-  }
+function toolContext(exec: Execution, tally: Tally): ToolContext {
+  return {
+    signal: exec.signal,
+    scope: exec.scope,
+    idempotencyKey: `${exec.execId}:tool#${++exec.toolCalls}`,
+    llm: (model, request) => bareModelCall(exec, tally, { model, request }),
+  };
 }
 
 /** A model call of the agent's own, in its lane: one promise beside the provider's. */
@@ -96,7 +68,7 @@ export function bareLlm(
   }
   return promised(() => {
     exec.checkBare();
-    return model.generate(request, new BareCall(exec, "llm", ++exec.modelCalls));
+    return model.generate(request, callOptions(exec));
   }).then(
     (response) => {
       exec.lane.leave();
@@ -116,7 +88,7 @@ async function bareModelCall(
   { model, request }: Pick<LlmLeaf, "model" | "request">,
 ): Promise<ModelResponse> {
   exec.token.check();
-  const response = await model.generate(request, new BareCall(exec, "llm", ++exec.modelCalls));
+  const response = await model.generate(request, callOptions(exec));
   tally.model(soundUsage(response.usage));
   return response;
 }
@@ -150,7 +122,7 @@ function callParsed(
   if (!parsed.ok) return toolFailure(parsed.problem);
   try {
     tally.tool();
-    const value = tool.execute(parsed.value, new BareTool(exec, tally, ++exec.toolCalls));
+    const value = tool.execute(parsed.value, toolContext(exec, tally));
     if (!isPromiseLike(value)) return toToolResult(value);
     return Promise.resolve(value).then(toToolResult, toolFailureOf);
   } catch (error) {

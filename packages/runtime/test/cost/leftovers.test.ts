@@ -1,5 +1,6 @@
 import { getEventListeners } from "node:events";
 import { afterEach, expect, test, vi } from "vitest";
+import { type Agent, AgentId } from "@ravi/kernel";
 import { virtualClock } from "@ravi/testing";
 import { Runtime } from "@ravi/runtime";
 import { MemoryJournal } from "../../src/journal/memory-journal.ts";
@@ -21,7 +22,7 @@ test("a run that is over leaves no listener on the signal it was given, and no t
   }
 });
 
-test("a bare run makes no abort controller: nobody asked for a signal", async () => {
+test("a bare run makes one abort controller, however many calls it makes, and none where it makes no call", async () => {
   let made = 0;
   class Counted extends AbortController {
     constructor() {
@@ -30,9 +31,13 @@ test("a bare run makes no abort controller: nobody asked for a signal", async ()
     }
   }
   vi.stubGlobal("AbortController", Counted);
-  expect((await new Runtime().run(worker(5), "go").result).output).toBe("done");
+  const idle: Agent = {
+    id: AgentId("idle"),
+    run: async () => ({ status: "completed", output: "done", stopReason: "done" }),
+  };
+  expect((await new Runtime().run(idle, "go").result).output).toBe("done");
   expect(made).toBe(0);
-  void new AbortController();
+  expect((await new Runtime().run(worker(5), "go").result).output).toBe("done");
   expect(made).toBe(1);
 });
 
