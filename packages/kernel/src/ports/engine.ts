@@ -156,7 +156,8 @@ export type Heard = { readonly reply: JsonValue } | { readonly silent: true };
 
 /** Where a bare execution counts what it used. */
 export interface Tally {
-  model(usage: Usage | undefined): void;
+  /** One that a tool asked for is nested: it is used, but it is not a call of the agent's. */
+  model(usage: Usage | undefined, isNested: boolean): void;
   tool(): void;
 }
 

@@ -13,7 +13,6 @@ import {
   type ModelResponse,
   NO_USAGE,
   type Price,
-  ProviderError,
   type Reservation,
   type Settlement,
   type Spend,
@@ -23,6 +22,7 @@ import {
 import { readStream } from "@ravi/kernel/loop";
 import { rejected } from "../rejected.ts";
 import { andThen } from "./and-then.ts";
+import { isAnswer, noAnswer } from "./answer.ts";
 import type { Bill } from "./bill.ts";
 import type { Execution } from "./execution.ts";
 import { refuseStopped, reservedInTime } from "./reserved.ts";
@@ -112,19 +112,14 @@ function sendReserved(
   const bound = reservation === undefined ? undefined : estimate?.maxOutputTokens;
   return send(exec, options, bound).then(
     (response) => {
-      if (typeof response !== "object" || response === null)
+      // Whether it was paid for is not known, so it counts as paid.
+      if (!isAnswer(response))
         return lose(exec, options, reservation, estimate, noAnswer(options.model, response));
       const settled = settle(exec, options, reservation, estimate, soundUsage(response.usage));
       return isPromiseLike(settled) ? settled.then(() => response) : response;
     },
     estimate && ((error: unknown) => settleFailure(exec, options, reservation, estimate, error)),
   );
-}
-
-/** A model that was not compiled may give anything. Whether it was paid for is not known, so it counts as paid. */
-function noAnswer({ id, info }: LLMClient, given: unknown): ProviderError {
-  const message = `${id} gave ${given === null ? "null" : typeof given} where an answer was expected`;
-  return new ProviderError({ kind: "FORMAT_ERROR", message, ...info });
 }
 
 export function estimateOf(exec: Execution, model: LLMClient, request: ModelRequest): MaybePromise<Estimate> {

@@ -20,7 +20,8 @@ import {
 import { type Parsed, readArguments, toolFailure, toolFailureOf, toToolResult } from "@ravi/kernel/loop";
 import { promised, rejected } from "../rejected.ts";
 import { andThen } from "./and-then.ts";
-import { failureOf } from "./batch.ts";
+import { isAnswer, noAnswer } from "./answer.ts";
+import { failureOf, runBatch } from "./batch.ts";
 import type { Execution } from "./execution.ts";
 import { hire } from "./hires.ts";
 import { soundUsage } from "./sound-usage.ts";
@@ -50,7 +51,7 @@ function toolContext(exec: Execution, tally: Tally): ToolContext {
     signal: exec.signal,
     scope: exec.scope,
     idempotencyKey: `${exec.execId}:tool#${++exec.toolCalls}`,
-    llm: (model, request) => bareModelCall(exec, tally, { model, request }),
+    llm: (model, request) => bareModelCall(exec, tally, { model, request }, true),
   };
 }
 
@@ -72,8 +73,7 @@ export function bareLlm(
   }).then(
     (response) => {
       exec.lane.leave();
-      tally.model(response.usage);
-      return response;
+      return counted(tally, model, response, false);
     },
     (error: unknown) => {
       exec.lane.leave();
@@ -86,11 +86,17 @@ async function bareModelCall(
   exec: Execution,
   tally: Tally,
   { model, request }: Pick<LlmLeaf, "model" | "request">,
+  isNested: boolean,
 ): Promise<ModelResponse> {
   exec.token.check();
-  const response = await model.generate(request, callOptions(exec));
-  tally.model(soundUsage(response.usage));
-  return response;
+  return counted(tally, model, await model.generate(request, callOptions(exec)), isNested);
+}
+
+function counted(tally: Tally, model: LLMClient, response: ModelResponse, isNested: boolean): ModelResponse {
+  const isGood = isAnswer(response);
+  tally.model(isGood ? soundUsage(response.usage) : undefined, isNested);
+  if (isGood) return response;
+  throw noAnswer(model, response);
 }
 
 /** No promise where neither the schema nor the tool makes one. */
@@ -131,7 +137,9 @@ function callParsed(
 }
 
 /** No promise where every tool of it answers at once. */
-export function bareBatch(exec: Execution, tally: Tally, leaves: readonly Leaf[]): MaybePromise<Outcome[]> {
+export function bareBatch(exec: Execution, leaves: readonly Leaf[]): MaybePromise<Outcome[]> {
+  const { tally } = exec;
+  if (tally === undefined) return runBatch(exec, leaves);
   const [only] = leaves;
   // Most turns ask for one thing, and a push makes room for seventeen.
   if (only !== undefined && leaves.length === 1) return andThen(outcomeOf(exec, tally, only), listOf);
@@ -168,7 +176,7 @@ function outcomeOf(exec: Execution, tally: Tally, leaf: Leaf): MaybePromise<Outc
 function outcomeLater(exec: Execution, tally: Tally, leaf: HireLeaf | LlmLeaf): Promise<Outcome> {
   const failed = (error: unknown): Outcome => failureOf(exec, error);
   if (leaf.kind === "hire") return hire(exec, leaf).then(undefined, failed);
-  return bareModelCall(exec, tally, leaf).then(
+  return bareModelCall(exec, tally, leaf, false).then(
     (response): Outcome => ({ status: "completed", response }),
     failed,
   );

@@ -16,7 +16,6 @@ import {
   type HookBase,
   type Hooks,
   InvalidValueError,
-  isPromiseLike,
   isRaviError,
   type JsonSchemaValidator,
   type JsonValue,
@@ -53,6 +52,7 @@ import { Gates } from "./gate.ts";
 import { ask, hire, join, spawn } from "./hires.ts";
 import { Keys } from "./keys.ts";
 import { Lane } from "./lane.ts";
+import { checkLeaves, isModel, noModel } from "./leaf-check.ts";
 import { callModel } from "./model-call.ts";
 import { yieldIfPaused } from "./pause.ts";
 import type { Plan } from "./plan.ts";
@@ -88,7 +88,8 @@ export class Execution implements RunContext {
   /** The limit that has refused it last, itself or whom it hired. */
   stoppedBy: StoppedBy | undefined;
   private checks = 0;
-  private readonly tally: Tally | undefined;
+  /** Of an execution that nothing was given to. */
+  readonly tally: Tally | undefined;
   private randoms = 0;
   private uuids = 0;
   private lazyKeys: Keys | undefined;
@@ -156,6 +157,7 @@ export class Execution implements RunContext {
     request: ModelRequest,
     options?: { readonly wrapUp?: boolean | undefined },
   ): Promise<ModelResponse> {
+    if (!isModel(model)) return rejected(noModel("model", model));
     const { tally } = this;
     if (tally !== undefined && !this.engine.isWatched) return bareLlm(this, tally, model, request);
     const leaf = { kind: "llm", model, request, wrapUp: options?.wrapUp } as const;
@@ -178,25 +180,13 @@ export class Execution implements RunContext {
   batch(leaves: readonly (ToolLeaf | HireLeaf)[]): Promise<(ToolOutcome | HireOutcome)[]>;
   batch(leaves: readonly Leaf[]): Promise<Outcome[]>;
   batch(leaves: readonly Leaf[]): Promise<Outcome[]> {
-    const { tally } = this;
-    if (tally !== undefined && !this.engine.isWatched && leaves.every(isPlain)) {
-      return this.bareBatch(tally, leaves);
-    }
-    return alone(this, `a batch of ${leaves.length}`, runBatch, leaves);
-  }
-
-  /** Without the promises of `alone` where no tool makes one: a quarter of a turn's time. */
-  private bareBatch(tally: Tally, leaves: readonly Leaf[]): Promise<Outcome[]> {
     try {
-      const done = this.lane.within("a batch", () => {
-        this.checkBare();
-        return bareBatch(this, tally, leaves);
-      });
-      return isPromiseLike(done) ? (done as Promise<Outcome[]>) : Promise.resolve(done);
+      checkLeaves(leaves);
     } catch (error) {
-      this.noteRefusal(error);
       return rejected(error);
     }
+    const isShort = this.tally !== undefined && !this.engine.isWatched && leaves.every(isPlain);
+    return alone(this, `a batch of ${leaves.length}`, isShort ? bareBatch : runBatch, leaves);
   }
 
   spawn<T>(agent: Agent<T>, options: Omit<HireLeaf<T>, "kind" | "agent">): Promise<RunHandle<T>> {

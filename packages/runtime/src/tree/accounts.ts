@@ -54,8 +54,8 @@ export class Account implements Tally, Used {
   }
 
   /** One call of a bare execution. */
-  model(usage: Usage | undefined): void {
-    this.modelCalls++;
+  model(usage: Usage | undefined, isNested: boolean): void {
+    if (!isNested) this.modelCalls++;
     if (usage === undefined) this.unpriced++;
     else this.charge(usage, null);
   }

@@ -25,7 +25,8 @@ describe("what a turn costs, and a run beside its turns", () => {
 
   test("bare, it waits few times", async () => {
     const { turn, run } = await perTurn((turns) => ticksOf(bare(turns)));
-    expect(turn).toBeLessThanOrEqual(4);
+    // One of them for tools that are done at once: they hold their lane until then, as they do with a journal.
+    expect(turn).toBeLessThanOrEqual(5);
     expect(run).toBeLessThanOrEqual(10);
   });
 
