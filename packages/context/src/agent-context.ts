@@ -28,7 +28,7 @@ export function agentContext(options: AgentContextOptions): AgentContext {
     getPromptWindow(sessionId) {
       const loaded = history.load({ sessionId: SessionId(sessionId), agentName: agentName(agentId) });
       return isPromiseLike(loaded)
-        ? loaded.then(({ messages }) => compact(messages))
+        ? Promise.resolve(loaded).then(({ messages }) => compact(messages))
         : compact(loaded.messages);
     },
   };

@@ -64,7 +64,7 @@ export function ask(
   try {
     const answer = check();
     return isPromiseLike(answer)
-      ? answer.then(undefined, (error: unknown) => broken(options, error))
+      ? Promise.resolve(answer).then(undefined, (error: unknown) => broken(options, error))
       : answer;
   } catch (error) {
     return broken(options, error);
@@ -85,7 +85,7 @@ export function enforce(
     if (reason !== undefined) trip(options.context, options.layer, reason);
   };
   const answer = ask(options, check);
-  return isPromiseLike(answer) ? answer.then(settle) : settle(answer);
+  return isPromiseLike(answer) ? Promise.resolve(answer).then(settle) : settle(answer);
 }
 
 export function checkOnError(field: string, value: unknown): OnGuardError {

@@ -107,6 +107,19 @@ function processOf<C>(layer: Middleware<C>, context: C, next: Next): Promise<voi
   return layer.process === undefined ? next() : layer.process(context, next);
 }
 
+/** A thenable of somebody's own may give nothing back from its `then`: nobody would wait for the layers behind it. */
+function admitAfter<C extends WithResult>(
+  asked: PromiseLike<void>,
+  admits: readonly Admit<C>[],
+  next: number,
+  context: C,
+  gate: Gate,
+): Promise<void> {
+  return Promise.resolve(asked).then(() =>
+    context.result === undefined ? admitFrom(admits, next, context, gate) : undefined,
+  );
+}
+
 function admitFrom<C extends WithResult>(
   admits: readonly Admit<C>[],
   from: number,
@@ -115,12 +128,7 @@ function admitFrom<C extends WithResult>(
 ): MaybePromise<void> {
   for (let at = from; at < admits.length; at++) {
     const asked = admits[at]?.(context, gate);
-    if (isPromiseLike(asked)) {
-      return asked.then(() => {
-        if (context.result === undefined) return admitFrom(admits, at + 1, context, gate);
-        return undefined;
-      });
-    }
+    if (isPromiseLike(asked)) return admitAfter(asked, admits, at + 1, context, gate);
     if (context.result !== undefined) return undefined;
   }
   return undefined;

@@ -12,7 +12,7 @@ import {
 import { auditLogger, MiddlewarePipeline, rateLimiter, sessionValidation } from "@ravi/middleware";
 import { virtualClock } from "@ravi/testing";
 import fc from "fast-check";
-import { agentContext, recordingHooks, PATIENCE, RUNS } from "./support.ts";
+import { agentContext, PATIENCE, recordingHooks, RUNS, thenable } from "./support.ts";
 
 const done = { status: "completed", output: "ok", stopReason: "done" } as const;
 
@@ -138,6 +138,7 @@ describe("R27: sessionValidation", () => {
     const answering = (answer: unknown) => sessionValidation({ validate: (() => answer) as () => true });
     expect((await through(answering(true))).ran).toBe(1);
     expect((await through(answering(Promise.resolve(true)))).ran).toBe(1);
+    expect((await through(answering(thenable(true)))).ran).toBe(1);
     for (const no of [
       undefined,
       false,
@@ -145,8 +146,11 @@ describe("R27: sessionValidation", () => {
       "expired",
       1,
       null,
+      {},
       Promise.resolve("expired"),
       Promise.reject(new Error("db down")),
+      // It gives nothing back from its `then`, which must not count as a yes.
+      thenable("expired"),
     ]) {
       expect((await through(answering(no))).ran).toBe(0);
     }

@@ -19,7 +19,15 @@ import {
   toolCache,
   piiToolRedaction,
 } from "@ravi/middleware";
-import { agentContext, answer, chatContext, closedGate, coreOf, functionContext } from "./support.ts";
+import {
+  agentContext,
+  answer,
+  chatContext,
+  closedGate,
+  coreOf,
+  functionContext,
+  thenable,
+} from "./support.ts";
 
 type ChatLayer = Layer<ChatContext>;
 
@@ -143,6 +151,28 @@ describe("R11: admit", () => {
 
   it("is no promise when no layer gives one", () => {
     expect(new MiddlewarePipeline<ChatContext>([retry()]).admit(chatContext(), closedGate)).toBeUndefined();
+  });
+
+  it("waits for the layers behind one that gives something which only looks like a promise", async () => {
+    const { promise: denied, resolve: deny } = Promise.withResolvers<void>();
+    const pipeline = new MiddlewarePipeline<FunctionContext>([
+      { level: "function", admit: () => thenable(undefined) },
+      {
+        level: "function",
+        async admit(context) {
+          await denied;
+          context.result = { content: "denied", isError: true };
+        },
+      },
+    ]);
+    const context = functionContext();
+    let isOver = false;
+    const admitted = Promise.resolve(pipeline.admit(context, closedGate)).then(() => (isOver = true));
+    await later();
+    expect(isOver).toBe(false);
+    deny();
+    await admitted;
+    expect(context.result).toEqual({ content: "denied", isError: true });
   });
 
   it("passes on what a layer throws, at once or later", async () => {

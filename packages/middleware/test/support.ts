@@ -173,3 +173,12 @@ export const RUNS = (short: number, long: number): number => (process.env["RAVI_
 
 /** How long a test over random cases may take; only a guard against one that hangs. */
 export const PATIENCE = { timeout: process.env["RAVI_LONG"] ? 600_000 : 30_000 };
+
+/** What only looks like a promise: its `then` gives nothing back. */
+export function thenable<T>(value: T): PromiseLike<T> {
+  const then = (ok: (value: T) => void): void => {
+    ok(value);
+  };
+  // oxlint-disable-next-line unicorn/no-thenable -- that is what it is
+  return { then } as PromiseLike<T>;
+}

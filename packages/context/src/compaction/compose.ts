@@ -30,7 +30,7 @@ export function applyInTurn(
     const next = strategy.compact(current, context);
     if (isPromiseLike(next)) {
       const rest = strategies.slice(at + 1);
-      return next.then((made) => applyInTurn(rest, validPrompt(made), context, enough));
+      return Promise.resolve(next).then((made) => applyInTurn(rest, validPrompt(made), context, enough));
     }
     current = validPrompt(next);
   }

@@ -65,7 +65,7 @@ export interface RunContext {
   tool<R>(call: ToolCall, tool: Tool<unknown, R>): Promise<ToolResult<R>>;
   /** A seat, then the child's whole run. Never throws for the child's fate. */
   hire<T>(leaf: Omit<HireLeaf<T>, "kind">): Promise<HireOutcome<T>>;
-  /** Leaves at once; an outcome for each, in the order asked. Never rejects. */
+  /** Leaves at once; an outcome for each, in the order asked. Rejects for no fate of theirs, only where the batch itself may not be. */
   batch<T>(leaves: readonly HireLeaf<T>[]): Promise<HireOutcome<T>[]>;
   batch<R>(leaves: readonly ToolLeaf<R>[]): Promise<ToolOutcome<R>[]>;
   batch(leaves: readonly LlmLeaf[]): Promise<LlmOutcome[]>;

@@ -14,15 +14,22 @@ export function readArguments(
   tool: Tool | DelegateTool,
   validator?: JsonSchemaValidator | undefined,
 ): MaybePromise<Parsed<unknown>> {
+  const text: unknown = call.arguments;
+  if (typeof text !== "string")
+    return { ok: false, problem: `the arguments must be JSON text, not ${kindOf(text)}` };
   let json: unknown;
   try {
     // Models leave the arguments of a tool without parameters empty.
-    json = call.arguments === "" ? {} : parseJson(call.arguments, "arguments");
+    json = text === "" ? {} : parseJson(text, "arguments");
   } catch (error) {
     return { ok: false, problem: messageOf(error) };
   }
   const parsed = parseWith(tool.input, json, validator);
   return isPromiseLike(parsed) ? parsed.then((done) => explain(done, tool)) : explain(parsed, tool);
+}
+
+function kindOf(value: unknown): string {
+  return value === null ? "null" : typeof value;
 }
 
 function explain(parsed: Parsed<unknown>, tool: Tool | DelegateTool): Parsed<unknown> {

@@ -69,10 +69,7 @@ export type ModelEvent =
     }
   | { readonly type: "finish"; readonly response: ModelResponse };
 
-/**
- * What a call gets beside its request. A model that wraps another hands it on as it is, or names the fields: in a runtime without
- * any rule they are made for whoever reads them, and a spread would copy none of them.
- */
+/** What a call gets beside its request. Plain fields: a model that wraps another may spread them. */
 export interface CallOptions {
   readonly signal?: AbortSignalLike | undefined;
   readonly idempotencyKey?: string | undefined;

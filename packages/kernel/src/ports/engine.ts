@@ -63,8 +63,6 @@ export interface EffectScope {
   readonly idempotencyKey: string;
   /** Counts from 1; more than that after a crash in the middle. */
   readonly attempt: number;
-  /** What the clock said when its begin was written down, where that was just now: to read a clock takes 0.1 µs. */
-  readonly begunAt?: number | undefined;
   /** Where each attempt at a call takes its money from. An engine may serve the first from what `begin` has asked for. */
   readonly ledger: Pick<Ledger, "reserve"> | undefined;
   /** Counts what was used, for reports and for the record. */
@@ -91,7 +89,7 @@ export interface Effect<T = unknown> {
   begin(): MaybePromise<JsonObject>;
   /** Not called on replay. What makes no promise, as many tools, is done at once: it may give its value, or throw. */
   run(scope: EffectScope): MaybePromise<T>;
-  /** When it ended, where it has read the clock for that; its entry says the same. */
+  /** When it ended, where it has read the clock for that (which takes 0.1 µs); its entry says the same. */
   readonly endedAt?: number | undefined;
   /** What is written down of its outcome, and back. Frozen where nobody else holds a part of it. */
   record(value: T): JsonObject;

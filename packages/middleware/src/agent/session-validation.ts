@@ -1,4 +1,10 @@
-import { type AgentRunContext, type MaybePromise, checkFields, checkInteger } from "@ravi/kernel";
+import {
+  type AgentRunContext,
+  type MaybePromise,
+  checkFields,
+  checkInteger,
+  isPromiseLike,
+} from "@ravi/kernel";
 import { checkOnError, enforce, type OnGuardError } from "../guard.ts";
 import { checkFunction } from "../options.ts";
 import type { AgentMiddleware } from "../types.ts";
@@ -64,7 +70,8 @@ function askOwner(
 ): MaybePromise<string | undefined> {
   if (validate === undefined) return undefined;
   const answer = validate({ sessionId, tenantId: meta.tenantId, agentName, runId: meta.runId });
-  return typeof answer === "object" ? answer.then(toReason) : toReason(answer);
+  // A thenable of somebody's own may give nothing back from its `then`: nothing would be a yes.
+  return isPromiseLike(answer) ? Promise.resolve(answer).then(toReason) : toReason(answer);
 }
 
 /** Only `true` allows: an undefined from a forgotten return does not. */

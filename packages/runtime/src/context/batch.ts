@@ -147,10 +147,10 @@ function orRefusal(start: PromiseLike<Start>, exec: Execution, leaf: Leaf): Prom
 
 /** Refused before it began: its outcome, like any other failure. */
 function refusal(exec: Execution, error: unknown, leaf: Leaf | undefined): Refused {
-  return refused({ ...failureOf(exec, error), ...(leaf?.kind === "hire" && NOTHING_USED) });
+  return notBegun({ ...failureOf(exec, error), ...(leaf?.kind === "hire" && NOTHING_USED) });
 }
 
-function refused(outcome: Outcome): Refused {
+function notBegun(outcome: Outcome): Refused {
   return { kind: "refused", outcome };
 }
 
@@ -172,8 +172,8 @@ function keyOf(exec: Execution, leaf: Leaf, turn: number, index: number): string
 }
 
 function startOf(exec: Execution, leaf: Leaf, key: string, gate: NamedGate | undefined): MaybePromise<Start> {
-  if (leaf.kind === "tool") return andThen(prepareToolCall(exec, key, leaf, gate), toolStart, leaf);
-  if (leaf.kind === "llm") return andThen(prepareModelCall(exec, key, leaf, gate), modelStart);
+  if (leaf.kind === "tool") return andThen(prepareToolCall(exec, leaf, key, gate), toolStart, leaf);
+  if (leaf.kind === "llm") return andThen(prepareModelCall(exec, leaf, key, gate), modelStart);
   return andThen(prepareHire(exec, leaf, false), hireStart);
 }
 
@@ -181,16 +181,16 @@ function toolStart(call: ToolEffect, leaf: ToolLeaf): Start {
   const { refused: result } = call;
   if (result === undefined) return call;
   leaf.onResult?.(result);
-  return refused({ status: "completed", result });
+  return notBegun({ status: "completed", result });
 }
 
 function modelStart(call: ModelEffect): Start {
   const { refused: response } = call;
-  return response === undefined ? call : refused({ status: "completed", response });
+  return response === undefined ? call : notBegun({ status: "completed", response });
 }
 
 function hireStart({ spec, answered }: PreparedHire): Start {
-  return answered === undefined ? spec : refused(answered);
+  return answered === undefined ? spec : notBegun(answered);
 }
 
 function outcomeOf(exec: Execution, { kind }: Operation, settled: Settled | undefined): Outcome {

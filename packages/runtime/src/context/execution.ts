@@ -167,7 +167,7 @@ export class Execution implements RunContext {
 
   tool<R>(call: ToolCall, tool: Tool<unknown, R>): Promise<ToolResult<R>> {
     const key = this.nextKey("tool", tool.name);
-    return alone(this, key, () => callTool(this, key, { call, tool }) as Promise<ToolResult<R>>);
+    return alone(this, key, () => callTool(this, { call, tool }, key) as Promise<ToolResult<R>>);
   }
 
   hire<T>(leaf: Omit<HireLeaf<T>, "kind">): Promise<HireOutcome<T>> {

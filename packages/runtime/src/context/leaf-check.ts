@@ -13,8 +13,9 @@ function checkLeaf(leaf: Leaf): void {
     case "tool":
       if (typeof leaf.tool?.execute !== "function")
         throw invalid("leaf.tool", leaf.tool, "a tool, as defineTool makes it");
-      if (typeof leaf.call?.arguments !== "string")
-        throw invalid("leaf.call", leaf.call, "a call with an id, a name and its arguments as JSON text");
+      // What is in it was written by a model, and is told to the model where it is wrong.
+      if (typeof leaf.call !== "object" || leaf.call === null)
+        throw invalid("leaf.call", leaf.call, "a call with an id, a name and arguments");
       return;
     case "llm":
       if (!isModel(leaf.model)) throw noModel("leaf.model", leaf.model);

@@ -12,23 +12,23 @@ import { mayAdmit } from "./plan.ts";
 export function callModel(exec: Execution, leaf: LlmLeaf, key: string): MaybePromise<ModelResponse> {
   const call = mayAdmit(exec.plan.chat)
     ? admitModelCall(exec, leaf, key)
-    : prepareModelCall(exec, key, leaf, undefined);
-  return andThen(call, made, exec);
+    : prepareModelCall(exec, leaf, key, undefined);
+  return andThen(call, makeUnlessRefused, exec);
 }
 
 function admitModelCall(exec: Execution, leaf: LlmLeaf, key: string): MaybePromise<ModelEffect> {
-  return admitOne(exec, key, (gate?: NamedGate) => prepareModelCall(exec, key, leaf, gate));
+  return admitOne(exec, key, (gate?: NamedGate) => prepareModelCall(exec, leaf, key, gate));
 }
 
-function made(call: ModelEffect, { engine }: Execution): MaybePromise<ModelResponse> {
+function makeUnlessRefused(call: ModelEffect, { engine }: Execution): MaybePromise<ModelResponse> {
   return call.refused ?? engine.effect(call);
 }
 
 /** The gate is for the layers; without layers there need be none. */
 export function prepareModelCall(
   exec: Execution,
-  key: string,
   leaf: LlmLeaf,
+  key: string,
   gate: NamedGate | undefined,
 ): MaybePromise<ModelEffect> {
   exec.modelCalls++;

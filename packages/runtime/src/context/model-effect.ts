@@ -70,11 +70,12 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
   /** With what a crash in the middle would leave charged. */
   begin(): MaybePromise<JsonObject> {
     const { exec, leaf } = this;
-    if (!exec.engine.isMetered) return { messages: leaf.request.messages.length };
+    const messages = leaf.request.messages.length;
+    if (!exec.engine.isMetered) return { messages, fingerprint: undefined };
     const { model, request } = this.context ?? leaf;
     this.begunModel = model;
     this.begunRequest = request;
-    return andThen(estimateOf(exec, model, request), reserved, this);
+    return andThen(estimateOf(exec, model, request), reserve, this, messages);
   }
 
   // Not asynchronous itself: what it needs at its end is kept with the call, and not once more with a frame of it.
@@ -82,7 +83,7 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
     const { exec } = this;
     this.scope = scope;
     try {
-      this.started = scope.begunAt ?? exec.ports.clock.now();
+      this.started = exec.ports.clock.now();
       tellCallStart(exec, this, this.started);
       this.span = startModelSpan(exec, this);
     } catch (error) {
@@ -243,18 +244,18 @@ function unanswered(): TypeError {
   return new TypeError("a chat layer neither called next() nor set a result");
 }
 
-/** What is set aside, for the entry of its begin. */
-function reserved(estimate: Estimate, call: ModelEffect): JsonObject {
+/** Keeps the estimate for the first attempt, and says in the entry of the begin what that sets aside. */
+function reserve(estimate: Estimate, call: ModelEffect, messages: number): JsonObject {
   call.estimate = estimate;
   const { inputTokens, maxOutputTokens, price } = estimate;
   const cost = "unpriced" in price ? 0 : price.usd;
   const usage = { inputTokens, outputTokens: maxOutputTokens };
   const priced = !("unpriced" in price);
   return {
-    messages: call.request.messages.length,
-    // Room for what the recorder adds.
-    fingerprint: undefined,
+    messages,
     reserve: { tokens: inputTokens + maxOutputTokens, cost, turns: 1, usage, priced, waste: cost },
+    // Room for what the recorder adds: a field that an object was not made with takes 40 bytes more.
+    fingerprint: undefined,
   };
 }
 

@@ -11,8 +11,8 @@ import { mayAdmit } from "./plan.ts";
 import { type AskedTool, ToolEffect } from "./tool-effect.ts";
 
 /** One tool call of an agent. Bad arguments, a denial and a failing tool are results; only the rules throw. */
-export function callTool(exec: Execution, key: string, asked: AskedTool): MaybePromise<ToolResult> {
-  const admit = (gate?: NamedGate): MaybePromise<ToolEffect> => prepareToolCall(exec, key, asked, gate);
+export function callTool(exec: Execution, asked: AskedTool, key: string): MaybePromise<ToolResult> {
+  const admit = (gate?: NamedGate): MaybePromise<ToolEffect> => prepareToolCall(exec, asked, key, gate);
   const prepared = mayAsk(exec, asked.tool) ? admitOne(exec, key, admit) : admit();
   return andThen(prepared, (call) => call.refused ?? exec.engine.effect(call));
 }
@@ -28,8 +28,8 @@ export function mayAsk({ plan }: Execution, tool: Tool): boolean {
  */
 export function prepareToolCall(
   exec: Execution,
-  key: string,
   asked: AskedTool,
+  key: string,
   gate: NamedGate | undefined,
 ): MaybePromise<ToolEffect> {
   const parsed = readArguments(asked.call, asked.tool, exec.ports.validator);

@@ -82,7 +82,7 @@ export class ToolEffect implements Effect<ToolResult>, ToldTool {
 
   begin(): JsonObject {
     const tool = this.tool.name;
-    // With room for what the recorder adds: a field that an object was not made with takes 40 bytes more.
+    // Room for what the recorder adds.
     const fingerprint = undefined;
     return this.onDoubt === "ask" ? { tool, ask: true, fingerprint } : { tool, fingerprint };
   }
@@ -148,7 +148,7 @@ export class ToolEffect implements Effect<ToolResult>, ToldTool {
 
   private begun(scope: EffectScope): MaybePromise<ToolResult> {
     const { exec, tool } = this;
-    this.startedAt = scope.begunAt ?? exec.ports.clock.now();
+    this.startedAt = exec.ports.clock.now();
     tellToolStart(this);
     if (isMeasured(exec)) this.span = startSpan(exec, "ravi.tool", { key: this.key, tool: tool.name });
     const reserved = andThen(this.reserve(scope), counted, this, scope);
@@ -194,7 +194,7 @@ export class ToolEffect implements Effect<ToolResult>, ToldTool {
 
   private broken(error: unknown): MaybePromise<never> {
     return this.whenSettled(() => {
-      tellToolEnd(this, "error", error);
+      this.endedAt = tellToolEnd(this, "error", error);
       // An error of Ravi's goes on as it is; a stranger's gets a code to branch on.
       if (isRaviError(error)) throw error;
       throw new ToolError({ toolName: this.tool.name, message: messageOf(error), cause: error });

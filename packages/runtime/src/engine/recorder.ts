@@ -35,7 +35,7 @@ export interface Recorded {
   suspendFor(why: RaviError): never;
   /** A call may have been paid for twice. */
   noteDoubt(key: string): void;
-  scopeFor(key: string, attempt: number, begunAt?: number): EffectScope;
+  scopeFor(key: string, attempt: number): EffectScope;
 }
 
 /** What is on record of an effect that need not be begun. */
@@ -132,11 +132,10 @@ export class Recorder {
     // room for it, nothing is made.
     const noted: Record<string, JsonValue | undefined> = body;
     noted["fingerprint"] = fingerprint;
-    const at = this.clock.now();
-    const written = journal.append([this.entry(effect.key, attempt, "begin", Object.freeze(noted), at)]);
+    const written = journal.append([this.entry(effect.key, attempt, "begin", Object.freeze(noted))]);
     return isPromiseLike(written)
       ? this.makeAfter(written, effect, journal, attempt)
-      : this.make(effect, journal, attempt, at);
+      : this.make(effect, journal, attempt);
   }
 
   private makeAfter<T>(
@@ -160,15 +159,10 @@ export class Recorder {
   }
 
   // Not asynchronous itself: every local of such a function is kept with each of its calls.
-  private make<T>(
-    effect: Recordable<T>,
-    journal: RunJournal,
-    attempt: number,
-    begunAt?: number,
-  ): MaybePromise<T> {
+  private make<T>(effect: Recordable<T>, journal: RunJournal, attempt: number): MaybePromise<T> {
     let made: MaybePromise<T>;
     try {
-      made = effect.run(this.engine.scopeFor(effect.key, attempt, begunAt));
+      made = effect.run(this.engine.scopeFor(effect.key, attempt));
     } catch (error) {
       return this.recordFailure(effect, attempt, journal, error);
     }
@@ -195,7 +189,7 @@ export class Recorder {
     journal: RunJournal,
     value: T,
   ): MaybePromise<T> {
-    const { endedAt: at = this.clock.now() } = effect;
+    const at = effect.endedAt ?? this.clock.now();
     const ended = journal.append([this.entry(effect.key, attempt, "end", effect.record(value), at)]);
     return isPromiseLike(ended) ? after(ended, value) : value;
   }
@@ -280,7 +274,8 @@ export class Recorder {
     const spend = effect.spend();
     const how = isWithdrawn ? WITHDRAWN : { error: errorToJSON(error) };
     const body = { ...how, ...(spend !== undefined && { spend }) };
-    await journal.append([this.entry(effect.key, attempt, "end", body)]);
+    const at = effect.endedAt ?? this.clock.now();
+    await journal.append([this.entry(effect.key, attempt, "end", body, at)]);
     throw error;
   }
 

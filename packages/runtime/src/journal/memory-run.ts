@@ -39,7 +39,7 @@ export class MemoryRun {
     const facts =
       phase === "note" ? factsOf(this.runId, [[exec, key, attempt, phase, plainZero(at), body]]) : undefined;
     if (!this.isNew(exec, key, attempt, phase)) throw duplicateError(this.runId, [exec, key, attempt, phase]);
-    this.keep(exec, key, attempt, phase, at, kept);
+    this.keep(exec, key, plainZero(attempt), phase, plainZero(at), kept);
     if (facts !== undefined) this.learn(facts);
   }
 
@@ -89,8 +89,8 @@ export class MemoryRun {
     at: number,
     body: KeptBody,
   ): void {
-    this.kept.push(exec, key, plainZero(attempt), phase, plainZero(at), body);
-    this.updatedAt = plainZero(at);
+    this.kept.push(exec, key, attempt, phase, at, body);
+    this.updatedAt = at;
   }
 
   private learn(facts: RunFacts): void {

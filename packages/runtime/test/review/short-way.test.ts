@@ -13,6 +13,7 @@ import {
   type RootHandle,
   type RunContext,
   type RunResult,
+  textOf,
   type Tool,
   type ToolContext,
 } from "@ravi/kernel";
@@ -74,8 +75,11 @@ function odd(generate: () => unknown): LLMClient {
 
 /** What only looks like a promise. */
 function thenable(value: unknown): unknown {
+  const then = (ok: (value: unknown) => void): void => {
+    ok(value);
+  };
   // oxlint-disable-next-line unicorn/no-thenable -- that is what it is
-  return { then: (ok: (value: unknown) => void) => ok(value) };
+  return { then };
 }
 
 async function rejectedWith(reason: unknown): Promise<never> {
@@ -158,6 +162,22 @@ const PROGRAMS: Readonly<Record<string, () => Program>> = {
   "a tool that gives a thenable": () => looping(model(asking("{}"), echo), [tool(() => thenable("th"))]),
   "arguments that are no JSON": () => looping(model(asking("{"), echo), [tool(() => "x")]),
   "no arguments": () => looping(model(asking(""), echo), [tool(() => "x")]),
+  "arguments that are no text": () =>
+    looping(
+      model(
+        {
+          message: {
+            role: "assistant",
+            content: "",
+            toolCalls: [undefined, "{}"].map((args, n) => ({ id: `c${n}`, name: "t", arguments: args })),
+          },
+          finishReason: "toolCalls",
+          usage,
+        },
+        ({ messages }: ModelRequest) => say(messages.slice(-2).map(textOf).join("; ")),
+      ),
+      [tool(() => "x")],
+    ),
   "arguments that do not fit": () => looping(model(asking('"s"'), echo), [tool(() => "x")]),
   "a tool that is not there": () => looping(model(asking("{}"), echo), [tool(() => "x", { name: "other" })]),
   "two calls with one id": () =>
@@ -320,6 +340,13 @@ describe("and as it should", () => {
       });
     },
   );
+
+  test("T11: a call whose arguments are no text is told so to the model, and the one beside it is made", async () => {
+    expect(await seen("arguments that are no text")).toMatchObject({
+      status: "completed",
+      output: "error: the arguments must be JSON text, not undefined; x",
+    });
+  });
 
   test("R23: a second batch while one is under way is refused, however fast the first is", async () => {
     const name = "two batches at once, of tools that are done at once";

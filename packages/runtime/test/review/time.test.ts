@@ -1,7 +1,17 @@
 import { describe, expect, test } from "vitest";
-import { type Headcount, type Lease, type LLMClient, type ModelResponse, RunId } from "@ravi/kernel";
+import {
+  defineTool,
+  type Headcount,
+  HookEvent,
+  type Hooks,
+  type Lease,
+  type LLMClient,
+  type ModelResponse,
+  RunId,
+} from "@ravi/kernel";
 import { scriptedModel, virtualClock } from "@ravi/testing";
 import { Runtime } from "@ravi/runtime";
+import * as z from "zod";
 import { MemoryJournal } from "../../src/journal/memory-journal.ts";
 import { agent, ask, cut, done, FakeHeadcount, turns, until, within } from "./helpers.ts";
 
@@ -145,5 +155,38 @@ describe("review: time", () => {
     const run = new Runtime({ clock }).run(lead, "");
     await clock.advance(1_000);
     expect(await within(run.result)).toMatchObject({ output: "silent" });
+  });
+
+  test("R13: how long a call took does not count what its journal took to write its begin", async () => {
+    let now = 0;
+    class SlowJournal extends MemoryJournal {
+      override append(...args: Parameters<MemoryJournal["append"]>): void {
+        now += 50;
+        super.append(...args);
+      }
+    }
+    const told: Record<string, number> = {};
+    const hooks: Hooks = {
+      has: (event) => event === HookEvent.LLM_END || event === HookEvent.TOOL_END,
+      dispatch: (event, payload) => void (told[event] = (payload as { durationMs: number }).durationMs),
+      drain() {},
+    };
+    const wait = defineTool({
+      name: "wait",
+      description: "waits",
+      input: z.object({}),
+      execute: () => {
+        now += 1;
+        return "x";
+      },
+    });
+    const lead = agent("lead", async (ctx) => {
+      await ctx.llm(scriptedModel(["hi"]), ask("?"));
+      await ctx.tool({ id: "1", name: "wait", arguments: "{}" }, wait);
+      return done("");
+    });
+    const clock = { now: () => now };
+    await new Runtime({ clock, hooks, journal: new SlowJournal({ clock }) }).run(lead, "").result;
+    expect(told).toEqual({ [HookEvent.LLM_END]: 0, [HookEvent.TOOL_END]: 1 });
   });
 });
