@@ -129,11 +129,20 @@ function callParsed(
   try {
     tally.tool();
     const value = tool.execute(parsed.value, toolContext(exec, tally));
-    if (!isPromiseLike(value)) return toToolResult(value);
-    return Promise.resolve(value).then(toToolResult, toolFailureOf);
+    return isPromiseLike(value) ? resultLater(exec, value) : toToolResult(value);
   } catch (error) {
-    return toolFailureOf(error);
+    return failed(exec, error);
   }
+}
+
+function resultLater(exec: Execution, value: PromiseLike<unknown>): Promise<ToolResult> {
+  return Promise.resolve(value).then(toToolResult, (error: unknown) => failed(exec, error));
+}
+
+/** A tool that was cut off has not failed: whether it did its work is not known. */
+function failed({ stopped }: Execution, error: unknown): ToolResult {
+  if (stopped !== undefined) throw stopped;
+  return toolFailureOf(error);
 }
 
 /** No promise where every tool of it answers at once. */
@@ -174,11 +183,11 @@ function outcomeOf(exec: Execution, tally: Tally, leaf: Leaf): MaybePromise<Outc
 }
 
 function outcomeLater(exec: Execution, tally: Tally, leaf: HireLeaf | LlmLeaf): Promise<Outcome> {
-  const failed = (error: unknown): Outcome => failureOf(exec, error);
-  if (leaf.kind === "hire") return hire(exec, leaf).then(undefined, failed);
+  const failure = (error: unknown): Outcome => failureOf(exec, error);
+  if (leaf.kind === "hire") return hire(exec, leaf).then(undefined, failure);
   return bareModelCall(exec, tally, leaf, false).then(
     (response): Outcome => ({ status: "completed", response }),
-    failed,
+    failure,
   );
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import {
   type Agent,
   type AgentResult,
+  CancellationError,
   type CallOptions,
   defineTool,
   HookEvent,
@@ -30,6 +31,8 @@ interface Program {
   readonly agent: Agent;
   readonly options?: RunOptions;
   readonly during?: (handle: RootHandle, runtime: Runtime) => Promise<void>;
+  /** What the agent saw. */
+  readonly notes?: unknown[];
 }
 
 type Answer = unknown;
@@ -281,6 +284,36 @@ const PROGRAMS: Readonly<Record<string, () => Program>> = {
     written((ctx) => ctx.llm(model(hanging), ask("?")).then(undefined, () => done("so what")), {
       during: cancelSoon,
     }),
+  "a cancellation in the middle of a tool": () => {
+    const notes: unknown[] = [];
+    const cutOff = tool(
+      ({ signal }) =>
+        new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("cut off")))),
+    );
+    const run = async (ctx: RunContext): Promise<AgentResult> => {
+      for (const outcome of await ctx.batch([toolLeaf(cutOff)])) {
+        notes.push([outcome.status, "error" in outcome ? outcome.error?.code : undefined]);
+      }
+      return done("so what");
+    };
+    return written(run, { during: cancelSoon, notes });
+  },
+  "a tool that goes on after a cancellation": () => {
+    const notes: unknown[] = [];
+    const late = tool(
+      ({ signal }) =>
+        new Promise((resolve) => signal.addEventListener("abort", () => setImmediate(resolve, "late"))),
+    );
+    const run = async (ctx: RunContext): Promise<AgentResult> => {
+      for (const outcome of await ctx.batch([toolLeaf(late)])) notes.push(outcome.status);
+      return done("so what");
+    };
+    return written(run, { during: cancelSoon, notes });
+  },
+  "a tool that throws what stops a run": () =>
+    looping(model(asking("{}"), echo), [
+      tool(() => rejectedWith(new CancellationError({ reason: "by a tool" }))),
+    ]),
   "a deadline in the middle of a model call": () =>
     written((ctx) => ctx.llm(model(hanging), ask("?")), {
       options: { executionBudget: { deadlineS: 0.02 } },
@@ -296,7 +329,7 @@ const PROGRAMS: Readonly<Record<string, () => Program>> = {
 
 /** All that can be seen of a run, but for its times and what has no price without a meter. */
 async function seenOf(make: () => Program, house: RuntimeOptions): Promise<unknown> {
-  const { agent: who, options, during } = make();
+  const { agent: who, options, during, notes } = make();
   const runtime = new Runtime(house);
   const handle = runtime.run(who, "go", { runId: "r", ...options });
   await during?.(handle, runtime);
@@ -304,7 +337,7 @@ async function seenOf(make: () => Program, house: RuntimeOptions): Promise<unkno
   const accounts = agents?.map(({ status, modelCalls, toolCalls, retries, usage: used }) => {
     return { status, modelCalls, toolCalls, retries, used };
   });
-  return { ...result, code: error?.code, message: error?.message, accounts };
+  return { ...result, code: error?.code, message: error?.message, accounts, notes };
 }
 
 const HOUSES: readonly (readonly [string, () => RuntimeOptions])[] = [
