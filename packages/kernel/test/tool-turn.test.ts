@@ -184,6 +184,13 @@ describe("a loop that a call ends", () => {
   });
 });
 
+test("a turn without calls has a list of its own: nobody else sees what is done to it", async () => {
+  const turns = [1, 2].map(() => toolTurn(bareContext(free), asking(), []));
+  const [one, other] = await Promise.all(turns);
+  expect(one?.messages).toEqual([]);
+  expect(one?.messages).not.toBe(other?.messages);
+});
+
 test("an answer that never fits its schema ends as invalid", async () => {
   const never: LLMClient = {
     id: "m",

@@ -85,7 +85,7 @@ export function enforce(
     if (reason !== undefined) trip(options.context, options.layer, reason);
   };
   const answer = ask(options, check);
-  return isPromiseLike(answer) ? Promise.resolve(answer).then(settle) : settle(answer);
+  return isPromiseLike(answer) ? answer.then(settle) : settle(answer);
 }
 
 export function checkOnError(field: string, value: unknown): OnGuardError {

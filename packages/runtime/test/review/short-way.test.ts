@@ -386,6 +386,14 @@ describe("and as it should", () => {
     expect(await seen(name)).toMatchObject({ output: "done,LANE_VIOLATION" });
   });
 
+  test("R10: a window that was handed out while it was empty grows, and belongs to its run", async () => {
+    const user = { role: "user", content: "a" };
+    const output = JSON.stringify([[user], [{ role: "system", content: "s" }, user]]);
+    const name = "a window that was looked at while it was empty";
+    expect(await seen(name)).toMatchObject({ output });
+    expect(await seen(name)).toMatchObject({ output });
+  });
+
   test("a model call of a tool's own is used, and is not a call of the agent's", async () => {
     expect(await seen("a tool that asks a model")).toMatchObject({
       usage: { inputTokens: 9, outputTokens: 6 },
