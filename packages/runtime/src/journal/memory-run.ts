@@ -39,7 +39,8 @@ export class MemoryRun {
     const facts =
       phase === "note" ? factsOf(this.runId, [[exec, key, attempt, phase, plainZero(at), body]]) : undefined;
     if (!this.isNew(exec, key, attempt, phase)) throw duplicateError(this.runId, [exec, key, attempt, phase]);
-    this.keep(exec, key, plainZero(attempt), phase, plainZero(at), kept);
+    this.updatedAt = plainZero(at);
+    this.kept.push(exec, key, plainZero(attempt), phase, this.updatedAt, kept);
     if (facts !== undefined) this.learn(facts);
   }
 
@@ -61,7 +62,8 @@ export class MemoryRun {
     const duplicate = this.allIdentities().addAll(rows);
     if (duplicate !== undefined) throw duplicateError(this.runId, duplicate);
     for (const [index, [exec, key, attempt, phase, at]] of rows.entries())
-      this.keep(exec, key, attempt, phase, at, bodies[index] ?? "null");
+      this.kept.push(exec, key, attempt, phase, at, bodies[index] ?? "null");
+    this.updatedAt = rows.at(-1)?.[4] ?? this.updatedAt;
     if (facts !== undefined) this.learn(facts);
   }
 
@@ -79,18 +81,6 @@ export class MemoryRun {
       }
     }
     return this.identities;
-  }
-
-  private keep(
-    exec: string,
-    key: string,
-    attempt: number,
-    phase: JournalEntry["phase"],
-    at: number,
-    body: KeptBody,
-  ): void {
-    this.kept.push(exec, key, attempt, phase, at, body);
-    this.updatedAt = at;
   }
 
   private learn(facts: RunFacts): void {
