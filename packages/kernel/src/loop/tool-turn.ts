@@ -7,6 +7,7 @@ import type { ModelResponse } from "../model/llm.ts";
 import type { ToolCall, ToolMessage } from "../model/messages.ts";
 import type { JsonSchemaValidator } from "../model/schema.ts";
 import { type DelegateTool, type Tool, isDelegate } from "../model/tool.ts";
+import { atOnceOf } from "./at-once.ts";
 import { hireResult } from "./hire-result.ts";
 import type { Parsed } from "./parse-with.ts";
 import { isStop, messageOf, readArguments, toolFailure } from "./tool-call.ts";
@@ -48,6 +49,7 @@ export type TurnContext = Pick<RunContext, "batch" | "validator">;
 
 type TurnLeaf = ToolLeaf | HireLeaf;
 type Tools = readonly (Tool | DelegateTool)[];
+type TurnOutcomes = readonly (ToolOutcome | HireOutcome)[];
 
 const CUT_OFF =
   "your answer was cut off by its length limit, so none of its calls were run; ask again with fewer or shorter calls";
@@ -65,9 +67,32 @@ export function toolTurn(
   tools: Tools,
   options: ToolTurnOptions = NO_OPTIONS,
 ): Promise<ToolTurn> {
+  return Promise.resolve(makeTurn(ctx, response, tools, options, false));
+}
+
+/**
+ * The same for a loop, which does nothing else meanwhile: no promise where nothing of it makes one. Never throws: a failure is a
+ * promise too.
+ */
+export function turnAtOnce(
+  ctx: TurnContext,
+  response: ModelResponse,
+  tools: Tools,
+  options: ToolTurnOptions,
+): MaybePromise<ToolTurn> {
+  return makeTurn(ctx, response, tools, options, true);
+}
+
+function makeTurn(
+  ctx: TurnContext,
+  response: ModelResponse,
+  tools: Tools,
+  options: ToolTurnOptions,
+  isAtOnce: boolean,
+): MaybePromise<ToolTurn> {
   try {
-    const turn = new Turn(ctx, response.message.toolCalls ?? NO_CALLS, options);
-    if (response.finishReason === "length") return Promise.resolve(turn.refuseAll(CUT_OFF));
+    const turn = new Turn(ctx, response.message.toolCalls ?? NO_CALLS, options, isAtOnce);
+    if (response.finishReason === "length") return turn.refuseAll(CUT_OFF);
     const planned = turn.planFrom(0, tools);
     return isPromiseLike(planned) ? Promise.resolve(planned).then(() => turn.make()) : turn.make();
   } catch (error) {
@@ -94,10 +119,13 @@ class Turn {
   /** A context that tells of a result early is not told after by the turn. */
   private told: Set<ToolCall> | undefined;
 
-  constructor(ctx: TurnContext, calls: readonly ToolCall[], options: ToolTurnOptions) {
+  private readonly isAtOnce: boolean;
+
+  constructor(ctx: TurnContext, calls: readonly ToolCall[], options: ToolTurnOptions, isAtOnce: boolean) {
     this.ctx = ctx;
     this.calls = calls;
     this.options = options;
+    this.isAtOnce = isAtOnce;
   }
 
   refuseAll(why: string): ToolTurn {
@@ -120,31 +148,38 @@ class Turn {
   }
 
   // Not asynchronous where one batch of tools is all there is, which is nearly always: a frame of it is 1 kB a turn.
-  make(): Promise<ToolTurn> {
+  make(): MaybePromise<ToolTurn> {
     const { leaves, options, hasHires } = this;
     const size = options.concurrency ?? leaves.length;
     if (hasHires || size < leaves.length) return this.makeInParts(size);
-    if (leaves.length === 0) return Promise.resolve(this.end());
-    return this.batchOf(leaves).then(
-      (outcomes) => this.keepAll(0, outcomes, undefined).end(),
-      (error: unknown) => this.stopBy(error).end(),
-    );
+    if (leaves.length === 0) return this.end();
+    const outcomes = this.batchOf(leaves);
+    return isPromiseLike(outcomes) ? this.endLater(outcomes) : this.keepAll(0, outcomes, undefined).end();
   }
 
   /** A context that was not compiled may throw at once, or give something that only looks like a promise. */
-  private batchOf(leaves: readonly TurnLeaf[]): Promise<readonly (ToolOutcome | HireOutcome)[]> {
+  private batchOf(leaves: readonly TurnLeaf[]): MaybePromise<TurnOutcomes> {
+    const { ctx } = this;
     try {
-      return Promise.resolve(this.ctx.batch(leaves));
+      const atOnce = this.isAtOnce ? atOnceOf(ctx) : undefined;
+      return atOnce === undefined ? Promise.resolve(ctx.batch(leaves)) : atOnce(ctx, leaves);
     } catch (error) {
       return rejected(error);
     }
+  }
+
+  private endLater(outcomes: PromiseLike<TurnOutcomes>): Promise<ToolTurn> {
+    return Promise.resolve(outcomes).then(
+      (done) => this.keepAll(0, done, undefined).end(),
+      (error: unknown) => this.stopBy(error).end(),
+    );
   }
 
   private async makeInParts(size: number): Promise<ToolTurn> {
     const { leaves } = this;
     for (let from = 0; from < leaves.length && this.stop === undefined; from += size) {
       const part = size >= leaves.length ? leaves : leaves.slice(from, from + size);
-      let outcomes: readonly (ToolOutcome | HireOutcome)[];
+      let outcomes: TurnOutcomes;
       try {
         outcomes = await this.ctx.batch(part);
       } catch (error) {
@@ -166,7 +201,7 @@ class Turn {
 
   private keepAll(
     from: number,
-    outcomes: readonly (ToolOutcome | HireOutcome)[],
+    outcomes: TurnOutcomes,
     told: ReadonlyMap<number, ToolResult> | undefined,
   ): this {
     for (let at = 0; at < outcomes.length; at++) this.keep(from + at, outcomes[at], told?.get(at));
@@ -189,7 +224,7 @@ class Turn {
   private async tellHires(
     from: number,
     part: readonly TurnLeaf[],
-    outcomes: readonly (ToolOutcome | HireOutcome)[],
+    outcomes: TurnOutcomes,
   ): Promise<ReadonlyMap<number, ToolResult>> {
     const places: number[] = [];
     const hires: Hired[] = [];

@@ -19,27 +19,45 @@ export function alone<T>(
   given?: unknown,
 ): Promise<T> {
   try {
-    exec.lane.enter(what);
+    const done = begin(exec, what, operation, given);
+    return isPromiseLike(done) ? leaveAfter(exec, done) : leaveNext(exec, done);
   } catch (error) {
     return rejected(error);
   }
+}
+
+/** The same without a promise where the operation makes none, for one who waits for it before anything else. May throw. */
+export function aloneAtOnce<T, G>(
+  exec: Execution,
+  what: string,
+  operation: Operation<T, G>,
+  given: G,
+): MaybePromise<T> {
+  const done = begin(exec, what, operation, given);
+  if (isPromiseLike(done)) return leaveAfter(exec, done);
+  exec.lane.leave();
+  return done;
+}
+
+/** From there on it is in its lane, unless it throws. */
+function begin<T, G>(exec: Execution, what: string, operation: Operation<T, G>, given: G): MaybePromise<T> {
+  exec.lane.enter(what);
   try {
     const paused = exec.check();
-    const done = isPromiseLike(paused)
+    return isPromiseLike(paused)
       ? whenResumed(paused, exec, what, operation, given)
       : operation(exec, given, what);
-    return isPromiseLike(done) ? leaveAfter(exec, done) : leaveNext(exec, done);
   } catch (error) {
-    return rejected(refused(exec, error));
+    throw refused(exec, error);
   }
 }
 
-function whenResumed<T>(
+function whenResumed<T, G>(
   paused: PromiseLike<void>,
   exec: Execution,
   what: string,
-  operation: Operation<T, unknown>,
-  given: unknown,
+  operation: Operation<T, G>,
+  given: G,
 ): Promise<T> {
   return Promise.resolve(paused).then(() => operation(exec, given, what));
 }

@@ -43,8 +43,9 @@ import {
   type ToolResult,
   type WindowOptions,
 } from "@ravi/kernel";
+import { makeAtOnce } from "@ravi/kernel/loop";
 import { rejected } from "../rejected.ts";
-import { alone } from "./alone.ts";
+import { alone, aloneAtOnce } from "./alone.ts";
 import { bareBatch, bareLlm, isBare, isPlain } from "./bare.ts";
 import { runBatch } from "./batch.ts";
 import { requestBudget } from "./budget-request.ts";
@@ -185,8 +186,24 @@ export class Execution implements RunContext {
     } catch (error) {
       return rejected(error);
     }
+    return alone(this, `a batch of ${leaves.length}`, this.wayOf(leaves), leaves);
+  }
+
+  static {
+    makeAtOnce(Execution.prototype, (exec, leaves) => exec.batchAtOnce(leaves));
+  }
+
+  /** For the turns of a loop, which does nothing else meanwhile. */
+  private batchAtOnce(leaves: readonly (ToolLeaf | HireLeaf)[]): MaybePromise<(ToolOutcome | HireOutcome)[]> {
+    checkLeaves(leaves);
+    const outcomes = aloneAtOnce(this, `a batch of ${leaves.length}`, this.wayOf(leaves), leaves);
+    // Of a model call there is none, as there is no such leaf.
+    return outcomes as MaybePromise<(ToolOutcome | HireOutcome)[]>;
+  }
+
+  private wayOf(leaves: readonly Leaf[]): typeof runBatch {
     const isShort = this.tally !== undefined && !this.engine.isWatched && leaves.every(isPlain);
-    return alone(this, `a batch of ${leaves.length}`, isShort ? bareBatch : runBatch, leaves);
+    return isShort ? bareBatch : runBatch;
   }
 
   spawn<T>(agent: Agent<T>, options: Omit<HireLeaf<T>, "kind" | "agent">): Promise<RunHandle<T>> {

@@ -19,26 +19,25 @@ const full = (turns: number) => ran(turns, () => everything(new MemoryJournal())
 describe("what a turn costs, and a run beside its turns", () => {
   test("bare, it makes few promises", async () => {
     const { turn, run } = await perTurn((turns) => promisesOf(bare(turns)));
-    expect(turn).toBeLessThanOrEqual(6);
+    expect(turn).toBeLessThanOrEqual(3);
     expect(run).toBeLessThanOrEqual(17);
   });
 
   test("bare, it waits few times", async () => {
     const { turn, run } = await perTurn((turns) => ticksOf(bare(turns)));
-    // One of them for tools that are done at once: they hold their lane until then, as they do with a journal.
-    expect(turn).toBeLessThanOrEqual(5);
+    expect(turn).toBeLessThanOrEqual(2);
     expect(run).toBeLessThanOrEqual(10);
   });
 
   test("with everything on, it makes more, and no more than that", async () => {
     const { turn, run } = await perTurn((turns) => promisesOf(full(turns)));
-    expect(turn).toBeLessThanOrEqual(10);
+    expect(turn).toBeLessThanOrEqual(7);
     expect(run).toBeLessThanOrEqual(24);
   });
 
   test("with everything on, it waits more often, and no more than that", async () => {
     const { turn, run } = await perTurn((turns) => ticksOf(full(turns)));
-    expect(turn).toBeLessThanOrEqual(9);
+    expect(turn).toBeLessThanOrEqual(6);
     expect(run).toBeLessThanOrEqual(17);
   });
 

@@ -8,7 +8,10 @@ import {
   defineTool,
   type FunctionContext,
   type Hooks,
+  LaneViolationError,
+  type Leaf,
   type MaybePromise,
+  type ModelResponse,
   type Pipeline,
   type RunContext,
   type RunEvent,
@@ -17,6 +20,7 @@ import {
   type ToolLeaf,
   type Usage,
 } from "@ravi/kernel";
+import { planLoop, toolLoop, toolTurn } from "@ravi/kernel/loop";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { Requests } from "../../src/context/requests.ts";
 import { agent, ask, cut, done, FakeLedger } from "./helpers.ts";
@@ -68,6 +72,97 @@ describe("review: the lane of what is done at once", () => {
       }
     },
   );
+});
+
+describe("review: the turns of a loop", () => {
+  const calls = [{ id: "1", name: "echo", arguments: "{}" }];
+  const asked: ModelResponse = {
+    message: { role: "assistant", content: "", toolCalls: calls },
+    finishReason: "toolCalls",
+  };
+  const plan = (tools: readonly Tool[]) => {
+    let asks = 0;
+    const generate = async (): Promise<ModelResponse> => (asks++ === 0 ? asked : said("fine"));
+    return planLoop("lead", { name: "lead", model: { ...model, generate }, tools });
+  };
+
+  test("R24: two turns at once are refused, also where their tools are done at once", async () => {
+    const lead = agent("lead", async (ctx) => {
+      const turns = await Promise.all([toolTurn(ctx, asked, [echo]), toolTurn(ctx, asked, [echo])]);
+      return done(turns.map(({ stop }) => stop?.code ?? "made").join());
+    });
+    for (const options of [{}, { journal: new MemoryJournal() }]) {
+      const { output } = await new Runtime(options).run(lead, "").result;
+      expect(output).toBe("made,LANE_VIOLATION");
+    }
+  });
+
+  const contexts: [string, (ctx: RunContext, told: string[]) => RunContext][] = [
+    [
+      "through a proxy",
+      (ctx, told) =>
+        new Proxy(ctx, {
+          get(target, key): unknown {
+            const value: unknown = Reflect.get(target, key, target);
+            if (typeof value !== "function") return value;
+            return (...args: unknown[]): unknown => {
+              told.push(String(key));
+              return Reflect.apply(value, target, args);
+            };
+          },
+        }),
+    ],
+    [
+      "on top of it",
+      (ctx, told) =>
+        Object.create(ctx, {
+          batch: {
+            value: (leaves: readonly Leaf[]) => {
+              told.push("batch");
+              return ctx.batch(leaves);
+            },
+          },
+        }) as RunContext,
+    ],
+  ];
+
+  test.each(contexts)("R19: a context of somebody's own, %s, is asked itself", async (_, wrap) => {
+    const told: string[] = [];
+    const lead = agent("lead", (ctx) => toolLoop(plan([echo]), wrap(ctx, told), ""));
+    const { output } = await new Runtime().run(lead, "").result;
+    expect(output).toBe("fine");
+    expect(told.filter((name) => name === "batch")).toHaveLength(1);
+  });
+
+  test("R24: a tool of a turn finds the lane taken, and the next turn finds it free", async () => {
+    const refused: unknown[] = [];
+    let context: RunContext | undefined;
+    const nosy = tool("echo", () => {
+      void context?.batch([leaf(echo)]).catch((error: unknown) => refused.push(error));
+      return "echo";
+    });
+    const lead = agent("lead", async (ctx) => {
+      context = ctx;
+      await toolLoop(plan([nosy]), ctx, "");
+      return done((await ctx.batch([leaf(echo)])).map(({ status }) => status).join());
+    });
+    for (const options of [{}, { journal: new MemoryJournal() }]) {
+      const { output } = await new Runtime(options).run(lead, "").result;
+      expect(output).toBe("completed");
+    }
+    expect(refused).toEqual([expect.any(LaneViolationError), expect.any(LaneViolationError)]);
+  });
+
+  test("R24: a turn that is refused leaves its lane: the run ends", async () => {
+    const generate = async (): Promise<ModelResponse> => {
+      handle.cancel("enough");
+      return asked;
+    };
+    const cancelled = planLoop("lead", { name: "lead", model: { ...model, generate }, tools: [echo] });
+    const lead = agent("lead", (ctx) => toolLoop(cancelled, ctx, ""));
+    const handle = new Runtime({ journal: new MemoryJournal() }).run(lead, "");
+    expect(await handle.result).toMatchObject({ status: "cancelled" });
+  });
 });
 
 describe("review: a batch of tools that are done at once, after a crash", () => {

@@ -15,7 +15,7 @@ import {
 import type { SchemaLike } from "../../model/schema.ts";
 import { HookEvent } from "../../ports/hooks.ts";
 import { land, type LandOptions } from "../land.ts";
-import { toolTurn } from "../tool-turn.ts";
+import { turnAtOnce } from "../tool-turn.ts";
 import { truncateText } from "../truncate.ts";
 import type { LoopExtension } from "./extension.ts";
 import { Mail } from "./mail.ts";
@@ -99,7 +99,8 @@ class Loop<T> {
           if (turn.kind === "tools") {
             const calls = response.message.toolCalls ?? NO_CALLS;
             const steps = this.beginTools(calls);
-            const done = await toolTurn(ctx, response, plan.tools, steps);
+            const made = turnAtOnce(ctx, response, plan.tools, steps);
+            const done = isPromiseLike(made) ? await made : made;
             const read = steps.read(calls, done, turn.isCutOff);
             for (const message of read.messages) {
               const kept = this.keepResult(message);
