@@ -55,7 +55,7 @@ export class Goes {
 
   /** Without a journal there is one go, whatever comes of it. */
   once(): Promise<RunResult> {
-    return this.begin(undefined, NEW).toEnd();
+    return this.begin(undefined, NEW).toEnd(asItIs);
   }
 
   /** With a journal a crash of the agent's own code costs nothing: it is started again, as far as the policy allows. */
@@ -63,7 +63,7 @@ export class Goes {
     if (going.recording !== undefined) return this.resume(journal, going, going.recording);
     // One that has just begun is on record as running without a word.
     const go = this.begin(journal, going);
-    return go.toEnd().then((result) => {
+    return go.toEnd((result) => {
       const { crash } = go;
       return this.isToGoAgain(journal, crash)
         ? this.restart(journal, going, crash)
@@ -90,7 +90,7 @@ export class Goes {
         this.run.tree?.close();
         throw error;
       }
-      const result = await go.toEnd();
+      const result = await go.toEnd(asItIs);
       if (!this.isToGoAgain(journal, go.crash)) return this.close(journal, result);
       recording = await this.afterCrash(go.crash);
     }
@@ -151,6 +151,10 @@ export class Goes {
     await tree.signals.look();
     await restoreTree(tree, recording);
   }
+}
+
+function asItIs(result: RunResult): RunResult {
+  return result;
 }
 
 export function noteOf(

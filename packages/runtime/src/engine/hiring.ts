@@ -172,12 +172,14 @@ export class Hiring implements Recordable<HireOutcome>, Child {
     this.hasChild = true;
     children.add(this);
     this.onStart?.();
+    let outcome: HireOutcome | undefined;
     try {
-      const outcome = await child.run();
+      outcome = await child.run();
       const used = this.account.total;
       this.engine.account.addBelow(used);
       return { ...outcome, ...used };
     } finally {
+      child.over(outcome);
       lease?.release();
       child.token.dispose();
       this.living = undefined;

@@ -1,4 +1,5 @@
 import { type JournalWatch, RunId } from "@ravi/kernel";
+import { type Linked, LinkedList } from "../linked.ts";
 
 type Listener = () => void;
 
@@ -10,45 +11,79 @@ export interface WatchersOptions {
   readonly onEmpty?: (() => void) | undefined;
 }
 
+class Watch implements Linked<Watch> {
+  before: Watch | undefined;
+  after: Watch | undefined;
+  isOver = false;
+  readonly runId: RunId;
+  readonly listener: Listener;
+
+  constructor(runId: RunId, listener: Listener) {
+    this.runId = runId;
+    this.listener = listener;
+  }
+}
+
 /** Who listens for posts to which run, in one journal object. */
 export class Watchers {
   private readonly options: WatchersOptions;
-  private readonly byRun = new Map<RunId, readonly Listener[]>();
+  private readonly all = new LinkedList<Watch>();
+  /** Made for the first post: most runs are over before anybody posts anything, and their ids need not be hashed. */
+  private index: Map<RunId, readonly Watch[]> | undefined;
 
   constructor(options: WatchersOptions) {
     this.options = options;
   }
 
   add(runId: RunId, listener: Listener): JournalWatch {
-    const { coversAll, onAdd, onEmpty } = this.options;
-    const id = RunId(runId);
-    // Its own function, since the same listener may come twice.
-    const own = (): void => listener();
-    const others = this.byRun.get(id);
-    this.byRun.set(id, others === undefined ? [own] : [...others, own]);
-    onAdd?.(id);
-    const stop = (): void => {
-      const left = this.byRun.get(id)?.filter((each) => each !== own) ?? [];
-      if (left.length > 0) this.byRun.set(id, left);
-      else if (this.byRun.delete(id) && this.byRun.size === 0) onEmpty?.();
-    };
+    const { coversAll, onAdd } = this.options;
+    const watch = new Watch(RunId(runId), listener);
+    this.all.add(watch);
+    if (this.index !== undefined) addTo(this.index, watch);
+    onAdd?.(watch.runId);
+    const stop = (): void => this.stop(watch);
     return { coversAll, stop };
   }
 
   /** One that throws keeps neither the others from being told nor the post from whoever made it: the platform hears of it. */
   tell(runId: RunId): void {
-    for (const listener of this.byRun.get(runId) ?? []) {
-      try {
-        listener();
-      } catch (error) {
-        queueMicrotask(() => {
-          throw error;
-        });
-      }
-    }
+    this.index ??= indexOf(this.all.toArray());
+    for (const watch of this.index.get(runId) ?? []) tellOne(watch);
   }
 
   tellAll(): void {
-    for (const runId of this.byRun.keys()) this.tell(runId);
+    for (const watch of this.all.toArray()) tellOne(watch);
+  }
+
+  /** Again, it does nothing. */
+  private stop(watch: Watch): void {
+    if (watch.isOver) return;
+    watch.isOver = true;
+    this.all.delete(watch);
+    const left = this.index?.get(watch.runId)?.filter((each) => each !== watch) ?? [];
+    if (left.length > 0) this.index?.set(watch.runId, left);
+    else this.index?.delete(watch.runId);
+    if (this.all.isEmpty) this.options.onEmpty?.();
+  }
+}
+
+function indexOf(watches: readonly Watch[]): Map<RunId, readonly Watch[]> {
+  const index = new Map<RunId, readonly Watch[]>();
+  for (const watch of watches) addTo(index, watch);
+  return index;
+}
+
+/** As a new list: whoever goes through the old one is not disturbed. */
+function addTo(index: Map<RunId, readonly Watch[]>, watch: Watch): void {
+  index.set(watch.runId, [...(index.get(watch.runId) ?? []), watch]);
+}
+
+function tellOne({ listener }: Watch): void {
+  try {
+    listener();
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error;
+    });
   }
 }
