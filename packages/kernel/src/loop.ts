@@ -2,6 +2,7 @@
 // What authors of agents and of runtimes share: pure helpers over the contracts, and a context without rules.
 
 export { tellLog } from "./core/tell-log.ts";
+export { answerProblem } from "./loop/answer.ts";
 export { type AtOnce, makeAtOnce } from "./loop/at-once.ts";
 export { bareContext, type BareContext, type BareContextOptions } from "./loop/bare-context.ts";
 export { bothHooks, tellOwn } from "./loop/both-hooks.ts";
@@ -29,6 +30,7 @@ export {
   toolFailure,
   toolFailureOf,
 } from "./loop/tool-call.ts";
+export { soundUsage } from "./loop/sound-usage.ts";
 export { jsonSchemaOf, toolSpec } from "./loop/tool-spec.ts";
 export { type DelegateOptions, delegateTo } from "./loop/tool-loop/delegate.ts";
 export type { Instructions, LoopOptions, ModelSettings } from "./loop/tool-loop/options.ts";

@@ -80,6 +80,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
   expect(Object.keys(loop).toSorted()).toMatchInlineSnapshot(`
     [
       "LOOP_LIMITS",
+      "answerProblem",
       "bareContext",
       "bareInbox",
       "bothHooks",
@@ -99,6 +100,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "readResult",
       "readStream",
       "readTurn",
+      "soundUsage",
       "tellHandoff",
       "tellLog",
       "tellOwn",

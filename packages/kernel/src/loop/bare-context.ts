@@ -36,6 +36,8 @@ import { asRavi, type BareChild, refuseLayers, startChild, timeLimitOf } from ".
 import { type BareInbox, bareInbox } from "./bare-inbox.ts";
 import { sleep, waitWithin } from "./bare-wait.ts";
 import { bothHooks } from "./both-hooks.ts";
+import { answerProblem } from "./answer.ts";
+import { soundUsage } from "./sound-usage.ts";
 import { readStream } from "./read-stream.ts";
 import { messageOf, readArguments, toToolResult, toolFailure, toolFailureOf } from "./tool-call.ts";
 
@@ -178,7 +180,10 @@ class Bare implements BareContext {
         ? await model.generate(request, options)
         : await readStream(model.stream(request, options), (event) => this.emit(toAgentEvent(event)));
     this.modelCalls++;
-    if (response.usage !== undefined) this.used = addUsage(this.used, response.usage);
+    const usage = soundUsage(response?.usage);
+    if (usage !== undefined) this.used = addUsage(this.used, usage);
+    const problem = answerProblem(model, response);
+    if (problem !== undefined) throw problem;
     return response;
   }
 

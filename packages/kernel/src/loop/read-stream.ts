@@ -1,12 +1,17 @@
 import { ProviderError } from "../errors/errors.ts";
+import { show } from "../errors/show.ts";
 import type { ModelEvent, ModelResponse } from "../model/llm.ts";
 
-/** Hands each delta to `sink` and gives the response. A stream that ends without `finish` is a failure, not an answer. */
+/**
+ * Hands each delta to `sink` and gives the response. A stream that ends without `finish`, or gives what is no event, is a failure of the
+ * provider's, not an answer: whether it was paid for is not known.
+ */
 export async function readStream(
   events: AsyncIterable<ModelEvent>,
   sink: (event: Exclude<ModelEvent, { type: "finish" }>) => void,
 ): Promise<ModelResponse> {
   for await (const event of events) {
+    if (!isEvent(event)) throw noEvent(event);
     if (event.type === "finish") return event.response;
     sink(event);
   }
@@ -14,4 +19,14 @@ export async function readStream(
     kind: "SERVER_ERROR",
     message: "the stream ended before its finish event; the answer is incomplete",
   });
+}
+
+/** A client that was not compiled may give anything. */
+function isEvent(given: ModelEvent | null | undefined): boolean {
+  return typeof given === "object" && given !== null && typeof given.type === "string";
+}
+
+function noEvent(given: unknown): ProviderError {
+  const message = `the stream gave ${show(given)}; expected an event with a type`;
+  return new ProviderError({ kind: "FORMAT_ERROR", message });
 }

@@ -19,15 +19,13 @@ import {
   totalTokens,
   type Usage,
 } from "@ravi/kernel";
-import { readStream } from "@ravi/kernel/loop";
+import { answerProblem, readStream, soundUsage } from "@ravi/kernel/loop";
 import { rejected } from "../rejected.ts";
 import { andThen } from "./and-then.ts";
-import { isAnswer, noAnswer } from "./answer.ts";
 import type { Bill } from "./bill.ts";
 import type { Execution } from "./execution.ts";
 import { refuseStopped, reservedInTime } from "./reserved.ts";
 import { roughEstimate } from "./rough-estimate.ts";
-import { soundUsage } from "./sound-usage.ts";
 
 export interface AttemptOptions {
   readonly model: LLMClient;
@@ -112,10 +110,10 @@ function sendReserved(
   const bound = reservation === undefined ? undefined : estimate?.maxOutputTokens;
   return send(exec, options, bound).then(
     (response) => {
-      // Whether it was paid for is not known, so it counts as paid.
-      if (!isAnswer(response))
-        return lose(exec, options, reservation, estimate, noAnswer(options.model, response));
-      const settled = settle(exec, options, reservation, estimate, soundUsage(response.usage));
+      const problem = answerProblem(options.model, response);
+      const usage = soundUsage(response?.usage);
+      if (problem !== undefined) return lose(exec, options, reservation, estimate, usage, problem);
+      const settled = settle(exec, options, reservation, estimate, usage, false);
       return isPromiseLike(settled) ? settled.then(() => response) : response;
     },
     estimate && ((error: unknown) => settleFailure(exec, options, reservation, estimate, error)),
@@ -158,31 +156,33 @@ function settle(
   reservation: Reservation | undefined,
   estimate: Estimate | undefined,
   usage: Usage | undefined,
+  isWaste: boolean,
 ): MaybePromise<void> {
   const { meter } = exec.ports;
-  if (usage === undefined) return settleWhole(exec, options, reservation, estimate, false);
+  if (usage === undefined) return settleWhole(exec, options, reservation, estimate, isWaste);
   let price: MaybePromise<Price>;
   try {
     price = meter === undefined ? UNPRICED : meter.price(options.model.info, usage, estimate);
   } catch (error) {
-    return lose(exec, options, reservation, estimate, error);
+    return lose(exec, options, reservation, estimate, undefined, error);
   }
-  if (!isPromiseLike(price)) return pay(exec, options, reservation, usage, price);
+  if (!isPromiseLike(price)) return pay(exec, options, reservation, usage, price, isWaste);
   return Promise.resolve(price).then(
-    (known) => pay(exec, options, reservation, usage, known),
-    (error: unknown) => lose(exec, options, reservation, estimate, error),
+    (known) => pay(exec, options, reservation, usage, known, isWaste),
+    (error: unknown) => lose(exec, options, reservation, estimate, undefined, error),
   );
 }
 
-/** Paid for, at a price that nobody can say, and not delivered: nothing that was set aside comes back. */
+/** Paid for, and not delivered. Where nobody can say what it took, nothing that was set aside comes back. */
 async function lose(
   exec: Execution,
   options: AttemptOptions,
   reservation: Reservation | undefined,
   estimate: Estimate | undefined,
+  usage: Usage | undefined,
   error: unknown,
 ): Promise<never> {
-  await settleWhole(exec, options, reservation, estimate, true);
+  await settle(exec, options, reservation, estimate, usage, true);
   throw error;
 }
 
@@ -192,10 +192,11 @@ function pay(
   reservation: Reservation | undefined,
   usage: Usage,
   price: Price,
+  isWaste: boolean,
 ): MaybePromise<void> {
   const cost = "unpriced" in price ? null : price.usd;
   const actual = { tokens: totalTokens(usage), cost: cost ?? 0, turns: 1 };
-  return book(exec, options, { usage, cost, isWaste: false }, reservation, actual);
+  return book(exec, options, { usage, cost, isWaste }, reservation, actual);
 }
 
 const UNPRICED: Price = Object.freeze({ unpriced: true });

@@ -17,14 +17,20 @@ import {
   type ToolOutcome,
   type ToolResult,
 } from "@ravi/kernel";
-import { type Parsed, readArguments, toolFailure, toolFailureOf, toToolResult } from "@ravi/kernel/loop";
+import {
+  answerProblem,
+  type Parsed,
+  readArguments,
+  soundUsage,
+  toolFailure,
+  toolFailureOf,
+  toToolResult,
+} from "@ravi/kernel/loop";
 import { promised, rejected } from "../rejected.ts";
 import { andThen } from "./and-then.ts";
-import { isAnswer, noAnswer } from "./answer.ts";
 import { failureOf, runBatch } from "./batch.ts";
 import type { Execution } from "./execution.ts";
 import { hire } from "./hires.ts";
-import { soundUsage } from "./sound-usage.ts";
 
 // The short way of an execution that nothing was given to: no journal, no limit, no layer, no listener. What is left of the
 // rules (one lane, cancellation) is kept by the execution itself. A turn of it costs a quarter of what the long way costs.
@@ -93,10 +99,10 @@ async function bareModelCall(
 }
 
 function counted(tally: Tally, model: LLMClient, response: ModelResponse, isNested: boolean): ModelResponse {
-  const isGood = isAnswer(response);
-  tally.model(isGood ? soundUsage(response.usage) : undefined, isNested);
-  if (isGood) return response;
-  throw noAnswer(model, response);
+  tally.model(soundUsage(response?.usage), isNested);
+  const problem = answerProblem(model, response);
+  if (problem !== undefined) throw problem;
+  return response;
 }
 
 /** No promise where neither the schema nor the tool makes one. */

@@ -18,12 +18,9 @@ function withOwnCalls(
 ): ModelResponse["message"] | undefined {
   const isList: boolean = Array.isArray(calls);
   if (!isList) return undefined;
-  const toolCalls: ToolCall[] = [];
-  for (const call of calls) {
-    if (!isFlat(call)) return undefined;
-    toolCalls.push({ ...call });
-  }
-  return { ...message, toolCalls };
+  for (const call of calls) if (!isFlat(call)) return undefined;
+  // Not pushed one by one: the first push onto an empty list makes room for seventeen, and the journal keeps it.
+  return { ...message, toolCalls: calls.map((call) => ({ ...call })) };
 }
 
 /** Whether it holds nothing but texts, numbers and truths, beside what is looked at by itself under those names. */

@@ -71,9 +71,15 @@ describe("review: what the journal in memory keeps", () => {
     expect(responseIn(records)).toMatchObject({ message: { content: "hi" }, choice: { content: "hi" } });
   });
 
-  test("R24: an answer without a message is on record, and is the agent's to fail on", async () => {
+  test("R24: an answer without a message that a layer gave is on record, and is the agent's to fail on", async () => {
     const empty: object = base;
-    const records = await recorded(empty as ModelResponse, () => {});
+    const chat: Pipeline<ChatContext> = {
+      isNoop: false,
+      admit: () => {},
+      run: async (context) => void (context.result = empty as ModelResponse),
+    };
+    const message = { role: "assistant", content: "not asked" } as const;
+    const records = await recorded({ ...base, message }, () => {}, { pipelines: { chat } });
     expect(responseIn(records)).toEqual(base);
   });
 

@@ -1,4 +1,4 @@
-import type { Usage } from "@ravi/kernel";
+import type { Usage } from "../model/usage.ts";
 
 /**
  * What a provider says was used, where it can be counted with. Numbers that are none, or less than nothing, would make a paid

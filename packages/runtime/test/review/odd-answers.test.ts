@@ -1,0 +1,129 @@
+import { describe, expect, test } from "vitest";
+import { AgentId, type LLMClient, type ModelEvent, type ModelResponse } from "@ravi/kernel";
+import { bareContext, planLoop, toolLoop } from "@ravi/kernel/loop";
+import { MemoryJournal, Runtime, type RuntimeOptions } from "@ravi/runtime";
+import { agent, FakeLedger } from "./helpers.ts";
+
+// A client that somebody wrote without a compiler gives what it likes. That is the provider's failure, told by its field; it is no crash
+// of the agent that would read it, and what it took is paid.
+
+const good = { role: "assistant", content: "fine" };
+const usage = { inputTokens: 3, outputTokens: 2 };
+
+const ODD: readonly (readonly [what: string, given: unknown, problem: RegExp])[] = [
+  ["nothing", undefined, /^m gave undefined where an answer was expected$/],
+  ["an answer without a message", {}, /message is undefined; expected an object/],
+  ["a message that is null", { message: null }, /message is null; expected an object/],
+  ["a message that is a text", { message: "hi" }, /message is "hi"; expected an object/],
+  ["another role", { message: { ...good, role: "model" } }, /message.role is "model"; expected "assistant"/],
+  ["no content", { message: { role: "assistant" } }, /message.content is undefined; expected a text/],
+  [
+    "a content that is null",
+    { message: { ...good, content: null } },
+    /message.content is null; expected a text/,
+  ],
+  [
+    "a content that is a number",
+    { message: { ...good, content: 5 } },
+    /message.content is 5; expected a text/,
+  ],
+  [
+    "a part that is null",
+    { message: { ...good, content: [null] } },
+    /message.content is .*; expected a text/,
+  ],
+  ["a part without its text", { message: { ...good, content: [{ type: "text" }] } }, /message.content is/],
+  [
+    "calls that are null",
+    { message: { ...good, toolCalls: null } },
+    /message.toolCalls is null; expected a list/,
+  ],
+  [
+    "calls that are no list",
+    { message: { ...good, toolCalls: {} } },
+    /message.toolCalls is .*; expected a list/,
+  ],
+  ["a call that is null", { message: { ...good, toolCalls: [null] } }, /message.toolCalls is/],
+  ["a call without a name", { message: { ...good, toolCalls: [{ id: "1" }] } }, /message.toolCalls is/],
+];
+
+function client(given: unknown): LLMClient {
+  const generate = async (): Promise<ModelResponse> => given as ModelResponse;
+  return { id: "m", info: { provider: "x", model: "m" }, generate };
+}
+
+function streaming(...events: readonly unknown[]): LLMClient {
+  return {
+    ...client(undefined),
+    async *stream() {
+      yield* events as readonly ModelEvent[];
+    },
+  };
+}
+
+const looping = (model: LLMClient) =>
+  agent("lead", (ctx, inbox) => toolLoop(planLoop("lead", { name: "lead", model }), ctx, inbox));
+
+const HOUSES: readonly (readonly [string, () => RuntimeOptions])[] = [
+  ["bare", () => ({})],
+  ["with a journal", () => ({ journal: new MemoryJournal() })],
+];
+
+describe.each(ODD)("%s", (_, given, problem) => {
+  test.each(HOUSES)("T11: is the provider's error, %s", async (_house, options) => {
+    const { status, error, agents } = await new Runtime(options()).run(looping(client(given)), "").result;
+    expect({ status, code: error?.code }).toEqual({ status: "failed", code: "PROVIDER_ERROR" });
+    expect(error).toMatchObject({ kind: "FORMAT_ERROR", provider: "x", model: "m" });
+    expect(error?.message).toMatch(problem);
+    expect(agents).toMatchObject([{ modelCalls: 1 }]);
+  });
+
+  test("T11: is the same in a context without a runtime", async () => {
+    const ctx = bareContext({ agentId: AgentId("lead") });
+    await expect(ctx.llm(client(given), { messages: [] })).rejects.toThrow(problem);
+  });
+});
+
+test("T11: what is allowed stays so: no reason, parts of other kinds, arguments of any kind", async () => {
+  const parts = [
+    { type: "text", text: "a" },
+    { type: "image", mediaType: "image/png", data: "" },
+  ];
+  const allowed = { message: { role: "assistant", content: parts } };
+  expect(await new Runtime().run(looping(client(allowed)), "").result).toMatchObject({ output: "a" });
+});
+
+describe("what it took", () => {
+  const spent = async (model: LLMClient, onEvent?: () => void): Promise<FakeLedger> => {
+    const ledger = new FakeLedger({ maxTokens: 1e6 });
+    const { error } = await new Runtime({ ledger: () => ledger }).run(looping(model), "", { onEvent }).result;
+    expect(error).toMatchObject({ code: "PROVIDER_ERROR", kind: "FORMAT_ERROR" });
+    return ledger;
+  };
+
+  test("T11: is paid by its usage where it says so", async () => {
+    const { used } = await spent(client({ message: null, usage }));
+    expect(used).toMatchObject({ tokens: 5, turns: 1 });
+  });
+
+  test("T11: is all that was set aside where it does not", async () => {
+    const { used } = await spent(client({ message: null }));
+    expect(used.tokens).toBeGreaterThan(5);
+    expect(used.turns).toBe(1);
+  });
+
+  test.each([
+    ["null", null],
+    ["a text", "hi"],
+    ["an object without a type", {}],
+  ])("T11: of a stream that gives %s is all that was set aside", async (_, event) => {
+    const { used } = await spent(streaming({ type: "text", delta: "a" }, event), () => {});
+    expect(used.tokens).toBeGreaterThan(5);
+    expect(used.turns).toBe(1);
+  });
+
+  test("T11: of a stream that ends with no answer is the same", async () => {
+    const { used } = await spent(streaming({ type: "finish", response: { message: null, usage } }), () => {});
+    expect(used).toMatchObject({ tokens: 5, turns: 1 });
+  });
+});
