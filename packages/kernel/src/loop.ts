@@ -2,7 +2,7 @@
 // What authors of agents and of runtimes share: pure helpers over the contracts, and a context without rules.
 
 export { tellLog } from "./core/tell-log.ts";
-export { answerProblem } from "./loop/answer.ts";
+export { answerMisfit, answerProblem, isContent } from "./loop/answer.ts";
 export { type AtOnce, makeAtOnce } from "./loop/at-once.ts";
 export { bareContext, type BareContext, type BareContextOptions } from "./loop/bare-context.ts";
 export { bothHooks, tellOwn } from "./loop/both-hooks.ts";

@@ -80,6 +80,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
   expect(Object.keys(loop).toSorted()).toMatchInlineSnapshot(`
     [
       "LOOP_LIMITS",
+      "answerMisfit",
       "answerProblem",
       "bareContext",
       "bareInbox",
@@ -88,6 +89,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "hireAll",
       "hireResult",
       "hookBase",
+      "isContent",
       "isStop",
       "jsonSchemaOf",
       "land",

@@ -7,18 +7,19 @@ import type { LLMClient } from "../model/llm.ts";
 
 /** Why what a model gave is no answer; undefined where it is one. */
 export function answerProblem({ id, info }: LLMClient, given: unknown): ProviderError | undefined {
-  const problem = problemOf(given);
+  const problem = answerMisfit(given);
   if (problem === undefined) return undefined;
   return new ProviderError({ kind: "FORMAT_ERROR", message: `${id} gave ${problem}`, ...info });
 }
 
-function problemOf(given: unknown): string | undefined {
+/** The same in words, whoever gave it. */
+export function answerMisfit(given: unknown): string | undefined {
   if (!isObject(given)) return `${given === null ? "null" : typeof given} where an answer was expected`;
   const { message } = given;
   if (!isObject(message)) return misfit("message", message, "an object with a role and a content");
   const { role, content, toolCalls } = message;
   if (role !== "assistant") return misfit("message.role", role, '"assistant"');
-  if (typeof content !== "string" && !isListOf(content, isPart))
+  if (!isContent(content))
     return misfit("message.content", content, "a text, if only an empty one, or a list of parts");
   if (toolCalls !== undefined && !isListOf(toolCalls, isCall))
     return misfit(
@@ -27,6 +28,11 @@ function problemOf(given: unknown): string | undefined {
       "a list of calls, each with an id and a name, or undefined",
     );
   return undefined;
+}
+
+/** Whether it can stand in a message. */
+export function isContent(value: unknown): boolean {
+  return typeof value === "string" || isListOf(value, isPart);
 }
 
 function misfit(field: string, value: unknown, expected: string): string {

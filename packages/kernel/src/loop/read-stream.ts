@@ -10,6 +10,7 @@ export async function readStream(
   events: AsyncIterable<ModelEvent>,
   sink: (event: Exclude<ModelEvent, { type: "finish" }>) => void,
 ): Promise<ModelResponse> {
+  if (!isStream(events)) throw noStream(events);
   for await (const event of events) {
     if (!isEvent(event)) throw noEvent(event);
     if (event.type === "finish") return event.response;
@@ -21,7 +22,19 @@ export async function readStream(
   });
 }
 
-/** A client that was not compiled may give anything. */
+// A client that was not compiled may give anything.
+
+function isStream(given: object | null | undefined): boolean {
+  return (
+    typeof given === "object" && given !== null && (Symbol.asyncIterator in given || Symbol.iterator in given)
+  );
+}
+
+function noStream(given: unknown): ProviderError {
+  const message = `the stream is ${show(given)}; expected an async iterable of events`;
+  return new ProviderError({ kind: "FORMAT_ERROR", message });
+}
+
 function isEvent(given: ModelEvent | null | undefined): boolean {
   return typeof given === "object" && given !== null && typeof given.type === "string";
 }

@@ -9,7 +9,9 @@ import {
   type RunMeta,
   type Supervision,
 } from "@ravi/kernel";
+import { readResult } from "@ravi/kernel/loop";
 import { andThen } from "./and-then.ts";
+import { isUnset } from "./layer-result.ts";
 import { mayAdmit, type Plan } from "./plan.ts";
 
 export interface Admission {
@@ -50,6 +52,6 @@ export function admitRun(
   };
   return andThen(plan.agent.admit(context, NO_WAITING), () => ({
     input: context.input,
-    refused: context.result,
+    refused: isUnset(context.result) ? undefined : readResult(agentId, context.result),
   }));
 }

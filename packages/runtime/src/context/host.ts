@@ -17,6 +17,7 @@ import { messageOf, readResult, tellLog, tellOwn } from "@ravi/kernel/loop";
 import { end, GRACE_MS } from "./ending.ts";
 import type { Execution } from "./execution.ts";
 import type { ExecutionInbox } from "./inbox.ts";
+import { isUnset, leftNothing } from "./layer-result.ts";
 import { AgentCall } from "./level-call.ts";
 import { endSpan, isMeasured, startSpan } from "./observe.ts";
 import type { Plan } from "./plan.ts";
@@ -193,8 +194,8 @@ function through(
     return Promise.resolve(exec.agent.run(exec, given)).then((result) => void (context.result = result));
   };
   return Promise.resolve(layers.run(context, core)).then(() => {
-    if (context.result !== undefined) return context.result;
-    throw new TypeError(`a layer around ${exec.agentId} neither called next() nor set a result`);
+    if (!isUnset(context.result)) return context.result;
+    throw leftNothing("agent");
   });
 }
 

@@ -3,6 +3,7 @@ import { andThen } from "./and-then.ts";
 import { ChatCall } from "./chat-call.ts";
 import type { Execution } from "./execution.ts";
 import type { NamedGate } from "./gate.ts";
+import { isUnset, layersAnswer } from "./layer-result.ts";
 import { ModelEffect } from "./model-effect.ts";
 import { admitOne } from "./one-call.ts";
 import { denialOf } from "./permission.ts";
@@ -49,6 +50,7 @@ function unlessDenied(
 }
 
 function answered(_: void, call: ModelEffect): ModelEffect {
-  call.refused = call.context?.result;
+  const { context } = call;
+  if (context !== undefined && !isUnset(context.result)) call.refused = layersAnswer(context);
   return call;
 }

@@ -21,6 +21,7 @@ import { attempt, estimateOf } from "./attempt.ts";
 import { Bill } from "./bill.ts";
 import type { ChatCall } from "./chat-call.ts";
 import type { Execution } from "./execution.ts";
+import { layersAnswer } from "./layer-result.ts";
 import { refuseLate } from "./level-call.ts";
 import { endSpan, isMeasured, startSpan } from "./observe.ts";
 import { ownResponse } from "./own-response.ts";
@@ -105,9 +106,19 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
 
   private throughLayers(chat: Pipeline<ChatContext>, context: ChatCall): Promise<ModelResponse> {
     return promised(() => chat.run(context, () => this.innermost(context))).then(
-      () => this.succeeded(context.result ?? this.broken(unanswered())),
+      () => this.answeredBy(context),
       (error: unknown) => this.broken(error),
     );
+  }
+
+  private answeredBy(context: ChatCall): ModelResponse {
+    let response: ModelResponse;
+    try {
+      response = layersAnswer(context);
+    } catch (error) {
+      return this.broken(error);
+    }
+    return this.succeeded(response);
   }
 
   private succeeded(response: ModelResponse): ModelResponse {
@@ -238,10 +249,6 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
   get request(): LlmLeaf["request"] {
     return this.leaf.request;
   }
-}
-
-function unanswered(): TypeError {
-  return new TypeError("a chat layer neither called next() nor set a result");
 }
 
 /** Keeps the estimate for the first attempt, and says in the entry of the begin what that sets aside. */

@@ -5,6 +5,7 @@ import { askApproval } from "./approval.ts";
 import type { Execution } from "./execution.ts";
 import { FunctionCall } from "./function-call.ts";
 import type { NamedGate } from "./gate.ts";
+import { isUnset, layersResult } from "./layer-result.ts";
 import { admitOne } from "./one-call.ts";
 import { denialOf } from "./permission.ts";
 import { mayAdmit } from "./plan.ts";
@@ -69,5 +70,7 @@ function askBoth(call: ToolEffect, gate: NamedGate): MaybePromise<ToolResult | u
     tool.needsApproval === true ? askApproval(exec, call, gate) : undefined;
   const layers = exec.plan.function;
   if (layers === undefined || context === undefined) return approve();
-  return andThen(layers.admit(context, gate), () => context.result ?? approve());
+  return andThen(layers.admit(context, gate), () =>
+    isUnset(context.result) ? approve() : layersResult(context),
+  );
 }

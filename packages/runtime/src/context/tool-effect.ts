@@ -24,6 +24,7 @@ import { Bill } from "./bill.ts";
 import { shortDigest } from "./digest.ts";
 import type { Execution } from "./execution.ts";
 import type { FunctionCall } from "./function-call.ts";
+import { layersResult } from "./layer-result.ts";
 import { refuseLate } from "./level-call.ts";
 import { isMeasured, startSpan } from "./observe.ts";
 import { runLayers } from "./plan.ts";
@@ -297,6 +298,6 @@ function takeResult(result: ToolResult, context: FunctionCall, own: AbortSignalL
   context.result = result;
 }
 
-function resultOf(_: void, { result, tool }: FunctionCall): ToolResult {
-  return result ?? toolFailure(`a layer around ${tool.name} neither called next() nor set a result`);
+function resultOf(_: void, context: FunctionCall): ToolResult {
+  return layersResult(context);
 }

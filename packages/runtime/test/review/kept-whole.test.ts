@@ -71,18 +71,6 @@ describe("review: what the journal in memory keeps", () => {
     expect(responseIn(records)).toMatchObject({ message: { content: "hi" }, choice: { content: "hi" } });
   });
 
-  test("R24: an answer without a message that a layer gave is on record, and is the agent's to fail on", async () => {
-    const empty: object = base;
-    const chat: Pipeline<ChatContext> = {
-      isNoop: false,
-      admit: () => {},
-      run: async (context) => void (context.result = empty as ModelResponse),
-    };
-    const message = { role: "assistant", content: "not asked" } as const;
-    const records = await recorded({ ...base, message }, () => {}, { pipelines: { chat } });
-    expect(responseIn(records)).toEqual(base);
-  });
-
   const started = async (metadata: object): Promise<{ status: string; records: () => unknown }> => {
     const journal = new MemoryJournal();
     const options: RunOptions = { runId: RUN, metadata: metadata as JsonObject };

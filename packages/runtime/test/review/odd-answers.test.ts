@@ -1,8 +1,22 @@
 import { describe, expect, test } from "vitest";
-import { AgentId, type LLMClient, type ModelEvent, type ModelResponse } from "@ravi/kernel";
+import * as z from "zod";
+import {
+  AgentId,
+  type AgentRunContext,
+  type ChatContext,
+  defineTool,
+  type FunctionContext,
+  type LLMClient,
+  type ModelEvent,
+  type ModelResponse,
+  type Pipeline,
+  type RaviError,
+  textOf,
+} from "@ravi/kernel";
 import { bareContext, planLoop, toolLoop } from "@ravi/kernel/loop";
 import { MemoryJournal, Runtime, type RuntimeOptions } from "@ravi/runtime";
 import { agent, FakeLedger } from "./helpers.ts";
+import { said as saying } from "./open-house.ts";
 
 // A client that somebody wrote without a compiler gives what it likes. That is the provider's failure, told by its field; it is no crash
 // of the agent that would read it, and what it took is paid.
@@ -122,8 +136,112 @@ describe("what it took", () => {
     expect(used.turns).toBe(1);
   });
 
+  test.each<readonly [string, unknown]>([
+    ["undefined", undefined],
+    ["a promise of one", Promise.resolve([])],
+  ])("T11: of a stream that is %s is all that was set aside", async (_, stream) => {
+    const model = { ...client(undefined), stream: () => stream as AsyncIterable<ModelEvent> };
+    expect((await spent(model, () => {})).used.tokens).toBeGreaterThan(5);
+  });
+
   test("T11: of a stream that ends with no answer is the same", async () => {
     const { used } = await spent(streaming({ type: "finish", response: { message: null, usage } }), () => {});
     expect(used).toMatchObject({ tokens: 5, turns: 1 });
+  });
+});
+
+describe("what layers leave as a result", () => {
+  const asked: ModelResponse = {
+    message: { role: "assistant", content: "", toolCalls: [{ id: "1", name: "t", arguments: "{}" }] },
+    finishReason: "toolCalls",
+  };
+  const tool = defineTool({ name: "t", description: "", input: z.object({}), execute: () => "made" });
+
+  /** Asks for the tool once, and then says what came of it. */
+  const reporting: LLMClient = {
+    ...client(undefined),
+    generate: async ({ messages }) => {
+      const last = messages.at(-1);
+      return last?.role === "tool" ? saying(textOf(last)) : asked;
+    },
+  };
+
+  function layer(
+    level: "agent" | "chat" | "function",
+    when: "admit" | "run",
+    result: unknown,
+  ): RuntimeOptions {
+    const set = (context: object): void => void Object.assign(context, { result });
+    const pipeline: Pipeline<AgentRunContext & ChatContext & FunctionContext> = {
+      isNoop: false,
+      admit: (context) => (when === "admit" ? set(context) : undefined),
+      run: async (context, core) => (when === "run" ? set(context) : core()),
+    };
+    return { pipelines: { [level]: pipeline } };
+  }
+
+  const lead = () =>
+    agent("lead", (ctx, inbox) => {
+      const plan = planLoop("lead", { name: "lead", model: reporting, tools: [tool] });
+      return toolLoop(plan, ctx, inbox);
+    });
+  const ran = async (options: RuntimeOptions) => {
+    const journal = new MemoryJournal();
+    const outcomes = [];
+    for (const more of [{}, { journal }]) {
+      const { status, output, error } = await new Runtime({ ...options, ...more })
+        .run(lead(), "")
+        .result.catch((cause: unknown) => ({ status: "rejected", output: "", error: cause as RaviError }));
+      outcomes.push({ status, output, code: error?.code, message: error?.message });
+    }
+    expect(outcomes[1]).toEqual(outcomes[0]);
+    return outcomes[0];
+  };
+
+  test.each(["admit", "run"] as const)(
+    "T11: around a model call, in its %s, is no answer: their error",
+    async (when) => {
+      expect(await ran(layer("chat", when, {}))).toMatchObject({
+        status: "failed",
+        code: "MIDDLEWARE_ERROR",
+        message:
+          "middleware chat: a layer set an answer of which message is undefined; expected an object with a role and a content",
+      });
+    },
+  );
+
+  test.each(["admit", "run"] as const)(
+    "T11: around a tool, in its %s, is no result: told to the model",
+    async (when) => {
+      expect(await ran(layer("function", when, {}))).toMatchObject({
+        status: "completed",
+        output: "error: a layer around t set a result without a content that can be told",
+      });
+    },
+  );
+
+  test.each(["admit", "run"] as const)(
+    "T11: around an agent, in its %s, is no result: named by its field",
+    async (when) => {
+      expect(await ran(layer("agent", when, {}))).toMatchObject({
+        code: "INVALID_VALUE",
+        message: "lead: result.status is undefined; expected completed, partial or paused",
+      });
+    },
+  );
+
+  test.each([undefined, null])("T11: %s is none", async (nothing) => {
+    const problem = "a layer neither called next() nor set a result";
+    expect(await ran(layer("chat", "run", nothing))).toMatchObject({
+      message: `middleware chat: ${problem}`,
+    });
+    expect(await ran(layer("agent", "run", nothing))).toMatchObject({
+      message: `middleware agent: ${problem}`,
+    });
+    expect(await ran(layer("function", "run", nothing))).toMatchObject({
+      output: "error: a layer around t neither called next() nor set a result",
+    });
+    for (const level of ["agent", "chat", "function"] as const)
+      expect(await ran(layer(level, "admit", nothing))).toMatchObject({ output: "made" });
   });
 });
