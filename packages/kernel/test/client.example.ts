@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { AgentId, type LLMClient, ProviderError } from "@ravi/kernel";
+import { bareContext } from "@ravi/kernel/loop";
+
+// Whatever answers can be a model. It is asked once for each call: another try is the caller's to make, and to pay for.
+function houseModel(url: string): LLMClient {
+  return {
+    id: "house:small",
+    info: { provider: "house", model: "small" },
+    async generate({ messages }, { signal } = {}) {
+      const response = await fetch(url, {
+        method: "POST",
+        body: JSON.stringify(messages),
+        signal: signal ?? null,
+      });
+      // By its status it is known whether it was paid for, and whether to try again.
+      const { status } = response;
+      if (!response.ok)
+        throw new ProviderError({ kind: "SERVER_ERROR", message: `the house says ${status}`, status });
+      const { text, read, written } = (await response.json()) as {
+        text: string;
+        read: number;
+        written: number;
+      };
+      return {
+        message: { role: "assistant", content: text },
+        finishReason: "stop",
+        usage: { inputTokens: read, outputTokens: written },
+      };
+    },
+  };
+}
+
+const answers = [
+  { text: "It rains.", read: 4, written: 2 },
+  { text: null, read: 4, written: 0 },
+];
+const server = createServer((_, response) => response.end(JSON.stringify(answers.shift()))).listen(
+  0,
+  "127.0.0.1",
+);
+await new Promise((resolve) => server.once("listening", resolve));
+const address = server.address();
+assert(typeof address === "object" && address !== null);
+const model = houseModel(`http://127.0.0.1:${address.port}`);
+
+const ctx = bareContext({ agentId: AgentId("lead") });
+const request = { messages: [{ role: "user", content: "How is the weather?" }] } as const;
+assert.equal((await ctx.llm(model, request)).message.content, "It rains.");
+
+// What is no answer is the provider's failure, told by its field: a layer may try again, or ask another model.
+await assert.rejects(ctx.llm(model, request), (error) => {
+  assert(error instanceof ProviderError);
+  assert.equal(error.kind, "FORMAT_ERROR");
+  assert.match(
+    error.message,
+    /^house:small gave an answer of which message.content is null; expected a text/,
+  );
+  return true;
+});
+server.close();
