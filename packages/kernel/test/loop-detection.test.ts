@@ -117,6 +117,19 @@ describe("O17: loop detection", () => {
     expect(LOOP_LIMITS.sameTool).toEqual({ warn: 3, halt: 8 });
   });
 
+  test.each([0, 6, 7, 8, 9, 100, 255])(
+    "O17: a call is known after %i others, and each of them too",
+    (others) => {
+      const detector = loopDetector();
+      for (let n = 0; n < 5; n++) turn(detector, gave(call("read", "first")));
+      for (let n = 0; n < others; n++) turn(detector, gave(call("read", `${n}`)));
+      expect(detector.before(call("read", "first")).action).toBe("block");
+      const again = Array.from({ length: others }, (_, n) => detector.after([gave(call("read", `${n}`))]));
+      expect(again.flat().map(({ action }) => action)).toEqual(again.map(() => "warn"));
+      expect(detector.before(call("read", "first")).action).toBe("block");
+    },
+  );
+
   test("old calls are forgotten, so that a long run does not keep them all", () => {
     const detector = loopDetector();
     for (let n = 0; n < 5; n++) turn(detector, gave(call("read", "first")));

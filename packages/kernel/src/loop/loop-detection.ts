@@ -1,6 +1,7 @@
 import { checkFields, checkInteger } from "../core/check.ts";
 import { sameValue } from "../core/json.ts";
 import type { ToolCall, ToolMessage } from "../model/messages.ts";
+import { KnownCalls } from "./known-calls.ts";
 
 /** How often something may repeat (O17). A `warn` tells the model, a `block` refuses the call, a `halt` ends the loop. */
 export interface LoopLimits {
@@ -53,14 +54,6 @@ export function loopDetector(options: LoopLimitsOptions = {}): LoopDetector {
   return new Detector(checkLimits(options));
 }
 
-interface CallRecord {
-  failures: number;
-  /** How often it gave `content` in a row. */
-  repeats: number;
-  content: ToolMessage["content"] | undefined;
-  turn: number;
-}
-
 interface ToolRecord {
   readonly name: string;
   failures: number;
@@ -68,11 +61,9 @@ interface ToolRecord {
   succeededIn: number;
   /** Whether any call of it was ever to be blocked; while none was, no call has to be looked up before it is made. */
   mayBlock: boolean;
-  readonly calls: Map<string, CallRecord>;
+  readonly calls: KnownCalls;
 }
 
-/** Calls remembered for each tool; the oldest are forgotten, so that a run of ten thousand turns does not keep them all. */
-const MOST_CALLS = 256;
 const NONE: ToolRecord[] = [];
 const ALLOW: LoopVerdict = Object.freeze({ action: "allow" });
 
@@ -88,7 +79,7 @@ class Detector implements LoopDetector {
 
   before(call: ToolCall): LoopVerdict {
     const tool = this.find(call.name);
-    const record = tool?.mayBlock === true ? tool.calls.get(call.arguments) : undefined;
+    const record = tool?.mayBlock === true ? tool.calls.find(call.arguments) : undefined;
     if (record === undefined) return ALLOW;
     const { sameCall, noProgress } = this.limits;
     if (record.failures >= sameCall.block) {
@@ -115,7 +106,7 @@ class Detector implements LoopDetector {
     this.countTool(tool, isError);
     // What was blocked stays so: its refusal is no new fact about the call.
     if (blocked === true) return true;
-    const record = callOf(tool, call.arguments);
+    const record = tool.calls.findOrAdd(call.arguments);
     const isFirst = record.turn !== this.turn;
     record.turn = this.turn;
     if (isError) {
@@ -153,7 +144,7 @@ class Detector implements LoopDetector {
     if (isError && tool.failures >= sameTool.halt) {
       return { action: "halt", reason: `${call.name} has failed ${tool.failures} times in a row` };
     }
-    const record = tool.calls.get(call.arguments);
+    const record = tool.calls.find(call.arguments);
     if (record === undefined || blocked === true) return ALLOW;
     if (isError && record.failures >= sameCall.warn) {
       const reason = `this same call has failed ${record.failures} times; change its arguments or go another way`;
@@ -173,7 +164,7 @@ class Detector implements LoopDetector {
   private toolOf(name: string): ToolRecord {
     let tool = this.find(name);
     if (tool === undefined) {
-      tool = { name, failures: 0, failedIn: 0, succeededIn: 0, mayBlock: false, calls: new Map() };
+      tool = { name, failures: 0, failedIn: 0, succeededIn: 0, mayBlock: false, calls: new KnownCalls() };
       // The first push onto an empty list makes room for seventeen.
       if (this.tools === NONE) this.tools = [tool];
       else this.tools.push(tool);
@@ -185,21 +176,6 @@ class Detector implements LoopDetector {
     for (const tool of this.tools) if (tool.name === name) return tool;
     return undefined;
   }
-}
-
-function callOf(tool: ToolRecord, args: string): CallRecord {
-  let record = tool.calls.get(args);
-  if (record === undefined) {
-    record = { failures: 0, repeats: 0, content: undefined, turn: 0 };
-    tool.calls.set(args, record);
-    if (tool.calls.size > MOST_CALLS) {
-      for (const oldest of tool.calls.keys()) {
-        tool.calls.delete(oldest);
-        break;
-      }
-    }
-  }
-  return record;
 }
 
 function checkLimits(options: LoopLimitsOptions): LoopLimits {
