@@ -1,6 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 // What authors of agents and of runtimes share: pure helpers over the contracts, and a context without rules.
 
+export { type Linked, LinkedList } from "./core/linked.ts";
 export { tellLog } from "./core/tell-log.ts";
 export { answerMisfit, answerProblem, isContent } from "./loop/answer.ts";
 export { type AtOnce, makeAtOnce } from "./loop/at-once.ts";

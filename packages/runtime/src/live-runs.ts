@@ -1,5 +1,5 @@
 import type { RunId } from "@ravi/kernel";
-import { LinkedList } from "./linked.ts";
+import { LinkedList } from "@ravi/kernel/loop";
 import type { Underway } from "./underway.ts";
 
 /**

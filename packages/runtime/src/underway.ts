@@ -11,7 +11,7 @@ import {
   type RunStatus,
   type Supervision,
 } from "@ravi/kernel";
-import type { Linked } from "./linked.ts";
+import type { Linked } from "@ravi/kernel/loop";
 import type { EventHub } from "./tree/event-hub.ts";
 import type { Tree } from "./tree/tree.ts";
 

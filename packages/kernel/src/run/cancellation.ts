@@ -1,3 +1,4 @@
+import { type Linked, LinkedList } from "../core/linked.ts";
 import type { AbortSignalLike } from "../core/types.ts";
 import { CancellationError } from "../errors/errors.ts";
 import { isCancellation } from "../errors/is.ts";
@@ -32,12 +33,16 @@ export interface CancellationTokenConstructor {
   new (outer?: AbortSignalLike): CancellationToken;
 }
 
+const NOBODY: readonly Listener[] = Object.freeze([]);
+
 /** Whoever is told: a callback, or a token below. An object, as a closure for each would be kept by every run in flight. */
-interface Listener {
+interface Listener extends Linked<Listener> {
   hear(error: CancellationError): void;
 }
 
 class Callback implements Listener {
+  before: Listener | undefined;
+  after: Listener | undefined;
   /** False once it was taken off, also by another while all are called. */
   isOn = true;
   private readonly callback: (error: CancellationError) => void;
@@ -52,11 +57,13 @@ class Callback implements Listener {
 }
 
 class Token implements CancellationToken, Listener {
+  before: Listener | undefined;
+  after: Listener | undefined;
   private parent: Token | undefined;
   private own: CancellationError | undefined;
-  /** Nearly every token has one listener at most, and needs no set for it. */
+  /** Nearly every token has one listener at most, and needs no list for it. */
   private first: Listener | undefined;
-  private others: Set<Listener> | undefined;
+  private others: LinkedList<Listener> | undefined;
   private controller: AbortController | undefined;
   /** Whether the parent or the outer signal tells it; not so while nobody listens here. */
   private isListening = false;
@@ -132,8 +139,7 @@ class Token implements CancellationToken, Listener {
   dispose(): void {
     this.disposed = true;
     this.leave();
-    const { first, others = [] } = this;
-    this.first = this.others = undefined;
+    const listeners = this.takeListeners();
     // What was so stays so: cancelled keeps its reason, and what happens above no longer matters.
     if (this.own === undefined) this.own = this.error;
     this.parent = undefined;
@@ -141,8 +147,10 @@ class Token implements CancellationToken, Listener {
     if (this.own === undefined) return;
     // It may have been cancelled from above just now, and not have been told yet: whoever holds the signal is, and the tokens below.
     this.controller?.abort(this.own);
-    const below = [first, ...others].filter((listener) => listener instanceof Token);
-    tellAll(below, this.own);
+    tellAll(
+      listeners.filter((listener) => listener instanceof Token),
+      this.own,
+    );
   }
 
   [Symbol.dispose](): void {
@@ -152,13 +160,13 @@ class Token implements CancellationToken, Listener {
   private add(listener: Listener): void {
     this.listen();
     if (this.first === undefined && this.others === undefined) this.first = listener;
-    else (this.others ??= new Set()).add(listener);
+    else (this.others ??= new LinkedList()).add(listener);
   }
 
   private remove(listener: Listener): void {
     if (this.first === listener) this.first = undefined;
     else this.others?.delete(listener);
-    const isIdle = this.first === undefined && (this.others === undefined || this.others.size === 0);
+    const isIdle = this.first === undefined && this.others?.isEmpty !== false;
     if (isIdle && this.controller === undefined) this.leave();
   }
 
@@ -193,11 +201,17 @@ class Token implements CancellationToken, Listener {
 
   private fire(error: CancellationError): void {
     this.own ??= error;
-    const { first, others = [] } = this;
-    this.first = this.others = undefined;
+    const listeners = this.takeListeners();
     this.leave();
     this.controller?.abort(this.own);
-    tellAll(first === undefined ? others : [first, ...others], this.own);
+    tellAll(listeners, this.own);
+  }
+
+  private takeListeners(): readonly Listener[] {
+    const { first, others } = this;
+    this.first = this.others = undefined;
+    if (others === undefined) return first === undefined ? NOBODY : [first];
+    return first === undefined ? others.takeAll() : [first, ...others.takeAll()];
   }
 }
 

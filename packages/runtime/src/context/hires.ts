@@ -8,7 +8,7 @@ import {
   ToolError,
 } from "@ravi/kernel";
 import type { Execution } from "./execution.ts";
-import { audit } from "./observe.ts";
+import { audit, isAudited } from "./observe.ts";
 import { milliseconds, type PreparedHire, prepareHire, type Terms } from "./hire-spec.ts";
 
 /** A seat, then the child's whole run. */
@@ -68,6 +68,7 @@ export async function ask(
 
 /** A hire is provable by who was hired and whether there was a seat; its child's fate is told by its own entries. */
 export function auditHire(exec: Execution, spec: HireSpec, { status }: Pick<HireOutcome, "status">): void {
+  if (!isAudited(exec)) return;
   const outcome = status === "denied" ? "denied" : "ok";
   audit(exec, {
     action: "hire",

@@ -1,5 +1,5 @@
 import type { HireOutcome, RunHandle } from "@ravi/kernel";
-import type { Linked } from "../linked.ts";
+import type { Linked } from "@ravi/kernel/loop";
 import type { Mailbox } from "./mailbox.ts";
 
 /** A hired agent as its parent's engine sees it. */

@@ -11,7 +11,7 @@ import type { Child } from "./child.ts";
 import { Hiring } from "./hiring.ts";
 import type { InProcessEngine } from "./in-process.ts";
 import { hireInTime } from "./patience.ts";
-import { LinkedList } from "../linked.ts";
+import { LinkedList } from "@ravi/kernel/loop";
 import { delay, orStopped } from "./waiting.ts";
 
 /** Whom one execution has hired, in this process. */

@@ -1,5 +1,5 @@
 import type { Clock, TimerHandle } from "@ravi/kernel";
-import { type Linked, LinkedList } from "../linked.ts";
+import { type Linked, LinkedList } from "@ravi/kernel/loop";
 
 /** What has to be done again and again while it lasts. */
 export interface Beating extends Linked<Beating> {

@@ -1,5 +1,5 @@
 import { type JournalWatch, RunId } from "@ravi/kernel";
-import { type Linked, LinkedList } from "../linked.ts";
+import { type Linked, LinkedList } from "@ravi/kernel/loop";
 
 type Listener = () => void;
 

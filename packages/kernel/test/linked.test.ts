@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Linked, LinkedList } from "../src/linked.ts";
+import { type Linked, LinkedList } from "@ravi/kernel/loop";
 
 class Item implements Linked<Item> {
   before: Item | undefined;
@@ -35,4 +35,15 @@ test("R8: a linked list holds what a set would hold, in the same order, and who 
       }
     }),
   );
+});
+
+test("R8: all are taken at once, in their order, and lead to nobody; then there is room for them again", () => {
+  const list = new LinkedList<Item>();
+  const items = [new Item(1), new Item(2), new Item(3)];
+  for (const item of items) list.add(item);
+  expect(list.takeAll()).toEqual(items);
+  expect(items.flatMap(({ before, after }) => [before, after]).filter(Boolean)).toEqual([]);
+  expect([list.isEmpty, list.takeAll()]).toEqual([true, []]);
+  for (const item of items.toReversed()) list.add(item);
+  expect(list.toArray()).toEqual(items.toReversed());
 });

@@ -43,4 +43,12 @@ export class LinkedList<T extends Linked<T>> {
     for (let item = this.first; item !== undefined; item = item.after) items.push(item);
     return items;
   }
+
+  /** The same, and nobody is there any more. */
+  takeAll(): T[] {
+    const items = this.toArray();
+    for (const item of items) item.before = item.after = undefined;
+    this.first = this.last = undefined;
+    return items;
+  }
 }
