@@ -19,7 +19,7 @@ import { andThen } from "./and-then.ts";
 import type { Execution } from "./execution.ts";
 import { shortDigest } from "./digest.ts";
 import { denialOf } from "./permission.ts";
-import { planFor } from "./plan.ts";
+import { mayAdmit, type Plan, planFor } from "./plan.ts";
 
 export type Terms<T = unknown> = Omit<HireLeaf<T>, "kind">;
 
@@ -39,24 +39,31 @@ export function prepareHire(exec: Execution, terms: Terms, isJoinable: boolean):
   const timeoutMs = milliseconds("hire.timeoutS", terms.timeoutS);
   const key = exec.nextKey("hire", agentName(agent.id));
   const agentId = childId(exec, agent, ++exec.hires);
-  const { runId, sessionId } = exec.supervision;
-  const admitted = admitRun(
-    planFor(agent, exec.ports),
-    exec.ports,
-    () => exec.meta,
-    { agentId: agent.id, runId, sessionId },
-    terms.input,
-  );
-  return andThen(admitted, ({ input, refused }) => {
-    const spec = new Hire(exec, terms, { key, agentId, input, timeoutMs, isJoinable });
-    if (refused === undefined) return { spec, answered: undefined };
-    const answered: HireOutcome = { status: refused.status, result: refused, ...NOTHING_USED };
-    if (isJoinable) (exec.answered ??= new Map()).set(spec.execId, answered);
-    return { spec, answered };
-  });
+  const plan = planFor(agent, exec.ports);
+  // Most have no layer that looks at their input first: nothing is made for it then.
+  if (mayAdmit(plan.agent)) return admitted(exec, terms, plan, { key, agentId, timeoutMs, isJoinable });
+  const spec = new Hire(exec, terms, terms.input, { key, agentId, timeoutMs, isJoinable });
+  return { spec, answered: undefined };
 }
 
-type Settled = Pick<HireSpec, "key" | "agentId" | "input" | "timeoutMs" | "isJoinable">;
+/** As the layers around the agent want it. */
+function admitted(exec: Execution, terms: Terms, plan: Plan, settled: Settled): MaybePromise<PreparedHire> {
+  const { ports, supervision } = exec;
+  const { runId, sessionId } = supervision;
+  const whom = { agentId: terms.agent.id, runId, sessionId };
+  return andThen(
+    admitRun(plan, ports, () => exec.meta, whom, terms.input),
+    ({ input, refused }) => {
+      const spec = new Hire(exec, terms, input, settled);
+      if (refused === undefined) return { spec, answered: undefined };
+      const answered: HireOutcome = { status: refused.status, result: refused, ...NOTHING_USED };
+      if (settled.isJoinable) (exec.answered ??= new Map()).set(spec.execId, answered);
+      return { spec, answered };
+    },
+  );
+}
+
+type Settled = Pick<HireSpec, "key" | "agentId" | "timeoutMs" | "isJoinable">;
 
 class Hire implements HireSpec {
   readonly kind = "hire";
@@ -77,7 +84,12 @@ class Hire implements HireSpec {
   private readonly exec: Execution;
   private readonly retention: Terms["retention"];
 
-  constructor(exec: Execution, terms: Terms, { key, agentId, input, timeoutMs, isJoinable }: Settled) {
+  constructor(
+    exec: Execution,
+    terms: Terms,
+    input: string,
+    { key, agentId, timeoutMs, isJoinable }: Settled,
+  ) {
     const { agent } = terms;
     this.exec = exec;
     this.key = key;
@@ -104,10 +116,12 @@ class Hire implements HireSpec {
   }
 
   denial(): MaybePromise<RaviError | undefined> {
-    return andThen(denialOf(this.exec, "hire", this.agentName, this.input), (reason) =>
-      reason === undefined ? undefined : new MiddlewareTermination({ layer: "permissions", reason }),
-    );
+    return andThen(denialOf(this.exec, "hire", this.agentName, this.input), refusalFor);
   }
+}
+
+function refusalFor(reason: string | undefined): RaviError | undefined {
+  return reason === undefined ? undefined : new MiddlewareTermination({ layer: "permissions", reason });
 }
 
 export function nameOf(agent: Agent): string {

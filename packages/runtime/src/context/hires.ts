@@ -2,21 +2,31 @@ import {
   type HireOutcome,
   type HireSpec,
   type HireUsage,
-  isPromiseLike,
   type JsonValue,
+  type MaybePromise,
   type RunHandle,
   ToolError,
 } from "@ravi/kernel";
+import { rejected } from "../rejected.ts";
+import { andThen } from "./and-then.ts";
 import type { Execution } from "./execution.ts";
 import { audit, isAudited } from "./observe.ts";
 import { milliseconds, type PreparedHire, prepareHire, type Terms } from "./hire-spec.ts";
 
-/** A seat, then the child's whole run. */
-export async function hire(exec: Execution, terms: Terms): Promise<HireOutcome> {
-  const prepared = prepareHire(exec, terms, false);
-  const { spec, answered } = isPromiseLike(prepared) ? await prepared : prepared;
-  if (answered !== undefined) return answered;
-  const outcome = await exec.engine.hire(spec);
+/** A seat, then the child's whole run. Never throws: a failure is a promise too. */
+export function hire(exec: Execution, terms: Terms): Promise<HireOutcome> {
+  try {
+    return Promise.resolve(andThen(prepareHire(exec, terms, false), hirePrepared, exec));
+  } catch (error) {
+    return rejected(error);
+  }
+}
+
+function hirePrepared({ spec, answered }: PreparedHire, exec: Execution): MaybePromise<HireOutcome> {
+  return answered ?? exec.engine.hire(spec).then((outcome) => hired(exec, spec, outcome));
+}
+
+function hired(exec: Execution, spec: HireSpec, outcome: HireOutcome): HireOutcome {
   auditHire(exec, spec, outcome);
   noteStop(exec, outcome);
   return outcome;

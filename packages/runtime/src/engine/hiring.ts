@@ -266,6 +266,7 @@ export class Hiring implements Recordable<HireOutcome>, Child {
         ? engine.ledger?.child(spec.budget ?? {}, agentId)
         : withExtraOf(engine.ledger, restored, agentId);
     return engine.descend({
+      tree,
       token: engine.token.child(),
       ledger: withAgentLedger(agent, ledger),
       account: this.account,

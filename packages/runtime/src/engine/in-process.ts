@@ -263,8 +263,8 @@ export class InProcessEngine implements DurableEngine, Recorded {
     return this.lazyChildren?.end(isCrash);
   }
   /** The engine of somebody whom this execution hires. */
-  descend(options: Omit<InProcessOptions, "tree">): InProcessEngine {
-    return new InProcessEngine({ ...options, tree: this.tree });
+  descend(options: InProcessOptions): InProcessEngine {
+    return new InProcessEngine(options);
   }
 
   hasMail(key: string): boolean {
