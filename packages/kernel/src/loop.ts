@@ -22,7 +22,7 @@ export {
 } from "./loop/loop-detection.ts";
 export { type Parsed, parseWith } from "./loop/parse-with.ts";
 export { readResult } from "./loop/read-result.ts";
-export { readStream } from "./loop/read-stream.ts";
+export { readStream, refuseNoEvent, refuseNoStream } from "./loop/read-stream.ts";
 export {
   isStop,
   messageOf,

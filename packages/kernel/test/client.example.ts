@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import { AgentId, type LLMClient, ProviderError } from "@ravi/kernel";
+import { AgentId, classifyError, type LLMClient, ProviderError } from "@ravi/kernel";
 import { bareContext } from "@ravi/kernel/loop";
 
 // Whatever answers can be a model. It is asked once for each call: another try is the caller's to make, and to pay for.
@@ -14,10 +14,10 @@ function houseModel(url: string): LLMClient {
         body: JSON.stringify(messages),
         signal: signal ?? null,
       });
+      const { ok, status } = response;
       // By its status it is known whether it was paid for, and whether to try again.
-      const { status } = response;
-      if (!response.ok)
-        throw new ProviderError({ kind: "SERVER_ERROR", message: `the house says ${status}`, status });
+      const { kind } = classifyError({ status });
+      if (!ok) throw new ProviderError({ kind, message: `the house says ${status}`, status });
       const { text, read, written } = (await response.json()) as {
         text: string;
         read: number;
@@ -52,7 +52,7 @@ assert.equal((await ctx.llm(model, request)).message.content, "It rains.");
 // What is no answer is the provider's failure, told by its field: a layer may try again, or ask another model.
 await assert.rejects(ctx.llm(model, request), (error) => {
   assert(error instanceof ProviderError);
-  assert.equal(error.kind, "FORMAT_ERROR");
+  assert.equal(error.kind, "SERVER_ERROR");
   assert.match(
     error.message,
     /^house:small gave an answer of which message.content is null; expected a text/,

@@ -103,6 +103,8 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "readResult",
       "readStream",
       "readTurn",
+      "refuseNoEvent",
+      "refuseNoStream",
       "soundUsage",
       "tellHandoff",
       "tellLog",

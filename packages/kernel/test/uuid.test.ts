@@ -17,3 +17,10 @@ test("every digit of an id that may vary does", () => {
     expect([at, seen]).toEqual([at, expected]);
   }
 });
+
+test("no digit of an id is another one again", () => {
+  const ids = Array.from({ length: 200 }, () => systemIds.uuid());
+  const varying = Array.from({ length: 36 }, (_, at) => at).filter((at) => ![8, 13, 14, 18, 23].includes(at));
+  const columns = varying.map((at) => ids.map((id) => id[at]).join(""));
+  expect(new Set(columns).size).toBe(varying.length);
+});

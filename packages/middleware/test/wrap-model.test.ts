@@ -354,3 +354,62 @@ describe("wrapModel: stream", () => {
     expect(String((await reading).error)).toMatch(/the user left/);
   });
 });
+
+describe("T11: what is no answer, through wrapModel", () => {
+  const odd = (given: unknown): LLMClient => ({
+    ...fakeModel("odd"),
+    generate: async () => given as ModelResponse,
+  });
+  const oddStream = (stream: () => unknown): LLMClient => ({
+    ...fakeModel("odd"),
+    stream: () => stream() as AsyncIterable<ModelEvent>,
+  });
+  async function* yielding(...events: readonly unknown[]): AsyncGenerator {
+    yield* events;
+  }
+  const readAll = async (model: LLMClient): Promise<ModelEvent[]> => {
+    const events: ModelEvent[] = [];
+    for await (const event of model.stream?.(request) ?? []) events.push(event);
+    return events;
+  };
+  const provider = { code: "PROVIDER_ERROR", kind: "SERVER_ERROR" };
+
+  it("T11: of a call is the provider's error", async () => {
+    const model = wrapModel(odd({ message: null }), []);
+    await expect(model.generate(request)).rejects.toMatchObject({
+      ...provider,
+      message: expect.stringContaining("message is null"),
+    });
+  });
+
+  it.each<readonly [string, () => unknown]>([
+    ["is no stream", () => undefined],
+    ["gives what is no event", () => yielding(null)],
+    ["ends with no answer", () => yielding({ type: "finish", response: { message: null } })],
+  ])("T11: of a stream that %s is the provider's error", async (_, stream) => {
+    await expect(readAll(wrapModel(oddStream(stream), []))).rejects.toMatchObject(provider);
+  });
+
+  it("T11: that a layer has set is its error", async () => {
+    const model = wrapModel(fakeModel("m"), [async (context) => void Object.assign(context, { result: {} })]);
+    await expect(model.generate(request)).rejects.toMatchObject({
+      code: "MIDDLEWARE_ERROR",
+      message: expect.stringContaining("a layer set an answer of which message is undefined"),
+    });
+  });
+
+  it("T11: is tried again, or asked of another model, by the layers for that", async () => {
+    let asks = 0;
+    const once: LLMClient = {
+      ...fakeModel("once"),
+      generate: async () => (asks++ === 0 ? odd({ message: null }).generate(request) : answer("fine")),
+    };
+    const clock = { now: () => 0, setTimer: (fire: () => void) => (queueMicrotask(fire), { cancel() {} }) };
+    const again = wrapModel(once, [retry({ maxRetries: 1, random: () => 0 })], { clock });
+    expect((await again.generate(request)).message.content).toBe("fine");
+    const other = wrapModel(odd({ message: null }), [
+      fallback({ models: [fakeModel("other", answer("other"))] }),
+    ]);
+    expect((await other.generate(request)).message.content).toBe("other");
+  });
+});

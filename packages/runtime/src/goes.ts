@@ -55,7 +55,7 @@ export class Goes {
 
   /** Without a journal there is one go, whatever comes of it. */
   once(): Promise<RunResult> {
-    return this.begin(undefined, NEW).toEnd(asItIs);
+    return this.begin(undefined, NEW).toEnd();
   }
 
   /** With a journal a crash of the agent's own code costs nothing: it is started again, as far as the policy allows. */
@@ -90,7 +90,7 @@ export class Goes {
         this.run.tree?.close();
         throw error;
       }
-      const result = await go.toEnd(asItIs);
+      const result = await go.toEnd();
       if (!this.isToGoAgain(journal, go.crash)) return this.close(journal, result);
       recording = await this.afterCrash(go.crash);
     }
@@ -151,10 +151,6 @@ export class Goes {
     await tree.signals.look();
     await restoreTree(tree, recording);
   }
-}
-
-function asItIs(result: RunResult): RunResult {
-  return result;
 }
 
 export function noteOf(

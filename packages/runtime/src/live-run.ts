@@ -42,7 +42,7 @@ export class LiveRun {
   }
 
   /** With what is to be done about its result then. */
-  toEnd(next: (result: RunResult) => MaybePromise<RunResult>): Promise<RunResult> {
+  toEnd(next: (result: RunResult) => MaybePromise<RunResult> = asItIs): Promise<RunResult> {
     const { refused } = this.start;
     if (refused !== undefined)
       return promised(() => next(this.over({ status: refused.status, result: refused })));
@@ -58,17 +58,24 @@ export class LiveRun {
   }
 
   private over(outcome: HireOutcome): RunResult {
-    this.engine?.over(outcome);
-    this.tree.close();
+    this.leave(outcome);
     return this.resultOf(outcome);
   }
 
-  /** What fails before there is anybody to run leaves nothing behind either. */
   private broken(error: unknown): RunResult {
-    this.engine?.over(undefined);
-    this.tree.close();
+    this.leave(undefined);
     if (!(error instanceof Suspension)) throw error;
+    this.tree.accounts.suspend();
     return this.make("suspended", { output: "", error: error.why });
+  }
+
+  /** What fails before there is anybody to run leaves nothing behind either. */
+  private leave(outcome: HireOutcome | undefined): void {
+    try {
+      this.engine?.over(outcome);
+    } finally {
+      this.tree.close();
+    }
   }
 
   private makeEngine(): InProcessEngine {
@@ -114,6 +121,10 @@ export class LiveRun {
     const limits = limitsOf(this.tree);
     return { runId, status, ...rest, usage, cost, inDoubt, limits, agents };
   }
+}
+
+function asItIs(result: RunResult): RunResult {
+  return result;
 }
 
 const NO_LIMITS: RunLimits = Object.freeze({ spawnBudget: null, executionBudget: null });

@@ -9,7 +9,7 @@ import type { LLMClient } from "../model/llm.ts";
 export function answerProblem({ id, info }: LLMClient, given: unknown): ProviderError | undefined {
   const problem = answerMisfit(given);
   if (problem === undefined) return undefined;
-  return new ProviderError({ kind: "FORMAT_ERROR", message: `${id} gave ${problem}`, ...info });
+  return new ProviderError({ kind: "SERVER_ERROR", message: `${id} gave ${problem}`, ...info });
 }
 
 /** The same in words, whoever gave it. */

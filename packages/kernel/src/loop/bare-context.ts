@@ -32,13 +32,13 @@ import { type Hooks, NO_HOOKS } from "../ports/hooks.ts";
 import type { Remaining } from "../ports/ledger.ts";
 import { CancellationToken } from "../run/cancellation.ts";
 import { RunMeta } from "../run/run-meta.ts";
+import { answerProblem } from "./answer.ts";
 import { asRavi, type BareChild, refuseLayers, startChild, timeLimitOf } from "./bare-child.ts";
 import { type BareInbox, bareInbox } from "./bare-inbox.ts";
 import { sleep, waitWithin } from "./bare-wait.ts";
 import { bothHooks } from "./both-hooks.ts";
-import { answerProblem } from "./answer.ts";
-import { soundUsage } from "./sound-usage.ts";
 import { readStream } from "./read-stream.ts";
+import { soundUsage } from "./sound-usage.ts";
 import { messageOf, readArguments, toToolResult, toolFailure, toolFailureOf } from "./tool-call.ts";
 
 export interface BareContextOptions {

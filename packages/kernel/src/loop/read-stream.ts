@@ -10,9 +10,9 @@ export async function readStream(
   events: AsyncIterable<ModelEvent>,
   sink: (event: Exclude<ModelEvent, { type: "finish" }>) => void,
 ): Promise<ModelResponse> {
-  if (!isStream(events)) throw noStream(events);
+  refuseNoStream(events);
   for await (const event of events) {
-    if (!isEvent(event)) throw noEvent(event);
+    refuseNoEvent(event);
     if (event.type === "finish") return event.response;
     sink(event);
   }
@@ -24,22 +24,19 @@ export async function readStream(
 
 // A client that was not compiled may give anything.
 
-function isStream(given: object | null | undefined): boolean {
-  return (
-    typeof given === "object" && given !== null && (Symbol.asyncIterator in given || Symbol.iterator in given)
-  );
+export function refuseNoStream(given: object | null | undefined): void {
+  const isStream =
+    typeof given === "object" &&
+    given !== null &&
+    (Symbol.asyncIterator in given || Symbol.iterator in given);
+  if (!isStream) throw misfit(`the stream is ${show(given)}; expected an async iterable of events`);
 }
 
-function noStream(given: unknown): ProviderError {
-  const message = `the stream is ${show(given)}; expected an async iterable of events`;
-  return new ProviderError({ kind: "FORMAT_ERROR", message });
+export function refuseNoEvent(given: ModelEvent | null | undefined): void {
+  const isEvent = typeof given === "object" && given !== null && typeof given.type === "string";
+  if (!isEvent) throw misfit(`the stream gave ${show(given)}; expected an event with a type`);
 }
 
-function isEvent(given: ModelEvent | null | undefined): boolean {
-  return typeof given === "object" && given !== null && typeof given.type === "string";
-}
-
-function noEvent(given: unknown): ProviderError {
-  const message = `the stream gave ${show(given)}; expected an event with a type`;
-  return new ProviderError({ kind: "FORMAT_ERROR", message });
+function misfit(message: string): ProviderError {
+  return new ProviderError({ kind: "SERVER_ERROR", message });
 }

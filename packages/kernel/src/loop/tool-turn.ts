@@ -113,13 +113,12 @@ class Turn {
   stop: RaviError | undefined;
   private readonly ctx: TurnContext;
   private readonly options: ToolTurnOptions;
+  private readonly isAtOnce: boolean;
   /** Where the call of each leaf stands, once a call has no leaf; until then they stand at the same place. */
   private callAt: number[] | undefined;
   private messages: (ToolMessage | undefined)[] = NO_MESSAGES;
   /** A context that tells of a result early is not told after by the turn. */
   private told: Set<ToolCall> | undefined;
-
-  private readonly isAtOnce: boolean;
 
   constructor(ctx: TurnContext, calls: readonly ToolCall[], options: ToolTurnOptions, isAtOnce: boolean) {
     this.ctx = ctx;

@@ -17,7 +17,7 @@ import {
   RunMeta,
   textOf,
 } from "@ravi/kernel";
-import { isStop, messageOf } from "@ravi/kernel/loop";
+import { answerProblem, isStop, messageOf, refuseNoEvent, refuseNoStream } from "@ravi/kernel/loop";
 import { discard, flush, through } from "./transforms.ts";
 
 export interface ChatCallOptions {
@@ -87,7 +87,9 @@ export function chatCall(call: ChatCallOptions): ChatCall {
     signal: AbortSignalLike,
     sink: Sink,
   ): Promise<void> => {
+    refuseNoStream(events);
     for await (const event of events) {
+      refuseNoEvent(event);
       // A provider may be slow to notice; what it still sends is for nobody.
       if (signal.aborted) throw cancellationOf(signal);
       if (event.type === "finish") {
@@ -132,6 +134,8 @@ export function chatCall(call: ChatCallOptions): ChatCall {
 /** An answer that comes after its call was given up must not take the place of another's. */
 function settle(context: ChatContext, signal: AbortSignalLike, response: ModelResponse): void {
   if (signal.aborted) throw cancellationOf(signal);
+  const problem = answerProblem(context.model, response);
+  if (problem !== undefined) throw problem;
   context.result = response;
 }
 

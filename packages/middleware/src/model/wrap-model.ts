@@ -19,6 +19,7 @@ import {
   NO_HOOKS,
   systemClock,
 } from "@ravi/kernel";
+import { answerMisfit } from "@ravi/kernel/loop";
 import { MiddlewarePipeline } from "../pipeline.ts";
 import { type ChatCall, chatCall } from "./chat-call.ts";
 import { eventChannel } from "./event-channel.ts";
@@ -68,11 +69,14 @@ export function wrapModel(
     const admitted = pipeline.admit(context, gate);
     if (isPromiseLike(admitted)) await admitted;
     if (context.result === undefined) await pipeline.run(context, core);
-    if (context.result !== undefined) return context.result;
-    throw new MiddlewareError({
-      layer: "wrapModel",
-      problem: "there is no answer: a layer neither called next() nor set a result, or dropped an error",
-    });
+    if (context.result === undefined) {
+      const problem =
+        "there is no answer: a layer neither called next() nor set a result, or dropped an error";
+      throw new MiddlewareError({ layer: "wrapModel", problem });
+    }
+    const misfit = answerMisfit(context.result);
+    if (misfit === undefined) return context.result;
+    throw new MiddlewareError({ layer: "wrapModel", problem: `a layer set ${misfit}` });
   };
 
   return {

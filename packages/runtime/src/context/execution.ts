@@ -189,12 +189,8 @@ export class Execution implements RunContext {
     return alone(this, `a batch of ${leaves.length}`, this.wayOf(leaves), leaves);
   }
 
-  static {
-    makeAtOnce(Execution.prototype, (exec, leaves) => exec.batchAtOnce(leaves));
-  }
-
   /** For the turns of a loop, which does nothing else meanwhile. */
-  private batchAtOnce(leaves: readonly (ToolLeaf | HireLeaf)[]): MaybePromise<(ToolOutcome | HireOutcome)[]> {
+  batchAtOnce(leaves: readonly (ToolLeaf | HireLeaf)[]): MaybePromise<(ToolOutcome | HireOutcome)[]> {
     checkLeaves(leaves);
     const outcomes = aloneAtOnce(this, `a batch of ${leaves.length}`, this.wayOf(leaves), leaves);
     // Of a model call there is none, as there is no such leaf.
@@ -326,3 +322,5 @@ export class Execution implements RunContext {
     });
   }
 }
+
+makeAtOnce(Execution.prototype, (exec, leaves) => exec.batchAtOnce(leaves));

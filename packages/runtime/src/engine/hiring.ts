@@ -179,12 +179,20 @@ export class Hiring implements Recordable<HireOutcome>, Child {
       this.engine.account.addBelow(used);
       return { ...outcome, ...used };
     } finally {
+      this.leave(child, outcome, lease);
+    }
+  }
+
+  /** The seat is free whatever else fails: what is told of the end runs code of others. */
+  private leave(child: InProcessEngine, outcome: HireOutcome | undefined, lease: Lease | undefined): void {
+    try {
       child.over(outcome);
+    } finally {
       lease?.release();
       child.token.dispose();
       this.living = undefined;
       // A finished child leaves its outcome to whoever joins it, and nothing of what it worked with.
-      if (!this.isKept) children.delete(this);
+      if (!this.isKept) this.engine.children.delete(this);
     }
   }
 

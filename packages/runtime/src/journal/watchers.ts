@@ -78,7 +78,9 @@ function addTo(index: Map<RunId, readonly Watch[]>, watch: Watch): void {
   index.set(watch.runId, [...(index.get(watch.runId) ?? []), watch]);
 }
 
-function tellOne({ listener }: Watch): void {
+function tellOne({ listener, isOver }: Watch): void {
+  // Another may have stopped it just now.
+  if (isOver) return;
   try {
     listener();
   } catch (error) {

@@ -137,6 +137,11 @@ export class Accounts {
     return this.index.get(execId);
   }
 
+  /** All is unwound: whoever has not ended by now keeps its place. */
+  suspend(): void {
+    for (const account of this.all) if (account.status === "running") account.status = "suspended";
+  }
+
   get list(): readonly Account[] {
     return this.all;
   }

@@ -6,6 +6,7 @@ import { Identities, type Identity } from "../../src/journal/identities.ts";
 import { MemoryJournal } from "../../src/journal/memory-journal.ts";
 import { checksum, checksumSeed } from "../../src/journal/sqlite/checksum.ts";
 import { SqliteJournal } from "../../src/journal/sqlite-journal.ts";
+import { Watchers } from "../../src/journal/watchers.ts";
 import { temporaryDirectory } from "./helpers/directory.ts";
 import { entry, RUN } from "./helpers/sample.ts";
 
@@ -50,6 +51,58 @@ test("T4: a listener that throws keeps neither the others from a post nor the po
   } finally {
     vi.unstubAllGlobals();
   }
+});
+
+test("T4: watches hear what is posted to their run from then on, in their order, until they are stopped", () => {
+  const step = fc.oneof(
+    fc.record({ do: fc.constantFrom("add", "tell"), run: fc.constantFrom("a", "b") }),
+    fc.record({ do: fc.constant("stop"), at: fc.nat(2) }),
+    fc.constant({ do: "tellAll" }),
+  );
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+      let empty = 0;
+      let told: number[] = [];
+      const watchers = new Watchers({ coversAll: true, onEmpty: () => void empty++ });
+      const all: { run: string; isOn: boolean; stop: () => void }[] = [];
+      for (const each of steps) {
+        told = [];
+        const heardBy = (run: string | undefined): number[] =>
+          [...all.keys()].filter((n) => all[n]?.isOn === true && (run === undefined || all[n].run === run));
+        if (each.do === "add" && "run" in each) {
+          const name = all.length;
+          const { stop } = watchers.add(each.run as RunId, () => void told.push(name));
+          all.push({ run: each.run, isOn: true, stop });
+        } else if ("at" in each) {
+          const watch = all[each.at];
+          const isLast = watch?.isOn === true && heardBy(undefined).length === 1;
+          const before = empty;
+          watch?.stop();
+          if (watch !== undefined) watch.isOn = false;
+          expect(empty - before).toBe(isLast ? 1 : 0);
+        } else if ("run" in each) {
+          watchers.tell(each.run as RunId);
+          expect(told).toEqual(heardBy(each.run));
+        } else {
+          watchers.tellAll();
+          expect(told).toEqual(heardBy(undefined));
+        }
+      }
+    }),
+    { numRuns: RUNS },
+  );
+});
+
+test("T4: a watch that another has stopped just now is told of nothing more", () => {
+  const watchers = new Watchers({ coversAll: false });
+  const told: string[] = [];
+  watchers.add("a" as RunId, () => {
+    told.push("a");
+    second.stop();
+  });
+  const second = watchers.add("b" as RunId, () => void told.push("b"));
+  watchers.tellAll();
+  expect(told).toEqual(["a"]);
 });
 
 test("R24: identities are those of a plain set of texts, in lists that are taken whole or not at all", () => {

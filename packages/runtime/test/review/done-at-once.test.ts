@@ -113,6 +113,29 @@ describe("review: the turns of a loop", () => {
         }),
     ],
     [
+      "with a proxy of its method",
+      (ctx, told) => {
+        const { batch } = ctx;
+        const apply = (method: typeof batch, self: RunContext, args: unknown[]): unknown => {
+          told.push("batch");
+          return Reflect.apply(method, self, args);
+        };
+        return Object.assign(ctx, { batch: new Proxy(batch, { apply }) });
+      },
+    ],
+    [
+      "with a spy on its method, which has all the fields of it",
+      (ctx, told) => {
+        const { batch } = ctx;
+        const spy = (leaves: readonly Leaf[]): Promise<unknown> => {
+          told.push("batch");
+          return Reflect.apply(batch, ctx, [leaves]);
+        };
+        Object.defineProperties(spy, Object.getOwnPropertyDescriptors(batch));
+        return Object.assign(ctx, { batch: spy });
+      },
+    ],
+    [
       "on top of it",
       (ctx, told) =>
         Object.create(ctx, {

@@ -6,7 +6,9 @@ import {
   type ChatContext,
   defineTool,
   type FunctionContext,
+  type Ledger,
   type LLMClient,
+  type Meter,
   type ModelEvent,
   type ModelResponse,
   type Pipeline,
@@ -15,7 +17,7 @@ import {
 } from "@ravi/kernel";
 import { bareContext, planLoop, toolLoop } from "@ravi/kernel/loop";
 import { MemoryJournal, Runtime, type RuntimeOptions } from "@ravi/runtime";
-import { agent, FakeLedger } from "./helpers.ts";
+import { agent, done, FakeLedger } from "./helpers.ts";
 import { said as saying } from "./open-house.ts";
 
 // A client that somebody wrote without a compiler gives what it likes. That is the provider's failure, told by its field; it is no crash
@@ -23,6 +25,12 @@ import { said as saying } from "./open-house.ts";
 
 const good = { role: "assistant", content: "fine" };
 const usage = { inputTokens: 3, outputTokens: 2 };
+
+function holed(): unknown[] {
+  const list: unknown[] = [];
+  list.length = 1;
+  return list;
+}
 
 const ODD: readonly (readonly [what: string, given: unknown, problem: RegExp])[] = [
   ["nothing", undefined, /^m gave undefined where an answer was expected$/],
@@ -58,6 +66,12 @@ const ODD: readonly (readonly [what: string, given: unknown, problem: RegExp])[]
     /message.toolCalls is .*; expected a list/,
   ],
   ["a call that is null", { message: { ...good, toolCalls: [null] } }, /message.toolCalls is/],
+  [
+    "a call that is missing",
+    { message: { ...good, toolCalls: Array.from({ length: 1 }) } },
+    /message.toolCalls is/,
+  ],
+  ["a list with a hole", { message: { ...good, toolCalls: holed() } }, /message.toolCalls is/],
   ["a call without a name", { message: { ...good, toolCalls: [{ id: "1" }] } }, /message.toolCalls is/],
 ];
 
@@ -87,7 +101,7 @@ describe.each(ODD)("%s", (_, given, problem) => {
   test.each(HOUSES)("T11: is the provider's error, %s", async (_house, options) => {
     const { status, error, agents } = await new Runtime(options()).run(looping(client(given)), "").result;
     expect({ status, code: error?.code }).toEqual({ status: "failed", code: "PROVIDER_ERROR" });
-    expect(error).toMatchObject({ kind: "FORMAT_ERROR", provider: "x", model: "m" });
+    expect(error).toMatchObject({ kind: "SERVER_ERROR", provider: "x", model: "m" });
     expect(error?.message).toMatch(problem);
     expect(agents).toMatchObject([{ modelCalls: 1 }]);
   });
@@ -111,7 +125,7 @@ describe("what it took", () => {
   const spent = async (model: LLMClient, onEvent?: () => void): Promise<FakeLedger> => {
     const ledger = new FakeLedger({ maxTokens: 1e6 });
     const { error } = await new Runtime({ ledger: () => ledger }).run(looping(model), "", { onEvent }).result;
-    expect(error).toMatchObject({ code: "PROVIDER_ERROR", kind: "FORMAT_ERROR" });
+    expect(error).toMatchObject({ code: "PROVIDER_ERROR", kind: "SERVER_ERROR" });
     return ledger;
   };
 
@@ -142,6 +156,57 @@ describe("what it took", () => {
   ])("T11: of a stream that is %s is all that was set aside", async (_, stream) => {
     const model = { ...client(undefined), stream: () => stream as AsyncIterable<ModelEvent> };
     expect((await spent(model, () => {})).used.tokens).toBeGreaterThan(5);
+  });
+
+  test("T11: a list of events is a stream", async () => {
+    const response = { message: good, usage, finishReason: "stop" };
+    const events: unknown = [
+      { type: "text", delta: "fine" },
+      { type: "finish", response },
+    ];
+    const model = { ...client(undefined), stream: () => events as AsyncIterable<ModelEvent> };
+    const run = new Runtime().run(looping(model), "", { onEvent: () => {} });
+    expect(await run.result).toMatchObject({ output: "fine" });
+  });
+
+  test("T11: is waste where the agent goes on without it", async () => {
+    let asks = 0;
+    const model: LLMClient = {
+      ...client(undefined),
+      generate: async () =>
+        (asks++ === 0
+          ? { message: null, usage }
+          : { message: good, usage, finishReason: "stop" }) as ModelResponse,
+    };
+    const lead = agent("lead", async (ctx) => {
+      const first = await ctx.llm(model, { messages: [] }).catch((error: unknown) => String(error));
+      await ctx.llm(model, { messages: [] });
+      return done(String(first));
+    });
+    const meter: Meter = {
+      estimate: () => ({ inputTokens: 10, maxOutputTokens: 10, price: { usd: 0.5 } }),
+      price: () => ({ usd: 0.25 }),
+    };
+    const ledger = (): Ledger => new FakeLedger({ maxTokens: 1e6 });
+    const { cost, agents } = await new Runtime({ meter, ledger }).run(lead, "").result;
+    expect(cost).toBe(0.5);
+    expect(agents).toMatchObject([{ wasteUsd: 0.25, modelCalls: 2 }]);
+  });
+
+  test("T11: a price that nobody can say, of a bad answer, fails the call too", async () => {
+    const meter: Meter = {
+      estimate: () => ({ inputTokens: 10, maxOutputTokens: 10, price: { usd: 0.5 } }),
+      price: () => Promise.reject(new Error("no price")),
+    };
+    const ledger = new FakeLedger({ maxTokens: 1e6 });
+    const options = { meter, ledger: () => ledger };
+    const { status, error } = await new Runtime(options).run(looping(client({ message: good, usage })), "")
+      .result;
+    expect({ status, message: error?.message }).toMatchObject({
+      status: "failed",
+      message: expect.stringMatching(/no price/),
+    });
+    expect(ledger.used).toMatchObject({ tokens: 20, turns: 1 });
   });
 
   test("T11: of a stream that ends with no answer is the same", async () => {

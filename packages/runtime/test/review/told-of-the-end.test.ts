@@ -1,0 +1,84 @@
+import { describe, expect, test } from "vitest";
+import type { Clock, RunContext, TimerHandle } from "@ravi/kernel";
+import { MemoryJournal, Runtime } from "@ravi/runtime";
+import { agent, done, FakeHeadcount, until } from "./helpers.ts";
+
+// The end of an execution is told to its engine by whoever waits for it: whatever the end, nothing stays behind.
+
+/** Counts the timers that are set; `broken` ones cannot be taken off without a complaint. */
+function counting(isBroken = false): { readonly clock: Clock; readonly set: Set<object> } {
+  const set = new Set<object>();
+  const setTimer = (): TimerHandle => {
+    const handle: TimerHandle = {
+      cancel() {
+        set.delete(handle);
+        if (isBroken) throw new Error("the timer is broken");
+      },
+    };
+    set.add(handle);
+    return handle;
+  };
+  return { clock: { now: () => 0, setTimer }, set };
+}
+
+const waiting = async (ctx: RunContext) => {
+  await ctx.waitFor("never");
+  return done("");
+};
+
+describe("a run that is suspended", () => {
+  test("T4: leaves no timer behind, and its agents are suspended, not failed", async () => {
+    const { clock, set } = counting();
+    const runtime = new Runtime({ clock, journal: new MemoryJournal({ clock }) });
+    const kid = agent("kid", waiting);
+    const lead = agent("lead", async (ctx) => done((await ctx.hire({ agent: kid, input: "" })).status));
+    const handle = runtime.run(lead, "", { executionBudget: { deadlineS: 60 } });
+    await until(() => handle.status === "suspended");
+    expect(set.size).toBeGreaterThan(0);
+    await runtime.close();
+    const { status, agents } = await handle.result;
+    expect(status).toBe("suspended");
+    expect(agents?.map((each) => each.status)).toEqual(["suspended", "suspended"]);
+    expect(set.size).toBe(0);
+  });
+});
+
+describe("where telling of the end fails", () => {
+  test("T4: the seat of a child is free all the same", async () => {
+    const { clock } = counting(true);
+    const headcount = new FakeHeadcount();
+    const kid = agent("kid", async () => done("fine"));
+    const lead = agent("lead", async (ctx) => {
+      const hired = ctx.hire({ agent: kid, input: "", executionBudget: { deadlineS: 60 } });
+      return done(await hired.then(({ status }) => status, String));
+    });
+    const { output } = await new Runtime({ clock, headcount: () => headcount }).run(lead, "").result;
+    expect(output).toContain("the timer is broken");
+    expect([...headcount.holders]).toEqual([]);
+  });
+
+  test("T4: the journal is watched no longer all the same", async () => {
+    const { clock } = counting(true);
+    const journal = new MemoryJournal({ clock });
+    let watches = 0;
+    const watched = Object.assign(Object.create(journal) as MemoryJournal, {
+      watch: (...args: Parameters<MemoryJournal["watch"]>) => {
+        const watch = journal.watch(...args);
+        watches++;
+        return {
+          ...watch,
+          stop: () => {
+            watches--;
+            watch.stop();
+          },
+        };
+      },
+    });
+    const lead = agent("lead", async () => done("fine"));
+    const run = new Runtime({ clock, journal: watched }).run(lead, "", {
+      executionBudget: { deadlineS: 60 },
+    });
+    await expect(run.result).rejects.toThrow("the timer is broken");
+    expect(watches).toBe(0);
+  });
+});
