@@ -49,7 +49,7 @@ const ctx = bareContext({ agentId: AgentId("lead") });
 const request = { messages: [{ role: "user", content: "How is the weather?" }] } as const;
 assert.equal((await ctx.llm(model, request)).message.content, "It rains.");
 
-// What is no answer is the provider's failure, told by its field: a layer may try again, or ask another model.
+// What is no answer is the provider's failure, told by its field: it is not tried again, but another model may be asked.
 await assert.rejects(ctx.llm(model, request), (error) => {
   assert(error instanceof ProviderError);
   assert.equal(error.kind, "SERVER_ERROR");

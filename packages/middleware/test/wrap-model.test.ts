@@ -398,18 +398,22 @@ describe("T11: what is no answer, through wrapModel", () => {
     });
   });
 
-  it("T11: is tried again, or asked of another model, by the layers for that", async () => {
+  it("T11: is not asked for again, as it would be paid again; another model is", async () => {
     let asks = 0;
-    const once: LLMClient = {
-      ...fakeModel("once"),
-      generate: async () => (asks++ === 0 ? odd({ message: null }).generate(request) : answer("fine")),
+    const bad: LLMClient = {
+      ...fakeModel("bad"),
+      generate: () => {
+        asks++;
+        return odd({ message: null }).generate(request);
+      },
     };
-    const clock = { now: () => 0, setTimer: (fire: () => void) => (queueMicrotask(fire), { cancel() {} }) };
-    const again = wrapModel(once, [retry({ maxRetries: 1, random: () => 0 })], { clock });
-    expect((await again.generate(request)).message.content).toBe("fine");
-    const other = wrapModel(odd({ message: null }), [
-      fallback({ models: [fakeModel("other", answer("other"))] }),
-    ]);
-    expect((await other.generate(request)).message.content).toBe("other");
+    await expect(wrapModel(bad, [retry()]).generate(request)).rejects.toMatchObject({
+      ...provider,
+      retryable: false,
+    });
+    expect(asks).toBe(1);
+    const other = wrapModel(bad, [fallback({ models: [fakeModel("other", "fine")] })]);
+    expect((await other.generate(request)).message.content).toBe("fine");
+    expect(asks).toBe(2);
   });
 });

@@ -22,7 +22,7 @@ export async function readStream(
   });
 }
 
-// A client that was not compiled may give anything.
+// A client that was not compiled may give anything; see `answerProblem`.
 
 export function refuseNoStream(given: object | null | undefined): void {
   const isStream =
@@ -38,5 +38,5 @@ export function refuseNoEvent(given: ModelEvent | null | undefined): void {
 }
 
 function misfit(message: string): ProviderError {
-  return new ProviderError({ kind: "SERVER_ERROR", message });
+  return new ProviderError({ kind: "SERVER_ERROR", retryable: false, message });
 }
