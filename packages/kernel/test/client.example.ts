@@ -49,10 +49,10 @@ const ctx = bareContext({ agentId: AgentId("lead") });
 const request = { messages: [{ role: "user", content: "How is the weather?" }] } as const;
 assert.equal((await ctx.llm(model, request)).message.content, "It rains.");
 
-// What is no answer is the provider's failure, told by its field: it is not tried again, but another model may be asked.
+// What is no answer is the provider's failure, told by its field: it is paid, and not tried again by itself.
 await assert.rejects(ctx.llm(model, request), (error) => {
   assert(error instanceof ProviderError);
-  assert.equal(error.kind, "SERVER_ERROR");
+  assert.equal(error.kind, "FORMAT_ERROR");
   assert.match(
     error.message,
     /^house:small gave an answer of which message.content is null; expected a text/,

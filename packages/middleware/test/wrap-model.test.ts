@@ -372,7 +372,7 @@ describe("T11: what is no answer, through wrapModel", () => {
     for await (const event of model.stream?.(request) ?? []) events.push(event);
     return events;
   };
-  const provider = { code: "PROVIDER_ERROR", kind: "SERVER_ERROR" };
+  const provider = { code: "PROVIDER_ERROR", kind: "FORMAT_ERROR" };
 
   it("T11: of a call is the provider's error", async () => {
     const model = wrapModel(odd({ message: null }), []);
@@ -398,7 +398,7 @@ describe("T11: what is no answer, through wrapModel", () => {
     });
   });
 
-  it("T11: is not asked for again, as it would be paid again; another model is", async () => {
+  it("T11: is not asked for again, as it would be paid again; another model is, where that is wanted", async () => {
     let asks = 0;
     const bad: LLMClient = {
       ...fakeModel("bad"),
@@ -412,7 +412,7 @@ describe("T11: what is no answer, through wrapModel", () => {
       retryable: false,
     });
     expect(asks).toBe(1);
-    const other = wrapModel(bad, [fallback({ models: [fakeModel("other", "fine")] })]);
+    const other = wrapModel(bad, [fallback({ models: [fakeModel("other", "fine")], on: ["FORMAT_ERROR"] })]);
     expect((await other.generate(request)).message.content).toBe("fine");
     expect(asks).toBe(2);
   });

@@ -3,14 +3,14 @@ import { show } from "../errors/show.ts";
 import type { LLMClient } from "../model/llm.ts";
 
 // A client that was not compiled may give anything. What is no answer is the provider's failure, and not a crash of the agent that reads
-// it: another model may be asked. The same client most likely gives the same again, and is paid for it: it is not asked twice.
+// it. The same client most likely gives the same again, and is paid for it: so it is of a kind that is not tried again by itself.
 
 /** Why what a model gave is no answer; undefined where it is one. */
 export function answerProblem({ id, info }: LLMClient, given: unknown): ProviderError | undefined {
   const problem = answerMisfit(given);
   if (problem === undefined) return undefined;
   const message = `${id} gave ${problem}`;
-  return new ProviderError({ kind: "SERVER_ERROR", retryable: false, message, ...info });
+  return new ProviderError({ kind: "FORMAT_ERROR", message, ...info });
 }
 
 /** The same in words, whoever gave it. */

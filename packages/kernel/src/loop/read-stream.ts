@@ -38,5 +38,5 @@ export function refuseNoEvent(given: ModelEvent | null | undefined): void {
 }
 
 function misfit(message: string): ProviderError {
-  return new ProviderError({ kind: "SERVER_ERROR", retryable: false, message });
+  return new ProviderError({ kind: "FORMAT_ERROR", message });
 }

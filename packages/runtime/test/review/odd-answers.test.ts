@@ -101,7 +101,7 @@ describe.each(ODD)("%s", (_, given, problem) => {
   test.each(HOUSES)("T11: is the provider's error, %s", async (_house, options) => {
     const { status, error, agents } = await new Runtime(options()).run(looping(client(given)), "").result;
     expect({ status, code: error?.code }).toEqual({ status: "failed", code: "PROVIDER_ERROR" });
-    expect(error).toMatchObject({ kind: "SERVER_ERROR", provider: "x", model: "m" });
+    expect(error).toMatchObject({ kind: "FORMAT_ERROR", provider: "x", model: "m" });
     expect(error?.message).toMatch(problem);
     expect(agents).toMatchObject([{ modelCalls: 1 }]);
   });
@@ -125,7 +125,7 @@ describe("what it took", () => {
   const spent = async (model: LLMClient, onEvent?: () => void): Promise<FakeLedger> => {
     const ledger = new FakeLedger({ maxTokens: 1e6 });
     const { error } = await new Runtime({ ledger: () => ledger }).run(looping(model), "", { onEvent }).result;
-    expect(error).toMatchObject({ code: "PROVIDER_ERROR", kind: "SERVER_ERROR" });
+    expect(error).toMatchObject({ code: "PROVIDER_ERROR", kind: "FORMAT_ERROR" });
     return ledger;
   };
 
