@@ -11,7 +11,7 @@ export type AtOnce<C> = (ctx: C, leaves: TurnLeaves) => MaybePromise<TurnOutcome
 type Batching = Pick<RunContext, "batch">;
 
 /** Under its name, so that two copies of the kernel agree on it. */
-const AT_ONCE: unique symbol = Symbol.for("ravi.batch.atOnce") as never;
+const AT_ONCE: unique symbol = Symbol.for("ravi.batch.atOnce");
 
 interface Said<C> {
   /** Of which it was said: a proxy of it, or a spy with all its fields, is another. */
