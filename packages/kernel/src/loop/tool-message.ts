@@ -1,0 +1,24 @@
+import type { ToolOutcome, ToolResult } from "../agent/leaves.ts";
+import type { ToolCall, ToolMessage } from "../model/messages.ts";
+import { toolFailure } from "./tool-call.ts";
+
+// What a model is told of its calls.
+
+export function unknownTool(call: ToolCall, tools: readonly { readonly name: string }[]): ToolMessage {
+  const known =
+    tools.length === 0 ? "there are none" : `there are ${tools.map(({ name }) => name).join(", ")}`;
+  return failure(call, `no tool is called ${JSON.stringify(call.name)}; ${known}`);
+}
+
+export function toolResult(outcome: ToolOutcome): ToolResult {
+  return "error" in outcome ? toolFailure(outcome.error.message) : outcome.result;
+}
+
+export function toMessage(call: ToolCall, { content, isError }: ToolResult): ToolMessage {
+  if (isError) return { role: "tool", toolCallId: call.id, name: call.name, content, isError };
+  return { role: "tool", toolCallId: call.id, name: call.name, content };
+}
+
+export function failure(call: ToolCall, problem: string): ToolMessage {
+  return { role: "tool", toolCallId: call.id, name: call.name, content: `error: ${problem}`, isError: true };
+}

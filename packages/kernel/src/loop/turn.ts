@@ -1,0 +1,252 @@
+import type { HireLeaf, HireOutcome, ToolLeaf, ToolOutcome, ToolResult } from "../agent/leaves.ts";
+import { isPromiseLike, type MaybePromise } from "../core/types.ts";
+import type { RaviError } from "../errors/base.ts";
+import { isRaviError } from "../errors/is.ts";
+import type { ToolCall, ToolMessage } from "../model/messages.ts";
+import { type DelegateTool, type Tool, isDelegate } from "../model/tool.ts";
+import { atOnceOf } from "./at-once.ts";
+import { hireResult } from "./hire-result.ts";
+import type { Parsed } from "./parse-with.ts";
+import { isStop, messageOf, readArguments } from "./tool-call.ts";
+import { failure, toMessage, toolResult, unknownTool } from "./tool-message.ts";
+import type { Hired, ToolTurn, ToolTurnOptions, Tools, TurnContext } from "./tool-turn.ts";
+
+type TurnLeaf = ToolLeaf | HireLeaf;
+type TurnOutcomes = readonly (ToolOutcome | HireOutcome)[];
+
+// Most turns have one call, and the first push onto an empty list makes room for seventeen: the first of them makes the list.
+// Nobody else gets to see these two.
+const NO_LEAVES: TurnLeaf[] = [];
+const NO_MESSAGES: (ToolMessage | undefined)[] = [];
+
+/** One turn while it is done: what is to be made, and what came of each call. */
+export class Turn {
+  readonly calls: readonly ToolCall[];
+  /** What has to be made, in the order asked. */
+  leaves: TurnLeaf[] = NO_LEAVES;
+  hasHires = false;
+  stop: RaviError | undefined;
+  private readonly ctx: TurnContext;
+  private readonly options: ToolTurnOptions;
+  private readonly isAtOnce: boolean;
+  /** Where the call of each leaf stands, once a call has no leaf; until then they stand at the same place. */
+  private callAt: number[] | undefined;
+  private messages: (ToolMessage | undefined)[] = NO_MESSAGES;
+  /** A context that tells of a result early is not told after by the turn. */
+  private told: Set<ToolCall> | undefined;
+
+  constructor(ctx: TurnContext, calls: readonly ToolCall[], options: ToolTurnOptions, isAtOnce: boolean) {
+    this.ctx = ctx;
+    this.calls = calls;
+    this.options = options;
+    this.isAtOnce = isAtOnce;
+  }
+
+  refuseAll(why: string): ToolTurn {
+    for (let at = 0; at < this.calls.length; at++) this.refuse(at, failure(this.callOf(at), why));
+    return this.end();
+  }
+
+  /** All calls from there on. A promise only where one of them makes one. */
+  planFrom(first: number, tools: Tools): MaybePromise<void> {
+    for (let at = first; at < this.calls.length; at++) {
+      const planned = this.plan(at, tools);
+      if (isPromiseLike(planned)) return this.planAfter(planned, at + 1, tools);
+    }
+    return undefined;
+  }
+
+  // Not written into the loop: a closure there makes every round of it keep its variables, waited for or not.
+  private planAfter(planned: PromiseLike<void>, next: number, tools: Tools): Promise<void> {
+    return Promise.resolve(planned).then(() => this.planFrom(next, tools));
+  }
+
+  // Not asynchronous where one batch of tools is all there is, which is nearly always: a frame of it is 1 kB a turn.
+  make(): MaybePromise<ToolTurn> {
+    const { leaves, options, hasHires } = this;
+    const size = options.concurrency ?? leaves.length;
+    if (hasHires || size < leaves.length) return this.makeInParts(size);
+    if (leaves.length === 0) return this.end();
+    const outcomes = this.batchOf(leaves);
+    return isPromiseLike(outcomes) ? this.endLater(outcomes) : this.keepAll(0, outcomes, undefined).end();
+  }
+
+  /** A context that was not compiled may throw at once, or give something that only looks like a promise. */
+  private batchOf(leaves: readonly TurnLeaf[]): MaybePromise<TurnOutcomes> {
+    const { ctx } = this;
+    try {
+      const atOnce = this.isAtOnce ? atOnceOf(ctx) : undefined;
+      return atOnce === undefined ? Promise.resolve(ctx.batch(leaves)) : atOnce(ctx, leaves);
+    } catch (error) {
+      return rejected(error);
+    }
+  }
+
+  private endLater(outcomes: PromiseLike<TurnOutcomes>): Promise<ToolTurn> {
+    return Promise.resolve(outcomes).then(
+      (done) => this.keepAll(0, done, undefined).end(),
+      (error: unknown) => this.stopBy(error).end(),
+    );
+  }
+
+  private async makeInParts(size: number): Promise<ToolTurn> {
+    const { leaves } = this;
+    for (let from = 0; from < leaves.length && this.stop === undefined; from += size) {
+      const part = size >= leaves.length ? leaves : leaves.slice(from, from + size);
+      let outcomes: TurnOutcomes;
+      try {
+        outcomes = await this.ctx.batch(part);
+      } catch (error) {
+        this.stopBy(error);
+        break;
+      }
+      const told = this.hasHires ? await this.tellHires(from, part, outcomes) : undefined;
+      this.keepAll(from, outcomes, told);
+    }
+    return this.end();
+  }
+
+  /** What earlier batches gave is the turn's all the same. A run that is only suspended makes the rest later. */
+  private stopBy(error: unknown): this {
+    if (!isStop(error) || isRaviError(error, "SUSPENDED")) throw error;
+    this.stop = error as RaviError;
+    return this;
+  }
+
+  private keepAll(
+    from: number,
+    outcomes: TurnOutcomes,
+    told: ReadonlyMap<number, ToolResult> | undefined,
+  ): this {
+    for (let at = 0; at < outcomes.length; at++) this.keep(from + at, outcomes[at], told?.get(at));
+    return this;
+  }
+
+  /** Only a hand-off has to be prepared; a tool's arguments are read where it is called. */
+  private plan(at: number, tools: Tools): MaybePromise<void> {
+    const call = this.callOf(at);
+    const refused = this.options.before?.(call);
+    if (refused !== undefined)
+      return this.refuse(at, typeof refused === "string" ? failure(call, refused) : toMessage(call, refused));
+    const tool = toolNamed(call.name, tools);
+    if (tool === undefined) return this.refuse(at, unknownTool(call, tools));
+    if (isDelegate(tool)) return this.planHire(at, call, tool);
+    this.add(at, this.toolLeaf(call, tool));
+  }
+
+  /** What is said of the hires of a batch, by their place in it. */
+  private async tellHires(
+    from: number,
+    part: readonly TurnLeaf[],
+    outcomes: TurnOutcomes,
+  ): Promise<ReadonlyMap<number, ToolResult>> {
+    const places: number[] = [];
+    const hires: Hired[] = [];
+    for (const [at, leaf] of part.entries()) {
+      const outcome = outcomes[at];
+      if (leaf.kind !== "hire" || outcome === undefined) continue;
+      places.push(at);
+      // Of a hire, because the outcomes of a batch come in the order of its leaves.
+      hires.push({ call: this.callOf(this.placeOf(from + at)), leaf, outcome: outcome as HireOutcome });
+    }
+    const { afterHires } = this.options;
+    const told = afterHires === undefined || hires.length === 0 ? undefined : await afterHires(hires);
+    return new Map(hires.map(({ outcome }, n) => [places[n] ?? -1, told?.[n] ?? hireResult(outcome)]));
+  }
+
+  /** What came of a leaf. */
+  private keep(
+    leafAt: number,
+    outcome: ToolOutcome | HireOutcome | undefined,
+    told: ToolResult | undefined,
+  ): void {
+    const leaf = this.leaves[leafAt];
+    if (leaf === undefined || outcome === undefined) return;
+    const at = this.placeOf(leafAt);
+    const call = this.callOf(at);
+    const message = toMessage(call, told ?? toolResult(outcome as ToolOutcome));
+    this.put(at, message);
+    // A child's fate is the model's to deal with; a tool that met a rule of this run ends the run.
+    const isStopped = leaf.kind === "tool" && "error" in outcome && isStop(outcome.error);
+    if (isStopped) this.stop ??= outcome.error;
+    else this.tell(call, message);
+  }
+
+  end(): ToolTurn {
+    for (let at = 0; at < this.calls.length; at++)
+      if (this.messages[at] === undefined)
+        this.put(at, failure(this.callOf(at), "not run: the run is ending"));
+    const messages = this.messages === NO_MESSAGES ? [] : this.messages;
+    return { messages: messages as readonly ToolMessage[], stop: this.stop };
+  }
+
+  private put(at: number, message: ToolMessage): void {
+    if (this.messages === NO_MESSAGES) this.messages = at === 0 ? [message] : [];
+    this.messages[at] = message;
+  }
+
+  private add(at: number, leaf: TurnLeaf): void {
+    if (this.leaves === NO_LEAVES) this.leaves = [leaf];
+    else this.leaves.push(leaf);
+    this.callAt?.push(at);
+  }
+
+  private refuse(at: number, message: ToolMessage): void {
+    this.callAt ??= Array.from(this.leaves.keys());
+    this.put(at, message);
+    this.tell(this.callOf(at), message);
+  }
+
+  private toolLeaf(call: ToolCall, tool: Tool): ToolLeaf {
+    if (this.options.onResult === undefined) return { kind: "tool", call, tool };
+    return { kind: "tool", call, tool, onResult: (result) => this.tell(call, toMessage(call, result)) };
+  }
+
+  private planHire(at: number, call: ToolCall, tool: DelegateTool): MaybePromise<void> {
+    const parsed = readArguments(call, tool, this.options.validator ?? this.ctx.validator);
+    return isPromiseLike(parsed)
+      ? parsed.then((read) => this.addHire(at, call, tool, read))
+      : this.addHire(at, call, tool, parsed);
+  }
+
+  private addHire(at: number, call: ToolCall, tool: DelegateTool, parsed: Parsed<unknown>): void {
+    if (!parsed.ok) return this.refuse(at, failure(call, parsed.problem));
+    let leaf: HireLeaf;
+    try {
+      leaf = tool.hire(parsed.value);
+    } catch (error) {
+      return this.refuse(at, failure(call, messageOf(error)));
+    }
+    this.options.onHire?.(call, leaf);
+    this.hasHires = true;
+    this.add(at, leaf);
+  }
+
+  private tell(call: ToolCall, message: ToolMessage): void {
+    const { onResult } = this.options;
+    if (onResult === undefined) return;
+    const told = (this.told ??= new Set());
+    if (told.has(call)) return;
+    told.add(call);
+    onResult(call, message);
+  }
+
+  private callOf(at: number): ToolCall {
+    const call = this.calls[at];
+    if (call === undefined) throw new RangeError(`the turn has no call ${at}`);
+    return call;
+  }
+
+  private placeOf(leafAt: number): number {
+    return this.callAt === undefined ? leafAt : (this.callAt[leafAt] ?? -1);
+  }
+}
+
+function toolNamed(wanted: string, tools: Tools): Tool | DelegateTool | undefined {
+  for (const tool of tools) if (tool.name === wanted) return tool;
+  return undefined;
+}
+
+export async function rejected(error: unknown): Promise<never> {
+  throw error;
+}
