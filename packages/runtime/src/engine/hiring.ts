@@ -24,6 +24,9 @@ import type { Mailbox } from "./mailbox.ts";
 import type { Recordable } from "./recordable.ts";
 import { InProcessStart } from "./start.ts";
 
+/** How many levels of hires may begin inside each other before one waits a tick: 200 fill the stack that Node gives on ARM. */
+const LEVELS_AT_ONCE = 16;
+
 /** When a child has to be done, and until when its parent waits for it. Absolute, so that a restart makes neither longer. */
 interface HireTimes {
   readonly deadline: number | null;
@@ -174,6 +177,7 @@ export class Hiring implements Recordable<HireOutcome>, Child {
     this.onStart?.();
     let outcome: HireOutcome | undefined;
     try {
+      if (engine.start.supervision.depth % LEVELS_AT_ONCE === LEVELS_AT_ONCE - 1) await Promise.resolve();
       outcome = await child.run();
       const used = this.account.total;
       this.engine.account.addBelow(used);

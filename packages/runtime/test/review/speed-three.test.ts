@@ -49,6 +49,11 @@ async function sameAfterEveryCrash(lead: Agent): Promise<readonly string[]> {
   return records.map(({ key, phase }) => `${phase} ${key}`);
 }
 
+/** What a program that was not compiled may pass. */
+function untyped(value: object): ChatMessage {
+  return value as ChatMessage;
+}
+
 function said10(name: string): ChatMessage[] {
   return Array.from({ length: 10 }, (_, n) => ({
     role: "user",
@@ -167,6 +172,48 @@ describe("review: requests of one execution", () => {
     messages.splice(3, 5, { role: "user", content: "instead" });
     const fresh = new Requests().fingerprint("m", { messages: structuredClone(messages) });
     expect(requests.fingerprint("m", { messages })).toBe(fresh);
+  });
+
+  test("R24: nor on what a list was before it was cut, while another was asked about", () => {
+    const requests = new Requests();
+    const say = (name: string, count: number): ChatMessage[] => said10(name).slice(0, count);
+    const [list, other] = [said10("a"), say("o", 1)];
+    const name = (messages: readonly ChatMessage[]): string => requests.fingerprint("m", { messages });
+    name(list);
+    name(other);
+    list.splice(0, 10, ...say("b", 3));
+    name(list);
+    name(other);
+    list.push(...say("c", 8));
+    expect(name(list)).toBe(new Requests().fingerprint("m", { messages: [...list] }));
+  });
+
+  test("R24: it tells apart parameters by their names, and tools", () => {
+    const messages = said10("a");
+    const name = (rest: Partial<ModelRequest>): string =>
+      new Requests().fingerprint("m", { messages, ...rest });
+    const tool = (parameters: object) =>
+      [{ name: "t", description: "", parameters }] as ModelRequest["tools"];
+    const names = [
+      name({}),
+      name({ temperature: 1 }),
+      name({ topP: 1 }),
+      name({ tools: tool({}) }),
+      name({ tools: tool({ type: "object" }) }),
+    ];
+    expect(new Set(names).size).toBe(5);
+  });
+
+  test("R24: nor on a message that could not be read before", () => {
+    const requests = new Requests();
+    const messages: ChatMessage[] = [{ role: "user", content: "a" }];
+    requests.fingerprint("m", { messages });
+    const loop: Record<string, unknown> = { role: "user", content: "b" };
+    loop["self"] = loop;
+    messages.push(untyped(loop));
+    expect(() => requests.fingerprint("m", { messages })).toThrow(/circular/);
+    messages[1] = { role: "user", content: "b" };
+    expect(requests.fingerprint("m", { messages })).toBe(new Requests().fingerprint("m", { messages }));
   });
 
   test("R18: a request is bound to what was set aside for it, also in turns with another and at another bound", () => {
