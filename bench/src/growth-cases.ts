@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type Agent, AgentId, textOf } from "@ravi/kernel";
 import { Runtime } from "@ravi/runtime";
 import { fakeModel } from "./bench-agent.ts";
-import { durable, governedRuntimes, LIMITS } from "./configurations.ts";
+import { durable, governedRuntime, LIMITS } from "./configurations.ts";
 import { DONE, plans } from "./fake.ts";
 import { liveHeap } from "./harness/memory.ts";
 import { median } from "./harness/pairs.ts";
@@ -40,12 +40,12 @@ function leadOf(size: number): Agent {
 /** Microseconds for each agent of a tree of that size under one headcount and one ledger. */
 export async function tree(size: number): Promise<number> {
   const lead = leadOf(size);
-  const runtime = governedRuntimes();
+  const runtime = governedRuntime();
   const rounds = Math.max(6, Math.round(20_000 / size));
   const times: number[] = [];
   for (let round = 0; round < rounds; round++) {
     const start = performance.now();
-    const { output } = await runtime().run(lead, "go", LIMITS).result;
+    const { output } = await runtime.run(lead, "go", LIMITS).result;
     times.push(((performance.now() - start) * 1_000) / size);
     assert.equal(output, String(size));
   }
@@ -71,9 +71,9 @@ export async function history(messages: number): Promise<number> {
       return { status: "completed", output: DONE, stopReason: "done" };
     },
   };
-  const runtime = governedRuntimes();
+  const runtime = governedRuntime();
   for (let round = 0; round < 20; round++)
-    assert.equal((await runtime().run(agent, "go", LIMITS).result).output, DONE);
+    assert.equal((await runtime.run(agent, "go", LIMITS).result).output, DONE);
   return median(times.slice(10));
 }
 

@@ -1,4 +1,6 @@
-import { governedRuntimes, LIMITS } from "../configurations.ts";
+import { governedRuntime, LIMITS } from "../configurations.ts";
 import { raviSubject } from "../ravi-subject.ts";
 
-export const { subject, team, stream, streamByCallback } = raviSubject(governedRuntimes(), LIMITS);
+const runtime = governedRuntime();
+
+export const { subject, team, stream, streamByCallback } = raviSubject(() => runtime, LIMITS);

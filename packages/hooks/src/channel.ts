@@ -1,4 +1,4 @@
-import { deepFreeze, type HookEvent } from "@ravi/kernel";
+import { freezeNew, type HookEvent } from "@ravi/kernel";
 import { EventEmitter } from "eventemitter3";
 import { frozenCopy } from "./frozen-copy.ts";
 import type { Listener, Subscription } from "./listener.ts";
@@ -45,7 +45,7 @@ export class Channel {
 
   /** Gives the round of those who are still at work, if there are any. Throws where the payload cannot be copied. */
   tell(payload: object, isOwn: boolean): Round | undefined {
-    const frozen = isOwn ? deepFreeze(payload) : frozenCopy(this.event, payload);
+    const frozen = isOwn ? freezeNew(payload) : frozenCopy(this.event, payload);
     // A listener may dispatch the same event again.
     const outer = this.round;
     this.round = undefined;

@@ -14,6 +14,7 @@ export { AgentId, agentName, ExecId, RunId, SessionId, TopicId } from "./core/id
 export {
   ARGUMENT_LIMITS,
   deepFreeze,
+  freezeNew,
   type JsonLimits,
   type JsonObject,
   type JsonPrimitive,

@@ -138,3 +138,13 @@ describe("O17: loop detection", () => {
     expect(detector.before(call("read", "first")).action).toBe("allow");
   });
 });
+
+test("O17: of many calls of one tool the oldest are forgotten first, one by one, and the newest are known", () => {
+  const detector = loopDetector();
+  const make = (n: number): string | undefined =>
+    detector.after([gave(call("t", `{"n":${n}}`), "same")])[0]?.action;
+  for (let n = 0; n < 600; n++) expect(make(n)).toBe("allow");
+  // The last 256 are known, each of them, and the one before is not.
+  for (const n of [599, 500, 400, 344]) expect(make(n)).toBe("warn");
+  expect(make(343)).toBe("allow");
+});

@@ -18,7 +18,7 @@ import type { Decisions } from "./engine/decisions.ts";
 import { Recording } from "./engine/recording.ts";
 import type { RunJournal } from "./engine/run-journal.ts";
 import { RUN_STATUS } from "./journal/run-facts.ts";
-import { LiveRun, statusRecord } from "./live-run.ts";
+import { LiveRun, isStatusGiven, statusRecord } from "./live-run.ts";
 import type { Ports } from "./ports.ts";
 import type { Start } from "./run-start.ts";
 import { markReadAnswers, restoreTree } from "./tree/restore.ts";
@@ -73,7 +73,7 @@ export class Goes {
 
   private async resume(journal: RunJournal, going: Going, recording: Recording): Promise<RunResult> {
     this.statuses = recording.aboutRun(RUN_STATUS)?.attempt ?? 0;
-    await this.note(journal, { status: "running" });
+    await this.note(journal, { status: "running" }, true);
     return this.goAgain(journal, going, recording);
   }
 
@@ -117,12 +117,13 @@ export class Goes {
   }
 
   private close(journal: RunJournal, result: RunResult): MaybePromise<RunResult> {
-    return andThen(this.note(journal, statusRecord(result)), () => result);
+    return andThen(this.note(journal, statusRecord(result), isStatusGiven(result)), () => result);
   }
 
-  private note(journal: RunJournal, body: JsonObject): MaybePromise<void> {
+  private note(journal: RunJournal, body: JsonObject, isGiven: boolean): MaybePromise<void> {
     const { root } = this.start;
-    return journal.append([noteOf(root.runId, RUN_STATUS, ++this.statuses, this.ports.clock.now(), body)]);
+    const now = this.ports.clock.now();
+    return journal.append([noteOf(root.runId, RUN_STATUS, ++this.statuses, now, body, isGiven)]);
   }
 
   private begin(journal: RunJournal | undefined, { recording, decisions }: Going): LiveRun {
@@ -159,8 +160,9 @@ export function noteOf(
   attempt: number,
   at: number,
   body: JsonObject,
+  isGiven: boolean,
 ): JournalEntry {
-  return { exec: ExecId(runId), key, attempt, phase: "note", at, body };
+  return { exec: ExecId(runId), key, attempt, phase: "note", at, body, given: isGiven ? body : undefined };
 }
 
 function retryPayload(

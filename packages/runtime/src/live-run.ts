@@ -156,6 +156,11 @@ function raisedBudget({ root, granted }: Tree): ExecutionBudget {
   });
 }
 
+/** Whether nobody else holds a part of what is written down of it, and all of that is plain. */
+export function isStatusGiven({ structured, stoppedBy, error }: RunResult): boolean {
+  return structured === undefined && stoppedBy === undefined && error === undefined;
+}
+
 /** What is written down of a result: enough to give it again to whoever asks for a run that is over. */
 export function statusRecord(result: RunResult): JsonObject {
   const { status, output, structured, stopReason, error, usage, cost, inDoubt, limits, agents } = result;
@@ -171,8 +176,7 @@ export function statusRecord(result: RunResult): JsonObject {
     agents: agents?.map(accountRecord),
     stopReason,
   };
-  if (structured === undefined && stoppedBy === undefined && error === undefined)
-    return Object.freeze(record);
+  if (isStatusGiven(result)) return record;
   return {
     ...record,
     ...(structured !== undefined && { structured: structured as JsonValue }),

@@ -151,6 +151,11 @@ function frozen(metadata: JsonObject | undefined): JsonObject {
   return metadata === undefined ? NO_METADATA : deepFreeze({ ...metadata });
 }
 
+/** Whether a caller gave some: it may be no plain data, which shows when it is written as text. */
+export function hasMetadata({ metadata }: Start): boolean {
+  return metadata !== NO_METADATA;
+}
+
 /** What tools and hooks may know of the run. */
 export function scopeOf({ root, tenantId, userId, metadata }: Start): RunScope {
   const { sessionId, runId } = root;
@@ -160,7 +165,5 @@ export function scopeOf({ root, tenantId, userId, metadata }: Start): RunScope {
 /** What the first journal entry says. */
 export function startRecord({ agent, input, root, deadline, tenantId, userId, metadata }: Start): JsonObject {
   const supervision = root.toJSON();
-  const record = { agent: nameOf(agent), input, supervision, deadline, tenantId, userId, metadata };
-  // What a caller gave may be no plain data; that shows when it is written as text.
-  return metadata === NO_METADATA ? Object.freeze(record) : record;
+  return { agent: nameOf(agent), input, supervision, deadline, tenantId, userId, metadata };
 }

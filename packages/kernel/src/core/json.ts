@@ -104,6 +104,11 @@ function definedEntries(value: object): [string, unknown][] {
 /** Freezes a value and all that it holds. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  return freezeNew(value);
+}
+
+/** The same for an object that was just made. Not to ask first whether it is frozen saves half of the time. */
+export function freezeNew<T extends object>(value: T): T {
   Object.freeze(value);
   // A list of the values would take as long as all the rest.
   for (const key in value) {

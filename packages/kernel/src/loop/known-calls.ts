@@ -1,66 +1,53 @@
+import { type Indexed, TextIndex } from "../core/text-index.ts";
 import type { ToolMessage } from "../model/messages.ts";
 
-/** What is known of one call of a tool, by its arguments. */
-export interface CallRecord {
-  readonly args: string;
+/** What is known of one call of a tool, by the text of its arguments. */
+export interface CallRecord extends Indexed<CallRecord> {
   failures: number;
   /** How often it gave `content` in a row. */
   repeats: number;
   content: ToolMessage["content"] | undefined;
   turn: number;
-  /** The one before it, while there are few. */
-  older: CallRecord | undefined;
+  /** The one that came after it. */
+  newer: CallRecord | undefined;
 }
 
 /** The oldest are forgotten, so that a run of ten thousand turns does not keep them all. */
 const MOST = 256;
-/** So few are gone through, from the newest on: for them a map takes longer, and 0.2 kB more of every run in flight. */
-const FEW = 8;
 
 /** The calls of one tool. */
-export class KnownCalls {
+export class KnownCalls extends TextIndex<CallRecord> {
+  private oldest: CallRecord | undefined;
   private newest: CallRecord | undefined;
-  private count = 0;
-  private index: Map<string, CallRecord> | undefined;
 
-  find(args: string): CallRecord | undefined {
-    if (this.index !== undefined) return this.index.get(args);
-    for (let record = this.newest; record !== undefined; record = record.older)
-      if (record.args === args) return record;
-    return undefined;
+  getOrAdd(text: string): CallRecord {
+    return this.get(text) ?? this.addNew(text);
   }
 
-  findOrAdd(args: string): CallRecord {
-    return this.find(args) ?? this.add(args);
-  }
-
-  private add(args: string): CallRecord {
-    if (this.count === FEW) this.index ??= this.toIndex();
-    const older = this.newest;
-    const record: CallRecord = { args, failures: 0, repeats: 0, content: undefined, turn: 0, older };
-    if (this.index === undefined) {
-      this.newest = record;
-      this.count++;
-    } else {
-      this.index.set(args, record);
-      if (this.index.size > MOST) forgetOldest(this.index);
-    }
+  private addNew(text: string): CallRecord {
+    const record: CallRecord = {
+      text,
+      failures: 0,
+      repeats: 0,
+      content: undefined,
+      turn: 0,
+      newer: undefined,
+      alike: undefined,
+    };
+    if (this.newest === undefined) this.oldest = record;
+    else this.newest.newer = record;
+    this.newest = record;
+    this.add(record);
+    if (this.size > MOST) this.forgetOldest();
     return record;
   }
 
-  /** In the order in which they came. From then on none leads to another. */
-  private toIndex(): Map<string, CallRecord> {
-    const records: CallRecord[] = [];
-    for (let record = this.newest; record !== undefined; record = record.older) records.unshift(record);
-    this.newest = undefined;
-    for (const record of records) record.older = undefined;
-    return new Map(records.map((record) => [record.args, record]));
-  }
-}
-
-function forgetOldest(index: Map<string, CallRecord>): void {
-  for (const oldest of index.keys()) {
-    index.delete(oldest);
-    return;
+  private forgetOldest(): void {
+    const { oldest } = this;
+    if (oldest === undefined) return;
+    this.delete(oldest);
+    this.oldest = oldest.newer;
+    // Who has left leads to nobody.
+    oldest.newer = undefined;
   }
 }

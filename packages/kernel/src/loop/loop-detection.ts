@@ -79,7 +79,7 @@ class Detector implements LoopDetector {
 
   before(call: ToolCall): LoopVerdict {
     const tool = this.find(call.name);
-    const record = tool?.mayBlock === true ? tool.calls.find(call.arguments) : undefined;
+    const record = tool?.mayBlock === true ? tool.calls.get(call.arguments) : undefined;
     if (record === undefined) return ALLOW;
     const { sameCall, noProgress } = this.limits;
     if (record.failures >= sameCall.block) {
@@ -106,7 +106,7 @@ class Detector implements LoopDetector {
     this.countTool(tool, isError);
     // What was blocked stays so: its refusal is no new fact about the call.
     if (blocked === true) return true;
-    const record = tool.calls.findOrAdd(call.arguments);
+    const record = tool.calls.getOrAdd(call.arguments);
     const isFirst = record.turn !== this.turn;
     record.turn = this.turn;
     if (isError) {
@@ -144,7 +144,7 @@ class Detector implements LoopDetector {
     if (isError && tool.failures >= sameTool.halt) {
       return { action: "halt", reason: `${call.name} has failed ${tool.failures} times in a row` };
     }
-    const record = tool.calls.find(call.arguments);
+    const record = tool.calls.get(call.arguments);
     if (record === undefined || blocked === true) return ALLOW;
     if (isError && record.failures >= sameCall.warn) {
       const reason = `this same call has failed ${record.failures} times; change its arguments or go another way`;

@@ -91,8 +91,10 @@ export interface Effect<T = unknown> {
   run(scope: EffectScope): MaybePromise<T>;
   /** When it ended, where it has read the clock for that (which takes 0.1 µs); its entry says the same. */
   readonly endedAt?: number | undefined;
-  /** What is written down of its outcome, and back. Frozen where nobody else holds a part of it. */
+  /** What is written down of its outcome, and back. */
   record(value: T): JsonObject;
+  /** Whether what `record` gave last is plain JSON of which nobody else holds a part. */
+  readonly isRecordGiven?: boolean | undefined;
   restore(body: JsonObject): T;
   /** What is on record is handed over, an outcome or an `error`; the moment to tell observers that it happened before. */
   replayed?(body: JsonObject): void;

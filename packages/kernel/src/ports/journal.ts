@@ -15,11 +15,13 @@ export interface JournalEntry {
   readonly phase: "begin" | "end" | "note";
   /** Epoch milliseconds. */
   readonly at: number;
-  /**
-   * One that is frozen is plain JSON and never changes, all the way down: a journal in memory may keep it as it is. Of any other it
-   * takes a copy, and refuses what is no JSON.
-   */
   readonly body: JsonObject;
+  /**
+   * The body once more, where it is plain JSON and nobody else holds a part of it that they would change: a journal in memory may keep
+   * it as it is. Of any other, and of one that was put in its place, it takes a copy, and refuses what is no JSON. It is not part of
+   * the record.
+   */
+  readonly given?: JsonObject | undefined;
 }
 
 export interface JournalRecord extends JournalEntry {

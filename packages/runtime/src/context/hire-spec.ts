@@ -17,7 +17,7 @@ import { tighterBudget } from "../tree/ledgers.ts";
 import { admitRun } from "./admit-run.ts";
 import { andThen } from "./and-then.ts";
 import type { Execution } from "./execution.ts";
-import { shortDigest } from "./digest.ts";
+import { nameOfText } from "./digest.ts";
 import { denialOf } from "./permission.ts";
 import { mayAdmit, type Plan, planFor } from "./plan.ts";
 
@@ -100,7 +100,7 @@ class Hire implements HireSpec {
     this.priority = terms.priority;
     this.input = input;
     // Only a record is compared with it.
-    this.fingerprint = exec.engine.isDurable ? shortDigest(`${this.agentName}\n${input}`) : "";
+    this.fingerprint = exec.engine.isDurable ? nameOfText(`${this.agentName}\n${input}`) : "";
     this.budget = tighterBudget(agent, terms.executionBudget);
     this.timeoutMs = timeoutMs;
     this.onTimeout = terms.onTimeout ?? "cancel";

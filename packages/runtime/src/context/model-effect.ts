@@ -48,6 +48,7 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
   private scope: EffectScope | undefined;
   private started = 0;
   endedAt: number | undefined;
+  isRecordGiven = false;
   private span: ReturnType<typeof startSpan>;
   private begunModel: LlmLeaf["model"] | undefined;
   private begunRequest: LlmLeaf["request"] | undefined;
@@ -137,7 +138,8 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
     const { bill } = this;
     const { costUsd } = bill;
     const own = bill.estimated ? undefined : ownResponse(response);
-    if (own !== undefined) return Object.freeze({ response: own, spend: bill.toJSON(), costUsd });
+    this.isRecordGiven = own !== undefined;
+    if (own !== undefined) return { response: own, spend: bill.toJSON(), costUsd };
     return { response, spend: bill.toJSON(), costUsd, ...(bill.estimated && { estimated: true }) };
   }
 

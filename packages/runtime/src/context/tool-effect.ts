@@ -21,7 +21,7 @@ import {
 import { messageOf, toolFailure, toolFailureOf, toToolResult } from "@ravi/kernel/loop";
 import { andThen } from "./and-then.ts";
 import { Bill } from "./bill.ts";
-import { shortDigest } from "./digest.ts";
+import { nameOfText } from "./digest.ts";
 import type { Execution } from "./execution.ts";
 import type { FunctionCall } from "./function-call.ts";
 import { layersResult } from "./layer-result.ts";
@@ -60,6 +60,7 @@ export class ToolEffect implements Effect<ToolResult>, ToldTool {
   context: FunctionCall | undefined;
   startedAt = 0;
   endedAt: number | undefined;
+  isRecordGiven = false;
   span: Span | undefined;
   reservation: Reservation | undefined;
 
@@ -78,7 +79,7 @@ export class ToolEffect implements Effect<ToolResult>, ToldTool {
 
   /** The model's own id is part of it: servers use `call_0` again and again, but not for another call at the same place. */
   fingerprint(): string {
-    return shortDigest(`${this.tool.name}\n${this.call.id}\n${this.call.arguments}`);
+    return nameOfText(`${this.tool.name}\n${this.call.id}\n${this.call.arguments}`);
   }
 
   begin(): JsonObject {
@@ -107,8 +108,9 @@ export class ToolEffect implements Effect<ToolResult>, ToldTool {
 
   record(result: ToolResult): JsonObject {
     const { content, isError } = result;
-    const body = { content, isError, spend: this.spentSoFar() };
-    return typeof content === "string" ? Object.freeze(body) : body;
+    // A layer that was not compiled may set anything.
+    this.isRecordGiven = typeof content === "string" && typeof isError === "boolean";
+    return { content, isError, spend: this.spentSoFar() };
   }
 
   restore(body: JsonObject): ToolResult {

@@ -10,6 +10,7 @@ export interface Recordable<T> {
   run(scope: EffectScope): MaybePromise<T>;
   readonly endedAt?: number | undefined;
   record(value: T): JsonObject;
+  readonly isRecordGiven?: boolean | undefined;
   restore(body: JsonObject): T;
   replayed?(body: JsonObject): void;
   spend(): JsonObject | undefined;

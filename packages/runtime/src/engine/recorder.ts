@@ -132,7 +132,7 @@ export class Recorder {
     // room for it, nothing is made.
     const noted: Record<string, JsonValue | undefined> = body;
     noted["fingerprint"] = fingerprint;
-    const written = journal.append([this.entry(effect.key, attempt, "begin", Object.freeze(noted))]);
+    const written = journal.append([this.entry(effect.key, attempt, "begin", body, true)]);
     return isPromiseLike(written)
       ? this.makeAfter(written, effect, journal, attempt)
       : this.make(effect, journal, attempt);
@@ -190,7 +190,10 @@ export class Recorder {
     value: T,
   ): MaybePromise<T> {
     const at = effect.endedAt ?? this.clock.now();
-    const ended = journal.append([this.entry(effect.key, attempt, "end", effect.record(value), at)]);
+    const body = effect.record(value);
+    const ended = journal.append([
+      this.entry(effect.key, attempt, "end", body, effect.isRecordGiven === true, at),
+    ]);
     return isPromiseLike(ended) ? after(ended, value) : value;
   }
 
@@ -205,7 +208,7 @@ export class Recorder {
     }
     this.refuseStopped();
     const keep = (value: JsonValue): MaybePromise<JsonValue> => {
-      const written = journal.append([this.entry(key, 1, "note", { value })]);
+      const written = journal.append([this.entry(key, 1, "note", { value }, false)]);
       return isPromiseLike(written) ? written.then(() => value) : value;
     };
     const made = make();
@@ -242,7 +245,7 @@ export class Recorder {
         return {
           attempt: step.attempt,
           settled,
-          entry: this.entry(effect.key, step.attempt, "end", body),
+          entry: this.entry(effect.key, step.attempt, "end", body, false),
         };
       }
     }
@@ -275,7 +278,7 @@ export class Recorder {
     const how = isWithdrawn ? WITHDRAWN : { error: errorToJSON(error) };
     const body = { ...how, ...(spend !== undefined && { spend }) };
     const at = effect.endedAt ?? this.clock.now();
-    await journal.append([this.entry(effect.key, attempt, "end", body, at)]);
+    await journal.append([this.entry(effect.key, attempt, "end", body, false, at)]);
     throw error;
   }
 
@@ -309,9 +312,10 @@ export class Recorder {
     attempt: number,
     phase: JournalEntry["phase"],
     body: JsonObject,
+    isGiven: boolean,
     at = this.clock.now(),
   ): JournalEntry {
-    return { exec: this.execId, key, attempt, phase, at, body };
+    return { exec: this.execId, key, attempt, phase, at, body, given: isGiven ? body : undefined };
   }
 }
 

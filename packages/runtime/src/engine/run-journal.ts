@@ -95,6 +95,8 @@ export class RunJournal implements Beating {
     try {
       const claim = await this.journal.claim(this.runId, this.owner, CLAIM_TTL_MS);
       if (claim?.epoch !== this.epoch) this.lost = new JournalLockedError({ runId: this.runId });
+      // It had lapsed, and whoever took over is done: what was taken just now is nobody's.
+      if (claim !== null && this.isLost) await this.journal.release(this.runId, claim.epoch);
     } catch (error) {
       this.lost = error instanceof Error ? error : new JournalLockedError({ runId: this.runId });
     }

@@ -1,4 +1,5 @@
 import { InvalidValueError, type RunId } from "@ravi/kernel";
+import { type Indexed, TextIndex } from "@ravi/kernel/loop";
 
 /** What no two entries of a run share. */
 export type Identity = readonly [
@@ -10,23 +11,29 @@ export type Identity = readonly [
 ];
 
 /** What is known of a key: its phases, as bits of one number. */
-interface Known {
-  readonly name: string;
+interface Known extends Indexed<Known> {
   phases: number;
 }
 
-type Names = Map<string, Known>;
+/** The keys of one execution. */
+class Names extends TextIndex<Known> implements Indexed<Names> {
+  readonly text: string;
+  alike: Names | undefined;
+
+  constructor(exec: string) {
+    super();
+    this.text = exec;
+  }
+}
 
 /**
  * The identities of a run's entries. This is asked for every entry, so no text is put together for it; the execution that was asked
  * for last is at hand, as most runs have only one, and so is the key, as most effects end before another begins.
  */
 export class Identities {
-  private exec: string | undefined;
-  private names: Names = new Map<string, Known>();
+  private readonly executions = new TextIndex<Names>();
+  private names: Names | undefined;
   private latest: Known | undefined;
-  /** Made for the second execution. */
-  private executions: Map<string, Names> | undefined;
 
   /** Whether it is new. */
   add(exec: string, key: string, attempt: number, phase: string): boolean {
@@ -55,21 +62,18 @@ export class Identities {
   }
 
   private known(exec: string, name: string): Known {
-    if (exec !== this.exec) this.turnTo(exec);
-    if (this.latest?.name === name) return this.latest;
-    let known = this.names.get(name);
-    if (known === undefined) this.names.set(name, (known = { name, phases: 0 }));
+    const names = this.names?.text === exec ? this.names : this.turnTo(exec);
+    if (this.latest?.text === name) return this.latest;
+    let known = names.get(name);
+    if (known === undefined) names.add((known = { text: name, phases: 0, alike: undefined }));
     return (this.latest = known);
   }
 
-  private turnTo(exec: string): void {
-    if (this.exec !== undefined) {
-      this.executions ??= new Map<string, Names>().set(this.exec, this.names);
-      this.names = this.executions.get(exec) ?? new Map<string, Known>();
-      this.executions.set(exec, this.names);
-    }
-    this.exec = exec;
+  private turnTo(exec: string): Names {
+    let names = this.executions.get(exec);
+    if (names === undefined) this.executions.add((names = new Names(exec)));
     this.latest = undefined;
+    return (this.names = names);
   }
 }
 

@@ -1,6 +1,8 @@
 import {
+  checkFields,
   checkInteger,
   type Clock,
+  InvalidValueError,
   type Journal,
   type JournalEntry,
   JournalLockedError,
@@ -13,6 +15,7 @@ import {
   type RunSummary,
   systemClock,
 } from "@ravi/kernel";
+import { LinkedList, TextIndex } from "@ravi/kernel/loop";
 import { Watchers } from "./watchers.ts";
 import { checkClaim, decideClaim, isHeld } from "./claims.ts";
 import { checkList } from "./entry-check.ts";
@@ -30,12 +33,22 @@ interface Posted {
 export interface MemoryJournalOptions {
   /** For claims that lapse. */
   readonly clock?: Clock | undefined;
+  /**
+   * How many runs are kept after they have ended, the newest of them; all unless given. A process that lives long would keep them for
+   * good. One that is let go of cannot be asked for again, its id is free, and nothing can be posted for it: with this, `post` refuses
+   * a run that is not there.
+   */
+  readonly keepEnded?: number | undefined;
 }
 
 /** A journal for the life of the process. It answers at once, with the same rules and the same errors as one on disk. */
 export class MemoryJournal implements Journal {
   private readonly clock: Clock;
-  private readonly runs = new Map<RunId, MemoryRun>();
+  private readonly keepEnded: number;
+  /** Those that nobody holds, from the one that ended first on; empty where all are kept. */
+  private readonly ended = new Set<MemoryRun>();
+  private readonly runs = new LinkedList<MemoryRun>();
+  private readonly byId = new TextIndex<MemoryRun>();
   private readonly watchers = new Watchers({ coversAll: true });
   private readonly posted = new Map<RunId, Posted>();
   private epochFloor = 0;
@@ -43,7 +56,10 @@ export class MemoryJournal implements Journal {
   private latest: MemoryRun | undefined;
 
   constructor(options: MemoryJournalOptions = {}) {
-    this.clock = options.clock ?? systemClock;
+    checkFields("MemoryJournal", options, ["clock", "keepEnded"]);
+    const { clock = systemClock, keepEnded } = options;
+    this.clock = clock;
+    this.keepEnded = keepEnded === undefined ? Infinity : checkInteger("keepEnded", keepEnded, 0);
   }
 
   claim(runId: RunId, owner: string, ttlMs: number): { readonly epoch: number } | null {
@@ -53,13 +69,20 @@ export class MemoryJournal implements Journal {
     const claim = decideClaim(run?.claim, { owner, ttlMs, now }, this.epochFloor);
     if (claim === null) return null;
     if (run === undefined) this.add(new MemoryRun(RunId(runId), claim, now));
-    else run.claim = claim;
+    else {
+      run.claim = claim;
+      this.ended.delete(run);
+    }
     return { epoch: claim.epoch };
   }
 
   release(runId: RunId, epoch: number): void {
     const run = this.find(runId);
-    if (run !== undefined && run.claim.epoch === epoch) run.claim = { owner: null, epoch, expires: 0 };
+    if (run === undefined || run.claim.epoch !== epoch) return;
+    run.claim = { owner: null, epoch, expires: 0 };
+    if (this.keepEnded === Infinity) return;
+    if (run.isEmpty) this.delete(runId);
+    else if (run.hasEnded) this.letGoAfter(run);
   }
 
   load(runId: RunId): readonly JournalRecord[] {
@@ -77,6 +100,10 @@ export class MemoryJournal implements Journal {
 
   post(runId: RunId, item: PostedItem): void {
     checkItem(item);
+    if (this.keepEnded !== Infinity && this.find(runId) === undefined) {
+      const expected = "a run that is on record; one that has ended may have been let go of";
+      throw new InvalidValueError({ field: "runId", value: runId, expected });
+    }
     let posted = this.posted.get(runId);
     if (posted === undefined) {
       posted = { ids: new Set(), items: [], values: [] };
@@ -106,41 +133,58 @@ export class MemoryJournal implements Journal {
   }
 
   list(): readonly RunSummary[] {
-    return [...this.runs.values()].map((run) => run.summary());
+    return this.runs.toArray().map((run) => run.summary());
   }
 
   /** Also under a living claim: its holder's next append is refused. */
   delete(runId: RunId): void {
     const run = this.find(runId);
     this.latest = undefined;
-    if (run !== undefined) this.epochFloor = Math.max(this.epochFloor, run.claim.epoch);
-    this.runs.delete(runId);
-    this.posted.delete(runId);
+    if (run !== undefined) {
+      this.epochFloor = Math.max(this.epochFloor, run.claim.epoch);
+      this.runs.delete(run);
+      this.byId.delete(run);
+      this.ended.delete(run);
+    }
+    // Nearly always it is empty, and to look for a new text in a map takes a microsecond.
+    if (this.posted.size > 0) this.posted.delete(runId);
   }
 
   /** Deletes runs that ended long ago, but none that somebody holds. Gives the ids of those that are gone. */
   prune(options: PruneOptions): readonly RunId[] {
     const now = this.clock.now();
     const plan = prunePlan(options, now);
-    const gone = [...this.runs.values()]
+    const gone = this.runs
+      .toArray()
       .filter((run) => !isHeld(run.claim, now) && isPrunable(run.summary(), plan))
       .map((run) => run.runId);
     for (const runId of gone) this.delete(runId);
     for (const [runId, { items }] of this.posted) {
-      if (!this.runs.has(runId) && (items.at(-1)?.at ?? 0) <= plan.before) this.posted.delete(runId);
+      if (this.byId.get(runId) === undefined && (items.at(-1)?.at ?? 0) <= plan.before)
+        this.posted.delete(runId);
     }
     return gone;
   }
 
+  private letGoAfter(run: MemoryRun): void {
+    if (this.keepEnded === 0) return this.delete(run.runId);
+    this.ended.add(run);
+    for (const oldest of this.ended) {
+      if (this.ended.size <= this.keepEnded) return;
+      this.delete(oldest.runId);
+    }
+  }
+
   private find(runId: RunId): MemoryRun | undefined {
     if (this.latest?.runId === runId) return this.latest;
-    const run = this.runs.get(runId);
+    const run = this.byId.get(runId);
     if (run !== undefined) this.latest = run;
     return run;
   }
 
   private add(run: MemoryRun): void {
-    this.runs.set(run.runId, run);
+    this.runs.add(run);
+    this.byId.add(run);
     this.latest = run;
   }
 

@@ -1,17 +1,22 @@
 import type { JournalEntry, JournalRecord, JsonObject, RunId, RunSummary } from "@ravi/kernel";
+import type { Indexed, Linked } from "@ravi/kernel/loop";
 import type { Claim } from "./claims.ts";
 import { checkEntry, checkFields, plainZero, refuseNoEntry } from "./entry-check.ts";
 import { EntryList, type KeptBody } from "./entry-list.ts";
 import { duplicateError, Identities } from "./identities.ts";
 import { stringify } from "./plain-json.ts";
+import { isEnded } from "./retention.ts";
 import { factsOf, type RunFacts } from "./run-facts.ts";
 
 /** Up to so many entries a look through all of them does without a map of their identities, which weighs 0.3 kB a run. */
 const FEW = 24;
 
 /** One run as it is kept in memory. */
-export class MemoryRun {
+export class MemoryRun implements Linked<MemoryRun>, Indexed<MemoryRun> {
   readonly runId: RunId;
+  before: MemoryRun | undefined;
+  after: MemoryRun | undefined;
+  alike: MemoryRun | undefined;
   claim: Claim;
   private agent = "";
   private status: RunSummary["status"] = "pending";
@@ -27,15 +32,28 @@ export class MemoryRun {
     this.updatedAt = now;
   }
 
+  /** It was claimed, and nothing more. */
+  get isEmpty(): boolean {
+    return this.kept.length === 0;
+  }
+
+  get hasEnded(): boolean {
+    return isEnded(this.status);
+  }
+
+  get text(): string {
+    return this.runId;
+  }
+
   /** All of them or none: what may throw, or run code of the caller's, comes before the first is kept. */
   append(entries: readonly JournalEntry[]): void {
     const [only] = entries;
     // Nearly always it is one.
     if (entries.length !== 1 || only === undefined) return this.appendAll(entries);
     refuseNoEntry(only);
-    const { exec, key, attempt, phase, at, body } = only;
+    const { exec, key, attempt, phase, at, body, given } = only;
     checkFields(exec, key, attempt, phase, at, body, this.kept);
-    const kept = keptBody(body);
+    const kept = given === body ? body : stringify(body);
     const facts =
       phase === "note" ? factsOf(this.runId, [[exec, key, attempt, phase, plainZero(at), body]]) : undefined;
     if (!this.isNew(exec, key, attempt, phase)) throw duplicateError(this.runId, [exec, key, attempt, phase]);
@@ -57,7 +75,7 @@ export class MemoryRun {
 
   private appendAll(entries: readonly JournalEntry[]): void {
     const rows = entries.map((entry) => checkEntry(entry, undefined));
-    const bodies = rows.map((row) => keptBody(row[5]));
+    const bodies = rows.map((row, index) => (entries[index]?.given === row[5] ? row[5] : stringify(row[5])));
     const facts = factsOf(this.runId, rows);
     const duplicate = this.allIdentities().addAll(rows);
     if (duplicate !== undefined) throw duplicateError(this.runId, duplicate);
@@ -88,14 +106,6 @@ export class MemoryRun {
     this.status = facts.status ?? this.status;
     this.startedAt = facts.startedAt ?? this.startedAt;
   }
-}
-
-/**
- * As text; see `EncodedEntries` for why. What is frozen stays as it is: to write its text takes a fifth of the time of a turn with
- * everything on.
- */
-function keptBody(body: JsonObject): KeptBody {
-  return Object.isFrozen(body) ? body : stringify(body);
 }
 
 function copyOf(body: KeptBody): JsonObject {

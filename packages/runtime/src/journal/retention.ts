@@ -9,6 +9,10 @@ export interface PruneOptions {
 
 const ENDED: readonly RunStatus[] = ["completed", "partial", "failed", "cancelled"];
 
+export function isEnded(status: RunStatus): boolean {
+  return ENDED.includes(status);
+}
+
 export interface PrunePlan {
   readonly before: number;
   readonly statuses: readonly RunStatus[];

@@ -13,9 +13,9 @@ import type { Row } from "./entry-check.ts";
  * of another shape, say nothing about the run.
  */
 export interface RunFacts {
-  readonly agent?: string;
-  readonly status?: RunStatus;
-  readonly startedAt?: number;
+  readonly agent?: string | undefined;
+  readonly status?: RunStatus | undefined;
+  readonly startedAt?: number | undefined;
 }
 
 export const RUN_START = "run:start";
@@ -44,16 +44,11 @@ export function factsOf(runId: RunId, rows: readonly Row[]): RunFacts | undefine
 function after([, key, , , at, body]: Row, before: RunFacts | undefined): RunFacts | undefined {
   if (isKey(key, RUN_START)) {
     const { agent } = body;
-    return {
-      ...before,
-      startedAt: at,
-      status: "running",
-      ...(typeof agent === "string" ? { agent } : undefined),
-    };
+    return { agent: typeof agent === "string" ? agent : before?.agent, status: "running", startedAt: at };
   }
   if (!isKey(key, RUN_STATUS)) return before;
   const { status } = body;
-  return isStatus(status) ? { ...before, status } : before;
+  return isStatus(status) ? { agent: before?.agent, status, startedAt: before?.startedAt } : before;
 }
 
 function isKey(key: string, name: string): boolean {

@@ -111,3 +111,15 @@ test("R24: a clock that is set back stops no heart", async () => {
   await run.release();
   expect(clock.pending).toBe(0);
 });
+
+test("R24: a heartbeat that comes after the run was taken over and finished gives the claim back", async () => {
+  const clock = virtualClock();
+  const journal = new MemoryJournal({ clock, keepEnded: 0 });
+  const run = await RunJournal.claim(journal, RunId("run"), "me", clock);
+  // Whoever took over has finished it, and it is gone.
+  journal.delete(RunId("run"));
+  await clock.advance(BEAT);
+  expect(run.isLost).toBe(true);
+  expect(journal.claim(RunId("run"), "another", 1_000)).not.toBeNull();
+  await run.release();
+});

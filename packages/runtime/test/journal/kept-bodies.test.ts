@@ -3,9 +3,14 @@ import {
   type Agent,
   AgentId,
   defineTool,
+  ExecId,
+  type FunctionContext,
+  type JournalEntry,
   type JournalRecord,
+  type JsonObject,
   type LLMClient,
   type ModelResponse,
+  type Pipeline,
   RunId,
 } from "@ravi/kernel";
 import { planLoop, toolLoop } from "@ravi/kernel/loop";
@@ -26,6 +31,11 @@ function spoil(value: unknown): void {
     const held: unknown = Reflect.get(value, key);
     if (typeof held !== "object" || held === null) Reflect.set(value, key, "spoilt");
   }
+}
+
+function bound(target: object, name: string | symbol): unknown {
+  const value: unknown = Reflect.get(target, name);
+  return typeof value === "function" ? value.bind(target) : value;
 }
 
 interface Given {
@@ -152,6 +162,85 @@ describe("what the journal in memory keeps", () => {
     const before = JSON.stringify(journal.load(RUN));
     spoil(journal.load(RUN));
     expect(JSON.stringify(journal.load(RUN))).toBe(before);
+  });
+
+  test("R24: a body that was put in the place of the runtime's is copied", async () => {
+    const journal = new MemoryJournal();
+    const cache = { note: "now" };
+    const wrapped = new Proxy(journal, {
+      get(target, name) {
+        if (name !== "append") return bound(target, name);
+        return (runId: RunId, epoch: number, entries: readonly JournalEntry[]) =>
+          target.append(
+            runId,
+            epoch,
+            entries.map((entry) => ({ ...entry, body: { ...entry.body, cache } })),
+          );
+      },
+    });
+    const [, answers] = cases[0] ?? [];
+    await new Runtime({ journal: wrapped }).run(agentFor({ answers: answers?.() ?? [], seen: [] }), "go", {
+      runId: RUN,
+    }).result;
+    cache.note = "spoilt";
+    expect(journal.load(RUN).length).toBeGreaterThanOrEqual(4);
+    expect(JSON.stringify(journal.load(RUN))).not.toContain("spoilt");
+  });
+
+  test("R24: what is appended together is copied too, one by one", () => {
+    const journal = new MemoryJournal();
+    const { epoch } = journal.claim(RUN, "me", 1_000) ?? { epoch: 0 };
+    const [given, held] = [{ n: 1 }, { n: 2 }];
+    const entry = (key: string, body: JsonObject) =>
+      ({ exec: ExecId(RUN), key, attempt: 1, phase: "note", at: 1, body }) as const;
+    journal.append(RUN, epoch, [{ ...entry("a#1", given), given }, entry("b#1", held)]);
+    held.n = 3;
+    expect(journal.load(RUN).map(({ body }) => body)).toEqual([{ n: 1 }, { n: 2 }]);
+  });
+
+  test("R24: what an agent waits for, what a tool gives in parts, and what a layer sets stay as they were", async () => {
+    const journal = new MemoryJournal();
+    const held: unknown[] = [];
+    const parts = defineTool({
+      name: "parts",
+      description: "",
+      input: z.object({}),
+      idempotent: true,
+      execute: () => "plain",
+    });
+    const layer: Pipeline<FunctionContext> = {
+      isNoop: false,
+      admit() {},
+      async run(context, core) {
+        await core();
+        const content = [{ type: "text" as const, text: "said" }];
+        held.push(content);
+        context.result = { content, isError: false };
+        if (context.callId !== "2") return;
+        // What a layer that was not compiled may set.
+        const flag = { is: "kept" };
+        held.push(flag);
+        context.result = { content: "said", isError: false };
+        Reflect.set(context.result, "isError", flag);
+      },
+    };
+    const lead: Agent = {
+      id: AgentId("lead"),
+      async run(ctx) {
+        for (const id of ["1", "2"]) await ctx.tool({ id, name: "parts", arguments: "{}" }, parts);
+        held.push(await ctx.waitFor("answer"));
+        for (const each of held) spoil(each);
+        return { status: "completed", output: "", stopReason: "done" };
+      },
+    };
+    const runtime = new Runtime({ journal, pipelines: { function: layer } });
+    const run = runtime.run(lead, "", { runId: RUN });
+    await expect.poll(() => run.status).toBe("suspended");
+    await runtime.deliver(RUN, "answer", { deep: { er: "kept" } });
+    expect((await run.result).status).toBe("completed");
+    expect(held).toHaveLength(4);
+    expect(JSON.stringify(held)).toContain("spoilt");
+    expect(JSON.stringify(journal.load(RUN))).not.toContain("spoilt");
   });
 
   test("R24: it is the same that a file would hold: what is undefined is not there", async () => {

@@ -37,6 +37,16 @@ function tool(execute: () => unknown): Tool {
 
 const call = (id: string) => ({ id, name: "t", arguments: "{}" });
 
+/** How many calls are under way where it is called. */
+function framesNow(): number {
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = Infinity;
+  const { stack = "" } = new Error();
+  Error.stackTraceLimit = limit;
+  // What was awaited is no longer on it.
+  return stack.split("\n").filter((line) => !line.includes("at async ")).length;
+}
+
 /** What an agent that was not compiled may be. */
 function untyped(name: string, run: () => unknown, layer?: Pipeline<AgentRunContext>): Agent {
   const pipelines = layer === undefined ? undefined : { agent: layer };
@@ -191,6 +201,57 @@ describe.each(Object.entries(rules))("review: speed, with %s", (_, options) => {
     });
     expect(await new Runtime(options()).run(deep, "250").result).toMatchObject({ output: "bottom" });
   });
+
+  test("R16: hires inside hires do not fill the stack, which is smaller on some machines", async () => {
+    const frames: number[] = [];
+    const deep: Agent = agent("deep", async (ctx, { input }) => {
+      frames.push(framesNow());
+      if (input !== "0") await ctx.hire({ agent: deep, input: String(Number(input) - 1) });
+      return done("");
+    });
+    await new Runtime(options()).run(deep, "64").result;
+    expect(frames).toHaveLength(65);
+    const most = (to: number): number => Math.max(...frames.slice(0, to));
+    expect(most(65)).toBe(most(32));
+  });
+
+  test.each([14, 15, 16])(
+    "R9: whoever cancels its run right after it has hired is told so, %i levels down",
+    async (depth) => {
+      let told = "";
+      let [begun, paid] = [0, 0];
+      const quick = model(async () => {
+        paid++;
+        return answer("");
+      });
+      const last = agent("last", async (ctx) => {
+        begun++;
+        await Promise.resolve();
+        await ctx.llm(quick, ask(""));
+        return done("");
+      });
+      const deep: Agent = agent("deep", async (ctx, { input }) => {
+        if (input !== "0") {
+          await ctx.hire({ agent: deep, input: String(Number(input) - 1) });
+          return done("");
+        }
+        const hired = ctx.hire({ agent: last, input: "" });
+        run.cancel("enough");
+        told = await hired.then(
+          ({ status }) => status,
+          (error: unknown) => (error instanceof Error ? error.name : ""),
+        );
+        return done("");
+      });
+      const run = new Runtime(options()).run(deep, String(depth));
+      expect((await run.result).status).toBe("cancelled");
+      await turns();
+      // With a headcount the seat is waited for, and nobody has begun yet.
+      expect(told).toBe(options().headcount === undefined ? "CancellationError" : "cancelled");
+      expect(paid).toBe(0);
+      expect(begun).toBeLessThanOrEqual(1);
+    },
+  );
 
   test("R9: a child that cancels its run in its first tick pays for nothing, nor does its sibling", async () => {
     let paid = 0;

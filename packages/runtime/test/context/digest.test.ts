@@ -1,0 +1,121 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { Digest, nameOfText } from "../../src/context/digest.ts";
+
+const nameOf = (value: unknown): string => new Digest().value(value).name();
+const written = (value: unknown): unknown => JSON.parse(JSON.stringify({ value })).value;
+
+describe("the name of a request", () => {
+  test("R24: is the same before a value is written down and after", () => {
+    fc.assert(
+      fc.property(fc.anything({ withDate: true, withNullPrototype: true }), (value) => {
+        expect(nameOf(value)).toBe(nameOf(written(value) ?? null));
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test("R24: is another for every other value", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.jsonValue(), (one, two) => {
+        const isSame = JSON.stringify(one) === JSON.stringify(two);
+        expect(nameOf(one) === nameOf(two)).toBe(isSame);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test.each<[string, unknown, unknown]>([
+    ["a text and a number", "1", 1],
+    ["a text and a list of it", "a", ["a"]],
+    ["one text and two", ["ab"], ["a", "b"]],
+    ["another cut", ["ab", "c"], ["a", "bc"]],
+    ["an empty list and an empty object", [], {}],
+    ["null and false", null, false],
+    ["an empty text and none", { a: "" }, {}],
+    ["what is inside and what comes after", { a: { b: 1 } }, { a: {}, b: 1 }],
+    ["a field and its number", { role: 1 }, { content: 1 }],
+    ["zeros at the end", "a", "a\0"],
+    ["the order of characters", "ab".repeat(20), "ba".repeat(20)],
+    ["characters that differ in their upper half", "\u0161", "a"],
+    ["a lone half of a pair", "\ud800", "\udc00"],
+    [
+      "long texts that differ in the middle",
+      `${"x".repeat(600)}a${"x".repeat(600)}`,
+      `${"x".repeat(600)}b${"x".repeat(600)}`,
+    ],
+    ["long texts with a lone half of a pair", `${"x".repeat(600)}\ud800`, `${"x".repeat(600)}\udc00`],
+    ["long texts of another length", "x".repeat(600), "x".repeat(601)],
+    ["the last that is short and the first that is long", "x".repeat(512), "x".repeat(513)],
+  ])("R24: tells apart %s", (_, one, two) => {
+    expect(nameOf(one)).not.toBe(nameOf(two));
+  });
+
+  test("R24: no two of 200,000 texts that differ in one place share one", () => {
+    const names = new Set<string>();
+    for (let n = 0; n < 100_000; n++) {
+      names.add(nameOf(`call_${n}`));
+      names.add(nameOf({ role: "tool", content: "x".repeat(n % 50) + String(n) }));
+    }
+    expect(names.size).toBe(200_000);
+  });
+
+  test("R24: nor do any two lists of truths, which have no letters in them", () => {
+    const names = new Set<string>();
+    for (let n = 0; n < 1 << 17; n++)
+      names.add(nameOf(Array.from({ length: 17 }, (_, bit) => (n >> bit) % 2 === 1)));
+    expect(names.size).toBe(1 << 17);
+  });
+
+  test.each([30, 31, 32, 33, 34])(
+    "R24: %i levels down a value is what JSON makes of it, and nothing else",
+    (levels) => {
+      const deep = (value: unknown, left = levels): unknown => (left === 0 ? value : [deep(value, left - 1)]);
+      const listed = Object.assign([1], { toJSON: () => "listed" });
+      for (const value of [
+        new Date(0),
+        { toJSON: () => 5 },
+        { toJSON: () => undefined },
+        listed,
+        [undefined],
+        { a: undefined },
+      ])
+        expect(nameOf(deep(value))).toBe(nameOf(written(deep(value))));
+      expect(nameOf(deep("[1]"))).not.toBe(nameOf(deep([1])));
+    },
+  );
+
+  test("R24: every letter of it depends on every character", () => {
+    const text = "The quick brown fox jumps over the lazy dog";
+    const name = nameOf(text);
+    const differs = Array.from(name, () => 0);
+    for (let at = 0; at < text.length; at++) {
+      const other = nameOf(`${text.slice(0, at)}#${text.slice(at + 1)}`);
+      for (let place = 0; place < name.length; place++)
+        if (other[place] !== name[place]) differs[place] = (differs[place] ?? 0) + 1;
+    }
+    // One letter of 64 stays as it is by chance.
+    expect(Math.min(...differs)).toBeGreaterThan(text.length * 0.8);
+  });
+
+  test("R24: it stays what it was: journals outlive the program that wrote them", () => {
+    expect(nameOf([{ role: "user", content: "go", n: [1.5, true, null] }])).toMatchInlineSnapshot(
+      `"0zHpukB9X_xCC1DNoQS9"`,
+    );
+    expect(nameOfText("a text that is longer than the name it gets")).toMatchInlineSnapshot(
+      `"wWHC-GDNnEAlXVY2b5oX"`,
+    );
+    expect(nameOf("long ".repeat(200))).toMatchInlineSnapshot(`"Lyf52oEIVa6tCi5ZmBr0"`);
+    expect(nameOfText("short")).toBe("short");
+  });
+
+  test("T12: a value that contains itself is refused by what JSON says of it; one that is deep is not", () => {
+    const loop: Record<string, unknown> = {};
+    loop["self"] = loop;
+    expect(() => nameOf(loop)).toThrow(/circular/);
+    const deep = (levels: number): unknown => (levels === 0 ? "bottom" : [deep(levels - 1)]);
+    expect(nameOf(deep(500))).not.toBe(nameOf(deep(501)));
+    expect(nameOf(deep(500))).toBe(nameOf(deep(500)));
+    expect(() => nameOf({ n: 1n })).toThrow(TypeError);
+  });
+});
