@@ -33,7 +33,8 @@ function loop(plan: Plan, tools: number, units: number): Scenario {
 function streamed(how: "stream" | "streamByCallback"): Scenario {
   return async (subject) => {
     const make = subject[how];
-    assert(make !== undefined, `the subject has no ${how}`);
+    // Not every peer can be read in both ways.
+    if (make === undefined) return {};
     const run = make(DELTAS);
     assert.equal(await run(), DELTAS);
     return { us: (await perRun(run)) / DELTAS };

@@ -115,8 +115,7 @@ export function team(size, turns) {
   );
 }
 
-/** It has listeners and no iterator, so a callback is the way to read it. */
-export function stream(deltas) {
+export function streamByCallback(deltas) {
   const streamFn = streamFnOf(plans.answer, deltas);
   return async () => {
     let seen = 0;
@@ -128,3 +127,6 @@ export function stream(deltas) {
     return seen;
   };
 }
+
+/** It has listeners and no iterator, so there is no other way to read it. */
+export { streamByCallback as stream };

@@ -1,9 +1,26 @@
-import { freezeNew, type HookEvent } from "@ravi/kernel";
+import { freezeNew, HookEvent, type HookPayloads } from "@ravi/kernel";
 import { EventEmitter } from "eventemitter3";
 import { frozenCopy } from "./frozen-copy.ts";
 import type { Listener, Subscription } from "./listener.ts";
 import type { Problems } from "./problems.ts";
 import { Round } from "./round.ts";
+
+type Scalar = string | number | boolean | null | undefined;
+type FlatEvent = {
+  [E in HookEvent]: HookPayloads[E][keyof HookPayloads[E]] extends Scalar ? E : never;
+}[HookEvent];
+
+/**
+ * Of what happens in every step, those with nothing inside their payloads that would have to be frozen too; to look for it takes
+ * longer than to freeze the payload itself (100 ns and 70).
+ */
+const FLAT: ReadonlySet<HookEvent> = new Set<FlatEvent>([
+  HookEvent.RUN_START,
+  HookEvent.STEP_START,
+  HookEvent.STEP_END,
+  HookEvent.LLM_START,
+  HookEvent.TOOL_START,
+]);
 
 /**
  * The listeners of one event. Each event has an emitter of its own, with one name in it: an emission takes 16 ns with finding
@@ -11,6 +28,7 @@ import { Round } from "./round.ts";
  */
 export class Channel {
   private readonly event: HookEvent;
+  private readonly isFlat: boolean;
   private readonly problems: Problems;
   private readonly emitter = new EventEmitter<{ told: [payload: unknown] }>();
   /** Of the dispatch that is under way, made for the first listener that gives a promise. */
@@ -18,6 +36,7 @@ export class Channel {
 
   constructor(event: HookEvent, problems: Problems) {
     this.event = event;
+    this.isFlat = FLAT.has(event);
     this.problems = problems;
   }
 
@@ -45,7 +64,7 @@ export class Channel {
 
   /** Gives the round of those who are still at work, if there are any. Throws where the payload cannot be copied. */
   tell(payload: object, isOwn: boolean): Round | undefined {
-    const frozen = isOwn ? freezeNew(payload) : frozenCopy(this.event, payload);
+    const frozen = isOwn ? this.freeze(payload) : frozenCopy(this.event, payload);
     // A listener may dispatch the same event again.
     const outer = this.round;
     this.round = undefined;
@@ -55,6 +74,10 @@ export class Channel {
     } finally {
       this.round = outer;
     }
+  }
+
+  private freeze(payload: object): object {
+    return this.isFlat ? Object.freeze(payload) : freezeNew(payload);
   }
 
   /** What a listener returned was a promise, or something that looks like one. */
