@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type HistoryProvider, RunId, type RunScope, SessionId } from "@ravi/kernel";
+import { type HistoryProvider, type JsonObject, RunId, type RunScope, SessionId } from "@ravi/kernel";
 import { FileHistory, KeywordMemory } from "@ravi/context";
 
 const RUNS = process.env["RAVI_LONG"] ? 2_000 : 100;
@@ -175,6 +175,31 @@ describe("J11: kept in a history", () => {
       expect(await after.recall(ANN, "acme")).toEqual([kept]);
       expect(await after.remember(ANN, "again", { key: "k" })).toEqual(kept);
       expect(await after.recall(scopeOf("bob"), "acme")).toEqual([]);
+    } finally {
+      await rm(directory, { recursive: true });
+    }
+  });
+
+  const deep = JSON.parse(`${'{"a":'.repeat(70)}1${"}".repeat(70)}`) as JsonObject;
+  const hostile = JSON.parse('{"__proto__":1}') as JsonObject;
+  const cyclic: Record<string, JsonObject> = {};
+  cyclic["self"] = cyclic;
+  test.each<[what: string, text: string, metadata: JsonObject | undefined, why: string]>([
+    ["too long", "word ".repeat(220_000), undefined, "1000000 characters"],
+    ["too long once it is written", '"'.repeat(600_000), undefined, "1000000 characters"],
+    ["too deep", "deep", deep, "64 deep"],
+    ["with a key that reaches a prototype", "key", hostile, "__proto__"],
+    ["a part of itself", "cycle", cyclic, "metadata"],
+  ])("what is %s cannot be read again: it is refused, and all else stays", async (_, text, metadata, why) => {
+    const directory = await mkdtemp(join(tmpdir(), "ravi-memory-"));
+    try {
+      const before = new KeywordMemory({ history: await FileHistory.open(directory) });
+      const kept = await before.remember(ANN, "the cat likes fish");
+      const refused = await before.remember(ANN, text, metadata).catch((error: unknown) => error);
+      expect(refused).toMatchObject({ code: "INVALID_VALUE" });
+      expect(String(refused)).toContain(why);
+      const after = new KeywordMemory({ history: await FileHistory.open(directory) });
+      expect(await after.recall(ANN, "cat")).toEqual([kept]);
     } finally {
       await rm(directory, { recursive: true });
     }

@@ -25,6 +25,7 @@ import {
   parseWith,
   readArguments,
   readStream,
+  readTurn,
   toolSpec,
   toolTurn,
   toToolResult,
@@ -254,6 +255,35 @@ describe("toolTurn", () => {
     expect(messages.map((message) => message.isError)).toEqual([true, true]);
     expect(messages[0]?.content).toContain("cut off by its length limit");
   });
+
+  test.each([
+    ["none", ""],
+    ["half of them", '{"folder":'],
+  ])(
+    "an answer that ended for no known reason, with %s of its arguments, runs none of its calls",
+    async (_, text) => {
+      const ran: unknown[] = [];
+      const wipe = defineTool({
+        name: "wipe",
+        description: "",
+        input: z.object({ folder: z.string().optional() }),
+        execute: (given) => void ran.push(given),
+      });
+      const cut: ModelResponse = {
+        ...asking(call("wipe", { folder: "tmp" }), { id: "c2", name: "wipe", arguments: text }),
+        finishReason: "other",
+      };
+      const { messages } = await toolTurn(bareContext(), cut, [wipe]);
+      expect(ran).toEqual([]);
+      expect(messages.map((message) => message.isError)).toEqual([true, true]);
+      expect(messages[0]?.content).toContain("broke off inside its calls");
+      expect(readTurn(cut)).toEqual({ kind: "tools", isCutOff: true });
+      const whole: ModelResponse = { ...asking(call("wipe", { folder: "tmp" })), finishReason: "other" };
+      await toolTurn(bareContext(), whole, [wipe]);
+      expect(ran).toEqual([{ folder: "tmp" }]);
+      expect(readTurn(whole)).toEqual({ kind: "tools", isCutOff: false });
+    },
+  );
 
   test("a rule that a tool met ends the run, and every call still has its answer", async () => {
     const spend = defineTool({

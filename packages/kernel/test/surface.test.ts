@@ -93,6 +93,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "hireResult",
       "hookBase",
       "isContent",
+      "isCutOff",
       "isStop",
       "jsonSchemaOf",
       "land",

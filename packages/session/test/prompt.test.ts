@@ -89,6 +89,17 @@ it("O11: of a file that several folders have, the last counts", async () => {
   expect(system(model)).toMatch(/^special[\s\S]*Ada/);
 });
 
+it("O11: a skill whose lines end in blanks, or whose name is left empty, is listed under its folder's name", async () => {
+  const path = await profile({
+    "skills/baking/SKILL.md": "---  \nname:\ndescription: Bread  \n---  \nKnead.",
+  });
+  const model = scriptedModel(() => "ok");
+  await session({ model, prompt: { directories: [path] } }).invoke("x");
+  const prompt = String(model.calls[0]?.request.messages[0]?.content);
+  expect(prompt).toContain("<name>baking</name>");
+  expect(prompt).toContain("<description>Bread</description>");
+});
+
 it("O11: a skill's body is read by the skill tool, and only what is listed can be read", async () => {
   const path = await profile({ "skills/baking/SKILL.md": SKILL, "secret.md": "hidden" });
   const model = scriptedModel([

@@ -62,14 +62,13 @@ export class KeywordMemory implements Memory {
     return this.inTurn(scope, async (partition, key) => {
       const known = partition.keptAs(metadata);
       if (known !== undefined) return known;
-      // A copy, as it would come back from the disk: what its giver does with it later changes nothing here.
       const given: MemoryItem = {
         id: this.ids.uuid(),
         text,
         at: this.clock.now(),
         ...(metadata && { metadata }),
       };
-      const item = deepFreeze(JSON.parse(JSON.stringify(given)) as MemoryItem);
+      const item = asRead(given);
       const oldest = partition.size >= this.maxItems ? partition.oldest() : undefined;
       await this.write(
         key,
@@ -125,7 +124,7 @@ export class KeywordMemory implements Memory {
   private async read(key: HistoryKey): Promise<Partition> {
     const partition = new Partition();
     for (const message of (await this.history.load(key)).messages) {
-      const line = parseJson(textOf(message), "memory") as Line;
+      const line = lineIn(textOf(message));
       if ("remember" in line) partition.add(deepFreeze(line.remember));
       else partition.remove(line.forget);
     }
@@ -138,4 +137,25 @@ export class KeywordMemory implements Memory {
       lines.map((line) => ({ role: "user", content: JSON.stringify(line) })),
     );
   }
+}
+
+/**
+ * A copy, as it would come back from the disk: what its giver does with it later changes nothing here. What is too long or too deep to
+ * come back is refused now, as all else that this user has would be lost with it then.
+ */
+function asRead(given: MemoryItem): MemoryItem {
+  const line = lineIn(textOfLine(given));
+  return "remember" in line ? deepFreeze(line.remember) : given;
+}
+
+function textOfLine(given: MemoryItem): string {
+  try {
+    return JSON.stringify({ remember: given } satisfies Line);
+  } catch (cause) {
+    throw new InvalidValueError({ field: "metadata", value: given.metadata, expected: "plain JSON", cause });
+  }
+}
+
+function lineIn(text: string): Line {
+  return parseJson(text, "memory") as Line;
 }

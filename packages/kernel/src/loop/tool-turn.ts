@@ -6,6 +6,7 @@ import type { ModelResponse } from "../model/llm.ts";
 import type { ToolCall, ToolMessage } from "../model/messages.ts";
 import type { JsonSchemaValidator } from "../model/schema.ts";
 import type { DelegateTool, Tool } from "../model/tool.ts";
+import { isCutOff } from "./cut-off.ts";
 import { rejected, Turn } from "./turn.ts";
 
 export interface ToolTurnOptions {
@@ -48,6 +49,7 @@ export type Tools = readonly (Tool | DelegateTool)[];
 
 const CUT_OFF =
   "your answer was cut off by its length limit, so none of its calls were run; ask again with fewer or shorter calls";
+const BROKEN_OFF = "your answer broke off inside its calls, so none of them were run; ask again";
 const NO_CALLS: readonly ToolCall[] = Object.freeze([]);
 const NO_OPTIONS: ToolTurnOptions = Object.freeze({});
 
@@ -83,7 +85,7 @@ function makeTurn(
 ): MaybePromise<ToolTurn> {
   try {
     const turn = new Turn(ctx, response.message.toolCalls ?? NO_CALLS, options, isAtOnce);
-    if (response.finishReason === "length") return turn.refuseAll(CUT_OFF);
+    if (isCutOff(response)) return turn.refuseAll(response.finishReason === "length" ? CUT_OFF : BROKEN_OFF);
     const planned = turn.planFrom(0, tools);
     return isPromiseLike(planned) ? Promise.resolve(planned).then(() => turn.make()) : turn.make();
   } catch (error) {

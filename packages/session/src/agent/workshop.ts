@@ -97,6 +97,7 @@ export class Workshop {
     const { inherited, plan } = this;
     const same = inherited?.workshop.promptOf(channel, inherited.sessionId);
     if (same !== undefined) return same;
+    await this.prepareBook();
     return this.book.build({
       channel,
       date: new Date(now).toISOString().slice(0, 10),
@@ -104,6 +105,15 @@ export class Workshop {
       sessionId: inherited?.sessionId ?? sessionId,
       toolNames,
     });
+  }
+
+  private async prepareBook(): Promise<void> {
+    try {
+      await this.book.prepare();
+    } catch (error) {
+      if (!this.book.isReady) throw error;
+      this.stage.host.collect({ source: "session", event: "prompt", error });
+    }
   }
 
   usePrompt(channel: string | null, sent: SentPrompt): void {

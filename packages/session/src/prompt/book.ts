@@ -18,6 +18,7 @@ export class PromptBook {
   private readonly cached = new Map<string, string>();
   private resources: Resources | undefined;
   private stamp = "";
+  private isStale = false;
 
   constructor(options: PromptOptions | string | undefined, cwd: string) {
     this.options = checkPrompt(options, cwd);
@@ -28,17 +29,23 @@ export class PromptBook {
     return this.resources?.skills ?? [];
   }
 
-  /** Reads the files, unless they are read and unchanged. */
+  /** There is something to go on with. */
+  get isReady(): boolean {
+    return this.resources !== undefined;
+  }
+
+  /** Reads the files, unless they are read and unchanged. Where that fails what was there goes on, until they change again. */
   async prepare(): Promise<void> {
     const stamp = this.directories.length === 0 ? "" : await memoryStamp(this.directories);
-    if (this.resources !== undefined && stamp === this.stamp) return;
-    this.resources = await loadResources(this.directories, this.options.docs);
+    if (this.resources !== undefined && !this.isStale && stamp === this.stamp) return;
+    this.isStale = false;
     this.stamp = stamp;
+    this.resources = await loadResources(this.directories, this.options.docs);
     this.cached.clear();
   }
 
+  /** Of what `prepare` has read. */
   async build(facts: Omit<PromptFacts, "appended">): Promise<string> {
-    await this.prepare();
     const { append = "" } = this.options;
     const appended = typeof append === "string" ? append : await append();
     const key = JSON.stringify([facts, appended]);
@@ -56,8 +63,7 @@ export class PromptBook {
   }
 
   reload(): void {
-    this.resources = undefined;
-    this.cached.clear();
+    this.isStale = true;
   }
 }
 

@@ -1,17 +1,45 @@
-import { readFile, stat } from "node:fs/promises";
+import { lstat, readFile, stat } from "node:fs/promises";
+import { InvalidValueError } from "@ravi/kernel";
 
 /** Longer files are not prompts. */
 const MAX_BYTES = 1_000_000;
 
-/** The text of a file; undefined where there is none. */
+/**
+ * The text of a file; undefined where there is none. One that is there and cannot be read is an error: an agent without its prompt is
+ * another agent.
+ */
 export async function readText(path: string): Promise<string | undefined> {
   try {
     const found = await stat(path);
     // To read a pipe would be to wait for whoever writes to it.
-    if (!found.isFile() || found.size > MAX_BYTES) return undefined;
+    if (!found.isFile()) throw unreadable(path, "no file");
+    if (found.size > MAX_BYTES) throw unreadable(path, `${found.size} bytes long`);
     return (await readFile(path, "utf8")).trim();
-  } catch {
-    // Not there, or not to be read: then it is not part of the prompt.
-    return undefined;
+  } catch (error) {
+    if (error instanceof InvalidValueError) throw error;
+    if (await isAbsent(path, error)) return undefined;
+    throw unreadable(path, error instanceof Error ? error.message : String(error), error);
   }
+}
+
+/** A link that leads nowhere is there all the same. */
+async function isAbsent(path: string, error: unknown): Promise<boolean> {
+  if (!hasCode(error, "ENOENT")) return hasCode(error, "ENOTDIR");
+  return lstat(path).then(
+    () => false,
+    (why: unknown) => hasCode(why, "ENOENT"),
+  );
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && "code" in error && error.code === code;
+}
+
+function unreadable(path: string, value: string, cause?: unknown): InvalidValueError {
+  return new InvalidValueError({
+    field: path,
+    value,
+    expected: `a file of text that can be read, of at most ${MAX_BYTES} bytes`,
+    cause,
+  });
 }

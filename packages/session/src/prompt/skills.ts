@@ -29,7 +29,8 @@ export async function skillsIn(folder: string): Promise<Skill[]> {
     if (text === undefined) continue;
     const { fields } = frontMatter(text);
     const description = fields.get("description") ?? "";
-    if (description !== "") skills.push({ name: fields.get("name") ?? name, description, location });
+    // oxlint-disable-next-line typescript/prefer-nullish-coalescing -- one that is left empty is none
+    if (description !== "") skills.push({ name: fields.get("name") || name, description, location });
   }
   return skills;
 }
@@ -40,7 +41,7 @@ function frontMatter(text: string): {
   readonly body: string;
 } {
   const lines = text.replace(/^\uFEFF/, "").split(/\r?\n/);
-  const end = lines.indexOf("---", 1);
+  const end = lines.findIndex((line, at) => at > 0 && line.trimEnd() === "---");
   if (lines[0]?.trim() !== "---" || end === -1) return { fields: new Map(), body: text };
   const fields = new Map<string, string>();
   let last: string | undefined;

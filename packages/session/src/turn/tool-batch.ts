@@ -10,7 +10,7 @@ import type {
   ToolMessage,
 } from "@ravi/kernel";
 import { cancellationOf, HookEvent } from "@ravi/kernel";
-import { hookBase, toolTurn, type ToolTurn } from "@ravi/kernel/loop";
+import { hookBase, isCutOff, toolTurn, type ToolTurn } from "@ravi/kernel/loop";
 import { abortable } from "../extensions/abortable.ts";
 import type { Emit } from "../extensions/events.ts";
 import type { GuardrailChain, Verdict } from "../guardrails/chain.ts";
@@ -44,8 +44,8 @@ export async function toolBatch(response: ModelResponse, options: ToolBatchOptio
   const { ctx, tools, concurrency, validator, tell } = options;
   const calls = response.message.toolCalls ?? [];
   for (const call of calls) tell({ type: "toolCall", call });
-  const isCutOff = response.finishReason === "length";
-  const gate = isCutOff ? OPEN : await gateOf(calls, options);
+  const isBroken = isCutOff(response);
+  const gate = isBroken ? OPEN : await gateOf(calls, options);
   const done = new Map<string, ToolMessage>();
   let turn: ToolTurn;
   try {
@@ -72,7 +72,7 @@ export async function toolBatch(response: ModelResponse, options: ToolBatchOptio
   const plain: Reviewed = { messages: results, isTerminal: false, halt: undefined };
   if (isStopped) return { ...plain, stop: turn.stop };
   try {
-    const reviewed = isCutOff ? plain : await reviewResults(calls, results, gate, options);
+    const reviewed = isBroken ? plain : await reviewResults(calls, results, gate, options);
     for (const message of reviewed.messages) if (message !== undefined) tellResult(message, tell);
     return { ...reviewed, halt: gate.halt ?? reviewed.halt, stop: turn.stop };
   } catch (error) {

@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { defineExtension } from "@ravi/session";
 import { scriptedModel } from "@ravi/testing";
@@ -84,4 +84,49 @@ it("O16: a child that is asked on no channel has the bytes of its parent's last 
   await agent.invoke("x", { channel: "telegram" });
   await agent.spawnChild().invoke("y");
   expect(model.calls[1]?.request.messages[0]).toEqual(model.calls[0]?.request.messages[0]);
+});
+
+it.each([
+  ["too long", (path: string) => writeFile(path, "x".repeat(1_000_001)), "1000001 bytes"],
+  ["a folder", (path: string) => mkdir(path), "no file"],
+  ["a link to itself", (path: string) => symlink(path, path), "ELOOP"],
+  ["a link that leads nowhere", (path: string) => symlink(`${path}.gone`, path), "ENOENT"],
+])("O11: a SYSTEM.md that is %s is an error, and what was there goes on", async (_, spoil, why) => {
+  const directory = await folder();
+  const path = join(directory, "SYSTEM.md");
+  await writeFile(path, "You are GUARDED.");
+  const model = scriptedModel(() => "ok");
+  const agent = session({ model, prompt: { directories: [directory] } });
+  await agent.invoke("x");
+  await rm(path);
+  await spoil(path);
+  const problem = await agent.reload().catch((error: unknown) => error);
+  expect(problem).toMatchObject({ code: "INVALID_VALUE", field: path });
+  expect(String(problem)).toContain(why);
+  await agent.invoke("y");
+  expect(model.calls.map(({ request }) => String(request.messages[0]?.content).slice(0, 16))).toEqual([
+    "You are GUARDED.",
+    "You are GUARDED.",
+  ]);
+  const other = session({ model, prompt: { directories: [directory] } });
+  await expect(other.invoke("x")).rejects.toMatchObject({ code: "INVALID_VALUE", field: path });
+  await rm(path, { recursive: true });
+  await writeFile(path, "You are mended.");
+  await agent.reload();
+  await agent.invoke("z");
+  expect(model.calls.at(-1)?.request.messages[0]?.content).toMatch(/^You are mended\./);
+});
+
+it("O11: a MEMORY.md that cannot be read any more is told, and what it said goes on", async () => {
+  const directory = await folder();
+  const path = join(directory, "MEMORY.md");
+  await writeFile(path, "Acme pays late.");
+  const model = scriptedModel(() => "ok");
+  const agent = session({ model, prompt: { directories: [directory] } });
+  await agent.invoke("x");
+  await rm(path);
+  await mkdir(path);
+  await agent.invoke("y");
+  expect(model.calls.at(-1)?.request.messages[0]?.content).toContain("Acme pays late.");
+  expect(agent.errors).toMatchObject([{ source: "session", event: "prompt", error: { field: path } }]);
 });

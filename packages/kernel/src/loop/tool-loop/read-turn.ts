@@ -1,6 +1,7 @@
 import type { StopReason } from "../../agent/agent.ts";
 import type { ModelResponse } from "../../model/llm.ts";
 import { textOf } from "../../model/messages.ts";
+import { isCutOff } from "../cut-off.ts";
 
 /** What a model's answer means for the loop. */
 export type Turn =
@@ -15,12 +16,13 @@ const EMPTY = "Your answer was empty. Answer now, or call a tool.";
 const LOST_CALL =
   "You meant to call a tool, but no call arrived. Call it again, or give your final answer without one.";
 
-export function readTurn({ message, finishReason }: ModelResponse): Turn {
+export function readTurn(response: ModelResponse): Turn {
+  const { message, finishReason } = response;
   if (finishReason === "refused" || finishReason === "filtered")
     return { kind: "end", stopReason: finishReason };
-  const isCutOff = finishReason === "length";
-  if (message.toolCalls !== undefined && message.toolCalls.length > 0) return { kind: "tools", isCutOff };
-  if (isCutOff) return { kind: "end", stopReason: "length" };
+  if (message.toolCalls !== undefined && message.toolCalls.length > 0)
+    return { kind: "tools", isCutOff: isCutOff(response) };
+  if (finishReason === "length") return { kind: "end", stopReason: "length" };
   if (finishReason === "toolCalls") return { kind: "nothing", tell: LOST_CALL };
   const text = textOf(message);
   return text.trim() === "" ? { kind: "nothing", tell: EMPTY } : { kind: "answer", text };
