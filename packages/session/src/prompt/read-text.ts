@@ -11,8 +11,9 @@ const MAX_BYTES = 1_000_000;
 export async function readText(path: string): Promise<string | undefined> {
   try {
     const found = await stat(path);
-    // To read a pipe would be to wait for whoever writes to it.
-    if (!found.isFile()) throw unreadable(path, "no file");
+    if (found.isDirectory()) throw unreadable(path, "a folder");
+    // A pipe, say: to read it would be to wait for whoever writes to it.
+    if (!found.isFile()) return undefined;
     if (found.size > MAX_BYTES) throw unreadable(path, `${found.size} bytes long`);
     return (await readFile(path, "utf8")).trim();
   } catch (error) {

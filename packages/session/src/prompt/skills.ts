@@ -29,7 +29,7 @@ export async function skillsIn(folder: string): Promise<Skill[]> {
     if (text === undefined) continue;
     const { fields } = frontMatter(text);
     const description = fields.get("description") ?? "";
-    // oxlint-disable-next-line typescript/prefer-nullish-coalescing -- one that is left empty is none
+    // One that is left empty is none.
     if (description !== "") skills.push({ name: fields.get("name") || name, description, location });
   }
   return skills;

@@ -88,7 +88,7 @@ it("O16: a child that is asked on no channel has the bytes of its parent's last 
 
 it.each([
   ["too long", (path: string) => writeFile(path, "x".repeat(1_000_001)), "1000001 bytes"],
-  ["a folder", (path: string) => mkdir(path), "no file"],
+  ["a folder", (path: string) => mkdir(path), "a folder"],
   ["a link to itself", (path: string) => symlink(path, path), "ELOOP"],
   ["a link that leads nowhere", (path: string) => symlink(`${path}.gone`, path), "ENOENT"],
 ])("O11: a SYSTEM.md that is %s is an error, and what was there goes on", async (_, spoil, why) => {
