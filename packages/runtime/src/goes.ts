@@ -14,7 +14,7 @@ import {
 } from "@ravi/kernel";
 import { andThen } from "./context/and-then.ts";
 import { createRunContext } from "./context/create-run-context.ts";
-import type { Decisions } from "./engine/decisions.ts";
+import { type Decisions, undecided } from "./engine/decisions.ts";
 import { Recording } from "./engine/recording.ts";
 import type { RunJournal } from "./engine/run-journal.ts";
 import { RUN_STATUS } from "./journal/run-facts.ts";
@@ -90,7 +90,8 @@ export class Goes {
         this.run.tree?.close();
         throw error;
       }
-      const result = await go.toEnd();
+      const doubt = undecided(recording.records, going.decisions);
+      const result = doubt === undefined ? await go.toEnd() : go.suspended(doubt);
       if (!this.isToGoAgain(journal, go.crash)) return this.close(journal, result);
       recording = await this.afterCrash(go.crash);
     }

@@ -52,6 +52,11 @@ export class LiveRun {
     );
   }
 
+  /** It does not even begin. */
+  suspended(why: RaviError): RunResult {
+    return this.broken(this.tree.suspend(why.message, why));
+  }
+
   private begin(): Promise<HireOutcome> {
     this.engine = this.makeEngine();
     return this.engine.run();

@@ -243,14 +243,18 @@ export class NeedsDecisionError extends RaviError {
   override readonly code = ErrorCode.NEEDS_DECISION;
   readonly execId: string;
   readonly key: string;
-  constructor(init: { execId: string; key: string; what: string }) {
-    const how = `resume with decisions: { ${JSON.stringify(`${init.execId}:${init.key}`)}: "retry" | "skip" | "fail" }`;
+  /** All that have to be decided on, under the keys that `decisions` takes; this one first. Nothing is made before all of them are. */
+  readonly pending: readonly string[];
+  constructor(init: { execId: string; key: string; what: string; others?: readonly string[] | undefined }) {
+    const pending = [`${init.execId}:${init.key}`, ...(init.others ?? [])];
+    const each = pending.map((key) => `${JSON.stringify(key)}: "retry" | "skip" | "fail"`).join(", ");
     super({
       code: ErrorCode.NEEDS_DECISION,
-      message: `${init.what} may or may not have happened before the crash; ${how}`,
+      message: `${init.what} may or may not have happened before the crash; resume with decisions: { ${each} }`,
     });
     this.execId = init.execId;
     this.key = init.key;
+    this.pending = pending;
   }
 }
 

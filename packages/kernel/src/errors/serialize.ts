@@ -37,7 +37,7 @@ function fieldsOf(error: unknown): JsonObject {
   const fields: Record<string, JsonValue> = {};
   for (const key of keysOf(error)) {
     const value = read(error, key);
-    if (isOwnField(key) && isPrimitive(value)) fields[key] = value;
+    if (isOwnField(key) && (isPrimitive(value) || isList(value))) fields[key] = value;
   }
   return fields;
 }
@@ -66,6 +66,10 @@ function isPrimitive(value: unknown): value is string | number | boolean | null 
   return (
     value === null || typeof value === "string" || typeof value === "number" || typeof value === "boolean"
   );
+}
+
+function isList(value: unknown): value is readonly (string | number | boolean | null)[] {
+  return Array.isArray(value) && value.every(isPrimitive);
 }
 
 function text(value: unknown, otherwise: string): string {

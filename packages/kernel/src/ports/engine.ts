@@ -228,6 +228,8 @@ export interface DurableEngine {
   publish(event: AgentEvent): void;
   /** The agent is over. Whom it hired and nobody joined is cancelled, and its seat is free before the agent's own is. */
   end(outcome: HireOutcome, options: { readonly isCrash: boolean }): MaybePromise<void>;
+  /** Everything is suspended, and the agent has left off. Resolves when whom it hired has left off too: nobody works on after that. */
+  unwound?(): MaybePromise<void>;
 }
 
 /** What surrounds every execution, whatever engine carries it. */

@@ -114,9 +114,12 @@ class Hosting {
     }
   }
 
+  /** What those below it do until they stop is paid and recorded in its name, so it is not over before them. */
   private breakOff(error: unknown): void {
     endSpan(this.exec, this.span, error);
-    this.reject(error);
+    const unwound = this.exec.engine.unwound?.();
+    if (isPromiseLike(unwound)) unwound.then(() => this.reject(error), this.reject);
+    else this.reject(error);
   }
 }
 

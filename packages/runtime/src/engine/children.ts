@@ -5,6 +5,7 @@ import {
   type HireSpec,
   InvalidValueError,
   type JsonValue,
+  type MaybePromise,
   type RunHandle,
 } from "@ravi/kernel";
 import type { Child } from "./child.ts";
@@ -101,12 +102,23 @@ export class Children {
       // It may be started again, and then goes on with its children: they are unwound, and nothing is recorded of it.
       tree.suspend("its root crashed and may be started again");
     }
-    const living = this.all.toArray().filter(({ handle }) => handle.status === "running");
+    const living = this.living();
     for (const { handle } of living) {
       handle.cancel(`${start.supervision.agentId}, who hired it, has ended`);
     }
-    // Their outcomes are on record with their hires; here it only matters that they are over.
-    await Promise.allSettled(living.map(({ outcome }) => outcome));
+    await allOver(living);
+  }
+
+  /** Those who are still at work were told to stop with everybody else, and are given up after their grace. */
+  unwound(): MaybePromise<void> {
+    const living = this.living();
+    // Without timers nobody would be given up.
+    const isBounded = this.engine.clock.setTimer !== undefined;
+    return living.length > 0 && isBounded ? allOver(living) : undefined;
+  }
+
+  private living(): readonly Child[] {
+    return this.all.toArray().filter(({ handle }) => handle.status === "running");
   }
 
   private childOf(execId: ExecId): Child {
@@ -119,4 +131,9 @@ export class Children {
       expected: `a child of ${this.engine.start.execId}`,
     });
   }
+}
+
+/** Their outcomes are on record with their hires; here it only matters that they are over. */
+async function allOver(children: readonly Child[]): Promise<void> {
+  await Promise.allSettled(children.map(({ outcome }) => outcome));
 }

@@ -1,4 +1,5 @@
-import { InvalidValueError, type JournalRecord } from "@ravi/kernel";
+import { InvalidValueError, type JournalRecord, NeedsDecisionError } from "@ravi/kernel";
+import { textAt } from "./body.ts";
 
 /** What somebody decided on an effect that was in doubt. */
 export type Decision = "retry" | "skip" | "fail";
@@ -35,12 +36,54 @@ export function fullDecisions(records: readonly JournalRecord[], decisions: Deci
   return full;
 }
 
+/**
+ * What has to be decided on before the run may go on; undefined where that is nothing. All of it at once: whoever is decided on would be
+ * made again, and then be unwound with all the others by the next that is not.
+ */
+export function undecided(
+  records: readonly JournalRecord[],
+  decisions: Decisions,
+): NeedsDecisionError | undefined {
+  const [first, ...others] = doubtsOf(records).filter(({ full }) => decisions[full] === undefined);
+  if (first === undefined) return undefined;
+  const { exec: execId, key, tool } = first;
+  return new NeedsDecisionError({
+    execId,
+    key,
+    what: `the call of ${tool}`,
+    others: others.map(({ full }) => full),
+  });
+}
+
+interface Doubt {
+  readonly exec: string;
+  readonly key: string;
+  readonly full: string;
+  readonly tool: string;
+}
+
 /** Calls that were begun, never ended, and may not be made again without being asked about. */
-function doubtsOf(records: readonly JournalRecord[]): { readonly key: string; readonly full: string }[] {
-  const ended = new Set(
-    records.filter(({ phase }) => phase === "end").map(({ exec, key }) => `${exec}:${key}`),
-  );
-  const begun = records.filter(({ phase, body }) => phase === "begin" && body["ask"] === true);
-  const open = new Map(begun.map(({ exec, key }) => [`${exec}:${key}`, key]));
-  return [...open].filter(([full]) => !ended.has(full)).map(([full, key]) => ({ key, full }));
+function doubtsOf(records: readonly JournalRecord[]): readonly Doubt[] {
+  const ended = new Set<string>();
+  const over = new Set<string>();
+  for (const { exec, key, phase } of records) {
+    if (phase !== "end") continue;
+    ended.add(`${exec}:${key}`);
+    // As the id of an execution, where it was a hire.
+    over.add(`${exec}/${key}`);
+  }
+  const open = new Map<string, Doubt>();
+  for (const { exec, key, phase, body } of records) {
+    const full = `${exec}:${key}`;
+    if (phase !== "begin" || body["ask"] !== true || ended.has(full) || isBelow(exec, over)) continue;
+    open.set(full, { exec, key, full, tool: textAt(body, "tool") });
+  }
+  return [...open.values()];
+}
+
+/** Whoever was hired by somebody whose hire is over will not be asked again. */
+function isBelow(exec: string, over: ReadonlySet<string>): boolean {
+  for (let end = exec.length; end > 0; end = exec.lastIndexOf("/", end - 1))
+    if (over.has(exec.slice(0, end))) return true;
+  return false;
 }

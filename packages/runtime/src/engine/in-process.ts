@@ -262,6 +262,9 @@ export class InProcessEngine implements DurableEngine, Recorded {
   end(_outcome: HireOutcome, { isCrash }: { readonly isCrash: boolean }): MaybePromise<void> {
     return this.lazyChildren?.end(isCrash);
   }
+  unwound(): MaybePromise<void> {
+    return this.lazyChildren?.unwound();
+  }
   /** The engine of somebody whom this execution hires. */
   descend(options: InProcessOptions): InProcessEngine {
     return new InProcessEngine(options);
