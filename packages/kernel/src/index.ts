@@ -107,6 +107,7 @@ export {
 } from "./model/schema.ts";
 export {
   checkToolName,
+  wantsApproval,
   defineTool,
   type DelegateTool,
   isDelegate,

@@ -73,6 +73,7 @@ test("the exports of @ravi/kernel are these", () => {
       "systemIds",
       "textOf",
       "totalTokens",
+      "wantsApproval",
     ]
   `);
 });

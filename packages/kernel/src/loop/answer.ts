@@ -1,6 +1,6 @@
 import { ProviderError } from "../errors/errors.ts";
 import { show } from "../errors/show.ts";
-import type { LLMClient } from "../model/llm.ts";
+import type { FinishReason, LLMClient } from "../model/llm.ts";
 
 // A client that was not compiled may give anything. What is no answer is the provider's failure, and not a crash of the agent that reads
 // it. The same client most likely gives the same again, and is paid for it: so it is of a kind that is not tried again by itself.
@@ -28,8 +28,20 @@ export function answerMisfit(given: unknown): string | undefined {
       toolCalls,
       "a list of calls, each with an id and a name, or undefined",
     );
+  const { finishReason } = given;
+  if (finishReason !== undefined && !FINISH_REASONS.has(finishReason))
+    return misfit("finishReason", finishReason, `one of ${[...FINISH_REASONS].join(", ")}`);
   return undefined;
 }
+
+const FINISH_REASONS: ReadonlySet<unknown> = new Set<FinishReason>([
+  "stop",
+  "toolCalls",
+  "length",
+  "refused",
+  "filtered",
+  "other",
+]);
 
 /** Whether it can stand in a message. */
 export function isContent(value: unknown): boolean {

@@ -35,11 +35,12 @@ import { RunMeta } from "../run/run-meta.ts";
 import { answerProblem } from "./answer.ts";
 import { asRavi, type BareChild, refuseLayers, startChild, timeLimitOf } from "./bare-child.ts";
 import { type BareInbox, bareInbox } from "./bare-inbox.ts";
+import { callBareTool } from "./bare-tool.ts";
 import { sleep, waitWithin } from "./bare-wait.ts";
 import { bothHooks } from "./both-hooks.ts";
 import { readStream } from "./read-stream.ts";
 import { soundUsage } from "./sound-usage.ts";
-import { messageOf, readArguments, toToolResult, toolFailure, toolFailureOf } from "./tool-call.ts";
+import { messageOf, readArguments, toolFailure, toolFailureOf } from "./tool-call.ts";
 
 export interface BareContextOptions {
   /** Who will run in it. Its hooks are heard; one with middleware is refused, because nothing here would run it. */
@@ -197,9 +198,8 @@ class Bare implements BareContext {
     };
     try {
       const parsed = await readArguments(call, tool, this.shared.validator);
-      return parsed.ok
-        ? toToolResult(await tool.execute(parsed.value, context))
-        : toolFailure(parsed.problem);
+      if (!parsed.ok) return toolFailure(parsed.problem);
+      return await callBareTool(tool, parsed.value, context, this.shared.clock);
     } catch (error) {
       return toolFailureOf(error);
     }

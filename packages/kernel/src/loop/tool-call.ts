@@ -42,11 +42,31 @@ function explain(parsed: Parsed<unknown>, tool: Tool | DelegateTool): Parsed<unk
 export function toToolResult<R>(value: R): ToolResult<R> {
   if (typeof value === "string") return { content: value, isError: false, value };
   if (value === undefined) return { content: "", isError: false };
+  if (value instanceof Error) return toolFailure(messageOf(value));
+  // In JSON it would be null, which is another answer.
+  if (typeof value === "number" && !Number.isFinite(value))
+    return { content: String(value), isError: false, value };
   try {
-    return { content: JSON.stringify(value) ?? String(value), isError: false, value };
+    const content = JSON.stringify(value) ?? String(value);
+    if (content === "{}" && !isPlain(value))
+      return toolFailure(
+        `the tool returned a ${nameOf(value)}, of which JSON keeps nothing; return plain data`,
+      );
+    return { content, isError: false, value };
   } catch (error) {
     return toolFailure(`the tool returned what cannot be written as JSON: ${messageOf(error)}`);
   }
+}
+
+/** A map, a set or a generator is none. */
+function isPlain(value: unknown): boolean {
+  if (typeof value !== "object" || value === null || "toJSON" in value) return true;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null || Object.keys(value).length > 0;
+}
+
+function nameOf(value: unknown): string {
+  return Object.prototype.toString.call(value).slice("[object ".length, -1);
 }
 
 export function toolFailure(problem: string): ToolResult<never> {
@@ -83,7 +103,9 @@ export function isStop(error: unknown): boolean {
 export function messageOf(error: unknown): string {
   if (error instanceof Error) return error.message;
   try {
-    return String(error);
+    const text = String(error);
+    // A plain object says nothing of itself.
+    return text === "[object Object]" ? JSON.stringify(error) : text;
   } catch {
     return Object.prototype.toString.call(error);
   }

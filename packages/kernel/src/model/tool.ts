@@ -54,15 +54,27 @@ export function defineTool<S extends SchemaLike, R>(
   definition: ToolDefinition<S, R>,
 ): Tool<InferSchema<S>, R> {
   checkToolName(definition.name);
-  const { timeoutS } = definition;
-  if (timeoutS !== undefined && !(Number.isFinite(timeoutS) && timeoutS > 0)) {
-    throw new InvalidValueError({
-      field: `tool ${definition.name}: timeoutS`,
-      value: timeoutS,
-      expected: "seconds above 0",
-    });
-  }
+  const { name, description, execute, needsApproval, idempotent, timeoutS } = definition;
+  const refuse = (field: string, value: unknown, expected: string): never => {
+    throw new InvalidValueError({ field: `tool ${name}: ${field}`, value, expected });
+  };
+  if (typeof description !== "string") refuse("description", description, "a text");
+  if (typeof execute !== "function") refuse("execute", execute, "a function");
+  // What is neither would be taken for a no.
+  if (!isFlag(needsApproval)) refuse("needsApproval", needsApproval, "true or false");
+  if (!isFlag(idempotent)) refuse("idempotent", idempotent, "true or false");
+  if (timeoutS !== undefined && !(Number.isFinite(timeoutS) && timeoutS > 0))
+    refuse("timeoutS", timeoutS, "seconds above 0");
   return Object.freeze({ ...definition });
+}
+
+function isFlag(value: unknown): boolean {
+  return value === undefined || typeof value === "boolean";
+}
+
+/** Also where it is something that a program which was not compiled takes for a yes. */
+export function wantsApproval({ needsApproval }: Pick<Tool, "needsApproval">): boolean {
+  return needsApproval !== undefined && needsApproval !== false;
 }
 
 export function checkToolName(name: unknown): asserts name is string {

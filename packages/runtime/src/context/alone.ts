@@ -20,10 +20,17 @@ export function alone<T>(
 ): Promise<T> {
   try {
     const done = begin(exec, what, operation, given);
-    return isPromiseLike(done) ? leaveAfter(exec, done) : leaveNext(exec, done);
+    return exec.lane.hold(isPromiseLike(done) ? leaveAfter(exec, done) : leaveNext(exec, done));
   } catch (error) {
-    return rejected(error);
+    return notBegun(exec, error);
   }
+}
+
+/** Whoever goes on after the agent's end, and awaits nothing, must not end the process. */
+export function notBegun({ lane }: Execution, error: unknown): Promise<never> {
+  const promise = rejected(error);
+  if (lane.isClosed) promise.catch(() => {});
+  return promise;
 }
 
 /** The same without a promise where the operation makes none, for one who waits for it before anything else. May throw. */

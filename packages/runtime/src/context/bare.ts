@@ -16,6 +16,7 @@ import {
   type ToolLeaf,
   type ToolOutcome,
   type ToolResult,
+  wantsApproval,
 } from "@ravi/kernel";
 import {
   answerProblem,
@@ -26,7 +27,8 @@ import {
   toolFailureOf,
   toToolResult,
 } from "@ravi/kernel/loop";
-import { promised, rejected } from "../rejected.ts";
+import { promised } from "../rejected.ts";
+import { notBegun } from "./alone.ts";
 import { andThen } from "./and-then.ts";
 import { failureOf, runBatch } from "./batch.ts";
 import type { Execution } from "./execution.ts";
@@ -71,9 +73,9 @@ export function bareLlm(
   try {
     exec.lane.enter(model.id);
   } catch (error) {
-    return rejected(error);
+    return notBegun(exec, error);
   }
-  return promised(() => {
+  const answered = promised(() => {
     exec.checkBare();
     return model.generate(request, callOptions(exec));
   }).then(
@@ -86,6 +88,7 @@ export function bareLlm(
       throw error;
     },
   );
+  return exec.lane.hold(answered);
 }
 
 async function bareModelCall(
@@ -181,7 +184,7 @@ async function whenAll(outcomes: readonly MaybePromise<Outcome>[]): Promise<Outc
 
 /** A tool with a time limit, or that needs approval, goes the long way. */
 export function isPlain(leaf: Leaf): boolean {
-  return leaf.kind !== "tool" || (leaf.tool.needsApproval !== true && leaf.tool.timeoutS === undefined);
+  return leaf.kind !== "tool" || (!wantsApproval(leaf.tool) && leaf.tool.timeoutS === undefined);
 }
 
 function outcomeOf(exec: Execution, tally: Tally, leaf: Leaf): MaybePromise<Outcome> {

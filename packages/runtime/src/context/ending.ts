@@ -62,6 +62,7 @@ async function lastOperation(exec: Execution): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   exec.lane.whenFree(resolve);
   const timer = exec.ports.clock.setTimer?.(resolve, GRACE_MS);
+  exec.lane.forgive();
   exec.token.cancel(`${exec.agentId} has ended`);
   await promise;
   timer?.cancel();

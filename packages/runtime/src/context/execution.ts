@@ -224,6 +224,11 @@ export class Execution implements RunContext {
   }
 
   waitFor(name: string): Promise<JsonValue> {
+    if (typeof name !== "string" || name === "") {
+      return rejected(
+        new InvalidValueError({ field: "waitFor", value: name, expected: "the name of what is waited for" }),
+      );
+    }
     const key = this.nextKey("wait", name);
     return alone(this, key, () => this.engine.wait({ kind: "wait", key, name }));
   }

@@ -18,6 +18,8 @@ export class Lane {
   private running: string | undefined;
   private isOver = false;
   private onFree: (() => void) | undefined;
+  /** What the agent was given for the operation that is under way. */
+  private promise: Promise<unknown> | undefined;
 
   constructor(whose: { readonly agentId: AgentId; readonly execId: ExecId }) {
     this.whose = whose;
@@ -31,6 +33,20 @@ export class Lane {
     this.onFree = callback;
   }
 
+  hold<T>(promise: Promise<T>): Promise<T> {
+    this.promise = promise;
+    return promise;
+  }
+
+  /** Nobody awaits the operation that is under way: that it is broken off must not end the process. */
+  forgive(): void {
+    this.promise?.catch(noop);
+  }
+
+  get isClosed(): boolean {
+    return this.isOver;
+  }
+
   enter(what: string): void {
     if (this.running !== undefined) {
       const { agentId, execId } = this.whose;
@@ -42,6 +58,7 @@ export class Lane {
 
   leave(): void {
     this.running = this.isOver ? OVER : undefined;
+    this.promise = undefined;
     this.onFree?.();
   }
 
@@ -63,3 +80,5 @@ export class Lane {
     this.running ??= OVER;
   }
 }
+
+function noop(): void {}

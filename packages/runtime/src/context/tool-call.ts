@@ -1,4 +1,4 @@
-import type { MaybePromise, Tool, ToolResult } from "@ravi/kernel";
+import { type MaybePromise, type Tool, type ToolResult, wantsApproval } from "@ravi/kernel";
 import { type Parsed, readArguments, toolFailure } from "@ravi/kernel/loop";
 import { andThen } from "./and-then.ts";
 import { askApproval } from "./approval.ts";
@@ -20,7 +20,7 @@ export function callTool(exec: Execution, asked: AskedTool, key: string): MaybeP
 
 /** Whether somebody may be asked about it before it begins. */
 export function mayAsk({ plan }: Execution, tool: Tool): boolean {
-  return tool.needsApproval === true || mayAdmit(plan.function);
+  return wantsApproval(tool) || mayAdmit(plan.function);
 }
 
 /**
@@ -67,7 +67,7 @@ function refusedWith(refused: ToolResult | undefined, call: ToolEffect): ToolEff
 function askBoth(call: ToolEffect, gate: NamedGate): MaybePromise<ToolResult | undefined> {
   const { exec, context, tool } = call;
   const approve = (): MaybePromise<ToolResult | undefined> =>
-    tool.needsApproval === true ? askApproval(exec, call, gate) : undefined;
+    wantsApproval(tool) ? askApproval(exec, call, gate) : undefined;
   const layers = exec.plan.function;
   if (layers === undefined || context === undefined) return approve();
   return andThen(layers.admit(context, gate), () =>

@@ -1,0 +1,47 @@
+import type { ToolResult } from "../agent/leaves.ts";
+import type { Clock } from "../core/clock.ts";
+import { type Tool, type ToolContext, wantsApproval } from "../model/tool.ts";
+import { CancellationToken } from "../run/cancellation.ts";
+import { toolFailure, toToolResult } from "./tool-call.ts";
+
+/** Calls a tool where nobody can be asked, within its own time. */
+export async function callBareTool<R>(
+  tool: Tool<unknown, R>,
+  args: unknown,
+  context: ToolContext,
+  clock: Clock,
+): Promise<ToolResult<R>> {
+  if (wantsApproval(tool))
+    return toolFailure(
+      `${tool.name} needs approval, and there is nobody to give it; run the agent on a Runtime`,
+    );
+  if (tool.timeoutS === undefined) return toToolResult(await tool.execute(args, context));
+  return withinTime(tool, tool.timeoutS, args, context, clock);
+}
+
+/** Where the clock has no timers, what took too long is told at its end. */
+async function withinTime<R>(
+  tool: Tool<unknown, R>,
+  timeoutS: number,
+  args: unknown,
+  context: ToolContext,
+  clock: Clock,
+): Promise<ToolResult<R>> {
+  const problem = `${tool.name} took longer than ${timeoutS} s`;
+  const late = toolFailure(problem);
+  const until = clock.now() + timeoutS * 1_000;
+  const token = new CancellationToken(context.signal);
+  const { promise, resolve } = Promise.withResolvers<ToolResult<R>>();
+  const timer = clock.setTimer?.(() => {
+    token.cancel(problem);
+    resolve(late);
+  }, timeoutS * 1_000);
+  try {
+    const made = Promise.resolve(tool.execute(args, { ...context, signal: token.signal }));
+    const result = await Promise.race([made.then(toToolResult), promise]);
+    return clock.now() > until ? late : result;
+  } finally {
+    timer?.cancel();
+    token.dispose();
+  }
+}
