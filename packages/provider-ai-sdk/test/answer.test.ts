@@ -118,6 +118,10 @@ describe("T10: an answer that is none", () => {
     ["has a finish that nobody said", [{ ...FINISH, finishReason: { unified: "other", raw: undefined } }]],
     ["has a finish of v2 that nobody said", [{ ...FINISH, finishReason: "unknown" }]],
     ["stopped because of an error", [{ ...FINISH, finishReason: { unified: "error", raw: "boom" } }]],
+    [
+      "stopped because of an error that its provider has no word for",
+      [{ ...FINISH, finishReason: { unified: "other", raw: "ERROR" } }],
+    ],
   ])("is a failure that can be tried again: it %s", async (_, parts) => {
     const error = await failureOf(streamed(fromAiSdk(fixedModel({ parts }))));
     expect(error).toMatchObject({ code: "PROVIDER_ERROR", kind: "SERVER_ERROR", retryable: true });
@@ -129,6 +133,33 @@ describe("T10: an answer that is none", () => {
       { ...FINISH, finishReason: { unified: "other", raw: "pause" } },
     ];
     expect((await streamed(fromAiSdk(fixedModel({ parts })))).response.finishReason).toBe("other");
+  });
+});
+
+describe("T10: an ending that only its server has a word for", () => {
+  test.each([
+    ["MAX_TOKENS", "length"],
+    ["max_output_tokens", "length"],
+    ["model_length", "length"],
+    ["SAFETY", "filtered"],
+    ["recitation", "filtered"],
+    ["STOP", "stop"],
+    ["abort", "other"],
+    ["insufficient_system_resource", "other"],
+  ])("%s is %s", async (raw, expected) => {
+    const finishReason = { unified: "other", raw };
+    const parts = [
+      { type: "text-delta", id: "1", delta: "ok" },
+      { ...FINISH, finishReason },
+    ];
+    const client = fromAiSdk(fixedModel({ parts, result: { content: [], finishReason, usage: USAGE } }));
+    expect((await streamed(client)).response.finishReason).toBe(expected);
+    expect((await client.generate(ask("go"))).finishReason).toBe(expected);
+  });
+
+  test("what its provider has a word for stays as it says", async () => {
+    const parts = [{ ...FINISH, finishReason: { unified: "stop", raw: "max_tokens" } }];
+    expect((await streamed(fromAiSdk(fixedModel({ parts })))).response.finishReason).toBe("stop");
   });
 });
 

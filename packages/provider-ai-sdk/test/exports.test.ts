@@ -3,7 +3,7 @@ import { expect, expectTypeOf, test } from "vitest";
 import * as provider from "../src/index.ts";
 
 test("the package exports exactly these values", () => {
-  expect(Object.keys(provider)).toEqual(["fromAiSdk"]);
+  expect(Object.keys(provider)).toEqual(["carefulFetch", "fromAiSdk"]);
 });
 
 test("models of all three versions fit, by the types of the AI SDK itself", () => {

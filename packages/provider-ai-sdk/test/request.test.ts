@@ -173,6 +173,36 @@ describe("files", () => {
     });
   });
 
+  test.each(["groq.chat", "test.api"])(
+    "T10: a part of a kind that nobody knows becomes a notice, over %s",
+    async (provider) => {
+      const model = fixedModel({ provider });
+      const content = JSON.parse('[{"type":"video","url":"https://x.test/v"}]') as [];
+      const logger = notingLogger();
+      const messages: ChatMessage[] = [
+        { role: "user", content },
+        { role: "assistant", content },
+        ...toolTurn(content),
+      ];
+      await fromAiSdk(model, { logger }).generate({ messages });
+      const text = '[a part of the kind "video" was left out: it cannot be sent here]';
+      const output =
+        provider === "test.api"
+          ? { type: "content", value: [{ type: "text", text }] }
+          : { type: "text", value: text };
+      expect(model.seen[0]?.prompt).toMatchObject([
+        { role: "user", content: [{ type: "text", text }] },
+        { role: "assistant", content: [{ type: "text", text }] },
+        { role: "user" },
+        { role: "assistant" },
+        { role: "tool", content: [{ output }] },
+      ]);
+      expect(logger.notes.map(([what]) => what)).toEqual([
+        `${provider.split(".", 1)[0]}/small: ${text.slice(1, -1)}`,
+      ]);
+    },
+  );
+
   function toolTurn(content: Extract<ChatMessage, { role: "tool" }>["content"]): ChatMessage[] {
     return [
       { role: "user", content: "look" },

@@ -283,6 +283,19 @@ describe("a conversation", () => {
     expect(turns[2]?.content).toMatchObject([{ type: "tool_result", content: expected }]);
   });
 
+  test("T10: tells the model of a part of a kind that nobody knows", () => {
+    const strange = JSON.parse('[{"type":"video","url":"https://x.test/v"}]') as [];
+    const { turns } = translate([
+      { role: "user", content: strange },
+      { role: "assistant", content: strange, toolCalls: [{ id: "a", name: "f", arguments: "{}" }] },
+      { role: "tool", toolCallId: "a", name: "f", content: strange },
+    ]);
+    const note = { type: "text", text: '[a part of the kind "video" was left out: it cannot be sent here]' };
+    expect(turns[0]?.content).toEqual([note]);
+    expect(turns[1]?.content[0]).toEqual(note);
+    expect(turns[2]?.content).toMatchObject([{ type: "tool_result", content: note.text }]);
+  });
+
   test("leaves out the reasoning of others, with notice, and of its own what was changed", () => {
     const own = (text: string): ContentPart => ({
       type: "reasoning",

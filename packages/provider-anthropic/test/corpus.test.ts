@@ -138,6 +138,32 @@ const STREAMS: readonly (readonly [string, string, Meant])[] = [
     START + text(0, "hi") + ended("constructor"),
     { text: "hi", finishReason: "other" },
   ],
+  ...(
+    [
+      ["MAX_TOKENS", "length"],
+      ["length", "length"],
+      ["CONTENT_FILTER", "filtered"],
+      ["safety", "filtered"],
+      ["sensitive", "filtered"],
+      ["END_TURN", "stop"],
+      ["stop", "stop"],
+      ["Refusal", "refused"],
+      ["abort", "other"],
+      ["timeout", "other"],
+    ] as const
+  ).map(
+    ([reason, finishReason]) =>
+      [
+        `a reason said as ${reason}`,
+        START + text(0, "hi") + ended(reason),
+        { text: "hi", finishReason },
+      ] as const,
+  ),
+  [
+    "a call whose end is said in OpenAI's words",
+    START + call(0, "f", "{}") + ended("tool_calls"),
+    { finishReason: "toolCalls", calls: [["f", "{}"]] },
+  ],
   ["a refusal", START + text(0, "I won't") + ended("refusal"), { text: "I won't", finishReason: "refused" }],
   [
     "a refusal without words",
@@ -159,6 +185,31 @@ const STREAMS: readonly (readonly [string, string, Meant])[] = [
     "length with whole arguments",
     START + call(0, "f", "{}") + ended("max_tokens"),
     { finishReason: "length", calls: [["f", "{}"]] },
+  ],
+  [
+    "length within a call that is never closed",
+    START +
+      call(0, "f", "{}") +
+      call(1, "g", '{"a":').replace(close(1), "") +
+      ended("max_tokens", { output_tokens: 9 }),
+    {
+      finishReason: "length",
+      calls: [
+        ["f", "{}"],
+        ["g", '{"a":'],
+      ],
+      usage: { inputTokens: 5, outputTokens: 9 },
+    },
+  ],
+  [
+    "a refusal within a call that is never closed",
+    START + call(0, "f", '{"a":').replace(close(0), "") + ended("refusal"),
+    { finishReason: "refused", calls: [["f", '{"a":']] },
+  ],
+  [
+    "arguments of a call that was not opened",
+    START + text(0, "hi") + call(1, "f", '{"a"', ":1}").replace(/^.*\n.*\n\n/, "") + ended("tool_use"),
+    { text: "hi", finishReason: "toolCalls", calls: [["", '{"a":1}']] },
   ],
   [
     "calls",
@@ -258,6 +309,60 @@ const STREAMS: readonly (readonly [string, string, Meant])[] = [
     { text: "hi", usage: { inputTokens: 5, outputTokens: 9 } },
   ],
   [
+    "usage of zeros at the end: a count never shrinks",
+    usageOf({ input_tokens: 25, output_tokens: 1 }, { input_tokens: 0, output_tokens: 9 }),
+    { text: "hi", usage: { inputTokens: 25, outputTokens: 9 } },
+  ],
+  [
+    "usage of zeros after usage",
+    START +
+      text(0, "hi") +
+      event("message_delta", {
+        delta: {},
+        usage: {
+          input_tokens: 25,
+          cache_creation_input_tokens: 30,
+          cache_read_input_tokens: 100,
+          output_tokens: 9,
+          output_tokens_details: { thinking_tokens: 4 },
+        },
+      }) +
+      ended("end_turn", {
+        input_tokens: 0,
+        cache_creation_input_tokens: 0,
+        cache_read_input_tokens: 0,
+        output_tokens: 0,
+        output_tokens_details: { thinking_tokens: 0 },
+      }),
+    {
+      text: "hi",
+      usage: {
+        inputTokens: 155,
+        outputTokens: 9,
+        cachedInputTokens: 100,
+        cacheWriteTokens: 30,
+        reasoningTokens: 4,
+      },
+    },
+  ],
+  [
+    "usage whose end tells what of the same input was cached",
+    usageOf(
+      { input_tokens: 125, cache_read_input_tokens: 0 },
+      { input_tokens: 25, cache_read_input_tokens: 100, output_tokens: 9 },
+    ),
+    { text: "hi", usage: { inputTokens: 125, outputTokens: 9, cachedInputTokens: 100 } },
+  ],
+  [
+    "usage that cannot be true between usage and zeros",
+    START +
+      text(0, "hi") +
+      event("message_delta", { delta: {}, usage: { output_tokens: 9 } }) +
+      event("message_delta", { delta: {}, usage: { input_tokens: -1, output_tokens: -1 } }) +
+      ended("end_turn", { input_tokens: 0, output_tokens: 0 }),
+    { text: "hi", usage: undefined },
+  ],
+  [
     "usage null after usage",
     START +
       text(0, "hi") +
@@ -300,6 +405,16 @@ const BROKEN: readonly (readonly [string, string | Buffer, string, string?])[] =
   [
     "a call that is never closed",
     START + call(0, "f", "{}").replace(close(0), "") + ended("tool_use"),
+    "SERVER_ERROR",
+  ],
+  [
+    "a call that is never closed, and an end that nobody knows",
+    START + call(0, "f").replace(close(0), "") + ended("abort"),
+    "SERVER_ERROR",
+  ],
+  [
+    "arguments of a call that was neither opened nor closed",
+    START + piece(0, { type: "input_json_delta", partial_json: "{}" }) + ended("tool_use"),
     "SERVER_ERROR",
   ],
   ["an end within a character", Buffer.from(START + text(0, "é")).subarray(0, -60), "SERVER_ERROR"],

@@ -54,6 +54,20 @@ describe("O6: what a status means", () => {
     expect(await refused({ status: 502, body })).toMatchObject({ kind: "SERVER_ERROR", retryable: true });
   });
 
+  test.each([600, 999])(
+    "O6: %i, which is no status of HTTP, is told as the server said it",
+    async (status) => {
+      const error = await refused({ status, body: said("request denied", "some_error") });
+      expect(error).toMatchObject({ kind: "SERVER_ERROR", retryable: true });
+      expect(error.message).toBe("anthropic/test-model: request denied");
+    },
+  );
+
+  test("O6: a refusal without a word is told by its number", async () => {
+    const { message } = await refused({ status: 999 });
+    expect(message).toContain("999");
+  });
+
   test("O6: the message is what the server said, not its JSON", async () => {
     const { message } = await refused({ status: 400, body: said("max_tokens: Field required") });
     expect(message).toBe("anthropic/test-model: max_tokens: Field required");

@@ -120,6 +120,38 @@ const STREAMS: readonly (readonly [string, string | Buffer, Expected])[] = [
     chunk({ content: "he" }) + chunk({}, "constructor") + DONE,
     { text: "he", finishReason: "other" },
   ],
+  ...(
+    [
+      ["MAX_TOKENS", "length"],
+      ["max_tokens", "length"],
+      ["Max-Output-Tokens", "length"],
+      ["model_context_window_exceeded", "length"],
+      ["SAFETY", "filtered"],
+      ["recitation", "filtered"],
+      ["PROHIBITED_CONTENT", "filtered"],
+      ["sensitive", "filtered"],
+      ["STOP", "stop"],
+      ["eos_token", "stop"],
+      ["abort", "length"],
+      ["timeout", "length"],
+      ["insufficient_system_resource", "length"],
+      ["__proto__", "other"],
+    ] as const
+  ).map(
+    ([reason, finishReason]) =>
+      [
+        `a reason said as ${reason}`,
+        chunk({ content: "he" }) + chunk({}, reason) + DONE,
+        { text: "he", finishReason },
+      ] as const,
+  ),
+  [
+    "a call whose answer was cut, said in capital letters",
+    chunk({ tool_calls: [{ index: 0, id: "a", function: { name: "f", arguments: "{}" } }] }) +
+      chunk({}, "MAX_TOKENS") +
+      DONE,
+    { finishReason: "length", calls: [["f", "{}"]] },
+  ],
   [
     "length with whole arguments",
     chunk({ tool_calls: [{ index: 0, id: "a", function: { name: "f", arguments: "{}" } }] }) +
@@ -140,6 +172,30 @@ const STREAMS: readonly (readonly [string, string | Buffer, Expected])[] = [
     { finishReason: "toolCalls", calls: [["f", '{"a": ']] },
   ],
   [
+    "a call whose arguments come by its id, under another index",
+    chunk({ tool_calls: [{ index: 0, id: "a", function: { name: "wipe", arguments: "" } }] }) +
+      chunk({ tool_calls: [{ index: 1, id: "a", function: { arguments: '{"folder":"tmp"}' } }] }) +
+      chunk({}, "tool_calls") +
+      DONE,
+    { finishReason: "toolCalls", calls: [["wipe", '{"folder":"tmp"}']] },
+  ],
+  [
+    "a call with a new id and its name in each piece",
+    chunk({ tool_calls: [{ index: 0, id: "a", function: { name: "f", arguments: '{"x"' } }] }) +
+      chunk({ tool_calls: [{ index: 0, id: "b", function: { name: "f", arguments: ":1}" } }] }) +
+      chunk({}, "tool_calls") +
+      DONE,
+    { finishReason: "toolCalls", calls: [["f", '{"x":1}']] },
+  ],
+  [
+    "a call with its name in pieces",
+    chunk({ tool_calls: [{ index: 0, id: "a", function: { name: "get_" } }] }) +
+      chunk({ tool_calls: [{ index: 0, function: { name: "weather", arguments: "{}" } }] }) +
+      chunk({}, "tool_calls") +
+      DONE,
+    { finishReason: "toolCalls", calls: [["get_weather", "{}"]] },
+  ],
+  [
     "usage in its own chunk",
     STOP + usageFrame(GOOD_USAGE) + DONE,
     { usage: { inputTokens: 5, outputTokens: 2 } },
@@ -153,6 +209,33 @@ const STREAMS: readonly (readonly [string, string | Buffer, Expected])[] = [
     "usage null after usage",
     STOP + usageFrame(GOOD_USAGE) + usageFrame(null) + DONE,
     { usage: { inputTokens: 5, outputTokens: 2 } },
+  ],
+  [
+    "usage of zeros after usage: a count never shrinks",
+    STOP +
+      usageFrame({
+        prompt_tokens: 9_000,
+        completion_tokens: 900,
+        prompt_tokens_details: { cached_tokens: 8_000 },
+        completion_tokens_details: { reasoning_tokens: 700 },
+      }) +
+      usageFrame({
+        prompt_tokens: 0,
+        completion_tokens: 0,
+        total_tokens: 0,
+        prompt_tokens_details: { cached_tokens: 0 },
+        completion_tokens_details: { reasoning_tokens: 0 },
+      }) +
+      DONE,
+    { usage: { inputTokens: 9_000, outputTokens: 900, cachedInputTokens: 8_000, reasoningTokens: 700 } },
+  ],
+  [
+    "usage of which each chunk knows a half",
+    STOP +
+      usageFrame({ prompt_tokens: 9, completion_tokens: 0, prompt_tokens_details: { cached_tokens: 4 } }) +
+      usageFrame({ prompt_tokens: 0, completion_tokens: 3 }) +
+      DONE,
+    { usage: { inputTokens: 9, outputTokens: 3, cachedInputTokens: 4 } },
   ],
   [
     "negative usage",
@@ -224,6 +307,7 @@ const BROKEN_STREAMS: readonly (readonly [string, string | Buffer, string, strin
   ["an event named error", `event: error\ndata: {"message":"boom","code":"502"}\n\n${DONE}`, "SERVER_ERROR"],
   ["an error as text", frame({ error: "boom" }), "SERVER_ERROR"],
   ["a finish that is an error", chunk({ content: "hi" }) + chunk({}, "error") + DONE, "SERVER_ERROR"],
+  ["a finish that is an ERROR", chunk({ content: "hi" }) + chunk({}, "ERROR") + DONE, "SERVER_ERROR"],
   [
     "a JSON error instead of a stream",
     '{"error":{"message":"busy","code":529}}',

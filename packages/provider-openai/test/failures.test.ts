@@ -72,6 +72,15 @@ describe.each(APIS)("over %s:", (api) => {
       });
     });
 
+    test.each([600, 999])(
+      "O6: %i, which is no status of HTTP, is told as the server said it",
+      async (status) => {
+        const error = await refusedWith({ status, body: body("request denied") });
+        expect(error).toMatchObject({ kind: "SERVER_ERROR", retryable: true });
+        expect(error.message).toContain(`${status} request denied`);
+      },
+    );
+
     test("O6: a quota that is used up is not retried", async () => {
       const error = await refusedWith({
         status: 429,

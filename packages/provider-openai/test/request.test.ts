@@ -56,6 +56,62 @@ describe("a request", () => {
     expect(body).not.toHaveProperty("thinking");
   });
 
+  test.each(["chat", "responses"] as const)(
+    "T10: over %s has no half characters, which servers refuse the whole request for",
+    async (api) => {
+      await using server = await rawServer(
+        (response) =>
+          void response.end('{"choices":[{"message":{"content":"ok"}}],"status":"completed","output":[]}'),
+      );
+      const request: ModelRequest = {
+        messages: [
+          { role: "system", content: "\ud800 half" },
+          { role: "user", content: String.raw`half ${"\udc00"} and spelt out \ud800 \\ud800, and 👩‍🚀` },
+        ],
+        tools: [{ name: "f", description: "\ud83d", parameters: { properties: { "\ude00": {} } } }],
+      };
+      await client(server, { api }).generate(request);
+      const [body = {}] = server.bodies;
+      expect(body[api === "chat" ? "messages" : "input"]).toEqual([
+        { role: "system", content: "\ufffd half" },
+        { role: "user", content: String.raw`half ${"\ufffd"} and spelt out \ud800 \\ud800, and 👩‍🚀` },
+      ]);
+      expect(JSON.stringify(body["tools"])).toContain('{"\ufffd":{}}');
+      expect(server.headers[0]?.["content-type"]).toBe("application/json");
+    },
+  );
+
+  test("T10: tells the model of a part of a kind that nobody knows", async () => {
+    const { logger, said } = listener();
+    const content = JSON.parse('[{"type":"video","url":"https://x.test/v"},{"type":3}]') as [];
+    const body = await sent(
+      {
+        messages: [
+          { role: "user", content },
+          { role: "assistant", content, toolCalls: [{ id: "a", name: "f", arguments: "{}" }] },
+          { role: "tool", toolCallId: "a", name: "f", content },
+        ],
+      },
+      { logger },
+    );
+    const video = '[a part of the kind "video" was left out: it cannot be sent here]';
+    const other = "[a part of no known kind was left out: it cannot be sent here]";
+    expect(body["messages"]).toMatchObject([
+      {
+        content: [
+          { type: "text", text: video },
+          { type: "text", text: other },
+        ],
+      },
+      { content: video + other },
+      { content: video + other },
+    ]);
+    expect(said).toEqual([
+      'openai/test-model: a part of the kind "video" was left out: it cannot be sent here',
+      "openai/test-model: a part of no known kind was left out: it cannot be sent here",
+    ]);
+  });
+
   test("limits the answer by the name that the server knows", async () => {
     const bodies: unknown[] = [];
     const fetch: typeof globalThis.fetch = async (_, init) => {

@@ -32,6 +32,8 @@ const summaries = (...texts: string[]): object => ({
 });
 const thought = (delta: string, summary_index = 0): string =>
   sse("response.reasoning_summary_text.delta", { item_id: "rs1", output_index: 0, summary_index, delta });
+const numbered = (sequence_number: number, delta: string, rest: object = {}): string =>
+  sse("response.output_text.delta", { sequence_number, delta, ...rest });
 const CALL = [["call0", "f", '{"a":1}']] as const;
 
 export const STREAMS: readonly (readonly [string, string, Expected])[] = [
@@ -126,6 +128,118 @@ export const STREAMS: readonly (readonly [string, string, Expected])[] = [
     { text: "aaaaaa" },
   ],
   [
+    "a number that is the same for all, and an end without items",
+    numbered(1, "Hello ") + numbered(1, "world") + numbered(1, "world") + terminal([]),
+    { text: "Hello worldworld" },
+  ],
+  [
+    "a number that is the same for all, and a text that begins by repeating itself",
+    numbered(1, "ha") + numbered(1, "ha") + numbered(1, "!") + numbered(1, "ha") + terminal([]),
+    { text: "haha!ha" },
+  ],
+  [
+    "a number that is the same for all, also for the end, and a text that only repeats itself",
+    numbered(1, "ha") +
+      numbered(1, "ha") +
+      sse("response.completed", { sequence_number: 1, response: { status: "completed", output: [] } }),
+    { text: "haha" },
+  ],
+  [
+    "numbers that begin anew with each item, and an end without items",
+    numbered(4, "Hello", { item_id: "m1", output_index: 0 }) +
+      numbered(5, " world", { item_id: "m1", output_index: 0 }) +
+      numbered(2, ", I", { item_id: "m2", output_index: 1 }) +
+      numbered(4, " am", { item_id: "m2", output_index: 1 }) +
+      numbered(5, " here", { item_id: "m2", output_index: 1 }) +
+      terminal([]),
+    { text: "Hello world, I am here" },
+  ],
+  [
+    "the same events once more after a break, and an end without items",
+    numbered(1, "a") +
+      numbered(2, "a") +
+      numbered(3, "b") +
+      numbered(2, "a") +
+      numbered(3, "b") +
+      numbered(4, "b") +
+      terminal([]),
+    { text: "aabb" },
+  ],
+  [
+    "a text that comes whole only, and an end without items",
+    sse("response.output_text.done", { item_id: "m1", output_index: 0, content_index: 0, text: "Hello" }) +
+      terminal([]),
+    { text: "Hello" },
+  ],
+  [
+    "a text whose end comes whole only",
+    piece("Hel") +
+      sse("response.output_text.done", { item_id: "m1", output_index: 0, text: "Hello" }) +
+      terminal([]),
+    { text: "Hello" },
+  ],
+  [
+    "a whole text that is another than its deltas, and an end without items",
+    piece("bye") +
+      sse("response.output_text.done", { item_id: "m1", output_index: 0, text: "hi" }) +
+      terminal([]),
+    { text: "hi", told: "bye" },
+  ],
+  [
+    "a whole text under another id and place than its deltas",
+    sse("response.output_text.delta", { delta: "h" }) +
+      sse("response.output_text.delta", { delta: "i" }) +
+      sse("response.output_text.done", { item_id: "m9", output_index: 3, content_index: 2, text: "hi" }) +
+      sse("response.content_part.done", {
+        item_id: "m9",
+        output_index: 3,
+        part: { type: "output_text", text: "hi" },
+      }) +
+      terminal([]),
+    { text: "hi" },
+  ],
+  [
+    "two parts of a text that come whole, and an end without items",
+    ["h", "i"]
+      .map((text, content_index) =>
+        sse("response.content_part.done", {
+          item_id: "m1",
+          output_index: 0,
+          content_index,
+          part: { type: "output_text", text },
+        }),
+      )
+      .join("") + terminal([]),
+    { text: "hi" },
+  ],
+  [
+    "a refusal that comes whole only, and an end without items",
+    sse("response.refusal.done", { item_id: "m1", output_index: 0, refusal: "no" }) + terminal([]),
+    { text: "no", finishReason: "refused" },
+  ],
+  [
+    "a summary that comes whole only, in two parts, and an end without items",
+    ["ab", "c"]
+      .map((text, summary_index) =>
+        sse("response.reasoning_summary_text.done", {
+          item_id: "rs1",
+          output_index: 0,
+          summary_index,
+          text,
+        }),
+      )
+      .join("") +
+      sse("response.reasoning_summary_part.done", {
+        item_id: "rs1",
+        output_index: 0,
+        summary_index: 1,
+        part: { type: "summary_text", text: "c" },
+      }) +
+      piece("hi") +
+      terminal([]),
+    { text: "hi", reasoning: "ab\n\nc" },
+  ],
+  [
     "null and numbers for deltas",
     sse("response.output_text.delta", { delta: null }) + sse("response.output_text.delta", { delta: 3 }) + HI,
     { text: "hi" },
@@ -196,6 +310,23 @@ export const STREAMS: readonly (readonly [string, string, Expected])[] = [
       terminal([textItem("he")], { incomplete_details: { reason: "max_output_tokens" } }, "incomplete"),
     { text: "he", finishReason: "length" },
   ],
+  ...(
+    [
+      ["MAX_OUTPUT_TOKENS", "length"],
+      ["max_tokens", "length"],
+      ["length", "length"],
+      ["CONTENT_FILTER", "filtered"],
+      ["safety", "filtered"],
+      ["timeout", "length"],
+    ] as const
+  ).map(
+    ([reason, finishReason]) =>
+      [
+        `a reason said as ${reason}`,
+        piece("he") + terminal([textItem("he")], { incomplete_details: { reason } }, "incomplete"),
+        { text: "he", finishReason },
+      ] as const,
+  ),
   [
     "no reason for being incomplete",
     piece("he") + terminal([textItem("he")], {}, "incomplete"),
@@ -360,6 +491,29 @@ export const STREAMS: readonly (readonly [string, string, Expected])[] = [
     sse("response.in_progress", { response: { usage: { input_tokens: 1, output_tokens: 1 } } }) +
       withUsage(GOOD_USAGE),
     { text: "hi", usage: { inputTokens: 5, outputTokens: 2 } },
+  ],
+  [
+    "usage of zeros after usage: a count never shrinks",
+    sse("response.in_progress", {
+      response: {
+        usage: { input_tokens: 9, output_tokens: 3, input_tokens_details: { cached_tokens: 4 } },
+      },
+    }) +
+      withUsage({
+        input_tokens: 0,
+        output_tokens: 0,
+        total_tokens: 0,
+        input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+      }),
+    {
+      text: "hi",
+      usage: { inputTokens: 9, outputTokens: 3, cachedInputTokens: 4, cacheWriteTokens: 0 },
+    },
+  ],
+  [
+    "usage before the end, and none with it: of the output only a beginning is known",
+    sse("response.in_progress", { response: { usage: { input_tokens: 9, output_tokens: 1 } } }) + end("hi"),
+    { text: "hi", usage: undefined },
   ],
   ["usage null", withUsage(null), { text: "hi", usage: undefined }],
   ["usage absent", end("hi"), { text: "hi", usage: undefined }],

@@ -180,6 +180,31 @@ describe("a request", () => {
 });
 
 describe("what the Responses API has no place for", () => {
+  test("T10: tells the model of what is at no URL, and of a part of a kind that nobody knows", async () => {
+    const { logger, said } = listener();
+    const content = [
+      { type: "file", url: "/etc/passwd", mediaType: "text/plain" },
+      { type: "file", url: "C:\\a.pdf", mediaType: "application/pdf", name: "a.pdf" },
+      { type: "image", url: "a.png" },
+      ...(JSON.parse('[{"type":"video","url":"https://x.test/v"}]') as []),
+    ] as const;
+    const messages: ChatMessage[] = [
+      { role: "user", content },
+      { role: "tool", toolCallId: "a", name: "f", content },
+    ];
+    const expected = [
+      "[the file (text/plain) was left out: it is at no URL]",
+      "[the file a.pdf was left out: it is at no URL]",
+      "[an image was left out: it is at no URL]",
+      '[a part of the kind "video" was left out: it cannot be sent here]',
+    ].map((text) => ({ type: "input_text", text }));
+    expect(await inputOf(messages, { logger })).toMatchObject([{ content: expected }, { output: expected }]);
+    expect(said).toEqual([
+      "openai/test-model: images and files that are at no URL are left out",
+      'openai/test-model: a part of the kind "video" was left out: it cannot be sent here',
+    ]);
+  });
+
   test("stop sequences and a seed are left out, and that is said once", async () => {
     const { logger, said } = listener();
     await using server = await rawServer((response) => void response.end(OK));

@@ -194,6 +194,105 @@ describe("T10: tool calls are put together", () => {
       ],
       [["a", "f", "{}"]],
     ],
+    [
+      "an id that is known at another index",
+      [
+        { index: 0, id: "a", function: head("wipe", "") },
+        { index: 1, id: "a", function: tail('{"folder":') },
+        { index: 1, function: tail('"tmp"}') },
+      ],
+      [["a", "wipe", '{"folder":"tmp"}']],
+    ],
+    [
+      "ids that are known, each at the other's index",
+      [
+        { index: 0, id: "a", function: head("f", "") },
+        { index: 1, id: "b", function: head("g", "") },
+        { index: 1, id: "a", function: tail("{}") },
+        { index: 0, id: "b", function: tail("[]") },
+      ],
+      [
+        ["a", "f", "{}"],
+        ["b", "g", "[]"],
+      ],
+    ],
+    [
+      "the same id twice, and in each piece",
+      [
+        { index: 0, id: "a", function: head("f", "{") },
+        { index: 1, id: "a", function: head("f", "[") },
+        { index: 0, id: "a", function: tail("}") },
+        { index: 1, id: "a", function: head("f", "]") },
+      ],
+      [
+        ["a", "f", "{}"],
+        ["a_2", "f", "[]"],
+      ],
+    ],
+    [
+      "a new id and the same name in each piece",
+      [
+        { index: 0, id: "a", function: head("f", "") },
+        { index: 0, id: "b", function: head("f", '{"x"') },
+        { index: 0, id: "c", function: head("f", ":1}") },
+      ],
+      [["a", "f", '{"x":1}']],
+    ],
+    [
+      "every call at index 0, by distinct ids and one name",
+      [
+        { index: 0, id: "a", function: head("f", "") },
+        { index: 0, function: tail("{}") },
+        { index: 0, id: "b", function: head("f", "") },
+        { index: 0, function: tail("[]") },
+        { index: 0, id: "c", function: head("f", "") },
+        { index: 0, id: "d", function: head("f", "") },
+      ],
+      [
+        ["a", "f", "{}"],
+        ["b", "f", "[]"],
+        ["c", "f", ""],
+        ["d", "f", ""],
+      ],
+    ],
+    [
+      "every call at index 0, by distinct ids, names and no arguments",
+      [
+        { index: 0, id: "a", function: head("f", "") },
+        { index: 0, id: "b", function: head("g", "") },
+      ],
+      [
+        ["a", "f", ""],
+        ["b", "g", ""],
+      ],
+    ],
+    [
+      "a name in pieces",
+      [
+        { index: 0, id: "a", function: head("get_", "") },
+        { index: 0, function: head("weat", "") },
+        { index: 0, id: "a", function: head("her", "{") },
+        { index: 0, function: tail("}") },
+      ],
+      [["a", "get_weather", "{}"]],
+    ],
+    [
+      "a name in pieces, by its id alone",
+      [
+        { id: "a", function: head("get_", "") },
+        { id: "a", function: head("weather", "{}") },
+      ],
+      [["a", "get_weather", "{}"]],
+    ],
+    [
+      "a name that is said anew as it grows",
+      [
+        { index: 0, id: "a", function: head("get_", "") },
+        { index: 0, id: "a", function: head("get_weather", "") },
+        { index: 0, id: "a", function: head("get_weather", "{}") },
+      ],
+      [["a", "get_weather", "{}"]],
+    ],
     ["no arguments", [{ index: 0, id: "a", function: { name: "f" } }], [["a", "f", ""]]],
     [
       "arguments as an object",

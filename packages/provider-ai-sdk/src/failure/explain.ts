@@ -1,5 +1,6 @@
 import { classifyError, ErrorKind, isRaviError, type RaviError } from "@ravi/kernel";
 import {
+  causeChain,
   type FailureContext,
   type FailureVerdict,
   field,
@@ -10,6 +11,7 @@ import {
   tryParse,
   UnusableAnswer,
 } from "@ravi/kernel/provider";
+import { RedirectedRequest } from "../wire/careful-fetch.ts";
 
 /**
  * Whatever went wrong with a call, as an error of Ravi that carries no secret. The errors of the AI SDK hold the URL, the
@@ -18,7 +20,14 @@ import {
 export function explain(error: unknown, context: Omit<FailureContext, "headers">): RaviError {
   if (isRaviError(error)) return error;
   const headers = headersOf(field(error, "responseHeaders"));
-  return providerError(error, { ...judge(error), said: messageOf(error) }, { ...context, headers });
+  return providerError(error, verdictOf(error), { ...context, headers });
+}
+
+function verdictOf(error: unknown): FailureVerdict {
+  // Some providers wrap whatever their `fetch` throws.
+  const redirect = causeChain(error).find((cause) => cause instanceof RedirectedRequest);
+  if (redirect === undefined) return { ...judge(error), said: messageOf(error) };
+  return { kind: ErrorKind.FORMAT_ERROR, status: redirect.status, said: redirect.message };
 }
 
 type Meaning = Omit<FailureVerdict, "said">;

@@ -1,5 +1,5 @@
 import type { FilePart, ImagePart } from "@ravi/kernel";
-import { leftOut, type Notice } from "@ravi/kernel/provider";
+import { field, leftOut, type Notice, textIn } from "@ravi/kernel/provider";
 import type { SpecificationVersion, SupportedUrls } from "../model.ts";
 
 export interface FileTarget {
@@ -56,6 +56,15 @@ export function leaveOut(part: Attachment, why: string, { notice }: Pick<FileTar
   const text = leftOut(part, why);
   notice(text.slice(1, -1));
   return text;
+}
+
+/** The same for a part of a kind that came up elsewhere. */
+export function leaveUnknownOut(part: unknown, { notice }: Pick<FileTarget, "notice">): string {
+  const kind = textIn(field(part, "type"));
+  const what = kind === undefined ? "no known kind" : `the kind ${JSON.stringify(kind.slice(0, 40))}`;
+  const text = `a part of ${what} was left out: it cannot be sent here`;
+  notice(text);
+  return `[${text}]`;
 }
 
 const DATA_URL = /^data:([^;,]*)((?:;[^;,]*)*),/;

@@ -8,7 +8,7 @@ import {
   type ToolMessage,
 } from "@ravi/kernel";
 import { plainId } from "@ravi/kernel/provider";
-import { filePart, type FileTarget, leaveOut, toolFilePart } from "./files.ts";
+import { filePart, type FileTarget, leaveOut, leaveUnknownOut, toolFilePart } from "./files.ts";
 import { inputOf } from "./input.ts";
 import { keptOptions } from "./keepsake.ts";
 
@@ -67,9 +67,11 @@ function userParts(content: string | readonly ContentPart[], target: PromptTarge
       case "image":
       case "file":
         return [filePart(part, target)];
-      default:
-        // Reasoning is the assistant's own.
+      case "reasoning":
+        // It is the assistant's own.
         return [];
+      default:
+        return textPart(leaveUnknownOut(part, target));
     }
   });
 }
@@ -81,8 +83,11 @@ function assistantParts(message: AssistantMessage, target: PromptTarget): readon
         return textPart(part.text);
       case "reasoning":
         return reasoningPart(part, target);
-      default:
+      case "image":
+      case "file":
         return textPart(leaveOut(part, "only text of the assistant's can be sent", target));
+      default:
+        return textPart(leaveUnknownOut(part, target));
     }
   });
   return [...parts, ...(message.toolCalls ?? []).map((call) => toolCallPart(call, target))];
@@ -121,16 +126,32 @@ function toolOutput(message: ToolMessage, target: PromptTarget): object {
     message.isError === true || !target.takesToolFiles || parts.every(({ type }) => type === "text");
   if (!plain) {
     const value = parts.flatMap((part): object[] => {
-      if (part.type === "text") return textPart(part.text);
-      return part.type === "reasoning" ? [] : [toolFilePart(part, target)];
+      switch (part.type) {
+        case "text":
+          return textPart(part.text);
+        case "reasoning":
+          return [];
+        case "image":
+        case "file":
+          return [toolFilePart(part, target)];
+        default:
+          return textPart(leaveUnknownOut(part, target));
+      }
     });
     return { type: "content", value };
   }
-  const notices = parts.flatMap((part) =>
-    part.type === "image" || part.type === "file"
-      ? [leaveOut(part, "only text can be sent here", target)]
-      : [],
-  );
+  const notices = parts.flatMap((part) => {
+    switch (part.type) {
+      case "text":
+      case "reasoning":
+        return [];
+      case "image":
+      case "file":
+        return [leaveOut(part, "only text can be sent here", target)];
+      default:
+        return [leaveUnknownOut(part, target)];
+    }
+  });
   const value = [textOf(message), ...notices]
     .filter((text) => text !== "")
     .join("\n")

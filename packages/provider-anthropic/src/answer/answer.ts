@@ -1,4 +1,4 @@
-import type { AssistantMessage, ContentPart, ModelEvent, ModelResponse } from "@ravi/kernel";
+import type { AssistantMessage, ContentPart, FinishReason, ModelEvent, ModelResponse } from "@ravi/kernel";
 import { fieldsOf, isObject, listOf, textIn, UnusableAnswer } from "@ravi/kernel/provider";
 import { ReportedError } from "../failure/reported.ts";
 import { type BlockSetup, collectBlocks } from "./blocks.ts";
@@ -34,7 +34,7 @@ export function collectAnswer(setup: BlockSetup): Answer {
     const { stop_reason: reason, stop_details: details } = fieldsOf(source);
     said = textIn(reason) ?? said;
     const why = textIn(fieldsOf(details)["explanation"]);
-    if (said !== "refusal" || hasText || why === undefined) return [];
+    if (said?.toLowerCase() !== "refusal" || hasText || why === undefined) return [];
     return [...blocks.start("refusal", { type: "text", text: why }), ...blocks.stop("refusal")];
   };
   const told = (events: readonly ModelEvent[]): readonly ModelEvent[] => {
@@ -63,7 +63,8 @@ export function collectAnswer(setup: BlockSetup): Answer {
           usage.end(event["usage"]);
           return told(readEnd(event["delta"]));
         case "message_stop":
-          if (blocks.hasOpenCall) throw new UnusableAnswer("the answer ended inside a tool call");
+          if (blocks.hasOpenCall && !isBrokenOff(finishReasonOf({ said, hasCalls: true })))
+            throw new UnusableAnswer("the answer ended inside a tool call");
           isWhole = true;
           return [];
         default:
@@ -107,6 +108,11 @@ export function collectAnswer(setup: BlockSetup): Answer {
       };
     },
   };
+}
+
+/** The server says itself that this is not all: half a call is to be expected, is never run, and asking again would cost it twice. */
+function isBrokenOff(reason: FinishReason): boolean {
+  return reason === "length" || reason === "refused" || reason === "filtered";
 }
 
 /** Text alone is a text. */

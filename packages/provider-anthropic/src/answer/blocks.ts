@@ -26,6 +26,12 @@ type Draft =
   /** Whatever is kept as it is: thinking, and what Anthropic's own tools leave. */
   | { readonly kind: "opaque"; readonly block: Record<string, unknown>; readonly input: string[] };
 
+/** Of a call whose head was lost the name is not known, and what it asks for is no text. */
+const IMPLIED: ReadonlyMap<unknown, string> = new Map([
+  ["thinking_delta", "thinking"],
+  ["input_json_delta", "tool_use"],
+]);
+
 export function collectBlocks({ provider, outputTool }: BlockSetup): Blocks {
   const drafts: Draft[] = [];
   const byIndex = new Map<unknown, Draft>();
@@ -50,7 +56,7 @@ export function collectBlocks({ provider, outputTool }: BlockSetup): Blocks {
   const implied = (index: unknown, delta: Fields): Draft => {
     const known = byIndex.get(index) ?? (index === undefined ? drafts.at(-1) : undefined);
     if (known !== undefined) return known;
-    return begin(index, delta["type"] === "thinking_delta" ? { type: "thinking" } : { type: "text" });
+    return begin(index, { type: IMPLIED.get(delta["type"]) ?? "text" });
   };
 
   return {
@@ -73,7 +79,7 @@ export function collectBlocks({ provider, outputTool }: BlockSetup): Blocks {
           return addText(draft.pieces, delta["text"] ?? piece);
         case "call": {
           const event = typeof piece === "string" ? draft.call.add(piece) : undefined;
-          return event === undefined ? [] : [event];
+          return [...list.opened(), ...(event === undefined ? [] : [event])];
         }
         default:
           return addOpaque(draft, delta);

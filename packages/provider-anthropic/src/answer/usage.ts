@@ -12,21 +12,27 @@ export interface UsageReader {
 }
 
 type Count = number | "missing" | "wrong";
-
-const INPUTS = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"] as const;
-type Input = (typeof INPUTS)[number];
+type Inputs = Readonly<
+  Record<"input_tokens" | "cache_creation_input_tokens" | "cache_read_input_tokens", Count>
+>;
 
 export function usageReader(): UsageReader {
-  const inputs: Record<Input, Count> = {
+  let inputs: Inputs = {
     input_tokens: "missing",
     cache_creation_input_tokens: "missing",
     cache_read_input_tokens: "missing",
   };
-  let output: Count = "missing";
-  let thinking: Count = "missing";
+  let mostInput = 0;
+  const output = growing();
+  const thinking = growing();
 
   const readInputs = (value: unknown): void => {
-    for (const name of INPUTS) inputs[name] = later(inputs[name], fieldsOf(value)[name]);
+    const told = laterInputs(inputs, value);
+    const sum = sumOf(told);
+    // Only the sum can be judged: some servers tell at the end what of the same input was cached.
+    if (sum < mostInput) return;
+    inputs = told;
+    if (!Number.isNaN(sum)) mostInput = sum;
   };
 
   return {
@@ -34,8 +40,8 @@ export function usageReader(): UsageReader {
     end(value) {
       readInputs(value);
       const { output_tokens: written, output_tokens_details: details } = fieldsOf(value);
-      output = later(output, written);
-      thinking = later(thinking, fieldsOf(details)["thinking_tokens"]);
+      output.add(written);
+      thinking.add(fieldsOf(details)["thinking_tokens"]);
     },
     total() {
       const {
@@ -43,19 +49,57 @@ export function usageReader(): UsageReader {
         cache_creation_input_tokens: kept,
         cache_read_input_tokens: found,
       } = inputs;
-      if (typeof fresh !== "number" || typeof output !== "number") return undefined;
+      const { count: written } = output;
+      const { count: thought } = thinking;
+      if (typeof fresh !== "number" || typeof written !== "number") return undefined;
       if (kept === "wrong" || found === "wrong") return undefined;
       const inputTokens = fresh + orNone(kept) + orNone(found);
       if (!Number.isSafeInteger(inputTokens)) return undefined;
       return {
         inputTokens,
-        outputTokens: output,
+        outputTokens: written,
         ...(found === "missing" ? {} : { cachedInputTokens: found }),
         ...(kept === "missing" ? {} : { cacheWriteTokens: kept }),
-        ...(typeof thinking === "number" ? { reasoningTokens: Math.min(thinking, output) } : {}),
+        ...(typeof thought === "number" ? { reasoningTokens: Math.min(thought, written) } : {}),
       };
     },
   };
+}
+
+/** A count that comes several times. It only grows on the way: zeros at the end would make a paid call free. */
+function growing(): { add(value: unknown): void; readonly count: Count } {
+  let count: Count = "missing";
+  let most = 0;
+  return {
+    add(value) {
+      const told = later(count, value);
+      if (typeof told === "number" && told < most) return;
+      count = told;
+      if (typeof told === "number") most = told;
+    },
+    get count() {
+      return count;
+    },
+  };
+}
+
+function laterInputs(known: Inputs, value: unknown): Inputs {
+  const fields = fieldsOf(value);
+  return {
+    input_tokens: later(known.input_tokens, fields["input_tokens"]),
+    cache_creation_input_tokens: later(
+      known.cache_creation_input_tokens,
+      fields["cache_creation_input_tokens"],
+    ),
+    cache_read_input_tokens: later(known.cache_read_input_tokens, fields["cache_read_input_tokens"]),
+  };
+}
+
+/** NaN where a part of it cannot be true. */
+function sumOf(inputs: Inputs): number {
+  return Object.values(inputs)
+    .map((count) => (count === "wrong" ? Number.NaN : orNone(count)))
+    .reduce((sum, count) => sum + count, 0);
 }
 
 /** A count that comes later takes the place of an earlier one, since they add up on the way; silence changes nothing. */

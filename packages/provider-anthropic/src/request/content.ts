@@ -4,7 +4,7 @@ import type {
   TextBlockParam,
 } from "@anthropic-ai/sdk/resources/messages";
 import type { ContentPart, FilePart, ImagePart } from "@ravi/kernel";
-import { leftOut } from "@ravi/kernel/provider";
+import { field, leftOut, textIn } from "@ravi/kernel/provider";
 
 /** What a user or a tool may send. */
 export type InputBlock = TextBlockParam | ImageBlockParam | DocumentBlockParam;
@@ -20,9 +20,11 @@ export function inputBlocks(content: string | readonly ContentPart[]): InputBloc
         return [imageBlock(part)];
       case "file":
         return [fileBlock(part)];
-      default:
-        // Reasoning is the assistant's own.
+      case "reasoning":
+        // It is the assistant's own.
         return [];
+      default:
+        return [unknownNote(part)];
     }
   });
 }
@@ -35,6 +37,13 @@ export function textBlocks(text: string): TextBlockParam[] {
 /** An assistant may send text only. */
 export function noteOf(part: ImagePart | FilePart, why: string): TextBlockParam {
   return { type: "text", text: leftOut(part, why) };
+}
+
+/** In the place of a part of a kind that came up elsewhere. */
+export function unknownNote(part: unknown): TextBlockParam {
+  const kind = textIn(field(part, "type"));
+  const what = kind === undefined ? "no known kind" : `the kind ${JSON.stringify(kind.slice(0, 40))}`;
+  return { type: "text", text: `[a part of ${what} was left out: it cannot be sent here]` };
 }
 
 const IMAGE_TYPES = ["image/jpeg", "image/png", "image/gif", "image/webp"] as const;

@@ -5,7 +5,7 @@ import type {
 } from "@anthropic-ai/sdk/resources/messages";
 import { type AssistantMessage, type ChatMessage, parseJson, type ToolMessage } from "@ravi/kernel";
 import { isObject, type Notice } from "@ravi/kernel/provider";
-import { type InputBlock, inputBlocks, noteOf, textBlocks } from "./content.ts";
+import { type InputBlock, inputBlocks, noteOf, textBlocks, unknownNote } from "./content.ts";
 import { opaqueBlock } from "../opaque.ts";
 import { callIds, toolName } from "./tool-names.ts";
 
@@ -106,7 +106,8 @@ function answerBlocks({ content }: AssistantMessage, { provider, notice }: Trans
   if (typeof content === "string") return textBlocks(content);
   return content.flatMap((part) => {
     if (part.type === "text") return textBlocks(part.text);
-    if (part.type !== "reasoning") return [noteOf(part, "only text can be sent here")];
+    if (part.type === "image" || part.type === "file") return [noteOf(part, "only text can be sent here")];
+    if (part.type !== "reasoning") return [unknownNote(part)];
     const block = opaqueBlock(part, provider);
     if (block !== undefined) return [block];
     notice("reasoning without a signature of this provider is left out");

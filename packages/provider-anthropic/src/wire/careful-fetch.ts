@@ -13,7 +13,7 @@ export function carefulFetch(given: Fetch | undefined): Fetch {
     // The global one is looked up at each call, as whoever replaces it expects.
     const sent = (given ?? globalThis.fetch)(input, { ...init, redirect: "manual" });
     const response = await untilAborted(sent, init?.signal);
-    const { status, headers } = response;
+    const { status } = response;
     // Where the platform hides a redirect, its status is 0.
     if (status === 0 || (status >= 300 && status < 400 && status !== 304)) {
       await response.body?.cancel().catch(() => undefined);
@@ -21,8 +21,14 @@ export function carefulFetch(given: Fetch | undefined): Fetch {
     }
     if (response.ok) return response;
     const body = WITHOUT_BODY.has(status) ? null : await beginningOf(response);
-    return new Response(body, { status, headers });
+    return refusal(body, response);
   };
+}
+
+/** The answer with what was read of it. A status that is none of HTTP's can be received, but no `Response` made with it. */
+function refusal(body: string | null, { status, headers }: Response): Response {
+  if (status <= 599) return new Response(body, { status, headers });
+  return Object.defineProperty(new Response(body, { status: 500, headers }), "status", { value: status });
 }
 
 async function beginningOf(response: Response): Promise<string> {

@@ -1,5 +1,6 @@
 import type { AssistantMessage, ContentPart, ModelEvent, ModelResponse, Usage } from "@ravi/kernel";
 import { field, isObject, listOf, stringOr, UnusableAnswer } from "@ravi/kernel/provider";
+import { greatestUsage } from "../answer/greatest-usage.ts";
 import { ReportedError } from "../failure/reported-error.ts";
 import type { Answer } from "../protocol.ts";
 import { finishReasonOf } from "./finish.ts";
@@ -22,12 +23,14 @@ export function collectAnswer(): Answer {
     if (!isObject(body)) throw new UnusableAnswer("the server sent JSON that is no object");
     id ??= stringOr(field(body, "id"), undefined);
     model ??= stringOr(field(body, "model"), undefined);
-    // Some servers count on in each chunk, and some send a broken count after a good one.
-    usage = readUsage(field(body, "usage")) ?? usage;
+    // Some servers count on in each chunk, and some send a broken count, or zeros, after a good one.
+    const spent = readUsage(field(body, "usage"));
+    if (spent !== undefined) usage = greatestUsage(usage, spent);
   };
   const readEnd = (choice: unknown): void => {
     const reason = field(choice, "finish_reason");
-    if (reason === "error") throw new ReportedError(field(choice, "error") ?? "the model failed");
+    if (typeof reason === "string" && /^error$/i.test(reason))
+      throw new ReportedError(field(choice, "error") ?? "the model failed");
     if (typeof reason === "string" && reason !== "") said = reason;
   };
   const readTexts = (source: unknown): ModelEvent[] => {

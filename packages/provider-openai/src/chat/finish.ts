@@ -1,21 +1,5 @@
 import type { FinishReason } from "@ravi/kernel";
-
-const REASONS: Readonly<Record<string, FinishReason>> = {
-  stop: "stop",
-  eos: "stop",
-  end_turn: "stop",
-  stop_sequence: "stop",
-  tool_calls: "toolCalls",
-  tool_call: "toolCalls",
-  function_call: "toolCalls",
-  tool_use: "toolCalls",
-  length: "length",
-  max_tokens: "length",
-  model_length: "length",
-  content_filter: "filtered",
-  safety: "filtered",
-  refusal: "refused",
-};
+import { reasonMeantBy } from "../answer/reason-words.ts";
 
 export interface Ending {
   /** As the server put it; undefined where it said nothing. */
@@ -27,7 +11,7 @@ export interface Ending {
 /** Why the answer ended. Servers that say `stop` beside tool calls mean the calls. */
 export function finishReasonOf({ said, refused, hasCalls }: Ending): FinishReason {
   const natural = hasCalls ? "toolCalls" : "stop";
-  const reason = said === undefined ? natural : Object.hasOwn(REASONS, said) ? REASONS[said] : undefined;
+  const reason = said === undefined ? natural : reasonMeantBy(said);
   if (reason === "filtered" || reason === "length") return reason;
   if (refused) return "refused";
   if (reason === "stop" || reason === "toolCalls") return natural;

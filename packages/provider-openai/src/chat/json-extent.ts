@@ -3,6 +3,8 @@ export interface JsonExtent {
   add(text: string): void;
   /** All that was opened is closed again. Whether it is valid is for whoever parses it. */
   readonly isClosed: boolean;
+  /** It has begun, and something of it is not closed yet. */
+  readonly isOpen: boolean;
 }
 
 export function jsonExtent(): JsonExtent {
@@ -10,6 +12,7 @@ export function jsonExtent(): JsonExtent {
   let opened = false;
   let inString = false;
   let escaped = false;
+  const isWhole = (): boolean => depth === 0 && !inString;
   return {
     add(text) {
       for (const letter of text) {
@@ -25,7 +28,10 @@ export function jsonExtent(): JsonExtent {
       }
     },
     get isClosed() {
-      return opened && depth === 0 && !inString;
+      return opened && isWhole();
+    },
+    get isOpen() {
+      return opened && !isWhole();
     },
   };
 }

@@ -5,13 +5,14 @@ import type {
   ChatCompletionContentPart,
   ChatCompletionMessageParam,
 } from "openai/resources/chat/completions";
+import { unknownPart } from "../request/unknown-part.ts";
 
 /** A conversation as Chat Completions has it. What it has no place for is left out, and the model is told so in its place. */
 export function chatMessages(messages: readonly ChatMessage[], notice: Notice): ChatCompletionMessageParam[] {
   return messages.map((message) => {
     if (hasReasoning(message))
       notice("reasoning of earlier turns stays behind: Chat Completions has no place for it");
-    return chatMessage(message);
+    return chatMessage(message, notice);
   });
 }
 
@@ -25,7 +26,7 @@ const MAX_ID = 40;
 /** What OpenAI accepts as the name of a speaker. */
 const SPEAKER = /^[^\s<|\\/>]{1,64}$/;
 
-function chatMessage(message: ChatMessage): ChatCompletionMessageParam {
+function chatMessage(message: ChatMessage, notice: Notice): ChatCompletionMessageParam {
   switch (message.role) {
     case "system":
       return { role: "system", content: message.content };
@@ -33,20 +34,24 @@ function chatMessage(message: ChatMessage): ChatCompletionMessageParam {
       const { content, name } = message;
       return {
         role: "user",
-        content: typeof content === "string" ? content : content.flatMap(userPart),
+        content: typeof content === "string" ? content : content.flatMap((part) => userPart(part, notice)),
         ...(name !== undefined && SPEAKER.test(name) ? { name } : {}),
       };
     }
     case "assistant":
-      return assistantMessage(message);
+      return assistantMessage(message, notice);
     default:
-      return { role: "tool", tool_call_id: shortId(message.toolCallId, MAX_ID), content: plainText(message) };
+      return {
+        role: "tool",
+        tool_call_id: shortId(message.toolCallId, MAX_ID),
+        content: plainText(message, notice),
+      };
   }
 }
 
-function assistantMessage(message: AssistantMessage): ChatCompletionAssistantMessageParam {
+function assistantMessage(message: AssistantMessage, notice: Notice): ChatCompletionAssistantMessageParam {
   const { toolCalls = [] } = message;
-  const content = plainText(message);
+  const content = plainText(message, notice);
   if (toolCalls.length === 0) return { role: "assistant", content };
   return {
     role: "assistant",
@@ -60,17 +65,26 @@ function assistantMessage(message: AssistantMessage): ChatCompletionAssistantMes
 }
 
 /** Assistants and tools may only send text here. Reasoning stays behind: the protocol cannot carry it back. */
-function plainText({ content }: AssistantMessage | ToolMessage): string {
+function plainText({ content }: AssistantMessage | ToolMessage, notice: Notice): string {
   if (typeof content === "string") return content;
   return content
-    .flatMap((part) => {
-      if (part.type === "text") return [part.text];
-      return part.type === "reasoning" ? [] : [leftOut(part, "only text can be sent here")];
+    .map((part) => {
+      switch (part.type) {
+        case "text":
+          return part.text;
+        case "reasoning":
+          return "";
+        case "image":
+        case "file":
+          return leftOut(part, "only text can be sent here");
+        default:
+          return unknownPart(part, notice);
+      }
     })
     .join("");
 }
 
-function userPart(part: ContentPart): ChatCompletionContentPart[] {
+function userPart(part: ContentPart, notice: Notice): ChatCompletionContentPart[] {
   switch (part.type) {
     case "text":
       return [{ type: "text", text: part.text }];
@@ -78,9 +92,11 @@ function userPart(part: ContentPart): ChatCompletionContentPart[] {
       return [{ type: "image_url", image_url: { url: part.url } }];
     case "file":
       return [filePart(part)];
-    default:
-      // Reasoning is the assistant's own.
+    case "reasoning":
+      // It is the assistant's own.
       return [];
+    default:
+      return [{ type: "text", text: unknownPart(part, notice) }];
   }
 }
 

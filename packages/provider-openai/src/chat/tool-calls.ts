@@ -19,7 +19,10 @@ export interface ToolCallAssembly {
 
 interface Draft {
   readonly position: number;
+  /** As the server gave it, until it is told: then as it was told. */
   id: string | undefined;
+  /** As the server gave it, also where another call has the same. */
+  givenId: string | undefined;
   name: string | undefined;
   readonly pieces: string[];
   readonly extent: JsonExtent;
@@ -44,6 +47,7 @@ export function assembleToolCalls(): ToolCallAssembly {
     const draft: Draft = {
       position: drafts.length,
       id: undefined,
+      givenId: undefined,
       name: undefined,
       pieces: [],
       extent: jsonExtent(),
@@ -58,16 +62,25 @@ export function assembleToolCalls(): ToolCallAssembly {
     if (piece.id === undefined) return last;
     return byId.get(piece.id) ?? (last?.id === undefined ? last : undefined);
   };
+  /** The index says which call it is, unless the piece is only the rest of a call that its id names. */
+  const withIndex = (piece: Piece, index: number): Draft | undefined => {
+    const placed = byIndex.get(index);
+    if (piece.id === undefined || piece.name !== undefined || placed?.givenId === piece.id) return placed;
+    return byId.get(piece.id) ?? placed;
+  };
   const targetOf = (piece: Piece): Draft => {
-    const known = piece.index === undefined ? withoutIndex(piece) : byIndex.get(piece.index);
-    const draft = known === undefined || beginsAnother(piece, known) ? begin() : known;
-    if (piece.index !== undefined) byIndex.set(piece.index, draft);
+    const { index } = piece;
+    const known = index === undefined ? withoutIndex(piece) : withIndex(piece, index);
+    const isNew = known === undefined || beginsAnother(piece, known);
+    const draft = isNew ? begin() : known;
+    if (index !== undefined && (isNew || !byIndex.has(index))) byIndex.set(index, draft);
     return draft;
   };
   const fill = (draft: Draft, piece: Piece): void => {
     if (!draft.told) {
       draft.id ??= piece.id;
-      draft.name ??= piece.name;
+      draft.givenId = draft.id;
+      draft.name = grown(draft.name, piece.name);
       if (piece.id !== undefined && draft.id === piece.id) byId.set(piece.id, draft);
     }
     if (piece.text === "") return;
@@ -90,7 +103,9 @@ export function assembleToolCalls(): ToolCallAssembly {
       fill(draft, piece);
       if (told)
         return piece.text === "" ? undefined : { type: "toolCall", index: draft.position, delta: piece.text };
-      return draft.id === undefined || draft.name === undefined ? undefined : tell(draft);
+      // Until its arguments begin, more of the name may come.
+      const isSettled = draft.id !== undefined && draft.name !== undefined && draft.pieces.length > 0;
+      return isSettled ? tell(draft) : undefined;
     },
     addWhole: (item) => fill(begin(), readPiece(item)),
     flush: () => drafts.filter((draft) => !draft.told).map(tell),
@@ -104,10 +119,27 @@ export function assembleToolCalls(): ToolCallAssembly {
  */
 function beginsAnother(piece: Piece, known: Draft): boolean {
   if (piece.name === undefined || known.name === undefined) return false;
-  if (piece.id !== undefined && known.id !== undefined && piece.id !== known.id) return true;
-  if (piece.name !== known.name) return true;
-  if (piece.id !== undefined && piece.id === known.id && piece.index !== undefined) return false;
+  const isSameId = piece.id !== undefined && piece.id === known.givenId;
+  const isOtherId = piece.id !== undefined && known.givenId !== undefined && !isSameId;
+  if (piece.name !== known.name) {
+    // A name that comes in pieces does so before the arguments, and points at the one call that it belongs to.
+    const mayGrow = known.pieces.length === 0 && (isSameId || piece.index !== undefined);
+    return isOtherId || !mayGrow;
+  }
+  if (isOtherId) return !goesOn(piece, known);
+  if (isSameId && piece.index !== undefined) return false;
   return known.extent.isClosed;
+}
+
+/** Whether arguments go on where they were left. Some servers make up an id for each piece. */
+function goesOn(piece: Piece, known: Draft): boolean {
+  return known.pieces.length === 0 ? piece.text !== "" : known.extent.isOpen;
+}
+
+/** A name comes at once, again and again, or in pieces. */
+function grown(known: string | undefined, piece: string | undefined): string | undefined {
+  if (known === undefined || piece === undefined) return known ?? piece;
+  return piece.startsWith(known) ? piece : known + piece;
 }
 
 function readPiece(item: unknown): Piece {

@@ -1,11 +1,13 @@
-import type { ModelEvent, ModelResponse } from "@ravi/kernel";
+import type { ModelEvent, ModelResponse, Usage } from "@ravi/kernel";
 import { field, isObject, listOf, stringOr, uniqueIds, UnusableAnswer } from "@ravi/kernel/provider";
+import { greatestUsage } from "../answer/greatest-usage.ts";
 import { ReportedError } from "../failure/reported-error.ts";
 import type { Answer } from "../protocol.ts";
 import { makeDrafts } from "./drafts.ts";
 import { tellEvent } from "./events.ts";
 import { finishReasonOf } from "./finish.ts";
 import { messageOf, readItem } from "./output.ts";
+import { unrepeated } from "./repeats.ts";
 import { catchUp } from "./telling.ts";
 import { unclosed } from "./unclosed.ts";
 import { readUsage } from "./usage.ts";
@@ -17,23 +19,20 @@ import { readUsage } from "./usage.ts";
 export function collectResponse(provider: string): Answer {
   const drafts = makeDrafts();
   const ids = uniqueIds();
-  let lastNumber = 0;
+  const fresh = unrepeated();
   let id: string | undefined;
   let model: string | undefined;
+  let usage: Usage | undefined;
   let result: ModelResponse | undefined;
 
   const readHead = (response: unknown): void => {
     id = stringOr(field(response, "id"), id);
     model = stringOr(field(response, "model"), model);
+    const spent = readUsage(field(response, "usage"));
+    if (spent !== undefined) usage = greatestUsage(usage, spent);
   };
-  /** A proxy that connects anew sends again what was sent. */
-  const isRepeated = (event: unknown): boolean => {
-    const number = field(event, "sequence_number");
-    if (typeof number !== "number" || number <= 0) return false;
-    if (number <= lastNumber) return true;
-    lastNumber = number;
-    return false;
-  };
+  const tell = (event: unknown, type: string): ModelEvent[] =>
+    fresh(event, type).flatMap((each) => tellEvent(each.event, each.type, { drafts, ids }));
   const close = (response: unknown, status: string): ModelEvent[] => {
     readHead(response);
     const output = listOf(field(response, "output")).filter(isObject);
@@ -49,7 +48,8 @@ export function collectResponse(provider: string): Answer {
       return [{ read, draft }];
     });
     const calls = known.filter(({ read }) => read.type === "function_call");
-    const usage = readUsage(field(response, "usage"));
+    // Without a count at the end, that of the output is not known yet, and what was reserved is charged.
+    const isCounted = readUsage(field(response, "usage")) !== undefined;
     result = {
       message: messageOf(
         known.map(({ read }) => read),
@@ -63,7 +63,7 @@ export function collectResponse(provider: string): Answer {
         hasCalls: calls.length > 0,
         isCut: calls.some(({ read }) => read.type === "function_call" && read.isCut),
       }),
-      ...(usage === undefined ? {} : { usage }),
+      ...(usage !== undefined && isCounted ? { usage } : {}),
       ...(model === undefined ? {} : { model }),
       ...(id === undefined ? {} : { id }),
     };
@@ -89,14 +89,17 @@ export function collectResponse(provider: string): Answer {
             throw new UnusableAnswer("the stream ended with a response that is none");
           const said = statusOf(inner);
           // Some servers complete what they call incomplete in the same event; then it is.
-          return close(inner, type === "response.incomplete" ? "incomplete" : said);
+          return [
+            ...tell(event, type),
+            ...close(inner, type === "response.incomplete" ? "incomplete" : said),
+          ];
         }
         case "response.failed":
         case "response.cancelled":
           throw new ReportedError(field(inner, "error") ?? `the server says ${type}`);
         default:
           if (inner !== undefined) readHead(inner);
-          return isRepeated(event) ? [] : tellEvent(event, type, { drafts, ids });
+          return tell(event, type);
       }
     },
     addWhole(body) {

@@ -10,6 +10,10 @@ export interface Draft {
   readonly position: number;
   /** What was handed on of it. */
   told: string;
+  /** What its parts say, as far as they came by themselves; what is told of them cannot be taken back. */
+  readonly parts: Map<string, string>;
+  /** Its place in the answer, where an event said so. */
+  place: number | undefined;
   /** Arguments that came before the call could be announced. */
   held: string;
   callId: string | undefined;
@@ -31,6 +35,8 @@ export interface Drafts {
   begin(event: unknown): Draft;
   /** For any other event about an item: without id and place it is the latest of its type. What nobody announced is begun. */
   find(event: unknown, type: ItemType): Draft;
+  /** For an event that says a part whole: also the latest of its type where the pieces of that said no place. */
+  findWhole(event: unknown, type: ItemType): Draft;
   /** The drafts of the items of the finished answer, one for each: by their ids, else by their places, else in their order. */
   match(items: readonly unknown[]): readonly Draft[];
   all(): readonly Draft[];
@@ -48,6 +54,8 @@ export function makeDrafts(): Drafts {
       type,
       position: type === "function_call" ? calls++ : -1,
       told: "",
+      parts: new Map(),
+      place: undefined,
       held: "",
       callId: undefined,
       name: undefined,
@@ -63,7 +71,10 @@ export function makeDrafts(): Drafts {
   };
   const note = (draft: Draft, id: string | undefined, index: unknown): Draft => {
     if (id !== undefined) byId.set(id, draft);
-    if (typeof index === "number") byIndex.set(index, draft);
+    if (typeof index === "number") {
+      byIndex.set(index, draft);
+      draft.place ??= index;
+    }
     return draft;
   };
   /** By its id; else by its place, since some servers give each event an id of its own. */
@@ -72,6 +83,13 @@ export function makeDrafts(): Drafts {
     if (named !== undefined) return named.type === type ? named : undefined;
     const placed = typeof index === "number" ? byIndex.get(index) : undefined;
     return placed?.type === type ? placed : undefined;
+  };
+  const find = (event: unknown, type: ItemType, otherwise?: Draft): Draft => {
+    const id = textIn(field(event, "item_id")) ?? textIn(field(field(event, "item"), "id"));
+    const index = field(event, "output_index");
+    const isLost = id === undefined && typeof index !== "number";
+    const found = isLost ? latest.get(type) : lookUp(id, index, type);
+    return note(found ?? otherwise ?? create(type), id, index);
   };
 
   return {
@@ -82,12 +100,10 @@ export function makeDrafts(): Drafts {
       const known = id === undefined ? undefined : byId.get(id);
       return note(known?.type === type ? known : create(type), id, field(event, "output_index"));
     },
-    find(event, type) {
-      const id = textIn(field(event, "item_id")) ?? textIn(field(field(event, "item"), "id"));
-      const index = field(event, "output_index");
-      const isLost = id === undefined && typeof index !== "number";
-      const found = isLost ? latest.get(type) : lookUp(id, index, type);
-      return note(found ?? create(type), id, index);
+    find: (event, type) => find(event, type),
+    findWhole(event, type) {
+      const last = latest.get(type);
+      return find(event, type, last?.place === undefined ? last : undefined);
     },
     match(items) {
       const found = new Map<number, Draft>();

@@ -3,7 +3,8 @@ import { field, type IdGiver, stringOr, textIn } from "@ravi/kernel/provider";
 import { argumentText } from "../answer/argument-text.ts";
 import { type Drafts, typeOf } from "./drafts.ts";
 import { readItem } from "./output.ts";
-import { announce, catchUp, tellArguments, tellReasoning, tellText } from "./telling.ts";
+import { announce, catchUp, tellArguments, tellPart, tellReasoning, tellWhole } from "./telling.ts";
+import { wholePart } from "./whole-parts.ts";
 
 /** What one event says of one item. Events that are not known say nothing. */
 export function tellEvent(
@@ -23,11 +24,11 @@ export function tellEvent(
       return announce(draft, ids);
     }
     case "response.output_text.delta":
-      return tellText(drafts.find(event, "message"), delta);
+      return tellPart(drafts.find(event, "message"), field(event, "content_index"), delta);
     case "response.refusal.delta": {
       const draft = drafts.find(event, "message");
       draft.refused = true;
-      return tellText(draft, delta);
+      return tellPart(draft, field(event, "content_index"), delta);
     }
     case "response.reasoning_summary_text.delta":
       return tellReasoning(drafts.find(event, "reasoning"), "summary", field(event, "summary_index"), delta);
@@ -52,7 +53,9 @@ export function tellEvent(
       draft.done = item;
       return read === undefined ? [] : catchUp(draft, read, ids);
     }
-    default:
-      return [];
+    default: {
+      const part = wholePart(event, type);
+      return part === undefined ? [] : tellWhole(drafts.findWhole(event, part.item), part);
+    }
   }
 }

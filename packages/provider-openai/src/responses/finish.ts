@@ -1,4 +1,5 @@
 import type { FinishReason } from "@ravi/kernel";
+import { reasonMeantBy } from "../answer/reason-words.ts";
 
 export interface Ending {
   readonly status: string | undefined;
@@ -12,10 +13,11 @@ export interface Ending {
 
 /** Why the answer ended. A call that may not be whole must not be run, so an answer that was cut with calls in it is `length`. */
 export function finishReasonOf({ status, reason, refused, hasCalls, isCut }: Ending): FinishReason {
-  if (reason === "content_filter") return "filtered";
+  const meant = reason === undefined ? undefined : reasonMeantBy(reason);
+  if (meant === "filtered") return meant;
   // Where no reason is given, it was cut off all the same.
   if (status === "incomplete")
-    return hasCalls || reason === undefined || reason === "max_output_tokens" ? "length" : "other";
+    return hasCalls || reason === undefined || meant === "length" ? "length" : "other";
   if (isCut) return "length";
   if (refused) return "refused";
   return hasCalls ? "toolCalls" : "stop";

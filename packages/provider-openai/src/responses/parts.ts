@@ -1,5 +1,6 @@
 import type { ContentPart, FilePart, ImagePart, JsonObject } from "@ravi/kernel";
 import { leftOut, type Notice } from "@ravi/kernel/provider";
+import { unknownPart } from "../request/unknown-part.ts";
 
 /** The parts of a user's message or of a tool's result. What has no place is replaced by a sentence that says so. */
 export function inputParts(parts: readonly ContentPart[], notice: Notice): JsonObject[] {
@@ -8,12 +9,14 @@ export function inputParts(parts: readonly ContentPart[], notice: Notice): JsonO
       case "text":
         return [inputText(part.text)];
       case "image":
-        return [imagePart(part)];
+        return [imagePart(part, notice)];
       case "file":
         return [filePart(part, notice)];
-      default:
-        // Reasoning is the assistant's own.
+      case "reasoning":
+        // It is the assistant's own.
         return [];
+      default:
+        return [inputText(unknownPart(part, notice))];
     }
   });
 }
@@ -25,20 +28,30 @@ export function inputText(text: string): JsonObject {
 /** The id of a file that was uploaded before. */
 const UPLOADED = /^file-[\w-]+$/;
 
-function imagePart({ url }: Pick<ImagePart, "url">): JsonObject {
-  return UPLOADED.test(url)
-    ? { type: "input_image", detail: "auto", file_id: url }
-    : { type: "input_image", detail: "auto", image_url: url };
+/** A path is none, also with the letter of a drive before it: the server would refuse the whole request for it. */
+const ADDRESS = /^[a-z][a-z\d+.-]+:/i;
+
+function imagePart(part: ImagePart | FilePart, notice: Notice): JsonObject {
+  const { url } = part;
+  if (UPLOADED.test(url)) return { type: "input_image", detail: "auto", file_id: url };
+  return ADDRESS.test(url)
+    ? { type: "input_image", detail: "auto", image_url: url }
+    : withoutAddress(part, notice);
+}
+
+function withoutAddress(part: ImagePart | FilePart, notice: Notice): JsonObject {
+  notice("images and files that are at no URL are left out");
+  return inputText(leftOut(part, "it is at no URL"));
 }
 
 function filePart(part: FilePart, notice: Notice): JsonObject {
   const { url, mediaType, name } = part;
-  if (mediaType.startsWith("image/")) return imagePart(part);
+  if (mediaType.startsWith("image/")) return imagePart(part, notice);
   if (mediaType.startsWith("audio/") || mediaType.startsWith("video/")) {
     notice("sound and film are left out: the Responses API takes none");
     return inputText(leftOut(part, "only text, images and documents can be sent here"));
   }
   if (UPLOADED.test(url)) return { type: "input_file", file_id: url };
   if (url.startsWith("data:")) return { type: "input_file", file_data: url, filename: name ?? "file" };
-  return { type: "input_file", file_url: url };
+  return ADDRESS.test(url) ? { type: "input_file", file_url: url } : withoutAddress(part, notice);
 }

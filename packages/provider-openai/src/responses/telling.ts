@@ -2,21 +2,51 @@ import type { ModelEvent } from "@ravi/kernel";
 import type { IdGiver } from "@ravi/kernel/provider";
 import type { Draft } from "./drafts.ts";
 import { type OutputItem, PARAGRAPH } from "./output.ts";
+import type { WholePart } from "./whole-parts.ts";
 
 /** One more piece of a text. */
-export function tellText(draft: Draft, delta: string): ModelEvent[] {
+function tellText(draft: Draft, delta: string): ModelEvent[] {
   if (delta === "") return [];
   draft.told += delta;
   return [{ type: draft.type === "reasoning" ? "reasoning" : "text", delta }];
 }
 
+/** One more piece of a part of a message. */
+export function tellPart(draft: Draft, index: unknown, delta: string): ModelEvent[] {
+  addTo(draft, partName("content", index), delta);
+  return tellText(draft, delta);
+}
+
 /** One more piece of reasoning; `part` says which paragraph it belongs to. Of a summary and the reasoning itself, the first to come is told. */
 export function tellReasoning(draft: Draft, channel: string, index: unknown, delta: string): ModelEvent[] {
-  const part = `${channel}:${typeof index === "number" ? index : 0}`;
+  const part = partName(channel, index);
   if (draft.part !== undefined && !draft.part.startsWith(`${channel}:`)) return [];
   const begins = draft.part !== undefined && draft.part !== part && draft.told !== "";
   if (delta !== "") draft.part = part;
+  addTo(draft, part, delta);
   return tellText(draft, begins && delta !== "" ? PARAGRAPH + delta : delta);
+}
+
+/** Tells what of a part was not told yet, now that it is said whole; where it says something else, that counts in the end. */
+export function tellWhole(draft: Draft, { item, channel, index, text, refused }: WholePart): ModelEvent[] {
+  if (refused) draft.refused = true;
+  const part = partName(channel, index);
+  const known = draft.parts.get(part);
+  // Not all servers count the parts alike in their pieces and in the end of them.
+  if (draft.done !== undefined || (known === undefined && draft.told.endsWith(text))) return [];
+  const rest = text.startsWith(known ?? "") ? text.slice(known?.length ?? 0) : "";
+  const events =
+    item === "message" ? tellPart(draft, index, rest) : tellReasoning(draft, channel, index, rest);
+  if (draft.parts.has(part)) draft.parts.set(part, text);
+  return events;
+}
+
+function partName(channel: string, index: unknown): string {
+  return `${channel}:${typeof index === "number" ? index : 0}`;
+}
+
+function addTo({ parts }: Draft, part: string, delta: string): void {
+  if (delta !== "") parts.set(part, (parts.get(part) ?? "") + delta);
 }
 
 /** One more piece of a call's arguments. It is held back until id and name are known. */

@@ -1,6 +1,7 @@
 import type { JsonObject } from "@ravi/kernel";
 import { UnusableAnswer } from "@ravi/kernel/provider";
 import type { Draft } from "./drafts.ts";
+import { PARAGRAPH } from "./output.ts";
 
 /**
  * An item that the server never closed, as far as it came. A call whose arguments were not said to be whole is no call to run:
@@ -13,12 +14,12 @@ export function unclosed(draft: Draft, status: string): JsonObject | undefined {
         type: "message",
         content: [
           draft.refused
-            ? { type: "refusal", refusal: draft.told }
-            : { type: "output_text", text: draft.told },
+            ? { type: "refusal", refusal: textOf(draft, "") }
+            : { type: "output_text", text: textOf(draft, "") },
         ],
       };
     case "reasoning":
-      return { type: "reasoning", summary: [{ type: "summary_text", text: draft.told }] };
+      return { type: "reasoning", summary: [{ type: "summary_text", text: textOf(draft, PARAGRAPH) }] };
     case "function_call": {
       if (!draft.isWhole && status === "completed")
         throw new UnusableAnswer("the answer ended in the middle of a tool call");
@@ -33,4 +34,8 @@ export function unclosed(draft: Draft, status: string): JsonObject | undefined {
     default:
       return undefined;
   }
+}
+
+function textOf({ parts }: Draft, between: string): string {
+  return [...parts.values()].join(between);
 }

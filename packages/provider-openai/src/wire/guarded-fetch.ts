@@ -1,5 +1,6 @@
 import { InvalidValueError } from "@ravi/kernel";
 import { untilAborted } from "@ravi/kernel/provider";
+import { wholeCharacters } from "./whole-characters.ts";
 
 type Fetch = typeof globalThis.fetch;
 
@@ -8,13 +9,14 @@ const MAX_ERROR_BYTES = 64 * 1024;
 const BODILESS = new Set([204, 205, 304]);
 
 /**
- * Follows no redirect: `fetch` would take a key that is in a header of its own, and the prompt, to wherever it is sent. Of an
+ * Sends no half characters. Follows no redirect: `fetch` would take a key that is in a header of its own, and the prompt, to wherever it is sent. Of an
  * error's body only the beginning is read, because the client reads what it gets to the end.
  */
 export function guardedFetch(fetch: Fetch | undefined): Fetch {
   return async (input, init) => {
+    const body = typeof init?.body === "string" ? { body: wholeCharacters(init.body) } : {};
     // Looked up at each call, as whoever replaces the global one expects.
-    const sent = (fetch ?? globalThis.fetch)(input, { ...init, redirect: "manual" });
+    const sent = (fetch ?? globalThis.fetch)(input, { ...init, ...body, redirect: "manual" });
     const response = await untilAborted(sent, init?.signal);
     if (response.ok) return response;
     // Where `fetch` hides what was redirected, its status is 0.
@@ -25,10 +27,15 @@ export function guardedFetch(fetch: Fetch | undefined): Fetch {
         expected: "the URL that it leads to",
       });
     }
-    const { status, headers } = response;
-    const body = await beginningOf(response);
-    return new Response(BODILESS.has(status) ? null : body, { status, headers });
+    const said = await beginningOf(response);
+    return refusal(BODILESS.has(response.status) ? null : said, response);
   };
+}
+
+/** The answer with what was read of it. A status that is none of HTTP's can be received, but no `Response` made with it. */
+function refusal(body: string | null, { status, headers }: Response): Response {
+  if (status <= 599) return new Response(body, { status, headers });
+  return Object.defineProperty(new Response(body, { status: 500, headers }), "status", { value: status });
 }
 
 type ByteReader = ReadableStreamDefaultReader<Uint8Array>;

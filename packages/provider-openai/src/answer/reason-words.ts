@@ -1,0 +1,44 @@
+import type { FinishReason } from "@ravi/kernel";
+
+const REASONS: Readonly<Record<string, FinishReason>> = {
+  stop: "stop",
+  eos: "stop",
+  eos_token: "stop",
+  end_turn: "stop",
+  stop_sequence: "stop",
+  complete: "stop",
+  tool_calls: "toolCalls",
+  tool_call: "toolCalls",
+  function_call: "toolCalls",
+  tool_use: "toolCalls",
+  length: "length",
+  max_length: "length",
+  max_tokens: "length",
+  max_output_tokens: "length",
+  max_completion_tokens: "length",
+  model_length: "length",
+  model_context_window_exceeded: "length",
+  // The server has stopped before the model did: what is there may be half of an answer.
+  abort: "length",
+  aborted: "length",
+  cancelled: "length",
+  timeout: "length",
+  insufficient_system_resource: "length",
+  content_filter: "filtered",
+  content_filtered: "filtered",
+  safety: "filtered",
+  image_safety: "filtered",
+  recitation: "filtered",
+  prohibited_content: "filtered",
+  blocklist: "filtered",
+  spii: "filtered",
+  sensitive: "filtered",
+  guardrail_intervened: "filtered",
+  refusal: "refused",
+};
+
+/** What the word for an ending means; undefined where it is not known. Servers write the same words in their own letters. */
+export function reasonMeantBy(word: string): FinishReason | undefined {
+  const plain = word.trim().toLowerCase().replaceAll(/[\s-]/g, "_");
+  return Object.hasOwn(REASONS, plain) ? REASONS[plain] : undefined;
+}
