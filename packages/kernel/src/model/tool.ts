@@ -54,11 +54,12 @@ export function defineTool<S extends SchemaLike, R>(
   definition: ToolDefinition<S, R>,
 ): Tool<InferSchema<S>, R> {
   checkToolName(definition.name);
-  const { name, description, execute, needsApproval, idempotent, timeoutS } = definition;
+  const { name, description, needsApproval, idempotent, timeoutS } = definition;
   const refuse = (field: string, value: unknown, expected: string): never => {
     throw new InvalidValueError({ field: `tool ${name}: ${field}`, value, expected });
   };
   if (typeof description !== "string") refuse("description", description, "a text");
+  const execute: unknown = Reflect.get(definition, "execute");
   if (typeof execute !== "function") refuse("execute", execute, "a function");
   // What is neither would be taken for a no.
   if (!isFlag(needsApproval)) refuse("needsApproval", needsApproval, "true or false");
@@ -73,7 +74,7 @@ function isFlag(value: unknown): boolean {
 }
 
 /** Also where it is something that a program which was not compiled takes for a yes. */
-export function wantsApproval({ needsApproval }: Pick<Tool, "needsApproval">): boolean {
+export function wantsApproval({ needsApproval }: { readonly needsApproval?: unknown }): boolean {
   return needsApproval !== undefined && needsApproval !== false;
 }
 

@@ -115,11 +115,11 @@ class Hosting {
   }
 
   /** What those below it do until they stop is paid and recorded in its name, so it is not over before them. */
-  private breakOff(error: unknown): void {
-    endSpan(this.exec, this.span, error);
-    const unwound = this.exec.engine.unwound?.();
-    if (isPromiseLike(unwound)) unwound.then(() => this.reject(error), this.reject);
-    else this.reject(error);
+  private breakOff(why: unknown): void {
+    endSpan(this.exec, this.span, why);
+    const below = this.exec.engine.unwound?.();
+    if (isPromiseLike(below)) below.then(() => this.reject(why), this.reject);
+    else this.reject(why);
   }
 }
 

@@ -110,6 +110,10 @@ describe("T11: an operation that nobody awaits", () => {
   );
 });
 
+function rejecting(reason: unknown): Promise<never> {
+  return new Promise((_, reject) => reject(reason as Error));
+}
+
 function slowModel(): LLMClient {
   return {
     id: "slow",
@@ -182,11 +186,8 @@ describe("T11: what is of the wrong kind", () => {
   });
 
   test("T11: what a tool throws is told, also where it is no error", async () => {
-    const { tool } = payment({
-      execute: () => {
-        throw { a: 1 };
-      },
-    });
+    const thrown: unknown = { a: 1 };
+    const { tool } = payment({ execute: () => rejecting(thrown) });
     expect((await bareContext().tool(CALL, tool)).content).toBe('error: {"a":1}');
   });
 });
