@@ -16,6 +16,7 @@ declare function setTimeout(callback: () => void, delayMs: number): PlatformTime
 declare function clearTimeout(timer: PlatformTimer): void;
 
 declare module "node:crypto" {
+  export function randomUUID(): string;
   export function createHash(algorithm: "sha256"): {
     update(data: string): { digest(encoding: "base64url"): string };
   };
@@ -27,8 +28,13 @@ declare module "node:buffer" {
 
 declare module "node:fs/promises" {
   export function realpath(path: string): Promise<string>;
-  export function stat(path: string): Promise<{ readonly size: number; isFile(): boolean }>;
+  export function readlink(path: string): Promise<string>;
+  export function stat(
+    path: string,
+  ): Promise<{ readonly size: number; readonly mtimeMs: number; isFile(): boolean }>;
   export function readFile(path: string, encoding: "utf8"): Promise<string>;
+  export function writeFile(path: string, text: string, options: { flag: "wx"; mode: number }): Promise<void>;
+  export function unlink(path: string): Promise<void>;
   export function truncate(path: string, bytes: number): Promise<void>;
   export function open(
     path: string,
@@ -40,4 +46,20 @@ declare module "node:fs/promises" {
     sync(): Promise<void>;
     close(): Promise<void>;
   }>;
+}
+
+declare module "node:fs" {
+  export function createReadStream(
+    path: string,
+    options: { encoding: "utf8"; start: number; highWaterMark: number },
+  ): AsyncIterable<string>;
+}
+
+declare module "node:os" {
+  export function hostname(): string;
+}
+
+declare module "node:process" {
+  const process: { readonly pid: number; kill(pid: number, signal: 0): void };
+  export default process;
 }

@@ -42,6 +42,11 @@ export const ADVERSARIAL: Readonly<Record<string, (length: number) => string>> =
     "unfinished phrases": "ignore all previous ",
     "high surrogates": "\ud83d",
     emoji: "😀",
+    backslashes: "\\",
+    "escaped line ends": "\\n",
+    "escaped letters": "\\u0061",
+    "escapes without an end": "\\u00",
+    "escapes in escapes": `${"\\".repeat(63)}u0040`,
   }).map(([name, unit]) => [
     name,
     (length: number) => unit.repeat(Math.ceil(length / unit.length)).slice(0, length),

@@ -1,10 +1,26 @@
-import { appendFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import {
+  appendFile,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { AuditEntry } from "@ravi/kernel";
 import { FileAuditLog } from "@ravi/middleware";
+import { PATIENCE } from "./support.ts";
 import { verifyChain } from "../src/audit-log/chain.ts";
 
 const RUNS = process.env["RAVI_LONG"] ? 5_000 : 200;
@@ -21,7 +37,7 @@ const entry = (n: number): AuditEntry => ({
 let folder: string;
 let path: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "ravi-audit-"));
+  folder = await realpath(await mkdtemp(join(tmpdir(), "ravi-audit-")));
   path = join(folder, "audit.jsonl");
 });
 afterEach(() => rm(folder, { recursive: true }));
@@ -30,6 +46,22 @@ async function written(count: number): Promise<string> {
   const log = await FileAuditLog.open(path);
   await Promise.all(Array.from({ length: count }, (_, n) => log.append(entry(n + 1))));
   return readFile(path, "utf8");
+}
+
+/** Another process with the log open, which appends so many entries when it is told to go, and says how each went. */
+async function startWriter(name: string, times: number) {
+  const child = fork(join(import.meta.dirname, "audit-writer.ts"), [path, name, String(times)], {
+    execArgv: ["--conditions=@ravi/source"],
+  });
+  await once(child, "message");
+  return {
+    pid: child.pid,
+    async go(): Promise<string[]> {
+      child.send("go");
+      const [[ends]] = await Promise.all([once(child, "message"), once(child, "exit")]);
+      return ends as string[];
+    },
+  };
 }
 
 describe("J11: an audit that can be proved", () => {
@@ -144,6 +176,95 @@ describe("J11: an audit that can be proved", () => {
     }
   });
 
+  test("J11: of handles in one process that write at the same moment one wins, and the others write nothing", async () => {
+    for (let n = 0; n < 20; n++) {
+      await rm(path, { force: true });
+      const logs = await Promise.all(Array.from({ length: 4 }, () => FileAuditLog.open(path)));
+      const ends = await Promise.allSettled(logs.map((log) => log.append(entry(1))));
+      expect(ends.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+      for (const end of ends)
+        if (end.status === "rejected") expect(end.reason).toMatchObject({ code: "JOURNAL_LOCKED" });
+      expect(await FileAuditLog.verify(path)).toMatchObject({ ok: true, entries: 1, torn: false });
+      const winner = logs[ends.findIndex(({ status }) => status === "fulfilled")];
+      await winner?.append(entry(2));
+      expect(await winner?.verify()).toMatchObject({ ok: true, entries: 2 });
+    }
+    expect(await readdir(folder)).toEqual(["audit.jsonl"]);
+  });
+
+  test("J11: a log that has two names is one log", async () => {
+    await mkdir(join(folder, "other"));
+    const other = join(folder, "other", "link.jsonl");
+    await written(1);
+    await symlink(path, other);
+    const logs = [await FileAuditLog.open(path), await FileAuditLog.open(other)];
+    const ends = await Promise.allSettled(logs.map((log) => log.append(entry(2))));
+    expect(ends.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+    expect(await FileAuditLog.verify(path)).toMatchObject({ ok: true, entries: 2 });
+  });
+
+  test(
+    "J11: of processes that write at the same moment one wins, and the log stays whole",
+    PATIENCE,
+    async () => {
+      const writers = await Promise.all(["one", "two", "three"].map((name) => startWriter(name, 20)));
+      const ends = await Promise.all(writers.map((writer) => writer.go()));
+      // Who was refused once writes nothing more.
+      const whole = ends.map((list) => [...new Set(list)].join(" then ")).toSorted();
+      expect(whole).toEqual(["JOURNAL_LOCKED", "JOURNAL_LOCKED", "written"]);
+      expect(await FileAuditLog.verify(path)).toMatchObject({ ok: true, entries: 20, torn: false });
+      expect(await readdir(folder)).toEqual(["audit.jsonl"]);
+    },
+  );
+
+  test(
+    "J11: the claim of a process that died is taken over, by one only; that of a living one is not",
+    PATIENCE,
+    async () => {
+      await written(1);
+      const { size } = await stat(path);
+      const dead = await startWriter("dead", 0);
+      const pid = dead.pid;
+      await dead.go();
+      const here = encodeURIComponent(hostname());
+      await writeFile(`${path}.${size}.0.claim`, `process:${here}:${pid}:0\nx`);
+      // The same number as ours, and yet not of this process, as Linux can tell: numbers are used again.
+      const number = process.platform === "linux" ? process.pid : pid;
+      await writeFile(`${path}.${size}.1.claim`, `process:${here}:${number}:1\nx`);
+      // What a crash left before anything stood in it.
+      await writeFile(`${path}.${size}.2.claim`, "");
+      await utimes(`${path}.${size}.2.claim`, 1, 1);
+      const logs = await Promise.all(Array.from({ length: 4 }, () => FileAuditLog.open(path)));
+      const ends = await Promise.allSettled(logs.map((log) => log.append(entry(2))));
+      expect(ends.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+      expect(await FileAuditLog.verify(path)).toMatchObject({ ok: true, entries: 2 });
+      expect(await readdir(folder)).toEqual(["audit.jsonl"]);
+
+      const next = (await stat(path)).size;
+      for (const owner of [`process:${here}:${process.ppid}:0\nx`, `process:elsewhere:${pid}:0\nx`, ""]) {
+        await writeFile(`${path}.${next}.0.claim`, owner);
+        const log = await FileAuditLog.open(path);
+        await expect(log.append(entry(3))).rejects.toMatchObject({ code: "JOURNAL_LOCKED" });
+        await expect(log.append(entry(3))).rejects.toThrow(`${path}.${next}.0.claim`);
+      }
+      expect(await FileAuditLog.verify(path)).toMatchObject({ ok: true, entries: 2 });
+    },
+  );
+
+  test("J11: a half line that a living process is writing at this moment is not cut off", async () => {
+    await written(1);
+    const { size } = await stat(path);
+    await appendFile(path, '{"seq":2');
+    const claim = `${path}.${size}.0.claim`;
+    await writeFile(claim, `process:${encodeURIComponent(hostname())}:${process.ppid}:0\nx`);
+    await expect(FileAuditLog.open(path)).rejects.toMatchObject({ code: "JOURNAL_LOCKED" });
+    expect(await readFile(path, "utf8")).toMatch(/\n\{"seq":2$/);
+    await rm(claim);
+    await (await FileAuditLog.open(path)).append(entry(2));
+    expect(await FileAuditLog.verify(path)).toMatchObject({ ok: true, entries: 2, torn: false });
+    expect(await readdir(folder)).toEqual(["audit.jsonl"]);
+  });
+
   test("a log cut off at any byte, as by a crash, keeps every whole line and goes on", async () => {
     const text = Buffer.from(await written(3));
     for (let length = 0; length <= text.length; length += 7) {
@@ -179,6 +300,53 @@ describe("J11: an audit that can be proved", () => {
     details.n = 2;
     await writing;
     expect(await readFile(path, "utf8")).toContain('"n":1');
+  });
+
+  test("J11: an entry that is no JSON is refused as a rejection, and the log goes on", async () => {
+    const log = await FileAuditLog.open(path);
+    const cyclic: Record<string, unknown> = {};
+    cyclic["self"] = cyclic;
+    for (const details of [{ n: 1n }, cyclic]) {
+      // @ts-expect-error neither is JSON
+      const writing = log.append({ ...entry(1), details });
+      await expect(writing).rejects.toMatchObject({ code: "INVALID_VALUE" });
+    }
+    // @ts-expect-error nothing is no entry
+    await expect(log.append(undefined)).rejects.toMatchObject({ code: "INVALID_VALUE" });
+    await log.append(entry(1));
+    expect(await log.verify()).toMatchObject({ ok: true, entries: 1 });
+  });
+
+  test("J11: a log is read in pieces, cut anywhere, like the whole", async () => {
+    const text = await written(4);
+    const torn = `${text}{"seq":5,"prev":"ü`;
+    for (const [whole, isTorn] of [
+      [text, false],
+      [torn, true],
+      ["", false],
+    ] as const) {
+      for (let size = 1; size < 200; size += 9) {
+        const cuts: number[] = [];
+        const disk = {
+          async *pieces() {
+            for (let at = 0; at < whole.length; at += size) yield whole.slice(at, at + size);
+          },
+          read: async () => disk.pieces(),
+          cutAfter: async (_path: string, bytes: number) => void cuts.push(bytes),
+          append: async () => {},
+        };
+        expect(await FileAuditLog.verify(path, { disk })).toEqual(verifyChain(whole));
+        await FileAuditLog.open(path, { disk });
+        expect(cuts).toEqual(isTorn ? [Buffer.byteLength(text)] : []);
+      }
+    }
+    const changed = text.replace("tool-3", "tool-9");
+    const disk = {
+      read: async () => Readable.from([changed.slice(0, 50), changed.slice(50)]),
+      cutAfter: async () => {},
+      append: async () => {},
+    };
+    expect(await FileAuditLog.verify(path, { disk })).toMatchObject({ ok: false, line: 3 });
   });
 
   test("no path is refused", async () => {

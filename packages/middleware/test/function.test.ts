@@ -287,17 +287,43 @@ describe("R27: fileValidator", () => {
     writeFileSync(join(root, "work/big.md"), "x".repeat(2_000));
     symlinkSync(join(root, "secret.txt"), join(root, "work/link.md"));
     symlinkSync(root, join(root, "work/up"));
+    for (const [name, target] of [
+      // Links to what is not there: writing to such a one makes its target.
+      ["out.md", "../new.txt"],
+      ["out-absolute.md", join(root, "new.txt")],
+      ["out-chain.md", "chain.md"],
+      ["chain.md", "sub/../../new.txt"],
+      ["out-folder", "../missing"],
+      ["out-later.md", "missing/../../new.txt"],
+      ["out-through.md", "up/new.txt"],
+      ["out-odd.md", "C:x\\y"],
+      ["C:x\\y", "../new.txt"],
+      ["loop.md", "loop-back.md"],
+      ["loop-back.md", "loop.md"],
+      ["loop-missing.md", "missing/../loop-missing.md"],
+      ["in.md", "sub/new.txt"],
+      ["in-chain.md", "in.md"],
+    ] as const)
+      symlinkSync(target, join(root, "work", name));
   });
   afterAll(() => rmSync(root, { recursive: true, force: true }));
   const layer = (more: Partial<Parameters<typeof fileValidator>[0]> = {}) =>
     fileValidator({ roots: [join(root, "work")], maxBytes: 1_000, ...more });
 
-  it.each(["a.md", "sub/new.md", "./a.md", "new/deep/er.md", "..a/x.md", "a..md"])(
-    "R27: %s inside of the folder is allowed",
-    async (path) => {
-      expect((await through(layer(), { args: { path } })).ran).toBe(1);
-    },
-  );
+  it.each([
+    "a.md",
+    "sub/new.md",
+    "./a.md",
+    "new/deep/er.md",
+    "..a/x.md",
+    "a..md",
+    "notes 12:30.md",
+    "re: plan.md",
+    "sub/a:b",
+    "profile:x",
+  ])("R27: %s inside of the folder is allowed", async (path) => {
+    expect((await through(layer(), { args: { path } })).ran).toBe(1);
+  });
 
   it.each([
     "../secret.txt",
@@ -313,6 +339,12 @@ describe("R27: fileValidator", () => {
     "//server/share",
     "\\\\server\\share",
     "file:///etc/passwd",
+    "file:/etc/passwd",
+    "FILE:/etc/passwd",
+    "file:etc/passwd",
+    " file:/etc/passwd",
+    "https:/example.com/x",
+    "http:\\\\example.com",
     "https://example.com/x",
     "%2e%2e/secret.txt",
     "..%2fsecret.txt",
@@ -327,6 +359,33 @@ describe("R27: fileValidator", () => {
     expect(ran).toBe(0);
     expect(context.result?.isError).toBe(true);
   });
+
+  it.each([
+    "out.md",
+    "out-absolute.md",
+    "out-chain.md",
+    "out-folder/x.md",
+    "out-folder/deep/x.md",
+    "out-later.md",
+    "out-through.md",
+    "out-odd.md",
+    "loop.md",
+    "loop.md/x",
+    "loop-missing.md",
+  ])("R27: %s, a link to what is not there yet, is refused: it leads out, or nowhere", async (path) => {
+    for (const onError of ["block", "allow"] as const) {
+      const { ran, context } = await through(layer({ onError }), { args: { path } });
+      expect(ran).toBe(0);
+      expect(context.result).toMatchObject({ isError: true, content: expect.stringMatching(/link/) });
+    }
+  });
+
+  it.each(["in.md", "in-chain.md"])(
+    "R27: %s, a link to a file yet to be written inside, is allowed",
+    async (path) => {
+      expect((await through(layer(), { args: { path } })).ran).toBe(1);
+    },
+  );
 
   it("R27: paths are found in lists and at any depth, under the names that are set", async () => {
     for (const args of [

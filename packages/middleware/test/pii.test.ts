@@ -92,6 +92,96 @@ describe("R27: what is taken for personal data", () => {
     expect(redact(harmless, true)).toBe(harmless);
   });
 
+  const HIDDEN: readonly (readonly [string, string])[] = [
+    ["sk-proj-AbCd1234567890efghIJKL", "[SECRET]"],
+    ["AKIAIOSFODNN7EXAMPLE", "[SECRET]"],
+    ["ghp_abcdefghijklmnopqrstuvwxyz0123456789", "[SECRET]"],
+    ["Bearer abcdefghij1234567890==", "[SECRET]"],
+    ["eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-def_123", "[SECRET]"],
+    ["4111 1111 1111 1111", "[CARD]"],
+    ["DE89 3704 0044 0532 0130 00", "[IBAN]"],
+    ["192.168.0.1", "[IP]"],
+    ["2001:db8:85a3::8a2e:370:7334", "[IP]"],
+    ["415-555-2671", "[PHONE]"],
+    ["+49 171 1234567", "[PHONE]"],
+    ["alice@example.com", "[EMAIL]"],
+    ["-----BEGIN RSA PRIVATE KEY-----\nMIIE+/=\nabc\n-----END RSA PRIVATE KEY-----", "[SECRET]"],
+  ];
+
+  it.each(HIDDEN)(
+    "R27: %j is found after any escape, in JSON text of any depth, which stays JSON",
+    (secret, mark) => {
+      for (const escape of ["\n", "\t", "\r", "\b", "\f", '"', "\u0001"]) {
+        const [value, expected] = [{ out: `key:${escape}${secret}` }, { out: `key:${escape}${mark}` }];
+        const text = JSON.stringify(value);
+        expect(JSON.parse(redact(text))).toEqual(expected);
+        expect(JSON.parse(redact(text, true))).toEqual(expected);
+        const twice = JSON.stringify({ body: text });
+        for (const json of [false, true])
+          expect(JSON.parse(JSON.parse(redact(twice, json)).body)).toEqual(expected);
+        const thrice = JSON.stringify([twice]);
+        for (const json of [false, true])
+          expect(JSON.parse(JSON.parse(JSON.parse(redact(thrice, json))[0]).body)).toEqual(expected);
+      }
+    },
+  );
+
+  it("R27: a path with backslashes loses what it must, and at most a letter stays of an address", () => {
+    expect(redact("C:\\new\\alice@example.com")).toBe("C:\\new\\[EMAIL]");
+    expect(redact("C:\\temp\\nancy@example.com")).toBe("C:\\temp\\n[EMAIL]");
+    for (const path of ["C:\\new\\temp\\users\\u00e\\file.txt", "\\\\server\\share\\", "a\\"])
+      expect(redact(path)).toBe(path);
+  });
+
+  it("R27: own texts are found as they are written, and as JSON writes them", () => {
+    const own = redactionOf("test", {
+      kinds: ["email"],
+      patterns: [
+        { name: "SHARE", text: "C:\\new\\deals" },
+        { name: "NAME", text: "nora" },
+        { name: "QUOTE", text: 'say "no"\nthen' },
+      ],
+    });
+    const clean = (text: string, json = false): string => own.whole(text, new Map(), json);
+    expect(clean("see C:\\new\\deals and D:\\nora\\x")).toBe("see [SHARE] and D:\\[NAME]\\x");
+    const value = { a: "C:\\new\\deals", b: "D:\\nora", c: 'say "no"\nthen' };
+    const expected = { a: "[SHARE]", b: "D:\\[NAME]", c: "[QUOTE]" };
+    expect(JSON.parse(clean(JSON.stringify(value), true))).toEqual(expected);
+    // A mark of the format is no part of a text.
+    const marks = redactionOf("test", { patterns: [{ name: "MARKS", text: 'a":"b' }] });
+    expect(marks.whole('{"a":"b"}', new Map(), true)).toBe('{"a":"b"}');
+  });
+
+  it("R27: own expressions find what stands after an escape, and JSON stays JSON", async () => {
+    const own = redactionOf("test", { patterns: [await linearPattern("EMPLOYEE", /\bE-\d{4}\b/)] });
+    const value = { out: "who:\nE-1234\tE-5678 is E-0000", n: 'x"E-1111' };
+    const expected = { out: "who:\n[EMPLOYEE]\t[EMPLOYEE] is [EMPLOYEE]", n: 'x"[EMPLOYEE]' };
+    for (const json of [false, true]) {
+      expect(JSON.parse(own.whole(JSON.stringify(value), new Map(), json))).toEqual(expected);
+      const twice = own.whole(JSON.stringify([JSON.stringify(value)]), new Map(), json);
+      expect(JSON.parse(JSON.parse(twice)[0])).toEqual(expected);
+    }
+  });
+
+  it("R27: an escape inside of a secret hides nothing of it, in a stream neither", () => {
+    const key = "abcdefgh12345678ijkl";
+    for (const [text, expected] of [
+      [`{"h":"Bearer ${key}\\/SECRETREST99999\\/more"}`, '{"h":"[SECRET]"}'],
+      ['{"h":"Bearer abc\\/efgh12345678ijkl\\/x"}', '{"h":"[SECRET]"}'],
+      ['{"to":"alice\\u0040example.com","n":1}', '{"to":"[EMAIL]","n":1}'],
+      ['{"to":"\\u0061lice@example\\u002Ecom"}', '{"to":"[EMAIL]"}'],
+      ['{"n":"\\u002B49 171 1234567"}', '{"n":"[PHONE]"}'],
+    ] as const) {
+      for (const json of [false, true]) {
+        expect(redact(text, json)).toBe(expected);
+        const filter = redaction.filter(new Map(), json);
+        expect(Array.from(text, (char) => filter.push(char)).join("") + filter.end()).toBe(expected);
+      }
+      const nested = JSON.stringify({ body: text });
+      expect(JSON.parse(redact(nested, true))).toEqual({ body: expected });
+    }
+  });
+
   it("R27: numbered placeholders give the same value the same number", () => {
     const numbered = redactionOf("test", { numbered: true });
     expect(numbered.whole("a@x.org b@x.org a@x.org 10.0.0.1", new Map())).toBe(
@@ -184,6 +274,101 @@ describe("R27: piiRedaction", () => {
       context.result = { content: "alice@example.com", isError: false, value: { mail: "alice@example.com" } };
     });
     expect(context.result).toEqual({ content: "[EMAIL]", isError: false });
+  });
+
+  it("R27: a tool's result that is JSON is clean JSON: after escapes, and with a number in it", async () => {
+    const clean = async (content: string): Promise<unknown> => {
+      const context = functionContext();
+      await new MiddlewarePipeline<FunctionContext>([piiToolRedaction()]).run(context, async () => {
+        context.result = { content, isError: false };
+      });
+      return context.result?.content;
+    };
+    const value = {
+      stdout: "key:\nsk-proj-AbCd1234567890efghIJKL\nalice@example.com",
+      card: 4_111_111_111_111_111,
+    };
+    expect(JSON.parse(String(await clean(JSON.stringify(value))))).toEqual({
+      stdout: "key:\n[SECRET]\n[EMAIL]",
+      card: "[CARD]",
+    });
+    expect(await clean("[the card] 4111111111111111")).toBe("[the card] [CARD]");
+  });
+
+  const ran = async (result: AgentRunContext["result"], numbered = false) => {
+    const context = agentContext();
+    await new MiddlewarePipeline<AgentRunContext>([piiRunRedaction({ numbered })]).run(context, async () => {
+      context.result = result;
+    });
+    return context.result;
+  };
+  const done = { status: "completed", stopReason: "done" } as const;
+
+  it("R27: a run's structured value is cleaned like its output, in a copy", async () => {
+    const structured = {
+      who: { mail: "alice@example.com", ages: [1, 2] },
+      at: new Date(0),
+      lines: ["fine", "key:\nbob@example.com alice@example.com"],
+    };
+    const output = JSON.stringify(structured);
+    const result = await ran({ ...done, output, structured }, true);
+    const clean = {
+      who: { mail: "[EMAIL_1]", ages: [1, 2] },
+      at: new Date(0),
+      lines: ["fine", "key:\n[EMAIL_2] [EMAIL_1]"],
+    };
+    expect(result).toEqual({ ...done, output: JSON.stringify(clean), structured: clean });
+    expect(structured.who.mail).toBe("alice@example.com");
+    const harmless = { a: ["b", 1, null, undefined, true], at: new Date(0) };
+    expect((await ran({ ...done, output: "", structured: harmless }))?.structured).toBe(harmless);
+    expect(await ran({ ...done, output: "x" })).toEqual({ ...done, output: "x" });
+  });
+
+  it("R27: a structured value that cannot be cleaned and keep its form is not handed on", async () => {
+    const cyclic: Record<string, unknown> = { mail: "alice@example.com" };
+    cyclic["self"] = cyclic;
+    let deep: unknown = "alice@example.com";
+    for (let at = 0; at < 10_000; at++) deep = [deep];
+    class Person {
+      readonly mail = "alice@example.com";
+    }
+    const trap = {
+      get mail(): string {
+        throw new Error("trap");
+      },
+    };
+    for (const structured of [
+      { "alice@example.com": 1 },
+      { card: 4_111_111_111_111_111 },
+      { card: 4_111_111_111_111_111n },
+      new Map([["mail", "alice@example.com"]]),
+      { who: new Person() },
+      { [Symbol("mail")]: "alice@example.com" },
+      /(.*)/.exec("alice@example.com"),
+      () => "alice@example.com",
+      cyclic,
+      deep,
+      trap,
+    ])
+      expect(await ran({ ...done, output: "x", structured })).toStrictEqual({ ...done, output: "x" });
+    // What many share is looked at once.
+    let shared: unknown = ["x"];
+    for (let at = 0; at < 60; at++) shared = [shared, shared];
+    expect((await ran({ ...done, output: "x", structured: shared }))?.structured).toBe(shared);
+  });
+
+  it("R27: a tool's raw value goes where it holds what its text does not show, or cannot be looked into", async () => {
+    const kept = async (value: unknown): Promise<unknown> => {
+      const context = functionContext();
+      await new MiddlewarePipeline<FunctionContext>([piiToolRedaction()]).run(context, async () => {
+        context.result = { content: "one hit", isError: false, value };
+      });
+      return context.result;
+    };
+    for (const value of [{ mail: "alice@example.com" }, ["10.0.0.1"], { "a@x.org": 1 }, new Map(), "a@x.org"])
+      expect(await kept(value)).toStrictEqual({ content: "one hit", isError: false });
+    const value = { hits: [{ title: "x" }] };
+    expect(await kept(value)).toEqual({ content: "one hit", isError: false, value });
   });
 
   it("a request without anything to clean stays the same object", async () => {

@@ -3,7 +3,10 @@ import { describe, expect, it } from "vitest";
 import { linearPattern } from "@ravi/middleware";
 import { PATIENCE, RUNS } from "./support.ts";
 import { BUILT_IN, redactionOf } from "../src/text/redactor.ts";
+import { readEscapes, readJson } from "../src/text/escapes.ts";
 import { filterWhole, type TextFilter } from "../src/text/filter.ts";
+import { readPlain } from "../src/text/plain.ts";
+import { viewFilter } from "../src/text/view.ts";
 
 const redaction = redactionOf("test", {});
 const redact = (text: string, json = false): string => redaction.whole(text, new Map(), json);
@@ -23,6 +26,9 @@ const pieces = fc.constantFrom(
   " ",
   "\\n",
   "\\u0041",
+  "\\u0040",
+  "\\/",
+  "\\\\",
 );
 const texts = fc
   .array(fc.oneof({ weight: 6, arbitrary: pieces }, { weight: 1, arbitrary: fc.string({ maxLength: 5 }) }), {
@@ -38,6 +44,13 @@ function cut(text: string, places: readonly number[]): string[] {
     text.length,
   ];
   return sorted.slice(1).map((end, at) => text.slice(sorted[at], end));
+}
+
+/** The text in a list of one; throws where there is none. */
+function readOne(json: string): string {
+  const list: unknown = JSON.parse(json);
+  if (Array.isArray(list) && typeof list[0] === "string") return list[0];
+  throw new Error(`no text in a list: ${json}`);
 }
 
 function splitProperty(make: (json: boolean) => TextFilter) {
@@ -58,11 +71,48 @@ describe("R27: a stream is redacted like the whole, however it is cut", () => {
 
   it("R27: random cuts with own texts and expressions", PATIENCE, async () => {
     const own = redactionOf("test", {
-      patterns: [{ name: "TWO", text: "a@" }, await linearPattern("LETTERS", /[ab]+1?/)],
+      patterns: [
+        { name: "TWO", text: "a@" },
+        { name: "PATH", text: "\\n" },
+        { name: "ENDS", text: "b1\\" },
+        await linearPattern("LETTERS", /[ab]+1?/),
+      ],
     });
     fc.assert(
       splitProperty((json) => own.filter(new Map(), json)),
       { numRuns: RUNS(500, 20_000) },
+    );
+  });
+
+  it("R27: random cuts with own texts that begin and end in escapes", PATIENCE, () => {
+    const own = redactionOf("test", {
+      patterns: ["\\n", "b1\\", "\\", "n", '"', "u004", "@\n", "a\\/"].map((text) => ({ name: "OWN", text })),
+    });
+    fc.assert(
+      splitProperty((json) => own.filter(new Map(), json)),
+      { numRuns: RUNS(1_500, 100_000) },
+    );
+  });
+
+  it("R27: an own text that ends in what could become an escape", () => {
+    const own = redactionOf("test", { patterns: [{ name: "OWN", text: "b1\\" }] });
+    for (const text of ["\\b1\\4111111111111111", "\\b1\\n4111111111111111", "\\b1\\u00314111111111111111"]) {
+      for (let at = 0; at <= text.length; at++) {
+        const filter = own.filter(new Map());
+        const out = filter.push(text.slice(0, at)) + filter.push(text.slice(at)) + filter.end();
+        expect([at, out]).toEqual([at, own.whole(text, new Map())]);
+      }
+    }
+  });
+
+  it("R27: JSON stays JSON, however often it is encoded, read as JSON or as a text", PATIENCE, () => {
+    fc.assert(
+      fc.property(texts, fc.integer({ min: 1, max: 4 }), fc.boolean(), (text, depth, json) => {
+        let encoded = JSON.stringify([text]);
+        for (let at = 1; at < depth; at++) encoded = JSON.stringify([encoded]);
+        for (let at = 0, clean = redact(encoded, json); at < depth; at++) clean = readOne(clean);
+      }),
+      { numRuns: RUNS(1_500, 100_000) },
     );
   });
 
@@ -108,5 +158,35 @@ describe("R27: a stream is redacted like the whole, however it is cut", () => {
       return { push: (text) => ((held += text), flush(8)), end: () => flush(0) };
     };
     expect(() => fc.assert(splitProperty(shortTail), { numRuns: 1_500 })).toThrow(/Property failed/);
+  });
+});
+
+describe("R27: a content filter lets the same out, however a stream is cut", () => {
+  const said = fc
+    .array(
+      fc.constantFrom(
+        ..."a b c ab \u0301 \u200b ｶ ﾞ \u1100 \u1161 😀 ﬁ \\n \\u0301 \\ \ud83d".split(" "),
+        " ",
+      ),
+      {
+        maxLength: 120,
+      },
+    )
+    .map((list) => list.join(""));
+
+  it("R27: views of a text read in parts make the same as the whole", PATIENCE, () => {
+    for (const read of [readJson, readEscapes, readPlain]) {
+      fc.assert(
+        fc.property(said, fc.array(fc.nat(), { maxLength: 20 }), (text, places) => {
+          const seen: string[] = [];
+          const inner: TextFilter = { push: (part) => (seen.push(part), part), end: () => "" };
+          const filter = viewFilter(read, inner);
+          const out = cut(text, places).map((part) => filter.push(part));
+          expect(out.join("") + filter.end()).toBe(text);
+          expect(seen.join("")).toBe(read(text, true).text);
+        }),
+        { numRuns: RUNS(500, 20_000) },
+      );
+    }
   });
 });

@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import type { AuditEntry } from "@ravi/kernel";
 
@@ -26,19 +27,62 @@ export type ChainReport =
  * a `head` that was kept elsewhere shows it.
  */
 export function verifyChain(text: string, head?: string | undefined): ChainReport {
-  const torn = text !== "" && !text.endsWith("\n");
-  const lines = text.split("\n").slice(0, -1);
-  let prev = GENESIS;
-  let isKnown = head === undefined || head === GENESIS;
-  for (const [at, line] of lines.entries()) {
-    const problem = problemOf(line, at + 1, prev);
-    if (typeof problem === "string") return { ok: false, line: at + 1, problem };
-    prev = problem.hash;
-    isKnown ||= prev === head;
+  const reader = new ChainReader(head);
+  reader.push(text);
+  return reader.report();
+}
+
+/** Checks a log that comes in pieces: line by line, so that no more than a piece and a line are held at a time. */
+export class ChainReader {
+  /** How many bytes the lines have that were read and are right. */
+  size = 0;
+  private readonly head: string | undefined;
+  private isKnown: boolean;
+  private prev = GENESIS;
+  private lines = 0;
+  /** The parts of a line whose end has not come yet. */
+  private rest: string[] = [];
+  private problem: Extract<ChainReport, { ok: false }> | undefined;
+
+  constructor(head: string | undefined) {
+    this.head = head;
+    this.isKnown = head === undefined || head === GENESIS;
   }
-  if (!isKnown)
-    return { ok: false, line: lines.length + 1, problem: "is missing: the head that was kept is not there" };
-  return { ok: true, entries: lines.length, head: prev, torn };
+
+  push(piece: string): void {
+    let from = 0;
+    for (let end = piece.indexOf("\n"); end !== -1; end = piece.indexOf("\n", from)) {
+      this.readLine([...this.rest, piece.slice(from, end)].join(""));
+      this.rest = [];
+      from = end + 1;
+    }
+    if (from < piece.length) this.rest.push(piece.slice(from));
+  }
+
+  report(): ChainReport {
+    if (this.problem !== undefined) return this.problem;
+    if (!this.isKnown)
+      return {
+        ok: false,
+        line: this.lines + 1,
+        problem: "is missing: the head that was kept is not there",
+      };
+    return { ok: true, entries: this.lines, head: this.prev, torn: this.rest.length > 0 };
+  }
+
+  private readLine(line: string): void {
+    // After the first line that is wrong, no other says anything.
+    if (this.problem !== undefined) return;
+    const record = problemOf(line, this.lines + 1, this.prev);
+    if (typeof record === "string") {
+      this.problem = { ok: false, line: this.lines + 1, problem: record };
+      return;
+    }
+    this.lines++;
+    this.size += Buffer.byteLength(line) + 1;
+    this.prev = record.hash;
+    this.isKnown ||= this.prev === this.head;
+  }
 }
 
 function problemOf(line: string, seq: number, prev: string): string | AuditRecord {

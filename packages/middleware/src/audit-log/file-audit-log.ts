@@ -7,15 +7,19 @@ import {
   JournalCorruptError,
   JournalLockedError,
 } from "@ravi/kernel";
-import { type ChainReport, link, verifyChain } from "./chain.ts";
+import { type ChainReport, ChainReader, link } from "./chain.ts";
+import { claimPlace } from "./claim.ts";
 
 /** All that the log needs of a disk: a part of `node:fs/promises`, which is the default. */
 export interface AuditDisk {
-  /** The whole file; empty where there is none. */
-  read(path: string): Promise<string>;
-  /** Cuts off what stands in the file after this text. */
-  cutAfter(path: string, text: string): Promise<void>;
-  /** At the end of the file, on the disk when it resolves. Throws where the file is not of this size, in bytes: another writes. */
+  /** The whole file, or its pieces, since a file may be longer than any text; empty where there is none. */
+  read(path: string): Promise<string | AsyncIterable<string>>;
+  /** Cuts off the half line that stands in the file after so many bytes. Throws where another is writing it. */
+  cutAfter(path: string, size: number): Promise<void>;
+  /**
+   * At the end of the file, on the disk when it resolves. Throws, and writes nothing, where the file is not of this size, in
+   * bytes, or where another writes at this moment.
+   */
   append(path: string, text: string, size: number): Promise<void>;
 }
 
@@ -40,20 +44,31 @@ export const FileAuditLog = Object.freeze({
     if (typeof path !== "string" || path === "")
       throw new InvalidValueError({ field: "path", value: path, expected: "the path of a file" });
     const disk = options.disk ?? nodeDisk;
-    const text = await disk.read(path);
-    const report = verifyChain(text, options.head);
+    const { report, size } = await readChain(disk, path, options.head);
     if (!report.ok) throw corrupt(path, report);
-    const whole = text.slice(0, text.lastIndexOf("\n") + 1);
-    if (report.torn) await disk.cutAfter(path, whole);
-    return new Log(path, disk, { seq: report.entries, head: report.head, size: Buffer.byteLength(whole) });
+    if (report.torn) await disk.cutAfter(path, size);
+    return new Log(path, disk, { seq: report.entries, head: report.head, size });
   },
 
   /** Checks a log without opening it. */
   async verify(path: string, options: FileAuditLogOptions = {}): Promise<ChainReport> {
     checkFields("FileAuditLog options", options, ["disk", "head"]);
-    return verifyChain(await (options.disk ?? nodeDisk).read(path), options.head);
+    return (await readChain(options.disk ?? nodeDisk, path, options.head)).report;
   },
 });
+
+/** How the log is, and how many bytes its whole lines have. */
+async function readChain(
+  disk: AuditDisk,
+  path: string,
+  head: string | undefined,
+): Promise<{ readonly report: ChainReport; readonly size: number }> {
+  const content = await disk.read(path);
+  const reader = new ChainReader(head);
+  if (typeof content === "string") reader.push(content);
+  else for await (const piece of content) reader.push(piece);
+  return { report: reader.report(), size: reader.size };
+}
 
 /** Where the log ends, as its writer knows it. */
 interface End {
@@ -79,14 +94,20 @@ class Log implements FileAuditLog {
 
   /** Written down as it is now, in the order of the calls. */
   append(entry: AuditEntry): Promise<void> {
-    const copy = JSON.parse(JSON.stringify(entry)) as AuditEntry;
+    let copy: AuditEntry;
+    try {
+      copy = JSON.parse(JSON.stringify(entry)) as AuditEntry;
+    } catch (cause) {
+      const expected = "an entry that can be written as JSON";
+      return Promise.reject(new InvalidValueError({ field: "entry", value: typeof entry, expected, cause }));
+    }
     const written = this.last.then(() => this.write(copy));
     this.last = written.catch(() => {});
     return written;
   }
 
   verify(): Promise<ChainReport> {
-    return this.last.then(async () => verifyChain(await this.disk.read(this.path), this.end.head));
+    return this.last.then(async () => (await readChain(this.disk, this.path, this.end.head)).report);
   }
 
   private async write(entry: AuditEntry): Promise<void> {
@@ -107,36 +128,56 @@ class Log implements FileAuditLog {
 
 // Loaded when it is used: the rest of this package runs where there is no disk.
 const nodeDisk: AuditDisk = Object.freeze({
-  async read(path: string): Promise<string> {
-    const { readFile } = await import("node:fs/promises");
+  async read(path: string): Promise<AsyncIterable<string>> {
+    return piecesOf(path, 0);
+  },
+  async cutAfter(path: string, size: number): Promise<void> {
+    const { realpath, truncate } = await import("node:fs/promises");
+    const claim = await claimPlace(await realpath(path), size);
     try {
-      return await readFile(path, "utf8");
-    } catch (error) {
-      if (error instanceof Error && "code" in error && error.code === "ENOENT") return "";
-      throw error;
+      // Whoever was still writing this line is done by now.
+      for await (const piece of piecesOf(path, size)) if (piece.includes("\n")) throw taken(path);
+      await truncate(path, size);
+    } finally {
+      await claim.release();
     }
   },
-  async cutAfter(path: string, text: string): Promise<void> {
-    const { truncate } = await import("node:fs/promises");
-    await truncate(path, Buffer.byteLength(text));
-  },
   async append(path: string, text: string, size: number): Promise<void> {
-    const { open } = await import("node:fs/promises");
+    const { open, realpath } = await import("node:fs/promises");
     const file = await open(path, "a", 0o600);
     const check = async (expected: number): Promise<void> => {
       if ((await file.stat()).size !== expected) throw taken(path);
     };
     try {
+      // Who was overtaken before need not claim anything.
       await check(size);
-      await file.appendFile(text, "utf8");
-      // Two who looked at the same time both find out now.
-      await check(size + Buffer.byteLength(text));
+      // By its one real name: a link to it is the same log.
+      const claim = await claimPlace(await realpath(path), size);
+      try {
+        // Somebody may have written here and given the claim back in between.
+        await check(size);
+        await file.appendFile(text, "utf8");
+        // Only who knows nothing of claims can have written too.
+        await check(size + Buffer.byteLength(text));
+      } finally {
+        await claim.release();
+      }
       await file.sync();
     } finally {
       await file.close();
     }
   },
 });
+
+async function* piecesOf(path: string, start: number): AsyncGenerator<string> {
+  const { createReadStream } = await import("node:fs");
+  try {
+    yield* createReadStream(path, { encoding: "utf8", start, highWaterMark: 1_048_576 });
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return;
+    throw error;
+  }
+}
 
 function taken(path: string): Error {
   return new JournalLockedError({

@@ -9,13 +9,15 @@ import {
 } from "@ravi/kernel";
 import { checkOnError, enforce, type OnGuardError, trip } from "../guard.ts";
 import { checkWord } from "../options.ts";
-import { chainFilters, filterWhole, type TextFilter } from "../text/filter.ts";
+import { bothFilters, chainFilters, filterWhole, type TextFilter } from "../text/filter.ts";
 import { isLinearPattern, type LinearPattern, lineFilter } from "../text/linear-pattern.ts";
 import { literal } from "../text/literal.ts";
-import { plainText } from "../text/plain.ts";
+import { readEscapes, readJson } from "../text/escapes.ts";
+import { plainText, readPlain } from "../text/plain.ts";
 import type { Detector } from "../text/reader.ts";
 import { createScanner } from "../text/scanner.ts";
 import { type FilterStream, filterStream, watchStream } from "../text/stream.ts";
+import { viewFilter } from "../text/view.ts";
 import type { ChatMiddleware } from "../types.ts";
 
 export interface ContentFilterOptions {
@@ -39,9 +41,7 @@ export function contentFilter(options: ContentFilterOptions): ChatMiddleware {
   const check = (context: ChatContext, texts: () => Iterable<string>): unknown =>
     enforce({ layer: LAYER, context, onError }, () => {
       for (const text of texts()) {
-        const plain = plainText(text);
-        const word =
-          firstBlocked(makeFilter, text) ?? (plain === text ? undefined : firstBlocked(makeFilter, plain));
+        const word = firstBlocked(makeFilter, text);
         if (word !== undefined) return `it contains ${word}`;
       }
       return undefined;
@@ -68,19 +68,30 @@ function* responseTexts(response: ModelResponse | undefined): Generator<string> 
   if (response !== undefined) yield* textsOf(response.message);
 }
 
+/** The same things that are streamed, each by itself: the text, the reasoning, the arguments of each call. */
 function textsOf(message: ChatMessage): string[] {
   const calls = message.role === "assistant" ? (message.toolCalls ?? []) : [];
-  return [textOf(message), ...calls.map((call) => call.arguments)];
+  // Whole arguments are read at once; what is no JSON stays as it is.
+  return [textOf(message), reasoningOf(message), ...calls.map((call) => readJson(call.arguments, true).text)];
+}
+
+function reasoningOf({ content }: ChatMessage): string {
+  if (typeof content === "string") return "";
+  return content.flatMap((part) => (part.type === "reasoning" ? [part.text] : [])).join("");
 }
 
 /** Thrown by a filter at the first blocked word. */
 class Blocked extends Error {}
 
-type MakeFilter = () => TextFilter;
+/** `isPlain`: the text has nothing in it that could be read in another way. */
+type MakeFilter = (isPlain: boolean) => TextFilter;
+
+/** Printable ASCII without the backslash. */
+const PLAIN = /^[\n\r\t -[\]-~]*$/;
 
 function firstBlocked(makeFilter: MakeFilter, text: string): string | undefined {
   try {
-    filterWhole(makeFilter(), text);
+    filterWhole(makeFilter(PLAIN.test(text)), text);
     return undefined;
   } catch (error) {
     if (error instanceof Blocked) return error.message;
@@ -89,20 +100,32 @@ function firstBlocked(makeFilter: MakeFilter, text: string): string | undefined 
 }
 
 function stoppingStream(context: ChatContext, makeFilter: MakeFilter, onError: OnGuardError): FilterStream {
-  const stopping = (): TextFilter => {
-    const inner = makeFilter();
-    const guarded = (step: () => string, text: string): string => {
+  const stopping = (json: boolean): TextFilter => {
+    const inner = json ? viewFilter(readJson, makeFilter(false)) : makeFilter(false);
+    let held = "";
+    let isBroken = false;
+    // The filter changes nothing, so that what it has let pass is as much of what came in.
+    const passed = (step: () => string): number => {
+      if (isBroken) return held.length;
       try {
-        return step();
+        return step().length;
       } catch (error) {
-        if (!(error instanceof Blocked) && onError === "allow") return text;
+        isBroken = !(error instanceof Blocked) && onError === "allow";
+        if (isBroken) return held.length;
         const reason = error instanceof Blocked ? `it contains ${error.message}` : "the guard itself failed";
         return trip(context, LAYER, reason, error);
       }
     };
+    const take = (text: string, step: () => string): string => {
+      held += text;
+      const end = passed(step);
+      const out = held.slice(0, end);
+      held = held.slice(end);
+      return out;
+    };
     return {
-      push: (text) => guarded(() => inner.push(text), text),
-      end: () => guarded(() => inner.end(), ""),
+      push: (text) => take(text, () => inner.push(text)),
+      end: () => take("", () => inner.end()),
     };
   };
   return filterStream({ filter: stopping, response: (response) => response });
@@ -124,28 +147,42 @@ function checked(options: ContentFilterOptions): {
   }
   const ignoreCase = checkBoolean(`${LAYER}.ignoreCase`, options.ignoreCase ?? true);
   const wholeWord = checkBoolean(`${LAYER}.wholeWords`, options.wholeWords ?? true);
-  const words: Detector[] = [];
+  const words: string[] = [];
   const patterns: LinearPattern[] = [];
   for (const [at, item] of (blocked as readonly unknown[]).entries()) {
     if (isLinearPattern(item)) patterns.push(item);
-    else words.push(literal({ kind: "a blocked word", text: checkBlocked(at, item), ignoreCase, wholeWord }));
+    else words.push(checkBlocked(at, item));
   }
-  const replace = (kind: string): never => {
-    throw new Blocked(kind);
-  };
-  const makeFilter = (): TextFilter => {
-    const scanner = createScanner({ detectors: words, replace });
-    if (patterns.length === 0) return scanner;
-    const lines = lineFilter((line) => {
-      const found = patterns.find((pattern) => pattern.ranges(line).length > 0);
-      return found === undefined ? line : replace(found.name);
-    });
-    return chainFilters(lines, scanner);
-  };
+  const plainWords = words.map(plainText).filter((word) => word !== "");
+  const arePlain = words.every((word, at) => word === plainWords[at]);
+  const literals = (texts: readonly string[]): readonly Detector[] =>
+    texts.map((text) => literal({ kind: "a blocked word", text, ignoreCase, wholeWord }));
+  const asWritten = scanning(literals(words), patterns);
+  const asSeen = scanning(literals(plainWords), patterns);
+  // Both ways: a word may also stand alone only because of what nobody sees.
+  const makeFilter = (isPlain: boolean): TextFilter =>
+    isPlain && arePlain
+      ? asWritten()
+      : bothFilters(asWritten(), viewFilter(readEscapes, viewFilter(readPlain, asSeen())));
   return {
     makeFilter,
     sides: checkWord(`${LAYER}.sides`, options.sides ?? "both", ["input", "output", "both"]),
     onError: checkOnError(`${LAYER}.onError`, options.onError),
+  };
+}
+
+/** Makes filters that change nothing, and throw at the first word or pattern. */
+function scanning(detectors: readonly Detector[], patterns: readonly LinearPattern[]): () => TextFilter {
+  const replace = (kind: string): never => {
+    throw new Blocked(kind);
+  };
+  const inLine = (line: string): string => {
+    const found = patterns.find((pattern) => pattern.ranges(line).length > 0);
+    return found === undefined ? line : replace(found.name);
+  };
+  return () => {
+    const scanner = createScanner({ detectors, replace });
+    return patterns.length === 0 ? scanner : chainFilters(lineFilter(inLine), scanner);
   };
 }
 

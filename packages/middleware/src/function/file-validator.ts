@@ -9,6 +9,7 @@ import { ask, checkOnError, type OnGuardError } from "../guard.ts";
 import { checkNames } from "../options.ts";
 import { isInside, pathProblem, resolvePath } from "../text/path.ts";
 import type { FunctionMiddleware } from "../types.ts";
+import { realDisk } from "./real-disk.ts";
 import { checkOnViolation, type OnViolation, refuseCall } from "./refuse.ts";
 
 export interface FileValidatorOptions {
@@ -28,7 +29,7 @@ export interface FileValidatorOptions {
 
 /** What the layer asks a disk. Undefined: there is no such thing. */
 export interface FileDisk {
-  /** Where a path really leads, symbolic links followed. */
+  /** Where a path really leads, symbolic links followed: also one whose target is yet to be written. Throws `ELOOP` at a loop. */
   realPath(path: string): MaybePromise<string | undefined>;
   sizeOf(path: string): MaybePromise<number | undefined>;
 }
@@ -127,17 +128,16 @@ interface DiskQuestion {
   readonly disk: FileDisk;
 }
 
-/** A file that is yet to be written does not exist: then the nearest folder above it must really lie inside. */
 async function diskProblem({ full, roots, maxBytes, disk }: DiskQuestion): Promise<string | undefined> {
   const realRoots = await Promise.all(roots.map(async (root) => (await disk.realPath(root)) ?? root));
-  for (let path = full; ; path = resolvePath(path, "..")) {
-    const real = await disk.realPath(path);
-    if (real !== undefined) {
-      if (!realRoots.some((root) => isInside(root, real)))
-        return "the path leads out of the allowed folders through a link";
-      break;
-    }
-    if (roots.includes(path) || path === resolvePath(path, "..")) break;
+  try {
+    if (!(await isReallyInside(full, roots, realRoots, disk)))
+      return "the path leads out of the allowed folders through a link";
+  } catch (error) {
+    // That is no failure of the guard: the path itself leads nowhere.
+    if (error instanceof Error && "code" in error && error.code === "ELOOP")
+      return "the path is a loop of links";
+    throw error;
   }
   const size = await disk.sizeOf(full);
   return size !== undefined && size > maxBytes
@@ -145,30 +145,21 @@ async function diskProblem({ full, roots, maxBytes, disk }: DiskQuestion): Promi
     : undefined;
 }
 
+/** A file that is yet to be written may not exist: then the nearest folder above it must really lie inside. */
+async function isReallyInside(
+  full: string,
+  roots: readonly string[],
+  realRoots: readonly string[],
+  disk: FileDisk,
+): Promise<boolean> {
+  for (let path = full; ; path = resolvePath(path, "..")) {
+    const real = await disk.realPath(path);
+    if (real !== undefined) return realRoots.some((root) => isInside(root, real));
+    if (roots.includes(path) || path === resolvePath(path, "..")) return true;
+  }
+}
+
 function checkRoot(root: string): string {
   if (root.startsWith("/") || /^[A-Za-z]:[\\/]/.test(root)) return resolvePath(root, ".");
   throw new InvalidValueError({ field: `${LAYER}.roots`, value: root, expected: "absolute paths" });
-}
-
-const realDisk: FileDisk = {
-  async realPath(path) {
-    const { realpath } = await import("node:fs/promises");
-    return realpath(path).catch(missing);
-  },
-  async sizeOf(path) {
-    const { stat } = await import("node:fs/promises");
-    const found = await stat(path).catch(missing);
-    return found?.isFile() === true ? found.size : undefined;
-  },
-};
-
-function missing(error: unknown): undefined {
-  if (
-    typeof error === "object" &&
-    error !== null &&
-    "code" in error &&
-    (error.code === "ENOENT" || error.code === "ENOTDIR")
-  )
-    return undefined;
-  throw error;
 }

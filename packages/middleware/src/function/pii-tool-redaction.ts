@@ -1,6 +1,8 @@
 import { checkFields } from "@ravi/kernel";
+import { cleanText } from "../text/clean-text.ts";
+import { cleanValue } from "../text/clean-value.ts";
 import { changeContent } from "../text/messages.ts";
-import { REDACTION_FIELDS, type RedactionOptions, redactionOf } from "../text/redactor.ts";
+import { type Numbering, REDACTION_FIELDS, type RedactionOptions, redactionOf } from "../text/redactor.ts";
 import type { FunctionMiddleware } from "../types.ts";
 
 /** Takes personal data and secrets out of what a tool gives, before it is written down or shown to a model. */
@@ -15,10 +17,16 @@ export function piiToolRedaction(options: RedactionOptions = {}): FunctionMiddle
       await next();
       const { result } = context;
       if (result === undefined) return;
-      const numbering = new Map<string, Map<string, number>>();
-      const content = changeContent(result.content, (text) => redaction.whole(text, numbering));
-      // The raw value would carry on what was taken out of the text.
-      if (content !== result.content) context.result = { content, isError: result.isError };
+      const numbering: Numbering = new Map();
+      const content = changeContent(result.content, (text) => cleanText(text, redaction, numbering));
+      const isClean = (value: unknown): boolean => {
+        if (value === result.content) return true;
+        const cleaned = cleanValue(value, (text) => redaction.whole(text, numbering));
+        return cleaned !== undefined && Object.is(cleaned.value, value);
+      };
+      // The raw value would carry on what was taken out of the text, or what only the value shows.
+      if (content !== result.content || !isClean(result.value))
+        context.result = { content, isError: result.isError };
     },
   };
 }

@@ -1,3 +1,4 @@
+import { readEscapes } from "./escapes.ts";
 import { plainText } from "./plain.ts";
 
 /** How much of a text is read at most; what is longer is judged by its beginning and its end. */
@@ -70,7 +71,13 @@ const MARKS: readonly (readonly [string, number])[] = [
 /** How much a text looks like an attempt to give a model other orders: 0 not at all, 1 certainly. Linear in its length. */
 export function injectionScore(text: string): number {
   const cut = text.length > MOST ? `${text.slice(0, MOST / 2)}\n${text.slice(-MOST / 2)}` : text;
-  const plain = plainText(cut).toLowerCase();
+  const read = readEscapes(cut, true).text;
+  // What tools give is JSON, where an escape's letter stands before the word. Elsewhere it may be the word's own.
+  return read === cut ? scoreOf(cut) : Math.max(scoreOf(cut), scoreOf(read));
+}
+
+function scoreOf(text: string): number {
+  const plain = plainText(text).toLowerCase();
   const words = plain.split(/[^\p{L}\p{N}]+/u);
   const spaced = ` ${words.join(" ")} `;
   const weights = [

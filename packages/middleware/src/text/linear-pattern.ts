@@ -1,6 +1,8 @@
 import type { RE2JS } from "re2js";
 import { InvalidValueError } from "@ravi/kernel";
+import { readEscapes } from "./escapes.ts";
 import type { TextFilter } from "./filter.ts";
+import { placeOf, sameView, type View } from "./view.ts";
 
 /** A pattern of the user's own that is known to run in linear time. */
 export interface LinearPattern {
@@ -98,16 +100,28 @@ function lineEnd(text: string): number {
   return text.length >= LONGEST_LINE ? LONGEST_LINE : 0;
 }
 
+/** In the text as it is written, and then as the reader of JSON inside of it sees it. */
 export function replaceRanges(
   text: string,
   pattern: LinearPattern,
   replace: (name: string, value: string) => string,
 ): string {
+  const clean = replaceInView(text, sameView(text), pattern, replace);
+  const view = readEscapes(clean, true);
+  return view.starts === undefined ? clean : replaceInView(clean, view, pattern, replace);
+}
+
+function replaceInView(
+  text: string,
+  view: View,
+  pattern: LinearPattern,
+  replace: (name: string, value: string) => string,
+): string {
   let out = "";
   let from = 0;
-  for (const [start, end] of pattern.ranges(text)) {
-    out += text.slice(from, start) + replace(pattern.name, text.slice(start, end));
-    from = end;
+  for (const [start, end] of pattern.ranges(view.text)) {
+    out += text.slice(from, placeOf(view, start)) + replace(pattern.name, view.text.slice(start, end));
+    from = placeOf(view, end);
   }
   return from === 0 ? text : out + text.slice(from);
 }

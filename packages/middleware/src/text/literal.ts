@@ -18,6 +18,7 @@ export function literal({ kind, text, ignoreCase, wholeWord }: LiteralOptions): 
     kind,
     starts: String.fromCharCode(...first),
     startsWord: false,
+    isLiteral: true,
     match(reader, at, before) {
       if (wholeWord && startsWord && isWordCode(before)) return 0;
       for (const [index, codes] of wanted.entries()) if (!codes.includes(reader.at(at + index))) return 0;

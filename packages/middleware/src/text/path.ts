@@ -5,7 +5,8 @@ export function pathProblem(path: string): string | undefined {
   if (path === "" || path.length > 4_096) return "the path is empty or too long";
   // eslint-disable-next-line no-control-regex
   if (/[\0-\x1f\x7f]/.test(path)) return "the path contains control characters";
-  if (/^[A-Za-z][A-Za-z0-9+.-]+:\/\//.test(path)) return "a URL is not a path";
+  // A `file:` is a URL with any number of slashes, and readers of URLs pass over blanks. One letter is a drive's.
+  if (/^\s*(?:file:|[a-z][a-z0-9+.-]+:[\\/])/i.test(path)) return "a URL is not a path";
   if (path.startsWith("~")) return "the path is relative to a home folder";
   if (/^[\\/]{2}/.test(path)) return "the path names another machine or device";
   if (/%(?:2e|2f|5c|00)/i.test(path)) return "the path contains encoded dots or separators";

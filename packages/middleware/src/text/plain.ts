@@ -1,7 +1,52 @@
+import { sameView, type View, ViewBuilder } from "./view.ts";
+
 /** Zero-width characters and soft hyphens, which split a word for a program and not for a reader. */
 const INVISIBLE = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]/g;
 
 /** A text as a reader sees it: look-alike forms of a letter (full-width, ligatures) as one, nothing invisible. */
 export function plainText(text: string): string {
-  return text.normalize("NFKC").replace(INVISIBLE, "");
+  // An accent joins its letter also over what nobody sees.
+  return text.replace(INVISIBLE, "").normalize("NFKC");
+}
+
+/** What may become one with the character before it: accents, parts of Hangul syllables, voiced marks, what nobody sees. */
+const JOINS =
+  /[\p{M}\u1160-\u11ff\u3131-\u318e\uff9e-\uffdc\u{16d63}-\u{16d6a}\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]/u;
+
+/** A letter with more than that on it is looked at in parts. */
+const LONGEST_LETTER = 64;
+
+/** A text as a reader sees it, letter by letter. The last one waits: an accent may follow. */
+export function readPlain(text: string, isLast: boolean): View {
+  const ends = letterEnds(text);
+  if (!isLast) ends.pop();
+  const ready = text.slice(0, ends.at(-1) ?? 0);
+  if (plainText(ready) === ready) return sameView(ready);
+  const view = new ViewBuilder(ready);
+  let at = 0;
+  for (const end of ends) {
+    const letter = ready.slice(at, end);
+    const plain = plainText(letter);
+    if (plain === letter) view.copyTo(end);
+    else view.put(end - at, plain);
+    at = end;
+  }
+  return view.view();
+}
+
+/** Where each letter ends, with all that joins it. */
+function letterEnds(text: string): number[] {
+  const ends: number[] = [];
+  let from = 0;
+  for (let at = 0; at < text.length;) {
+    const code = text.codePointAt(at) ?? 0;
+    const joins = code >= 0x80 && at - from < LONGEST_LETTER && JOINS.test(String.fromCodePoint(code));
+    if (at > from && !joins) {
+      ends.push(at);
+      from = at;
+    }
+    at += code > 0xffff ? 2 : 1;
+  }
+  if (from < text.length) ends.push(text.length);
+  return ends;
 }

@@ -29,6 +29,8 @@ export interface Detector {
   readonly starts: string;
   /** It never begins inside of a word, that is after an ASCII letter or digit. */
   readonly startsWord: boolean;
+  /** It is a text to find as it is written, and so it is looked for with its escapes unread too. It has no tail. */
+  readonly isLiteral?: boolean | undefined;
   match(reader: Reader, at: number, before: number): number;
   /** Whether a found one goes on as long as such characters follow (a token of any length). */
   readonly tail?: ((code: number) => boolean) | undefined;

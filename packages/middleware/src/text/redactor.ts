@@ -83,27 +83,19 @@ export function redactionOf(what: string, options: RedactionOptions): Redaction 
     ...literals,
     ...Object.entries(KINDS).flatMap(([kind, list]) => (wanted.has(kind as PiiKind) ? list : [])),
   ];
-  const inJson = detectors.filter(isSafeInJson);
   const isNumbered = checkBoolean(`${what}.numbered`, options.numbered ?? false);
 
   const filter = (numbering: Numbering, json = false): TextFilter => {
     const replace = (kind: string, value: string): string =>
       placeholder(kind, value, isNumbered ? numbering : undefined);
-    const scanner = createScanner({ detectors: json ? inJson : detectors, replace, json });
+    const scanner = createScanner({ detectors, replace, json });
     if (patterns.length === 0) return scanner;
     const change = (text: string): string =>
       patterns.reduce((rest, pattern) => replaceRanges(rest, pattern, replace), text);
     return chainFilters(json ? jsonFilter(change) : lineFilter(change), scanner);
   };
-  const whole = (text: string, numbering: Numbering, json = false): string => {
-    const clean = filterWhole(filter(numbering, json), text);
-    // A character written as \u0040 is only seen by whoever reads the JSON.
-    if (!json || !clean.includes("\\u")) return clean;
-    return filterWhole(
-      jsonFilter((inner) => whole(inner, numbering)),
-      clean,
-    );
-  };
+  const whole = (text: string, numbering: Numbering, json = false): string =>
+    filterWhole(filter(numbering, json), text);
   return { isNumbered, filter, whole };
 }
 
@@ -137,11 +129,6 @@ function literalOf(field: string, pattern: unknown): Detector {
     ignoreCase: ignoreCase === true,
     wholeWord: false,
   });
-}
-
-/** In JSON, quotes and backslashes are marks of the format and not of the text. */
-function isSafeInJson({ starts }: Detector): boolean {
-  return !starts.includes('"') && !starts.includes("\\");
 }
 
 /** Own expressions know nothing of JSON, so they get its texts one by one, when all of it is there. */

@@ -1,18 +1,19 @@
+import { readEscapes, readJson } from "./escapes.ts";
 import type { TextFilter } from "./filter.ts";
 import { type Detector, isAlphanumeric, Reader } from "./reader.ts";
+import { placeOf, sameView } from "./view.ts";
 
 export interface ScannerOptions {
   readonly detectors: readonly Detector[];
   /** What stands in the place of a found one. `value` is its beginning where it has a tail. May throw, to stop. */
   readonly replace: (kind: string, value: string) => string;
-  /** The text is JSON: escapes are left whole, and what is replaced outside of a string becomes a string. */
+  /** The text is JSON: it is looked at as its reader sees it, and stays JSON; what is replaced outside of a string becomes one. */
   readonly json?: boolean | undefined;
   /** Given by a test to count reads. */
   readonly reader?: Reader | undefined;
 }
 
 const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 const SPACE = 0x20;
 const NOTHING_BEFORE = SPACE;
 
@@ -21,11 +22,24 @@ export function createScanner(options: ScannerOptions): TextFilter {
   return new Scanner(options);
 }
 
+/**
+ * A text is read twice: `exact` is what is written there (of JSON, what its strings say), `read` is the same with the escapes
+ * of JSON that may stand inside of it as what they stand for. Detectors look at `read`: the letter of an escape is not the
+ * inside of a word, and no escape hides a part of a secret. Own texts are looked for in both. Without a backslash both are
+ * the text itself.
+ */
 class Scanner implements TextFilter {
   private readonly options: ScannerOptions;
   private readonly plan: ScanPlan;
+  /** What is not judged yet, from the beginning of a character of `read`. */
+  private held = "";
+  /** How much of it is done: an own text may end inside of an escape, or of what could become one. */
+  private lead = 0;
+  private exact = sameView("");
+  private read = sameView("");
+  private readonly exactReader = new Reader();
   private readonly reader: Reader;
-  /** Up to where each detector has said that nothing begins. */
+  /** Up to where in `read` each detector has said that nothing begins. */
   private readonly clear: number[];
   private before = NOTHING_BEFORE;
   private inString = false;
@@ -40,7 +54,7 @@ class Scanner implements TextFilter {
 
   push(text: string): string {
     if (text === "") return "";
-    this.reader.text += text;
+    this.held += text;
     return this.scan(false);
   }
 
@@ -53,59 +67,100 @@ class Scanner implements TextFilter {
   }
 
   private scan(isLast: boolean): string {
-    const { text } = this.reader;
+    const text = this.held;
+    const exact = (this.exact = this.options.json === true ? readJson(text, isLast) : sameView(text));
+    const read = (this.read = readEscapes(exact.text, isLast));
+    this.exactReader.text = exact.text;
+    this.reader.text = read.text;
     let out = "";
-    let copied = 0;
-    let at = 0;
-    for (let step = 1; at < text.length && step > 0;) {
+    // A place in `exact`, and the character of `read` that it belongs to.
+    let at = this.lead;
+    let unit = this.unitAt(at, 0);
+    let copied = placeOf(exact, at);
+    while (unit < read.text.length) {
       if (this.tail !== undefined) {
-        step = this.tailLength(text, at, isLast);
-        // A tail is dropped, not copied.
-        copied = at += Math.max(step, 0);
-        if (step !== 0) continue;
+        const code = read.text.charCodeAt(unit);
+        if (this.tail(code)) {
+          // A tail is dropped, not copied.
+          this.before = code;
+          at = placeOf(read, ++unit);
+          copied = placeOf(exact, at);
+          continue;
+        }
         this.tail = undefined;
-        step = 1;
       }
-      const code = text.charCodeAt(at);
-      if (this.options.json === true && code === BACKSLASH) {
-        step = escapeLength(text, at, isLast);
-        at += step;
-        this.before = NOTHING_BEFORE;
-        continue;
-      }
-      const found = this.find(code, at, isLast);
+      // Without an escape both are the same.
+      const found = read.starts === undefined ? this.findRead(unit, isLast) : this.findBoth(at, unit, isLast);
       if (found === UNSURE) break;
       if (found === undefined) {
-        if (code === QUOTE) this.inString = !this.inString;
-        this.before = code;
+        this.before = exact.text.charCodeAt(at);
+        if (this.before === QUOTE && this.isMark(at)) this.inString = !this.inString;
         at++;
+      } else {
+        out += text.slice(copied, placeOf(exact, at)) + this.placeholder(found.detector.kind, found.value);
+        this.before = exact.text.charCodeAt(found.end - 1);
+        this.tail = found.detector.tail;
+        at = found.end;
+        copied = placeOf(exact, at);
+      }
+      if (read.starts === undefined) {
+        unit = at;
         continue;
       }
-      const end = at + found.length;
-      out += text.slice(copied, at) + this.placeholder(found.detector.kind, text.slice(at, end));
-      this.before = text.charCodeAt(end - 1);
-      this.tail = found.detector.tail;
-      copied = at = end;
+      unit = this.unitAt(at, unit);
+      // After an escape it is what that stands for, and not its letter.
+      if (unit > 0 && placeOf(read, unit) === at) this.before = read.text.charCodeAt(unit - 1);
     }
-    out += text.slice(copied, at);
-    this.reader.text = text.slice(at);
+    out += text.slice(copied, placeOf(exact, at));
+    const kept = placeOf(read, unit);
+    this.lead = at - kept;
+    this.held = text.slice(placeOf(exact, kept));
     for (let index = 0; index < this.clear.length; index++)
-      this.clear[index] = Math.max(0, (this.clear[index] ?? 0) - at);
+      this.clear[index] = Math.max(0, (this.clear[index] ?? 0) - unit);
     return out;
   }
 
-  private find(code: number, at: number, isLast: boolean): Found | typeof UNSURE | undefined {
+  /** The character of `read` to which a place in `exact` belongs; from one before it on. */
+  private unitAt(at: number, from: number): number {
+    let unit = from;
+    while (unit < this.read.text.length && placeOf(this.read, unit + 1) <= at) unit++;
+    return unit;
+  }
+
+  private findBoth(at: number, unit: number, isLast: boolean): Found | typeof UNSURE | undefined {
+    const found = placeOf(this.read, unit) === at ? this.findRead(unit, isLast) : undefined;
+    return found ?? (this.plan.literals.size === 0 ? undefined : this.findExact(at, isLast));
+  }
+
+  private findRead(unit: number, isLast: boolean): Found | typeof UNSURE | undefined {
+    const code = this.reader.text.charCodeAt(unit);
     const lists = isAlphanumeric(this.before) ? this.plan.insideWord : this.plan.elsewhere;
     const candidates = code < 128 ? lists[code] : this.plan.wide.get(code);
     if (candidates === undefined) return undefined;
     for (const index of candidates) {
       const detector = this.options.detectors[index];
-      if (detector === undefined || (this.clear[index] ?? 0) > at) continue;
+      if (detector === undefined || (this.clear[index] ?? 0) > unit) continue;
       this.reader.ranShort = false;
-      const length = detector.match(this.reader, at, this.before);
+      const length = detector.match(this.reader, unit, this.before);
       if (this.reader.ranShort && !isLast) return UNSURE;
-      if (length > 0) return { detector, length };
-      if (length < 0) this.clear[index] = at - length;
+      if (length < 0) this.clear[index] = unit - length;
+      if (length <= 0) continue;
+      const end = placeOf(this.read, unit + length);
+      if (this.hasMark(placeOf(this.read, unit), end)) continue;
+      return { detector, end, value: this.read.text.slice(unit, unit + length) };
+    }
+    return undefined;
+  }
+
+  private findExact(at: number, isLast: boolean): Found | typeof UNSURE | undefined {
+    for (const index of this.plan.literals.get(this.exact.text.charCodeAt(at)) ?? []) {
+      const detector = this.options.detectors[index];
+      if (detector === undefined) continue;
+      this.exactReader.ranShort = false;
+      const length = detector.match(this.exactReader, at, this.before);
+      if (this.exactReader.ranShort && !isLast) return UNSURE;
+      if (length <= 0 || this.hasMark(at, at + length)) continue;
+      return { detector, end: at + length, value: this.exact.text.slice(at, at + length) };
     }
     return undefined;
   }
@@ -115,33 +170,28 @@ class Scanner implements TextFilter {
     return this.options.json === true && !this.inString && text !== "" ? `"${text}"` : text;
   }
 
-  /** How many characters belong to the tail here: 0 when it is over, -1 when that is not known yet. */
-  private tailLength(text: string, at: number, isLast: boolean): number {
-    const code = text.charCodeAt(at);
-    if (this.tail?.(code) !== true) return 0;
-    if (this.options.json === true && code === BACKSLASH) {
-      if (at + 1 >= text.length && !isLast) return -1;
-      const escaped = text.charAt(at + 1);
-      return escaped === "n" || escaped === "r" ? 2 : 0;
-    }
-    this.before = code;
-    return 1;
+  /** Whether a quote of JSON stands there that begins or ends a string. */
+  private isMark(at: number): boolean {
+    if (this.options.json !== true || this.exact.text.charCodeAt(at) !== QUOTE) return false;
+    return placeOf(this.exact, at + 1) - placeOf(this.exact, at) === 1;
+  }
+
+  /** What would take such a quote with it is no text. */
+  private hasMark(from: number, to: number): boolean {
+    if (this.options.json !== true) return false;
+    for (let at = from; at < to; at++) if (this.isMark(at)) return true;
+    return false;
   }
 }
 
 interface Found {
   readonly detector: Detector;
-  readonly length: number;
+  /** Where it ends, in `exact`. */
+  readonly end: number;
+  readonly value: string;
 }
 
 const UNSURE = "unsure";
-
-/** `\n` or `\u0041` as a whole; 0 when its end has not come yet. */
-function escapeLength(text: string, at: number, isLast: boolean): number {
-  const length = text.charAt(at + 1) === "u" ? 6 : 2;
-  if (at + length <= text.length) return length;
-  return isLast ? text.length - at : 0;
-}
 
 /** Which detectors (by their index) can begin with which character. Made once for a list of detectors. */
 interface ScanPlan {
@@ -149,6 +199,8 @@ interface ScanPlan {
   readonly elsewhere: readonly (readonly number[] | undefined)[];
   /** Characters beyond ASCII, which only literals begin with. */
   readonly wide: ReadonlyMap<number, readonly number[]>;
+  /** Own texts, by what they begin with. */
+  readonly literals: ReadonlyMap<number, readonly number[]>;
 }
 
 const plans = new WeakMap<readonly Detector[], ScanPlan>();
@@ -171,10 +223,19 @@ function planOf(detectors: readonly Detector[]): ScanPlan {
       if (code >= 128) wide.set(code, candidates(code, false) ?? []);
     }
   }
+  const literals = new Map<number, number[]>();
+  for (const [index, { starts, isLiteral }] of detectors.entries()) {
+    if (isLiteral !== true) continue;
+    for (let at = 0; at < starts.length; at++) {
+      const code = starts.charCodeAt(at);
+      literals.set(code, [...(literals.get(code) ?? []), index]);
+    }
+  }
   const plan: ScanPlan = {
     insideWord: ascii.map((code) => candidates(code, true)),
     elsewhere: ascii.map((code) => candidates(code, false)),
     wide,
+    literals,
   };
   plans.set(detectors, plan);
   return plan;

@@ -1,0 +1,116 @@
+import { randomUUID } from "node:crypto";
+import { JournalLockedError } from "@ravi/kernel";
+import { type Processes, processesHere } from "./owner.ts";
+
+/** Whoever makes a claim writes its name into it at once. One without a name for so long was left by a crash. */
+const NAMELESS_MS = 10_000;
+
+/** How often a claim that came to nothing, since others gave theirs back meanwhile, is begun anew. */
+const MOST_TRIES = 20;
+
+/** The right to write at one place of a file. */
+export interface Claim {
+  release(): Promise<void>;
+}
+
+/**
+ * Claims the place in a file at so many bytes, for one writer in the world: a file that only one can make. The claim of a
+ * process that died is not removed, which two could do at once, one of them to the claim of the other; it is followed by a
+ * claim of the next turn, which again only one can make. Throws where a living process has the claim.
+ */
+export async function claimPlace(path: string, size: number): Promise<Claim> {
+  const processes = await processesHere();
+  const owner = `${processes.me}\n${randomUUID()}`;
+  const nameOf = (turn: number): string => `${path}.${size}.${turn}.claim`;
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const gone = await goneBefore(path, nameOf, owner, processes);
+    if (gone === undefined) continue;
+    const before = gone.map((_owner, turn) => nameOf(turn));
+    const mine = nameOf(gone.length);
+    if (await areStill(before, gone)) return claimOf([...before, mine]);
+    // Somebody had the turn before, is done and has given all back: others may have begun anew below this one.
+    await remove(mine);
+  }
+  throw claimedBy(path, nameOf(0), "others");
+}
+
+/** Makes the claim of the first free turn and gives the dead owners before it; undefined where one was given back meanwhile. */
+async function goneBefore(
+  path: string,
+  nameOf: (turn: number) => string,
+  owner: string,
+  processes: Processes,
+): Promise<readonly string[] | undefined> {
+  const gone: string[] = [];
+  for (;;) {
+    const name = nameOf(gone.length);
+    if (await make(name, owner)) return gone;
+    const other = await ownerOf(name);
+    if (other === undefined) return undefined;
+    if (other !== "" && !(await processes.isGone(firstLine(other)))) throw claimedBy(path, name, other);
+    gone.push(other);
+  }
+}
+
+/** Given back from the first turn on, its own last: whoever makes its turn's claim after that sees that those before it are gone. */
+function claimOf(names: readonly string[]): Claim {
+  return {
+    async release() {
+      for (const name of names) await remove(name);
+    },
+  };
+}
+
+async function areStill(names: readonly string[], owners: readonly string[]): Promise<boolean> {
+  for (const [turn, name] of names.entries()) if ((await ownerOf(name)) !== owners[turn]) return false;
+  return true;
+}
+
+/** False where there is one. */
+async function make(name: string, owner: string): Promise<boolean> {
+  const { writeFile } = await import("node:fs/promises");
+  try {
+    await writeFile(name, owner, { flag: "wx", mode: 0o600 });
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return false;
+    throw error;
+  }
+}
+
+/** Undefined where there is none; empty where nobody's name came to stand in it. */
+async function ownerOf(name: string): Promise<string | undefined> {
+  const { readFile, stat } = await import("node:fs/promises");
+  try {
+    const owner = await readFile(name, "utf8");
+    if (owner !== "") return owner;
+    return Date.now() - (await stat(name)).mtimeMs > NAMELESS_MS ? "" : "a writer that has just begun";
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+async function remove(name: string): Promise<void> {
+  const { unlink } = await import("node:fs/promises");
+  try {
+    await unlink(name);
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw error;
+  }
+}
+
+function claimedBy(path: string, name: string, owner: string): Error {
+  return new JournalLockedError({
+    runId: path,
+    owner: `${firstLine(owner)}, which writes to it now (if it is no more, remove ${name})`,
+  });
+}
+
+function firstLine(text: string): string {
+  return text.split("\n", 1)[0] ?? "";
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && "code" in error ? error.code : undefined;
+}

@@ -1,0 +1,56 @@
+import { resolvePath } from "../text/path.ts";
+import type { FileDisk } from "./file-validator.ts";
+
+/** As many links in a row as Linux follows. */
+const MOST_LINKS = 40;
+
+export const realDisk: FileDisk = {
+  realPath: (path) => leadsTo(path, { links: 0 }),
+  async sizeOf(path) {
+    const { stat } = await import("node:fs/promises");
+    const found = await stat(path).catch(missing);
+    return found?.isFile() === true ? found.size : undefined;
+  },
+};
+
+/**
+ * Where a path leads, also when there is nothing yet: whoever writes to a link whose target is missing makes that target. What
+ * the system does not resolve is followed part by part, as the system would.
+ */
+async function leadsTo(path: string, followed: { links: number }): Promise<string> {
+  const { readlink, realpath } = await import("node:fs/promises");
+  const real = await realpath(path).catch(missing);
+  if (real !== undefined) return real;
+  const { folder, name } = partsOf(path);
+  if (folder === path) return path;
+  const parent = await leadsTo(folder, followed);
+  // Not before the links in the folder were followed: `link/..` is the folder above the link's target.
+  if (name === "" || name === "." || name === "..") return resolvePath(`${parent}/${name}`, ".");
+  const inside = parent === "/" ? `/${name}` : `${parent}/${name}`;
+  const target = await readlink(inside).catch(missing);
+  if (target === undefined) return inside;
+  if (++followed.links > MOST_LINKS) throw Object.assign(new Error("too many links"), { code: "ELOOP" });
+  return leadsTo(isAbsolute(target, parent) ? target : `${parent}/${target}`, followed);
+}
+
+function partsOf(path: string): { readonly folder: string; readonly name: string } {
+  const end = Math.max(path.lastIndexOf("/"), isPosix(path) ? -1 : path.lastIndexOf("\\"));
+  // The first separator is the root itself.
+  return { folder: path.slice(0, end) || "/", name: path.slice(end + 1) };
+}
+
+/** There a backslash and a colon are parts of a name. */
+function isPosix(path: string): boolean {
+  return path.startsWith("/");
+}
+
+function isAbsolute(target: string, parent: string): boolean {
+  return isPosix(parent) ? isPosix(target) : /^(?:[\\/]|[A-Za-z]:)/.test(target);
+}
+
+/** Nothing there, or nothing that is a link. */
+function missing(error: unknown): undefined {
+  const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
+  if (code === "ENOENT" || code === "ENOTDIR" || code === "EINVAL") return undefined;
+  throw error;
+}

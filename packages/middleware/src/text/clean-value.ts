@@ -1,0 +1,88 @@
+/** Deeper than anything that a schema describes. */
+const MAX_DEPTH = 200;
+
+/** Says that a value cannot be cleaned and keep its form. */
+class NotClean extends Error {}
+
+/**
+ * A value with its texts cleaned, in a copy; the same value where nothing had to be. Undefined where that cannot be: for a key
+ * or a number that says too much, since another one would be a lie or break the form, and for what cannot be looked into (a
+ * Map, an instance of a class, a cycle).
+ */
+export function cleanValue(
+  value: unknown,
+  clean: (text: string) => string,
+): { readonly value: unknown } | undefined {
+  try {
+    return { value: new Cleaner(clean).clean(value, 0) };
+  } catch {
+    // Also a getter that throws.
+    return undefined;
+  }
+}
+
+class Cleaner {
+  private readonly text: (text: string) => string;
+  /** What many share is looked at once; what contains itself is found here half done. */
+  private readonly seen = new Map<object, { readonly value: unknown } | undefined>();
+
+  constructor(text: (text: string) => string) {
+    this.text = text;
+  }
+
+  clean(value: unknown, depth: number): unknown {
+    switch (typeof value) {
+      case "string":
+        return this.text(value);
+      case "number":
+      case "bigint":
+        this.mustStay(String(value));
+        return value;
+      case "object":
+        return value === null ? value : this.cleanObject(value, depth);
+      case "boolean":
+      case "undefined":
+        return value;
+      default:
+        throw new NotClean();
+    }
+  }
+
+  private cleanObject(value: object, depth: number): unknown {
+    if (this.seen.has(value)) {
+      const known = this.seen.get(value);
+      if (known === undefined) throw new NotClean();
+      return known.value;
+    }
+    if (depth > MAX_DEPTH) throw new NotClean();
+    this.seen.set(value, undefined);
+    const cleaned = this.copyOf(value, depth);
+    this.seen.set(value, { value: cleaned });
+    return cleaned;
+  }
+
+  private copyOf(value: object, depth: number): unknown {
+    const prototype: unknown = Object.getPrototypeOf(value);
+    const keys = Reflect.ownKeys(value);
+    // It has no text of its own.
+    if (prototype === Date.prototype && keys.length === 0) return value;
+    const entries = Object.entries(value);
+    const isList = Array.isArray(value);
+    const isPlain = isList
+      ? prototype === Array.prototype
+      : prototype === Object.prototype || prototype === null;
+    // A list also has its length; whatever else is not among the entries is hidden.
+    if (!isPlain || keys.length !== entries.length + (isList ? 1 : 0)) throw new NotClean();
+    if (isList && entries.length !== value.length) throw new NotClean();
+    const cleaned = entries.map(([key, inner]): [string, unknown] => {
+      this.mustStay(key);
+      return [key, this.clean(inner, depth + 1)];
+    });
+    if (cleaned.every(([, inner], at) => Object.is(inner, entries[at]?.[1]))) return value;
+    return isList ? cleaned.map(([, inner]) => inner) : Object.fromEntries(cleaned);
+  }
+
+  private mustStay(text: string): void {
+    if (this.text(text) !== text) throw new NotClean();
+  }
+}

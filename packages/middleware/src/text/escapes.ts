@@ -1,0 +1,80 @@
+import { isHex } from "./reader.ts";
+import { sameView, type View, ViewBuilder } from "./view.ts";
+
+const BACKSLASH = 0x5c;
+
+/** What the letter after a backslash stands for, as JSON and most languages have it. */
+const ESCAPES: ReadonlyMap<string, string> = new Map(
+  Object.entries({ n: "\n", r: "\r", t: "\t", b: "\b", f: "\f", "/": "/", '"': '"' }),
+);
+
+/** More backslashes than this before a letter are no JSON inside of JSON: encoded six times, there are 63. */
+const MOST_BACKSLASHES = 63;
+
+interface Escape {
+  readonly length: number;
+  readonly text: string;
+}
+
+const UNDECIDED = "undecided";
+
+/** JSON as its reader sees it: what is escaped is what it stands for. Read from any of its `starts`, it is the same. */
+export function readJson(text: string, isLast: boolean): View {
+  return readWith(text, isLast, (at) => {
+    if (text.charCodeAt(at + 1) === BACKSLASH) return { length: 2, text: "\\" };
+    return escapeAfter(text, at, 1);
+  });
+}
+
+/**
+ * Any text as the reader of JSON inside of it would see it, however often that is encoded. Nothing says that it is JSON, so
+ * `C:\new` reads as a line's end too: good enough to find what begins after an escape, or has one inside. Read from any of
+ * its `starts`, it is the same.
+ */
+export function readEscapes(text: string, isLast: boolean): View {
+  return readWith(text, isLast, (at) => {
+    let count = 1;
+    while (count <= MOST_BACKSLASHES && text.charCodeAt(at + count) === BACKSLASH) count++;
+    return count > MOST_BACKSLASHES ? undefined : escapeAfter(text, at, count);
+  });
+}
+
+function readWith(
+  text: string,
+  isLast: boolean,
+  escapeAt: (at: number) => Escape | typeof UNDECIDED | undefined,
+): View {
+  let at = text.indexOf("\\");
+  if (at === -1) return sameView(text);
+  const view = new ViewBuilder(text);
+  while (at !== -1) {
+    view.copyTo(at);
+    const escape = escapeAt(at);
+    if (escape === UNDECIDED && !isLast) return view.view();
+    // What is no escape stands for itself.
+    if (escape === undefined || escape === UNDECIDED) view.copyTo(++at);
+    else {
+      view.put(escape.length, escape.text);
+      at += escape.length;
+    }
+    at = text.indexOf("\\", at);
+  }
+  view.copyTo(text.length);
+  return view.view();
+}
+
+/** What so many backslashes and the characters after them stand for. */
+function escapeAfter(text: string, at: number, backslashes: number): Escape | typeof UNDECIDED | undefined {
+  const letter = at + backslashes;
+  if (letter >= text.length) return UNDECIDED;
+  if (text.charAt(letter) !== "u") {
+    const meant = ESCAPES.get(text.charAt(letter));
+    return meant === undefined ? undefined : { length: backslashes + 1, text: meant };
+  }
+  for (let place = letter + 1; place <= letter + 4; place++) {
+    if (place >= text.length) return UNDECIDED;
+    if (!isHex(text.charCodeAt(place))) return undefined;
+  }
+  const code = Number.parseInt(text.slice(letter + 1, letter + 5), 16);
+  return { length: backslashes + 5, text: String.fromCharCode(code) };
+}
