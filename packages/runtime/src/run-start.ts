@@ -17,7 +17,7 @@ import {
   Supervision,
 } from "@ravi/kernel";
 import { nameOf } from "./context/hire-spec.ts";
-import { tighterBudget } from "./tree/ledgers.ts";
+import { refuseLimits, tighterBudget, withAgentLedger } from "./tree/ledgers.ts";
 import { textAt } from "./engine/body.ts";
 import type { Ports } from "./ports.ts";
 
@@ -55,17 +55,20 @@ export interface Start {
 }
 
 /** A new run, by what its caller and its agent say. */
-export function newStart({ ids, clock }: Ports, agent: Agent, input: string, options: RunOptions): Start {
+export function newStart(ports: Ports, agent: Agent, input: string, options: RunOptions): Start {
+  const { ids, clock } = ports;
   checkStart(agent, input, options);
+  const spawns = options.spawnBudget ?? agent.defaults?.spawnBudget;
   const root = Supervision.root(agent.id, {
     ids,
     runId: options.runId,
     sessionId: options.sessionId,
-    spawnBudget: options.spawnBudget ?? agent.defaults?.spawnBudget,
+    spawnBudget: spawns,
     executionBudget: tighterBudget(agent, options.executionBudget),
     retention: options.retention,
     priority: options.priority,
   });
+  refuseUnkept(ports, agent, root, spawns);
   const { deadlineS } = root.executionBudget;
   const deadline = deadlineS === null ? null : clock.now() + deadlineS * 1000;
   const { tenantId = null, userId = null, metadata } = options;
@@ -112,6 +115,21 @@ function checkStart(agent: unknown, input: unknown, options: unknown): void {
   const { onEvent } = checkFields("run options", options, OPTIONS);
   if (onEvent === undefined || typeof onEvent === "function") return;
   throw new InvalidValueError({ field: "run options.onEvent", value: onEvent, expected: "a function" });
+}
+
+/** A limit that nobody keeps is none, and whoever set it would find out by the bill. */
+function refuseUnkept(
+  { ledger, headcount }: Pick<Ports, "ledger" | "headcount">,
+  agent: Agent,
+  { executionBudget: budget }: Supervision,
+  spawns: SpawnBudgetOptions | undefined,
+): void {
+  if (withAgentLedger(agent, undefined) === undefined && ledger === undefined) refuseLimits("run", budget);
+  const seats = spawns?.maxAgents ?? spawns?.maxTotal ?? null;
+  if (seats !== null && headcount === undefined) {
+    const expected = "a runtime with a headcount, which keeps it (without one only maxDepth is kept)";
+    throw new InvalidValueError({ field: "spawnBudget", value: JSON.stringify(spawns), expected });
+  }
 }
 
 /** The agent in the version that is wanted. */

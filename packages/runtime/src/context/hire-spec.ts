@@ -13,7 +13,7 @@ import {
   type Supervision,
 } from "@ravi/kernel";
 import { NOTHING_USED } from "../engine/hire-record.ts";
-import { tighterBudget } from "../tree/ledgers.ts";
+import { refuseLimits, tighterBudget, withAgentLedger } from "../tree/ledgers.ts";
 import { admitRun } from "./admit-run.ts";
 import { andThen } from "./and-then.ts";
 import type { Execution } from "./execution.ts";
@@ -102,6 +102,8 @@ class Hire implements HireSpec {
     // Only a record is compared with it.
     this.fingerprint = exec.engine.isDurable ? nameOfText(`${this.agentName}\n${input}`) : "";
     this.budget = tighterBudget(agent, terms.executionBudget);
+    const isKept = exec.engine.isMetered || withAgentLedger(agent, undefined) !== undefined;
+    if (this.budget !== undefined && !isKept) refuseLimits("hire", this.budget);
     this.timeoutMs = timeoutMs;
     this.onTimeout = terms.onTimeout ?? "cancel";
     this.onPreempt = terms.onPreempt ?? "park";

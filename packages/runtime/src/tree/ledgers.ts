@@ -2,6 +2,7 @@ import {
   type Agent,
   executionBudget,
   type ExecutionBudgetOptions,
+  InvalidValueError,
   type Ledger,
   type Reservation,
 } from "@ravi/kernel";
@@ -22,6 +23,18 @@ export function tighterBudget(
     maxToolCalls: least(a.maxToolCalls, b.maxToolCalls),
     deadlineS: least(a.deadlineS, b.deadlineS),
   };
+}
+
+/** A limit that nobody keeps is none, and whoever set it would find out by the bill. A deadline is kept without a ledger. */
+export function refuseLimits(whose: string, budget: ExecutionBudgetOptions): void {
+  const { maxTokens, maxCostUsd, maxTurns, maxToolCalls } = budget;
+  const limit = maxTokens ?? maxCostUsd ?? maxTurns ?? maxToolCalls ?? null;
+  if (limit === null) return;
+  throw new InvalidValueError({
+    field: `${whose}.executionBudget`,
+    value: JSON.stringify(budget),
+    expected: "a runtime with a ledger, which keeps it (without one only deadlineS is kept)",
+  });
 }
 
 /** An execution's ledger, and with it one that a user gave to the agent, which is reserved from in addition. */

@@ -192,3 +192,34 @@ describe("T11: what is of the wrong kind", () => {
     expect((await bareContext().tool(CALL, tool)).content).toBe('error: {"a":1}');
   });
 });
+
+describe("R17: a limit that nothing keeps", () => {
+  const lead = agent("lead", async () => done(""));
+
+  test.each([
+    [{ executionBudget: { maxTurns: 1 } }, /run\.executionBudget is .*; expected a runtime with a ledger/],
+    [{ executionBudget: { maxCostUsd: 1 } }, /a runtime with a ledger/],
+    [{ spawnBudget: { maxAgents: 2 } }, /spawnBudget is .*; expected a runtime with a headcount/],
+    [{ spawnBudget: { maxTotal: 2 } }, /a runtime with a headcount/],
+  ])("R17: %o is refused", (options, why) => {
+    expect(() => new Runtime().run(lead, "", options)).toThrow(why);
+  });
+
+  test("R17: an agent's own is refused too, and so is a hire's", async () => {
+    const own = { ...lead, defaults: { executionBudget: { maxTurns: 0 } } };
+    expect(() => new Runtime().run(own, "")).toThrow(/a runtime with a ledger/);
+    const boss = agent("boss", async (ctx) => {
+      await ctx.hire({ agent: lead, input: "", executionBudget: { maxTurns: 1 } });
+      return done("");
+    });
+    expect(await new Runtime().run(boss, "").result).toMatchObject({
+      status: "failed",
+      error: { code: "INVALID_VALUE", field: "hire.executionBudget" },
+    });
+  });
+
+  test("R17: what is kept without them is not", async () => {
+    const options = { executionBudget: { deadlineS: 5, maxTurns: null }, spawnBudget: { maxDepth: 1 } };
+    expect(await new Runtime().run(lead, "", options).result).toMatchObject({ status: "completed" });
+  });
+});
