@@ -1,0 +1,110 @@
+import { spawnSync } from "node:child_process";
+import { hostname } from "node:os";
+import { describe, expect, test } from "vitest";
+import { isOwnerGone, processOwner } from "../../src/journal/owner.ts";
+import type { ProcessTable } from "../../src/journal/process-table.ts";
+import { temporaryDirectory } from "./helpers/directory.ts";
+import { type Running, start } from "./helpers/process.ts";
+
+/** A table in which the process 7 began at 100. */
+function table(more: Partial<ProcessTable> = {}): ProcessTable {
+  return {
+    name: "host:boot,pid",
+    isAlive: (pid) => pid === 7,
+    startOf: (pid) => (pid === 7 ? "100" : ""),
+    ...more,
+  };
+}
+
+describe("T5: an owner counts as gone only where that is certain", () => {
+  test.each([
+    ["lives", "process:host:boot,pid:7:100:id", false],
+    ["is no more", "process:host:boot,pid:8:100:id", true],
+    ["is no more, and its number is another's", "process:host:boot,pid:7:99:id", true],
+    ["could not say when it began, and its number is somebody's", "process:host:boot,pid:7::id", false],
+    ["could not say when it began, and its number is nobody's", "process:host:boot,pid:8::id", true],
+    ["is of another table of the same machine", "process:host:boot,other:8:100:id", false],
+    ["is of another start of the machine", "process:host:later,pid:8:100:id", false],
+    ["is of another machine", "process:elsewhere:boot,pid:8:100:id", false],
+    ["was named by an earlier version", "process:host:8:id", false],
+    ["was named by an earlier version, with a number for its id", "process:host:8:8:8:id", false],
+    ["is no process", "a name of the user's", false],
+  ])("one that %s", (_, owner, isGone) => {
+    expect(isOwnerGone(owner, table())).toBe(isGone);
+  });
+
+  test("one whose start nobody here may read lives as long as its number is somebody's", () => {
+    expect(isOwnerGone("process:host:boot,pid:7:99:id", table({ startOf: () => "" }))).toBe(false);
+  });
+
+  test("this very process lives, and its name tells the machine and the number", () => {
+    const owner = processOwner("a:b");
+    expect(owner.startsWith(`process:${encodeURIComponent(hostname())}:`)).toBe(true);
+    expect(owner.endsWith(":a:b")).toBe(true);
+    expect(owner).toContain(`:${process.pid}:`);
+    expect(isOwnerGone(owner)).toBe(false);
+  });
+
+  test.runIf(process.platform === "linux")("an earlier process of this one's number is gone", () => {
+    const earlier = processOwner("id").replace(/:(\d+):id$/, ":1:id");
+    expect(earlier).not.toBe(processOwner("id"));
+    expect(isOwnerGone(earlier)).toBe(true);
+  });
+
+  test("a process of this table that has ended is gone", () => {
+    const { pid } = spawnSync(process.execPath, ["--version"]);
+    const owner = processOwner("id").replace(`:${process.pid}:`, `:${pid}:`);
+    expect(isOwnerGone(owner)).toBe(true);
+  });
+});
+
+/** Ways to a process table of its own: with the files that show it, and with those of the table around it. */
+const WAYS = [
+  ["--mount-proc", "its own /proc"],
+  ["--kill-child", "the /proc of the table around it"],
+] as const;
+
+function unshare(option: string): readonly string[] {
+  return ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child", option];
+}
+
+const mayUnshare = spawnSync("unshare", [...unshare("--mount-proc").slice(1), "true"]).status === 0;
+
+async function asks(process: Running): Promise<string | undefined> {
+  const count = process.lines.length + 1;
+  process.say("claim");
+  await process.heard(count);
+  return process.lines[count - 1];
+}
+
+// Only Linux has such tables, and not every machine lets its users make them.
+describe.runIf(mayUnshare)("T5: two processes whose tables do not know each other", () => {
+  test.each(WAYS)(
+    "neither takes the claim of the other while it lives (%s: %s)",
+    { timeout: 60_000 },
+    async (option) => {
+      const directory = temporaryDirectory();
+      const here = start("claimer.ts", [directory, "outer", "here"]);
+      expect(await asks(here)).toBe("claimed");
+      const there = start("claimer.ts", [directory, "outer", "there"], unshare(option));
+      expect(await asks(there)).toBe("refused");
+      const inner = start("claimer.ts", [directory, "inner", "inner"], unshare(option));
+      expect(await asks(inner)).toBe("claimed");
+      const other = start("claimer.ts", [directory, "inner", "other"], unshare(option));
+      expect(await asks(other)).toBe("refused");
+      const outside = start("claimer.ts", [directory, "inner", "outside"]);
+      expect(await asks(outside)).toBe("refused");
+
+      here.kill();
+      await here.ended;
+      // Nobody in there can know; the claim has to lapse for them.
+      expect(await asks(there)).toBe("refused");
+      const again = start("claimer.ts", [directory, "outer", "again"]);
+      expect(await asks(again)).toBe("claimed");
+      for (const each of [there, inner, other, outside, again]) {
+        each.hush();
+        expect(await each.ended).toEqual({ code: 0, signal: null, stderr: "" });
+      }
+    },
+  );
+});
