@@ -285,6 +285,62 @@ describe("R18: exact money", () => {
   });
 });
 
+describe("T2: what is beyond what a ledger can count is counted as the most that it can", () => {
+  const MOST = { tokens: Number.MAX_SAFE_INTEGER, cost: Number.MAX_SAFE_INTEGER / 1e9 };
+
+  test.each([
+    ["cost", { maxCostUsd: 1 }, { tokens: 10, cost: 10_000_000_000.005 }],
+    ["cost", { maxCostUsd: 1 }, { tokens: 10, cost: Number.MAX_VALUE }],
+    ["tokens", { maxTokens: 1_000_000 }, { tokens: 2 ** 60, cost: 0 }],
+  ] as const)(
+    "the excess in %s under %j closes the reservation, is flagged, and nothing is admitted after",
+    (dimension, budget, actual) => {
+      const root = new ExecutionTracker(budget, { scope: "lead" });
+      const child = root.child({}, "researcher");
+      const { exceeded } = child.reserve(CALL).settle(actual);
+      expect(exceeded).toMatchObject([{ dimension, used: MOST[dimension], scope: "lead" }]);
+      expect(root.used[dimension]).toBe(MOST[dimension]);
+      expect([root.open, root.remaining()[dimension]]).toEqual([0, 0]);
+      expect(exhaustion(() => child.reserve(CALL)).dimension).toBe(dimension);
+      expect(exhaustion(() => child.reserve({ toolCalls: 1 })).dimension).toBe(dimension);
+    },
+  );
+
+  test("several of them stay there, with those under way, and a snapshot of it can be read again", () => {
+    const root = new ExecutionTracker({ maxTurns: 10 }, { scope: "lead", reserve: false });
+    const calls = [root.reserve(CALL), root.reserve(CALL), root.reserve(CALL)];
+    for (const call of calls.slice(1)) call.settle({ tokens: Number.MAX_SAFE_INTEGER, cost: 8e6, turns: 1 });
+    expect(root.used).toEqual({ ...MOST, turns: 2, toolCalls: 0 });
+    const restored = ExecutionTracker.restore(JSON.parse(JSON.stringify(root.snapshot())));
+    expect(restored.used).toEqual({ ...MOST, turns: 3, toolCalls: 0 });
+    calls[0]?.cancel();
+    expect(root.open).toBe(0);
+    expect(root.snapshot()).toMatchObject({ held: { tokens: 0, nanos: 0, turns: 0 } });
+  });
+
+  test("what a journal says was spent is counted again as it was", () => {
+    const root = new ExecutionTracker({ maxCostUsd: 1 });
+    root.charge({ tokens: 2 ** 54, cost: 1e10, turns: 2 });
+    expect(root.used).toEqual({ ...MOST, turns: 2, toolCalls: 0 });
+  });
+
+  test("what is no amount at all is refused as before, and so is a limit or a wish beyond it", () => {
+    const root = new ExecutionTracker({ maxCostUsd: 1 });
+    const call = root.reserve(CALL);
+    for (const wrong of [
+      { cost: Number.NaN },
+      { cost: Infinity },
+      { cost: -1 },
+      { tokens: -1 },
+      { tokens: 0.5 },
+    ])
+      complaint(() => call.settle(wrong));
+    expect(call.isOpen).toBe(true);
+    complaint(() => root.raise({ cost: 1e10 }));
+    complaint(() => root.reserve({ cost: 1e10 }));
+  });
+});
+
 describe("R18: reserveAll, for a tracker of the user's own beside the run's", () => {
   test("R18: takes from all or from none", () => {
     const run = new ExecutionTracker({ maxTokens: 100 }, { scope: "run", reserve: false });
@@ -299,6 +355,24 @@ describe("R18: reserveAll, for a tracker of the user's own beside the run's", ()
       exceeded: [],
     });
     expect([run.used.tokens, own.used.tokens]).toEqual([45, 45]);
+  });
+
+  test("T2: one that refuses to be settled leaves none of the others open", () => {
+    const run = new ExecutionTracker({ maxTokens: 100 }, { scope: "run" });
+    const own = new ExecutionTracker({ maxTokens: 100 }, { scope: "own" });
+    const broken: Ledger = new ExecutionTracker();
+    const refusing: Ledger = Object.assign(broken, {
+      reserve: () => ({
+        settle: () => {
+          throw new Error("a ledger of the user's");
+        },
+        cancel: () => undefined,
+      }),
+    });
+    const all = reserveAll([run, refusing, own], { tokens: 45 });
+    if ("then" in all) throw new Error("all answer at once, so the answer is no promise");
+    expect(() => all.settle({ tokens: 40 })).toThrow("a ledger of the user's");
+    expect([run.open, own.open, own.used.tokens]).toEqual([0, 0, 40]);
   });
 
   test("R18: waits for a remote ledger and gives back what it got when that refuses", async () => {

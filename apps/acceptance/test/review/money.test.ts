@@ -1,11 +1,20 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import * as z from "zod";
-import { type Agent, defineTool, type LLMClient, type ModelRequest, type Usage } from "@ravi/kernel";
+import {
+  type Agent,
+  defineTool,
+  isRaviError,
+  type LLMClient,
+  type ModelRequest,
+  textOf,
+  totalTokens,
+  type Usage,
+} from "@ravi/kernel";
 import { HookEvent, HookManager } from "@ravi/hooks";
 import { OrchestratorAgent } from "@ravi/orchestrator";
 import { ReActAgent } from "@ravi/react-agent";
 import { ExecutionTracker } from "@ravi/resources";
-import { MemoryJournal } from "@ravi/runtime";
+import { MemoryJournal, type Runtime } from "@ravi/runtime";
 import { scriptedModel } from "@ravi/testing";
 import { agent, done, governed, handOver, hands, model, PRICED } from "../../src/leading.ts";
 
@@ -65,6 +74,73 @@ describe("R18: a provider that lies about what was used", () => {
       expect(books?.open).toBe(0);
       for (const cost of costs) expect(isSound(cost)).toBe(true);
     }
+  });
+});
+
+describe("T2: a provider that says it used more than a ledger can count", () => {
+  const MOST_DOLLARS = Number.MAX_SAFE_INTEGER / 1e9;
+
+  test.each<[string, () => ExecutionTracker | undefined]>([
+    ["alone", () => undefined],
+    ["beside a tracker of the user's own", () => new ExecutionTracker({ maxTokens: 100_000 })],
+  ])("%s: its answer is delivered, nothing stays open, and nothing is admitted after", async (_, brought) => {
+    const own = brought();
+    const journal = new MemoryJournal();
+    let calls = 0;
+    const liar: LLMClient = {
+      id: "liar",
+      info: { provider: "test", model: "fixed" },
+      generate: async () => {
+        calls++;
+        const usage = { inputTokens: 1e13, outputTokens: 5 };
+        return { message: { role: "assistant", content: "hi" }, finishReason: "stop", usage };
+      },
+    };
+    const heard: string[] = [];
+    const lead: Agent = {
+      ...agent("lead", async (ctx) => {
+        const first = await ctx.llm(liar, ask("1"));
+        heard.push(textOf(first.message));
+        await ctx.waitFor("go");
+        await ctx.llm(liar, ask("2")).catch((error: unknown) => {
+          heard.push(isRaviError(error) ? error.code : String(error));
+        });
+        return done("");
+      }),
+      ...(own !== undefined && { defaults: { executionBudget: own } }),
+    };
+    const books: ExecutionTracker[] = [];
+    const runtime = (): Runtime =>
+      governed({
+        journal,
+        agents: [lead],
+        // A dollar for a thousand tokens: ten billion dollars.
+        meter: {
+          estimate: () => ({ inputTokens: 100, maxOutputTokens: 100, price: { usd: 0.2 } }),
+          price: (_info, usage) => ({ usd: totalTokens(usage) / 1000 }),
+        },
+        ledger: (root) => {
+          const opened = new ExecutionTracker(root.executionBudget, { scope: root.rootId });
+          books.push(opened);
+          return opened;
+        },
+      });
+    const first = runtime();
+    const run = first.run(lead, "", { runId: "r", executionBudget: { maxCostUsd: 1 } });
+    await vi.waitFor(() => expect(run.status).toBe("suspended"));
+    await first.close();
+    const second = runtime();
+    await second.deliver("r", "go", true);
+    const result = await second.resume("r").result;
+
+    expect(heard).toEqual(["hi", "hi", "BUDGET_EXHAUSTED"]);
+    expect(calls).toBe(1);
+    const used = { tokens: 1e13 + 5, cost: MOST_DOLLARS, turns: 1, toolCalls: 0 };
+    for (const each of [...books, ...(own === undefined ? [] : [own])]) {
+      expect(each.used).toEqual(used);
+      expect(each.open).toBe(0);
+    }
+    expect(result).toMatchObject({ status: "completed", cost: 10_000_000_000.005 });
   });
 });
 

@@ -1,6 +1,6 @@
 import type { BudgetWarning, Settlement } from "@ravi/kernel";
 import type { Account } from "./account.ts";
-import { type Amounts, DIMENSIONS, moved, NOTHING, shown } from "./units.ts";
+import { type Amounts, DIMENSIONS, MOST, moved, NOTHING, shown } from "./units.ts";
 import { heldBack } from "./wrap-up.ts";
 
 /** Whether a ledger has passed one of its limits is asked of every dimension, also of those from which nothing is wanted. */
@@ -75,6 +75,8 @@ export function spend(account: Account, spent: Amounts): Settlement {
   for (let at: Account | undefined = account; at !== undefined; at = at.parent) {
     const { used, watch } = at;
     add(used, spent);
+    if (used.tokens > MOST || used.nanos > MOST || used.turns > MOST || used.toolCalls > MOST)
+      stayCounted(used);
     if (
       used.tokens >= watch.tokens ||
       used.nanos >= watch.nanos ||
@@ -123,6 +125,11 @@ function add(to: Amounts, amounts: Readonly<Amounts>): void {
   to.nanos += amounts.nanos;
   to.turns += amounts.turns;
   to.toolCalls += amounts.toolCalls;
+}
+
+/** Beyond the most that can be counted nothing is added any more: a snapshot of it could not be read again. */
+function stayCounted(used: Amounts): void {
+  for (const { unit } of DIMENSIONS) used[unit] = Math.min(used[unit], MOST);
 }
 
 function subtract(from: Amounts, amounts: Readonly<Amounts>): void {

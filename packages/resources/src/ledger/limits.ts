@@ -1,5 +1,5 @@
 import type { ExecutionBudget } from "@ravi/kernel";
-import { type Amounts, dollars, Marks, nanosDown } from "./units.ts";
+import { type Amounts, dollars, Marks, MOST, nanosDown } from "./units.ts";
 
 /** In which dimensions there is a limit. */
 export type Limited = { readonly [U in keyof Amounts]: boolean };
@@ -9,8 +9,6 @@ interface Limits {
   readonly caps: Readonly<Amounts>;
   readonly watch: Readonly<Amounts>;
 }
-
-const MOST = Number.MAX_SAFE_INTEGER;
 
 /** Most helpers have no limit of their own, so all of those share one. */
 const NO_LIMITS: Limits = Object.freeze({

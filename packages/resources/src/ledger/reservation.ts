@@ -10,9 +10,9 @@ export interface OpenReservation extends Reservation {
   readonly isOpen: boolean;
   readonly reserved: Spend;
   /**
-   * Charges what the call took, gives the rest back, and charges an excess in full. What `actual` does not say is charged
-   * as it was reserved; so is all of it by `{ estimated: true }`. A second call is an error and charges nothing. A wrong
-   * value is an error too, and leaves the reservation open and charged, to be settled again.
+   * Charges what the call took, gives the rest back, and charges an excess in full, up to the most that can be counted. What
+   * `actual` does not say is charged as it was reserved; so is all of it by `{ estimated: true }`. A second call is an error
+   * and charges nothing. A wrong value is an error too, and leaves the reservation open and charged, to be settled again.
    */
   settle(actual: Actual): Settlement;
   /** Nothing was sent: gives all of it back. Does nothing once it is settled or cancelled, so it may stand in a `finally`. */

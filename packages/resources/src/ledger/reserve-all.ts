@@ -62,14 +62,22 @@ function joined(held: readonly Reservation[]): Reservation {
     settle: (actual) => {
       const known: Settlement[] = [];
       const later: PromiseLike<Settlement>[] = [];
+      const refusals: unknown[] = [];
       for (const one of held) {
-        const settlement = one.settle(actual);
-        if (isPromiseLike(settlement)) later.push(settlement);
-        else known.push(settlement);
+        // One that fails must not leave open what the others have set aside.
+        try {
+          const settlement = one.settle(actual);
+          if (isPromiseLike(settlement)) later.push(settlement);
+          else known.push(settlement);
+        } catch (refusal) {
+          refusals.push(refusal);
+        }
       }
-      return later.length === 0
-        ? merged(known)
-        : Promise.all(later).then((others) => merged([...known, ...others]));
+      const whole = (others: readonly Settlement[]): Settlement => {
+        if (refusals.length > 0) throw refusals[0];
+        return merged([...known, ...others]);
+      };
+      return later.length === 0 ? whole([]) : Promise.all(later).then(whole);
     },
     cancel: () => {
       const waits = held.map((one) => one.cancel()).filter((wait) => isPromiseLike(wait));

@@ -20,8 +20,10 @@ import { raiseAll, raisedBudget } from "./raise.ts";
 import { eachOpen, Held, type OpenReservation } from "./reservation.ts";
 import { readSnapshot, warnedOf, writeSnapshot } from "./snapshot.ts";
 import {
+  addedAmounts,
   type Amounts,
   DIMENSIONS,
+  MOST,
   moved,
   NOTHING,
   reservedAmounts,
@@ -78,7 +80,7 @@ export class ExecutionTracker implements Ledger {
     return this.account.scope;
   }
 
-  /** What was spent here and below. Open reservations are not in it. */
+  /** What was spent here and below, up to the most that can be counted. Open reservations are not in it. */
   get used(): Spend {
     return toSpend(this.account.used);
   }
@@ -149,7 +151,7 @@ export class ExecutionTracker implements Ledger {
    * Where there is no limit nothing changes.
    */
   raise(more: Partial<Spend>): void {
-    raiseAll(this.account, spentAmounts(more, NOTHING));
+    raiseAll(this.account, addedAmounts(more));
   }
 
   /** A ledger below this one. Without a limit of its own it draws on those above; what it does not use stays theirs. */
@@ -246,10 +248,10 @@ export class ExecutionTracker implements Ledger {
 
 function sum(a: Amounts, b: Amounts): Amounts {
   return {
-    tokens: a.tokens + b.tokens,
-    nanos: a.nanos + b.nanos,
-    turns: a.turns + b.turns,
-    toolCalls: a.toolCalls + b.toolCalls,
+    tokens: Math.min(a.tokens + b.tokens, MOST),
+    nanos: Math.min(a.nanos + b.nanos, MOST),
+    turns: Math.min(a.turns + b.turns, MOST),
+    toolCalls: Math.min(a.toolCalls + b.toolCalls, MOST),
   };
 }
 

@@ -22,8 +22,10 @@ export const DIMENSIONS: readonly { readonly name: SpendDimension; readonly unit
 ];
 
 const NANOS_PER_DOLLAR = 1_000_000_000;
-/** About nine million dollars: beyond it, billionths are no longer exact in a double. */
-const MOST_DOLLARS = Number.MAX_SAFE_INTEGER / NANOS_PER_DOLLAR;
+/** The most that is counted, of anything: beyond it whole numbers are no longer exact in a double. */
+export const MOST = Number.MAX_SAFE_INTEGER;
+/** About nine million dollars. */
+const MOST_DOLLARS = MOST / NANOS_PER_DOLLAR;
 
 export const NOTHING: Readonly<Amounts> = Object.freeze({ tokens: 0, nanos: 0, turns: 0, toolCalls: 0 });
 
@@ -73,16 +75,29 @@ export function reservedAmounts(estimate: Partial<Spend>): Amounts {
   };
 }
 
-/** What was really spent, to the nearest billionth. What is not said counts as `unsaid`. */
+/**
+ * What was really spent, to the nearest billionth. What is not said counts as `unsaid`. It is gone, whatever a provider says
+ * of it: what cannot be counted any more counts as the most that can.
+ */
 export function spentAmounts(spend: Partial<Spend>, unsaid: Readonly<Amounts>): Amounts {
   return {
-    tokens: whole("spend.tokens", spend.tokens, unsaid.tokens),
+    tokens: whole("spend.tokens", atMost(spend.tokens, MOST), unsaid.tokens),
     nanos:
       spend.cost === undefined
         ? unsaid.nanos
-        : Math.round(dollars("spend.cost", spend.cost) * NANOS_PER_DOLLAR),
-    turns: whole("spend.turns", spend.turns, unsaid.turns),
-    toolCalls: whole("spend.toolCalls", spend.toolCalls, unsaid.toolCalls),
+        : Math.round(dollars("spend.cost", atMost(spend.cost, MOST_DOLLARS)) * NANOS_PER_DOLLAR),
+    turns: whole("spend.turns", atMost(spend.turns, MOST), unsaid.turns),
+    toolCalls: whole("spend.toolCalls", atMost(spend.toolCalls, MOST), unsaid.toolCalls),
+  };
+}
+
+/** What is added to a limit, rounded like what is spent of it. A limit that cannot be counted is a mistake. */
+export function addedAmounts(more: Partial<Spend>): Amounts {
+  return {
+    tokens: whole("more.tokens", more.tokens, 0),
+    nanos: Math.round(dollars("more.cost", more.cost) * NANOS_PER_DOLLAR),
+    turns: whole("more.turns", more.turns, 0),
+    toolCalls: whole("more.toolCalls", more.toolCalls, 0),
   };
 }
 
@@ -113,6 +128,11 @@ export function nanosDown(usd: number): number {
 function snapped(nanos: number): number {
   const nearest = Math.round(nanos);
   return Math.abs(nanos - nearest) <= nearest * 2e-15 ? nearest : nanos;
+}
+
+/** What is no amount at all is left as it is, for others to complain about. */
+function atMost(value: number | undefined, most: number): number | undefined {
+  return value !== undefined && Number.isFinite(value) && value > most ? most : value;
 }
 
 function whole(field: string, value: number | undefined, unsaid: number): number {

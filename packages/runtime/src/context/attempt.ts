@@ -4,6 +4,7 @@ import {
   type EffectScope,
   type Estimate,
   HookEvent,
+  InvalidValueError,
   isPromiseLike,
   isRaviError,
   type LLMClient,
@@ -166,9 +167,9 @@ function settle(
   } catch (error) {
     return lose(exec, options, reservation, estimate, undefined, error);
   }
-  if (!isPromiseLike(price)) return pay(exec, options, reservation, usage, price, isWaste);
+  if (!isPromiseLike(price)) return pay(exec, options, reservation, estimate, usage, price, isWaste);
   return Promise.resolve(price).then(
-    (known) => pay(exec, options, reservation, usage, known, isWaste),
+    (known) => pay(exec, options, reservation, estimate, usage, known, isWaste),
     (error: unknown) => lose(exec, options, reservation, estimate, undefined, error),
   );
 }
@@ -190,13 +191,27 @@ function pay(
   exec: Execution,
   options: AttemptOptions,
   reservation: Reservation | undefined,
+  estimate: Estimate | undefined,
   usage: Usage,
   price: Price,
   isWaste: boolean,
 ): MaybePromise<void> {
   const cost = "unpriced" in price ? null : price.usd;
+  if (cost !== null && !(Number.isFinite(cost) && cost >= 0)) {
+    return lose(exec, options, reservation, estimate, undefined, wrongPrice(options.model, cost));
+  }
   const actual = { tokens: totalTokens(usage), cost: cost ?? 0, turns: 1 };
   return book(exec, options, { usage, cost, isWaste }, reservation, actual);
+}
+
+/** In the bill it would make every sum it is in one that nobody can write down. */
+function wrongPrice({ info }: LLMClient, usd: unknown): InvalidValueError {
+  const expected = "dollars from 0 on, or { unpriced: true }, of the meter";
+  return new InvalidValueError({
+    field: `the price of ${info.provider}:${info.model}`,
+    value: usd,
+    expected,
+  });
 }
 
 const UNPRICED: Price = Object.freeze({ unpriced: true });
@@ -283,10 +298,33 @@ function closeUnbooked(
 }
 
 function close(exec: Execution, reservation: Reservation | undefined, actual: Actual): MaybePromise<void> {
-  const settlement = reservation?.settle(actual);
-  if (settlement === undefined) return;
-  if (isPromiseLike(settlement)) return Promise.resolve(settlement).then((done) => report(exec, done));
-  report(exec, settlement);
+  if (reservation === undefined) return;
+  let settlement: MaybePromise<Settlement>;
+  try {
+    settlement = reservation.settle(actual);
+  } catch (error) {
+    return forfeit(exec, reservation, error);
+  }
+  if (!isPromiseLike(settlement)) return report(exec, settlement);
+  return Promise.resolve(settlement).then(
+    (done) => report(exec, done),
+    (error: unknown) => forfeit(exec, reservation, error),
+  );
+}
+
+/**
+ * A ledger that refuses to count what a call took is left with all that was set aside for it, as where nobody says what it
+ * took: one that stays open is never given back. What failed for another reason may have been counted.
+ */
+async function forfeit(exec: Execution, reservation: Reservation, error: unknown): Promise<never> {
+  if (isRaviError(error, "INVALID_VALUE")) {
+    try {
+      report(exec, await reservation.settle(ALL_OF_IT));
+    } catch {
+      // It was closed all the same, or takes nothing at all; the first refusal says more.
+    }
+  }
+  throw error;
 }
 
 /** Nothing was sent: a mistake in the program, or a refusal of our own. Not so `fetch failed`, a TypeError with a cause. */

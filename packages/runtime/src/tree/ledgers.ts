@@ -5,6 +5,7 @@ import {
   InvalidValueError,
   type Ledger,
   type Reservation,
+  type Settlement,
 } from "@ravi/kernel";
 
 /** What an agent may spend at most: the tighter of what its hire and what its definition say, in each dimension. */
@@ -87,7 +88,14 @@ function both(first: Ledger, second: Ledger): JointLedger {
       }
       return {
         async settle(actual) {
-          const [a, b] = [await one.settle(actual), await two.settle(actual)];
+          let a: Settlement;
+          let b: Settlement;
+          // One that fails must not leave open what the other has set aside.
+          try {
+            a = await one.settle(actual);
+          } finally {
+            b = await two.settle(actual);
+          }
           return { warnings: [...a.warnings, ...b.warnings], exceeded: [...a.exceeded, ...b.exceeded] };
         },
         async cancel() {

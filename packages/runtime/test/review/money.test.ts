@@ -5,16 +5,21 @@ import {
   AgentId,
   type ChatContext,
   defineTool,
+  InvalidValueError,
   type Journal,
   JournalFailedError,
   type LLMClient,
+  type Meter,
   type ModelResponse,
   type Pipeline,
+  type Reservation,
+  RunId,
+  type Spend,
 } from "@ravi/kernel";
 import { scriptedModel, virtualClock, type VirtualClock } from "@ravi/testing";
 import { Runtime } from "@ravi/runtime";
 import { MemoryJournal } from "../../src/journal/memory-journal.ts";
-import { agent, ask, done, FakeLedger, turns, until, within } from "./helpers.ts";
+import { agent, ask, cut, done, FakeLedger, turns, until, within } from "./helpers.ts";
 
 async function closed(runtime: Runtime, clock: VirtualClock): Promise<void> {
   const closing = runtime.close();
@@ -338,5 +343,96 @@ describe("review: money", () => {
     await clock.advance(20_000);
     expect((await run.result).output).toBe("true");
     expect({ aborted, calls: model.calls.length }).toEqual({ aborted: true, calls: 0 });
+  });
+
+  describe("T2: a paid call that cannot be put into the books", () => {
+    const ESTIMATE = { inputTokens: 10, maxOutputTokens: 10, price: { usd: 0.5 } };
+
+    /** Asks twice; gives what each came to. */
+    const asking = (model: LLMClient, heard: string[]): Agent =>
+      agent("lead", async (ctx) => {
+        for (const text of ["1", "2"]) {
+          const answer = ctx.llm(model, ask(text)).then(() => "answered");
+          heard.push(await answer.catch((error: unknown) => String(error)));
+        }
+        return done("");
+      });
+
+    test.each([Number.NaN, Infinity, -1, "0.2"])(
+      "a price of %s charges what was set aside, is said, and the journal goes on",
+      async (usd) => {
+        const journal = new MemoryJournal();
+        const ledger = new FakeLedger();
+        const model = counting();
+        let asked = 0;
+        const meter: Meter = {
+          estimate: () => ESTIMATE,
+          price: () => ({ usd: asked++ === 0 ? (usd as number) : 0.25 }),
+        };
+        const heard: string[] = [];
+        const lead = asking(model, heard);
+        const runtime = new Runtime({ journal, meter, ledger: () => ledger });
+        const { status, cost } = await runtime.run(lead, "", { runId: "r" }).result;
+        expect(heard).toEqual([expect.stringMatching(/the price of x:m is .*expected dollars/), "answered"]);
+        expect({ status, cost }).toEqual({ status: "completed", cost: 0.75 });
+        expect(ledger.used).toMatchObject({ cost: 0.75, turns: 2 });
+        expect(model.paid).toBe(2);
+        const again: string[] = [];
+        const records = journal.load(RunId("r"));
+        const before = cut("r", records.slice(0, -1));
+        const second = new Runtime({
+          journal: before,
+          meter,
+          ledger: () => new FakeLedger(),
+          agents: [asking(model, again)],
+        });
+        expect(await second.resume("r").result).toMatchObject({ status: "completed", cost: 0.75 });
+        expect(again).toEqual(heard);
+        expect(model.paid, "paid once, and not asked again").toBe(2);
+      },
+    );
+
+    /** Takes no settlement but of all that was set aside. */
+    class Narrow extends FakeLedger {
+      open = 0;
+
+      override reserve(estimate: Partial<Spend>): Reservation {
+        const held = super.reserve(estimate);
+        this.open++;
+        return {
+          settle: (actual) => {
+            if (actual.estimated !== true)
+              throw new InvalidValueError({ field: "actual", value: actual, expected: "less" });
+            this.open--;
+            return held.settle(actual);
+          },
+          cancel: () => void this.open--,
+        };
+      }
+    }
+
+    test.each(["alone", "beside the run's own"])(
+      "a ledger that refuses what it took (%s) is left with all that was set aside, and nothing open",
+      async (where) => {
+        const narrow = new Narrow();
+        const wide = new FakeLedger();
+        const heard: string[] = [];
+        const lead: Agent =
+          where === "alone"
+            ? asking(counting(), heard)
+            : { ...asking(counting(), heard), defaults: { executionBudget: narrow } };
+        const meter: Meter = { estimate: () => ESTIMATE, price: () => ({ usd: 0.25 }) };
+        const ledger = (): FakeLedger => (where === "alone" ? narrow : wide);
+        const { status } = await new Runtime({ meter, ledger }).run(lead, "").result;
+        expect(status).toBe("completed");
+        expect(heard).toEqual([
+          expect.stringMatching(/expected less/),
+          expect.stringMatching(/expected less/),
+        ]);
+        expect(narrow.open).toBe(0);
+        expect(narrow.used).toMatchObject({ tokens: 40, cost: 1, turns: 2 });
+        if (where !== "alone") expect(wide.used).toMatchObject({ tokens: 30, cost: 0.5, turns: 2 });
+      },
+    );
   });
 });
