@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Agent, RunId } from "@ravi/kernel";
+import { type Agent, type HireOutcome, type RunContext, RunId } from "@ravi/kernel";
 import { MemoryJournal } from "@ravi/runtime";
 import { SpawnTracker } from "@ravi/supervision";
 import { virtualClock } from "@ravi/testing";
@@ -55,6 +55,123 @@ describe("R16: who waits for a seat is not late", () => {
       expect(told[1]).toEqual({ text: expect.stringMatching(/time was up/), isError: true });
     },
   );
+});
+
+describe("R8: whose deadline passes while it waits for a seat is told then, and never begins", () => {
+  /** Holds the only seat until 50 s. */
+  const slow = agent("slow", async (ctx) => {
+    await ctx.sleepUntil(50_000);
+    return done("slow");
+  });
+  const begun: string[] = [];
+  const late = agent("late", async (_, { input }) => {
+    begun.push(input);
+    return done(input);
+  });
+  const terms = { agent: late, input: "late", onFull: "queue", executionBudget: { deadlineS: 10 } } as const;
+  const LATE = {
+    status: "partial",
+    result: { status: "partial", output: "", stopReason: "deadline" },
+    usage: { inputTokens: 0, outputTokens: 0 },
+    costUsd: 0,
+  };
+
+  const waysToHire: [string, (ctx: RunContext) => Promise<HireOutcome>][] = [
+    ["hired", (ctx) => ctx.hire({ kind: "hire", ...terms })],
+    [
+      "hired with a time for its parent's patience",
+      (ctx) => ctx.hire({ kind: "hire", ...terms, timeoutS: 1 }),
+    ],
+    [
+      "one of a batch",
+      async (ctx) => {
+        const [outcome] = await ctx.batch([{ kind: "hire", ...terms }]);
+        return outcome as HireOutcome;
+      },
+    ],
+    ["spawned", async (ctx) => ctx.join(await ctx.spawn(late, terms))],
+  ];
+  const cases = waysToHire.flatMap(([way, hire]) =>
+    JOURNALS.map(([how, services]) => [way, how, hire, services] as const),
+  );
+
+  test.each(cases)("%s, %s", async (_, __, hire, services) => {
+    const clock = virtualClock({ now: 0 });
+    begun.length = 0;
+    let seats: SpawnTracker | undefined;
+    const told: { at: number; outcome: HireOutcome }[] = [];
+    const lead = agent("lead", async (ctx) => {
+      const first = await ctx.spawn(slow, { input: "" });
+      const outcome = await hire(ctx);
+      told.push({ at: clock.now(), outcome });
+      const { pending } = clock;
+      await ctx.join(first);
+      // The seat that it did not wait for is there for others.
+      const next = await ctx.hire({ agent: late, input: "next" });
+      return done(`${pending} ${next.status}`);
+    });
+    const used = services();
+    const runtime = governed({
+      clock,
+      ...used,
+      headcount: (root) => (seats = new SpawnTracker(root.spawnBudget, { rootId: root.rootId })),
+    });
+    const run = runtime.run(lead, "", { runId: "r", spawnBudget: { maxAgents: 2 } });
+    await clock.advance(100_000);
+    const { output, agents } = await run.result;
+    expect(told).toEqual([{ at: 10_000, outcome: LATE }]);
+    // What sleeps on, and with a journal the heartbeat of the run.
+    expect(output).toBe(`${"journal" in used ? 2 : 1} completed`);
+    expect(agents?.map(({ status }) => status)).toEqual(["completed", "completed", "partial", "completed"]);
+    expect(begun).toEqual(["next"]);
+    expect([seats?.held, clock.pending]).toEqual([1, 0]);
+  });
+
+  test("it is on record: resumed at any point, the run tells its parent the same", async () => {
+    const make = (): Agent =>
+      agent("lead", async (ctx) => {
+        const first = await ctx.spawn(slow, { input: "" });
+        const handle = await ctx.spawn(late, terms);
+        const { status } = await ctx.join(handle);
+        await ctx.join(first);
+        return done(status);
+      });
+    const clock = virtualClock({ now: 0 });
+    const journal = new MemoryJournal();
+    const run = governed({ clock, journal }).run(make(), "", { runId: "r", spawnBudget: { maxAgents: 2 } });
+    await clock.advance(100_000);
+    expect((await run.result).output).toBe("partial");
+    const records = journal.load(RunId("r"));
+    for (let count = 2; count < records.length; count++) {
+      const later = virtualClock({ now: records[count - 1]?.at ?? 0 });
+      const resumed = governed({
+        clock: later,
+        journal: cutJournal("r", records.slice(0, count)),
+        agents: [make(), slow, late],
+      }).resume("r");
+      await later.advance(100_000);
+      expect((await resumed.result).output, `after ${count} of ${records.length}`).toBe("partial");
+      expect(later.pending).toBe(0);
+    }
+  });
+
+  test("a parent whose own time is up is told of that, as before", async () => {
+    const clock = virtualClock({ now: 0 });
+    const lead = agent("lead", async (ctx) => {
+      await ctx.spawn(slow, { input: "" });
+      await ctx.hire({ kind: "hire", ...terms });
+      return done("not reached");
+    });
+    const run = governed({ clock }).run(lead, "", {
+      spawnBudget: { maxAgents: 2 },
+      executionBudget: { deadlineS: 5 },
+    });
+    await clock.advance(100_000);
+    const { status, stopReason, agents } = await run.result;
+    expect({ status, stopReason }).toEqual({ status: "partial", stopReason: "deadline" });
+    expect(agents?.at(-1)?.status).toBe("cancelled");
+    expect(clock.pending).toBe(0);
+  });
 });
 
 test.each(JOURNALS)(

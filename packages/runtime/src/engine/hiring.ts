@@ -1,7 +1,9 @@
 import {
   type AgentId,
+  type AgentResult,
   type DeadlineExceededError,
   type ExecId,
+  type Headcount,
   type HireOutcome,
   type HireSpec,
   type HireUsage,
@@ -11,6 +13,7 @@ import {
   type JsonObject,
   type Lease,
   type MaybePromise,
+  type RaviError,
   type RunHandle,
   type RunId,
   type RunStatus,
@@ -18,6 +21,7 @@ import {
 import type { Account } from "../tree/accounts.ts";
 import { withAgentLedger, withExtraOf } from "../tree/ledgers.ts";
 import type { Child } from "./child.ts";
+import { armDeadline } from "./deadline.ts";
 import { accountStatus, hireStatus, NOTHING_USED, outcomeToJSON, restoreOutcome } from "./hire-record.ts";
 import type { InProcessEngine } from "./in-process.ts";
 import type { Mailbox } from "./mailbox.ts";
@@ -26,6 +30,9 @@ import { InProcessStart } from "./start.ts";
 
 /** How many levels of hires may begin inside each other before one waits a tick: 200 fill the stack that Node gives on ARM. */
 const LEVELS_AT_ONCE = 16;
+
+/** What is left of a child whose time was up before it had a seat. */
+const UNSEATED: AgentResult = Object.freeze({ status: "partial", output: "", stopReason: "deadline" });
 
 /** When a child has to be done, and until when its parent waits for it. Absolute, so that a restart makes neither longer. */
 interface HireTimes {
@@ -166,6 +173,7 @@ export class Hiring implements Recordable<HireOutcome>, Child {
       // Who waited for a seat when everything was suspended waits for it again.
       if (tree.suspension !== undefined) throw tree.suspension;
       if (!isRaviError(error)) throw error;
+      if (this.isLate(error)) return this.endUnseated();
       const status = isCancellation(error) ? "cancelled" : "denied";
       const outcome: HireOutcome = { status, error, ...NOTHING_USED };
       this.account.status = outcome.status;
@@ -185,6 +193,22 @@ export class Hiring implements Recordable<HireOutcome>, Child {
     } finally {
       this.leave(child, outcome, lease);
     }
+  }
+
+  /** Its own time was up before there was a seat; where its parent was stopped, that is what counts. */
+  private isLate(error: RaviError): boolean {
+    return isRaviError(error, "DEADLINE_EXCEEDED") && !this.engine.token.isCancelled;
+  }
+
+  /** A child all the same, that is over without having begun: whoever asks for it finds what became of it. */
+  private endUnseated(): HireOutcome {
+    const { engine, account } = this;
+    const used = account.total;
+    engine.account.addBelow(used);
+    account.status = "partial";
+    this.hasChild = true;
+    if (this.isKept) engine.children.add(this);
+    return { status: "partial", result: UNSEATED, ...used };
   }
 
   /** The seat is free whatever else fails: what is told of the end runs code of others. */
@@ -264,7 +288,27 @@ export class Hiring implements Recordable<HireOutcome>, Child {
     }
     const parentId = engine.start.supervision.agentId;
     if (spec.onFull !== "queue") return headcount.acquire(agentId, priority, { parentId });
-    return headcount.acquire(agentId, priority, { parentId, onFull: "queue", signal: engine.token.signal });
+    const { deadline } = this.times;
+    // A parent that has no more time than the child is stopped by then, and tells whoever gives seats.
+    if (deadline === null || deadline === engine.start.deadline)
+      return headcount.acquire(agentId, priority, { parentId, onFull: "queue", signal: engine.token.signal });
+    return this.seatInTime(headcount, parentId, deadline);
+  }
+
+  /** Waits for a seat until there is one or the child's own time is up, and leaves nothing behind. */
+  private async seatInTime(headcount: Headcount, parentId: AgentId, deadline: number): Promise<Lease> {
+    const { engine, spec } = this;
+    const { agentId, priority, execId } = spec;
+    const { clock, tree } = engine;
+    const token = engine.token.child();
+    const disarm = armDeadline({ clock, token, deadline, recording: tree.recording?.of(execId) });
+    try {
+      const { signal } = token;
+      return await headcount.acquire(agentId, priority, { parentId, onFull: "queue", signal });
+    } finally {
+      disarm();
+      token.dispose();
+    }
   }
 
   private makeEngine(isResumed: boolean): InProcessEngine {
