@@ -27,6 +27,7 @@ import { endSpan, isMeasured, startSpan } from "./observe.ts";
 import { ownResponse } from "./own-response.ts";
 import { streamOut } from "./stream-out.ts";
 import { tellCallEnd, tellCallStart, type ToldCall, type ToldEnd } from "./tell-call.ts";
+import { writableResponse } from "./writable-response.ts";
 
 /** What is on record of what a call took. */
 type Recorded = { readonly usage: Usage; readonly cost: number; readonly priced: boolean };
@@ -122,7 +123,14 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
     return this.succeeded(response);
   }
 
-  private succeeded(response: ModelResponse): ModelResponse {
+  private succeeded(given: ModelResponse): ModelResponse {
+    let response = given;
+    try {
+      if (this.exec.engine.isDurable)
+        response = writableResponse(this.context?.model ?? this.leaf.model, given);
+    } catch (error) {
+      return this.broken(error);
+    }
     endSpan(this.exec, this.span);
     this.tellEnd("ok", response);
     return response;

@@ -5,22 +5,30 @@ import type { ModelResponse, ToolCall } from "@ravi/kernel";
  * more in it than text and tool calls.
  */
 export function ownResponse(response: ModelResponse): ModelResponse | undefined {
+  if (!isPlain(response)) return undefined;
   const { message, usage } = response;
-  if (!isFlat(response, "message", "usage") || !isFlat(message, "toolCalls")) return undefined;
-  if (usage !== undefined && !isFlat(usage)) return undefined;
-  const said = message.toolCalls === undefined ? { ...message } : withOwnCalls(message, message.toolCalls);
-  return said && { ...response, message: said, usage: usage && { ...usage } };
+  const { toolCalls } = message;
+  // Not pushed one by one: the first push onto an empty list makes room for seventeen, and the journal keeps it.
+  const said =
+    toolCalls === undefined
+      ? { ...message }
+      : { ...message, toolCalls: toolCalls.map((call) => ({ ...call })) };
+  return { ...response, message: said, usage: usage && { ...usage } };
 }
 
-function withOwnCalls(
-  message: ModelResponse["message"],
-  calls: readonly ToolCall[],
-): ModelResponse["message"] | undefined {
+/** Whether there is nothing in it but text and tool calls. Then it can be written down, too. */
+export function isPlain(response: ModelResponse): boolean {
+  const { message, usage } = response;
+  if (!isFlat(response, "message", "usage") || !isFlat(message, "toolCalls")) return false;
+  if (usage !== undefined && !isFlat(usage)) return false;
+  return message.toolCalls === undefined || areFlat(message.toolCalls);
+}
+
+function areFlat(calls: readonly ToolCall[]): boolean {
   const isList: boolean = Array.isArray(calls);
-  if (!isList) return undefined;
-  for (const call of calls) if (!isFlat(call)) return undefined;
-  // Not pushed one by one: the first push onto an empty list makes room for seventeen, and the journal keeps it.
-  return { ...message, toolCalls: calls.map((call) => ({ ...call })) };
+  if (!isList) return false;
+  for (const call of calls) if (!isFlat(call)) return false;
+  return true;
 }
 
 /** Whether it holds nothing but texts, numbers and truths, beside what is looked at by itself under those names. */

@@ -54,8 +54,12 @@ export function usageIn(body: JsonObject): HireUsage {
 export const NOTHING_USED: HireUsage = Object.freeze({ usage: NO_USAGE, costUsd: 0 });
 
 export function restoreOutcome(body: JsonObject): HireOutcome {
-  const status = body["status"] as HireOutcome["status"];
   const used = usageIn(body);
+  // The hire itself failed, as where its outcome could not be written down.
+  if (body["error"] !== undefined) {
+    return { status: "failed", error: errorFromJSON(body["error"] as SerializedError) as RaviError, ...used };
+  }
+  const status = body["status"] as HireOutcome["status"];
   if (status === "completed" || status === "partial" || status === "paused") {
     return { status, result: body["result"] as ResultRecord, ...used };
   }

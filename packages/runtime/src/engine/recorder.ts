@@ -191,10 +191,28 @@ export class Recorder {
   ): MaybePromise<T> {
     const at = effect.endedAt ?? this.clock.now();
     const body = effect.record(value);
-    const ended = journal.append([
-      this.entry(effect.key, attempt, "end", body, effect.isRecordGiven === true, at),
-    ]);
-    return isPromiseLike(ended) ? after(ended, value) : value;
+    try {
+      const ended = journal.append([
+        this.entry(effect.key, attempt, "end", body, effect.isRecordGiven === true, at),
+      ]);
+      if (!isPromiseLike(ended)) return value;
+      return Promise.resolve(ended).then(
+        () => value,
+        (error: unknown) => this.recordUnwritable(effect, attempt, journal, error),
+      );
+    } catch (error) {
+      return this.recordUnwritable(effect, attempt, journal, error);
+    }
+  }
+
+  /** What cannot be written down is the effect's failure. Without an end on record it would be made, and paid for, again. */
+  private recordUnwritable(
+    effect: Recordable<unknown>,
+    attempt: number,
+    journal: RunJournal,
+    error: unknown,
+  ): Promise<never> {
+    return journal.isLost ? rejected(error) : this.recordFailure(effect, attempt, journal, error);
   }
 
   /** A fact that is recorded when it is first made, and read ever after. */
@@ -338,11 +356,6 @@ function outcomeOf<T>(effect: Recordable<T>, body: JsonObject): Settled<T> {
   const error = body["error"];
   if (error !== undefined) return { ok: false, error: errorFromJSON(error as SerializedError) };
   return { ok: true, value: effect.restore(body) };
-}
-
-async function after<T>(written: PromiseLike<void>, value: T): Promise<T> {
-  await written;
-  return value;
 }
 
 function unwrap<T>(settled: Settled<T>): T {

@@ -3,11 +3,13 @@ import {
   type Journal,
   type JournalEntry,
   isPromiseLike,
+  isRaviError,
   JournalFailedError,
   JournalLockedError,
   type MaybePromise,
   type RunId,
 } from "@ravi/kernel";
+import { isWritable } from "../journal/plain-json.ts";
 import { type Beating, Heartbeats } from "./heartbeats.ts";
 
 /** Two heartbeats: one may be late. */
@@ -56,20 +58,25 @@ export class RunJournal implements Beating {
     return this.lost !== undefined;
   }
 
-  /** A journal that could not be written to, or was taken over, takes nothing more: the run stops before it pays again. */
+  /**
+   * A journal that could not be written to, or was taken over, takes nothing more: the run stops before it pays again. One that
+   * was given what cannot be written down says so, has written nothing, and goes on.
+   */
   append(entries: readonly JournalEntry[]): MaybePromise<void> {
     if (this.lost !== undefined) throw this.lost;
     try {
       const written = this.journal.append(this.runId, this.epoch, entries);
       return isPromiseLike(written)
-        ? Promise.resolve(written).then(undefined, (error: unknown) => this.fail(error))
+        ? Promise.resolve(written).then(undefined, (error: unknown) => this.fail(error, entries))
         : written;
     } catch (error) {
-      return this.fail(error);
+      return this.fail(error, entries);
     }
   }
 
-  private fail(error: unknown): never {
+  private fail(error: unknown, entries: readonly JournalEntry[]): never {
+    // Whatever words the journal has for it: nobody could have written that.
+    if (!isJournalError(error) && !isWritable(entries)) throw error;
     this.lost =
       error instanceof Error ? error : new JournalFailedError({ what: "append", final: true, cause: error });
     throw this.lost;
@@ -104,4 +111,8 @@ export class RunJournal implements Beating {
     void this.arrivals?.look();
     this.hearts.addAgain(this);
   }
+}
+
+function isJournalError(error: unknown): boolean {
+  return isRaviError(error, "JOURNAL_LOCKED") || isRaviError(error, "JOURNAL_FAILED");
 }

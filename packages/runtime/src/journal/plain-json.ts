@@ -16,3 +16,13 @@ export function stringify(value: unknown): string {
     });
   }
 }
+
+/** Whether it can be written as JSON. */
+export function isWritable(value: unknown): boolean {
+  try {
+    JSON.stringify(value);
+    return true;
+  } catch {
+    return false;
+  }
+}
