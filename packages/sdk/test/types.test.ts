@@ -32,6 +32,9 @@ test("the type of `output` is the type of the result", async () => {
     .resolves.toHaveProperty("structured")
     .toEqualTypeOf<{ people: number } | undefined>();
   expectTypeOf(resume<{ people: number }>).returns.resolves.toHaveProperty("structured");
+  const other = agent({ name: "other", model: model(), output: z.object({ isOpen: z.boolean() }) });
+  const again = () => resume("r", { agents: [counter, other], journal: "j" });
+  expectTypeOf(again).returns.resolves.toHaveProperty("structured").toBeUnknown();
   expect(result.unwrap().structured.people).toBe(7);
 });
 

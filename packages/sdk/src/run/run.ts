@@ -48,11 +48,16 @@ export function start<T>(agent: Agent<T>, input: string, options: RunOptions = {
 }
 
 /** Goes on with a run that is on record, from where it stood. One that is over gives its result again. */
+export function resume<T>(runId: string, options: ResumeOptions<T>): Promise<SdkResult<T>>;
+/** Of several agents whose results differ in shape, it is not known which it was. */
+export function resume(runId: string, options: ResumeOptions): Promise<SdkResult>;
 export async function resume<T>(runId: string, options: ResumeOptions<T>): Promise<SdkResult<T>> {
   return startResume(runId, options).result;
 }
 
 /** `resume` as a handle. */
+export function startResume<T>(runId: string, options: ResumeOptions<T>): SdkHandle<T>;
+export function startResume(runId: string, options: ResumeOptions): SdkHandle;
 export function startResume<T>(runId: string, options: ResumeOptions<T>): SdkHandle<T> {
   checkFields("resume options", options, RESUME_OPTIONS);
   checkHost(options);
