@@ -24,6 +24,7 @@ import {
   type Telemetry,
 } from "@ravi/kernel";
 import { withBlobs } from "./journal/with-blobs.ts";
+import { checkPorts } from "./ports-check.ts";
 import { wallClock } from "./wall-clock.ts";
 
 /** What a runtime may be given. With nothing given it runs bare: no limit, no journal, nothing in the way. */
@@ -65,6 +66,7 @@ export interface Ports extends RuntimePorts {
 }
 
 export function settlePorts(given: RuntimePorts): Ports {
+  checkPorts(given);
   const { journal, blobs } = given;
   return {
     ...given,

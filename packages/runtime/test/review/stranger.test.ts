@@ -223,3 +223,36 @@ describe("R17: a limit that nothing keeps", () => {
     expect(await new Runtime().run(lead, "", options).result).toMatchObject({ status: "completed" });
   });
 });
+
+describe("T11: a port that cannot serve", () => {
+  test.each([
+    "journal",
+    "blobs",
+    "headcount",
+    "ledger",
+    "meter",
+    "limiter",
+    "hooks",
+    "history",
+    "compaction",
+    "memory",
+    "permissions",
+    "telemetry",
+    "auditLog",
+    "restart",
+    "validator",
+    "clock",
+    "ids",
+    "logger",
+  ])("T11: %s is refused by name", (name) => {
+    for (const value of [{}, null, 5]) {
+      const make = (): Runtime => Reflect.construct(Runtime, [{ [name]: value }]) as Runtime;
+      expect(make).toThrow(new RegExp(`runtime options\\.${name} is .*; expected`));
+    }
+  });
+
+  test("T11: a layer that is no pipeline is refused by its level", () => {
+    const make = (): Runtime => Reflect.construct(Runtime, [{ pipelines: { chat: {} } }]) as Runtime;
+    expect(make).toThrow(/runtime options\.pipelines\.chat is .*; expected an object with the methods run/);
+  });
+});

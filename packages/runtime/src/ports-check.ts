@@ -1,0 +1,53 @@
+import { InvalidValueError } from "@ravi/kernel";
+import type { RuntimePorts } from "./ports.ts";
+
+type Needs = {
+  readonly [P in keyof RuntimePorts]-?:
+    | "a function"
+    | readonly (keyof NonNullable<RuntimePorts[P]> & string)[];
+};
+
+/** What each of them has to be able to do. What is optional in its interface is not named. */
+const NEEDS: Needs = {
+  journal: ["claim", "release", "load", "append", "post", "items", "list", "delete"],
+  blobs: ["put", "get"],
+  headcount: "a function",
+  ledger: "a function",
+  meter: ["estimate", "price"],
+  limiter: ["acquire", "slowDown"],
+  hooks: ["has", "dispatch", "drain"],
+  pipelines: [],
+  history: ["load", "append", "clear"],
+  compaction: ["compact"],
+  memory: ["remember", "recall", "forget"],
+  permissions: ["check"],
+  telemetry: ["startSpan", "metric"],
+  auditLog: ["append"],
+  restart: ["shouldRetry", "delayMs", "reset"],
+  validator: "a function",
+  clock: ["now"],
+  ids: ["uuid", "random"],
+  logger: ["debug", "info", "warn", "error"],
+};
+
+/** A service that cannot serve would be found out in the middle of a run, or never: an audit log that writes nothing down, say. */
+export function checkPorts(ports: RuntimePorts): void {
+  for (const [name, needs] of Object.entries(NEEDS)) {
+    const value: unknown = Reflect.get(ports, name);
+    if (value !== undefined) checkPort(`runtime options.${name}`, value, needs);
+  }
+  for (const [level, pipeline] of Object.entries(ports.pipelines ?? {}))
+    if (pipeline !== undefined) checkPort(`runtime options.pipelines.${level}`, pipeline, ["run"]);
+}
+
+function checkPort(field: string, value: unknown, needs: "a function" | readonly string[]): void {
+  if (needs === "a function") {
+    if (typeof value !== "function") throw new InvalidValueError({ field, value, expected: needs });
+    return;
+  }
+  const isObject = typeof value === "object" && value !== null;
+  const isAble = isObject && needs.every((method) => typeof Reflect.get(value, method) === "function");
+  if (isAble) return;
+  const methods = needs.length === 0 ? "" : ` with the methods ${needs.join(", ")}`;
+  throw new InvalidValueError({ field, value, expected: `an object${methods}` });
+}
