@@ -119,6 +119,7 @@ export { addUsage, NO_USAGE, totalTokens, type Usage } from "./model/usage.ts";
 
 export type {
   AgentRun,
+  CallNote,
   ContextPorts,
   CreateRunContext,
   DurableEngine,

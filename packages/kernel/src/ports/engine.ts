@@ -53,9 +53,18 @@ export interface Spent {
   readonly costUsd: number | null;
   /** It gave no answer that anybody can use. */
   readonly isWaste?: boolean | undefined;
-  /** Made inside of an effect by a judge or a tool: it has to be on record before the effect's end is. */
+  /** Made inside of an effect by a judge or a tool. */
   readonly isNested?: boolean | undefined;
 }
+
+/**
+ * What goes on record of one paid call inside of an effect, beside the effect's own begin and end. First what is set aside for it,
+ * which stays charged if nothing more is written; then what it took, which replaces that.
+ */
+export type CallNote = {
+  /** Counts from 1 in each attempt at the effect; 0 is the call that the effect was begun for, whose note replaces what `begin` says. */
+  readonly call: number;
+} & ({ readonly reserve: JsonObject } | { readonly spend: JsonObject });
 
 /** What an effect knows while it runs. It never uses the context: no effect inside of an effect, no durable wait. */
 export interface EffectScope {
@@ -67,6 +76,12 @@ export interface EffectScope {
   readonly ledger: Pick<Ledger, "reserve"> | undefined;
   /** Counts what was used, for reports and for the record. */
   spent(spent: Spent): MaybePromise<void>;
+  /**
+   * Puts money on record that the effect's `begin` does not speak of: calls of tools and judges, other tries, other models. They are
+   * sent when it has resolved. What an end's `spend` contains is not counted again: all up to its `calls`, without those in its
+   * `open`. Absent where an engine learns of such calls by itself, as by the ledger that it gives.
+   */
+  note?(notes: readonly CallNote[]): MaybePromise<void>;
 }
 
 /** Something outward, done once: a model call or a tool call. */

@@ -23,8 +23,9 @@ import {
 import { answerProblem, readStream, soundUsage } from "@ravi/kernel/loop";
 import { rejected } from "../rejected.ts";
 import { andThen } from "./and-then.ts";
-import type { Bill } from "./bill.ts";
+import type { Bill, Paid } from "./bill.ts";
 import type { Execution } from "./execution.ts";
+import { isOnRecord, noteAfter, noteBefore } from "./noted.ts";
 import { refuseStopped, reservedInTime } from "./reserved.ts";
 import { roughEstimate } from "./rough-estimate.ts";
 
@@ -44,6 +45,12 @@ export interface AttemptOptions {
   readonly sink: ((event: Exclude<ModelEvent, { type: "finish" }>) => void) | undefined;
   /** Where it is known already. */
   readonly estimate?: Estimate | undefined;
+  /** The call that the effect was begun for: no other try at it, and none of a judge or a tool. */
+  readonly isFirst: boolean;
+  /** What the begin of that call has set aside. */
+  readonly begun?: Estimate | undefined;
+  /** Its number among the calls of its effect, from the moment on when it is to be sent. */
+  call: number;
 }
 
 /** One try at a model call: a place in the limiter's line, money set aside, the call, and the money settled. */
@@ -64,7 +71,7 @@ function begin(exec: Execution, options: AttemptOptions): Promise<ModelResponse>
   // Whoever goes on after the end (a tool that was left behind, say) pays for nothing more.
   refuseStopped(exec, signal);
   if (options.scope.ledger === undefined && limiter === undefined)
-    return sendReserved(exec, options, undefined, undefined);
+    return sendNoted(exec, options, undefined, undefined);
   const estimated = options.estimate ?? estimateOf(exec, model, request);
   return limiter !== undefined || isPromiseLike(estimated)
     ? inLine(exec, options, estimated)
@@ -97,9 +104,24 @@ function reserve(exec: Execution, options: AttemptOptions, estimate: Estimate): 
   const reserved = scope.ledger?.reserve(wanted(estimate), { wrapUp, what: `${provider}:${model}` });
   return isPromiseLike(reserved)
     ? reservedInTime(exec, reserved, () => refuseStopped(exec, options.signal)).then((reservation) =>
-        sendReserved(exec, options, estimate, reservation),
+        sendNoted(exec, options, estimate, reservation),
       )
-    : sendReserved(exec, options, estimate, reserved);
+    : sendNoted(exec, options, estimate, reserved);
+}
+
+/** Nothing is sent before what it may cost is on record. */
+function sendNoted(
+  exec: Execution,
+  options: AttemptOptions,
+  estimate: Estimate | undefined,
+  reservation: Reservation | undefined,
+): Promise<ModelResponse> {
+  options.call = options.bill.take(options.isFirst);
+  return isOnRecord(exec, options, estimate, reservation)
+    ? sendReserved(exec, options, estimate, reservation)
+    : noteBefore(exec, options, estimate, reservation).then(() =>
+        sendReserved(exec, options, estimate, reservation),
+      );
 }
 
 function sendReserved(
@@ -117,7 +139,7 @@ function sendReserved(
       const settled = settle(exec, options, reservation, estimate, usage, false);
       return isPromiseLike(settled) ? settled.then(() => response) : response;
     },
-    estimate && ((error: unknown) => settleFailure(exec, options, reservation, estimate, error)),
+    (error: unknown) => settleFailure(exec, options, reservation, estimate, error),
   );
 }
 
@@ -244,9 +266,14 @@ async function settleFailure(
   exec: Execution,
   options: AttemptOptions,
   reservation: Reservation | undefined,
-  estimate: Estimate,
+  estimate: Estimate | undefined,
   error: unknown,
 ): Promise<never> {
+  if (estimate === undefined) {
+    // Nobody counts what may be lost: there is neither a limit nor a line.
+    options.bill.drop(options.call);
+    throw error;
+  }
   const { status, retryAfterMs, kind } = classifyError(error);
   if (kind === "RATE_LIMIT" && retryAfterMs !== undefined) exec.ports.limiter?.slowDown(retryAfterMs);
   const refused = status !== undefined && status >= 400;
@@ -257,24 +284,18 @@ async function settleFailure(
 
 type Actual = Parameters<Reservation["settle"]>[0];
 
-interface Paid {
-  readonly usage: Usage;
-  readonly cost: number | null;
-  readonly isWaste: boolean;
-}
-
 /** Writes an attempt into the bill and the books, then settles what was set aside for it. */
 function book(
   exec: Execution,
-  { bill, scope, isNested }: AttemptOptions,
-  { usage, cost, isWaste }: Paid,
+  options: AttemptOptions,
+  paid: Paid,
   reservation: Reservation | undefined,
   actual: Actual,
 ): MaybePromise<void> {
-  bill.add(usage, cost, isWaste);
+  options.bill.settle(options.call, paid);
   let booked: MaybePromise<void>;
   try {
-    booked = scope.spent({ usage, costUsd: cost, isWaste, isNested });
+    booked = write(exec, options, paid);
   } catch (error) {
     return closeUnbooked(exec, reservation, actual, error);
   }
@@ -283,6 +304,14 @@ function book(
     () => close(exec, reservation, actual),
     (error: unknown) => closeUnbooked(exec, reservation, actual, error),
   );
+}
+
+function write(exec: Execution, options: AttemptOptions, paid: Paid): MaybePromise<void> {
+  const { usage, cost: costUsd, isWaste } = paid;
+  const counted = options.scope.spent({ usage, costUsd, isWaste, isNested: options.isNested });
+  // The note is made in the same tick as the bill: they must not tell apart what was paid before an end and after it.
+  const noted = noteAfter(exec, options, paid);
+  return isPromiseLike(counted) ? Promise.all([counted, noted]).then(() => undefined) : noted;
 }
 
 /** What was paid is settled, also where it could not be written down: the ledger may be somebody's who goes on with it. */

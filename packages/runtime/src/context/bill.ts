@@ -1,4 +1,27 @@
-import { addUsage, type JsonObject, NO_USAGE, totalTokens, type Usage } from "@ravi/kernel";
+import { addUsage, type CallNote, type JsonObject, NO_USAGE, totalTokens, type Usage } from "@ravi/kernel";
+
+/** What one call took. A cost of null is one that nobody knows. */
+export interface Paid {
+  readonly usage: Usage;
+  readonly cost: number | null;
+  readonly isWaste: boolean;
+}
+
+/** As it is on record. */
+export function spendOf({ usage, cost, isWaste }: Paid): JsonObject {
+  return {
+    tokens: totalTokens(usage),
+    cost: cost ?? 0,
+    turns: 1,
+    usage: { ...usage },
+    priced: cost !== null,
+    ...(isWaste && { waste: cost ?? 0 }),
+  };
+}
+
+// Shared: nearly every call is the only one of its effect.
+const NONE: readonly number[] = Object.freeze([]);
+const THE_FIRST: readonly number[] = Object.freeze([0]);
 
 /** What the attempts at one effect have cost together; written down with its outcome. */
 export class Bill {
@@ -14,6 +37,15 @@ export class Bill {
   private nano = 0;
   private waste = 0;
   private unpriced = false;
+  /** Its effect has come to its end: what is paid from now on may not be in the sum that is on record of it. */
+  isClosed = false;
+  /** What the last try took, while it is not on record by itself. */
+  unwritten: Paid | undefined;
+  private unwrittenCall = 0;
+  /** Calls beside the one that the effect was begun for. They are numbered, over all bills that are part of one. */
+  private calls = 0;
+  /** Numbers of those that were sent and are not settled: what they take is not in here yet. */
+  private open = NONE;
   /** What it is a part of. */
   private readonly whole: Bill | undefined;
 
@@ -21,8 +53,39 @@ export class Bill {
     this.whole = whole;
   }
 
-  /** One attempt: a turn in any case. A cost of null is one that nobody knows. */
-  add(usage: Usage, cost: number | null, isWaste: boolean): void {
+  /** A call is about to be sent. Gives its number: 0 for the one that the effect was begun for. */
+  take(isFirst: boolean): number {
+    if (this.whole !== undefined) return this.whole.take(isFirst);
+    const call = isFirst ? 0 : ++this.calls;
+    this.open = isFirst && this.open.length === 0 ? THE_FIRST : [...this.open, call];
+    return call;
+  }
+
+  /** It is no longer under way. */
+  drop(call: number): void {
+    if (this.whole !== undefined) this.whole.drop(call);
+    else this.open = this.open.length === 1 ? NONE : this.open.filter((each) => each !== call);
+  }
+
+  leaveUnwritten(call: number, paid: Paid): void {
+    this.unwrittenCall = call;
+    this.unwritten = paid;
+  }
+
+  takeUnwritten(): CallNote[] {
+    const { unwritten: paid, unwrittenCall: call } = this;
+    if (paid === undefined) return [];
+    this.unwritten = undefined;
+    return [{ call, spend: { ...spendOf(paid), ...(call > 0 && { retries: 1 }) } }];
+  }
+
+  /** The attempt of that number has come to its end: a turn in any case. */
+  settle(call: number, { usage, cost, isWaste }: Paid): void {
+    this.drop(call);
+    this.add(usage, cost, isWaste);
+  }
+
+  private add(usage: Usage, cost: number | null, isWaste: boolean): void {
     const nano = Math.round((cost ?? 0) * 1e9);
     this.tokens += totalTokens(usage);
     this.usage = addUsage(this.usage, usage);
@@ -52,6 +115,8 @@ export class Bill {
       priced: !this.unpriced,
       ...(this.attempts > 1 && { retries: this.attempts - 1 }),
       ...(this.waste > 0 && { waste: this.waste / 1e9 }),
+      ...(this.calls > 0 && { calls: this.calls }),
+      ...(this.open.length > 0 && { open: [...this.open] }),
     };
   }
 }

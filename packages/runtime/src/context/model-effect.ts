@@ -23,6 +23,7 @@ import type { ChatCall } from "./chat-call.ts";
 import type { Execution } from "./execution.ts";
 import { layersAnswer } from "./layer-result.ts";
 import { refuseLate } from "./level-call.ts";
+import { asideOf } from "./noted.ts";
 import { endSpan, isMeasured, startSpan } from "./observe.ts";
 import { ownResponse } from "./own-response.ts";
 import { streamOut } from "./stream-out.ts";
@@ -55,6 +56,9 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
   private begunRequest: LlmLeaf["request"] | undefined;
   /** Of what it was begun with; the first attempt goes by it too, where no layer has changed the call. */
   estimate: Estimate | undefined;
+  /** What its begin has set aside, until its own first attempt. */
+  begun: Estimate | undefined;
+  private isTried = false;
 
   constructor(exec: Execution, key: string, leaf: LlmLeaf) {
     this.exec = exec;
@@ -131,12 +135,14 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
     } catch (error) {
       return this.broken(error);
     }
+    this.bill.isClosed = true;
     endSpan(this.exec, this.span);
     this.tellEnd("ok", response);
     return response;
   }
 
   private broken(error: unknown): never {
+    this.bill.isClosed = true;
     endSpan(this.exec, this.span, error);
     this.tellEnd("error", undefined, error);
     throw error;
@@ -199,6 +205,9 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
     const estimate = isSame ? this.estimate : undefined;
     // For one attempt: another may come after the prices, or the messages, have changed.
     this.estimate = undefined;
+    const isFirst = !isNested && !this.isTried;
+    const begun = isFirst ? this.begun : undefined;
+    if (isFirst) this.isTried = true;
     return attempt(exec, {
       model,
       request,
@@ -210,6 +219,9 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
       scope,
       isNested,
       estimate,
+      isFirst,
+      begun,
+      call: 0,
     });
   }
 
@@ -264,16 +276,9 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
 /** Keeps the estimate for the first attempt, and says in the entry of the begin what that sets aside. */
 function reserve(estimate: Estimate, call: ModelEffect, messages: number): JsonObject {
   call.estimate = estimate;
-  const { inputTokens, maxOutputTokens, price } = estimate;
-  const cost = "unpriced" in price ? 0 : price.usd;
-  const usage = { inputTokens, outputTokens: maxOutputTokens };
-  const priced = !("unpriced" in price);
-  return {
-    messages,
-    reserve: { tokens: inputTokens + maxOutputTokens, cost, turns: 1, usage, priced, waste: cost },
-    // Room for what the recorder adds: a field that an object was not made with takes 40 bytes more.
-    fingerprint: undefined,
-  };
+  call.begun = estimate;
+  // With room for what the recorder adds: a field that an object was not made with takes 40 bytes more.
+  return { messages, reserve: asideOf(estimate), fingerprint: undefined };
 }
 
 function startModelSpan(exec: Execution, { key, model }: ToldCall): ReturnType<typeof startSpan> {

@@ -33,7 +33,7 @@ export async function reservedInTime(
 }
 
 /** Why it was stopped is what counts, whatever the ledger says to it: a failure of its own would be tried again by a layer. */
-async function giveBack({ agentId, ports }: Execution, reservation: Reservation): Promise<void> {
+export async function giveBack({ agentId, ports }: Execution, reservation: Reservation): Promise<void> {
   try {
     await reservation.cancel();
   } catch (error) {

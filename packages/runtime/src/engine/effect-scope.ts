@@ -1,11 +1,4 @@
-import {
-  type EffectScope,
-  isPromiseLike,
-  type Ledger,
-  type MaybePromise,
-  type Spent,
-  totalTokens,
-} from "@ravi/kernel";
+import type { CallNote, EffectScope, JournalEntry, Ledger, MaybePromise, Spent } from "@ravi/kernel";
 import type { InProcessEngine } from "./in-process.ts";
 import { SPEND } from "./recording.ts";
 
@@ -33,12 +26,13 @@ export class InProcessScope implements EffectScope {
   spent({ usage, costUsd, isWaste, isNested, toolCalls }: Spent): MaybePromise<void> {
     const { account } = this.engine;
     if (toolCalls !== undefined) {
-      account.toolCalls += toolCalls;
+      // The one before counts as a call, and is in the accounts by its begin.
       if (this.isRepeat) account.retries++;
+      else account.toolCalls += toolCalls;
       return;
     }
     account.charge(usage, costUsd, isWaste === true ? (costUsd ?? 0) : 0);
-    if (isNested === true) return this.noteNested(usage, costUsd, isWaste === true);
+    if (isNested === true) return;
     if (++this.tries === 1 && !this.isRepeat) account.modelCalls++;
     else account.retries++;
   }
@@ -49,23 +43,27 @@ export class InProcessScope implements EffectScope {
     return attempt > 1 && engine.tree.recording?.of(engine.start.execId).isRepeat(key, attempt) === true;
   }
 
-  /** A crash before the effect's end must not lose what was paid inside of it. */
-  private noteNested(usage: Spent["usage"], costUsd: number | null, isWaste: boolean): MaybePromise<void> {
-    const { engine, key: of, attempt } = this;
-    const { journal } = engine.tree;
-    if (journal === undefined) return;
-    const spend = {
-      tokens: totalTokens(usage),
-      cost: costUsd ?? 0,
-      turns: 1,
-      usage,
-      priced: costUsd !== null,
-      ...(isWaste && { waste: costUsd ?? 0 }),
-    };
-    const key = `${SPEND}${of}#${++engine.nestedCalls}`;
-    const at = engine.clock.now();
-    const { execId: exec } = engine.start;
-    const written = journal.append([{ exec, key, attempt, phase: "note", at, body: { of, spend } }]);
-    return isPromiseLike(written) ? written : undefined;
+  /** A crash before the effect's end must not lose what was paid, or may be, inside of it. */
+  note(notes: readonly CallNote[]): MaybePromise<void> {
+    const { engine, attempt } = this;
+    return engine.tree.journal?.append(notes.map((note) => noteEntry(engine, this.key, attempt, note)));
   }
+}
+
+function noteEntry(
+  { start, clock }: InProcessEngine,
+  of: string,
+  attempt: number,
+  note: CallNote,
+): JournalEntry {
+  const { call } = note;
+  const phase = "spend" in note ? "end" : "begin";
+  return {
+    exec: start.execId,
+    key: `${SPEND}${of}#${call}`,
+    attempt,
+    phase,
+    at: clock.now(),
+    body: { of, ...note },
+  };
 }

@@ -27,7 +27,7 @@ import {
 import { rejected } from "../rejected.ts";
 import { withScope } from "../scope.ts";
 import type { Account } from "../tree/accounts.ts";
-import { spendAhead } from "../tree/restore.ts";
+import { spendAhead } from "../tree/spends.ts";
 import type { Answer } from "../tree/signals.ts";
 import type { Tree } from "../tree/tree.ts";
 import { Children } from "./children.ts";
@@ -61,8 +61,6 @@ export class InProcessEngine implements DurableEngine, Recorded {
   readonly ledger: Ledger | undefined;
   readonly account: Account;
   readonly bare: Tally | undefined;
-  /** Model calls that were made inside of an effect. */
-  nestedCalls = 0;
   private lazyRecorder: Recorder | undefined;
   private lazyChildren: Children | undefined;
   private readonly seat: Seat | undefined;

@@ -92,7 +92,7 @@ export class ExecRecording {
 /** Facts of what was granted beyond the limits. */
 export const RAISE = "raise:";
 
-/** What was paid inside of an effect that has not ended; such facts are read by the accounts alone. */
+/** What was set aside for a call inside of an effect, and what it took; such facts are read by the books alone. */
 export const SPEND = "spend:";
 
 /** What a begin and its end have in common. */

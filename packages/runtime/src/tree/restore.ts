@@ -6,13 +6,12 @@ import {
   type JournalRecord,
   type Ledger,
   type Priority,
-  type Spend,
-  type Usage,
 } from "@ravi/kernel";
 import { textAt } from "../engine/body.ts";
 import { accountStatus, restoreOutcome } from "../engine/hire-record.ts";
-import { attemptOf, RAISE, type Recording, SPEND } from "../engine/recording.ts";
+import { type Recording, SPEND } from "../engine/recording.ts";
 import type { Answer } from "./signals.ts";
+import { raisesOf, spendsOf } from "./spends.ts";
 import type { Tree } from "./tree.ts";
 
 /**
@@ -37,8 +36,6 @@ export function markReadAnswers(tree: Tree, recording: Recording): void {
     }
   }
 }
-
-const DIMENSIONS = ["tokens", "cost", "turns", "toolCalls"] as const;
 
 interface Hired {
   readonly execId: ExecId;
@@ -137,63 +134,6 @@ async function restoreLedgers(tree: Tree, recording: Recording): Promise<void> {
   }
 }
 
-type Recorded = Partial<Spend> & {
-  readonly usage?: Usage;
-  readonly priced?: boolean;
-  readonly retries?: number;
-  readonly waste?: number;
-};
-
-/** What is on record as spent, and what was set aside for a call whose end is not: it may have been paid. */
-function* spendsOf(
-  recording: Recording,
-): Generator<{ readonly exec: ExecId; readonly key: string; readonly spend: Recorded }> {
-  const ended = new Set(recording.records.filter(({ phase }) => phase === "end").map(attemptOf));
-  for (const record of recording.records) {
-    const { exec, key, phase, body } = record;
-    if (phase === "end" && body["spend"] !== undefined) yield { exec, key, spend: body["spend"] as Recorded };
-    if (phase === "begin" && body["reserve"] !== undefined && !ended.has(attemptOf(record))) {
-      yield { exec, key, spend: body["reserve"] as Recorded };
-    }
-    // What was paid inside of an effect is in the sum of its end, if it has one.
-    if (record.key.startsWith(SPEND) && !ended.has(attemptOf({ ...record, key: textAt(body, "of") }))) {
-      yield { exec, key, spend: body["spend"] as Recorded };
-    }
-  }
-}
-
-/** What was granted beyond the limits. */
-function* raisesOf(
-  recording: Recording,
-): Generator<{ readonly exec: ExecId; readonly key: string; readonly more: Partial<Spend> }> {
-  for (const { exec, key, phase, body } of recording.records) {
-    if (phase === "note" && key.startsWith(RAISE)) yield { exec, key, more: body["value"] as Partial<Spend> };
-  }
-}
-
-/**
- * What an execution, and whom it has hired, will have spent by the end of what is on record of it, less what will have been
- * granted to them.
- */
-export function spendAhead(recording: Recording, execId: ExecId): Spend {
-  const unread = recording.of(execId).unreadKeys();
-  const hires = unread.map((key) => ExecId(execId, key));
-  const sum = { tokens: 0, cost: 0, turns: 0, toolCalls: 0 };
-  const isAhead = (exec: ExecId, key: string): boolean =>
-    exec === execId
-      ? unread.includes(key)
-      : hires.some((hire) => exec === hire || exec.startsWith(`${hire}/`));
-  for (const { exec, key, spend } of spendsOf(recording)) {
-    if (!isAhead(exec, key)) continue;
-    for (const dimension of DIMENSIONS) sum[dimension] += spend[dimension] ?? 0;
-  }
-  for (const { exec, key, more } of raisesOf(recording)) {
-    if (!isAhead(exec, key)) continue;
-    for (const dimension of DIMENSIONS) sum[dimension] -= more[dimension] ?? 0;
-  }
-  return sum;
-}
-
 /** Who has used what before this process. What was set aside for a call in doubt counts, and is waste. */
 function restoreAccounts(tree: Tree, recording: Recording): void {
   const { accounts, root } = tree;
@@ -218,13 +158,13 @@ function restoreAccounts(tree: Tree, recording: Recording): void {
     const account = isHire(record.key) && record.phase === "end" ? accounts.find(idOf(record)) : undefined;
     if (account !== undefined) account.status = accountStatus(restoreOutcome(record.body));
   }
-  for (const { exec, key, spend } of spendsOf(recording)) {
+  for (const { exec, key, spend, isInside } of spendsOf(recording)) {
     const { usage, toolCalls = 0, retries = 0, waste = 0, cost = 0 } = spend;
     const account = accounts.find(exec);
     if (account === undefined) continue;
     account.toolCalls += toolCalls;
     account.retries += retries;
-    if (MODEL_CALL.test(key)) account.modelCalls++;
+    if (!isInside && MODEL_CALL.test(key)) account.modelCalls++;
     if (usage !== undefined) account.charge(usage, spend.priced === true ? cost : null, waste);
   }
   for (const { exec, key, attempt } of begunAgain(recording)) {
@@ -233,11 +173,14 @@ function restoreAccounts(tree: Tree, recording: Recording): void {
     // A call that was begun again was counted with each begin.
     account.retries++;
     if (MODEL_CALL.test(key)) account.modelCalls--;
+    else account.toolCalls--;
   }
 }
 
 function begunAgain({ records }: Recording): readonly JournalRecord[] {
-  return records.filter(({ phase, attempt }) => phase === "begin" && attempt > 1);
+  return records.filter(
+    ({ phase, attempt, key }) => phase === "begin" && attempt > 1 && !key.startsWith(SPEND),
+  );
 }
 
 const MODEL_CALL = /^(llm|compact):/;

@@ -1,0 +1,106 @@
+import {
+  type Estimate,
+  isPromiseLike,
+  type JsonObject,
+  type MaybePromise,
+  type Reservation,
+} from "@ravi/kernel";
+import type { AttemptOptions } from "./attempt.ts";
+import { type Paid, spendOf } from "./bill.ts";
+import type { Execution } from "./execution.ts";
+import { giveBack, refuseStopped } from "./reserved.ts";
+
+// A begin speaks of one call: the first try at it, with the model and the request that it was begun with. Whatever else is paid inside
+// of an effect is put on record by itself, before it is sent, so that a crash passes no limit. A call that is tried once writes
+// nothing here.
+
+/** Whether a crash in the middle of it would leave enough charged by what is on record already. */
+export function isOnRecord(
+  exec: Execution,
+  { scope, isFirst, begun }: AttemptOptions,
+  estimate: Estimate | undefined,
+  reservation: Reservation | undefined,
+): boolean {
+  if (scope.note === undefined || !exec.engine.isDurable) return true;
+  if (!isFirst) return false;
+  // Without a ledger nothing is set aside for anything.
+  if (reservation === undefined || estimate === begun) return true;
+  return estimate !== undefined && begun !== undefined && isWithin(estimate, begun);
+}
+
+function isWithin(estimate: Estimate, begun: Estimate): boolean {
+  const tokens = estimate.inputTokens + estimate.maxOutputTokens;
+  if (tokens > begun.inputTokens + begun.maxOutputTokens) return false;
+  const { price } = estimate;
+  if ("unpriced" in price) return "unpriced" in begun.price;
+  return !("unpriced" in begun.price) && price.usd <= begun.price.usd;
+}
+
+/** What stays charged of a call that was left open, as it is on record: it may have been paid, and nobody got anything for it. */
+export function asideOf({ inputTokens, maxOutputTokens, price }: Estimate): JsonObject {
+  const cost = "unpriced" in price ? 0 : price.usd;
+  return {
+    tokens: inputTokens + maxOutputTokens,
+    cost,
+    turns: 1,
+    usage: { inputTokens, outputTokens: maxOutputTokens },
+    priced: !("unpriced" in price),
+    waste: cost,
+  };
+}
+
+/**
+ * Puts on record what is set aside for a call that is to be sent, and with it what the try before it took. Where it cannot be, or
+ * where all was stopped meanwhile, nothing is sent and nothing stays set aside.
+ */
+export async function noteBefore(
+  exec: Execution,
+  options: AttemptOptions,
+  estimate: Estimate | undefined,
+  reservation: Reservation | undefined,
+): Promise<void> {
+  const { bill, scope, signal, call } = options;
+  const notes = bill.takeUnwritten();
+  if (reservation !== undefined && estimate !== undefined) {
+    notes.push({ call, reserve: { ...asideOf(estimate), ...retriedBy(options) } });
+  }
+  let isWritten = false;
+  try {
+    const written = notes.length === 0 ? undefined : scope.note?.(notes);
+    if (isPromiseLike(written)) await written;
+    isWritten = true;
+    refuseStopped(exec, signal);
+  } catch (error) {
+    bill.drop(call);
+    if (reservation !== undefined) await giveBack(exec, reservation);
+    if (isWritten) await noteUnsent(options);
+    throw error;
+  }
+}
+
+const NOTHING_SENT: JsonObject = { tokens: 0, cost: 0, turns: 0 };
+
+/** Where this cannot be written either, what was set aside stays charged, as after a crash. Why it was stopped is what counts. */
+async function noteUnsent({ scope, call }: AttemptOptions): Promise<void> {
+  try {
+    await scope.note?.([{ call, spend: NOTHING_SENT }]);
+  } catch {
+    return;
+  }
+}
+
+/**
+ * Puts on record what a call took. A tool or a judge may go on for long, so there it is done at once. What a try at the effect's own
+ * call took is in the sum of the effect's end, which comes next, or is written with the next try.
+ */
+export function noteAfter(exec: Execution, options: AttemptOptions, paid: Paid): MaybePromise<void> {
+  const { scope, bill, isNested, call } = options;
+  if (scope.note === undefined || !exec.engine.isDurable) return;
+  if (!isNested && !bill.isClosed && bill.unwritten === undefined) return bill.leaveUnwritten(call, paid);
+  return scope.note([...bill.takeUnwritten(), { call, spend: { ...spendOf(paid), ...retriedBy(options) } }]);
+}
+
+/** Tries at the effect's own call after the first are counted; calls of tools and judges are none. */
+function retriedBy({ isNested, call }: AttemptOptions): JsonObject {
+  return isNested || call === 0 ? {} : { retries: 1 };
+}

@@ -1,0 +1,132 @@
+import { ExecId, type JournalRecord, type JsonObject, type Spend, type Usage } from "@ravi/kernel";
+import { textAt } from "../engine/body.ts";
+import { attemptOf, RAISE, type Recording, SPEND } from "../engine/recording.ts";
+
+/** What a bill says, as it is on record. */
+export type RecordedSpend = Partial<Spend> & {
+  readonly usage?: Usage;
+  readonly priced?: boolean;
+  readonly retries?: number;
+  readonly waste?: number;
+};
+
+export interface SpendOnRecord {
+  readonly exec: ExecId;
+  /** Of the effect. */
+  readonly key: string;
+  readonly spend: RecordedSpend;
+  /** One of the calls inside of the effect, and not what counts as the effect. */
+  readonly isInside: boolean;
+}
+
+/** The number of the call that an effect was begun for. */
+const FIRST = 0;
+
+/** What is on record as spent, and what was set aside for a call whose end is not: it may have been paid. */
+export function* spendsOf(recording: Recording): Generator<SpendOnRecord> {
+  const known = indexOf(recording);
+  for (const record of recording.records) {
+    const { exec, key, phase, body } = record;
+    const end = known.ends.get(attemptOf(record));
+    if (key.startsWith(SPEND)) yield* callInside(record, known);
+    else if (phase === "begin") yield* leftOpen(record, end, known);
+    else if (end !== undefined && body["spend"] !== undefined) {
+      yield { exec, key, spend: body["spend"] as RecordedSpend, isInside: false };
+    }
+  }
+}
+
+interface Known {
+  /** The ends of attempts at effects. */
+  readonly ends: ReadonlyMap<string, JournalRecord>;
+  /** The newest that is on record of each call inside of one. */
+  readonly notes: ReadonlyMap<string, JournalRecord>;
+}
+
+function indexOf({ records }: Recording): Known {
+  const ends = new Map<string, JournalRecord>();
+  const notes = new Map<string, JournalRecord>();
+  for (const record of records) {
+    if (record.key.startsWith(SPEND)) notes.set(attemptOf(record), record);
+    else if (record.phase === "end") ends.set(attemptOf(record), record);
+  }
+  return { ends, notes };
+}
+
+/** A call inside of an effect, where the sum of the effect's end does not have it. */
+function* callInside(record: JournalRecord, { ends, notes }: Known): Generator<SpendOnRecord> {
+  const { exec, body } = record;
+  // The call that the effect was begun for is found with its begin.
+  if (notes.get(attemptOf(record)) !== record || body["call"] === FIRST) return;
+  const key = textAt(body, "of");
+  const end = ends.get(attemptOf({ ...record, key }));
+  if (end === undefined || !contains(end, body)) yield { exec, key, spend: moneyIn(body), isInside: true };
+}
+
+/** The call that an effect was begun for, where the effect has no end, or ended without waiting for it. */
+function* leftOpen(
+  record: JournalRecord,
+  end: JournalRecord | undefined,
+  { notes }: Known,
+): Generator<SpendOnRecord> {
+  const { exec, key, body } = record;
+  if (end !== undefined && billOf(end).open?.includes(FIRST) !== true) return;
+  const note = notes.get(attemptOf({ ...record, key: `${SPEND}${key}#${FIRST}` }));
+  // A tool sets nothing aside in its begin, and has been called all the same.
+  const spend = body["tool"] === undefined ? moneyIn((note ?? record).body) : ONE_TOOL_CALL;
+  yield { exec, key, spend, isInside: end !== undefined };
+}
+
+const ONE_TOOL_CALL: RecordedSpend = Object.freeze({ toolCalls: 1 });
+
+/** What a call took; what was set aside for it, where that is not known. */
+function moneyIn(body: JsonObject): RecordedSpend {
+  return (body["spend"] ?? body["reserve"] ?? {}) as RecordedSpend;
+}
+
+/** What the bill of an end has in it: its calls up to that number, without those that were open when it was written. */
+type Contents = { readonly calls?: number; readonly open?: readonly number[] };
+
+function billOf({ body }: JournalRecord): Contents {
+  return (body["spend"] ?? {}) as Contents;
+}
+
+function contains(end: JournalRecord, { call }: JsonObject): boolean {
+  const { calls = 0, open = [] } = billOf(end);
+  // Notes without a number are of a time when an end had them all.
+  return typeof call !== "number" || (call <= calls && !open.includes(call));
+}
+
+/** What was granted beyond the limits. */
+export function* raisesOf(
+  recording: Recording,
+): Generator<{ readonly exec: ExecId; readonly key: string; readonly more: Partial<Spend> }> {
+  for (const { exec, key, phase, body } of recording.records) {
+    if (phase === "note" && key.startsWith(RAISE)) yield { exec, key, more: body["value"] as Partial<Spend> };
+  }
+}
+
+const DIMENSIONS = ["tokens", "cost", "turns", "toolCalls"] as const;
+
+/**
+ * What an execution, and whom it has hired, will have spent by the end of what is on record of it, less what will have been
+ * granted to them.
+ */
+export function spendAhead(recording: Recording, execId: ExecId): Spend {
+  const unread = recording.of(execId).unreadKeys();
+  const hires = unread.map((key) => ExecId(execId, key));
+  const sum = { tokens: 0, cost: 0, turns: 0, toolCalls: 0 };
+  const isAhead = (exec: ExecId, key: string): boolean =>
+    exec === execId
+      ? unread.includes(key)
+      : hires.some((hire) => exec === hire || exec.startsWith(`${hire}/`));
+  for (const { exec, key, spend } of spendsOf(recording)) {
+    if (!isAhead(exec, key)) continue;
+    for (const dimension of DIMENSIONS) sum[dimension] += spend[dimension] ?? 0;
+  }
+  for (const { exec, key, more } of raisesOf(recording)) {
+    if (!isAhead(exec, key)) continue;
+    for (const dimension of DIMENSIONS) sum[dimension] -= more[dimension] ?? 0;
+  }
+  return sum;
+}
