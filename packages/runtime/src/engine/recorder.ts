@@ -259,7 +259,8 @@ export class Recorder {
       const settled = this.decide(effect, step);
       // A decision is made once: it is written down like the outcome that it stands for.
       if (settled !== undefined) {
-        const body = settled.ok ? effect.record(settled.value) : { error: errorToJSON(settled.error) };
+        const outcome = settled.ok ? effect.record(settled.value) : { error: errorToJSON(settled.error) };
+        const body = { ...outcome, decided: true };
         return {
           attempt: step.attempt,
           settled,

@@ -48,7 +48,8 @@ function indexOf({ records }: Recording): Known {
   const notes = new Map<string, JournalRecord>();
   for (const record of records) {
     if (record.key.startsWith(SPEND)) notes.set(attemptOf(record), record);
-    else if (record.phase === "end") ends.set(attemptOf(record), record);
+    // What somebody decided on after a crash stays charged as the crash has left it.
+    else if (record.phase === "end" && record.body["decided"] !== true) ends.set(attemptOf(record), record);
   }
   return { ends, notes };
 }

@@ -356,6 +356,47 @@ describe("T2: a crash passes no cap: what is paid inside of an effect is on reco
   });
 });
 
+describe("T2: a decision settles no money", () => {
+  test.each(["skip", "fail", "retry"] as const)(
+    "T2: what a tool paid before somebody decided to %s stays charged, also when the run is resumed once more",
+    async (decision) => {
+      const world = new World();
+      const model = world.model("m", async (n) => (n === 3 ? world.kill() : answer));
+      const tool = thinking(async ({ llm }) => {
+        for (const text of ["1", "2", "3"]) await llm(model, ask(text));
+      });
+      const lead = agent("lead", async (ctx) => {
+        await ctx.tool(call, tool).catch(() => undefined);
+        await ctx.waitFor("go");
+        await ctx.llm(model, ask("last"));
+        return done("");
+      });
+      world.agents.push(lead);
+      await world.process(lead);
+      const runtime = world.runtime();
+      const decided = runtime.resume(RUN, { decisions: { "r:tool:think#1": decision } });
+      await turns();
+      const { cost } = world;
+      const again = decision === "retry" ? 0.45 : 0;
+      expect(cost, "two that were answered, one in flight").toBe(cents(0.5 + again));
+      await runtime.close();
+      const { agents, cost: told } = await decided.result;
+      expect(cents(told)).toBe(cost);
+      const last = world.runtime();
+      await last.deliver(RUN, "go", 1);
+      const result = await last.resume(RUN).result;
+      expect(world.cost).toBe(cents(cost + 0.15));
+      expect(cents(result.cost)).toBe(cents(cost + 0.15));
+      expect(world.ledger.used).toMatchObject({
+        toolCalls: decision === "retry" ? 2 : 1,
+        turns: decision === "retry" ? 7 : 4,
+      });
+      expect(agents?.map(({ toolCalls }) => toolCalls)).toEqual([1]);
+      expect(result.agents?.map(({ toolCalls }) => toolCalls)).toEqual([1]);
+    },
+  );
+});
+
 describe("T2: what is paid after the end of its effect is charged once", () => {
   /** Leaves calls behind, waits until they are over where that is said, and is resumed. */
   async function resumed(
