@@ -151,6 +151,7 @@ export type {
 export type {
   Actual,
   BudgetWarning,
+  ChargeOptions,
   Estimate,
   KnownPrice,
   Ledger,

@@ -121,6 +121,28 @@ describe("R18: the reserve for the last turn lies inside the limit", () => {
     expect(none.used.turns).toBe(2);
   });
 
+  test("R18: what is charged from a record says how large the calls in it were; without a word it is one call", () => {
+    const spent = { tokens: 400, turns: 4 };
+    const left = (options?: Parameters<ExecutionTracker["charge"]>[1]): number => {
+      const tracker = new ExecutionTracker({ maxTokens: 1000 });
+      tracker.charge(spent, options);
+      expect(tracker.used).toMatchObject(spent);
+      let tokens = 600;
+      while (tokens > 0) {
+        try {
+          tracker.reserve({ tokens, turns: 1 }).cancel();
+          break;
+        } catch {
+          tokens--;
+        }
+      }
+      return tokens;
+    };
+    expect(left()).toBe(100);
+    expect(left({ largest: { tokens: 100, cost: 0 } })).toBe(475);
+    expect(left({ largest: null })).toBe(600);
+  });
+
   test("R18: a reserve above its limit is refused", () => {
     expect(complaint(() => new ExecutionTracker({ maxTokens: 10 }, { reserve: { tokens: 11 } })).field).toBe(
       "reserve.tokens",

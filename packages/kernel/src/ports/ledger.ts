@@ -50,6 +50,15 @@ export interface ReserveOptions {
   readonly what?: string | undefined;
 }
 
+export interface ChargeOptions {
+  /**
+   * The largest call in it, in each dimension, where it is the sum of several; null where no call in it is of the agent whose ledger
+   * it is, as when it was spent by somebody whom that agent had hired. A ledger that holds money back for a last turn by the size of
+   * the calls before it goes by this. Without it, what is charged is one call.
+   */
+  readonly largest?: Pick<Spend, "tokens" | "cost"> | null | undefined;
+}
+
 /** The money of an agent and of all whom it hires. A reservation takes from every ancestor, all or nothing. */
 export interface Ledger {
   /**
@@ -58,7 +67,7 @@ export interface Ledger {
    */
   reserve(estimate: Partial<Spend>, options?: ReserveOptions): MaybePromise<Reservation>;
   /** Counts what was spent already, as when a journal is read again. Never refuses. */
-  charge(spent: Actual): MaybePromise<Settlement>;
+  charge(spent: Actual, options?: ChargeOptions): MaybePromise<Settlement>;
   /** More may be spent: adds to the limits of this ledger and of every one above it that has them. */
   raise?(more: Partial<Spend>): MaybePromise<void>;
   child(budget: ExecutionBudgetOptions, scope: string): Ledger;

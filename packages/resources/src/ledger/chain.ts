@@ -68,8 +68,11 @@ const NOTHING_TO_REPORT: Settlement = Object.freeze({
   exceeded: Object.freeze([]),
 });
 
-/** Adds what was spent to the whole chain. It never refuses: this money is gone. */
-export function spend(account: Account, spent: Amounts): Settlement {
+/**
+ * Adds what was spent to the whole chain. It never refuses: this money is gone. It counts as a call of that size, which is its own
+ * unless it is said.
+ */
+export function spend(account: Account, spent: Amounts, size: Readonly<Amounts> = spent): Settlement {
   let warnings: BudgetWarning[] | undefined;
   let exceeded: BudgetWarning[] | undefined;
   for (let at: Account | undefined = account; at !== undefined; at = at.parent) {
@@ -87,7 +90,7 @@ export function spend(account: Account, spent: Amounts): Settlement {
     }
   }
   // A call, not a tool's share: only those say how large a last turn may be.
-  if (spent.turns > 0) noteSize(account, spent);
+  if (size.turns > 0) noteSize(account, size);
   return warnings === undefined || exceeded === undefined ? NOTHING_TO_REPORT : { warnings, exceeded };
 }
 
@@ -108,7 +111,7 @@ function look(account: Account, spent: Amounts, warnings: BudgetWarning[], excee
   }
 }
 
-function noteSize(account: Account, spent: Amounts): void {
+function noteSize(account: Account, spent: Readonly<Amounts>): void {
   const { tokens, nanos } = account.largest;
   if (spent.tokens <= tokens && spent.nanos <= nanos) return;
   account.largest = {

@@ -1,5 +1,6 @@
 import {
   type Actual,
+  type ChargeOptions,
   type Clock,
   type ExecutionBudget,
   executionBudget,
@@ -142,8 +143,10 @@ export class ExecutionTracker implements Ledger {
   }
 
   /** Counts what was spent without a reservation, as when a journal is read again. It never refuses. */
-  charge(spent: Actual): Settlement {
-    return spend(this.account, spentAmounts(spent, NOTHING));
+  charge(spent: Actual, { largest }: ChargeOptions = {}): Settlement {
+    const amounts = spentAmounts(spent, NOTHING);
+    if (largest === undefined) return spend(this.account, amounts);
+    return spend(this.account, amounts, largest === null ? NOTHING : sizeOf(largest));
   }
 
   /**
@@ -244,6 +247,10 @@ export class ExecutionTracker implements Ledger {
     }
     return tracker;
   }
+}
+
+function sizeOf({ tokens, cost }: NonNullable<ChargeOptions["largest"]>): Amounts {
+  return spentAmounts({ tokens, cost, turns: 1 }, NOTHING);
 }
 
 function sum(a: Amounts, b: Amounts): Amounts {

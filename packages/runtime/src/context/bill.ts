@@ -36,6 +36,9 @@ export class Bill {
   /** Whole nano-dollars. */
   private nano = 0;
   private waste = 0;
+  /** Of one call: a ledger holds back as much for the last one. */
+  private largestTokens = 0;
+  private largestNano = 0;
   private unpriced = false;
   /** Its effect has come to its end: what is paid from now on may not be in the sum that is on record of it. */
   isClosed = false;
@@ -87,7 +90,10 @@ export class Bill {
 
   private add(usage: Usage, cost: number | null, isWaste: boolean): void {
     const nano = Math.round((cost ?? 0) * 1e9);
-    this.tokens += totalTokens(usage);
+    const tokens = totalTokens(usage);
+    this.tokens += tokens;
+    this.largestTokens = Math.max(this.largestTokens, tokens);
+    this.largestNano = Math.max(this.largestNano, nano);
     this.usage = addUsage(this.usage, usage);
     this.nano += nano;
     if (isWaste) this.waste += nano;
@@ -115,6 +121,7 @@ export class Bill {
       priced: !this.unpriced,
       ...(this.attempts > 1 && { retries: this.attempts - 1 }),
       ...(this.waste > 0 && { waste: this.waste / 1e9 }),
+      ...(this.turns > 1 && { largest: { tokens: this.largestTokens, cost: this.largestNano / 1e9 } }),
       ...(this.calls > 0 && { calls: this.calls }),
       ...(this.open.length > 0 && { open: [...this.open] }),
     };

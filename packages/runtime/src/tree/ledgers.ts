@@ -108,8 +108,8 @@ function both(first: Ledger, second: Ledger): JointLedger {
         },
       };
     },
-    async charge(spent) {
-      const [a, b] = [await first.charge(spent), await second.charge(spent)];
+    async charge(spent, options) {
+      const [a, b] = [await first.charge(spent, options), await second.charge(spent, options)];
       return { warnings: [...a.warnings, ...b.warnings], exceeded: [...a.exceeded, ...b.exceeded] };
     },
     // What the run may spend can be raised; what a user has given beside it is theirs.

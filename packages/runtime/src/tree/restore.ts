@@ -128,9 +128,11 @@ async function restoreLedgers(tree: Tree, recording: Recording): Promise<void> {
   }
   for (const { exec, spend } of spendsOf(recording)) {
     const ledger = ledgers.get(exec);
-    const { tokens = 0, cost = 0, turns = 0, toolCalls = 0 } = spend;
+    const { tokens = 0, cost = 0, turns = 0, toolCalls = 0, largest } = spend;
+    // A call of somebody who is over is none of whoever has its money now.
+    const isOwn = exec === ExecId(tree.runId) || tree.restored.ledgers.has(exec);
     // What was paid is counted, also where it has passed a limit.
-    await ledger?.charge({ tokens, cost, turns, toolCalls });
+    await ledger?.charge({ tokens, cost, turns, toolCalls }, { largest: isOwn ? largest : null });
   }
 }
 

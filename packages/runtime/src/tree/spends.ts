@@ -8,6 +8,8 @@ export type RecordedSpend = Partial<Spend> & {
   readonly priced?: boolean;
   readonly retries?: number;
   readonly waste?: number;
+  /** The largest call in it, where it is the sum of several. */
+  readonly largest?: Pick<Spend, "tokens" | "cost">;
 };
 
 export interface SpendOnRecord {
