@@ -140,3 +140,24 @@ describe("T5: a resumed run makes the calls that the undisturbed run makes", () 
     expect(new Set(resumed)).toEqual(new Set([whole]));
   });
 });
+
+describe("T5: a resumed run hires whom the undisturbed run hires", () => {
+  test("T5: a hire that was not permitted has never had a seat", async () => {
+    const kid = agent("kid", async () => done(""));
+    const bad = agent("bad", async () => done(""));
+    const lead = agent("lead", async (ctx) => {
+      const outcomes: string[] = [];
+      for (const each of [bad, kid, bad, kid, kid]) {
+        outcomes.push((await ctx.hire({ agent: each, input: "" })).status);
+      }
+      return done(outcomes.join());
+    });
+    const permissions: RuntimeOptions["permissions"] = {
+      isNoop: false,
+      check: ({ target }) => (target.startsWith("bad") ? { allow: false, reason: "no" } : { allow: true }),
+    };
+    const { whole, resumed } = await comesTo(lead, { permissions }, { spawnBudget: { maxTotal: 3 } });
+    expect(whole).toBe("denied,completed,denied,completed,denied");
+    expect(new Set(resumed)).toEqual(new Set([whole]));
+  });
+});

@@ -56,6 +56,8 @@ export class Hiring implements Recordable<HireOutcome>, Child {
   private lazyHandle: RunHandle | undefined;
   private decided: HireTimes | undefined;
   private queuedMs = 0;
+  /** It was permitted, and found a seat, in this process or before. */
+  private isSeated = false;
   private current: RunStatus = "pending";
   private ended: Promise<HireOutcome> | undefined;
 
@@ -162,6 +164,7 @@ export class Hiring implements Recordable<HireOutcome>, Child {
       // With a headcount all seats of a batch are taken, in order, before anybody begins: so it is awaited in any case.
       const seat = this.takeSeat();
       lease = seat === undefined ? undefined : await seat;
+      this.isSeated = true;
       // Nobody begins for a parent that was stopped while the seat, or the record of the hire, was waited for.
       engine.token.check();
       if (until !== null && spec.onFull === "queue") this.queuedMs = this.queuedSince(until);
@@ -169,7 +172,10 @@ export class Hiring implements Recordable<HireOutcome>, Child {
     } catch (error) {
       lease?.release();
       // A seat that a resumed run brought along is given back as well.
-      if (tree.takeRestoredSeat(spec.execId)) await tree.headcount?.release(spec.agentId);
+      if (tree.takeRestoredSeat(spec.execId)) {
+        this.isSeated = true;
+        await tree.headcount?.release(spec.agentId);
+      }
       // Who waited for a seat when everything was suspended waits for it again.
       if (tree.suspension !== undefined) throw tree.suspension;
       if (!isRaviError(error)) throw error;
@@ -225,7 +231,8 @@ export class Hiring implements Recordable<HireOutcome>, Child {
   }
 
   record(outcome: HireOutcome): JsonObject {
-    return outcomeToJSON(outcome);
+    const body = outcomeToJSON(outcome);
+    return this.isSeated ? body : { ...body, unseated: true };
   }
 
   restore(body: JsonObject): HireOutcome {

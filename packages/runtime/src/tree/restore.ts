@@ -55,6 +55,10 @@ function isHire(key: string): boolean {
   return key.startsWith("hire:");
 }
 
+function isUnseated({ key, phase, body }: JournalRecord): boolean {
+  return isHire(key) && phase === "end" && body["unseated"] === true;
+}
+
 function idOf({ exec, key }: JournalRecord): ExecId {
   return ExecId(exec, key);
 }
@@ -64,6 +68,8 @@ async function restoreSeats(tree: Tree, recording: Recording): Promise<void> {
   const { headcount } = tree;
   if (headcount === undefined) return;
   const seated = new Map<ExecId, AgentId>();
+  /** Whom nobody permitted, or who found no seat: none is looked for now, as it would count for the whole run. */
+  const unseated = new Set(recording.records.filter(isUnseated).map(idOf));
   /** Who found no seat at first and has worked all the same: it waited for one, and got it when one was free. */
   const queue = new Map<ExecId, JournalRecord>();
   const take = async (execId: ExecId, begin: JournalRecord): Promise<boolean> => {
@@ -85,6 +91,7 @@ async function restoreSeats(tree: Tree, recording: Recording): Promise<void> {
   for (const record of recording.records) {
     if (!isHire(record.key)) continue;
     const execId = idOf(record);
+    if (unseated.has(execId)) continue;
     if (record.phase === "begin") {
       if (!(await take(execId, record)) && !recording.of(execId).isCaughtUp) queue.set(execId, record);
       continue;
