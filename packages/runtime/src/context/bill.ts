@@ -67,7 +67,8 @@ export class Bill {
   /** It is no longer under way. */
   drop(call: number): void {
     if (this.whole !== undefined) this.whole.drop(call);
-    else this.open = this.open.length === 1 ? NONE : this.open.filter((each) => each !== call);
+    else if (this.open.length === 1 && this.open[0] === call) this.open = NONE;
+    else this.open = this.open.filter((each) => each !== call);
   }
 
   leaveUnwritten(call: number, paid: Paid): void {
@@ -100,6 +101,11 @@ export class Bill {
     this.unpriced ||= cost === null;
     this.turns++;
     this.whole?.add(usage, cost, isWaste);
+  }
+
+  /** Nothing was paid, nor is anything under way that may be. */
+  get isEmpty(): boolean {
+    return this.turns === 0 && this.open.length === 0;
   }
 
   /** Nothing is under way, and what was paid is known. */

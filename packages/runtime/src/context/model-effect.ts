@@ -162,7 +162,7 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
   }
 
   spend(): JsonObject | undefined {
-    return this.bill.turns === 0 ? undefined : this.bill.toJSON();
+    return this.bill.isEmpty ? undefined : this.bill.toJSON();
   }
 
   isSettled(): boolean {

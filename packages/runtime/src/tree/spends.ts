@@ -29,10 +29,9 @@ export function* spendsOf(recording: Recording): Generator<SpendOnRecord> {
   const known = indexOf(recording);
   for (const record of recording.records) {
     const { exec, key, phase, body } = record;
-    const end = known.ends.get(attemptOf(record));
     if (key.startsWith(SPEND)) yield* callInside(record, known);
-    else if (phase === "begin") yield* leftOpen(record, end, known);
-    else if (end !== undefined && body["spend"] !== undefined) {
+    else if (phase === "begin") yield* leftOpen(record, known);
+    else if (phase === "end" && body["spend"] !== undefined && !isDecided(record)) {
       yield { exec, key, spend: body["spend"] as RecordedSpend, isInside: false };
     }
   }
@@ -50,10 +49,14 @@ function indexOf({ records }: Recording): Known {
   const notes = new Map<string, JournalRecord>();
   for (const record of records) {
     if (record.key.startsWith(SPEND)) notes.set(attemptOf(record), record);
-    // What somebody decided on after a crash stays charged as the crash has left it.
-    else if (record.phase === "end" && record.body["decided"] !== true) ends.set(attemptOf(record), record);
+    else if (record.phase === "end" && !isDecided(record)) ends.set(attemptOf(record), record);
   }
   return { ends, notes };
+}
+
+/** What somebody decided on after a crash stays charged as the crash has left it. */
+function isDecided({ body }: JournalRecord): boolean {
+  return body["decided"] === true;
 }
 
 /** A call inside of an effect, where the sum of the effect's end does not have it. */
@@ -67,12 +70,9 @@ function* callInside(record: JournalRecord, { ends, notes }: Known): Generator<S
 }
 
 /** The call that an effect was begun for, where the effect has no end, or ended without waiting for it. */
-function* leftOpen(
-  record: JournalRecord,
-  end: JournalRecord | undefined,
-  { notes }: Known,
-): Generator<SpendOnRecord> {
+function* leftOpen(record: JournalRecord, { ends, notes }: Known): Generator<SpendOnRecord> {
   const { exec, key, body } = record;
+  const end = ends.get(attemptOf(record));
   if (end !== undefined && billOf(end).open?.includes(FIRST) !== true) return;
   const note = notes.get(attemptOf({ ...record, key: `${SPEND}${key}#${FIRST}` }));
   // A tool sets nothing aside in its begin, and has been called all the same.

@@ -465,28 +465,34 @@ describe("T2: what is paid after the end of its effect is charged once", () => {
     expect((await resumed(late, false)).cost).toBe(0.15);
   });
 
-  /** A layer that gives up on a call, whose model goes on. */
-  const impatient = (world: World, late: PromiseWithResolvers<void>): Agent => {
-    const model = world.model("m", () => late.promise.then(() => answer));
-    world.options = {
-      pipelines: {
-        chat: chat(async (context, core) => {
-          await Promise.race([core(), turns(2)]);
-          context.result ??= answer;
-        }),
-      },
+  /** A layer that gives up on a call, whose model goes on: it answers by itself, or fails. */
+  const impatient =
+    (isAnswered: boolean) =>
+    (world: World, late: PromiseWithResolvers<void>): Agent => {
+      const model = world.model("m", () => late.promise.then(() => answer));
+      world.options = {
+        pipelines: {
+          chat: chat(async (context, core) => {
+            await Promise.race([core(), turns(2)]);
+            if (!isAnswered) throw new Error("it takes too long");
+            context.result ??= answer;
+          }),
+        },
+      };
+      return agent("lead", async (ctx) => {
+        await ctx.llm(model, ask("x")).catch(() => undefined);
+        await ctx.waitFor("go");
+        return done("");
+      });
     };
-    return agent("lead", async (ctx) => {
-      await ctx.llm(model, ask("x"));
-      await ctx.waitFor("go");
-      return done("");
-    });
-  };
 
-  test("T2: a model call that a layer has given up on, as what it took, or was set aside for it", async () => {
-    expect((await resumed(impatient, true)).cost).toBe(0.15);
-    expect((await resumed(impatient, false)).cost).toBe(0.2);
-  });
+  test.each([["answers by itself", true] as const, ["fails", false] as const])(
+    "T2: a model call that a layer has given up on, which %s, as what it took, or was set aside for it",
+    async (_, isAnswered) => {
+      expect((await resumed(impatient(isAnswered), true)).cost).toBe(0.15);
+      expect((await resumed(impatient(isAnswered), false)).cost).toBe(0.2);
+    },
+  );
 
   test("T2: the record of an end may come after that of a call which its bill does not contain", async () => {
     // As with a journal that puts large values elsewhere first.
