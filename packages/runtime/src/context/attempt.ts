@@ -45,11 +45,9 @@ export interface AttemptOptions {
   readonly sink: ((event: Exclude<ModelEvent, { type: "finish" }>) => void) | undefined;
   /** Where it is known already. */
   readonly estimate?: Estimate | undefined;
-  /** The call that the effect was begun for: no other try at it, and none of a judge or a tool. */
-  readonly isFirst: boolean;
-  /** What the begin of that call has set aside. */
+  /** What the begin of the effect has set aside, where this is the try that it speaks of. */
   readonly begun?: Estimate | undefined;
-  /** Its number among the calls of its effect, from the moment on when it is to be sent. */
+  /** Its number among the calls of its effect, from the moment on when it is to be sent; 0 is the first of its own. */
   call: number;
 }
 
@@ -116,7 +114,7 @@ function sendNoted(
   estimate: Estimate | undefined,
   reservation: Reservation | undefined,
 ): Promise<ModelResponse> {
-  options.call = options.bill.take(options.isFirst);
+  options.call = options.bill.take(options.isNested);
   return isOnRecord(exec, options, estimate, reservation)
     ? sendReserved(exec, options, estimate, reservation)
     : noteBefore(exec, options, estimate, reservation).then(() =>

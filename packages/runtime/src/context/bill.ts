@@ -45,6 +45,7 @@ export class Bill {
   /** What the last try took, while it is not on record by itself. */
   unwritten: Paid | undefined;
   private unwrittenCall = 0;
+  private isTried = false;
   /** Calls beside the one that the effect was begun for. They are numbered, over all bills that are part of one. */
   private calls = 0;
   /** Numbers of those that were sent and are not settled: what they take is not in here yet. */
@@ -56,11 +57,12 @@ export class Bill {
     this.whole = whole;
   }
 
-  /** A call is about to be sent. Gives its number: 0 for the one that the effect was begun for. */
-  take(isFirst: boolean): number {
-    if (this.whole !== undefined) return this.whole.take(isFirst);
-    const call = isFirst ? 0 : ++this.calls;
-    this.open = isFirst && this.open.length === 0 ? THE_FIRST : [...this.open, call];
+  /** A call is about to be sent. Gives its number: 0 for the one that the effect was begun for, its own first try. */
+  take(isNested: boolean): number {
+    if (this.whole !== undefined) return this.whole.take(isNested);
+    const call = isNested || this.isTried ? ++this.calls : 0;
+    this.isTried ||= !isNested;
+    this.open = call === 0 && this.open.length === 0 ? THE_FIRST : [...this.open, call];
     return call;
   }
 

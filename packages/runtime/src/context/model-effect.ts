@@ -56,9 +56,8 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
   private begunRequest: LlmLeaf["request"] | undefined;
   /** Of what it was begun with; the first attempt goes by it too, where no layer has changed the call. */
   estimate: Estimate | undefined;
-  /** What its begin has set aside, until its own first attempt. */
+  /** What its begin has set aside. For the first of its tries: where the ledger refused that, it was never there. */
   begun: Estimate | undefined;
-  private isTried = false;
 
   constructor(exec: Execution, key: string, leaf: LlmLeaf) {
     this.exec = exec;
@@ -205,9 +204,8 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
     const estimate = isSame ? this.estimate : undefined;
     // For one attempt: another may come after the prices, or the messages, have changed.
     this.estimate = undefined;
-    const isFirst = !isNested && !this.isTried;
-    const begun = isFirst ? this.begun : undefined;
-    if (isFirst) this.isTried = true;
+    const begun = !isNested && this.begunModel === model ? this.begun : undefined;
+    if (!isNested) this.begun = undefined;
     return attempt(exec, {
       model,
       request,
@@ -219,7 +217,6 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
       scope,
       isNested,
       estimate,
-      isFirst,
       begun,
       call: 0,
     });

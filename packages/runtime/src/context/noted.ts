@@ -17,12 +17,12 @@ import { giveBack, refuseStopped } from "./reserved.ts";
 /** Whether a crash in the middle of it would leave enough charged by what is on record already. */
 export function isOnRecord(
   exec: Execution,
-  { scope, isFirst, begun }: AttemptOptions,
+  { scope, call, begun }: AttemptOptions,
   estimate: Estimate | undefined,
   reservation: Reservation | undefined,
 ): boolean {
   if (scope.note === undefined || !exec.engine.isDurable) return true;
-  if (!isFirst) return false;
+  if (call !== 0) return false;
   // Without a ledger nothing is set aside for anything.
   if (reservation === undefined || estimate === begun) return true;
   return estimate !== undefined && begun !== undefined && isWithin(estimate, begun);

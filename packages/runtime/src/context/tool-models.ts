@@ -28,7 +28,7 @@ export class ToolModels {
     const told = { key: `${this.key}/llm#${++this.calls}`, model, request };
     const idempotencyKey = `${scope.idempotencyKey}/llm`;
     const options = { model, request, signal, idempotencyKey, wrapUp: false, bill, scope } as const;
-    const nested = { isNested: true, isFirst: false, sink: undefined } as const;
+    const nested = { isNested: true, sink: undefined } as const;
     return toldCall(exec, told, bill, () => attempt(exec, { ...options, ...nested, call: 0 }));
   }
 }

@@ -206,6 +206,28 @@ describe("T2: a crash passes no cap: what is paid inside of an effect is on reco
     expect(world.cost).toBe(2);
   });
 
+  test("T2: what was set aside for a call that the ledger then refused is not charged beside the cheaper one in its place", async () => {
+    const world = new World();
+    world.maxCostUsd = 1;
+    const cheap = world.model("m", async (n) => (n === 1 ? world.kill() : answer));
+    world.options = {
+      pipelines: {
+        chat: chat(async (context, core) => {
+          await core().catch(async () => {
+            context.model = cheap;
+            await core();
+          });
+        }),
+      },
+    };
+    const lead = asking(world.model("dear", async () => answer));
+    world.agents.push(lead);
+    expect(await world.process(lead)).toBe("killed");
+    await world.ends(lead);
+    expect(world.sent).toBe(2);
+    expect(world.cost, "one in flight at the crash, one that was answered").toBe(0.35);
+  });
+
   test("T2: three tries that broke off are charged after a crash in the fourth, each as what it took", async () => {
     const world = new World();
     const model = world.model("m", async (n) => {
