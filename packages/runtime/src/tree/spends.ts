@@ -3,7 +3,7 @@ import { textAt } from "../engine/body.ts";
 import { attemptOf, RAISE, type Recording, SPEND } from "../engine/recording.ts";
 
 /** What a bill says, as it is on record. */
-export type RecordedSpend = Partial<Spend> & {
+type RecordedSpend = Partial<Spend> & {
   readonly usage?: Usage;
   readonly priced?: boolean;
   readonly retries?: number;
@@ -12,7 +12,7 @@ export type RecordedSpend = Partial<Spend> & {
   readonly largest?: Pick<Spend, "tokens" | "cost">;
 };
 
-export interface SpendOnRecord {
+interface SpendOnRecord {
   readonly exec: ExecId;
   /** Of the effect. */
   readonly key: string;
