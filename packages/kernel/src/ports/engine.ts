@@ -82,6 +82,8 @@ export interface EffectScope {
    * `open`. Absent where an engine learns of such calls by itself, as by the ledger that it gives.
    */
   note?(notes: readonly CallNote[]): MaybePromise<void>;
+  /** The agent is over while a call of it is not answered: it may have been paid for. What was set aside was counted as `spent`. */
+  leave?(): void;
 }
 
 /** Something outward, done once: a model call or a tool call. */

@@ -20,7 +20,7 @@ import {
   totalTokens,
   type Usage,
 } from "@ravi/kernel";
-import { answerProblem, readStream, soundUsage } from "@ravi/kernel/loop";
+import { answerProblem, LinkedList, readStream, soundUsage } from "@ravi/kernel/loop";
 import { rejected } from "../rejected.ts";
 import { andThen } from "./and-then.ts";
 import type { Bill, Paid } from "./bill.ts";
@@ -28,6 +28,7 @@ import type { Execution } from "./execution.ts";
 import { isOnRecord, noteAfter, noteBefore } from "./noted.ts";
 import { refuseStopped, reservedInTime } from "./reserved.ts";
 import { roughEstimate } from "./rough-estimate.ts";
+import { SentCall } from "./sent-calls.ts";
 
 export interface AttemptOptions {
   readonly model: LLMClient;
@@ -129,15 +130,41 @@ function sendReserved(
   reservation: Reservation | undefined,
 ): Promise<ModelResponse> {
   const bound = reservation === undefined ? undefined : estimate?.maxOutputTokens;
+  const call = new SentCall(options, estimate, reservation);
+  (exec.sentCalls ??= new LinkedList()).add(call);
   return send(exec, options, bound).then(
     (response) => {
+      if (call.isLeft) return response;
+      exec.sentCalls?.delete(call);
       const problem = answerProblem(options.model, response);
       const usage = soundUsage(response?.usage);
       if (problem !== undefined) return lose(exec, options, reservation, estimate, usage, problem);
       const settled = settle(exec, options, reservation, estimate, usage, false);
       return isPromiseLike(settled) ? settled.then(() => response) : response;
     },
-    (error: unknown) => settleFailure(exec, options, reservation, estimate, error),
+    (error: unknown) => {
+      if (call.isLeft) throw error;
+      exec.sentCalls?.delete(call);
+      return settleFailure(exec, options, reservation, estimate, error);
+    },
+  );
+}
+
+/** Of a call that nobody waits for any more. Its note stays open, so that a record that is read again charges the same. */
+export function settleLeft(
+  exec: Execution,
+  { options, estimate, reservation }: SentCall,
+): MaybePromise<void> {
+  // Without a ledger nothing was set aside, and nobody knows what it takes.
+  if (estimate === undefined) return undefined;
+  const { bill, scope, isNested, call } = options;
+  const { price, inputTokens, maxOutputTokens } = estimate;
+  const cost = "unpriced" in price ? null : price.usd;
+  const usage = { inputTokens, outputTokens: maxOutputTokens };
+  bill.estimated = true;
+  bill.settle(call, { usage, cost, isWaste: true });
+  return andThen(scope.spent({ usage, costUsd: cost, isWaste: true, isNested }), () =>
+    close(exec, reservation, ALL_OF_IT),
   );
 }
 

@@ -7,7 +7,9 @@ import {
   type MaybePromise,
 } from "@ravi/kernel";
 import { tellOwn } from "@ravi/kernel/loop";
+import { settleLeft } from "./attempt.ts";
 import type { Execution } from "./execution.ts";
+import { leaveSentCalls } from "./sent-calls.ts";
 import { audit } from "./observe.ts";
 
 /** How long an agent, or what it has left running, may go on after it was told to stop, before nobody waits for it any more. */
@@ -24,6 +26,7 @@ export interface Ending {
 /** In this order. Most of them have nothing to wait for, so that a run needs no promise for its end. */
 const STEPS: readonly ((ending: Ending) => MaybePromise<void>)[] = [
   endLastOperation,
+  leaveCalls,
   endChildren,
   keepHistory,
   tellObservers,
@@ -66,6 +69,10 @@ async function lastOperation(exec: Execution): Promise<void> {
   exec.token.cancel(`${exec.agentId} has ended`);
   await promise;
   timer?.cancel();
+}
+
+export function leaveCalls({ exec }: Pick<Ending, "exec">): MaybePromise<void> {
+  return leaveSentCalls(exec, settleLeft);
 }
 
 function endChildren({ exec, outcome, isCrash }: Ending): MaybePromise<void> {

@@ -43,7 +43,7 @@ import {
   type ToolResult,
   type WindowOptions,
 } from "@ravi/kernel";
-import { makeAtOnce } from "@ravi/kernel/loop";
+import { type LinkedList, makeAtOnce } from "@ravi/kernel/loop";
 import { rejected } from "../rejected.ts";
 import { alone, aloneAtOnce } from "./alone.ts";
 import { bareBatch, bareLlm, isBare, isPlain } from "./bare.ts";
@@ -59,6 +59,7 @@ import { yieldIfPaused } from "./pause.ts";
 import type { Plan } from "./plan.ts";
 import { recordFact } from "./record.ts";
 import { Requests } from "./requests.ts";
+import type { SentCall } from "./sent-calls.ts";
 import { seededRandom, seededUuid } from "./seeded.ts";
 import { callTool } from "./tool-call.ts";
 import { Window } from "./window.ts";
@@ -86,6 +87,8 @@ export class Execution implements RunContext {
   toolCalls = 0;
   /** Every hire of this execution, whoever is hired. */
   hires = 0;
+  /** Those that wait for their answer; made for the first. */
+  sentCalls: LinkedList<SentCall> | undefined;
   /** The limit that has refused it last, itself or whom it hired. */
   stoppedBy: StoppedBy | undefined;
   private checks = 0;

@@ -14,7 +14,8 @@ import {
   ToolError,
 } from "@ravi/kernel";
 import { messageOf, readResult, tellLog, tellOwn } from "@ravi/kernel/loop";
-import { end, GRACE_MS } from "./ending.ts";
+import { andThen } from "./and-then.ts";
+import { end, GRACE_MS, leaveCalls } from "./ending.ts";
 import type { Execution } from "./execution.ts";
 import type { ExecutionInbox } from "./inbox.ts";
 import { isUnset, leftNothing } from "./layer-result.ts";
@@ -117,8 +118,8 @@ class Hosting {
   /** What those below it do until they stop is paid and recorded in its name, so it is not over before them. */
   private breakOff(why: unknown): void {
     endSpan(this.exec, this.span, why);
-    const below = this.exec.engine.unwound?.();
-    if (isPromiseLike(below)) below.then(() => this.reject(why), this.reject);
+    const left = andThen(this.exec.engine.unwound?.(), () => leaveCalls({ exec: this.exec }));
+    if (isPromiseLike(left)) left.then(() => this.reject(why), this.reject);
     else this.reject(why);
   }
 }

@@ -25,8 +25,10 @@ export class ToolModels {
   ): Promise<ModelResponse> {
     const { exec } = this;
     const bill = new Bill(this.bill);
-    const told = { key: `${this.key}/llm#${++this.calls}`, model, request };
-    const idempotencyKey = `${scope.idempotencyKey}/llm`;
+    const number = ++this.calls;
+    const told = { key: `${this.key}/llm#${number}`, model, request };
+    // Each of its own: a provider that knows a key gives the answer that it gave before.
+    const idempotencyKey = `${scope.idempotencyKey}/llm#${number}`;
     const options = { model, request, signal, idempotencyKey, wrapUp: false, bill, scope } as const;
     const nested = { isNested: true, sink: undefined } as const;
     return toldCall(exec, told, bill, () => attempt(exec, { ...options, ...nested, call: 0 }));

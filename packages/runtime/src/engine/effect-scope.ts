@@ -43,6 +43,10 @@ export class InProcessScope implements EffectScope {
     return attempt > 1 && engine.tree.recording?.of(engine.start.execId).isRepeat(key, attempt) === true;
   }
 
+  leave(): void {
+    this.engine.noteDoubt(this.key);
+  }
+
   /** A crash before the effect's end must not lose what was paid, or may be, inside of it. */
   note(notes: readonly CallNote[]): MaybePromise<void> {
     const { engine, attempt } = this;

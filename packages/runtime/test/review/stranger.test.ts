@@ -246,13 +246,13 @@ describe("T11: a port that cannot serve", () => {
     "logger",
   ])("T11: %s is refused by name", (name) => {
     for (const value of [{}, null, 5]) {
-      const make = (): Runtime => Reflect.construct(Runtime, [{ [name]: value }]) as Runtime;
+      const make = (): Runtime => Reflect.construct(Runtime, [{ [name]: value }]);
       expect(make).toThrow(new RegExp(`runtime options\\.${name} is .*; expected`));
     }
   });
 
   test("T11: a layer that is no pipeline is refused by its level", () => {
-    const make = (): Runtime => Reflect.construct(Runtime, [{ pipelines: { chat: {} } }]) as Runtime;
+    const make = (): Runtime => Reflect.construct(Runtime, [{ pipelines: { chat: {} } }]);
     expect(make).toThrow(/runtime options\.pipelines\.chat is .*; expected an object with the methods run/);
   });
 });

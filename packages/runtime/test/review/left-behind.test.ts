@@ -1,0 +1,176 @@
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { defineTool, type LLMClient, type Meter, type ModelResponse } from "@ravi/kernel";
+import { virtualClock } from "@ravi/testing";
+import { MemoryJournal, Runtime } from "@ravi/runtime";
+import { agent, ask, done, FakeLedger, turns, until } from "./helpers.ts";
+
+const meter: Meter = {
+  estimate: () => ({ inputTokens: 100, maxOutputTokens: 100, price: { usd: 0.2 } }),
+  price: () => ({ usd: 0.15 }),
+};
+const ANSWER: ModelResponse = {
+  message: { role: "assistant", content: "late" },
+  finishReason: "stop",
+  usage: { inputTokens: 100, outputTokens: 50 },
+};
+
+/** One that does not stop when it is told to, and answers when the test says so. */
+function deaf() {
+  const answer = Promise.withResolvers<ModelResponse>();
+  const asked = { times: 0, keys: new Set<string>() };
+  const model: LLMClient = {
+    id: "deaf",
+    info: { provider: "x", model: "deaf" },
+    generate: (_, options) => {
+      asked.times++;
+      asked.keys.add(options?.idempotencyKey ?? "");
+      return answer.promise;
+    },
+  };
+  return { model, asked, answer };
+}
+
+function house() {
+  const clock = virtualClock();
+  const ledger = new CountingLedger();
+  return { clock, ledger, ports: { clock, meter, ledger: () => ledger } };
+}
+
+/** Knows what is open. */
+class CountingLedger extends FakeLedger {
+  open = 0;
+  override reserve(...given: Parameters<FakeLedger["reserve"]>): ReturnType<FakeLedger["reserve"]> {
+    const reservation = super.reserve(...given);
+    this.open++;
+    return {
+      settle: (actual) => {
+        this.open--;
+        return reservation.settle(actual);
+      },
+      cancel: () => {
+        this.open--;
+        return reservation.cancel();
+      },
+    };
+  }
+  override child(): CountingLedger {
+    return this;
+  }
+}
+
+describe("T2: a provider that does not stop in time", () => {
+  const WAYS = [
+    ["a cancelled run", {}, async (run: { cancel(reason: string): void }) => run.cancel("stop")],
+    ["a run whose time is up", { executionBudget: { deadlineS: 1 } }, async () => {}],
+  ] as const;
+
+  test.each(WAYS)(
+    "T2: %s counts what was set aside, and says that it is in doubt",
+    async (_, options, stop) => {
+      const { clock, ledger, ports } = house();
+      const { model, asked, answer } = deaf();
+      const lead = agent("lead", async (ctx) =>
+        done(String((await ctx.llm(model, ask("x"))).message.content)),
+      );
+      const run = new Runtime(ports).run(lead, "", { ...options, runId: "r" });
+      await until(() => asked.times === 1);
+      await stop(run);
+      await clock.advance(2_000);
+      const result = await run.result;
+      expect(result).toMatchObject({ cost: 0.2, inDoubt: ["r:llm:deaf#1"] });
+      expect(result.usage).toMatchObject({ inputTokens: 100, outputTokens: 100 });
+      expect([ledger.open, ledger.used.cost, ledger.used.tokens]).toEqual([0, 0.2, 200]);
+      // What comes then changes nothing more.
+      answer.resolve(ANSWER);
+      await turns();
+      expect([ledger.open, ledger.used.cost]).toEqual([0, 0.2]);
+    },
+  );
+
+  test("T2: a child that is given up counts in its parent's run, and a resumed run says the same", async () => {
+    const { clock, ledger, ports } = house();
+    const { model, asked } = deaf();
+    const journal = new MemoryJournal();
+    const worker = agent("worker", async (ctx) =>
+      done(String((await ctx.llm(model, ask("x"))).message.content)),
+    );
+    const lead = agent("lead", async (ctx) => {
+      await ctx.hire({ agent: worker, input: "", timeoutS: 1 });
+      return done(String(await ctx.waitFor("go")));
+    });
+    const first = new Runtime({ ...ports, journal });
+    const run = first.run(lead, "", { runId: "r" });
+    await until(() => asked.times === 1);
+    for (let n = 0; n < 3; n++) await clock.advance(1_000);
+    const closing = first.close();
+    await clock.advance(1_000);
+    await closing;
+    expect(await run.result).toMatchObject({ status: "suspended", cost: 0.2 });
+    expect([ledger.open, ledger.used.cost]).toEqual([0, 0.2]);
+    const again = house();
+    const second = new Runtime({ ...again.ports, journal, agents: [lead] });
+    await second.deliver("r", "go", "on");
+    expect(await second.resume("r").result).toMatchObject({ status: "completed", output: "on", cost: 0.2 });
+    expect([again.ledger.open, again.ledger.used.cost]).toEqual([0, 0.2]);
+    expect(asked.times).toBe(1);
+  });
+
+  test("T2: a call of a tool that nobody waits for is settled with its agent's end", async () => {
+    const { clock, ledger, ports } = house();
+    const { model, asked } = deaf();
+    const think = defineTool({
+      name: "think",
+      description: "",
+      input: z.object({}),
+      execute: (_, { llm }) => {
+        void llm(model, ask("x"));
+        return "thought";
+      },
+    });
+    const lead = agent("lead", async (ctx) => {
+      const { content } = await ctx.tool({ id: "c", name: "think", arguments: "{}" }, think);
+      return done(String(content));
+    });
+    const run = new Runtime(ports).run(lead, "");
+    await until(() => asked.times === 1);
+    await clock.advance(1_000);
+    expect(await run.result).toMatchObject({ status: "completed", output: "thought", cost: 0.2 });
+    expect([ledger.open, ledger.used.cost]).toEqual([0, 0.2]);
+  });
+
+  test("R18: a suspended run leaves nothing set aside either", async () => {
+    const { clock, ledger, ports } = house();
+    const { model, asked } = deaf();
+    const lead = agent("lead", async (ctx) => done(String((await ctx.llm(model, ask("x"))).message.content)));
+    const runtime = new Runtime({ ...ports, journal: new MemoryJournal() });
+    const run = runtime.run(lead, "", { runId: "r" });
+    await until(() => asked.times === 1);
+    const closing = runtime.close();
+    await clock.advance(1_000);
+    await closing;
+    expect(await run.result).toMatchObject({ status: "suspended", cost: 0.2, inDoubt: ["r:llm:deaf#1"] });
+    expect([ledger.open, ledger.used.cost]).toEqual([0, 0.2]);
+  });
+});
+
+test("R24: every model call of a tool has an idempotency key of its own", async () => {
+  const { model, asked, answer } = deaf();
+  answer.resolve(ANSWER);
+  const twice = defineTool({
+    name: "twice",
+    description: "",
+    input: z.object({}),
+    execute: async (_, { llm }) => {
+      await llm(model, ask("x"));
+      await llm(model, ask("y"));
+      return "thought";
+    },
+  });
+  const lead = agent("lead", async (ctx) => {
+    await ctx.tool({ id: "c", name: "twice", arguments: "{}" }, twice);
+    return done("");
+  });
+  await new Runtime({ meter }).run(lead, "").result;
+  expect([asked.times, asked.keys.size]).toEqual([2, 2]);
+});
