@@ -38,9 +38,11 @@ export class SequentialFlow extends Flow {
       if (outcome === undefined) break;
       outcomes.push(outcome);
       done.push(toStepResult(step.name, outcome));
-      if (outcome.status !== "completed") return incomplete(outcomes, lastOutput(done), done);
+      if (outcome.status !== "completed") return incomplete(outcomes, leftBy(done), done);
     }
-    return { status: "completed", output: lastOutput(done), structured: done, stopReason: "done" };
+    // Also where it is empty: a last step that takes everything out has said so.
+    const output = done.at(-1)?.output ?? "";
+    return { status: "completed", output, structured: done, stopReason: "done" };
   }
 }
 
@@ -48,7 +50,7 @@ function inputAndResults(input: string, before: readonly StepResult[]): string {
   return [input, ...before.map(({ name, output }) => `## ${name}\n\n${output}`)].join("\n\n");
 }
 
-/** What the last step has left, or where it has left nothing, what the one before it gave. */
-function lastOutput(done: readonly StepResult[]): string {
+/** Of a flow that was cut off: what its last step has left, or where it has left nothing, what the one before it gave. */
+function leftBy(done: readonly StepResult[]): string {
   return done.findLast(({ output }) => output !== "")?.output ?? "";
 }

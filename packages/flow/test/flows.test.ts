@@ -63,6 +63,11 @@ describe("R25: a sequential flow", () => {
     expect(later).toBe(0);
   });
 
+  test("the last answer is the flow's, also an empty one: a redactor that removes everything has the last word", async () => {
+    const flow = new SequentialFlow({ name: "f", steps: [says("read", "SECRET 123"), says("redact", "")] });
+    expect((await run(flow)).result).toMatchObject({ status: "completed", output: "", stopReason: "done" });
+  });
+
   test("fails with its first step: nothing came of it", async () => {
     await expect(
       run(new SequentialFlow({ name: "f", steps: [fails("a", "no"), says("b", "x")] })),
