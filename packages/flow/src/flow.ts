@@ -16,6 +16,7 @@ import {
   type SpawnBudgetOptions,
 } from "@ravi/kernel";
 import { hookBase } from "@ravi/kernel/loop";
+import { checkOptionalText } from "./check.ts";
 import type { FlowResult, StepResult } from "./results.ts";
 
 /** What every flow takes. */
@@ -57,8 +58,8 @@ export abstract class Flow implements Agent<readonly StepResult[]> {
     checkFields(owner, options, [...ownFields, ...KNOWN]);
     const { hooks, middleware } = options;
     this.id = AgentId(options.name);
-    this.version = options.version;
-    this.description = options.description;
+    this.version = checkOptionalText(`${owner}.version`, options.version);
+    this.description = checkOptionalText(`${owner}.description`, options.description);
     this.hooks = hooks;
     this.pipelines = middleware;
     this.defaults = defaultsOf(options);

@@ -10,6 +10,7 @@ import {
   type RunEvent,
   type RunId,
 } from "@ravi/kernel";
+import { checkOptionalText } from "./check.ts";
 import { Metrics, type RunMetrics } from "./metrics.ts";
 
 const OWNER = "InformationAgent";
@@ -48,7 +49,8 @@ export class InformationAgent implements Agent<RunMetrics> {
     checkFields(OWNER, options, ["name", "description", "maxRuns"]);
     this.id = AgentId(options.name ?? "information");
     this.description =
-      options.description ?? "Says what a run has used so far. Its task is the run's id; empty: this run's.";
+      checkOptionalText(`${OWNER}.description`, options.description) ??
+      "Says what a run has used so far. Its task is the run's id; empty: this run's.";
     this.maxRuns = checkInteger(`${OWNER}.maxRuns`, options.maxRuns ?? DEFAULT_RUNS, 1);
   }
 

@@ -9,6 +9,10 @@ import {
   InvalidValueError,
   Priority,
 } from "@ravi/kernel";
+import { checkOptionalText } from "./check.ts";
+
+const PREEMPTIONS = { PARK: "park", RETURN: "return" } as const;
+const FULLS = { DENY: "deny", QUEUE: "queue" } as const;
 
 /** A step on terms of its own. */
 export interface FlowStepConfig extends Omit<HireLeaf, "kind" | "input" | "onTimeout"> {
@@ -40,7 +44,8 @@ export function readSteps(field: string, steps: readonly FlowStep[]): readonly S
   if (!Array.isArray(list) || list.length === 0) {
     throw new InvalidValueError({ field, value: steps, expected: "a list with at least one agent in it" });
   }
-  return Object.freeze(steps.map((step, at) => readStep(`${field}[${at}]`, step)));
+  // `map` would pass over the holes of a list, and each would be a branch without an answer.
+  return Object.freeze(Array.from(steps, (step, at) => readStep(`${field}[${at}]`, step)));
 }
 
 export function readStep(field: string, step: FlowStep): Step {
@@ -53,13 +58,16 @@ export function readStep(field: string, step: FlowStep): Step {
 
 function readConfig(field: string, config: FlowStepConfig): FlowStepConfig {
   checkFields(field, config, KNOWN);
-  const { agent, priority, retention, timeoutS } = config;
+  const { agent, priority, retention, timeoutS, onPreempt, onFull } = config;
   const wrong = (name: string, value: unknown, expected: string): never => {
     throw new InvalidValueError({ field: `${field}.${name}`, value, expected });
   };
   if (!isAgent(agent)) wrong("agent", agent, "an agent: an object with an id and a run method");
+  checkOptionalText(`${field}.name`, config.name);
   if (priority !== undefined) checkOneOf(`${field}.priority`, priority, Priority);
   if (retention !== undefined) checkOneOf(`${field}.retention`, retention, HistoryRetention);
+  if (onPreempt !== undefined) checkOneOf(`${field}.onPreempt`, onPreempt, PREEMPTIONS);
+  if (onFull !== undefined) checkOneOf(`${field}.onFull`, onFull, FULLS);
   if (config.executionBudget !== undefined) executionBudget(config.executionBudget);
   if (timeoutS !== undefined && !(Number.isFinite(timeoutS) && timeoutS > 0))
     wrong("timeoutS", timeoutS, "seconds above 0");

@@ -14,6 +14,12 @@ describe("a bad option is refused at once, by name", () => {
     ["R25: an empty list", SequentialFlow, { steps: [] }, /SequentialFlow\.steps .* at least one agent/],
     ["R25: an empty list", ParallelFlow, { branches: [] }, /ParallelFlow\.branches .* at least one agent/],
     ["no list", SequentialFlow, { steps: a }, /SequentialFlow\.steps/],
+    [
+      "a list of holes",
+      ParallelFlow,
+      { branches: Object.assign([], { length: 3 }) },
+      /ParallelFlow\.branches\[0\]/,
+    ],
     ["no branch", ConditionalFlow, { if: () => true }, /ConditionalFlow\.whenTrue/],
     ["no predicate", ConditionalFlow, { if: true, whenTrue: a }, /ConditionalFlow\.if is true/],
     ["no agent", ParallelFlow, { branches: [{ agent: {} }] }, /ParallelFlow\.branches\[0\]\.agent/],
@@ -27,9 +33,14 @@ describe("a bad option is refused at once, by name", () => {
     ["timeoutS", SequentialFlow, { steps: [{ agent: a, timeoutS: -1 }] }, /steps\[0\]\.timeoutS is -1/],
     ["priority", SequentialFlow, { steps: [{ agent: a, priority: 3 }] }, /steps\[0\]\.priority is 3/],
     ["retention", SequentialFlow, { steps: [{ agent: a, retention: "x" }] }, /steps\[0\]\.retention/],
+    ["a step's name", SequentialFlow, { steps: [{ agent: a, name: 5 }] }, /steps\[0\]\.name is 5/],
+    ["onFull", SequentialFlow, { steps: [{ agent: a, onFull: "queu" }] }, /steps\[0\]\.onFull is "queu"/],
+    ["onPreempt", SequentialFlow, { steps: [{ agent: a, onPreempt: 5 }] }, /steps\[0\]\.onPreempt is 5/],
     ["a step's budget", SequentialFlow, { steps: [{ agent: a, executionBudget: { max: 1 } }] }, /max/],
     ["combine", ParallelFlow, { branches: [a], combine: "best" }, /ParallelFlow\.combine is "best"/],
     ["accumulate", SequentialFlow, { steps: [a], accumulate: "all" }, /SequentialFlow\.accumulate is "all"/],
+    ["description", SequentialFlow, { steps: [a], description: 5 }, /SequentialFlow\.description is 5/],
+    ["version", ParallelFlow, { branches: [a], version: 2 }, /ParallelFlow\.version is 2/],
     ["hooks", SequentialFlow, { steps: [a], hooks: {} }, /SequentialFlow\.hooks/],
     [
       "middleware",
@@ -39,6 +50,7 @@ describe("a bad option is refused at once, by name", () => {
     ],
     ["a budget", SequentialFlow, { steps: [a], executionBudget: { maxToken: 1 } }, /maxToken/],
     ["spawnBudget", SequentialFlow, { steps: [a], spawnBudget: { agents: 1 } }, /spawnBudget\.agents/],
+    ["its description", InformationAgent, { description: 5 }, /InformationAgent\.description is 5/],
     ["maxRuns", InformationAgent, { maxRuns: 0 }, /InformationAgent\.maxRuns is 0/],
   ])("%s", (_, constructor, options, message) => {
     expect(() => make(constructor, { name: "f", ...options })).toThrow(InvalidValueError);
