@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { readChoice } from "../src/parse/choice.ts";
-import { findJson } from "../src/parse/json.ts";
-import { readList } from "../src/parse/list.ts";
+import { findJson, findObject } from "../src/parse/json.ts";
+import { readList, readSequence } from "../src/parse/list.ts";
 import { fillIn, placeholdersIn, readRewooPlan } from "../src/parse/rewoo-plan.ts";
 import { readConfidence, readScore } from "../src/parse/score.ts";
 import { readText, readVerdict } from "../src/parse/verdict.ts";
@@ -24,6 +24,12 @@ describe("J10: what models really write when they are asked for JSON", () => {
     ["no json at all", undefined],
   ])("%s", (text, expected) => {
     expect(findJson(text)).toEqual(expected);
+  });
+
+  test("an object is found behind a remark in brackets", () => {
+    expect(findObject('As [1] says: {"score": 0.2}')).toEqual({ score: 0.2 });
+    expect(findObject('[1, 2] [{"a": 1}] {"b": 2}')).toEqual({ a: 1 });
+    expect(readScore('By the rule in [1]: {"score": 0.2, "feedback": "9/10 for style"}')).toBe(0.2);
   });
 
   test("a text full of brackets is not searched without end", () => {
@@ -126,8 +132,30 @@ describe("J10: lists, verdicts and texts", () => {
     ['{"plan": ["a", "", "a", 3, null, {"x": 1}]}', ["a", "3"]],
     ["1. a\n2) b\n- c\n* d\nStep 5: e", ["a", "b", "c", "d", "e"]],
     ["just prose", []],
+    ["see [1] and [2, 3]", []],
+    [
+      "1. Look at item [0] of the list\n2. Compare it\n3. Report",
+      ["Look at item [0] of the list", "Compare it", "Report"],
+    ],
+    ['1. Set the tags to ["x", "y"]\n2. Report', ['Set the tags to ["x", "y"]', "Report"]],
+    ['Here is the plan (see [1]): ["a","b"]', ["a", "b"]],
+    ['Of ["x"] this: ["a","b"]', ["a", "b"]],
+    ['Not ["x", "y", "z"] but {"steps": ["a", "b"]}', ["a", "b"]],
+    ['The field ["name"] is what counts.\n1. a\n2. b', ["a", "b"]],
+    ["Of [1]:\n- [ ] a\n- [x] b", ["[ ] a", "[x] b"]],
+    ['- First I look around.\n- Then I plan.\n["a", "b"]', ["a", "b"]],
+    ['- ["a", "b"]', ["a", "b"]],
+    ['- [\n  "a",\n  "b"\n]', ["a", "b"]],
+    ["[\n  1\n]\n1. a", ["a"]],
   ])("%s → %j", (text, expected) => {
     expect(readList(text)).toEqual(expected);
+  });
+
+  test("in a sequence the same may come twice", () => {
+    const turns = ["turn left", "go straight", "turn left"];
+    expect(readSequence(JSON.stringify(turns))).toEqual(turns);
+    expect(readSequence(turns.map((turn) => `- ${turn}`).join("\n"))).toEqual(turns);
+    expect(readList(JSON.stringify(turns))).toEqual(["turn left", "go straight"]);
   });
 
   test.each([
@@ -159,6 +187,26 @@ describe("J10: ReWOO plans", () => {
       { id: "E1", tool: "a", input: {} },
       { id: "E7", tool: "c", input: { q: "#E1" } },
     ]);
+  });
+
+  const search = (input: unknown, id = "E1", tool = "search") => ({ id, tool, input });
+  test.each<[string, unknown[]]>([
+    ['#E1 = search["weather in Oslo"]', [search("weather in Oslo")]],
+    ["#E1 = search[2024]", [search("2024")]],
+    ['#E1 = search[{"q":"x"}]', [search({ q: "x" })]],
+    ['#E1 = search[{"name":"x"}]', [search({ name: "x" })]],
+    [
+      "Plan: find it [1].\n#E1 = search[weather in Oslo]\n#E2 = LLM[what of #E1]",
+      [search("weather in Oslo"), search("what of #E1", "E2", "LLM")],
+    ],
+    ["Plan: find it [1]. #E1 = search[Oslo]", [search("Oslo")]],
+    ['As in [1]:\n{"steps": [{"tool": "search", "input": "#E1 = x[y]"}]}', [search("#E1 = x[y]")]],
+    ['Plan: ["#E1 = search[Oslo]", "#E2 = search[Bern]"]', [search("Oslo"), search("Bern", "E2")]],
+    ['[\n  "#E1 = search[Oslo]",\n  "#E2 = search[Bern]"\n]', [search("Oslo"), search("Bern", "E2")]],
+    ['With #E1 = search[x] in mind:\n[{"tool": "search", "input": "Oslo"}]', [search("Oslo")]],
+    ["see [1]", []],
+  ])("%s → %j", (text, expected) => {
+    expect(readRewooPlan(text)).toEqual(expected);
   });
 
   test("#E1 is not part of #E10", () => {

@@ -1,25 +1,32 @@
 import { type JsonObject, type JsonValue, parseJson } from "@ravi/kernel";
 
-/** How many brackets are tried as the beginning of JSON: a text full of them is not searched without end. */
-const MOST_STARTS = 20;
+/** How many brackets that turn out to be none may be tried as the beginning of JSON: a text full of them is not searched without end. */
+const MOST_FALSE_STARTS = 20;
 
-/** The first object or list in a text, whatever stands around it: prose, a fence, a second attempt. */
-export function findJson(text: string): JsonValue | undefined {
+/** Every object or list in a text, one after the other, whatever stands around them: prose, a fence, a second attempt. */
+export function* eachJson(text: string): Generator<JsonValue, void> {
   let tried = 0;
-  for (let at = nextStart(text, 0); at !== -1 && tried < MOST_STARTS; tried++) {
+  for (let at = nextStart(text, 0); at !== -1 && tried < MOST_FALSE_STARTS;) {
     const end = endOf(text, at);
     const value = end === undefined ? undefined : readJson(text.slice(at, end));
-    if (value !== undefined) return value;
-    at = nextStart(text, at + 1);
+    if (end !== undefined && value !== undefined) yield value;
+    else tried++;
+    at = nextStart(text, end === undefined || value === undefined ? at + 1 : end);
   }
-  return undefined;
 }
 
-/** The first object in a text; of a list, its first object. */
+/** The first object or list in a text. */
+export function findJson(text: string): JsonValue | undefined {
+  return eachJson(text).next().value ?? undefined;
+}
+
+/** The first object in a text; of a list, its first object. A `[1]` before it is a remark. */
 export function findObject(text: string): JsonObject | undefined {
-  const value = findJson(text);
-  if (isObject(value)) return value;
-  return Array.isArray(value) ? value.find(isObject) : undefined;
+  for (const value of eachJson(text)) {
+    const object = Array.isArray(value) ? value.find(isObject) : value;
+    if (isObject(object)) return object;
+  }
+  return undefined;
 }
 
 export function isObject(value: JsonValue | undefined): value is JsonObject {
@@ -61,8 +68,8 @@ function endOf(text: string, start: number): number | undefined {
   return undefined;
 }
 
-/** As it is, or with what models most often get wrong put right: a comma too many, words of another language. */
-function readJson(text: string): JsonValue | undefined {
+/** A text that is JSON: as it is, or with what models most often get wrong put right: a comma too many, words of another language. */
+export function readJson(text: string): JsonValue | undefined {
   for (const attempt of [text, mended(text)]) {
     try {
       return parseJson(attempt, "the answer");

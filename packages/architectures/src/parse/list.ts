@@ -1,20 +1,54 @@
 import type { JsonValue } from "@ravi/kernel";
-import { fieldOf, findJson, isObject } from "./json.ts";
+import { eachJson, fieldOf, isObject, readJson } from "./json.ts";
 
 const LISTS = ["steps", "plan", "tasks", "thoughts", "ideas", "items", "options", "list"];
 const TEXTS = ["step", "task", "thought", "idea", "description", "text", "title", "action", "name"];
 const ITEM = /^\s*(?:\d+\s*[.):]|[-*•]|step\s+\d+\s*[:.)-])\s*(.+)$/i;
 
-/** A list of texts, from JSON or from numbered or dotted lines. Empty where there is none. */
+/** A list of different texts, from JSON or from numbered or dotted lines. Empty where there is none. */
 export function readList(text: string): string[] {
-  const json = findJson(text);
-  const items = isObject(json) ? fieldOf(json, LISTS) : json;
-  if (Array.isArray(items)) {
-    const texts = items.flatMap((item: JsonValue) => textIn(item) ?? []);
-    if (texts.length > 0) return unique(texts);
+  return [...new Set(readSequence(text))];
+}
+
+/**
+ * The same with what is said twice in it twice: who turns left, goes on and turns left again does three things. JSON is looked
+ * for outside of the lines of a list, because a line may speak of `item [0]`.
+ */
+export function readSequence(text: string): string[] {
+  const read = text.split("\n").map((line) => ({ line, item: itemIn(line) }));
+  const lines = read.flatMap(({ item }) => item ?? []);
+  const rest = read.flatMap(({ line, item }) => (item === undefined ? [line] : []));
+  const json = listInJson(rest.join("\n"));
+  // One text in brackets beside a whole list is a remark.
+  return json.length > 1 || lines.length < 2 ? [...(json.length > 0 ? json : lines)] : lines;
+}
+
+/** The text of a line of a list. JSON is none, also after a dash: it is a list itself. */
+function itemIn(line: string): string | undefined {
+  const item = ITEM.exec(line)?.[1]?.trim() ?? "";
+  if (!/[\p{L}\p{N}\p{S}]/u.test(item)) return undefined;
+  return /^[[{]/.test(item) && isList(readJson(item)) ? undefined : item;
+}
+
+/** A list under one of its names; else the longest one that is in the text. */
+function listInJson(text: string): readonly string[] {
+  let longest: readonly string[] = [];
+  for (const json of eachJson(text)) {
+    const named = isObject(json) ? textsIn(fieldOf(json, LISTS)) : [];
+    if (named.length > 0) return named;
+    const bare = isList(json) ? textsIn(json) : [];
+    if (bare.length > longest.length) longest = bare;
   }
-  const lines = text.split("\n").flatMap((line) => ITEM.exec(line)?.[1]?.trim() ?? []);
-  return unique(lines.filter((line) => line !== ""));
+  return longest;
+}
+
+/** Numbers alone, as in `see [1]`, are no list of texts. */
+function isList(json: JsonValue | undefined): boolean {
+  return Array.isArray(json) ? json.some((item) => typeof item !== "number") : isObject(json);
+}
+
+function textsIn(items: JsonValue | undefined): readonly string[] {
+  return Array.isArray(items) ? items.flatMap((item: JsonValue) => textIn(item) ?? []) : [];
 }
 
 function textIn(item: JsonValue): string | undefined {
@@ -22,8 +56,4 @@ function textIn(item: JsonValue): string | undefined {
   if (typeof value !== "string" && typeof value !== "number") return undefined;
   const text = String(value).trim();
   return text === "" ? undefined : text;
-}
-
-function unique(texts: readonly string[]): string[] {
-  return [...new Set(texts)];
 }

@@ -1,5 +1,5 @@
 import type { JsonValue } from "@ravi/kernel";
-import { fieldOf, findJson, isObject } from "./json.ts";
+import { eachJson, fieldOf, findJson, isObject } from "./json.ts";
 
 /** One step of a ReWOO plan. `id` is `E1`, `E2` and so on. */
 export interface RewooStep {
@@ -9,18 +9,23 @@ export interface RewooStep {
 }
 
 const PLACEHOLDER = /#(E\d+)\b/gi;
+/** What stands before a step that is a text inside of JSON, and no line by itself. */
+const IN_JSON = /^\s*["[{]|[[{]\s*["{[]/;
 const LINE = /#(E\d+)\s*=\s*([A-Za-z0-9_-]+)\s*[[(](.*)[\])]\s*$/;
 
 /** A longer line is no step of a plan, but a model that has lost its way. */
 const MOST_LINE = 10_000;
 
-/** A plan out of JSON, or of the lines of the paper: `#E1 = search[weather in Oslo]`. Empty where there is none. */
+/**
+ * A plan out of JSON, or of the lines of the paper: `#E1 = search[weather in Oslo]`. Empty where there is none. JSON is looked
+ * for outside of these lines, because what stands in their brackets may be JSON too.
+ */
 export function readRewooPlan(text: string): RewooStep[] {
-  const json = findJson(text);
-  const items = isObject(json) ? fieldOf(json, ["steps", "plan"]) : json;
-  const steps = Array.isArray(items)
-    ? items.flatMap((item: JsonValue, at) => stepIn(item, at) ?? [])
-    : text.split("\n").flatMap((line) => stepInLine(line) ?? []);
+  const read = text.split("\n").map((line) => ({ line, step: stepInLine(line) }));
+  const inLines = read.flatMap(({ step }) => step ?? []);
+  const rest = read.flatMap(({ line, step }) => (step === undefined ? [line] : []));
+  const inJson = stepsInJson(rest.join("\n"));
+  const steps = inJson.length >= inLines.length ? inJson : inLines;
   const seen = new Set<string>();
   // A second step of the same name would overwrite what the first one found.
   return steps.filter(({ id }) => !seen.has(id) && seen.add(id));
@@ -53,6 +58,16 @@ export function fillIn(input: JsonValue, evidence: ReadonlyMap<string, string>):
   );
 }
 
+/** The first JSON that has a step in it: `[1]` is a remark, and no plan. */
+function stepsInJson(text: string): readonly RewooStep[] {
+  for (const json of eachJson(text)) {
+    const items = isObject(json) ? fieldOf(json, ["steps", "plan"]) : json;
+    const steps = Array.isArray(items) ? items.flatMap((item: JsonValue, at) => stepIn(item, at) ?? []) : [];
+    if (steps.length > 0) return steps;
+  }
+  return [];
+}
+
 function stepIn(item: JsonValue, at: number): RewooStep | undefined {
   if (!isObject(item)) return typeof item === "string" ? stepInLine(item) : undefined;
   const tool = fieldOf(item, ["tool", "action", "name", "function"]);
@@ -69,7 +84,7 @@ function idOf(id: JsonValue | undefined, at: number): string {
 
 function stepInLine(line: string): RewooStep | undefined {
   const found = line.length > MOST_LINE ? null : LINE.exec(line.trim());
-  if (found === null) return undefined;
+  if (found === null || IN_JSON.test(found.input.slice(0, found.index))) return undefined;
   const [, id = "", tool = "", input = ""] = found;
   return { id: id.toUpperCase(), tool, input: jsonOr(input.trim()) };
 }

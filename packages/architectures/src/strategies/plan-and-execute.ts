@@ -10,7 +10,7 @@ import {
 import { Desk } from "../desk/desk.ts";
 import { answerTo, describeWork } from "../desk/said.ts";
 import { describeTools } from "../desk/worker.ts";
-import { readList } from "../parse/list.ts";
+import { readSequence } from "../parse/list.ts";
 import { type OwnPrompts, PROMPTS } from "../prompts.ts";
 import { checkModel, NO_WORKERS, ownPrompts, progress } from "./shared.ts";
 
@@ -45,7 +45,7 @@ export class PlanAndExecute implements Architecture {
     });
     const isCut = plan.stopReason === "length";
     // The last step of a plan that was cut off may be half of one, and half an instruction is none.
-    const planned = readList(plan.text).slice(0, isCut ? -1 : undefined);
+    const planned = readSequence(plan.text).slice(0, isCut ? -1 : undefined);
     const steps = planned.slice(0, this.maxSteps);
     yield progress("planAndExecute.plan", { steps, left: planned.length - steps.length });
     const isPlanned = steps.length > 0;

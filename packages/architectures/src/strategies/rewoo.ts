@@ -81,7 +81,10 @@ export class ReWOO implements Architecture {
     }
     const found = describeEvidence(steps, evidence);
     const answer = await desk.ask({ user: this.prompts.solve({ task: prompt, evidence: found }) });
-    await desk.finish(answerTo(plan, answer));
+    const said = answerTo(plan, answer);
+    // What was said without anything found, as after a plan that nobody could read, is no answer from evidence.
+    const isFound = [...evidence.values()].some(({ isError }) => !isError);
+    await desk.finish(said.stopReason === "done" && !isFound ? { ...said, stopReason: "steps" } : said);
   }
 
   declaredWorkers(): typeof NO_WORKERS {

@@ -36,6 +36,19 @@ describe("J10: PlanAndExecute", () => {
     expect(session.cumulativeUsage).toEqual(usageOf(model));
   });
 
+  test("a step that comes twice is done twice, and one that speaks of a list is no list", async () => {
+    const turns = ["turn left", "go straight", "turn left"];
+    const script = [JSON.stringify(turns), "left", "straight", "left", "there"];
+    const { result, events } = await run(new PlanAndExecute(), script);
+    expect(told(events, "planAndExecute.plan")).toEqual([{ steps: turns, left: 0 }]);
+    expect(result.output).toBe("there");
+    const text = "1. Look at item [0] of the list\n2. Compare it";
+    const other = await run(new PlanAndExecute(), [text, "seen", "compared", "the same"]);
+    expect(told(other.events, "planAndExecute.plan")).toEqual([
+      { steps: ["Look at item [0] of the list", "Compare it"], left: 0 },
+    ]);
+  });
+
   test("a plan that cannot be read is told, and the task is done in one go", async () => {
     const { result, model, events } = await run(new PlanAndExecute(), [
       "No idea how to plan this.",

@@ -100,13 +100,34 @@ describe("J10: ReWOO", () => {
     expect(asked(model.calls[1]?.request)).toContain("Is facts about weather in Oslo good?");
   });
 
-  test("no plan to be read: told, and answered without evidence", async () => {
+  test.each(['look_up["Oslo"]', 'look_up[{"query": "Oslo"}]'])(
+    "%s is a step, whatever is in its brackets",
+    async (step) => {
+      const { result, model } = await run(new ReWOO(), [`Plan: find it [1].\n#E1 = ${step}`, "sunny"], {
+        tools,
+      });
+      expect(asked(model.calls[1]?.request)).toContain("facts about Oslo");
+      expect(result).toEqual({ status: "completed", output: "sunny", stopReason: "done" });
+    },
+  );
+
+  test("no plan to be read: told, and answered without evidence, which is no success", async () => {
     const { result, events, model } = await run(new ReWOO(), ["I would just answer.", "the answer"], {
       tools,
     });
-    expect(result.output).toBe("the answer");
+    expect(result).toEqual({ status: "partial", output: "the answer", stopReason: "steps" });
     expect(told(events, "rewoo.unreadable")).toHaveLength(1);
     expect(asked(model.calls[1]?.request)).toContain("(none)");
+  });
+
+  test("an answer for which no step has found anything is no success", async () => {
+    const steps = [
+      ["E1", "look_up", { query: "nothing" }],
+      ["E2", "look_up", { query: "#E1" }],
+      ["E3", "look_up", { query: "#E3" }],
+    ] as const;
+    const { result } = await run(new ReWOO(), [plan(steps), "I made it up"], { tools });
+    expect(result).toEqual({ status: "partial", output: "I made it up", stopReason: "steps" });
   });
 
   test("an agent among the tools is hired", async () => {
