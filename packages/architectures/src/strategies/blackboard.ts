@@ -48,8 +48,9 @@ export class Blackboard implements Architecture {
     const desk = await Desk.open(session, deps, prompt);
     const names = Object.keys(this.experts);
     const board: string[] = [];
-    let idle = 0;
-    let passes = 0;
+    // Since the last contribution: who had nothing to say, and who of them has said so. One who passes again is still one.
+    const idle = new Set<string>();
+    const passed = new Set<string>();
     let cut: StopReason = "steps";
     let isReady = false;
     for (let round = 1; round <= this.maxRounds && !isReady; round++) {
@@ -70,18 +71,19 @@ export class Blackboard implements Architecture {
         return desk.finish({ text: solution, stopReason: "done" });
       }
       if (text === "" || isPass(text)) {
-        idle++;
+        idle.add(next.name);
         const limit = limitMet(worked);
         if (limit !== undefined) cut = limit;
-        else if (worked.error === undefined) passes++;
+        else if (worked.error === undefined) passed.add(next.name);
       } else {
-        idle = passes = 0;
+        idle.clear();
+        passed.clear();
         board.push(`[${next.name}] ${describeWork(worked)}`);
         desk.findings(board.join("\n"));
       }
       // Nobody adds anything, a whole circle of them. Only when all have said so is the board finished.
-      if (idle < names.length) continue;
-      isReady = passes >= names.length;
+      if (idle.size < names.length) continue;
+      isReady = passed.size === names.length;
       break;
     }
     desk.note("blackboard", { entries: board.length, ready: isReady });

@@ -46,6 +46,17 @@ describe("J10: Blackboard", () => {
     expect(session.cumulativeUsage).toEqual(usageOf(model, experts.a.model));
   });
 
+  test("one who passes again and again is not a whole circle of them", async () => {
+    const experts = { a: worker("a", ["x is 3"]), b: worker("b", () => "PASS") };
+    const next = ["a", "b", "b", "b"];
+    const { result, events } = await run(
+      new Blackboard({ experts, coordinator: true, maxRounds: 4 }),
+      (request) => (asked(request).includes("Who should write next") ? (next.shift() ?? "") : "so far"),
+    );
+    expect(told(events, "blackboard.next")).toHaveLength(4);
+    expect(result).toEqual({ status: "partial", output: "so far", stopReason: "steps" });
+  });
+
   test("an expert who fails, or was cut off, is not taken for one who solved it", async () => {
     const experts = {
       a: worker("a", () => new Error("ill")),
