@@ -10,11 +10,16 @@ export interface Handoff {
 
 const MARK = /^[^\p{L}\p{N}]*hand[\s_-]?off(?:\s+to)?\s*[:\s]\s*/iu;
 const NAME = /^["'`*]*([\p{L}\p{N}_-]+)["'`*]*\s*(?<mark>[:,.-]?)\s*(.*)$/u;
+/** What follows the name of whoever is handed to: a mark and the task, or nothing more. A word makes it a sentence. */
+const AFTER_NAME = /^["'`*]*(?:\s*:|\s+[-–—](?=\s)|\s*\.?\s*$)["'`*]*/u;
+const LIST_LINE = /^(?:\s+\S|\s*(?:[-*•]|\d+[.)])\s)/;
+const FENCED = /^\s*```\w*\n([\s\S]*?)\n```\s*$/;
 const NOBODY = new Set(["", "none", "null", "no", "nobody", "false", "n/a"]);
 
 /**
- * Reads a hand-off out of an answer: a line of its own, or JSON. Undefined: it is an answer. To somebody whom nobody knows only
- * an answer hands on that is nothing else: others are texts which happen to speak of hand-offs.
+ * Reads a hand-off out of an answer: a line of its own, or JSON. Undefined: it is an answer. The line begins or ends the text,
+ * with what is to be done after it; in the middle of one it is a text which happens to speak of hand-offs. So it is with
+ * somebody whom nobody knows, unless the answer is nothing else.
  */
 export function readHandoff(text: string, members: readonly string[] = []): Handoff | undefined {
   const object = findObject(text);
@@ -23,16 +28,17 @@ export function readHandoff(text: string, members: readonly string[] = []): Hand
     const task = fieldOf(object, ["task", "message", "reason"]);
     return { to, task: typeof task === "string" ? task : "" };
   }
-  const lines = text.split("\n").filter((line) => line.trim() !== "");
-  for (const line of lines) {
+  const lines = (FENCED.exec(text)?.[1] ?? text).split("\n").filter((line) => line.trim() !== "");
+  const lastSentence = lines.findLastIndex((line) => !LIST_LINE.test(line));
+  for (const [at, line] of lines.entries()) {
     const mark = MARK.exec(line)?.[0];
-    if (mark === undefined) continue;
-    const rest = line.slice(mark.length);
-    const known = knownIn(rest, members);
-    if (known !== undefined) return known;
-    const found = NAME.exec(rest);
-    const isAlone = lines.length === 1 && (found?.groups?.["mark"] === ":" || found?.[3] === "");
-    if (found !== null && isAlone) return { to: found[1] ?? "", task: (found[3] ?? "").trim() };
+    // One in a list of others is a part of that list, unless it is the last word.
+    const isLast = at === lastSentence || at === lines.length - 1;
+    if (mark === undefined || (at > 0 && !isLast)) continue;
+    const found = knownIn(line.slice(mark.length), members);
+    const handoff = found ?? (at === 0 && isLast ? strangerIn(line.slice(mark.length)) : undefined);
+    if (handoff === undefined) continue;
+    return { ...handoff, task: [handoff.task, ...lines.slice(at + 1)].join("\n").trim() };
   }
   return undefined;
 }
@@ -43,10 +49,17 @@ function knownIn(line: string, members: readonly string[]): Handoff | undefined 
   for (const to of members.toSorted((a, b) => b.length - a.length)) {
     if (text.slice(0, to.length).toLowerCase() !== to.toLowerCase()) continue;
     const rest = text.slice(to.length);
-    if (/^[\p{L}\p{N}_]/u.test(rest)) continue;
-    return { to, task: rest.replace(/^["'`*]*\s*[:,.-]?\s*/, "").trim() };
+    const mark = AFTER_NAME.exec(rest)?.[0];
+    if (mark !== undefined) return { to, task: rest.slice(mark.length).trim() };
   }
   return undefined;
+}
+
+/** Somebody whom nobody knows: what is to be done is said, or nothing at all. */
+function strangerIn(line: string): Handoff | undefined {
+  const found = NAME.exec(line);
+  if (found === null || (found.groups?.["mark"] !== ":" && found[3] !== "")) return undefined;
+  return { to: found[1] ?? "", task: (found[3] ?? "").trim() };
 }
 
 /** The member of that name, however it is written. */
