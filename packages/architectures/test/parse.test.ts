@@ -120,6 +120,15 @@ describe("J10: choices", () => {
     ['{"route": "sales"}', undefined],
     ['{"route": ["billing"]}', "billing"],
     ["nobody", undefined],
+    // Who is named is not always chosen.
+    ["This is not for billing.", undefined],
+    ["It isn't billing", undefined],
+    ['{"route": "not billing"}', undefined],
+    ["Route: anyone rather than billing", undefined],
+    ["Billing? No, not billing.", undefined],
+    ["Not billing, but tech support.", "tech support"],
+    ["This does not look technical, so billing.", "billing"],
+    ["Not a data question: billing", "billing"],
   ])("%s → %s", (text, expected) => {
     expect(readChoice(text, options)).toBe(expected);
   });
@@ -166,6 +175,11 @@ describe("J10: lists, verdicts and texts", () => {
     ['{"done": {"is": true}}', false],
     ['{"finished": true}', false],
     ["I am not done", false],
+    // What begins like a yes.
+    ["Complete\nrewrite needed", false],
+    ["Done?", false],
+    ["не done", false],
+    ["Yes\n", true],
     ["", false],
   ])("%s is a yes: %s", (text, expected) => {
     expect(readVerdict(text, ["done"])).toBe(expected);

@@ -56,21 +56,37 @@ function markedLine(text: string, options: readonly string[], names: readonly st
   return undefined;
 }
 
-/** Whole words only, and the longest name first: `data` is not mentioned by `data-analyst`. */
+/** Where one thing ends that is said of an option, and another begins. */
+const CLAUSE = /[.,;:!?]+(?=\s|$)|\n|\b(?:because|since|but|so|while|although)\b/u;
+const NOT =
+  /\b(?:not|no|never|neither|nor|none|nobody|without|except|cannot|instead of|rather than|other than)\b|n['’]t\b/u;
+/** One sign for each option, of those that mean nothing in any text. */
+const FIRST_SIGN = 0xe000;
+const MOST_SIGNS = 0x1900;
+
+/**
+ * The only option that is spoken for. Whole words only, and the longest name first: `data` is not mentioned by `data-analyst`.
+ * One of whom it is said that it is not the one is not chosen by being named.
+ */
 function onlyMention(text: string, options: readonly string[]): string | undefined {
-  let rest = ` ${text.toLowerCase()} `;
-  const found: string[] = [];
-  for (const option of options.toSorted((a, b) => b.length - a.length)) {
+  let rest = ` ${text.toLowerCase().replaceAll(/[\ue000-\uf8ff]/g, "")} `;
+  const byLength = options.toSorted((a, b) => b.length - a.length).slice(0, MOST_SIGNS);
+  for (const [at, option] of byLength.entries()) {
     const pattern = new RegExp(
       `(?<![\\p{L}\\p{N}_-])${escaped(option.toLowerCase())}(?![\\p{L}\\p{N}_-])`,
       "gu",
     );
-    const without = rest.replaceAll(pattern, " ");
-    if (without === rest) continue;
-    rest = without;
-    found.push(option);
+    rest = rest.replaceAll(pattern, ` ${String.fromCodePoint(FIRST_SIGN + at)} `);
   }
-  return found.length === 1 ? found[0] : undefined;
+  const named = new Set<string>();
+  const refused = new Set<string>();
+  for (const clause of rest.split(CLAUSE)) {
+    for (const sign of clause.match(/[\ue000-\uf8ff]/g) ?? []) (NOT.test(clause) ? refused : named).add(sign);
+  }
+  const [only, ...others] = [...named].filter((sign) => !refused.has(sign));
+  return only === undefined || others.length > 0
+    ? undefined
+    : byLength[(only.codePointAt(0) ?? 0) - FIRST_SIGN];
 }
 
 function escaped(text: string): string {

@@ -23,8 +23,8 @@ export function readVerdict(text: string, names: readonly string[]): boolean {
   const field = object === undefined ? undefined : fieldOf(object, names);
   if (typeof field === "object") return false;
   if (field !== undefined) return YES.has(String(field).toLowerCase().trim());
-  const line = text.trim().split("\n", 1)[0] ?? "";
-  return YES.has(line.toLowerCase().replaceAll(/[^a-z0-9]/g, ""));
+  // Nothing but the word: "Complete", and in the next line "rewrite needed", is no yes, and neither is a question.
+  return YES.has(text.toLowerCase().replaceAll(/[^\p{L}\p{N}?]/gu, ""));
 }
 
 /** A text field of a model's JSON; the whole text where there is no JSON. */

@@ -6,7 +6,7 @@ export function answerIn(text: string): string {
   return (marked.at(-1) ?? text).trim();
 }
 
-/** How much all answers say the same: the mean over all pairs, 1 where they are the same words. */
+/** How much all answers say the same: the mean over all pairs, 1 where they are the same words. One alone agrees with nobody. */
 export function agreementOf(answers: readonly string[]): number {
   const sets = answers.map(wordsOf);
   let sum = 0;
@@ -17,7 +17,7 @@ export function agreementOf(answers: readonly string[]): number {
       pairs++;
     }
   }
-  return pairs === 0 ? 1 : sum / pairs;
+  return pairs === 0 ? 0 : sum / pairs;
 }
 
 /** The one whom the others agree with most; the first among equals. */

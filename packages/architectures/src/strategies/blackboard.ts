@@ -132,8 +132,14 @@ function isPass(text: string): boolean {
   return /^[^\p{L}\p{N}]*pass[^\p{L}\p{N}]*$/iu.test(text);
 }
 
-/** The answer of whoever says to have solved it. */
+/** What stands in the place of a solution where there is none. */
+const NO_SOLUTION =
+  /^[^\p{L}\p{N}]*(?:unknown|unclear|undecided|pending|tbd|n\/a|pass|not (?:yet|known|found|clear))\b/iu;
+
+/** The answer of whoever says to have solved it. Who passes, or says that it is not known, has not. */
 export function solutionIn(text: string): string | undefined {
-  const found = /^[^\p{L}\p{N}\n]*solution[^\p{L}\p{N}\n:]*:\s*([\s\S]+)/imu.exec(text)?.[1]?.trim();
+  const found = /^[^\p{L}\p{N}\n]*solution[^\p{L}\p{N}\n:]*:[*_]*\s*([\s\S]+)/imu.exec(text)?.[1]?.trim();
+  if (found === undefined || NO_SOLUTION.test(found) || /\bPASS[^\p{L}\p{N}]*$/u.test(found))
+    return undefined;
   return found === "" ? undefined : found;
 }

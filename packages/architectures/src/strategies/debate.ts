@@ -84,6 +84,8 @@ export class Debate implements Architecture {
       // One who is left over agrees with nobody.
       if (said.length > 1 && agreement >= this.agreement) return desk.finish(finalOf(shared));
     }
+    // Nobody has said anything: a judge or a vote would be paid for nothing.
+    if (said.length === 0) return desk.finish(finalOf(undefined));
     const candidates = candidatesOf(said.map(({ text }) => answerIn(text))).flatMap((at) => said[at] ?? []);
     const answers = candidates.map(({ text }, at) => `${at + 1}. ${answerIn(text)}`).join("\n");
     if (this.judge !== undefined) {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { Blackboard } from "@ravi/architectures";
+import { solutionIn } from "../../src/strategies/blackboard.ts";
 import { asked, broke, run, says, told, usageOf, worker } from "../support.ts";
 
 describe("J10: Blackboard", () => {
@@ -76,6 +77,17 @@ describe("J10: Blackboard", () => {
     const { result, model } = await run(new Blackboard({ experts }), ["done"]);
     expect(result.status).toBe("completed");
     expect(asked(model.calls[0]?.request)).toContain("[a] не pass\n[a] нет solution: x");
+  });
+
+  test.each([
+    ["I see no final answer yet.\nSolution: unknown, PASS", undefined],
+    ["SOLUTION: not yet known", undefined],
+    ["SOLUTION: (pending)", undefined],
+    ["SOLUTION: I have none. PASS.", undefined],
+    ["We add them up.\n**Solution:** 42", "42"],
+    ["SOLUTION: No, they all pass", "No, they all pass"],
+  ])("%j is solved: %j", (text, expected) => {
+    expect(solutionIn(text)).toBe(expected);
   });
 
   test("nothing on the board is no success", async () => {

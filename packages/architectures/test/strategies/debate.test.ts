@@ -56,6 +56,17 @@ describe("J10: Debate", () => {
     );
   });
 
+  test("where nobody says anything, nobody is paid for a vote on nothing", async () => {
+    const { result, model, events } = await run(new Debate({ rounds: 1 }), () => says(" "));
+    expect(result).toMatchObject({ status: "partial", stopReason: "steps" });
+    expect(model.calls).toHaveLength(3);
+    expect(told(events, "debate.round")).toEqual([{ round: 1, agreement: 0 }]);
+    const mute = (name: string) => worker(name, () => "");
+    const judge = worker("judge", ["purple"]);
+    await run(new Debate({ debaters: { a: mute("a"), b: mute("b") }, judge }), []);
+    expect(judge.model.calls).toEqual([]);
+  });
+
   test("votes that cannot be read are not counted, and the first among equals wins", () => {
     expect(countVotes([undefined, 1, 1, 0], 3)).toBe(1);
     expect(countVotes([2, 1], 3)).toBe(1);
@@ -81,6 +92,8 @@ describe("J10: Debate", () => {
   test("agreement is the mean over all pairs of what they share", () => {
     expect(agreementOf(["Yes!", "yes", "YES."])).toBe(1);
     expect(agreementOf(["a b", "c d"])).toBe(0);
+    expect(agreementOf(["alone"])).toBe(0);
+    expect(agreementOf([])).toBe(0);
     expect(agreementOf(["a b", "a c"])).toBeCloseTo(1 / 3);
     expect(answerIn("because\nAnswer: first\n**Final answer:** second")).toBe("second");
   });

@@ -25,6 +25,7 @@ describe("J10: Router", () => {
   test.each([
     ['{"route": "billing", "confidence": 0.2}', "unsure"],
     ["Nobody fits, I fear.", "unknown"],
+    ["This is not for billing.", "unknown"],
     ['{"route": "sales", "confidence": 1}', "unknown"],
   ])("%s goes to the fallback", async (choice, because) => {
     const routes = team();

@@ -38,6 +38,16 @@ describe("J10: SelfRefine", () => {
     expect(asked(model.calls[2]?.request)).toContain("I do not like the tone.");
   });
 
+  test("criticism that begins like a yes is criticism", async () => {
+    const { session } = await run(new SelfRefine({ maxRounds: 1 }), [
+      "one",
+      "Complete\nrewrite needed",
+      "two",
+    ]);
+    expect(session.metadata["selfRefine"]).toEqual({ rounds: 1, satisfied: false });
+    expect(session.output).toBe("two");
+  });
+
   test("a refinement that was cut off does not replace a whole draft", async () => {
     const { result } = await run(new SelfRefine(), ["one", NO, { text: "tw", finishReason: "length" }]);
     expect(result).toEqual({ status: "completed", output: "one", stopReason: "done" });
