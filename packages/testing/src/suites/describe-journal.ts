@@ -1,6 +1,7 @@
 import type { Journal, MaybePromise } from "@ravi/kernel";
 import { describe, test } from "vitest";
 import { virtualClock } from "../virtual-clock.ts";
+import { amountCases } from "./journal/amounts.ts";
 import { claimCases } from "./journal/claims.ts";
 import { entryCases } from "./journal/entries.ts";
 import { lifeCases } from "./journal/life.ts";
@@ -8,6 +9,7 @@ import { modelCases } from "./journal/model.ts";
 import { plainDataCases } from "./journal/plain-data.ts";
 import { postedCases } from "./journal/posted.ts";
 import type { JournalCase, JournalSetup } from "./journal/stage.ts";
+import { watchCases } from "./journal/watches.ts";
 
 export type { JournalSetup } from "./journal/stage.ts";
 
@@ -26,6 +28,8 @@ export const journalCases: readonly JournalCase[] = [
   ...entryCases,
   ...plainDataCases,
   ...postedCases,
+  ...watchCases,
+  ...amountCases,
   ...lifeCases,
   ...modelCases,
 ];

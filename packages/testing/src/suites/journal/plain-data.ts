@@ -68,6 +68,10 @@ export const plainDataCases: readonly JournalCase[] = [
       expect([loaded?.body, item?.value]).toEqual([{ list: [1] }, { list: [1] }]);
       Object.assign(loaded?.body ?? {}, { list: [3] });
       expect((await journal.load(R1))[0]?.body).toEqual({ list: [1] });
+      // One that is frozen cannot be changed either.
+      Reflect.set(Object(item?.value), "list", [3]);
+      Reflect.set(item ?? {}, "id", "t");
+      expect((await journal.items(R1, 0))[0]).toEqual({ seq: 1, ...signal("s", { value: { list: [1] } }) });
     },
   },
   {
@@ -118,7 +122,8 @@ export const plainDataCases: readonly JournalCase[] = [
     async run({ journal }) {
       const epoch = await claimed(journal, R1);
       const limit = 256 * 1024;
-      const sizes = [limit - 20, limit - 10, limit - 9, limit, limit + 1, 3 * limit];
+      // The largest are more than the megabyte or two at which many stores draw a line.
+      const sizes = [limit - 20, limit - 10, limit - 9, limit, limit + 1, 3 * limit, 5 * limit, 20 * limit];
       const texts = [...sizes.map((size) => "x".repeat(size)), "é".repeat(limit / 2), "\u4e2d".repeat(limit)];
       const bodies = [...texts.map((text) => ({ text })), { text: "x".repeat(3 * limit) }, { text: "small" }];
       await journal.append(
@@ -126,11 +131,12 @@ export const plainDataCases: readonly JournalCase[] = [
         epoch,
         bodies.map((body, n) => entry(R1, `k#${n}`, { body })),
       );
-      await journal.post(R1, signal("large", { value: "x".repeat(3 * limit) }));
+      const values = [3 * limit, 20 * limit];
+      for (const size of values) await journal.post(R1, signal(`of ${size}`, { value: "x".repeat(size) }));
       const loaded = await journal.load(R1);
       expect(loaded.map(({ body }) => lengthOf(body["text"]))).toEqual(bodies.map(({ text }) => text.length));
       loaded.forEach(({ body }, n) => expect(body["text"] === bodies[n]?.text).toBe(true));
-      expect(lengthOf((await journal.items(R1, 0))[0]?.value)).toBe(3 * limit);
+      expect((await journal.items(R1, 0)).map(({ value }) => lengthOf(value))).toEqual(values);
     },
   },
   {

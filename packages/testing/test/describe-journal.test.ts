@@ -1,0 +1,43 @@
+import { describe, expect, test } from "vitest";
+import {
+  assertJournalCase,
+  describeJournal,
+  journalCases,
+  type JournalSetup,
+  type JournalSuite,
+} from "../src/suites/index.ts";
+import { HonestJournal } from "./planted/honest-journal.ts";
+import { PLANTED_JOURNALS } from "./planted/planted-journals.ts";
+
+/** Another handle on the same store, of the same kind. */
+const again =
+  (Kind: new (setup: JournalSetup, store?: HonestJournal["store"]) => HonestJournal) =>
+  (journal: unknown, setup: JournalSetup): HonestJournal => {
+    if (!(journal instanceof HonestJournal)) throw new TypeError("a journal of these tests was expected");
+    return new Kind(setup, journal.store);
+  };
+
+describeJournal("that is honest", (setup) => new HonestJournal(setup), {
+  second: again(HonestJournal),
+  reopen: again(HonestJournal),
+});
+
+describeJournal("without a watch", (setup) => Object.assign(new HonestJournal(setup), { watch: undefined }));
+
+describe("the suite", () => {
+  for (const { says, caughtBy, Broken } of PLANTED_JOURNALS) {
+    test.concurrent(`catches a journal that ${says}`, { timeout: 60_000 }, async () => {
+      const found = journalCases.filter((each) => each.says.includes(caughtBy));
+      expect(found.map((each) => each.says)).not.toEqual([]);
+      const suite: JournalSuite = { second: again(Broken) };
+      for (const each of found)
+        await expect(assertJournalCase(each, (setup) => new Broken(setup), suite)).rejects.toThrow(Error);
+    });
+  }
+});
+
+test("every case has a name of its own, and says which rule it belongs to", () => {
+  const names = journalCases.map(({ rule, says }) => `${rule}: ${says}`);
+  expect(new Set(names).size).toBe(names.length);
+  expect(journalCases.filter(({ rule }) => !/^[A-Z]\d+$/.test(rule))).toEqual([]);
+});
