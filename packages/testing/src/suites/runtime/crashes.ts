@@ -7,6 +7,7 @@ import {
   done,
   hangingOnce,
   outputOf,
+  refuseWithoutEnd,
   type RuntimeCase,
   type RuntimeStage,
   say,
@@ -117,7 +118,10 @@ export const crashCases: readonly RuntimeCase[] = [
       const spender = agent("spender", async (ctx) => {
         for (let n = 0; n < 3; n++) await ctx.llm(model, say(`${n}`));
         await ctx.waitFor("on");
-        for (;;) await ctx.llm(model, say("more"));
+        for (;;) {
+          await ctx.llm(model, say("more"));
+          refuseWithoutEnd(model.calls.length);
+        }
       });
       const setup = { agents: [spender], ledger: caps.ledger, meter: caps.meter };
       const first = await create(setup);

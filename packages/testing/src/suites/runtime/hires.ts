@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { Priority } from "@ravi/kernel";
 import { scriptedModel } from "../../scripted-model.ts";
-import { agent, done, outputOf, type RuntimeCase, say, until, word } from "./stage.ts";
+import { agent, done, outputOf, refuseWithoutEnd, type RuntimeCase, say, until, word } from "./stage.ts";
 
 export const hireCases: readonly RuntimeCase[] = [
   {
@@ -135,7 +135,7 @@ export const hireCases: readonly RuntimeCase[] = [
       const child = agent("child", async (ctx) => {
         for (;;) {
           await ctx.llm(model, say("more"));
-          calls++;
+          refuseWithoutEnd(++calls);
         }
       });
       const lead = agent("lead", async (ctx) => {

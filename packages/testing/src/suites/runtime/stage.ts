@@ -115,6 +115,13 @@ export function outputOf(outcome: Outcome | HireOutcome): string {
   return outcome.status;
 }
 
+const MOST_CALLS = 100;
+
+/** For who spends until a cap holds: where none does, the case fails before the memory is full. */
+export function refuseWithoutEnd(calls: number): void {
+  if (calls > MOST_CALLS) throw new Error(`${calls} calls were made: the cap on turns does not hold`);
+}
+
 /** Something that a case waits for; nothing is assumed about how long it takes. */
 export async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 1));
