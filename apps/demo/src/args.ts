@@ -1,17 +1,19 @@
 import { parseArgs } from "node:util";
 import { InvalidValueError } from "@ravi/kernel";
+import type { ModelPrice } from "@ravi/resources";
 import { DEFAULT_QUESTION } from "./roles.ts";
 
 export const HELP = `demo: a lead, three researchers, an analyst and a writer answer a question over a few documents.
 
   --question TEXT    what to ask (default: "${DEFAULT_QUESTION}")
-  --budget DOLLARS   what the whole tree may spend (default: 0.1)
+  --budget DOLLARS   what the whole tree may spend (default: 0.1; 300,000 tokens where the price is not known)
   --agents N         how many may work at once, the lead included (default: 5)
   --journal DIR      where the run and the server's bill are kept (default: a new folder, gone when the run is over)
   --crash-at N       really kills this process (SIGKILL) once entry N of the journal is written; needs --journal
   --resume           goes on with the newest run in --journal
   --model NAME       openai:gpt-5-mini, anthropic:claude-...: a real model, with a key, for real money
-  --base-url URL     with --model openai:...: another server that speaks OpenAI's protocol
+  --base-url URL     with --model openai:...: another server that speaks OpenAI's protocol, such as one of your own
+  --price IN,OUT     with --model: what it costs, in dollars per million tokens, where that is not known
   --live             draws the tree also where standard output is not a terminal
   --engine restate   on a Restate server of this machine, with two workers as processes (downloads 216 MB the first time)
   --sdk              wired by @ravi/sdk instead of by hand; the result is the same
@@ -22,18 +24,20 @@ Without --model no key is needed and nothing is spent: a server on this machine 
 script, but each depends on what it is really sent, over HTTP, through the real provider. The tools, the rules, the journal
 and the bill are real. A key in the environment alone changes nothing.
 
-Exit codes: 0 completed, 2 partial, 3 suspended, 1 failed, 130 interrupted. Ctrl-C keeps the run's place and says how to go
-on; a second Ctrl-C ends at once.`;
+Exit codes: 0 completed, 2 partial, 3 suspended, 1 failed, 130 interrupted, 143 terminated. Ctrl-C keeps the run's place and
+says how to go on; a second Ctrl-C ends at once.`;
 
 export interface Args {
   readonly question: string;
-  readonly budgetUsd: number;
+  /** Undefined: whatever fits the model. */
+  readonly budgetUsd: number | undefined;
   readonly maxAgents: number;
   readonly journal: string | undefined;
   readonly crashAt: number | undefined;
   readonly resume: boolean;
   readonly model: string | undefined;
   readonly baseURL: string | undefined;
+  readonly price: string | undefined;
   readonly live: boolean;
   readonly engine: "local" | "restate";
   readonly sdk: boolean;
@@ -43,16 +47,17 @@ export interface Args {
 
 export function readArgs(args: readonly string[]): Args {
   const { values } = parseArgs({
-    args: [...args],
+    args: signed(args),
     options: {
       question: { type: "string", default: DEFAULT_QUESTION },
-      budget: { type: "string", default: "0.1" },
+      budget: { type: "string" },
       agents: { type: "string", default: "5" },
       journal: { type: "string" },
       "crash-at": { type: "string" },
       resume: { type: "boolean", default: false },
       model: { type: "string" },
       "base-url": { type: "string" },
+      price: { type: "string" },
       live: { type: "boolean", default: false },
       engine: { type: "string", default: "local" },
       sdk: { type: "boolean", default: false },
@@ -70,22 +75,49 @@ export function readArgs(args: readonly string[]): Args {
     );
   if (values.model === undefined && values["base-url"] !== undefined)
     wrong("--base-url", values["base-url"], "a --model beside it, such as openai:llama3.3");
+  if (values["base-url"] !== undefined && !/^https?:\/\/\S+$/.test(values["base-url"]))
+    wrong("--base-url", values["base-url"], "the address of a server, such as http://127.0.0.1:11434/v1");
+  if (values.model === undefined && values.price !== undefined)
+    wrong("--price", values.price, "a --model beside it; the stand-in's prices are its own");
+  if (values.price !== undefined) priceIn(values.price);
   return {
     question:
       values.question.trim() === "" ? wrong("--question", values.question, "a question") : values.question,
-    budgetUsd: dollars(values.budget),
+    budgetUsd: values.budget === undefined ? undefined : dollars(values.budget),
     maxAgents: count("--agents", values.agents),
     journal: values.journal,
     crashAt: crashAt === undefined ? undefined : count("--crash-at", crashAt),
     resume: values.resume,
     model: values.model,
     baseURL: values["base-url"],
+    price: values.price,
     live: values.live,
     engine: engine(values.engine, values.sdk || crashAt !== undefined),
     sdk: values.sdk,
     json: values.json,
     help: values.help,
   };
+}
+
+/** `--budget -1` is a number that is too low, and not an option called -1. */
+function signed(args: readonly string[]): string[] {
+  const joined: string[] = [];
+  for (const arg of args) {
+    const before = joined.at(-1);
+    if (/^-[\d.]/.test(arg) && before?.startsWith("--") === true && !before.includes("="))
+      joined.splice(-1, 1, `${before}=${arg}`);
+    else joined.push(arg);
+  }
+  return joined;
+}
+
+export function priceIn(text: string): ModelPrice {
+  const [input = Number.NaN, output = Number.NaN, ...more] = text
+    .split(",")
+    .map((part) => (part.trim() === "" ? Number.NaN : Number(part)));
+  if (more.length === 0 && input >= 0 && output >= 0 && Number.isFinite(input + output))
+    return { input, output };
+  return wrong("--price", text, "dollars per million tokens in and out, such as 0.25,2");
 }
 
 function engine(text: string, isLocalOnly: boolean): "local" | "restate" {

@@ -5,6 +5,7 @@ import { ReActAgent } from "@ravi/react-agent";
 import { ExecutionTracker, ModelMeter, type OwnPrices } from "@ravi/resources";
 import { Runtime } from "@ravi/runtime";
 import { RetryPolicy, SpawnTracker } from "@ravi/supervision";
+import type { Limit } from "./limit.ts";
 import { ANALYST, ARCHIVIST, FACT_CHECKER, LEAD, RESEARCHER, type Role, WRITER } from "./roles.ts";
 import { calculate, read, search } from "./tools.ts";
 
@@ -14,7 +15,7 @@ export interface Parts {
   readonly journal: Journal;
   readonly prices: OwnPrices | undefined;
   readonly hooks: Hooks;
-  readonly budgetUsd: number;
+  readonly limit: Limit;
   readonly maxAgents: number;
 }
 
@@ -50,10 +51,11 @@ export function startByHand(parts: Parts, assignment: Assignment): Started {
 }
 
 /** What the whole tree may take at most. */
-export function limits({ maxAgents, budgetUsd }: Pick<Parts, "maxAgents" | "budgetUsd">) {
+export function limits({ maxAgents, limit }: Pick<Parts, "maxAgents" | "limit">) {
+  const spend = "usd" in limit ? { maxCostUsd: limit.usd } : { maxTokens: limit.tokens };
   return {
     spawnBudget: { maxAgents, maxDepth: 3 },
-    executionBudget: { maxCostUsd: budgetUsd, maxTurns: 100, deadlineS: 600 },
+    executionBudget: { ...spend, maxTurns: 100, deadlineS: 600 },
   };
 }
 

@@ -1,7 +1,9 @@
 import { InvalidValueError, type LLMClient } from "@ravi/kernel";
 import { anthropic } from "@ravi/provider-anthropic";
 import { openai } from "@ravi/provider-openai";
+import type { OwnPrices } from "@ravi/resources";
 import type { LoopbackServer } from "@ravi/testing";
+import { priceIn } from "./args.ts";
 import { STAND_IN_MODEL } from "./stand-in/server.ts";
 
 /** A model that is paid for. The key comes from the environment, as its provider names it. */
@@ -13,6 +15,11 @@ export function realModel(name: string, baseURL: string | undefined): LLMClient 
   const expected =
     baseURL === undefined ? "openai:NAME or anthropic:NAME" : "openai:NAME, since --base-url is given";
   throw new InvalidValueError({ field: "--model", value: name, expected });
+}
+
+/** What is paid for it, where somebody says so. */
+export function pricesOf(name: string, price: string | undefined): OwnPrices | undefined {
+  return price === undefined ? undefined : { [name]: priceIn(price) };
 }
 
 /** The same provider, to the server on this machine. */

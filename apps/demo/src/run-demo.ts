@@ -2,6 +2,7 @@ import { HookEvent, Priority } from "@ravi/kernel";
 import { HookManager } from "@ravi/hooks";
 import type { Args } from "./args.ts";
 import { type Outcome, startByHand, type Started } from "./compose.ts";
+import type { Limit } from "./limit.ts";
 import { type Output, watchOutput } from "./output.ts";
 import { type Ended, toJSON, toText } from "./report.ts";
 import { ROLES } from "./roles.ts";
@@ -18,8 +19,8 @@ const EXIT_CODES: Readonly<Record<Outcome["status"], number>> = {
   failed: 1,
   cancelled: 1,
 };
-const INTERRUPTED = 130;
-const SIGNALS = ["SIGINT", "SIGTERM"] as const;
+/** As a shell says it: 128 and the number of the signal. */
+const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
 
 /** One run from its beginning, or from where it stood, to what is printed of it. Gives the exit code. */
 export async function runDemo(args: Args): Promise<number> {
@@ -29,7 +30,7 @@ export async function runDemo(args: Args): Promise<number> {
   const workplace = await openWorkplace(args, { isWatched, preempted: preempted.promise });
   let status: Outcome["status"] = "failed";
   try {
-    const { journal, folder, model, prices } = workplace;
+    const { journal, folder, model, prices, limit } = workplace;
     const board = new Board((name) => {
       const role = ROLES.find((candidate) => candidate.name === name);
       const maxToolCalls = role?.executionBudget?.maxToolCalls ?? undefined;
@@ -42,9 +43,9 @@ export async function runDemo(args: Args): Promise<number> {
     });
     hooks.on(HookEvent.RESUMED, ({ execId }) => board.resumed(execId));
 
-    if (!args.json) console.log(introduction(args));
-    const { budgetUsd, maxAgents } = args;
-    const parts = { model, journal, prices, hooks, budgetUsd, maxAgents };
+    if (!args.json) console.log(introduction(args, limit));
+    const { maxAgents } = args;
+    const parts = { model, journal, prices, hooks, limit, maxAgents };
     const started = args.engine === "restate" ? await onRestate() : await here();
     async function here(): Promise<Started> {
       const assignment = args.resume
@@ -58,7 +59,7 @@ export async function runDemo(args: Args): Promise<number> {
       const assignment = args.resume ? { resume: "the newest" } : { question: args.question };
       return startOnRestate({ ...parts, folder, modelArgs: workplace.modelArgs }, assignment);
     }
-    const { result, wasInterrupted } = await follow(started, board, { args, isWatched, output });
+    const { result, endedBy } = await follow(started, board, { args, limit, isWatched, output });
     status = result.status;
 
     const ended: Ended = { result, counts: board.counts, bill: workplace.bill() };
@@ -67,14 +68,17 @@ export async function runDemo(args: Args): Promise<number> {
     if (status === "suspended")
       console.error(`demo: the run keeps its place. To go on: ${resumeLine(args, folder)}`);
     else if (result.error !== undefined) console.error(`demo: ${result.error.message}`);
-    return wasInterrupted ? INTERRUPTED : EXIT_CODES[status];
+    return endedBy === undefined ? EXIT_CODES[status] : SIGNALS[endedBy];
   } finally {
     await workplace.close({ keep: status === "suspended" });
   }
 }
 
+type Signal = keyof typeof SIGNALS;
+
 interface FollowOptions {
   readonly args: Args;
+  readonly limit: Limit;
   readonly isWatched: boolean;
   readonly output: Output;
 }
@@ -83,15 +87,19 @@ interface FollowOptions {
 async function follow(
   { events, result, suspend }: Started,
   board: Board,
-  { args, isWatched, output }: FollowOptions,
-): Promise<{ result: Outcome; wasInterrupted: boolean }> {
-  let wasInterrupted = false;
-  const interrupt = (): void => {
-    if (wasInterrupted) process.exit(INTERRUPTED);
-    wasInterrupted = true;
-    void suspend();
-  };
-  for (const signal of SIGNALS) process.on(signal, interrupt);
+  { args, limit, isWatched, output }: FollowOptions,
+): Promise<{ result: Outcome; endedBy: Signal | undefined }> {
+  let endedBy: Signal | undefined;
+  const interrupts = Object.keys(SIGNALS).map((name) => {
+    const signal = name as Signal;
+    const interrupt = (): void => {
+      if (endedBy !== undefined) process.exit(SIGNALS[endedBy]);
+      endedBy = signal;
+      void suspend();
+    };
+    process.on(signal, interrupt);
+    return () => process.off(signal, interrupt);
+  });
   output.onLost = () => void suspend();
   if (output.isLost) output.onLost();
   try {
@@ -99,7 +107,7 @@ async function follow(
       ? liveTree(board, {
           screen: process.stdout,
           columns: columns(),
-          budgetUsd: args.budgetUsd,
+          limit,
           now: Date.now,
         })
       : undefined;
@@ -108,28 +116,31 @@ async function follow(
       const line = args.json || isWatched ? undefined : plainLine(event);
       if (line !== undefined && !output.isLost) console.log(line);
     }
-    return { result: await result, wasInterrupted };
+    return { result: await result, endedBy };
   } finally {
-    for (const signal of SIGNALS) process.off(signal, interrupt);
+    for (const forget of interrupts) forget();
     output.onLost = undefined;
     await suspend();
   }
 }
 
-function introduction({ question, resume, model }: Args): string {
+function introduction({ question, resume, model }: Args, limit: Limit): string {
   const what = resume ? "going on with the newest run" : `question: ${question}`;
   const who =
     model === undefined
       ? "(a server on this machine stands in for the model and follows a script; tools, rules, journal and bill are real)"
-      : `(the model is ${model}, and is paid for)`;
+      : "usd" in limit
+        ? `(the model is ${model}, and is paid for)`
+        : `(the model is ${model}; what it costs is not known, so tokens are counted, ${limit.tokens} at the most, and no dollars)`;
   return `${what}\n${who}\n`;
 }
 
 /** To be pasted into a shell. */
-function resumeLine({ model, baseURL, sdk, engine }: Args, folder: string): string {
+function resumeLine({ model, baseURL, price, sdk, engine }: Args, folder: string): string {
   const same = [
     ...(model === undefined ? [] : ["--model", quoted(model)]),
     ...(baseURL === undefined ? [] : ["--base-url", quoted(baseURL)]),
+    ...(price === undefined ? [] : ["--price", quoted(price)]),
     ...(sdk ? ["--sdk"] : []),
     ...(engine === "restate" ? ["--engine", engine] : []),
   ];

@@ -12,7 +12,7 @@ export function startWithSdk(parts: Parts, assignment: Assignment): Started {
     "resume" in assignment
       ? startResume(assignment.resume, { agents: lead, journal, hooks, prices })
       : start(lead, assignment.question, {
-          budget: { usd: parts.budgetUsd, turns: 100, seconds: 600, tokens: null, toolCalls: null },
+          budget: { usd: null, tokens: null, ...parts.limit, turns: 100, seconds: 600, toolCalls: null },
           tree: { agents: parts.maxAgents, depth: 3 },
           journal,
           hooks,

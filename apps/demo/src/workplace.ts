@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -5,10 +6,11 @@ import { DatabaseSync } from "node:sqlite";
 import { InvalidValueError, type Journal, type LLMClient } from "@ravi/kernel";
 import type { OwnPrices } from "@ravi/resources";
 import { SqliteJournal } from "@ravi/runtime";
-import type { BillSummary } from "@ravi/testing";
+import type { BillSummary, LoopbackServer } from "@ravi/testing";
 import type { Args } from "./args.ts";
 import { crashingJournal } from "./crash.ts";
-import { realModel, standInModel } from "./models.ts";
+import { type Limit, limitFor } from "./limit.ts";
+import { pricesOf, realModel, standInModel } from "./models.ts";
 import { STAND_IN_PRICES, startStandIn } from "./stand-in/server.ts";
 
 /** What a run works with: a folder, the journal and the bill in it, and a model. */
@@ -17,6 +19,7 @@ export interface Workplace {
   readonly journal: Journal;
   readonly model: LLMClient;
   readonly prices: OwnPrices | undefined;
+  readonly limit: Limit;
   /** How another process finds the same model. */
   readonly modelArgs: readonly string[];
   /** What the stand-in's server was owed so far, earlier processes included; null for a real model. */
@@ -32,42 +35,76 @@ export async function openWorkplace(
   args: Args,
   options: { readonly isWatched: boolean; readonly preempted: Promise<void> },
 ): Promise<Workplace> {
-  const folder =
-    args.journal === undefined
-      ? await mkdtemp(join(tmpdir(), "ravi-demo-"))
-      : resolve(process.env["INIT_CWD"] ?? ".", args.journal);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const unlock = lock(folder);
-  const journal = SqliteJournal.open(folder);
-  const server =
-    args.model === undefined
-      ? await startStandIn({
-          // Not in the journal: it is what the journal is checked against.
-          billFile: join(folder, "bill.jsonl"),
-          paceMs: options.isWatched ? PACE_MS : 0,
-          preempted: args.engine === "restate" ? options.preempted : undefined,
-        })
-      : undefined;
-  return {
-    folder,
-    journal: args.crashAt === undefined ? journal : crashingJournal(journal, args.crashAt),
-    model: server === undefined ? realModel(args.model ?? "", args.baseURL) : standInModel(server),
-    prices: server === undefined ? undefined : { "openai:stand-in": STAND_IN_PRICES },
-    modelArgs:
-      server === undefined
-        ? [
-            `--model=${args.model ?? ""}`,
-            ...(args.baseURL === undefined ? [] : [`--base-url=${args.baseURL}`]),
-          ]
-        : [`--stand-in=${server.url}`],
-    bill: () => server?.bill() ?? null,
-    async close({ keep }) {
-      await server?.close();
-      await journal.close();
-      unlock();
-      if (args.journal === undefined && !keep) await rm(folder, { recursive: true, force: true });
-    },
+  // What was asked for wrongly is said before anything is made.
+  const real = args.model === undefined ? undefined : await realModelOf(args.model, args);
+  const folder = await openFolder(args);
+  let unlock: (() => void) | undefined;
+  let journal: SqliteJournal | undefined;
+  let server: LoopbackServer | undefined;
+  const close = async ({ keep }: { readonly keep: boolean }): Promise<void> => {
+    await server?.close();
+    await journal?.close();
+    unlock?.();
+    if (args.journal === undefined && !keep) await rm(folder, { recursive: true, force: true });
   };
+  try {
+    unlock = lock(folder);
+    journal = SqliteJournal.open(folder);
+    server =
+      real === undefined
+        ? await startStandIn({
+            // Not in the journal: it is what the journal is checked against.
+            billFile: join(folder, "bill.jsonl"),
+            paceMs: options.isWatched ? PACE_MS : 0,
+            preempted: args.engine === "restate" ? options.preempted : undefined,
+          })
+        : undefined;
+    return {
+      folder,
+      journal: args.crashAt === undefined ? journal : crashingJournal(journal, args.crashAt),
+      ...(real ?? (await standInOf(server, args))),
+      bill: () => server?.bill() ?? null,
+      close,
+    };
+  } catch (error) {
+    await close({ keep: false });
+    throw error;
+  }
+}
+
+type ModelParts = Pick<Workplace, "model" | "prices" | "limit" | "modelArgs">;
+
+async function realModelOf(name: string, args: Args): Promise<ModelParts> {
+  const { baseURL, price } = args;
+  const model = realModel(name, baseURL);
+  const prices = pricesOf(name, price);
+  const modelArgs = [
+    `--model=${name}`,
+    ...(baseURL === undefined ? [] : [`--base-url=${baseURL}`]),
+    ...(price === undefined ? [] : [`--price=${price}`]),
+  ];
+  return { model, prices, limit: await limitFor(model, prices, args), modelArgs };
+}
+
+async function standInOf(server: LoopbackServer | undefined, args: Args): Promise<ModelParts> {
+  if (server === undefined) throw new TypeError("there is no server to stand in for a model");
+  const model = standInModel(server);
+  const prices = { "openai:stand-in": STAND_IN_PRICES };
+  const limit = await limitFor(model, prices, args);
+  return { model, prices, limit, modelArgs: [`--stand-in=${server.url}`] };
+}
+
+/** A new one where none was named. Whoever goes on has one already: where it is not, there is nothing to go on with. */
+async function openFolder({ journal, resume }: Args): Promise<string> {
+  if (journal === undefined) return mkdtemp(join(tmpdir(), "ravi-demo-"));
+  const folder = resolve(process.env["INIT_CWD"] ?? ".", journal);
+  if (resume && !existsSync(folder)) return nothingToResume(folder);
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    notAFolder(folder, cause);
+  }
+  return folder;
 }
 
 /**
@@ -75,7 +112,7 @@ export async function openWorkplace(
  * that is killed leaves none behind.
  */
 function lock(folder: string): () => void {
-  const database = new DatabaseSync(join(folder, "demo.lock"));
+  const database = openLock(folder);
   try {
     database.exec("BEGIN EXCLUSIVE");
   } catch (cause) {
@@ -86,14 +123,31 @@ function lock(folder: string): () => void {
   return () => database.close();
 }
 
-/** The newest run of a journal. */
-export async function newestRun(journal: Journal, folder: string): Promise<string> {
-  const runs = await journal.list();
-  const newest = runs.toSorted((a, b) => b.startedAt - a.startedAt)[0];
-  if (newest !== undefined) return newest.runId;
+function openLock(folder: string): DatabaseSync {
+  try {
+    return new DatabaseSync(join(folder, "demo.lock"));
+  } catch (cause) {
+    return notAFolder(folder, cause);
+  }
+}
+
+function notAFolder(folder: string, cause: unknown): never {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  const expected = `a folder that is there or can be made, and that this process may write to (${why})`;
+  throw new InvalidValueError({ field: "--journal", value: folder, expected, cause });
+}
+
+function nothingToResume(folder: string): never {
   throw new InvalidValueError({
     field: "--resume",
     value: folder,
     expected: "a journal with a run in it; nothing was written there yet, so start without --resume",
   });
+}
+
+/** The newest run of a journal. */
+export async function newestRun(journal: Journal, folder: string): Promise<string> {
+  const runs = await journal.list();
+  const newest = runs.toSorted((a, b) => b.startedAt - a.startedAt)[0];
+  return newest === undefined ? nothingToResume(folder) : newest.runId;
 }

@@ -32,7 +32,7 @@ test("SIGTERM suspends it too; what is printed to go on can be pasted into a she
       isTold = true;
       kill("SIGTERM");
     });
-    expect(ran.code).toBe(130);
+    expect(ran.code).toBe(143);
     expect(ran.stderr).toContain(String.raw`it'\''s here' --resume`);
     expect(ran.stdout).toContain(SHOW_CURSOR);
   });

@@ -7,7 +7,7 @@ import { type RestateRuntime, restateRuntime } from "@ravi/runtime-restate";
 import { type Assignment, buildTeam, limits, type Parts, type Started } from "../compose.ts";
 import { freePort, startServer } from "./server.ts";
 
-export interface RestateParts extends Pick<Parts, "model" | "hooks" | "budgetUsd" | "maxAgents"> {
+export interface RestateParts extends Pick<Parts, "model" | "hooks" | "limit" | "maxAgents"> {
   readonly folder: string;
   /** How a worker finds the same model. */
   readonly modelArgs: readonly string[];
@@ -17,7 +17,7 @@ const WORKERS = 2;
 
 /** The same team on a Restate server of this machine: two workers as processes, and this one as a client that looks on. */
 export async function startOnRestate(parts: RestateParts, assignment: Assignment): Promise<Started> {
-  const { folder, modelArgs, model, hooks, budgetUsd, maxAgents } = parts;
+  const { folder, modelArgs, model, hooks, limit, maxAgents } = parts;
   const server = await startServer(join(folder, "restate"));
   const { ingress, admin } = server;
   const client = restateRuntime({ ingress, admin, createContext: createRunContext });
@@ -38,7 +38,7 @@ export async function startOnRestate(parts: RestateParts, assignment: Assignment
     const handle =
       "resume" in assignment
         ? client.resume(await newest(client))
-        : client.run(buildTeam(model).lead, assignment.question, limits({ budgetUsd, maxAgents }));
+        : client.run(buildTeam(model).lead, assignment.question, limits({ limit, maxAgents }));
     return { events: () => handle.events(), result: handle.result, suspend };
   } catch (error) {
     await suspend();

@@ -6,7 +6,7 @@ import { createRunContext } from "@ravi/runtime";
 import { restateRuntime } from "@ravi/runtime-restate";
 import { SpawnTracker } from "@ravi/supervision";
 import { buildTeam, rules } from "../compose.ts";
-import { realModel } from "../models.ts";
+import { pricesOf, realModel } from "../models.ts";
 import { STAND_IN_MODEL, STAND_IN_PRICES } from "../stand-in/server.ts";
 
 // A worker of `demo --engine restate`, as a process of its own: it carries whoever of the team the server gives it.
@@ -19,6 +19,7 @@ const { values } = parseArgs({
     "stand-in": { type: "string" },
     model: { type: "string", default: "" },
     "base-url": { type: "string" },
+    price: { type: "string" },
   },
 });
 const { ingress, admin, "stand-in": standIn } = values;
@@ -26,7 +27,8 @@ const model =
   standIn === undefined
     ? realModel(values.model, values["base-url"])
     : openai(STAND_IN_MODEL, { baseURL: standIn, apiKey: "no-key-needed" });
-const prices = standIn === undefined ? undefined : { "openai:stand-in": STAND_IN_PRICES };
+const prices =
+  standIn === undefined ? pricesOf(values.model, values.price) : { "openai:stand-in": STAND_IN_PRICES };
 // The one who looks on is another process, and shows what the rules do.
 const hooks = new HookManager();
 for (const event of [HookEvent.PREEMPTED, HookEvent.RESUMED] as const)

@@ -52,6 +52,10 @@ export class Board {
     return [...this.rows.values()].toSorted((a, b) => byHiring(a.agentId, b.agentId));
   }
 
+  get tokens(): number {
+    return this.rows.values().reduce((sum, row) => sum + row.tokens, 0);
+  }
+
   get costUsd(): number {
     return this.rows.values().reduce((sum, row) => sum + row.costUsd, 0);
   }

@@ -1,11 +1,12 @@
 import { styleText } from "node:util";
 import { Priority } from "@ravi/kernel";
+import type { Limit } from "../limit.ts";
 import type { Board, Row, RowStatus } from "./board.ts";
 
 export interface DrawOptions {
   readonly now: number;
   readonly width: number;
-  readonly budgetUsd: number;
+  readonly limit: Limit;
   readonly color: boolean;
 }
 
@@ -44,8 +45,8 @@ export function drawTree(board: Board, options: DrawOptions): readonly string[] 
       `${paint(color, sign)} ${name.padEnd(NAME - 2)}`,
       PRIORITIES[row.priority].padEnd(10),
       String(row.tokens).padStart(7),
-      row.costUsd.toFixed(4).padStart(8),
-      ` ${limitOf(row, board, options.budgetUsd).padEnd(BAR + 8)}`,
+      ("usd" in options.limit ? row.costUsd.toFixed(4) : "-").padStart(8),
+      ` ${limitOf(row, board, options.limit).padEnd(BAR + 8)}`,
       `${elapsed.toFixed(1)}s`.padStart(6),
     ].join(" ");
     const room = options.width - (NAME + 10 + 7 + 8 + BAR + 8 + 6 + 8);
@@ -55,9 +56,12 @@ export function drawTree(board: Board, options: DrawOptions): readonly string[] 
   return [paint("gray", head), ...lines];
 }
 
-/** The root's limit is in dollars and holds for all; an agent's own is in tool calls. */
-function limitOf(row: Row, board: Board, budgetUsd: number): string {
-  if (row.depth === 0) return `${bar(board.costUsd / budgetUsd)} $${budgetUsd}`;
+/** The root's limit is in dollars, or in tokens, and holds for all; an agent's own is in tool calls. */
+function limitOf(row: Row, board: Board, limit: Limit): string {
+  if (row.depth === 0)
+    return "usd" in limit
+      ? `${bar(board.costUsd / limit.usd)} $${limit.usd}`
+      : `${bar(board.tokens / limit.tokens)} ${Math.round(limit.tokens / 1000)}k`;
   if (row.maxToolCalls === null) return "";
   // One that was asked for beyond the limit was not made.
   const made = Math.min(row.toolCalls, row.maxToolCalls);

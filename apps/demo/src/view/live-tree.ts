@@ -1,10 +1,11 @@
+import type { Limit } from "../limit.ts";
 import type { Board } from "./board.ts";
 import { drawTree } from "./draw-tree.ts";
 
 export interface LiveTreeOptions {
   readonly screen: { write(text: string): unknown };
   readonly columns: number;
-  readonly budgetUsd: number;
+  readonly limit: Limit;
   readonly now: () => number;
 }
 
@@ -13,10 +14,10 @@ const HIDE_CURSOR = "\u001B[?25l";
 const SHOW_CURSOR = "\u001B[?25h";
 
 /** Draws the board over itself, ten times a second, until it is stopped; the last frame stays. */
-export function liveTree(board: Board, { screen, columns, budgetUsd, now }: LiveTreeOptions): Disposable {
+export function liveTree(board: Board, { screen, columns, limit, now }: LiveTreeOptions): Disposable {
   let drawn = 0;
   const draw = (): void => {
-    const lines = drawTree(board, { now: now(), width: columns, budgetUsd, color: true });
+    const lines = drawTree(board, { now: now(), width: columns, limit, color: true });
     const back = drawn === 0 ? "" : `\u001B[${drawn}F`;
     screen.write(`${back}\u001B[0J${lines.join("\n")}\n`);
     drawn = lines.length;
