@@ -2,13 +2,14 @@ import { type Agent, type Clock, type LLMClient, type RunResult, totalTokens } f
 import { ExecutionTracker, ModelMeter } from "@ravi/resources";
 import { Runtime, wallClock } from "@ravi/runtime";
 import { SpawnTracker } from "@ravi/supervision";
+import type { Limit } from "./limit.ts";
 
 export interface Contest {
   readonly question: string;
   readonly model: LLMClient;
   readonly line: (model: LLMClient) => Readonly<Record<string, Agent>>;
-  /** What each of them may spend, in dollars. */
-  readonly usd: number;
+  /** What each of them may use. */
+  readonly limit: Limit;
   /** Time that only moves when it is moved, for a model that only pretends to take any. */
   readonly time?: { readonly clock: Clock; pass(until: Promise<unknown>): Promise<void> } | undefined;
   readonly prices?: ConstructorParameters<typeof ModelMeter>[0];
@@ -32,7 +33,7 @@ export interface Score {
 
 /** One strategy at the question, alone, under a limit. */
 export async function compete(contest: Contest, strategy: string): Promise<Score> {
-  const { question, usd, signal, time } = contest;
+  const { question, limit, signal, time } = contest;
   const clock = time?.clock ?? wallClock;
   let calls = 0;
   const model = counting(contest.model, () => calls++);
@@ -47,7 +48,7 @@ export async function compete(contest: Contest, strategy: string): Promise<Score
   const start = clock.now();
   const handle = runtime.run(agent, question, {
     ...(signal !== undefined && { signal }),
-    executionBudget: { maxCostUsd: usd },
+    executionBudget: limit,
   });
   if (time !== undefined) await time.pass(handle.result);
   const { status, usage, cost, output, error } = await handle.result;

@@ -3,6 +3,8 @@ import { errorToJSON, InvalidValueError, type LLMClient } from "@ravi/kernel";
 import { openai } from "@ravi/provider-openai";
 import { virtualClock } from "@ravi/testing";
 import { compete, type Contest, type Score } from "./compete.ts";
+import { watchForEnding } from "./ending.ts";
+import { limitFor, priceIn } from "./limit.ts";
 import { lineUp } from "./line-up.ts";
 import { QUESTION, standIn } from "./stand-in.ts";
 
@@ -10,26 +12,30 @@ const HELP = `arena: the same question through twelve ways of thinking, with wha
 
   --only NAMES        some of them, with commas between: react,debate
   --model PROVIDER:M  a real model, such as openai:gpt-5.2 (OPENAI_API_KEY, or --base-url for a compatible server)
-  --base-url URL      where an OpenAI-compatible server is
+  --base-url URL      with --model: where an OpenAI-compatible server is, such as one of your own
+  --price IN,OUT      with --model: what it costs, in dollars per million tokens, where that is not known
   --question TEXT     what to ask; only with --model
-  --usd N             what each may spend at most, in dollars (default 0.50)
+  --usd N             what each may spend at most, in dollars (default 0.50; 200,000 tokens where the price is not known)
   --json              one JSON object on standard output, and nothing else
   --help              this text
 
 Without --model a scripted stand-in answers: no key, nothing is spent, every run gives the same figures. Its answers and its
 time are pretended (so many milliseconds for a call and a character); calls, tokens, limits and strategies are real.
-Exit codes: 0 when all answered, 2 when one was cut off, 1 when one failed.`;
+Exit codes: 0 when all answered, 2 when one was cut off, 1 when one failed, 130 after Ctrl-C, 143 after
+SIGTERM. Ctrl-C asks nobody any more and shows how far it came; a second one ends at once.`;
 
 const STAND_IN_PRICE = { input: 0.25, output: 2 };
 
 async function main(): Promise<number> {
+  const ending = watchForEnding(process.stdout);
   const { values } = parseArgs({
     options: {
       only: { type: "string" },
       model: { type: "string" },
       "base-url": { type: "string" },
       question: { type: "string" },
-      usd: { type: "string", default: "0.50" },
+      price: { type: "string" },
+      usd: { type: "string" },
       json: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
@@ -38,20 +44,27 @@ async function main(): Promise<number> {
     console.log(HELP);
     return 0;
   }
-  const contest = contestOf(values);
+  const contest = await contestOf(values, ending.signal);
   const names = namesIn(values.only, Object.keys(lineUp(contest.model)));
   if (!values.json) {
     const who =
       values.model ?? "a scripted stand-in (nothing is spent; answers, prices and times are pretended)";
-    console.log(`question: ${contest.question}\nmodel: ${who}\n\n${row(HEAD)}`);
+    const { limit } = contest;
+    const counted =
+      "maxTokens" in limit
+        ? ` (what it costs is not known, so tokens are counted: ${limit.maxTokens} at the most for each)`
+        : "";
+    console.log(`question: ${contest.question}\nmodel: ${who}${counted}\n\n${row(HEAD)}`);
   }
   const scores: Score[] = [];
   // One after the other, so that none is slower for the others' sake.
   for (const name of names) {
+    if (ending.exitCode !== undefined) break;
     const score = await compete(contest, name);
     scores.push(score);
-    if (!values.json) console.log(row(cells(score)));
-    if (!values.json && score.error !== undefined) console.error(`arena: ${name}: ${score.error}`);
+    if (!values.json && !ending.isUnheard) console.log(row(cells(score)));
+    if (!values.json && !ending.isUnheard && score.error !== undefined)
+      console.error(`arena: ${name}: ${score.error}`);
   }
   if (values.json)
     console.log(
@@ -62,6 +75,7 @@ async function main(): Promise<number> {
         scores,
       }),
     );
+  if (ending.exitCode !== undefined) return ending.exitCode;
   if (scores.some(({ status }) => status === "failed" || status === "cancelled")) return 1;
   return scores.every(({ status }) => status === "completed") ? 0 : 2;
 }
@@ -70,32 +84,38 @@ interface Values {
   readonly model?: string | undefined;
   readonly "base-url"?: string | undefined;
   readonly question?: string | undefined;
-  readonly usd: string;
+  readonly price?: string | undefined;
+  readonly usd?: string | undefined;
 }
 
-function contestOf(values: Values): Contest {
-  const usd = Number(values.usd);
-  if (!(usd > 0))
-    throw new InvalidValueError({ field: "--usd", value: values.usd, expected: "dollars above 0" });
-  if (values.model === undefined) return pretendedContest(values, usd);
-  const stop = new AbortController();
-  process.once("SIGINT", () => stop.abort("interrupted by Ctrl-C"));
+async function contestOf(values: Values, signal: AbortSignal): Promise<Contest> {
+  const usd = values.usd === undefined ? undefined : Number(values.usd);
+  if (usd !== undefined && !(usd > 0)) refuse("--usd", values.usd, "dollars above 0");
+  if (values.model === undefined) return pretendedContest(values, usd, signal);
+  const baseURL = values["base-url"];
+  const model = realModel(values.model, baseURL);
+  const prices = values.price === undefined ? undefined : { [values.model]: priceIn(values.price) };
   return {
     question: values.question ?? QUESTION,
-    model: realModel(values.model, values["base-url"]),
+    model,
     line: lineUp,
-    usd,
-    signal: stop.signal,
+    limit: await limitFor(model, prices, { usd, isOwnServer: baseURL !== undefined }),
+    prices: { prices },
+    signal,
   };
 }
 
-function pretendedContest(values: Values, usd: number): Contest {
+async function pretendedContest(
+  values: Values,
+  usd: number | undefined,
+  signal: AbortSignal,
+): Promise<Contest> {
   if (values.question !== undefined)
-    throw new InvalidValueError({
-      field: "--question",
-      value: values.question,
-      expected: "--model as well: the stand-in knows one question",
-    });
+    refuse("--question", values.question, "--model as well: the stand-in knows one question");
+  for (const option of ["base-url", "price"] as const) {
+    if (values[option] !== undefined)
+      refuse(`--${option}`, values[option], "a --model beside it, such as openai:llama3.3");
+  }
   const clock = virtualClock({ now: 0 });
   const pass = async (until: Promise<unknown>): Promise<void> => {
     // Files and sockets there are none: whatever waits, waits for the clock.
@@ -103,13 +123,16 @@ function pretendedContest(values: Values, usd: number): Contest {
     do await clock.runAll();
     while (!(await Promise.race([ended, new Promise<false>((resolve) => setImmediate(resolve, false))])));
   };
+  const model = standIn(clock);
+  const prices = { "stand-in": STAND_IN_PRICE };
   return {
     question: QUESTION,
-    model: standIn(clock),
+    model,
     line: lineUp,
-    usd,
+    limit: await limitFor(model, prices, { usd, isOwnServer: false }),
     time: { clock, pass },
-    prices: { prices: { "stand-in": STAND_IN_PRICE } },
+    prices: { prices },
+    signal,
   };
 }
 
@@ -117,11 +140,9 @@ function realModel(spec: string, baseURL: string | undefined): LLMClient {
   const colon = spec.indexOf(":");
   const [provider, name] = [spec.slice(0, colon), spec.slice(colon + 1)];
   if (provider !== "openai" || name === "")
-    throw new InvalidValueError({
-      field: "--model",
-      value: spec,
-      expected: "openai:NAME, with --base-url for a compatible server",
-    });
+    refuse("--model", spec, "openai:NAME, with --base-url for a compatible server");
+  if (baseURL !== undefined && !/^https?:\/\/\S+$/.test(baseURL))
+    refuse("--base-url", baseURL, "the address of a server, such as http://127.0.0.1:11434/v1");
   return openai(name, baseURL === undefined ? {} : { baseURL });
 }
 
@@ -130,7 +151,11 @@ function namesIn(only: string | undefined, known: readonly string[]): readonly s
   const names = only.split(",").map((name) => name.trim());
   const unknown = names.find((name) => !known.includes(name));
   if (unknown === undefined) return names;
-  throw new InvalidValueError({ field: "--only", value: unknown, expected: `one of ${known.join(", ")}` });
+  return refuse("--only", unknown, `one of ${known.join(", ")}`);
+}
+
+function refuse(field: string, value: unknown, expected: string): never {
+  throw new InvalidValueError({ field, value, expected });
 }
 
 const HEAD = ["strategy", "calls", "tokens in", "tokens out", "cost", "time", "status", "answer"];
@@ -170,8 +195,11 @@ function row([
   return `${strategy.padEnd(17)}${figures.join(" ")}  ${status.padEnd(10)} ${answer}`.trimEnd();
 }
 
+// Whoever listened has gone, so there is nobody to tell.
+process.stderr.on("error", () => {});
+
 try {
-  process.exitCode = await main();
+  process.exitCode = Math.max(await main(), Number(process.exitCode ?? 0));
 } catch (error) {
   console.error(`arena: ${errorToJSON(error).message}`);
   process.exitCode = 1;

@@ -1,5 +1,9 @@
-import { execFile } from "node:child_process";
+import { type ChildProcessByStdio, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import { loopbackOpenAI } from "@ravi/testing";
 import { evaluate } from "../src/calculate.ts";
@@ -20,6 +24,25 @@ function arena(...args: string[]): Promise<{ code: number; stdout: string; stder
     },
   );
   return promise;
+}
+
+function start(...args: string[]): ChildProcessByStdio<null, Readable, Readable> {
+  return spawn(process.execPath, ["--conditions=@ravi/source", "src/main.ts", ...args], {
+    cwd: folder,
+    env: { ...process.env, OPENAI_API_KEY: "sk-arena" },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+}
+
+async function ended(
+  child: ReturnType<typeof start>,
+): Promise<{ code: number; stdout: string; stderr: string }> {
+  const [stdout, stderr, code] = await Promise.all([
+    text(child.stdout).catch(() => ""),
+    text(child.stderr),
+    once(child, "close").then(([given]) => Number(given)),
+  ]);
+  return { code, stdout, stderr };
 }
 
 const ALL = [
@@ -113,7 +136,66 @@ describe("the arena", () => {
     expect(server.bill().entries).toHaveLength(1);
   });
 
+  test("a model on one's own server needs no price: tokens are counted, and that is said", async () => {
+    await using server = await loopbackOpenAI({
+      script: () => ({ text: "It is 24." }),
+      models: ["llama3.3"],
+    });
+    const own = ["--model", "openai:llama3.3", "--base-url", server.url, "--only", "react"];
+    const { code, stdout, stderr } = await arena(...own);
+    expect(stderr).toBe("");
+    expect(code).toBe(0);
+    expect(stdout).toContain("what it costs is not known, so tokens are counted: 200000 at the most");
+    expect(stdout).toMatch(/^react .* \? .* completed +It is 24\.$/m);
+    const priced = await arena(...own, "--json", "--price", "1,5", "--usd", "0.5");
+    expect(JSON.parse(priced.stdout)).toMatchObject({
+      scores: [{ costUsd: expect.closeTo(server.bill().costUsd) }],
+    });
+    const unpriced = await arena(...own, "--usd", "0.5");
+    expect(unpriced).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringMatching(/--price .*llama3\.3 costs/),
+    });
+  });
+
+  test("Ctrl-C asks nobody any more, and shows how far it came", async () => {
+    await using server = await loopbackOpenAI({ script: () => ({ text: "It is 24.", delayMs: 60_000 }) });
+    const child = start("--model", "openai:gpt-4o-mini", "--base-url", server.url);
+    // Called for the first time: it is at work.
+    while (server.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    child.kill("SIGINT");
+    const { code, stdout } = await ended(child);
+    expect(code).toBe(130);
+    expect(stdout).toMatch(/^react .* cancelled/m);
+    expect(stdout).not.toContain("self-refine");
+  });
+
+  test("a reader that goes away early (| head -1) ends it quietly", async () => {
+    const child = start();
+    child.stdout.once("data", () => child.stdout.destroy());
+    const { code, stderr } = await ended(child);
+    expect(stderr).toContain("standard output cannot be written to any more");
+    expect(stderr).not.toContain("    at ");
+    expect(code).toBe(1);
+  });
+
+  test.runIf(existsSync("/dev/full"))("a full disk is said, and is no crash", async () => {
+    const command = `exec "$0" --conditions=@ravi/source src/main.ts > /dev/full`;
+    const child = spawn("sh", ["-c", command, process.execPath], {
+      cwd: folder,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const { code, stderr } = await ended(child);
+    expect(stderr).toMatch(/^arena: standard output cannot be written to any more \(ENOSPC.*\n$/);
+    expect(code).toBe(1);
+  });
+
   test.each([
+    [["--base-url", "http://127.0.0.1:1/v1"], "a --model beside it"],
+    [["--price", "1,2"], "a --model beside it"],
+    [["--model", "openai:llama3.3", "--base-url", "here"], '--base-url is "here"'],
+    [["--model", "openai:llama3.3", "--price", "cheap"], '--price is "cheap"'],
     [["--only", "reakt"], "one of react, self-refine"],
     [["--question", "Why?"], "the stand-in knows one question"],
     [["--model", "gpt-5.2"], "openai:NAME"],
