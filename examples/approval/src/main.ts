@@ -12,7 +12,11 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { deliver, runs } from "@ravi/sdk";
 
+// Whoever reads this may leave early (`| head`), or the disk may be full: what is lost is lost, and the rest is done.
+process.stdout.on("error", () => (process.exitCode = 1));
+
 const journal = await mkdtemp(join(tmpdir(), "ravi-approval-"));
+await using _ = { [Symbol.asyncDispose]: () => rm(journal, { recursive: true, force: true }) };
 const program = fileURLToPath(new URL("./clerk.ts", import.meta.url));
 const clerk = spawn(process.execPath, [...process.execArgv, program, journal], {
   stdio: ["ignore", "pipe", "inherit"],
@@ -31,4 +35,3 @@ for await (const line of createInterface({ input: clerk.stdout })) {
 }
 
 assert.deepEqual(lines.slice(1), ["paid 4980 to cascade", "completed: Cascade is paid."]);
-await rm(journal, { recursive: true });

@@ -42,6 +42,10 @@ const OPTIONS = {
 
 export function readArgs(args: readonly string[]): Args {
   const values = valuesOf(args);
+  if (values.model === undefined && values["base-url"] !== undefined)
+    throw new Error(
+      "--base-url needs a --model beside it, such as openai:llama3.3\n  --help lists the options",
+    );
   return {
     model: values.model,
     baseURL: values["base-url"],

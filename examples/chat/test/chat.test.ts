@@ -189,3 +189,9 @@ test("--help and wrong options", async () => {
   expect(wrong.output()).toMatch(/^chat: Unknown option '--sesion'[^\n]*\n.*--help/);
   expect(wrong.output()).not.toContain("    at ");
 });
+
+test("--base-url without --model is refused: nobody would be asked there", async () => {
+  const program = start(["--base-url", "http://127.0.0.1:1/v1"]);
+  expect(await program.end()).toBe(1);
+  expect(program.output()).toContain("--base-url needs a --model beside it");
+});

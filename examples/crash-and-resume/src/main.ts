@@ -11,6 +11,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { loopbackOpenAI } from "@ravi/testing";
 
+// Whoever reads this may leave early (`| head`), or the disk may be full: what is lost is lost, and the rest is done.
+process.stdout.on("error", () => (process.exitCode = 1));
+
 await using server = await loopbackOpenAI({
   script: ({ messages }) => {
     const pages = messages.filter(({ role }) => role === "tool").length;
@@ -20,6 +23,7 @@ await using server = await loopbackOpenAI({
   prices: { input: 0.25, output: 2 },
 });
 const journal = await mkdtemp(join(tmpdir(), "ravi-crash-"));
+await using _ = { [Symbol.asyncDispose]: () => rm(journal, { recursive: true, force: true }) };
 
 const program = fileURLToPath(new URL("./worker.ts", import.meta.url));
 
@@ -40,4 +44,3 @@ console.log(`the second worker ended with ${second}, after ${server.bill().calls
 assert.equal(first, "SIGKILL");
 assert.equal(second, "exit 0");
 assert.equal(server.bill().calls, 4, "as many as without the crash");
-await rm(journal, { recursive: true });

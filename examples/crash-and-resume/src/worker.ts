@@ -3,6 +3,9 @@
 import { agent, model, resume, run, tool } from "@ravi/sdk";
 import * as z from "zod";
 
+// Its standard output is that of main.ts, which says so when it is lost.
+process.stdout.on("error", () => {});
+
 const [mode, journal = "", baseURL] = process.argv.slice(2);
 
 const read = tool({
