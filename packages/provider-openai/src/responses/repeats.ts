@@ -1,6 +1,6 @@
 import { field } from "@ravi/kernel/provider";
 
-export interface NamedEvent {
+interface NamedEvent {
   readonly event: unknown;
   readonly type: string;
 }
