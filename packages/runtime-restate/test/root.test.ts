@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Supervision } from "@ravi/kernel";
+import type { Actual, ChargeOptions, Supervision } from "@ravi/kernel";
 import { childLaunch, rootLaunch, TurnLedger } from "./fakes.ts";
 import { admission, over, PORTS, StoredTree } from "./tree.ts";
 
@@ -22,6 +22,28 @@ describe("admission", () => {
     expect(first).toMatchObject({ verdict: "go", attempt: 1, remaining: { turns: 0 } });
     const second = await tree.say("admit", admission("run", 2, "llm#2", "b"));
     expect(second).toMatchObject({ verdict: "go", refused: { code: "BUDGET_EXHAUSTED" } });
+  });
+
+  test("R18: a ledger that is opened again is told how large the calls were, and not only their sum", async () => {
+    const charged: unknown[] = [];
+    const watched = (root: Supervision) =>
+      new (class extends TurnLedger {
+        override charge(spent: Actual, options?: ChargeOptions): ReturnType<TurnLedger["charge"]> {
+          if (options !== undefined) charged.push([spent.tokens, options.largest]);
+          return super.charge(spent);
+        }
+      })(root.executionBudget);
+    const tree = await StoredTree.start(rootLaunch(), { ...PORTS, ledger: watched });
+    for (const [lane, tokens] of [40, 100, 60].entries()) {
+      const { reserved } = await tree.say("admit", admission("run", lane + 1, `llm#${lane}`, `${lane}`));
+      await tree.say("admit", {
+        ...admission("run", lane + 1, `llm#${lane}`, `${lane}`),
+        settle: [{ id: String(reserved), actual: { tokens, cost: 0, turns: 1 } }],
+      });
+    }
+    charged.length = 0;
+    await tree.say("admit", admission("run", 9, "llm#9", "z"));
+    expect(charged).toEqual([[200, { tokens: 100, cost: 0 }]]);
   });
 
   test("R24: the same message again gives the same answer, and takes nothing", async () => {

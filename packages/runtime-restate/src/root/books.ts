@@ -78,7 +78,6 @@ export class Books {
     } catch (error) {
       return errorToJSON(error);
     }
-    exec.largest = mostSpend(exec.largest, open.spend);
     this.state.open[id] = open;
     this.hasGiven = true;
     return undefined;
@@ -99,7 +98,10 @@ export class Books {
       }
       const settlement = await reservation?.settle(actual);
       if (settlement !== undefined) warnings.push(...settlement.warnings);
-      this.charge(open.exec, actual.estimated === true ? open.spend : actual);
+      const spent = actual.estimated === true ? open.spend : actual;
+      this.charge(open.exec, spent);
+      const exec = this.state.execs[open.exec];
+      if (exec !== undefined) exec.largest = mostSpend(exec.largest, spent);
     }
     return warnings;
   }
@@ -159,12 +161,7 @@ function payerAbove({ execs }: RootState, exec: ExecState): string | undefined {
 
 async function restore(ledger: Ledger, exec: ExecState): Promise<void> {
   for (const more of Object.values(exec.raised)) await ledger.raise?.(more);
-  if (Object.values(exec.largest).some((amount) => amount > 0)) {
-    try {
-      await (await ledger.reserve(exec.largest, { wrapUp: true })).cancel();
-    } catch {
-      // Too little is left even for that: then nothing more is held back either.
-    }
-  }
-  await ledger.charge(exec.own);
+  // All that it has spent is no call of its own: what is held back for its last turn goes by the largest of them.
+  const { tokens, cost } = exec.largest;
+  await ledger.charge(exec.own, { largest: tokens === 0 && cost === 0 ? null : { tokens, cost } });
 }

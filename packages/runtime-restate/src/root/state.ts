@@ -40,7 +40,7 @@ export interface ExecState {
   stopped?: Stopped | undefined;
   /** Spent by itself and by those below it who are over. */
   own: Spend;
-  /** The most that one call asked for: ledgers hold so much back for the last turn. */
+  /** The most that one call of its own took: ledgers hold so much back for the last turn. */
   largest: Spend;
   /** Raised by whoever may, each under its key. */
   raised: Record<string, Partial<Spend>>;

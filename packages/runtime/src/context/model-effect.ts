@@ -51,6 +51,8 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
   private started = 0;
   endedAt: number | undefined;
   isRecordGiven = false;
+  /** A copy of the answer, for the record. */
+  private own: ModelResponse | undefined;
   private span: ReturnType<typeof startSpan>;
   private begunModel: LlmLeaf["model"] | undefined;
   private begunRequest: LlmLeaf["request"] | undefined;
@@ -128,11 +130,14 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
 
   private succeeded(given: ModelResponse): ModelResponse {
     let response = given;
-    try {
-      if (this.exec.engine.isDurable)
-        response = writableResponse(this.context?.model ?? this.leaf.model, given);
-    } catch (error) {
-      return this.broken(error);
+    if (this.exec.engine.isDurable) {
+      this.own = ownResponse(given);
+      try {
+        if (this.own === undefined)
+          response = writableResponse(this.context?.model ?? this.leaf.model, given);
+      } catch (error) {
+        return this.broken(error);
+      }
     }
     this.bill.isClosed = true;
     endSpan(this.exec, this.span);
@@ -150,7 +155,7 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
   record(response: ModelResponse): JsonObject {
     const { bill } = this;
     const { costUsd } = bill;
-    const own = bill.estimated ? undefined : ownResponse(response);
+    const own = bill.estimated ? undefined : this.own;
     this.isRecordGiven = own !== undefined;
     if (own !== undefined) return { response: own, spend: bill.toJSON(), costUsd };
     return { response, spend: bill.toJSON(), costUsd, ...(bill.estimated && { estimated: true }) };

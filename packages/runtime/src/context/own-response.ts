@@ -17,7 +17,7 @@ export function ownResponse(response: ModelResponse): ModelResponse | undefined 
 }
 
 /** Whether there is nothing in it but text and tool calls. Then it can be written down, too. */
-export function isPlain(response: ModelResponse): boolean {
+function isPlain(response: ModelResponse): boolean {
   const { message, usage } = response;
   if (!isFlat(response, "message", "usage") || !isFlat(message, "toolCalls")) return false;
   if (usage !== undefined && !isFlat(usage)) return false;

@@ -1,5 +1,4 @@
 import { type LLMClient, type ModelResponse, ProviderError } from "@ravi/kernel";
-import { isPlain } from "./own-response.ts";
 
 /**
  * An answer as it can be written down. What a client, or a layer, has left in it beside what it says (an object of its library,
@@ -21,7 +20,7 @@ export function writableResponse(model: LLMClient, response: ModelResponse): Mod
 
 function isWritable(response: ModelResponse): boolean {
   try {
-    return isPlain(response) || JSON.stringify(response) !== undefined;
+    return JSON.stringify(response) !== undefined;
   } catch {
     // A cycle, a bigint, a getter that throws, or nested so deeply that the stack overflows.
     return false;
