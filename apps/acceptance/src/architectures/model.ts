@@ -40,7 +40,8 @@ const SAYINGS: readonly (readonly [words: string, say: (text: string, system: st
   ["HANDOFF name", (_, system) => (system.includes("ann") ? "HANDOFF bob: you know it" : "bob knows")],
   [
     "when the task is solved",
-    (text, system) => (system.includes("ann") ? "a clue" : text.includes("a clue") ? "PASS" : "nothing yet"),
+    (text, system) =>
+      system.includes("ann") ? "a clue" : text.includes("a clue") ? "that is all" : "nothing yet",
   ],
   ["from the board", () => "from the clue"],
   [
