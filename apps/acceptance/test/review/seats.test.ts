@@ -77,11 +77,8 @@ describe("R8: whose deadline passes while it waits for a seat is told then, and 
   };
 
   const waysToHire: [string, (ctx: RunContext) => Promise<HireOutcome>][] = [
-    ["hired", (ctx) => ctx.hire({ kind: "hire", ...terms })],
-    [
-      "hired with a time for its parent's patience",
-      (ctx) => ctx.hire({ kind: "hire", ...terms, timeoutS: 1 }),
-    ],
+    ["hired", (ctx) => ctx.hire(terms)],
+    ["hired with a time for its parent's patience", (ctx) => ctx.hire({ ...terms, timeoutS: 1 })],
     [
       "one of a batch",
       async (ctx) => {
@@ -159,7 +156,7 @@ describe("R8: whose deadline passes while it waits for a seat is told then, and 
     const clock = virtualClock({ now: 0 });
     const lead = agent("lead", async (ctx) => {
       await ctx.spawn(slow, { input: "" });
-      await ctx.hire({ kind: "hire", ...terms });
+      await ctx.hire(terms);
       return done("not reached");
     });
     const run = governed({ clock }).run(lead, "", {
