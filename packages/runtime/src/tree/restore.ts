@@ -133,7 +133,8 @@ async function restoreLedgers(tree: Tree, recording: Recording): Promise<void> {
     tree.grant(more);
     await ledgers.get(exec)?.raise?.(more);
   }
-  for (const { exec, spend } of spendsOf(recording)) {
+  for (const { exec, spend, isToCome } of spendsOf(recording)) {
+    if (isToCome) continue;
     const ledger = ledgers.get(exec);
     const { tokens = 0, cost = 0, turns = 0, toolCalls = 0, largest } = spend;
     // A call of somebody who is over is none of whoever has its money now.

@@ -19,6 +19,11 @@ interface SpendOnRecord {
   readonly spend: RecordedSpend;
   /** One of the calls inside of the effect, and not what counts as the effect. */
   readonly isInside: boolean;
+  /**
+   * A tool that was left open, and on which nobody has decided. It counts as one call with the attempt that comes after it: a run that
+   * crashed must not come to its limit sooner than one that did not.
+   */
+  readonly isToCome: boolean;
 }
 
 /** The number of the call that an effect was begun for. */
@@ -32,7 +37,7 @@ export function* spendsOf(recording: Recording): Generator<SpendOnRecord> {
     if (key.startsWith(SPEND)) yield* callInside(record, known);
     else if (phase === "begin") yield* leftOpen(record, known);
     else if (phase === "end" && body["spend"] !== undefined && !isDecided(record)) {
-      yield { exec, key, spend: body["spend"] as RecordedSpend, isInside: false };
+      yield { exec, key, spend: body["spend"] as RecordedSpend, isInside: false, isToCome: false };
     }
   }
 }
@@ -40,6 +45,8 @@ export function* spendsOf(recording: Recording): Generator<SpendOnRecord> {
 interface Known {
   /** The ends of attempts at effects. */
   readonly ends: ReadonlyMap<string, JournalRecord>;
+  /** Attempts that nobody makes again, as somebody has decided so. */
+  readonly decided: ReadonlySet<string>;
   /** The newest that is on record of each call inside of one. */
   readonly notes: ReadonlyMap<string, JournalRecord>;
 }
@@ -47,11 +54,13 @@ interface Known {
 function indexOf({ records }: Recording): Known {
   const ends = new Map<string, JournalRecord>();
   const notes = new Map<string, JournalRecord>();
+  const decided = new Set<string>();
   for (const record of records) {
     if (record.key.startsWith(SPEND)) notes.set(attemptOf(record), record);
-    else if (record.phase === "end" && !isDecided(record)) ends.set(attemptOf(record), record);
+    else if (record.phase === "end" && isDecided(record)) decided.add(attemptOf(record));
+    else if (record.phase === "end") ends.set(attemptOf(record), record);
   }
-  return { ends, notes };
+  return { ends, notes, decided };
 }
 
 /** What somebody decided on after a crash stays charged as the crash has left it. */
@@ -66,18 +75,21 @@ function* callInside(record: JournalRecord, { ends, notes }: Known): Generator<S
   if (notes.get(attemptOf(record)) !== record || body["call"] === FIRST) return;
   const key = textAt(body, "of");
   const end = ends.get(attemptOf({ ...record, key }));
-  if (end === undefined || !contains(end, body)) yield { exec, key, spend: moneyIn(body), isInside: true };
+  if (end === undefined || !contains(end, body))
+    yield { exec, key, spend: moneyIn(body), isInside: true, isToCome: false };
 }
 
 /** The call that an effect was begun for, where the effect has no end, or ended without waiting for it. */
-function* leftOpen(record: JournalRecord, { ends, notes }: Known): Generator<SpendOnRecord> {
+function* leftOpen(record: JournalRecord, { ends, notes, decided }: Known): Generator<SpendOnRecord> {
   const { exec, key, body } = record;
   const end = ends.get(attemptOf(record));
   if (end !== undefined && billOf(end).open?.includes(FIRST) !== true) return;
   const note = notes.get(attemptOf({ ...record, key: `${SPEND}${key}#${FIRST}` }));
   // A tool sets nothing aside in its begin, and has been called all the same.
-  const spend = body["tool"] === undefined ? moneyIn((note ?? record).body) : ONE_TOOL_CALL;
-  yield { exec, key, spend, isInside: end !== undefined };
+  const isTool = body["tool"] !== undefined;
+  const spend = isTool ? ONE_TOOL_CALL : moneyIn((note ?? record).body);
+  const isToCome = isTool && end === undefined && !decided.has(attemptOf(record));
+  yield { exec, key, spend, isInside: end !== undefined, isToCome };
 }
 
 const ONE_TOOL_CALL: RecordedSpend = Object.freeze({ toolCalls: 1 });
@@ -123,8 +135,8 @@ export function spendAhead(recording: Recording, execId: ExecId): Spend {
     exec === execId
       ? unread.includes(key)
       : hires.some((hire) => exec === hire || exec.startsWith(`${hire}/`));
-  for (const { exec, key, spend } of spendsOf(recording)) {
-    if (!isAhead(exec, key)) continue;
+  for (const { exec, key, spend, isToCome } of spendsOf(recording)) {
+    if (isToCome || !isAhead(exec, key)) continue;
     for (const dimension of DIMENSIONS) sum[dimension] += spend[dimension] ?? 0;
   }
   for (const { exec, key, more } of raisesOf(recording)) {
