@@ -18,10 +18,15 @@ export function ownResponse(response: ModelResponse): ModelResponse | undefined 
 
 /** Whether there is nothing in it but text and tool calls. Then it can be written down, too. */
 function isPlain(response: ModelResponse): boolean {
-  const { message, usage } = response;
-  if (!isFlat(response, "message", "usage") || !isFlat(message, "toolCalls")) return false;
-  if (usage !== undefined && !isFlat(usage)) return false;
-  return message.toolCalls === undefined || areFlat(message.toolCalls);
+  try {
+    const { message, usage } = response;
+    if (!isFlat(response, "message", "usage") || !isFlat(message, "toolCalls")) return false;
+    if (usage !== undefined && !isFlat(usage)) return false;
+    return message.toolCalls === undefined || areFlat(message.toolCalls);
+  } catch {
+    // A getter of somebody's own threw: it is no plain field.
+    return false;
+  }
 }
 
 function areFlat(calls: readonly ToolCall[]): boolean {
