@@ -151,3 +151,33 @@ describe("team", () => {
     expect(open.output).toMatch(/tools: \w+/);
   });
 });
+
+test.each([
+  [
+    "agent.budget",
+    () => Reflect.apply(agent, undefined, [{ name: "a", model: scriptedModel([]), budget: null }]),
+  ],
+  [
+    "agent.tools",
+    () => Reflect.apply(agent, undefined, [{ name: "a", model: scriptedModel([]), tools: null }]),
+  ],
+  ["team.tools", () => Reflect.apply(team, undefined, [{ name: "t", model: scriptedModel([]), tools: {} }])],
+  [
+    "team.members",
+    () => Reflect.apply(team, undefined, [{ name: "t", model: scriptedModel([]), members: null }]),
+  ],
+  [
+    "team.members[0]",
+    () => Reflect.apply(team, undefined, [{ name: "t", model: scriptedModel([]), members: ["x"] }]),
+  ],
+  [
+    "team.members[0]",
+    () => Reflect.apply(team, undefined, [{ name: "t", model: scriptedModel([]), members: [null] }]),
+  ],
+  [
+    "team.dynamicHiring",
+    () => Reflect.apply(team, undefined, [{ name: "t", model: scriptedModel([]), dynamicHiring: true }]),
+  ],
+])("T11: what is of the wrong kind is refused by its name: %s", (field, make: () => unknown) => {
+  expect(make).toThrow(expect.objectContaining({ code: "INVALID_VALUE", field }));
+});

@@ -1,4 +1,4 @@
-import { checkFields, isDelegate, type Ledger, type LLMClient } from "@ravi/kernel";
+import { checkFields, InvalidValueError, isDelegate, type Ledger, type LLMClient } from "@ravi/kernel";
 import { jsonSchemaOf } from "@ravi/kernel/loop";
 import { ReActAgent, type ReActAgentOptions } from "@ravi/react-agent";
 import { type Budget, checkBudget, toExecutionBudget } from "../limits.ts";
@@ -51,6 +51,7 @@ const OUTPUT_RETRIES = 2;
 export function agent<T = unknown>(options: AgentOptions<T>): ReActAgent<T> {
   checkFields("agent", options, AGENT_OPTIONS);
   const { model, models, budget, middleware, ...rest } = options;
+  checkList("agent.tools", rest.tools, "tools");
   const client = resolveModel("agent.model", model, models);
   const made = new ReActAgent<T>({
     ...rest,
@@ -62,6 +63,11 @@ export function agent<T = unknown>(options: AgentOptions<T>): ReActAgent<T> {
   const delegates = (rest.tools ?? []).some(isDelegate);
   keepBlueprint(made, { model: client, members: [], delegates, retries, closed: closedLoop(options) });
   return made;
+}
+
+export function checkList(field: string, value: unknown, what: string): void {
+  if (value === undefined || Array.isArray(value)) return;
+  throw new InvalidValueError({ field, value, expected: `a list of ${what}` });
 }
 
 export function budgetOf(
@@ -88,6 +94,12 @@ function closedLoop(options: AgentOptions): ClosedLoop | undefined {
   };
 }
 
-function isLedger(budget: Budget | Ledger): budget is Ledger {
-  return "reserve" in budget && typeof budget.reserve === "function";
+/** `checkBudget` refuses what is neither. */
+function isLedger(budget: Budget | Ledger | null): budget is Ledger {
+  return (
+    typeof budget === "object" &&
+    budget !== null &&
+    "reserve" in budget &&
+    typeof budget.reserve === "function"
+  );
 }

@@ -15,7 +15,8 @@ import {
   type TreeLimits,
 } from "../limits.ts";
 import { type Models, resolveModel } from "../models/model.ts";
-import { AGENT_OPTIONS, type AgentOptions, budgetOf } from "./agent.ts";
+import { checkAgent } from "../run/check.ts";
+import { AGENT_OPTIONS, type AgentOptions, budgetOf, checkList } from "./agent.ts";
 import { keepBlueprint } from "./blueprint.ts";
 import { hasRetry, pipelinesOf } from "./layers.ts";
 
@@ -48,6 +49,18 @@ export interface TeamOptions<T = unknown>
 
 type OwnWords = "subAgents" | "spawnBudget" | "retryPolicy" | "dynamicHiring";
 
+const DYNAMIC_HIRING_OPTIONS = [
+  "tools",
+  "model",
+  "maxHelpers",
+  "maxSteps",
+  "budget",
+  "priority",
+  "askTimeoutS",
+  "onPreempt",
+  "onFull",
+] as const satisfies readonly (keyof DynamicHiring)[];
+
 export const TEAM_OPTIONS = [
   ...AGENT_OPTIONS,
   "members",
@@ -70,6 +83,9 @@ export function team<T = unknown>(options: TeamOptions<T>): OrchestratorAgent<T>
     dynamicHiring,
     ...rest
   } = options;
+  checkList("team.tools", rest.tools, "tools");
+  checkMembers(members);
+  if (dynamicHiring !== undefined) checkFields("team.dynamicHiring", dynamicHiring, DYNAMIC_HIRING_OPTIONS);
   const client = resolveModel("team.model", model, models);
   const made = new OrchestratorAgent<T>({
     ...rest,
@@ -89,6 +105,14 @@ export function team<T = unknown>(options: TeamOptions<T>): OrchestratorAgent<T>
     delegates: (rest.tools ?? []).some(isDelegate),
   });
   return made;
+}
+
+function checkMembers(members: readonly unknown[]): void {
+  checkList("team.members", members, "agents");
+  for (const [at, member] of members.entries()) {
+    const isObject = typeof member === "object" && member !== null;
+    checkAgent(`team.members[${at}]`, isObject && "agent" in member ? member.agent : member);
+  }
 }
 
 /** An agent alone stands for itself on the usual terms. */
