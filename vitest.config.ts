@@ -23,6 +23,8 @@ const projects = globSync(["{packages,apps,examples}/*/package.json", "bench/pac
       include: ["test/**/*.test.ts"],
       testTimeout: 60_000,
       hookTimeout: 60_000,
+      // Programs that tests start are compiled once: a start of the demo takes 0.7 s instead of 1.2.
+      env: { NODE_COMPILE_CACHE: join(root, "node_modules/.cache/tests") },
     },
   }));
 
