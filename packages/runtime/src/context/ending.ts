@@ -7,9 +7,9 @@ import {
   type MaybePromise,
 } from "@ravi/kernel";
 import { tellOwn } from "@ravi/kernel/loop";
-import { settleLeft } from "./attempt.ts";
 import type { Execution } from "./execution.ts";
 import { leaveSentCalls } from "./sent-calls.ts";
+import { settleLeft } from "./settlement.ts";
 import { audit } from "./observe.ts";
 
 /** How long an agent, or what it has left running, may go on after it was told to stop, before nobody waits for it any more. */

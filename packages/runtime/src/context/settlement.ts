@@ -1,0 +1,244 @@
+import {
+  classifyError,
+  type Estimate,
+  HookEvent,
+  InvalidValueError,
+  isPromiseLike,
+  isRaviError,
+  type LLMClient,
+  type MaybePromise,
+  NO_USAGE,
+  type Price,
+  type Reservation,
+  type Settlement,
+  totalTokens,
+  type Usage,
+} from "@ravi/kernel";
+import { andThen } from "./and-then.ts";
+import type { AttemptOptions } from "./attempt.ts";
+import type { Paid } from "./bill.ts";
+import type { Execution } from "./execution.ts";
+import { noteAfter } from "./noted.ts";
+import type { SentCall } from "./sent-calls.ts";
+
+// The money of one attempt, when it is over: priced, in the bill and the books, and what was set aside for it settled.
+
+/** What a call took, by what its provider says; the price of it is the meter's. */
+export function settle(
+  exec: Execution,
+  options: AttemptOptions,
+  reservation: Reservation | undefined,
+  estimate: Estimate | undefined,
+  usage: Usage | undefined,
+  isWaste: boolean,
+): MaybePromise<void> {
+  const { meter } = exec.ports;
+  if (usage === undefined) return settleWhole(exec, options, reservation, estimate, isWaste);
+  let price: MaybePromise<Price>;
+  try {
+    price = meter === undefined ? UNPRICED : meter.price(options.model.info, usage, estimate);
+  } catch (error) {
+    return lose(exec, options, reservation, estimate, undefined, error);
+  }
+  if (!isPromiseLike(price)) return pay(exec, options, reservation, estimate, usage, price, isWaste);
+  return Promise.resolve(price).then(
+    (known) => pay(exec, options, reservation, estimate, usage, known, isWaste),
+    (error: unknown) => lose(exec, options, reservation, estimate, undefined, error),
+  );
+}
+
+/** Paid for, and not delivered. Where nobody can say what it took, nothing that was set aside comes back. */
+export async function lose(
+  exec: Execution,
+  options: AttemptOptions,
+  reservation: Reservation | undefined,
+  estimate: Estimate | undefined,
+  usage: Usage | undefined,
+  error: unknown,
+): Promise<never> {
+  await settle(exec, options, reservation, estimate, usage, true);
+  throw error;
+}
+
+function pay(
+  exec: Execution,
+  options: AttemptOptions,
+  reservation: Reservation | undefined,
+  estimate: Estimate | undefined,
+  usage: Usage,
+  price: Price,
+  isWaste: boolean,
+): MaybePromise<void> {
+  const cost = "unpriced" in price ? null : price.usd;
+  if (cost !== null && !(Number.isFinite(cost) && cost >= 0)) {
+    return lose(exec, options, reservation, estimate, undefined, wrongPrice(options.model, cost));
+  }
+  const actual = { tokens: totalTokens(usage), cost: cost ?? 0, turns: 1 };
+  return book(exec, options, { usage, cost, isWaste }, reservation, actual);
+}
+
+/** In the bill it would make every sum it is in one that nobody can write down. */
+function wrongPrice({ info }: LLMClient, usd: unknown): InvalidValueError {
+  const expected = "dollars from 0 on, or { unpriced: true }, of the meter";
+  return new InvalidValueError({
+    field: `the price of ${info.provider}:${info.model}`,
+    value: usd,
+    expected,
+  });
+}
+
+const UNPRICED: Price = Object.freeze({ unpriced: true });
+const ALL_OF_IT = Object.freeze({ estimated: true });
+const ONLY_THE_TURN = Object.freeze({ tokens: 0, cost: 0, turns: 1 });
+
+/** The provider did not say what it used, so all that was set aside counts as spent. */
+function settleWhole(
+  exec: Execution,
+  options: AttemptOptions,
+  reservation: Reservation | undefined,
+  estimate: Estimate | undefined,
+  isWaste: boolean,
+): MaybePromise<void> {
+  options.bill.estimated = true;
+  const price = estimate?.price;
+  const cost = price === undefined || "unpriced" in price ? null : price.usd;
+  const usage: Usage =
+    estimate === undefined
+      ? NO_USAGE
+      : { inputTokens: estimate.inputTokens, outputTokens: estimate.maxOutputTokens };
+  return book(exec, options, { usage, cost, isWaste }, reservation, ALL_OF_IT);
+}
+
+/**
+ * A call that failed. An answer with an error status costs nothing but the turn; where the connection broke or was cut, the
+ * provider may have worked and charged, so what was set aside counts as spent.
+ */
+export async function settleFailure(
+  exec: Execution,
+  options: AttemptOptions,
+  reservation: Reservation | undefined,
+  estimate: Estimate | undefined,
+  error: unknown,
+): Promise<never> {
+  if (estimate === undefined) {
+    // Nobody counts what may be lost: there is neither a limit nor a line.
+    options.bill.drop(options.call);
+    throw error;
+  }
+  const { status, retryAfterMs, kind } = classifyError(error);
+  if (kind === "RATE_LIMIT" && retryAfterMs !== undefined) exec.ports.limiter?.slowDown(retryAfterMs);
+  const refused = status !== undefined && status >= 400;
+  if (!refused && !isProgramError(error)) await settleWhole(exec, options, reservation, estimate, true);
+  else await book(exec, options, { usage: NO_USAGE, cost: 0, isWaste: true }, reservation, ONLY_THE_TURN);
+  throw error;
+}
+
+type Actual = Parameters<Reservation["settle"]>[0];
+
+/** Writes an attempt into the bill and the books, then settles what was set aside for it. */
+function book(
+  exec: Execution,
+  options: AttemptOptions,
+  paid: Paid,
+  reservation: Reservation | undefined,
+  actual: Actual,
+): MaybePromise<void> {
+  options.bill.settle(options.call, paid);
+  let booked: MaybePromise<void>;
+  try {
+    booked = write(exec, options, paid);
+  } catch (error) {
+    return closeUnbooked(exec, reservation, actual, error);
+  }
+  if (!isPromiseLike(booked)) return close(exec, reservation, actual);
+  return Promise.resolve(booked).then(
+    () => close(exec, reservation, actual),
+    (error: unknown) => closeUnbooked(exec, reservation, actual, error),
+  );
+}
+
+function write(exec: Execution, options: AttemptOptions, paid: Paid): MaybePromise<void> {
+  const { usage, cost: costUsd, isWaste } = paid;
+  const counted = options.scope.spent({ usage, costUsd, isWaste, isNested: options.isNested });
+  // The note is made in the same tick as the bill: they must not tell apart what was paid before an end and after it.
+  const noted = noteAfter(exec, options, paid);
+  return isPromiseLike(counted) ? Promise.all([counted, noted]).then(() => undefined) : noted;
+}
+
+/** What was paid is settled, also where it could not be written down: the ledger may be somebody's who goes on with it. */
+function closeUnbooked(
+  exec: Execution,
+  reservation: Reservation | undefined,
+  actual: Actual,
+  error: unknown,
+): MaybePromise<never> {
+  return andThen(close(exec, reservation, actual), () => {
+    throw error;
+  });
+}
+
+function close(exec: Execution, reservation: Reservation | undefined, actual: Actual): MaybePromise<void> {
+  if (reservation === undefined) return;
+  let settlement: MaybePromise<Settlement>;
+  try {
+    settlement = reservation.settle(actual);
+  } catch (error) {
+    return forfeit(exec, reservation, error);
+  }
+  if (!isPromiseLike(settlement)) return report(exec, settlement);
+  return Promise.resolve(settlement).then(
+    (done) => report(exec, done),
+    (error: unknown) => forfeit(exec, reservation, error),
+  );
+}
+
+/**
+ * A ledger that refuses to count what a call took is left with all that was set aside for it, as where nobody says what it
+ * took: one that stays open is never given back. What failed for another reason may have been counted.
+ */
+async function forfeit(exec: Execution, reservation: Reservation, error: unknown): Promise<never> {
+  if (isRaviError(error, "INVALID_VALUE")) {
+    try {
+      report(exec, await reservation.settle(ALL_OF_IT));
+    } catch {
+      // It was closed all the same, or takes nothing at all; the first refusal says more.
+    }
+  }
+  throw error;
+}
+
+/** Nothing was sent: a mistake in the program, or a refusal of our own. Not so `fetch failed`, a TypeError with a cause. */
+function isProgramError(error: unknown): boolean {
+  return (
+    (error instanceof TypeError && error.cause === undefined) ||
+    isRaviError(error, "INVALID_VALUE") ||
+    isRaviError(error, "BUDGET_EXHAUSTED")
+  );
+}
+
+function report(exec: Execution, { warnings }: Settlement): void {
+  for (const warning of warnings) {
+    exec.emit({ type: "budgetWarning", ...warning });
+    if (exec.hooks.has(HookEvent.BUDGET_WARNING)) {
+      void exec.hooks.dispatch(HookEvent.BUDGET_WARNING, { ...exec.hookBase(false), ...warning });
+    }
+  }
+}
+
+/** Of a call that nobody waits for any more. Its note stays open, so that a record that is read again charges the same. */
+export function settleLeft(
+  exec: Execution,
+  { options, estimate, reservation }: SentCall,
+): MaybePromise<void> {
+  // Without a ledger nothing was set aside, and nobody knows what it takes.
+  if (estimate === undefined) return undefined;
+  const { bill, scope, isNested, call } = options;
+  const { price, inputTokens, maxOutputTokens } = estimate;
+  const cost = "unpriced" in price ? null : price.usd;
+  const usage = { inputTokens, outputTokens: maxOutputTokens };
+  bill.estimated = true;
+  bill.settle(call, { usage, cost, isWaste: true });
+  return andThen(scope.spent({ usage, costUsd: cost, isWaste: true, isNested }), () =>
+    close(exec, reservation, ALL_OF_IT),
+  );
+}
