@@ -8,15 +8,13 @@ import {
   HookEvent,
   type Hooks,
   type Inbox,
-  InvalidValueError,
   isRaviError,
   type Pipelines,
   type RunContext,
   spawnBudget,
   type SpawnBudgetOptions,
 } from "@ravi/kernel";
-import { hookBase } from "@ravi/kernel/loop";
-import { checkOptionalText } from "./check.ts";
+import { checkAgentParts, hookBase } from "@ravi/kernel/loop";
 import type { FlowResult, StepResult } from "./results.ts";
 
 /** What every flow takes. */
@@ -56,19 +54,13 @@ export abstract class Flow implements Agent<readonly StepResult[]> {
   /** A mistake is named after its owner, which checks the fields by itself that it has beyond these. */
   constructor(owner: string, options: FlowOptions, ownFields: readonly string[]) {
     checkFields(owner, options, [...ownFields, ...KNOWN]);
-    const { hooks, middleware } = options;
+    checkAgentParts(owner, options);
     this.id = AgentId(options.name);
-    this.version = checkOptionalText(`${owner}.version`, options.version);
-    this.description = checkOptionalText(`${owner}.description`, options.description);
-    this.hooks = hooks;
-    this.pipelines = middleware;
+    this.version = options.version;
+    this.description = options.description;
+    this.hooks = options.hooks;
+    this.pipelines = options.middleware;
     this.defaults = defaultsOf(options);
-    if (hooks !== undefined && typeof hooks?.dispatch !== "function") {
-      const expected = "Hooks, such as a HookManager of @ravi/hooks";
-      throw new InvalidValueError({ field: `${owner}.hooks`, value: hooks, expected });
-    }
-    if (middleware !== undefined)
-      checkFields(`${owner}.middleware`, middleware, ["agent", "chat", "function"]);
   }
 
   /** FLOW_START, the branches, FLOW_END; the last comes however it ends. */

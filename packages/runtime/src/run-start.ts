@@ -112,9 +112,19 @@ function checkStart(agent: unknown, input: unknown, options: unknown): void {
       expected: "a text; write an object as JSON",
     });
   }
-  const { onEvent } = checkFields("run options", options, OPTIONS);
-  if (onEvent === undefined || typeof onEvent === "function") return;
-  throw new InvalidValueError({ field: "run options.onEvent", value: onEvent, expected: "a function" });
+  const { onEvent, tenantId, userId, metadata } = checkFields("run options", options, OPTIONS);
+  if (onEvent !== undefined && typeof onEvent !== "function") wrong("onEvent", onEvent, "a function");
+  if (tenantId !== undefined && typeof tenantId !== "string") wrong("tenantId", tenantId, "a text");
+  if (userId !== undefined && typeof userId !== "string") wrong("userId", userId, "a text");
+  if (
+    metadata !== undefined &&
+    (typeof metadata !== "object" || metadata === null || Array.isArray(metadata))
+  )
+    wrong("metadata", metadata, "an object of plain JSON");
+}
+
+function wrong(field: string, value: unknown, expected: string): never {
+  throw new InvalidValueError({ field: `run options.${field}`, value, expected });
 }
 
 /** A limit that nobody keeps is none, and whoever set it would find out by the bill. */

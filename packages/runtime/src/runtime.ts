@@ -3,6 +3,7 @@ import {
   type Agent,
   AgentId,
   checkFields,
+  checkInteger,
   ExecId,
   InvalidValueError,
   type Journal,
@@ -78,11 +79,12 @@ export class Runtime {
     const meant = versionOf(this.agents, agent, options?.version);
     const start = newStart(this.ports, meant, input, options);
     this.register(meant);
-    return this.launch(start.root, options, (run) => this.driver.begin(start, run)) as RootHandle<T>;
+    return this.launch(start.root, options, (run) => this.driver.begin(start, run), meant) as RootHandle<T>;
   }
 
   /** Goes on with a run that is on record, from where it stood. One that is over gives its result again. */
   resume(runId: string, options: ResumeOptions = {}): RootHandle {
+    checkFields("resume options", options, ["decisions", "signal", "onEvent"]);
     const root = Supervision.root(ROOT_UNKNOWN, { runId });
     return this.launch(root, { ...options, runId }, (run) =>
       this.driver.goOn(root.runId, options.decisions ?? {}, run),
@@ -104,22 +106,20 @@ export class Runtime {
     await this.post(RunId(runId), { kind: "message", name: to, value: { from, content: message } }, id);
   }
 
-  /** Ends a run for good, wherever it runs. */
+  /** Ends a run for good, wherever it runs. One that nobody knows is refused: whoever misspelt it would take it for stopped. */
   async cancel(runId: string, reason: string): Promise<void> {
-    await this.post(RunId(runId), { kind: "cancel", name: "cancel", value: reason });
+    const id = RunId(runId);
+    const { journal } = this.ports;
+    if (journal !== undefined && this.live.find(id) === undefined && (await journal.load(id)).length === 0) {
+      throw new InvalidValueError({ field: "runId", value: runId, expected: "a run that is on record" });
+    }
+    await this.post(id, { kind: "cancel", name: "cancel", value: reason });
   }
 
   /** The runs on record; without a journal, those that live here. */
   async list(): Promise<readonly RunSummary[]> {
     if (this.ports.journal !== undefined) return this.ports.journal.list();
-    return this.live.list().map((run) => ({
-      runId: run.runId,
-      agent: run.agentId,
-      status: run.seenStatus,
-      startedAt: 0,
-      updatedAt: 0,
-      entries: 0,
-    }));
+    return this.live.list().map((run) => run.summary());
   }
 
   /** Forgets a run. One that is under way is refused. */
@@ -136,7 +136,8 @@ export class Runtime {
 
   /** Forgets runs that ended longer ago than that; gives their ids. */
   async prune(options: { readonly olderThanMs: number }): Promise<RunId[]> {
-    const before = this.ports.clock.now() - options.olderThanMs;
+    const { olderThanMs } = checkFields("prune options", options, ["olderThanMs"]);
+    const before = this.ports.clock.now() - checkInteger("prune options.olderThanMs", olderThanMs, 0);
     const over = (await this.journal().list()).filter(
       ({ status, updatedAt }) => OVER.has(status) && updatedAt < before,
     );
@@ -149,6 +150,7 @@ export class Runtime {
    * resumed later, and one without is cancelled. The journal stays open: it belongs to whoever opened it.
    */
   async close(options: { readonly drain?: boolean | undefined } = {}): Promise<void> {
+    checkFields("close options", options, ["drain"]);
     this.closed = true;
     const running = this.live.list();
     if (options.drain !== true) {
@@ -168,6 +170,7 @@ export class Runtime {
     root: Supervision,
     { runId: given, signal, onEvent }: Pick<RunOptions, "runId" | "signal" | "onEvent">,
     start: (run: Underway) => Promise<RunResult>,
+    agent?: Agent,
   ): RootHandle {
     if (this.closed)
       throw new InvalidValueError({ field: "runtime", value: "closed", expected: "one that is open" });
@@ -182,7 +185,7 @@ export class Runtime {
       });
     }
     const events = new EventHub(onEvent, this.ports.logger);
-    const run = new Underway(root, signal, events);
+    const run = new Underway(root, signal, events, this.ports.clock.now(), agent);
     const result = this.supervise(run, start);
     run.result = result;
     this.live.add(run);

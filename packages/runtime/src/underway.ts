@@ -1,4 +1,5 @@
 import {
+  type Agent,
   type AgentId,
   CancellationToken,
   type AbortSignalLike,
@@ -9,9 +10,11 @@ import {
   type RunId,
   type RunResult,
   type RunStatus,
+  type RunSummary,
   type Supervision,
 } from "@ravi/kernel";
 import type { Linked } from "@ravi/kernel/loop";
+import { nameOf } from "./context/hire-spec.ts";
 import type { EventHub } from "./tree/event-hub.ts";
 import type { Tree } from "./tree/tree.ts";
 
@@ -31,6 +34,9 @@ export class Underway implements Linked<Underway> {
   result: Promise<RunResult> | undefined;
   agentId: AgentId;
   status: RunStatus = "pending";
+  private readonly startedAt: number;
+  /** Undefined where the record says which it is. */
+  private readonly agent: Agent | undefined;
   /** What was said to it before there was anybody to hear it, where no journal keeps it. */
   private early: PostedItem[] | undefined;
 
@@ -38,17 +44,28 @@ export class Underway implements Linked<Underway> {
     { runId, agentId }: Pick<Supervision, "runId" | "agentId">,
     signal: AbortSignalLike | undefined,
     events: EventHub,
+    startedAt: number,
+    agent: Agent | undefined,
   ) {
     this.runId = runId;
     this.agentId = agentId;
     this.token = new CancellationToken(signal);
     this.events = events;
+    this.startedAt = startedAt;
+    this.agent = agent;
   }
 
   /** As it looks from outside. */
   get seenStatus(): RunStatus {
     const { status, tree } = this;
     return status === "running" && tree?.isWaiting === true ? "suspended" : status;
+  }
+
+  /** For a list of runs that no journal keeps: nothing is on record of it. */
+  summary(): RunSummary {
+    const { runId, agent, startedAt } = this;
+    const name = agent === undefined ? this.agentId : nameOf(agent);
+    return { runId, agent: name, status: this.seenStatus, startedAt, updatedAt: startedAt, entries: 0 };
   }
 
   /** Something from outside, where no journal keeps it. */

@@ -515,6 +515,31 @@ describe("keeping house", () => {
     expect(journal.load(RunId("old"))).toEqual([]);
   });
 
+  test("without a journal those that live here are listed, as they would be on record", async () => {
+    const clock = virtualClock({ now: 7_000 });
+    const runtime = new Runtime({ clock });
+    const patient = {
+      ...agent("patient", async (ctx) => done(String(await ctx.waitFor("a")))),
+      version: "2",
+    };
+    const handle = runtime.run(patient, "", { runId: "w" });
+    await until(() => handle.status === "suspended");
+    expect(await runtime.list()).toEqual([
+      { runId: "w", agent: "patient@2", status: "suspended", startedAt: 7_000, updatedAt: 7_000, entries: 0 },
+    ]);
+    await runtime.close();
+    expect(await runtime.list()).toEqual([]);
+  });
+
+  test("a cancel of a run that nobody knows is refused: its sender would take it for stopped", async () => {
+    const journal = new MemoryJournal();
+    const runtime = new Runtime({ journal });
+    const unknown = { code: "INVALID_VALUE", field: "runId", value: `"typo"` };
+    await expect(runtime.cancel("typo", "enough")).rejects.toMatchObject(unknown);
+    expect(journal.items(RunId("typo"), 0)).toEqual([]);
+    await expect(new Runtime().cancel("typo", "enough")).rejects.toMatchObject(unknown);
+  });
+
   test("what cannot be a run is refused where it is written", () => {
     const runtime = new Runtime();
     const { worker } = team();
@@ -531,6 +556,24 @@ describe("keeping house", () => {
     expect(() => new Runtime({ hook: {} } as never)).toThrow(
       "runtime options.hook is an object; expected no such field",
     );
+    for (const [field, value] of [
+      ["tenantId", 7],
+      ["userId", {}],
+      ["metadata", "x"],
+      ["metadata", ["x"]],
+    ] as const)
+      expect(() => runtime.run(worker, "", { [field]: value } as never)).toThrow(`run options.${field} is`);
+  });
+
+  test("what is misspelt where a run goes on, is let go of or is closed is refused", async () => {
+    const runtime = new Runtime({ journal: new MemoryJournal() });
+    const refused = { code: "INVALID_VALUE" };
+    expect(() => runtime.resume("r", { decision: {} } as never)).toThrow("resume options.decision is");
+    await expect(runtime.prune({ olderThan: 1 } as never)).rejects.toMatchObject(refused);
+    await expect(runtime.prune({ olderThanMs: "day" } as never)).rejects.toMatchObject(refused);
+    await expect(runtime.close({ drian: true } as never)).rejects.toMatchObject(refused);
+    await runtime.run(team().worker, "1", { runId: "still open" }).result;
+    await runtime.close();
   });
 
   test("the same id twice, a run on a closed runtime and a journal that is not there are refused", async () => {

@@ -107,6 +107,21 @@ describe("a run with a journal", () => {
     expect(existsSync(elsewhere)).toBe(false);
   });
 
+  test("a run that is not on record cannot be cancelled, and without a journal nothing can be looked for", async () => {
+    const { agent: who } = clerk();
+    const handle = start(who, "Write to Ada", { journal });
+    await asked(handle);
+    await handle.suspend();
+    await expect(cancel("typo", "no", { journal })).rejects.toMatchObject({ field: "runId" });
+    // @ts-expect-error A caller in JavaScript.
+    await expect(runs({})).rejects.toMatchObject({
+      field: "journal",
+      expected: expect.stringContaining("directory"),
+    });
+    // @ts-expect-error A caller in JavaScript.
+    await expect(cancel("r", "no", {})).rejects.toMatchObject({ field: "journal" });
+  });
+
   test("the journal of a directory is closed when its last run is over; one of the user's own stays open", async () => {
     const greeter = agent({ name: "greeter", model: scriptedModel(() => "Hello.") });
     await Promise.all([run(greeter, "Hi", { journal }), run(greeter, "Hi", { journal })]);

@@ -35,6 +35,20 @@ it("each wrong option is an error that names it", () => {
     [{ model, maxToolResultChars: 1 }, "SessionAgent.maxToolResultChars"],
     [{ model, loopDetection: { sameCall: { warn: 0 } } }, "loopDetection.sameCall.warn"],
     [{ model, secrets: "x" }, "SessionAgent.secrets"],
+    [{ model, loopDetection: null }, "SessionAgent.loopDetection"],
+    [{ model, guardrails: {} }, "SessionAgent.guardrails"],
+    [{ model, ephemeral: "x" }, "SessionAgent.ephemeral"],
+    [{ model, children: [{ name: "a" }] }, "SessionAgent.children[0].description"],
+    [{ model, cwd: 7 }, "SessionAgent.cwd"],
+    [{ model, ids: () => "x" }, "SessionAgent.ids"],
+    [{ model, clock: Date }, "SessionAgent.clock"],
+    [{ model, validator: {} }, "SessionAgent.validator"],
+    [{ model, hooks: {} }, "SessionAgent.hooks"],
+    [{ model, middleware: { chat: {} } }, "SessionAgent.middleware.chat"],
+    [{ model, executionBudget: { maxTurns: -1 } }, "executionBudget.maxTurns"],
+    [{ model, settings: { temperature: "hot" } }, "SessionAgent.settings.temperature"],
+    [{ model, version: 2 }, "SessionAgent.version"],
+    [{ model, description: 2 }, "SessionAgent.description"],
   ];
   for (const [options, field] of wrong)
     expect(() => new SessionAgent(options as never)).toThrow(

@@ -21,8 +21,16 @@ const open = new Map<string, Shared>();
 
 /** For a run that is on record: a misspelt directory is not made, and an approval is not left where nobody looks. */
 export function checkOnRecord(given: unknown): void {
+  checkGiven(given);
   if (typeof given !== "string" || existsSync(given)) return;
   const expected = "the directory that the run was recorded in; there is none of that name";
+  throw new InvalidValueError({ field: "journal", value: given, expected });
+}
+
+/** Without one there is nothing to look into, and "no runs" would be a wrong answer. */
+export function checkGiven(given: unknown): void {
+  if (typeof given === "string" || (typeof given === "object" && given !== null)) return;
+  const expected = "the directory of a journal, or an open one";
   throw new InvalidValueError({ field: "journal", value: given, expected });
 }
 

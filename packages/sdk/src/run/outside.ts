@@ -1,6 +1,6 @@
 import { checkFields, type Clock, type Journal, type JsonValue, type RunSummary } from "@ravi/kernel";
 import { Runtime } from "@ravi/runtime";
-import { borrowJournal, checkOnRecord } from "./journals.ts";
+import { borrowJournal, checkGiven, checkOnRecord } from "./journals.ts";
 
 /** Where the run is on record. */
 export interface OutsideOptions {
@@ -25,17 +25,17 @@ export function cancel(runId: string, reason: string, options: OutsideOptions): 
 
 /** The runs on record, with how they stand. */
 export function runs(options: OutsideOptions): Promise<readonly RunSummary[]> {
-  return outside(options, (runtime) => runtime.list());
+  return outside(options, (runtime) => runtime.list(), checkGiven);
 }
 
 /** A runtime that runs nothing: it only reaches into the journal. */
 async function outside<R>(
   options: OutsideOptions,
   act: (runtime: Runtime) => Promise<R>,
-  check?: (journal: unknown) => void,
+  check: (journal: unknown) => void,
 ): Promise<R> {
   checkFields("options", options, ["journal", "clock"]);
-  check?.(options.journal);
+  check(options.journal);
   const borrowed = borrowJournal(options.journal, options.clock);
   try {
     return await act(new Runtime({ journal: borrowed.journal, clock: options.clock }));

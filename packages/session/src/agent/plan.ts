@@ -10,7 +10,7 @@ import {
   systemIds,
   type Tool,
 } from "@ravi/kernel";
-import { loopDetector, type LoopLimitsOptions } from "@ravi/kernel/loop";
+import { checkAgentParts, hasMethod, type LoopLimitsOptions, refusalFor } from "@ravi/kernel/loop";
 import { type CompactionPlan, compactionPlan } from "../compaction/options.ts";
 import { checkExtension } from "../extensions/load.ts";
 import { isBlank } from "../queue/queue.ts";
@@ -53,6 +53,9 @@ const KNOWN = [
   "ids",
 ] as const satisfies readonly (keyof SessionAgentOptions)[];
 
+const OWNER = "SessionAgent";
+const wrong = refusalFor(OWNER);
+
 /** A notice of what was cut, and some text around it, must fit. */
 const LEAST_RESULT_CHARS = 200;
 
@@ -71,12 +74,12 @@ export interface Plan {
 }
 
 export function planFor(options: SessionAgentOptions): Plan {
-  checkFields("SessionAgent", options, KNOWN);
+  checkFields(OWNER, options, KNOWN);
+  checkAgentParts(OWNER, options);
   checkParts(options);
   const number = (name: "maxSteps" | "maxToolResultChars", otherwise: number, least: number): number =>
     checkInteger(`SessionAgent.${name}`, options[name] ?? otherwise, least);
   const { loopDetection = {} } = options;
-  if (loopDetection !== false) loopDetector(loopDetection);
   return Object.freeze({
     options,
     id: AgentId(options.name ?? "session"),
@@ -102,13 +105,22 @@ export function planFor(options: SessionAgentOptions): Plan {
 function checkParts(options: SessionAgentOptions): void {
   const { model, models = [], store, sessionId, toolConcurrency, extensions = [], secrets = [] } = options;
   for (const [at, each] of [model, ...models].entries())
-    if (!has(each, "generate"))
+    if (!hasMethod(each, "generate"))
       wrong(at === 0 ? "model" : `models[${at - 1}]`, each, "an LLMClient, with a generate method");
-  if (store !== undefined && !has(store, "open"))
+  if (store !== undefined && !hasMethod(store, "open"))
     wrong("store", store, "a SessionStore, such as a FileSessionStore");
   if (sessionId !== undefined) SessionId(sessionId);
   if (toolConcurrency !== undefined) checkInteger("SessionAgent.toolConcurrency", toolConcurrency, 1);
   if (!Array.isArray(secrets)) wrong("secrets", secrets, "a list of texts");
+  for (const field of ["guardrails", "ephemeral", "children"] as const)
+    if (options[field] !== undefined && !Array.isArray(options[field]))
+      wrong(field, options[field], "a list");
+  for (const [at, child] of (options.children ?? []).entries())
+    for (const field of ["name", "description"] as const)
+      if (typeof child?.[field] !== "string") wrong(`children[${at}].${field}`, child?.[field], "a text");
+  if (options.cwd !== undefined && typeof options.cwd !== "string") wrong("cwd", options.cwd, "a path");
+  if (options.ids !== undefined && !hasMethod(options.ids, "uuid"))
+    wrong("ids", options.ids, "an IdSource, with uuid and random");
   checkTools(options.tools ?? [], "tools");
   for (const [at, extension] of extensions.entries())
     if (typeof extension !== "string") checkExtension(extension, `SessionAgent.extensions[${at}]`);
@@ -120,7 +132,7 @@ export function checkTools(tools: readonly (Tool | DelegateTool)[], field: strin
   if (!Array.isArray(list)) wrong(field, tools, "a list of tools");
   const names = new Set<string>();
   for (const [at, tool] of tools.entries()) {
-    if (!has(tool, "execute") && !has(tool, "hire"))
+    if (!hasMethod(tool, "execute") && !hasMethod(tool, "hire"))
       wrong(`${field}[${at}]`, tool, "a tool (defineTool), or a hand-off");
     if (names.has(tool.name))
       wrong(`${field}[${at}].name`, tool.name, "a name of its own; another tool is called that already");
@@ -132,12 +144,4 @@ export function checkTools(tools: readonly (Tool | DelegateTool)[], field: strin
 export function checkText(field: string, text: unknown): void {
   if (typeof text === "string" && !isBlank(text)) return;
   throw new InvalidValueError({ field, value: text, expected: "a text that is not empty" });
-}
-
-function has(value: unknown, method: string): boolean {
-  return typeof value === "object" && value !== null && typeof Reflect.get(value, method) === "function";
-}
-
-function wrong(field: string, value: unknown, expected: string): never {
-  throw new InvalidValueError({ field: `SessionAgent.${field}`, value, expected });
 }

@@ -2,13 +2,10 @@ import type { AgentDefaults } from "../../agent/agent.ts";
 import type { WindowOptions } from "../../agent/run-context.ts";
 import { checkFields, checkInteger, checkOneOf } from "../../core/check.ts";
 import { AgentId } from "../../core/ids.ts";
-import { InvalidValueError } from "../../errors/errors.ts";
 import type { ModelRequest } from "../../model/llm.ts";
 import { isStandardSchema } from "../../model/schema.ts";
 import type { DelegateTool, Tool } from "../../model/tool.ts";
-import { executionBudget, type ExecutionBudgetOptions } from "../../policy/execution-budget.ts";
-import type { Ledger } from "../../ports/ledger.ts";
-import { loopDetector } from "../loop-detection.ts";
+import { checkAgentParts, hasMethod, refusalFor } from "../agent-parts.ts";
 import { jsonSchemaOf, toolSpec } from "../tool-spec.ts";
 import type { LoopOptions } from "./options.ts";
 
@@ -61,16 +58,6 @@ const KNOWN = [
   "clock",
 ] as const satisfies readonly (keyof LoopOptions)[];
 
-const SETTINGS = [
-  "maxOutputTokens",
-  "temperature",
-  "topP",
-  "stop",
-  "seed",
-  "reasoning",
-  "providerOptions",
-] as const satisfies readonly (keyof NonNullable<LoopOptions["settings"]>)[];
-
 /**
  * Checks the options of an agent that is built on `toolLoop`. A mistake is named after its owner, which checks the fields
  * by itself that it has beyond these.
@@ -110,16 +97,14 @@ export function planLoop<T>(
   });
 }
 
-/** What a compiler would have caught, for whoever has none: a mistake shows here and not in the middle of a paid run. */
 function checkParts(owner: string, options: LoopOptions): void {
+  checkAgentParts(owner, options);
   const wrong = refusalFor(owner);
-  const { model, instructions, hooks, context, output, validator, toolConcurrency, middleware } = options;
-  if (!has(model, "generate")) wrong("model", model, "an LLMClient, with a generate method");
+  const { model, instructions, context, output, validator, toolConcurrency } = options;
+  if (!hasMethod(model, "generate")) wrong("model", model, "an LLMClient, with a generate method");
   if (!["undefined", "string", "function"].includes(typeof instructions))
     wrong("instructions", instructions, "a text, or a function of the run that gives one");
-  if (hooks !== undefined && !has(hooks, "dispatch"))
-    wrong("hooks", hooks, "Hooks, such as a HookManager of @ravi/hooks");
-  if (context !== undefined && !has(context, "getPromptWindow"))
+  if (context !== undefined && !hasMethod(context, "getPromptWindow"))
     wrong("context", context, "an AgentContext, with a getPromptWindow method");
   if (!["undefined", "object", "function"].includes(typeof output) || output === null)
     wrong("output", output, "a schema");
@@ -127,17 +112,6 @@ function checkParts(owner: string, options: LoopOptions): void {
     wrong("output", output, "a Standard Schema (zod, for one), or a validator beside a raw JSON Schema");
   if (options.onBudget !== undefined) checkOneOf(`${owner}.onBudget`, options.onBudget, ON_BUDGET);
   if (toolConcurrency !== undefined) checkInteger(`${owner}.toolConcurrency`, toolConcurrency, 1);
-  if (options.loopDetection !== undefined && options.loopDetection !== false)
-    loopDetector(options.loopDetection);
-  if (options.settings !== undefined) checkFields(`${owner}.settings`, options.settings, SETTINGS);
-  const budget = options.executionBudget;
-  if (budget !== undefined && !isLedger(budget)) executionBudget(budget);
-  if (middleware === undefined) return;
-  checkFields(`${owner}.middleware`, middleware, ["agent", "chat", "function"]);
-  for (const [level, pipeline] of Object.entries(middleware)) {
-    if (pipeline !== undefined && !has(pipeline, "run"))
-      wrong(`middleware.${level}`, pipeline, "a Pipeline, such as a MiddlewarePipeline of @ravi/middleware");
-  }
 }
 
 function checkTools(
@@ -149,25 +123,11 @@ function checkTools(
   if (!Array.isArray(list)) wrong("tools", tools, "a list of tools");
   const names = new Set<string>();
   for (const [at, tool] of tools.entries()) {
-    if (!has(tool, "execute") && !has(tool, "hire"))
+    if (!hasMethod(tool, "execute") && !hasMethod(tool, "hire"))
       wrong(`tools[${at}]`, tool, "a tool (defineTool), or an agent's asDelegate()");
     if (names.has(tool.name))
       wrong(`tools[${at}].name`, tool.name, "a name of its own; another tool is called that already");
     names.add(tool.name);
   }
   return Object.freeze([...tools]);
-}
-
-function refusalFor(owner: string): (field: string, value: unknown, expected: string) => never {
-  return (field, value, expected) => {
-    throw new InvalidValueError({ field: `${owner}.${field}`, value, expected });
-  };
-}
-
-function isLedger(budget: ExecutionBudgetOptions | Ledger): budget is Ledger {
-  return has(budget, "reserve");
-}
-
-function has(value: unknown, method: string): boolean {
-  return typeof value === "object" && value !== null && typeof Reflect.get(value, method) === "function";
 }

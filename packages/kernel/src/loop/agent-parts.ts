@@ -1,0 +1,92 @@
+import type { Clock } from "../core/clock.ts";
+import { checkFields, checkInteger } from "../core/check.ts";
+import { InvalidValueError } from "../errors/errors.ts";
+import type { JsonSchemaValidator } from "../model/schema.ts";
+import { executionBudget, type ExecutionBudgetOptions } from "../policy/execution-budget.ts";
+import type { Hooks } from "../ports/hooks.ts";
+import type { Ledger } from "../ports/ledger.ts";
+import type { Pipelines } from "../ports/middleware.ts";
+import { loopDetector, type LoopLimitsOptions } from "./loop-detection.ts";
+import type { ModelSettings } from "./tool-loop/options.ts";
+
+/** What agents of every kind may be given. */
+export interface AgentParts {
+  readonly hooks?: Hooks | undefined;
+  readonly middleware?: Pipelines | undefined;
+  readonly executionBudget?: ExecutionBudgetOptions | Ledger | undefined;
+  readonly loopDetection?: LoopLimitsOptions | false | undefined;
+  readonly settings?: ModelSettings | undefined;
+  readonly validator?: JsonSchemaValidator | undefined;
+  readonly version?: string | undefined;
+  readonly description?: string | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+/**
+ * What a compiler would have caught, for whoever has none: a mistake shows here, by the name of its owner, and not in the middle of a
+ * paid run.
+ */
+export function checkAgentParts(owner: string, parts: AgentParts): void {
+  const wrong = refusalFor(owner);
+  const { hooks, middleware, executionBudget: budget, loopDetection, validator, clock } = parts;
+  if (hooks !== undefined && !hasMethod(hooks, "dispatch"))
+    wrong("hooks", hooks, "Hooks, such as a HookManager of @ravi/hooks");
+  if (clock !== undefined && !hasMethod(clock, "now")) wrong("clock", clock, "a Clock, with a now method");
+  if (validator !== undefined && typeof validator !== "function")
+    wrong("validator", validator, "a function of a JSON Schema and a value that gives what does not fit");
+  for (const field of ["version", "description"] as const)
+    if (parts[field] !== undefined && typeof parts[field] !== "string") wrong(field, parts[field], "a text");
+  if (budget !== undefined && !isLedger(budget)) executionBudget(budget);
+  if (loopDetection !== undefined && loopDetection !== false) {
+    if (typeof loopDetection !== "object" || loopDetection === null)
+      wrong("loopDetection", loopDetection, "limits such as { sameTool: { warn: 10, halt: 20 } }, or false");
+    loopDetector(loopDetection);
+  }
+  if (parts.settings !== undefined) checkSettings(`${owner}.settings`, parts.settings);
+  if (middleware === undefined) return;
+  for (const [level, pipeline] of Object.entries(checkFields(`${owner}.middleware`, middleware, LEVELS))) {
+    if (pipeline !== undefined && !hasMethod(pipeline, "run"))
+      wrong(`middleware.${level}`, pipeline, "a Pipeline, such as a MiddlewarePipeline of @ravi/middleware");
+  }
+}
+
+const LEVELS: readonly (keyof Pipelines)[] = ["agent", "chat", "function"];
+
+const SETTINGS: readonly (keyof ModelSettings)[] = [
+  "maxOutputTokens",
+  "temperature",
+  "topP",
+  "stop",
+  "seed",
+  "reasoning",
+  "providerOptions",
+];
+
+/** By their kinds alone: what a model takes is for its provider to say. */
+function checkSettings(field: string, settings: ModelSettings): void {
+  const { maxOutputTokens, stop } = checkFields(field, settings, SETTINGS);
+  const wrong = refusalFor(field);
+  if (maxOutputTokens !== undefined) checkInteger(`${field}.maxOutputTokens`, maxOutputTokens, 1);
+  for (const name of ["temperature", "topP", "seed"] as const)
+    if (settings[name] !== undefined && !Number.isFinite(settings[name]))
+      wrong(name, settings[name], "a number");
+  if (stop !== undefined && !(Array.isArray(stop) && stop.every((text) => typeof text === "string")))
+    wrong("stop", stop, "a list of texts");
+  for (const name of ["reasoning", "providerOptions"] as const)
+    if (settings[name] !== undefined && (typeof settings[name] !== "object" || settings[name] === null))
+      wrong(name, settings[name], "an object");
+}
+
+function isLedger(budget: ExecutionBudgetOptions | Ledger): budget is Ledger {
+  return hasMethod(budget, "reserve");
+}
+
+export function refusalFor(owner: string): (field: string, value: unknown, expected: string) => never {
+  return (field, value, expected) => {
+    throw new InvalidValueError({ field: `${owner}.${field}`, value, expected });
+  };
+}
+
+export function hasMethod(value: unknown, method: string): boolean {
+  return typeof value === "object" && value !== null && typeof Reflect.get(value, method) === "function";
+}
