@@ -43,7 +43,7 @@ const sections: Readonly<Record<string, (pairs: number) => Promise<void>>> = {
   resources,
   hooks,
   middleware,
-  journal: () => journal(),
+  journal,
   resume,
   session,
   parked: parkedRuns,

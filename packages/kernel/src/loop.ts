@@ -1,6 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 // What authors of agents and of runtimes share: pure helpers over the contracts, and a context without rules.
 
+export { hiredId } from "./core/ids.ts";
 export { type Linked, LinkedList } from "./core/linked.ts";
 export { tellLog } from "./core/tell-log.ts";
 export { type Indexed, TextIndex } from "./core/text-index.ts";
@@ -10,6 +11,7 @@ export { type AtOnce, makeAtOnce } from "./loop/at-once.ts";
 export { bareContext, type BareContext, type BareContextOptions } from "./loop/bare-context.ts";
 export { bothHooks, tellOwn } from "./loop/both-hooks.ts";
 export { bareInbox, type BareInbox, type BareInboxOptions } from "./loop/bare-inbox.ts";
+export { Conversation } from "./loop/conversation.ts";
 export { isCutOff } from "./loop/cut-off.ts";
 export { hireAll } from "./loop/hire-all.ts";
 export { hireResult } from "./loop/hire-result.ts";

@@ -26,7 +26,7 @@ it("each part of an agent that is of the wrong kind is an error that names it", 
     [{ settings: { providerOptions: null } }, "Writer.settings.providerOptions"],
   ];
   for (const [parts, field] of wrong)
-    expect(() => checkAgentParts("Writer", parts), field).toThrow(
+    expect(() => checkAgentParts("Writer", parts)).toThrow(
       expect.objectContaining({ code: "INVALID_VALUE", field }),
     );
 });

@@ -452,6 +452,55 @@ describe("R12, R23: bareContext runs any agent without rules", () => {
     ]);
   });
 
+  test("R23: no two agents of a tree have the same id, and a hire that throws at once has failed", async () => {
+    const ids: string[] = [];
+    const leaf = agent("leaf", async (child) => {
+      ids.push(child.agentId);
+      return done("");
+    });
+    const lead = agent("lead", async (child) => {
+      for (let n = 0; n < 2; n++) await child.hire({ agent: leaf, input: "" });
+      return done("");
+    });
+    const ctx = bareContext();
+    await ctx.hire({ agent: lead, input: "" });
+    await ctx.hire({ agent: lead, input: "" });
+    expect(ids).toEqual(["leaf/1.1", "leaf/1.2", "leaf/2.1", "leaf/2.2"]);
+    const hasty = agent("hasty", () => {
+      throw new Error("no time");
+    });
+    expect(await ctx.hire({ agent: hasty, input: "" })).toMatchObject({ status: "failed" });
+  });
+
+  test("R24: each value of a name is read once, and who gave up waiting takes none", async () => {
+    const ctx = bareContext();
+    ctx.deliver("a", 1);
+    ctx.deliver("a", null);
+    expect([await ctx.waitFor("a"), await ctx.waitFor("a")]).toEqual([1, null]);
+    const impatient = agent("impatient", async (child) => {
+      await child.waitFor("a");
+      return done("");
+    });
+    const child = await ctx.spawn(impatient, { input: "" });
+    await Promise.resolve();
+    child.cancel("enough");
+    await ctx.join(child);
+    const second = ctx.waitFor("a");
+    ctx.deliver("a", 2);
+    expect(await second).toBe(2);
+  });
+
+  test("another system prompt takes the place of the first, and what was handed out stays as it was", () => {
+    const ctx = bareContext();
+    const first = ctx.window({ system: "one" });
+    ctx.remember({ role: "user", content: "x" });
+    const second = ctx.window({ system: "two" });
+    ctx.remember({ role: "user", content: "y" });
+    expect(first.map(({ content }) => content)).toEqual(["one", "x"]);
+    expect(second.map(({ content }) => content)).toEqual(["two", "x", "y"]);
+    expect(ctx.window()).toBe(second);
+  });
+
   test("R23: a living child can be asked, joined and cancelled", async () => {
     const ctx = bareContext();
     const clerk = agent("clerk", async (_, inbox) => {

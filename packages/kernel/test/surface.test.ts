@@ -81,6 +81,7 @@ test("the exports of @ravi/kernel are these", () => {
 test("the exports of @ravi/kernel/loop are these", () => {
   expect(Object.keys(loop).toSorted()).toMatchInlineSnapshot(`
     [
+      "Conversation",
       "LOOP_LIMITS",
       "LinkedList",
       "TextIndex",
@@ -94,6 +95,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "hasMethod",
       "hireAll",
       "hireResult",
+      "hiredId",
       "hookBase",
       "isContent",
       "isCutOff",

@@ -19,7 +19,7 @@ import { processOwner } from "./journal/owner.ts";
 import { RUN_START, RUN_STATUS } from "./journal/run-facts.ts";
 import { recordedResult } from "./live-run.ts";
 import type { Ports } from "./ports.ts";
-import { readStart, type Start, hasMetadata, startRecord } from "./run-start.ts";
+import { readStart, type Start, isPlainStart, startRecord } from "./run-start.ts";
 import type { Underway } from "./underway.ts";
 
 /** A run that may go, or the result of one that is over. */
@@ -69,7 +69,7 @@ export class RunDriver {
 
   private noteStart(start: Start, journal: RunJournal): MaybePromise<Ready> {
     const now = this.ports.clock.now();
-    const note = noteOf(start.root.runId, RUN_START, 1, now, startRecord(start), !hasMetadata(start));
+    const note = noteOf(start.root.runId, RUN_START, 1, now, startRecord(start), isPlainStart(start));
     return andThen(journal.append([note]), () => ({ start, going: NEW }));
   }
 

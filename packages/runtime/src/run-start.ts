@@ -19,6 +19,7 @@ import {
 import { nameOf } from "./context/hire-spec.ts";
 import { refuseLimits, tighterBudget, withAgentLedger } from "./tree/ledgers.ts";
 import { textAt } from "./engine/body.ts";
+import { type ResultRecord, resultToJSON } from "./engine/hire-record.ts";
 import type { Ports } from "./ports.ts";
 
 export interface RunOptions {
@@ -170,6 +171,7 @@ export function readStart(agents: ReadonlyMap<string, Agent>, body: JsonObject):
     tenantId: textAt(body, "tenantId") || null,
     userId: textAt(body, "userId") || null,
     metadata: frozen(body["metadata"] as JsonObject | undefined),
+    refused: body["refused"] as ResultRecord | undefined,
   };
 }
 
@@ -179,9 +181,9 @@ function frozen(metadata: JsonObject | undefined): JsonObject {
   return metadata === undefined ? NO_METADATA : deepFreeze({ ...metadata });
 }
 
-/** Whether a caller gave some: it may be no plain data, which shows when it is written as text. */
-export function hasMetadata({ metadata }: Start): boolean {
-  return metadata !== NO_METADATA;
+/** Whether nothing in its record is a caller's or a layer's own: that may be no plain data, which shows when it is written as text. */
+export function isPlainStart({ metadata, refused }: Start): boolean {
+  return metadata === NO_METADATA && refused === undefined;
 }
 
 /** What tools and hooks may know of the run. */
@@ -191,7 +193,10 @@ export function scopeOf({ root, tenantId, userId, metadata }: Start): RunScope {
 }
 
 /** What the first journal entry says. */
-export function startRecord({ agent, input, root, deadline, tenantId, userId, metadata }: Start): JsonObject {
+export function startRecord(start: Start): JsonObject {
+  const { agent, input, root, deadline, tenantId, userId, metadata, refused } = start;
   const supervision = root.toJSON();
-  return { agent: nameOf(agent), input, supervision, deadline, tenantId, userId, metadata };
+  const record = { agent: nameOf(agent), input, supervision, deadline, tenantId, userId, metadata };
+  // A crash before the result is on record must not let in what a layer has refused.
+  return refused === undefined ? record : { ...record, refused: resultToJSON(refused) };
 }

@@ -13,6 +13,7 @@ class WallTimer implements TimerHandle {
   private readonly callback: () => void;
   private left: number;
   private timer: NodeJS.Timeout;
+  private isRef = true;
 
   constructor(callback: () => void, delayMs: number) {
     this.callback = callback;
@@ -25,10 +26,12 @@ class WallTimer implements TimerHandle {
   }
 
   ref(): void {
+    this.isRef = true;
     this.timer.ref();
   }
 
   unref(): void {
+    this.isRef = false;
     this.timer.unref();
   }
 
@@ -40,8 +43,9 @@ class WallTimer implements TimerHandle {
 
   /** A part of the time is over, or all of it. */
   fire(): void {
-    if (this.left > 0) this.timer = this.step();
-    else this.callback();
+    if (this.left === 0) return this.callback();
+    this.timer = this.step();
+    if (!this.isRef) this.timer.unref();
   }
 }
 

@@ -562,7 +562,7 @@ describe("keeping house", () => {
       ["metadata", "x"],
       ["metadata", ["x"]],
     ] as const)
-      expect(() => runtime.run(worker, "", { [field]: value } as never)).toThrow(`run options.${field} is`);
+      expect(() => runtime.run(worker, "", { [field]: value })).toThrow(`run options.${field} is`);
   });
 
   test("what is misspelt where a run goes on, is let go of or is closed is refused", async () => {

@@ -1,7 +1,9 @@
+import { AgentId, Supervision } from "@ravi/kernel";
 import { scriptedModel } from "@ravi/testing";
 import { ExecutionTracker } from "@ravi/resources";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
+import { ledgerFor } from "../src/run/ledger.ts";
 import { agent, DEFAULT_LIMITS, run, start, team, tool } from "@ravi/sdk";
 
 const greeter = (options: object = {}) =>
@@ -103,6 +105,13 @@ test("prices that were changed count from the next run on", async () => {
   const before = await cost();
   prices.scripted = { input: 10, output: 10 };
   expect(await cost()).toBeCloseTo(10 * (before ?? 0), 9);
+});
+
+test("R18: what a helper spent before a resume does not count as the size of the lead's own calls", () => {
+  const root = Supervision.root(AgentId("lead"), { executionBudget: { maxTokens: 1000 } });
+  const ledger = ledgerFor(root, { isDefaultUsd: false, clock: undefined });
+  void ledger.charge({ tokens: 400, turns: 1 }, { largest: null });
+  expect(() => ledger.reserve({ tokens: 500, turns: 1 })).not.toThrow();
 });
 
 test("R18: the 21st call of 20 turns is refused before it is paid, and the 20th wraps up", async () => {

@@ -10,6 +10,7 @@ import {
   type RunContext,
   type WindowOptions,
 } from "@ravi/kernel";
+import { Conversation } from "@ravi/kernel/loop";
 import { DelegatingContext } from "./delegating-context.ts";
 
 export interface LaneOptions {
@@ -27,12 +28,12 @@ export class LaneContext extends DelegatingContext {
   /** Why the money ended, if it did. */
   outOfBudget: RaviError | undefined;
   private readonly mayLand: boolean;
-  private readonly messages: ChatMessage[];
+  private readonly conversation: Conversation;
 
   constructor(inner: RunContext, options: LaneOptions = {}) {
     super(inner);
     this.mayLand = options.land ?? true;
-    this.messages = [...(options.past ?? [])];
+    this.conversation = new Conversation(options.past);
   }
 
   override async llm(
@@ -49,14 +50,12 @@ export class LaneContext extends DelegatingContext {
     }
   }
 
-  override window({ system }: WindowOptions = {}): readonly ChatMessage[] {
-    if (system !== undefined && this.messages[0]?.role !== "system")
-      this.messages.unshift({ role: "system", content: system });
-    return this.messages;
+  override window(options?: WindowOptions): readonly ChatMessage[] {
+    return this.conversation.window(options);
   }
 
   override remember(message: ChatMessage): void {
-    this.messages.push(Object.freeze(message));
+    this.conversation.remember(message);
   }
 
   protected override async runLeaves(leaves: readonly Leaf[]): Promise<Outcome[]> {

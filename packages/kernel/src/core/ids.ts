@@ -30,6 +30,13 @@ export function AgentId(name: string, key?: string | number): AgentId {
   return (key === undefined ? checked : `${checked}/${checkId("agentId key", String(key))}`) as AgentId;
 }
 
+/** Of one who is hired: the numbers of all hires on the way down, so that no two agents of a tree have the same. */
+export function hiredId(parent: AgentId, agent: AgentId, number: number): AgentId {
+  const slash = parent.indexOf("/");
+  const path = slash === -1 ? String(number) : `${parent.slice(slash + 1)}.${number}`;
+  return AgentId(agentName(agent), path);
+}
+
 export function RunId(value: string): RunId {
   return checkId("runId", value) as RunId;
 }

@@ -1,4 +1,4 @@
-import type { Agent } from "../agent/agent.ts";
+import type { Agent, AgentResult } from "../agent/agent.ts";
 import type { RunHandle, RunStatus } from "../agent/handle.ts";
 import type { HireLeaf, HireOutcome, HireUsage } from "../agent/leaves.ts";
 import type { RunContext } from "../agent/run-context.ts";
@@ -32,7 +32,7 @@ export function startChild<T>(
 ): BareChild<T> {
   refuseLayers(agent);
   let status: RunStatus = "running";
-  const ended = agent.run(ctx, inbox).then((result) => readResult(agent.id, result));
+  const ended = runOf(agent, ctx, inbox);
   const outcome = ended.then(
     (result): HireOutcome<T> => ({ status: result.status, result }),
     (error: unknown): HireOutcome<T> => ({
@@ -59,6 +59,11 @@ export function startChild<T>(
     cancel: (reason) => ctx.meta.cancellation.cancel(reason),
   };
   return { handle, inbox, outcome: settled, used };
+}
+
+/** What throws before its first promise has failed like any other. */
+async function runOf<T>(agent: Agent<T>, ctx: RunContext, inbox: BareInbox): Promise<AgentResult<T>> {
+  return readResult(agent.id, await agent.run(ctx, inbox));
 }
 
 /** What a hire without a deadline of its own may still be: late. */

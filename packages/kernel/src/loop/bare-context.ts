@@ -16,7 +16,7 @@ import type {
 import type { RunContext, WindowOptions } from "../agent/run-context.ts";
 import type { RunScope } from "../agent/scope.ts";
 import { type Clock, type IdSource, systemClock, systemIds } from "../core/clock.ts";
-import { AgentId, ExecId, agentName } from "../core/ids.ts";
+import { AgentId, ExecId, agentName, hiredId } from "../core/ids.ts";
 import { deepFreeze, type JsonObject, type JsonValue } from "../core/json.ts";
 import { checkPlainJson } from "../core/plain-json.ts";
 import { type AbortSignalLike, isPromiseLike, type MaybePromise } from "../core/types.ts";
@@ -35,9 +35,11 @@ import { RunMeta } from "../run/run-meta.ts";
 import { answerProblem } from "./answer.ts";
 import { asRavi, type BareChild, refuseLayers, startChild, timeLimitOf } from "./bare-child.ts";
 import { type BareInbox, bareInbox } from "./bare-inbox.ts";
+import { BareSignals } from "./bare-signals.ts";
 import { callBareTool } from "./bare-tool.ts";
 import { sleep, waitWithin } from "./bare-wait.ts";
 import { bothHooks } from "./both-hooks.ts";
+import { Conversation } from "./conversation.ts";
 import { readStream } from "./read-stream.ts";
 import { soundUsage } from "./sound-usage.ts";
 import { messageOf, readArguments, toolFailure, toolFailureOf } from "./tool-call.ts";
@@ -90,7 +92,7 @@ export function bareContext(options: BareContextOptions = {}): BareContext {
     ids: options.ids ?? systemIds,
     onEvent: options.onEvent,
     seq: 0,
-    signals: new Map(),
+    signals: new BareSignals(),
   };
   const meta = RunMeta.of({
     supervision,
@@ -117,7 +119,7 @@ interface Shared {
   readonly ids: IdSource;
   readonly onEvent: ((event: RunEvent) => void) | undefined;
   seq: number;
-  readonly signals: Map<string, PromiseWithResolvers<JsonValue>>;
+  readonly signals: BareSignals;
 }
 
 const UNLIMITED: Remaining = Object.freeze({ tokens: null, cost: null, turns: null, toolCalls: null });
@@ -131,7 +133,7 @@ class Bare implements BareContext {
   readonly scope: RunScope;
   readonly hooks: Hooks;
   private readonly shared: Shared;
-  private readonly messages: ChatMessage[] = [];
+  private readonly conversation = new Conversation();
   private readonly children = new Map<ExecId, BareChild>();
   private calls = 0;
   /** Of this agent, and of all below it that have ended. */
@@ -264,26 +266,24 @@ class Bare implements BareContext {
   }
 
   waitFor(name: string): Promise<JsonValue> {
-    return waitWithin(this.signalNamed(name).promise, this.meta.cancellation);
+    const { value, leave } = this.shared.signals.next(name);
+    return waitWithin(value, this.meta.cancellation).finally(leave);
   }
 
   deliver(name: string, value: JsonValue): void {
-    this.signalNamed(name).resolve(value);
+    this.shared.signals.deliver(name, value);
   }
 
   async sleepUntil(time: number): Promise<void> {
     return sleep(this.shared.clock, time - this.now(), this.meta.cancellation);
   }
 
-  window(options: WindowOptions = {}): readonly ChatMessage[] {
-    const { system } = options;
-    if (system !== undefined && this.messages[0]?.role !== "system")
-      this.messages.unshift({ role: "system", content: system });
-    return this.messages;
+  window(options?: WindowOptions): readonly ChatMessage[] {
+    return this.conversation.window(options);
   }
 
   remember(message: ChatMessage): void {
-    this.messages.push(Object.freeze(message));
+    this.conversation.remember(message);
   }
 
   emit(event: AgentEvent): void {
@@ -312,10 +312,10 @@ class Bare implements BareContext {
 
   private start<T>(leaf: Omit<HireLeaf<T>, "kind">): BareChild<T> {
     this.meta.check();
-    const key = `hire:${agentName(leaf.agent.id)}#${this.children.size + 1}`;
-    const execId = ExecId(this.execId, key);
+    const number = this.children.size + 1;
+    const execId = ExecId(this.execId, `hire:${agentName(leaf.agent.id)}#${number}`);
     const supervision = this.supervision.spawnChild({
-      agentId: AgentId(agentName(leaf.agent.id), this.children.size + 1),
+      agentId: hiredId(this.agentId, leaf.agent.id, number),
       retention: leaf.retention,
       priority: leaf.priority,
       executionBudget: leaf.executionBudget,
@@ -362,12 +362,6 @@ class Bare implements BareContext {
         error: asRavi(error, { id: this.agentId }),
       };
     }
-  }
-
-  private signalNamed(name: string): PromiseWithResolvers<JsonValue> {
-    let signal = this.shared.signals.get(name);
-    if (signal === undefined) this.shared.signals.set(name, (signal = Promise.withResolvers()));
-    return signal;
   }
 }
 

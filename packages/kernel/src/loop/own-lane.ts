@@ -5,6 +5,7 @@ import type { ChatMessage } from "../model/messages.ts";
 import { addUsage, NO_USAGE, type Usage } from "../model/usage.ts";
 import type { Hooks } from "../ports/hooks.ts";
 import { bothHooks } from "./both-hooks.ts";
+import { Conversation } from "./conversation.ts";
 
 /** Somebody who works on another's seat: the other's context, but with a conversation of its own. */
 export interface OwnLane {
@@ -18,7 +19,7 @@ export interface OwnLane {
 const PAID: ReadonlySet<PropertyKey> = new Set<keyof RunContext>(["llm", "batch", "hire", "join"]);
 
 export function ownLane(asker: RunContext, hooks: Hooks | undefined): OwnLane {
-  const messages: ChatMessage[] = [];
+  const conversation = new Conversation();
   let usage = NO_USAGE;
   const count = (given: Given | readonly Given[]): Given | readonly Given[] => {
     for (const one of [given].flat()) usage = addUsage(usage, usedBy(one));
@@ -26,12 +27,8 @@ export function ownLane(asker: RunContext, hooks: Hooks | undefined): OwnLane {
   };
   const own: Pick<RunContext, "window" | "remember" | "hooks"> = {
     hooks: bothHooks(asker.hooks, hooks),
-    window({ system } = {}) {
-      if (system !== undefined && messages[0]?.role !== "system")
-        messages.unshift({ role: "system", content: system });
-      return messages;
-    },
-    remember: (message) => void messages.push(message),
+    window: (options) => conversation.window(options),
+    remember: (message) => conversation.remember(message),
   };
   const ctx = new Proxy(asker, {
     get(target, key): unknown {
@@ -45,7 +42,9 @@ export function ownLane(asker: RunContext, hooks: Hooks | undefined): OwnLane {
   });
   return {
     ctx,
-    messages,
+    get messages() {
+      return conversation.messages;
+    },
     get usage() {
       return usage;
     },

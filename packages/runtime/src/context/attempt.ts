@@ -41,6 +41,8 @@ export interface AttemptOptions {
   readonly begun?: Estimate | undefined;
   /** Its number among the calls of its effect, from the moment on when it is to be sent; 0 is the first of its own. */
   call: number;
+  /** What it took, once it is settled. */
+  tokens: number;
 }
 
 /** One try at a model call: a place in the limiter's line, money set aside, the call, and the money settled. */
@@ -73,8 +75,7 @@ async function inLine(
   options: AttemptOptions,
   estimated: MaybePromise<Estimate>,
 ): Promise<ModelResponse> {
-  const { bill, signal = exec.signal } = options;
-  const before = bill.tokens;
+  const { signal = exec.signal } = options;
   const estimate = await estimated;
   const tokens = estimate.inputTokens + estimate.maxOutputTokens;
   const { priority } = exec.supervision;
@@ -84,7 +85,7 @@ async function inLine(
     refuseStopped(exec, options.signal);
     return await reserve(exec, options, estimate);
   } finally {
-    permit?.release({ tokens: bill.tokens - before });
+    permit?.release({ tokens: options.tokens });
   }
 }
 

@@ -85,15 +85,16 @@ export class Bill {
     return [{ call, spend: { ...spendOf(paid), ...(call > 0 && { retries: 1 }) } }];
   }
 
-  /** The attempt of that number has come to its end: a turn in any case. */
-  settle(call: number, { usage, cost, isWaste }: Paid): void {
+  /** The attempt of that number has come to its end: a turn in any case. Gives its tokens. */
+  settle(call: number, { usage, cost, isWaste }: Paid): number {
     this.drop(call);
-    this.add(usage, cost, isWaste);
+    const tokens = totalTokens(usage);
+    this.add(usage, tokens, cost, isWaste);
+    return tokens;
   }
 
-  private add(usage: Usage, cost: number | null, isWaste: boolean): void {
+  private add(usage: Usage, tokens: number, cost: number | null, isWaste: boolean): void {
     const nano = Math.round((cost ?? 0) * 1e9);
-    const tokens = totalTokens(usage);
     this.tokens += tokens;
     this.largestTokens = Math.max(this.largestTokens, tokens);
     this.largestNano = Math.max(this.largestNano, nano);
@@ -102,7 +103,7 @@ export class Bill {
     if (isWaste) this.waste += nano;
     this.unpriced ||= cost === null;
     this.turns++;
-    this.whole?.add(usage, cost, isWaste);
+    this.whole?.add(usage, tokens, cost, isWaste);
   }
 
   /** Nothing was paid, nor is anything under way that may be. */

@@ -23,7 +23,7 @@ export async function requestBudget(exec: Execution, refusal: BudgetExhaustedErr
       return true;
     }
     // Waiting costs nothing; money that nobody has named is not spent.
-    question = `${JSON.stringify(answer)} does not say how much ${exec.agentId} may spend. ${how}`;
+    question = `${JSON.stringify(answer)} does not say how much ${exec.agentId} may spend: whole numbers, or dollars up to ${MOST_USD}. ${how}`;
   }
 }
 
@@ -36,15 +36,18 @@ function ask(exec: Execution, name: string, question: string): Promise<JsonValue
   return exec.engine.wait({ kind: "wait", key: exec.nextKey("wait", name), name, onWait });
 }
 
+/** Ledgers count in whole nano-dollars. */
+const MOST_USD = Number.MAX_SAFE_INTEGER / 1e9;
+
 /** Undefined where the answer names no amount, or something that is none. */
 function amountOf(answer: JsonValue): Partial<Spend> | undefined {
   if (typeof answer !== "object" || answer === null || Array.isArray(answer)) return undefined;
   const granted: { -readonly [D in keyof Spend]?: number } = {};
   for (const [name, amount] of Object.entries(answer)) {
     const dimension = DIMENSIONS.find((known) => known === name);
-    const isWhole = dimension === "cost" || Number.isSafeInteger(amount);
-    if (dimension === undefined || typeof amount !== "number" || !isWhole) return undefined;
-    if (!(amount >= 0 && amount <= Number.MAX_SAFE_INTEGER / 1e9)) return undefined;
+    if (dimension === undefined || typeof amount !== "number") return undefined;
+    const isAmount = dimension === "cost" ? amount <= MOST_USD : Number.isSafeInteger(amount);
+    if (!isAmount || !(amount >= 0)) return undefined;
     granted[dimension] = amount;
   }
   return DIMENSIONS.some((dimension) => (granted[dimension] ?? 0) > 0) ? granted : undefined;

@@ -1,9 +1,40 @@
-import { type Gate, isPromiseLike, type JsonValue, type MaybePromise, type WaitSpec } from "@ravi/kernel";
+import {
+  type Gate,
+  isPromiseLike,
+  type JsonValue,
+  type MaybePromise,
+  type Settled,
+  type WaitSpec,
+} from "@ravi/kernel";
 import type { Execution } from "./execution.ts";
 
-interface Pending {
+/** What was asked once, and whoever wants to know. */
+class Question {
   readonly spec: WaitSpec;
-  readonly answer: PromiseWithResolvers<JsonValue>;
+  readonly answer = Promise.withResolvers<JsonValue>();
+  private askers: Admit<unknown>[] | undefined = [];
+
+  constructor(spec: WaitSpec) {
+    this.spec = spec;
+    // Nobody may wait for it any more when it fails.
+    this.answer.promise.catch(() => {});
+  }
+
+  /** It waits until the answer is there, unless it is already. */
+  askedBy(admit: Admit<unknown>): Promise<JsonValue> {
+    if (this.askers !== undefined) {
+      this.askers.push(admit);
+      admit.park();
+    }
+    return this.answer.promise;
+  }
+
+  settle(outcome: Settled<JsonValue> | undefined): void {
+    for (const admit of this.askers ?? []) admit.goOn();
+    this.askers = undefined;
+    if (outcome?.ok === true) this.answer.resolve(outcome.value);
+    else this.answer.reject(outcome?.error);
+  }
 }
 
 /** One admit under way: a call's layers, which may ask for an answer before anything is begun. */
@@ -12,7 +43,9 @@ class Admit<T> implements NamedGate {
   result: PromiseSettledResult<T> | undefined;
   private readonly gates: Gates;
   private readonly key: string;
-  over: Promise<void> | undefined;
+  private over: Promise<void> | undefined;
+  /** Questions that it has asked and that nobody has answered yet. */
+  private open = 0;
   private parked: PromiseWithResolvers<void> | undefined;
 
   constructor(gates: Gates, key: string) {
@@ -39,22 +72,24 @@ class Admit<T> implements NamedGate {
   }
 
   async require(name: string, question: JsonValue, tell?: () => void): Promise<JsonValue> {
-    const answer = this.gates.ask(name, this.key, question, tell);
-    this.wait().resolve();
-    return answer;
+    return this.gates.ask(name, this.key, question, tell).askedBy(this);
   }
 
-  /** Until it is over, or waits. */
+  /** Until it is over, or waits for an answer. */
   async settle(): Promise<void> {
-    if (this.over !== undefined) await Promise.race([this.over, this.wait().promise]);
+    if (this.open > 0) return;
+    this.parked ??= Promise.withResolvers<void>();
+    await Promise.race([this.over, this.parked.promise]);
+  }
+
+  park(): void {
+    this.open++;
+    this.parked?.resolve();
   }
 
   goOn(): void {
+    this.open--;
     this.parked = undefined;
-  }
-
-  private wait(): PromiseWithResolvers<void> {
-    return (this.parked ??= Promise.withResolvers<void>());
   }
 }
 
@@ -74,26 +109,26 @@ export interface NamedGate extends Gate {
  */
 export class Gates {
   private readonly exec: Execution;
-  private readonly answers = new Map<string, Promise<JsonValue>>();
-  private pending: Pending[] = [];
+  private readonly questions = new Map<string, Question>();
+  private pending: Question[] = [];
 
   constructor(exec: Execution) {
     this.exec = exec;
   }
 
-  ask(name: string, key: string, question: JsonValue, tell: (() => void) | undefined): Promise<JsonValue> {
+  ask(name: string, key: string, question: JsonValue, tell: (() => void) | undefined): Question {
     const gate = `gate:${name}@${key}`;
-    const known = this.answers.get(gate);
+    const known = this.questions.get(gate);
     if (known !== undefined) return known;
     const { exec } = this;
-    const answer = Promise.withResolvers<JsonValue>();
     const onWait = (): void => {
       exec.emit({ type: "progress", name: "approvalRequested", data: { name, question } });
       tell?.();
     };
-    this.pending.push({ spec: { kind: "wait", key: gate, name, onWait }, answer });
-    this.answers.set(gate, answer.promise);
-    return answer.promise;
+    const asked = new Question({ kind: "wait", key: gate, name, onWait });
+    this.pending.push(asked);
+    this.questions.set(gate, asked);
+    return asked;
   }
 
   /**
@@ -128,31 +163,25 @@ export class Gates {
     return this.answerAll(admits);
   }
 
+  /** Whoever is not over when all have settled waits for something that is pending. */
   private async answerAll<T>(admits: readonly Admit<T>[]): Promise<PromiseSettledResult<T>[]> {
     while (this.pending.length > 0) {
       const round = this.pending;
       this.pending = [];
-      await this.join(round, admits);
+      await this.join(round);
       for (const admit of admits) if (admit.result === undefined) await admit.settle();
     }
-    // One that asked for what was answered before has waited for nothing, and is not over yet.
-    for (const admit of admits) if (admit.result === undefined) await admit.over;
     return resultsOf(admits);
   }
 
-  private async join(round: readonly Pending[], admits: readonly Admit<unknown>[]): Promise<void> {
+  private async join(round: readonly Question[]): Promise<void> {
+    let settled: readonly Settled<JsonValue>[];
     try {
-      const settled = await this.exec.engine.all(round.map(({ spec }) => spec));
-      for (const admit of admits) admit.goOn();
-      for (const [at, { answer }] of round.entries()) {
-        const outcome = settled[at];
-        if (outcome?.ok === true) answer.resolve(outcome.value as JsonValue);
-        else answer.reject(outcome?.error);
-      }
+      settled = (await this.exec.engine.all(round.map(({ spec }) => spec))) as readonly Settled<JsonValue>[];
     } catch (error) {
-      for (const admit of admits) admit.goOn();
-      for (const { answer } of round) answer.reject(error);
+      settled = round.map(() => ({ ok: false, error }));
     }
+    for (const [at, question] of round.entries()) question.settle(settled[at]);
   }
 }
 

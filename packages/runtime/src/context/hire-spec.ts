@@ -1,6 +1,6 @@
 import {
   type Agent,
-  AgentId,
+  type AgentId,
   agentName,
   ExecId,
   type HireLeaf,
@@ -12,6 +12,7 @@ import {
   type RaviError,
   type Supervision,
 } from "@ravi/kernel";
+import { hiredId } from "@ravi/kernel/loop";
 import { NOTHING_USED } from "../engine/hire-record.ts";
 import { refuseLimits, tighterBudget, withAgentLedger } from "../tree/ledgers.ts";
 import { admitRun } from "./admit-run.ts";
@@ -38,7 +39,7 @@ export function prepareHire(exec: Execution, terms: Terms, isJoinable: boolean):
   }
   const timeoutMs = milliseconds("hire.timeoutS", terms.timeoutS);
   const key = exec.nextKey("hire", agentName(agent.id));
-  const agentId = childId(exec, agent, ++exec.hires);
+  const agentId = hiredId(exec.agentId, agent.id, ++exec.hires);
   const plan = planFor(agent, exec.ports);
   // Most have no layer that looks at their input first: nothing is made for it then.
   if (mayAdmit(plan.agent)) return admitted(exec, terms, plan, { key, agentId, timeoutMs, isJoinable });
@@ -134,11 +135,4 @@ export function milliseconds(field: string, seconds: number | undefined): number
   if (seconds === undefined) return undefined;
   if (Number.isFinite(seconds) && seconds > 0) return seconds * 1000;
   throw new InvalidValueError({ field, value: seconds, expected: "seconds above 0" });
-}
-
-/** The numbers of all hires on the way down: no two agents of a tree have the same. */
-function childId({ agentId }: Execution, agent: Agent, number: number): AgentId {
-  const slash = agentId.indexOf("/");
-  const path = slash === -1 ? String(number) : `${agentId.slice(slash + 1)}.${number}`;
-  return AgentId(agentName(agent.id), path);
 }

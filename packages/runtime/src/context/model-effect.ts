@@ -224,6 +224,7 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
       estimate,
       begun,
       call: 0,
+      tokens: 0,
     });
   }
 

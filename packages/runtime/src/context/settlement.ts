@@ -143,7 +143,7 @@ function book(
   reservation: Reservation | undefined,
   actual: Actual,
 ): MaybePromise<void> {
-  options.bill.settle(options.call, paid);
+  options.tokens = options.bill.settle(options.call, paid);
   let booked: MaybePromise<void>;
   try {
     booked = write(exec, options, paid);
@@ -237,7 +237,7 @@ export function settleLeft(
   const cost = "unpriced" in price ? null : price.usd;
   const usage = { inputTokens, outputTokens: maxOutputTokens };
   bill.estimated = true;
-  bill.settle(call, { usage, cost, isWaste: true });
+  options.tokens = bill.settle(call, { usage, cost, isWaste: true });
   return andThen(scope.spent({ usage, costUsd: cost, isWaste: true, isNested }), () =>
     close(exec, reservation, ALL_OF_IT),
   );

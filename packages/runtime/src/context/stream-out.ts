@@ -18,8 +18,17 @@ export async function streamOut(
       emitThrough(exec, transforms, at + 1, transform.flush());
     return response;
   } catch (error) {
-    for (const transform of transforms) transform.flush();
+    for (const transform of transforms) discard(transform);
     throw error;
+  }
+}
+
+/** It begins anew with the next attempt, and what it held is nobody's. */
+function discard(transform: StreamTransform): void {
+  try {
+    transform.flush();
+  } catch {
+    // A guard that trips over the rest of an answer which has failed anyway: why it failed says more.
   }
 }
 

@@ -31,6 +31,6 @@ export class ToolModels {
     const idempotencyKey = `${scope.idempotencyKey}/llm#${number}`;
     const options = { model, request, signal, idempotencyKey, wrapUp: false, bill, scope } as const;
     const nested = { isNested: true, sink: undefined } as const;
-    return toldCall(exec, told, bill, () => attempt(exec, { ...options, ...nested, call: 0 }));
+    return toldCall(exec, told, bill, () => attempt(exec, { ...options, ...nested, call: 0, tokens: 0 }));
   }
 }

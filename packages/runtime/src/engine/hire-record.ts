@@ -16,7 +16,7 @@ import {
   type Usage,
 } from "@ravi/kernel";
 
-type ResultRecord = {
+export type ResultRecord = {
   readonly status: AgentResult["status"];
   readonly output: string;
   readonly stopReason: StopReason;
@@ -77,7 +77,7 @@ export function accountStatus({ status }: HireOutcome): AgentAccount["status"] {
 }
 
 /** A structured result is recorded as the model's JSON; whoever needs its type parses it again. */
-function resultToJSON({ status, output, stopReason, structured }: AgentResult): ResultRecord {
+export function resultToJSON({ status, output, stopReason, structured }: AgentResult): ResultRecord {
   const record = { status, output, stopReason };
   return structured === undefined ? record : { ...record, structured: structured as JsonValue };
 }

@@ -10,6 +10,7 @@ import type {
 } from "@ravi/kernel";
 
 const POLL_MS = 250;
+const NOTHING_TO_READ = Promise.resolve();
 
 /** The run that is reached. */
 export interface Reachable {
@@ -116,17 +117,21 @@ export class Signals {
 
   /** Reads what was left in the journal, in the order in which it was left. Resolves when all of it was seen. */
   look(): Promise<void> {
+    const { store } = this.run;
+    if (store === undefined) return NOTHING_TO_READ;
     this.isStale = true;
-    this.looking ??= this.readAll().finally(() => {
+    this.looking ??= this.readAll(store).then(() => {
       this.looking = undefined;
-      this.lookLater();
+      // Something was posted after the last look, while this one was about to end.
+      if (this.isStale) return this.look();
+      return this.lookLater();
     });
     return this.looking;
   }
 
-  private async readAll(): Promise<void> {
-    const { store: journal, runId } = this.run;
-    if (journal === undefined) return;
+  /** Never rejects. */
+  private async readAll(journal: Journal): Promise<void> {
+    const { runId } = this.run;
     try {
       while (this.isStale) {
         this.isStale = false;

@@ -73,6 +73,14 @@ test.each(["begin", "finish", "commit", "job"])(
   },
 );
 
+test("where not even the rollback works, each write of the group is told of the first error", async () => {
+  const { commits } = fake((call) =>
+    call === "commit" ? IO : call === "rollback" ? new Error("no transaction is active") : undefined,
+  );
+  await expect(commits.add(() => 1)).rejects.toMatchObject(FINAL);
+  await expect(commits.add(() => 2)).rejects.toMatchObject(FINAL);
+});
+
 test("while another process has the lock a group waits, and those behind it keep their order", async () => {
   const { calls, waits, commits } = fake((call, count) =>
     call === "begin" && count <= 3 ? BUSY : undefined,

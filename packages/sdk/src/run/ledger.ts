@@ -29,7 +29,7 @@ function inOurWords(ledger: Ledger, lenient: boolean): Ledger {
       const wanted = lenient && isUnpriced(estimate) ? { ...estimate, cost: 0 } : estimate;
       return reserve(ledger, wanted, options);
     },
-    charge: (spent) => ledger.charge(spent),
+    charge: (spent, options) => ledger.charge(spent, options),
     child: (budget, scope) =>
       inOurWords(ledger.child(budget, scope), lenient && (budget.maxCostUsd ?? null) === null),
     remaining: () => ledger.remaining(),

@@ -81,7 +81,11 @@ export class GroupCommit {
       store.finish();
       store.commit();
     } catch (error) {
-      store.rollback();
+      try {
+        store.rollback();
+      } catch {
+        // Some failures have rolled back by themselves. Nothing is written here any more, and the first error says why.
+      }
       return this.fail(jobs, error);
     }
     this.scheduled = false;
