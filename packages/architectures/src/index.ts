@@ -1,7 +1,8 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 // Twelve ways of thinking behind one interface. This list is the public surface; a test pins it.
 
-export { scopeForWorker, spawnChild, spawnChildren, withExtraTools } from "./desk/worker.ts";
+export { scopeForWorker } from "@ravi/kernel/loop";
+export { spawnChild, spawnChildren, withExtraTools } from "./desk/worker.ts";
 export type { StrategyAgentOptions } from "./options.ts";
 export { type OwnPrompts, PROMPTS, type Prompts } from "./prompts.ts";
 export { freshSession, type FreshSessionOptions } from "./session.ts";

@@ -23,7 +23,7 @@ export interface HookManagerOptions {
   readonly timeoutMs?: number | undefined;
   /** How many calls of one listener may be pending; beyond it the listener misses events. Default 10,000. */
   readonly maxPending?: number | undefined;
-  /** Is told of every problem with a listener. Without it nothing is printed. */
+  /** Is told of every problem with a listener. Without it, and without `onError`, the console is: once for each listener. */
   readonly logger?: Logger | undefined;
   /** Is told the same as data. What it dispatches itself is ignored. */
   readonly onError?: ((problem: HookProblem) => unknown) | undefined;

@@ -5,3 +5,5 @@ type PlatformTimer = number | { ref?(): void; unref?(): void };
 
 declare function setTimeout(callback: () => void, delayMs: number): PlatformTimer;
 declare function clearTimeout(timer: PlatformTimer): void;
+
+declare const console: Record<"error" | "warn", (...said: readonly unknown[]) => void>;

@@ -20,13 +20,14 @@ export class Problems {
   /** Somebody is being told right now. Dispatching meanwhile could go round for ever, so it is refused. */
   telling = false;
   private readonly sinks: ProblemSinks;
+  private readonly printed = new WeakSet<object>();
 
   constructor(sinks: ProblemSinks) {
     this.sinks = sinks;
   }
 
   tell(incident: Incident): void {
-    const { logger, onError } = this.sinks;
+    const { logger = this.consoleFor(incident), onError } = this.sinks;
     if (this.telling || (logger === undefined && onError === undefined)) return;
     this.telling = true;
     try {
@@ -37,7 +38,18 @@ export class Problems {
       this.telling = false;
     }
   }
+
+  /** Where nobody else listens: a broken observer must not be found by what is missing. Once for each, or it would fill a screen. */
+  private consoleFor({ callback }: Incident): Teller | undefined {
+    if (this.sinks.onError !== undefined) return undefined;
+    if (callback === undefined) return console;
+    if (this.printed.has(callback)) return undefined;
+    this.printed.add(callback);
+    return console;
+  }
 }
+
+type Teller = Pick<Logger, "error" | "warn">;
 
 function describe({ kind, event, callback, what, thrown }: Incident): HookProblem {
   const listener = callback === undefined ? "" : nameOf(callback);
@@ -46,7 +58,10 @@ function describe({ kind, event, callback, what, thrown }: Incident): HookProble
   return Object.freeze({ kind, event, listener, message, ...thrown });
 }
 
-function log(logger: Logger, { kind, event, listener, message }: HookProblem): unknown {
+function log(
+  logger: Pick<Logger, "error" | "warn">,
+  { kind, event, listener, message }: HookProblem,
+): unknown {
   const fields = { kind, event, listener };
   return kind === "failed" ? logger.error(message, fields) : logger.warn(message, fields);
 }

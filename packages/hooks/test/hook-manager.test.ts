@@ -1,6 +1,6 @@
 import { isRaviError, systemClock } from "@ravi/kernel";
 import { virtualClock } from "@ravi/testing";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { HookEvent, HookManager, type HookProblem } from "../src/index.ts";
 import { base, dispatchSample, EVENTS, llmEnd, memoryLogger, raise, samples } from "./sample.ts";
 
@@ -419,7 +419,30 @@ describe("cutting off", () => {
 });
 
 describe("failing", () => {
-  test("R20: a failure is logged with its listener and swallowed; without a logger nothing is printed", async () => {
+  test("R20: without a logger the console is told, once for each listener; with somebody else it is not", async () => {
+    const said: unknown[] = [];
+    vi.spyOn(console, "error").mockImplementation((message: unknown) => void said.push(message));
+    onTestFinished(() => void vi.restoreAllMocks());
+    const fill = async (hooks: HookManager): Promise<void> => {
+      hooks.on(STEP_START, function broken() {
+        throw new TypeError("no such metric");
+      });
+      hooks.on(STEP_START, async function alsoBroken() {
+        throw new RangeError("too far");
+      });
+      for (let n = 0; n < 3; n++) await hooks.dispatch(STEP_START, step());
+    };
+    await fill(managed().hooks);
+    await fill(new HookManager({ logger: memoryLogger(), clock: virtualClock() }));
+    expect(said).toEqual([]);
+    await fill(new HookManager({ clock: virtualClock() }));
+    expect(said).toEqual([
+      "hook broken of step_start failed: TypeError: no such metric",
+      "hook alsoBroken of step_start failed: RangeError: too far",
+    ]);
+  });
+
+  test("R20: a failure is logged with its listener and swallowed", async () => {
     const logger = memoryLogger();
     const hooks = new HookManager({ logger, clock: virtualClock() });
     hooks.on(STEP_START, function broken() {

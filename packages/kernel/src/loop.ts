@@ -1,6 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 // What authors of agents and of runtimes share: pure helpers over the contracts, and a context without rules.
 
+export { scopeForWorker } from "./agent/scope.ts";
 export { hiredId } from "./core/ids.ts";
 export { type Linked, LinkedList } from "./core/linked.ts";
 export { tellLog } from "./core/tell-log.ts";
@@ -25,6 +26,7 @@ export {
   type LoopStep,
   type LoopVerdict,
 } from "./loop/loop-detection.ts";
+export { tellTermination } from "./loop/termination.ts";
 export { type Parsed, parseWith } from "./loop/parse-with.ts";
 export { readResult } from "./loop/read-result.ts";
 export { readStream, refuseNoEvent, refuseNoStream } from "./loop/read-stream.ts";

@@ -11,7 +11,7 @@ import {
   MiddlewareTermination,
   SessionId,
 } from "@ravi/kernel";
-import { isStop, messageOf } from "@ravi/kernel/loop";
+import { isStop, messageOf, tellTermination } from "@ravi/kernel/loop";
 
 export type AnyContext = AgentRunContext | ChatContext | FunctionContext;
 
@@ -40,7 +40,7 @@ export function hookBase(context: AnyContext): HookBase {
   };
 }
 
-/** Tells whoever listens that a guard tripped. */
+/** Tells whoever listens that a guard tripped, where it does not stop the run. */
 export function tellTrip(context: AnyContext, layer: string, reason: string): void {
   if (!context.hooks.has(HookEvent.GUARDRAIL_TRIP)) return;
   // Never throws, and nobody on this path waits for a listener.
@@ -49,8 +49,9 @@ export function tellTrip(context: AnyContext, layer: string, reason: string): vo
 
 /** Stops the run: tells of it and throws. */
 export function trip(context: AnyContext, layer: string, reason: string, cause?: unknown): never {
-  tellTrip(context, layer, reason);
-  throw new MiddlewareTermination({ layer, reason, cause });
+  const stop = new MiddlewareTermination({ layer, reason, cause });
+  tellTermination(context.hooks, stop, () => hookBase(context));
+  throw stop;
 }
 
 /**

@@ -14,6 +14,7 @@ import {
   type RunLimits,
   type RunResult,
   type SerializedError,
+  type Spend,
   type StoppedBy,
   type Usage,
 } from "@ravi/kernel";
@@ -124,7 +125,8 @@ export class LiveRun {
     const { usage, cost } = totalOf(list);
     const agents = list.map((account) => account.toJSON());
     const limits = limitsOf(this.tree);
-    return { runId, status, ...rest, usage, cost, inDoubt, limits, agents };
+    const exceeded = exceededOf(this.tree, limits);
+    return { runId, status, ...rest, ...exceeded, usage, cost, inDoubt, limits, agents };
   }
 }
 
@@ -145,6 +147,27 @@ function limitsOf(tree: Tree): RunLimits {
   };
 }
 
+const NOTHING_EXCEEDED: Pick<RunResult, "exceeded"> = Object.freeze({});
+
+/** What the tree has used beyond its limits: a provider may take more than was set aside for a call. */
+function exceededOf(
+  { ledger, root }: Tree,
+  { executionBudget: budget }: RunLimits,
+): Pick<RunResult, "exceeded"> {
+  if (ledger === undefined || budget === null) return NOTHING_EXCEEDED;
+  const { used } = ledger;
+  const exceeded: StoppedBy[] = [];
+  const look = (dimension: keyof Spend, limit: number | null): void => {
+    if (limit !== null && used[dimension] > limit)
+      exceeded.push({ dimension, used: used[dimension], limit, scope: root.agentId });
+  };
+  look("tokens", budget.maxTokens);
+  look("cost", budget.maxCostUsd);
+  look("turns", budget.maxTurns);
+  look("toolCalls", budget.maxToolCalls);
+  return exceeded.length === 0 ? NOTHING_EXCEEDED : { exceeded };
+}
+
 /** With what was granted on the way. */
 function raisedBudget({ root, granted }: Tree): ExecutionBudget {
   const given = root.executionBudget;
@@ -162,14 +185,14 @@ function raisedBudget({ root, granted }: Tree): ExecutionBudget {
 }
 
 /** Whether nobody else holds a part of what is written down of it, and all of that is plain. */
-export function isStatusGiven({ structured, stoppedBy, error }: RunResult): boolean {
-  return structured === undefined && stoppedBy === undefined && error === undefined;
+export function isStatusGiven({ structured, stoppedBy, exceeded, error }: RunResult): boolean {
+  return structured === undefined && stoppedBy === undefined && exceeded === undefined && error === undefined;
 }
 
 /** What is written down of a result: enough to give it again to whoever asks for a run that is over. */
 export function statusRecord(result: RunResult): JsonObject {
   const { status, output, structured, stopReason, error, usage, cost, inDoubt, limits, agents } = result;
-  const { stoppedBy } = result;
+  const { stoppedBy, exceeded } = result;
   // The result itself is its caller's, so all of this is copied.
   const record = {
     status,
@@ -186,6 +209,7 @@ export function statusRecord(result: RunResult): JsonObject {
     ...record,
     ...(structured !== undefined && { structured: structured as JsonValue }),
     ...(stoppedBy !== undefined && { stoppedBy }),
+    ...(exceeded !== undefined && { exceeded: [...exceeded] }),
     ...(error !== undefined && { error: errorToJSON(error) }),
   };
 }
@@ -208,6 +232,7 @@ export function recordedResult(runId: RunId, body: JsonObject): RunResult | unde
   if (status === "running" || status === "suspended") return undefined;
   const error = body["error"];
   const stoppedBy = body["stoppedBy"] as StoppedBy | undefined;
+  const exceeded = body["exceeded"] as readonly StoppedBy[] | undefined;
   return {
     runId,
     status,
@@ -215,6 +240,7 @@ export function recordedResult(runId: RunId, body: JsonObject): RunResult | unde
     structured: body["structured"],
     stopReason: body["stopReason"] as RunResult["stopReason"],
     ...(stoppedBy !== undefined && { stoppedBy }),
+    ...(exceeded !== undefined && { exceeded }),
     error: error === undefined ? undefined : (errorFromJSON(error as SerializedError) as RaviError),
     usage: body["usage"] as Usage,
     cost: body["cost"] as number | null,

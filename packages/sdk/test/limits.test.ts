@@ -133,6 +133,43 @@ test("R18: the 21st call of 20 turns is refused before it is paid, and the 20th 
   expect(model.calls).toHaveLength(20);
 });
 
+test("R18: whatever the cap, an agent that has used it up gets its last turn, and stays below it", async () => {
+  const read = tool({
+    name: "read",
+    description: "Reads a page.",
+    input: z.object({}),
+    execute: () => "lorem ipsum ".repeat(333),
+  });
+  const say = ({ tools }: { tools?: unknown }) =>
+    tools === undefined ? "What I have." : { toolCalls: [{ name: "read" }] };
+  for (let cap = 6_000; cap < 40_000; cap += 1_000) {
+    for (const budget of [
+      { tokens: cap, usd: null },
+      { tokens: null, usd: cap / 1e6 },
+    ]) {
+      const model = scriptedModel(say);
+      const settings = { maxOutputTokens: 1_000 };
+      const reader = agent({ name: "reader", model, tools: [read], settings, loopDetection: false });
+      const prices = { scripted: { input: 1, output: 1 } };
+      const result = await run(reader, "Read", { budget: { ...budget, turns: null }, prices });
+      expect(result).toMatchObject({ status: "partial", stopReason: "budget", output: "What I have." });
+      expect(result.usage.inputTokens + result.usage.outputTokens).toBeLessThanOrEqual(cap);
+      expect(result.exceeded).toBeUndefined();
+    }
+  }
+});
+
+test("R18: a paid answer that crosses the cap is delivered and flagged", async () => {
+  const model = scriptedModel([{ text: "final", usage: { inputTokens: 5_000, outputTokens: 300 } }]);
+  const settings = { maxOutputTokens: 50 };
+  const result = await run(agent({ name: "a", model, settings }), "Hi", {
+    budget: { tokens: 1_000, usd: null },
+  });
+  const exceeded = [{ dimension: "tokens", used: 5_300, limit: 1_000, scope: "a" }];
+  expect(result).toMatchObject({ status: "completed", output: "final", exceeded });
+  expect(JSON.parse(JSON.stringify(result))).toMatchObject({ exceeded });
+});
+
 test("an agent that may ask for more gets it through the handle, under the default limits too", async () => {
   const model = scriptedModel(({ messages }) =>
     messages.some(({ role }) => role === "tool")

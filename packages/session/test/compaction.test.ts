@@ -39,6 +39,41 @@ it("O12: after a turn that leaves less than the reserve, and not before", async 
   ]);
 });
 
+it("O12: one that failed is tried after the next turn, one that gained nothing when half of the room left is gone", async () => {
+  const tried: number[] = [];
+  let turn = 0;
+  const model = scriptedModel(() => ({
+    text: "x",
+    usage: { inputTokens: 900 + 10 * ++turn, outputTokens: 0 },
+  }));
+  const agentWith = (compact: (messages: readonly ChatMessage[], count: number) => readonly ChatMessage[]) =>
+    session({
+      model,
+      compaction: {
+        strategy: {
+          name: "s",
+          compact: (messages) => {
+            tried.push(turn);
+            return compact(messages, tried.length);
+          },
+        },
+        contextWindow: 1_000,
+        reserveTokens: 100,
+      },
+    });
+  const flaky = agentWith((messages, count) => {
+    if (count < 3) throw new ProviderError({ kind: "OVERLOADED", message: "busy" });
+    return messages.slice(-1);
+  });
+  for (let n = 0; n < 3; n++) await flaky.invoke(`${n}`);
+  expect(tried).toEqual([1, 2, 3]);
+  tried.length = turn = 0;
+  const fruitless = agentWith((messages) => messages);
+  for (let n = 0; n < 10; n++) await fruitless.invoke(`${n}`);
+  // At 910, 960 (half of 90 is gone), 980, 990, 1000.
+  expect(tried).toEqual([1, 6, 8, 9, 10]);
+});
+
 it("O12: asked for in a turn, it runs after the turn", async () => {
   const log: string[] = [];
   const model = scriptedModel([{ toolCalls: [{ name: "tidy", arguments: {} }] }, "Done with it."]);

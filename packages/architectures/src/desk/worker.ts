@@ -7,18 +7,11 @@ import {
   InvalidValueError,
   isDelegate,
   isRaviError,
-  type RunScope,
-  SessionId,
   type Tool,
 } from "@ravi/kernel";
 import { hireAll, tellHandoff } from "@ravi/kernel/loop";
 
 // The helpers of multi-agent strategies (J8).
-
-/** The scope of somebody who works for this run: the same user and run, and a conversation of its own. */
-export function scopeForWorker(scope: RunScope, worker: string): RunScope {
-  return Object.freeze({ ...scope, sessionId: SessionId(`${scope.sessionId}/${worker}`) });
-}
 
 /** The same dependencies with more tools. Frozen, as all of them are; a name that is taken is refused. */
 export function withExtraTools(deps: Dependencies, extra: readonly (Tool | DelegateTool)[]): Dependencies {

@@ -45,6 +45,8 @@ export interface RunResult<T = unknown> {
   readonly stopReason?: StopReason | undefined;
   /** Which limit cut it off, where `stopReason` is `budget`. */
   readonly stoppedBy?: StoppedBy | undefined;
+  /** Limits of the whole tree that a provider's excess has passed. What was paid for was delivered all the same. */
+  readonly exceeded?: readonly StoppedBy[] | undefined;
   /** Why it failed, was cancelled or is suspended. */
   readonly error?: RaviError | undefined;
   readonly usage: Usage;
@@ -58,7 +60,7 @@ export interface RunResult<T = unknown> {
   readonly agents?: readonly AgentAccount[] | undefined;
 }
 
-/** The limit that refused, as its `BudgetExhaustedError` told it. */
+/** A limit, and what was used of it. */
 export type StoppedBy = {
   readonly dimension: BudgetDimension;
   readonly used: number;

@@ -9,3 +9,9 @@ export interface RunScope {
   readonly runId: RunId;
   readonly metadata: JsonObject;
 }
+
+/** The scope of somebody who works for this run: the same user and run, and a conversation of its own. */
+export function scopeForWorker(scope: RunScope, worker: string): RunScope {
+  // Whatever its length: a session id of the user's own may be as long as one can be.
+  return Object.freeze({ ...scope, sessionId: `${scope.sessionId}/${worker}` as SessionId });
+}

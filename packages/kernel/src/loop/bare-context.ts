@@ -14,7 +14,7 @@ import type {
   ToolResult,
 } from "../agent/leaves.ts";
 import type { RunContext, WindowOptions } from "../agent/run-context.ts";
-import type { RunScope } from "../agent/scope.ts";
+import { type RunScope, scopeForWorker } from "../agent/scope.ts";
 import { type Clock, type IdSource, systemClock, systemIds } from "../core/clock.ts";
 import { AgentId, ExecId, agentName, hiredId } from "../core/ids.ts";
 import { deepFreeze, type JsonObject, type JsonValue } from "../core/json.ts";
@@ -86,6 +86,13 @@ export function bareContext(options: BareContextOptions = {}): BareContext {
     options.supervision ??
     Supervision.root(options.agentId ?? agent?.id ?? AgentId("agent"), { ids: options.ids });
   const shared: Shared = {
+    scope: deepFreeze({
+      userId: options.userId ?? null,
+      tenantId: options.tenantId ?? null,
+      sessionId: supervision.sessionId,
+      runId: supervision.runId,
+      metadata: { ...options.metadata },
+    }),
     hooks: options.hooks ?? NO_HOOKS,
     validator: options.validator,
     clock: options.clock ?? systemClock,
@@ -101,18 +108,13 @@ export function bareContext(options: BareContextOptions = {}): BareContext {
     clock: shared.clock,
     ids: shared.ids,
   });
-  const scope: RunScope = deepFreeze({
-    userId: options.userId ?? null,
-    tenantId: options.tenantId ?? null,
-    sessionId: supervision.sessionId,
-    runId: supervision.runId,
-    metadata: { ...options.metadata },
-  });
-  return new Bare(shared, meta, supervision, scope, agent?.hooks);
+  return new Bare(shared, meta, supervision, shared.scope, agent?.hooks);
 }
 
 /** What the whole tree has in common. */
 interface Shared {
+  /** The root's. */
+  readonly scope: RunScope;
   readonly hooks: Hooks;
   readonly validator: JsonSchemaValidator | undefined;
   readonly clock: Clock;
@@ -321,7 +323,8 @@ class Bare implements BareContext {
       executionBudget: leaf.executionBudget,
     });
     const meta = this.meta.child({ execId, supervision });
-    const ctx = new Bare(this.shared, meta, supervision, this.scope, leaf.agent.hooks);
+    const scope = scopeForWorker(this.shared.scope, supervision.agentId);
+    const ctx = new Bare(this.shared, meta, supervision, scope, leaf.agent.hooks);
     const child = startChild(leaf.agent, ctx, ctx.inbox(leaf.input), {
       used: () => ctx.usedSoFar(),
       onEnd: () => {

@@ -3,6 +3,7 @@ import type { RunContext } from "../agent/run-context.ts";
 import { isRaviError } from "../errors/is.ts";
 import type { LLMClient, ModelRequest } from "../model/llm.ts";
 import { type ChatMessage, textOf } from "../model/messages.ts";
+import { shorten } from "./tool-loop/tool-step.ts";
 
 export interface LandOptions {
   readonly model: LLMClient;
@@ -17,8 +18,9 @@ export interface LandOptions {
 }
 
 /**
- * The soft landing: one last turn without tools, from the reserve that was held back for it, and a partial result. Where
- * even that does not fit, the result is the last text that the agent has said.
+ * The soft landing: one last turn without tools, from the reserve that was held back for it, and a partial result. The history
+ * may have grown past that reserve since: then the turn is made smaller until it fits. Where nothing does, the result is the
+ * last text that the agent has said.
  */
 export async function land(ctx: RunContext, options: LandOptions): Promise<AgentResult<never>> {
   const { tools: _, toolChoice: __, ...rest } = options.request;
@@ -26,17 +28,48 @@ export async function land(ctx: RunContext, options: LandOptions): Promise<Agent
     ...rest,
     messages: [...rest.messages, { role: "user", content: WRAP_UP[options.stopReason] }],
   };
-  let output: string;
-  try {
-    output = textOf((await ctx.llm(options.model, request, { wrapUp: true })).message);
-  } catch (error) {
-    if (!isRaviError(error, "BUDGET_EXHAUSTED") && !isRaviError(error, "PROVIDER_ERROR")) throw error;
-    output = "";
-  }
+  const output = await lastTurn(ctx, options.model, request);
   return {
     status: "partial",
     output: output || (options.said ?? lastText(rest.messages)),
     stopReason: options.stopReason,
+  };
+}
+
+/** How much of it is left out, from try to try: first of the answer's room, then of what tools have said. */
+const SMALLER = [
+  { maxOutputTokens: 1_000, resultChars: Infinity },
+  { maxOutputTokens: 1_000, resultChars: 2_000 },
+  { maxOutputTokens: 500, resultChars: 500 },
+  { maxOutputTokens: 250, resultChars: 200 },
+] as const;
+
+/** A try that does not fit is refused before anything is sent, so it costs nothing. */
+async function lastTurn(ctx: RunContext, model: LLMClient, whole: ModelRequest): Promise<string> {
+  let request = whole;
+  for (const less of [undefined, ...SMALLER]) {
+    if (less !== undefined) request = smaller(request, less);
+    try {
+      return textOf((await ctx.llm(model, request, { wrapUp: true })).message);
+    } catch (error) {
+      if (isRaviError(error, "PROVIDER_ERROR")) return "";
+      if (!isRaviError(error, "BUDGET_EXHAUSTED")) throw error;
+      // Turns do not come in sizes.
+      if (error.dimension !== "tokens" && error.dimension !== "cost") return "";
+    }
+  }
+  return "";
+}
+
+/** Without reasoning: the little room there is is for the answer. */
+function smaller(request: ModelRequest, less: (typeof SMALLER)[number]): ModelRequest {
+  const { reasoning: _, ...rest } = request;
+  return {
+    ...rest,
+    maxOutputTokens: Math.min(request.maxOutputTokens ?? Infinity, less.maxOutputTokens),
+    messages: request.messages.map((message) =>
+      message.role === "tool" ? { ...message, content: shorten(message.content, less.resultChars) } : message,
+    ),
   };
 }
 

@@ -7,12 +7,12 @@ import {
   type CreateRunContext,
   deepFreeze,
   errorToJSON,
-  type ExecId,
+  ExecId,
   type ExecutionStart,
   type RestartPolicy,
   Supervision,
 } from "@ravi/kernel";
-import { tellLog } from "@ravi/kernel/loop";
+import { scopeForWorker, tellLog } from "@ravi/kernel/loop";
 import type { Ingress } from "../ingress.ts";
 import { EXECUTION } from "../names.ts";
 import { outcomeToJSON } from "../outcome.ts";
@@ -101,7 +101,8 @@ function startOf(agent: Agent, launch: Launch): ExecutionStart {
   const { execId, input, tenantId, userId, metadata, deadline, onPreempt } = launch;
   const supervision = Supervision.fromJSON(launch.supervision);
   const { sessionId, runId } = supervision;
-  const scope = deepFreeze({ userId, tenantId, sessionId, runId, metadata: { ...metadata } });
+  const whole = deepFreeze({ userId, tenantId, sessionId, runId, metadata: { ...metadata } });
+  const scope = execId === ExecId(runId) ? whole : scopeForWorker(whole, supervision.agentId);
   return {
     agent,
     execId: execId as ExecId,

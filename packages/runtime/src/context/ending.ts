@@ -4,9 +4,10 @@ import {
   HistoryRetention,
   HookEvent,
   isPromiseLike,
+  isRaviError,
   type MaybePromise,
 } from "@ravi/kernel";
-import { tellOwn } from "@ravi/kernel/loop";
+import { tellOwn, tellTermination } from "@ravi/kernel/loop";
 import type { Execution } from "./execution.ts";
 import { leaveSentCalls } from "./sent-calls.ts";
 import { settleLeft } from "./settlement.ts";
@@ -98,6 +99,8 @@ function forgetHistory({ exec }: Ending): MaybePromise<void> {
 }
 
 function tellListeners({ exec, outcome, startedAt }: Ending): void {
+  if ("error" in outcome && isRaviError(outcome.error, "MIDDLEWARE_TERMINATION"))
+    tellTermination(exec.hooks, outcome.error, () => exec.hookBase(false));
   if (!exec.hooks.has(HookEvent.RUN_END)) return;
   const { usage, costUsd } = exec.engine.used;
   const { agentName, agentId, runId, execId, sessionId, at } = exec.hookBase(false);

@@ -1,4 +1,5 @@
 import {
+  type BudgetWarning,
   classifyError,
   type Estimate,
   HookEvent,
@@ -216,12 +217,20 @@ function isProgramError(error: unknown): boolean {
   );
 }
 
-function report(exec: Execution, { warnings }: Settlement): void {
-  for (const warning of warnings) {
-    exec.emit({ type: "budgetWarning", ...warning });
-    if (exec.hooks.has(HookEvent.BUDGET_WARNING)) {
-      void exec.hooks.dispatch(HookEvent.BUDGET_WARNING, { ...exec.hookBase(false), ...warning });
-    }
+function report(exec: Execution, { warnings, exceeded }: Settlement): void {
+  for (const warning of warnings) warn(exec, warning);
+  // One that was warned of just now is not told twice; one that was warned of before has been passed since.
+  for (const passed of exceeded) if (!warnings.some((warning) => isSame(warning, passed))) warn(exec, passed);
+}
+
+function isSame(one: BudgetWarning, other: BudgetWarning): boolean {
+  return one.dimension === other.dimension && one.scope === other.scope;
+}
+
+function warn(exec: Execution, warning: BudgetWarning): void {
+  exec.emit({ type: "budgetWarning", ...warning });
+  if (exec.hooks.has(HookEvent.BUDGET_WARNING)) {
+    void exec.hooks.dispatch(HookEvent.BUDGET_WARNING, { ...exec.hookBase(false), ...warning });
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Agent, ExecId, ExecutionStart, RunScope, Supervision } from "@ravi/kernel";
+import { scopeForWorker } from "@ravi/kernel/loop";
 import type { Tree } from "../tree/tree.ts";
 
 export interface StartOptions extends Omit<ExecutionStart, "scope" | "tenantId"> {
@@ -15,6 +16,7 @@ export class InProcessStart implements ExecutionStart {
   readonly onPreempt: ExecutionStart["onPreempt"];
   readonly isResumed: boolean;
   private readonly tree: Tree;
+  private ownScope: RunScope | undefined;
 
   constructor({ tree, agent, execId, supervision, input, deadline, onPreempt, isResumed }: StartOptions) {
     this.tree = tree;
@@ -28,7 +30,9 @@ export class InProcessStart implements ExecutionStart {
   }
 
   get scope(): RunScope {
-    return this.tree.scope;
+    const { tree, supervision } = this;
+    if (supervision.agentId === tree.root.agentId) return tree.scope;
+    return (this.ownScope ??= scopeForWorker(tree.scope, supervision.agentId));
   }
 
   get tenantId(): string | null {

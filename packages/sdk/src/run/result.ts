@@ -29,6 +29,8 @@ export interface SdkResult<T = unknown> {
   readonly stopReason?: StopReason | undefined;
   /** Which limit cut it off, where `stopReason` is `budget`: its dimension, what was used, the limit, and whose it is. */
   readonly stoppedBy?: StoppedBy | undefined;
+  /** Limits of the whole tree that a provider's excess has passed. What was paid for was delivered all the same. */
+  readonly exceeded?: readonly StoppedBy[] | undefined;
   /** Why it failed, was cancelled or is suspended. */
   readonly error?: RaviError | undefined;
   readonly usage: Usage;
@@ -58,7 +60,7 @@ export interface ResultContext {
 
 export function sdkResult<T>(result: RunResult<T>, { agentId, asked, log }: ResultContext): SdkResult<T> {
   const { runId, status, output, structured, stopReason, error, usage, cost, inDoubt = [] } = result;
-  const { stoppedBy } = result;
+  const { stoppedBy, exceeded } = result;
   const [root = soleAccount(result, agentId), ...others] = result.agents ?? [];
   const limits = limitsOf(result.limits, asked);
   const tree = runTree([root, ...others], log);
@@ -69,6 +71,7 @@ export function sdkResult<T>(result: RunResult<T>, { agentId, asked, log }: Resu
     ...(structured !== undefined && { structured }),
     ...(stopReason !== undefined && { stopReason }),
     ...(stoppedBy !== undefined && { stoppedBy }),
+    ...(exceeded !== undefined && { exceeded }),
     ...(error !== undefined && { error }),
     usage,
     cost,
@@ -104,7 +107,7 @@ function isCompleted<T>(result: SdkResult<T>): result is CompletedResult<T> {
 }
 
 function toJSON({ error, structured, tree, limits, usage, ...rest }: SdkResult): JsonObject {
-  const { runId, status, output, stopReason, stoppedBy, cost, inDoubt } = rest;
+  const { runId, status, output, stopReason, stoppedBy, exceeded, cost, inDoubt } = rest;
   return {
     runId,
     status,
@@ -112,6 +115,7 @@ function toJSON({ error, structured, tree, limits, usage, ...rest }: SdkResult):
     ...(structured !== undefined && { structured: structured as JsonValue }),
     ...(stopReason !== undefined && { stopReason }),
     ...(stoppedBy !== undefined && { stoppedBy }),
+    ...(exceeded !== undefined && { exceeded: [...exceeded] }),
     ...(error !== undefined && { error: errorToJSON(error) }),
     usage,
     cost,

@@ -15,16 +15,14 @@ export interface CompactionTask {
   readonly tools: readonly ToolSpec[] | undefined;
 }
 
-/** How much more there must be before a compaction that changed nothing is tried again. */
-const CLEARLY_MORE = 1.2;
-
 /** Knows how full the context is, and when it is time to make it shorter. */
 export class Compactor {
   readonly meter = new ContextMeter();
   private readonly plan: CompactionPlan;
   private readonly stage: Stage;
   private isAsked = false;
-  private fruitlessAt = 0;
+  /** From how many tokens on it is tried again, where there was nothing to gain by it. */
+  private againAt = 0;
   /** The place in the conversation that the meter is about. */
   private measured: string | undefined;
 
@@ -59,7 +57,7 @@ export class Compactor {
     if (this.isAsked) return true;
     const canCompact = strategy !== undefined || this.stage.host.handles("session_before_compact");
     const isFull = isDue(tokens, this.windowOf(model), reserveTokens);
-    return auto && canCompact && isFull && tokens >= this.fruitlessAt * CLEARLY_MORE;
+    return auto && canCompact && isFull && tokens >= this.againAt;
   }
 
   /** After a turn (O12). The turn itself went well: a failure here is collected and not thrown, an abort ends this alone. */
@@ -67,10 +65,11 @@ export class Compactor {
     const { tokens } = this.meter;
     const reason = this.isAsked ? "asked" : "threshold";
     this.isAsked = false;
-    this.fruitlessAt = tokens;
+    this.againAt = 0;
     try {
       const { status } = await this.run(task, reason);
-      if (status === "compacted") this.fruitlessAt = 0;
+      if (status === "nothingToDo" || status === "noSmaller")
+        this.againAt = this.muchMore(tokens, task.model);
     } catch (error) {
       if (task.ctx.signal.aborted) return;
       if (isRaviError(error, "SUSPENDED")) throw error;
@@ -89,6 +88,12 @@ export class Compactor {
     } finally {
       stage.isMuted = false;
     }
+  }
+
+  /** When half of the room that is left is gone: a strategy may have paid a model to find out that it gains nothing. */
+  private muchMore(tokens: number, model: LLMClient): number {
+    const room = (this.windowOf(model) ?? tokens) - tokens;
+    return tokens + Math.max(0, Math.ceil(room / 2));
   }
 
   private windowOf({ info }: LLMClient): number | null {

@@ -12,7 +12,7 @@ import {
   textOf,
   type UserMessage,
 } from "@ravi/kernel";
-import { hookBase, isStop, land, type LandOptions, readTurn } from "@ravi/kernel/loop";
+import { hookBase, isStop, land, type LandOptions, readTurn, tellTermination } from "@ravi/kernel/loop";
 import { estimateMessages, estimateTools } from "../compaction/tokens.ts";
 import { abortable } from "../extensions/abortable.ts";
 import { LOOP_DETECTION } from "../guardrails/chain.ts";
@@ -211,10 +211,10 @@ export class Engine {
     readonly reason: string;
   }): Promise<AgentResult<never>> {
     const { ctx } = this.kit;
-    if (ctx.hooks.has(HookEvent.GUARDRAIL_TRIP))
-      void ctx.hooks.dispatch(HookEvent.GUARDRAIL_TRIP, { ...hookBase(ctx), layer: by, reason });
+    const stop = new MiddlewareTermination({ layer: by, reason });
+    tellTermination(ctx.hooks, stop, () => hookBase(ctx));
     if (by === LOOP_DETECTION) return this.land("loop");
-    throw new MiddlewareTermination({ layer: by, reason });
+    throw stop;
   }
 
   private partial(stopReason: StopReason): AgentResult<never> {

@@ -132,7 +132,7 @@ function withNote(content: ToolMessage["content"], note: string): ToolMessage["c
 }
 
 /** Text alone is cut: half an image is none. */
-function shorten(content: ToolMessage["content"], maxChars: number): ToolMessage["content"] {
+export function shorten(content: ToolMessage["content"], maxChars: number): ToolMessage["content"] {
   if (typeof content === "string") return truncateText(content, maxChars);
   const length = content.reduce((sum, part) => sum + (part.type === "text" ? part.text.length : 0), 0);
   if (length <= maxChars) return content;
