@@ -127,6 +127,23 @@ describe("admission", () => {
       remaining: { turns: 1 },
     });
   });
+
+  test("R16: what is granted deep in a tree is granted once, also to everybody above, and when who asked is over", async () => {
+    const tree = await StoredTree.start(rootLaunch({ maxTurns: 10 }));
+    await tree.say("hire", { ...hire(1, "a"), budget: { maxTurns: 4 } });
+    const below = childLaunch(childLaunch(rootLaunch(), "run/hire:a", "a"), "run/hire:a/hire:b", "b");
+    await tree.say("hire", { ...hire(1, "b"), execId: "run/hire:a", launch: below });
+    const grant = { execId: below.execId, lane: 2, key: "raise:budget#1", more: { turns: 5 } };
+    await tree.say("raise", grant);
+    await tree.say("raise", grant);
+    const left = async (execId: string): Promise<number | null> =>
+      (await tree.say("enter", { execId, invocation: "i", stop: "s" })).remaining.turns;
+    expect([await left("run"), await left("run/hire:a")]).toEqual([15, 9]);
+    await tree.say("over", over(below.execId));
+    expect([await left("run"), await left("run/hire:a")]).toEqual([15, 9]);
+    await tree.say("over", over("run/hire:a"));
+    expect(await left("run")).toBe(15);
+  });
 });
 
 describe("hiring", () => {

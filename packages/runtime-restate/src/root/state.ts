@@ -42,7 +42,7 @@ export interface ExecState {
   own: Spend;
   /** The most that one call of its own took: ledgers hold so much back for the last turn. */
   largest: Spend;
-  /** Raised by whoever may, each under its key. */
+  /** What was granted beyond the limits to it or to anybody below it, each under its whole key. */
   raised: Record<string, Partial<Spend>>;
   marks: Record<string, Mark>;
   wants: Record<string, { readonly name: string; readonly awakeable: string }>;
