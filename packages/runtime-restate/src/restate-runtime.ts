@@ -3,6 +3,7 @@ import {
   type Agent,
   checkFields,
   type ContextPorts,
+  errorFromJSON,
   InvalidValueError,
   type JsonValue,
   NO_HOOKS,
@@ -11,7 +12,7 @@ import {
   type RunSummary,
   systemIds,
 } from "@ravi/kernel";
-import { tellLog } from "@ravi/kernel/loop";
+import { checkDecisions, type Decisions, tellLog } from "@ravi/kernel/loop";
 import { Admin } from "./client/admin.ts";
 import { admitRoot } from "./client/admit.ts";
 import { follow } from "./client/handle.ts";
@@ -25,7 +26,7 @@ import { Ingress } from "./ingress.ts";
 import { orOpened } from "./slow.ts";
 import { ROOT, TOPIC } from "./names.ts";
 import type { RestateRuntimeOptions } from "./options.ts";
-import type { Decision, Launch, StopAnswer } from "./root/messages.ts";
+import type { Launch, Resumed, StopAnswer } from "./root/messages.ts";
 import { PATIENT } from "./retries.ts";
 import { rootObject } from "./root/object.ts";
 import { topicObject } from "./topic/object.ts";
@@ -43,10 +44,7 @@ export interface RestateRuntime {
   deploy(uri: string): Promise<void>;
   run<T>(agent: Agent<T>, input: string, options?: RestateRunOptions): RootHandle<T>;
   /** Attaches to a run. What was parked is offered to the newest deployment, and decisions are handed out. */
-  resume(
-    runId: string,
-    options?: { readonly decisions?: Readonly<Record<string, Decision>> | undefined },
-  ): RootHandle;
+  resume(runId: string, options?: { readonly decisions?: Decisions | undefined }): RootHandle;
   deliver(runId: string, name: string, value: JsonValue): Promise<void>;
   /** Ends a run for good, wherever its agents are. */
   cancel(runId: string, reason: string): Promise<void>;
@@ -164,9 +162,13 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
       asked.signal?.addEventListener("abort", () => handle.cancel("its caller has given it up"));
       return handle as RootHandle<T>;
     },
-    resume(runId, { decisions = {} } = {}) {
+    resume(runId, asked = {}) {
+      checkFields("resume options", asked, ["decisions"]);
+      const { decisions = {} } = asked;
       return launch(RunId(runId), undefined, async () => {
-        await say(runId, "resume", { decisions });
+        checkDecisions(decisions);
+        const resumed = (await say(runId, "resume", { decisions })) as Resumed | null;
+        if (resumed?.refused !== undefined) throw errorFromJSON(resumed.refused);
         await admin.goOn(runId, closed.signal);
       });
     },

@@ -87,6 +87,61 @@ describe("admission", () => {
     expect(await tree.say("admit", { ...ask, nonce: "c" })).toMatchObject({ verdict: "go", attempt: 2 });
   });
 
+  describe("decisions", () => {
+    const error = { code: null, name: "E", message: "", retryable: false, fields: {}, cause: null } as const;
+    const doubt = (execId: string, awakeable: string) =>
+      ({ execId, lane: 1, key: "tool:pay#1", awakeable, error }) as const;
+    const inDoubt = async (): Promise<StoredTree> => {
+      const tree = await StoredTree.start(rootLaunch());
+      for (const name of ["a", "b", "c"]) await tree.say("hire", hire(1, name));
+      for (const name of ["a", "b"]) await tree.say("doubt", doubt(`run/hire:${name}`, name));
+      return tree;
+    };
+
+    test("R24: a key that two are in doubt under is refused, and neither of them goes on", async () => {
+      const tree = await inDoubt();
+      const { refused } = await tree.say("resume", { decisions: { "tool:pay#1": "retry" } });
+      expect(refused?.message).toContain("run/hire:a:tool:pay#1, run/hire:b:tool:pay#1");
+      expect([...tree.resolved]).toEqual([]);
+      expect(tree.standings.status).toBe("suspended");
+    });
+
+    test("R24: the key alone is enough where one is in doubt, and later doubts are asked about", async () => {
+      const tree = await inDoubt();
+      await tree.say("resume", { decisions: { "run/hire:a:tool:pay#1": "skip" } });
+      expect([...tree.resolved]).toEqual([["a", { decision: "skip" }]]);
+      expect(await tree.say("resume", { decisions: { "tool:pay#1": "fail" } })).toEqual({});
+      expect(tree.resolved.get("b")).toEqual({ decision: "fail" });
+      expect(await tree.say("doubt", doubt("run/hire:c", "c"))).toEqual({ decision: null });
+      expect(tree.resolved.has("c")).toBe(false);
+    });
+
+    test("R24: a key that nobody is in doubt under decides on nothing that comes later", async () => {
+      const tree = await StoredTree.start(rootLaunch());
+      await tree.say("resume", { decisions: { "tool:pay#1": "retry" } });
+      expect(tree.state.decisions).toEqual({});
+      expect(await tree.say("doubt", doubt("run", "r"))).toEqual({ decision: null });
+    });
+
+    test("R24: a misspelt decision is refused, and is not taken for another", async () => {
+      const tree = await inDoubt();
+      const { refused } = await tree.say("resume", {
+        decisions: { "run/hire:a:tool:pay#1": "rety" as "retry" },
+      });
+      expect(refused).toMatchObject({ code: "INVALID_VALUE" });
+      expect([...tree.resolved]).toEqual([]);
+    });
+
+    test("R24: a decision may come before its doubt, and is forgotten with its execution", async () => {
+      const tree = await StoredTree.start(rootLaunch());
+      await tree.say("hire", hire(1, "a"));
+      await tree.say("resume", { decisions: { "run/hire:a:tool:pay#1": "skip", "run:tool:x#1": "retry" } });
+      expect(await tree.say("doubt", doubt("run/hire:a", "a"))).toEqual({ decision: "skip" });
+      await tree.say("over", over("run/hire:a"));
+      expect(tree.state.decisions).toEqual({ "run:tool:x#1": "retry" });
+    });
+  });
+
   test("R23: an attempt that is behind the newest lane is refused, and so is one whose execution is over", async () => {
     const tree = await StoredTree.start(rootLaunch({ maxTurns: 5 }));
     await tree.say("admit", admission("run", 7, "llm#7", "a"));

@@ -8,10 +8,11 @@ import {
   RunMeta,
   type RunResult,
 } from "@ravi/kernel";
+import { type Decisions, fullDecisions } from "@ravi/kernel/loop";
 import { admitRun } from "./context/admit-run.ts";
 import { andThen } from "./context/and-then.ts";
 import { mayAdmit, type Plan, planFor } from "./context/plan.ts";
-import { type Decisions, fullDecisions } from "./engine/decisions.ts";
+import { doubtsOf } from "./engine/decisions.ts";
 import { Recording } from "./engine/recording.ts";
 import { RunJournal } from "./engine/run-journal.ts";
 import { type Going, Goes, NEW, noteOf } from "./goes.ts";
@@ -88,7 +89,7 @@ export class RunDriver {
       // What is on record went through the layers before it was written down.
       const read = readStart(this.agents, start.body);
       run.agentId = read.root.agentId;
-      const decided = fullDecisions(recording.records, decisions);
+      const decided = fullDecisions(doubtsOf(recording.records), decisions);
       return { start: read, going: { recording, decisions: decided } };
     });
   }

@@ -18,7 +18,7 @@ import {
   systemIds,
 } from "@ravi/kernel";
 import { nameOf } from "./context/hire-spec.ts";
-import type { Decisions } from "./engine/decisions.ts";
+import type { Decisions } from "@ravi/kernel/loop";
 import { type Ports, type RuntimePorts, settlePorts } from "./ports.ts";
 import { noJournal, RunDriver } from "./run-driver.ts";
 import { newStart, type RunOptions, versionOf } from "./run-start.ts";

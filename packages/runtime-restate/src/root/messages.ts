@@ -11,11 +11,10 @@ import type {
   Spend,
   Usage,
 } from "@ravi/kernel";
+import type { Decisions } from "@ravi/kernel/loop";
 
 // What executions and clients say to the object of a tree's root, and what it answers. All of it is plain JSON, each message
 // carries the sender's time, and each can be said twice: a second time gives the same answer and changes nothing.
-
-export type Decision = "retry" | "skip" | "fail";
 
 /** What one execution needs to begin, in any process. */
 export type Launch = {
@@ -180,7 +179,8 @@ export type EndMessage = FromExec & { readonly awakeable: string };
 export type RaiseMessage = FromExec & { readonly key: string; readonly more: Partial<Spend> };
 /** A worker cannot go on with an execution, and says why. */
 export type SuspendedMessage = At & { readonly execId: string; readonly error: SerializedError };
-export type ResumeMessage = At & { readonly decisions: Readonly<Record<string, Decision>> };
+export type ResumeMessage = At & { readonly decisions: Decisions };
+export type Resumed = { readonly refused?: SerializedError | undefined };
 
 /** How a run stands. */
 export type Standings = {

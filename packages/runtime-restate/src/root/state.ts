@@ -9,7 +9,8 @@ import type {
   SerializedError,
   Spend,
 } from "@ravi/kernel";
-import type { Decision, Launch, Stopped, UsedSoFar } from "./messages.ts";
+import type { Decision } from "@ravi/kernel/loop";
+import type { Launch, Stopped, UsedSoFar } from "./messages.ts";
 
 /** Money that is set aside: it is held until somebody settles it, and charged if nobody does. */
 export interface OpenReservation {
@@ -89,6 +90,7 @@ export interface RootState {
   signals: Record<string, JsonValue[]>;
   /** The newest deliveries by id: one that is sent again counts once. */
   delivered: string[];
+  /** On calls that are or may come to be in doubt, under whole keys (`execId:key`), until they are made or their execution is over. */
   decisions: Record<string, Decision>;
   inDoubt: string[];
   result?: JsonObject | undefined;
