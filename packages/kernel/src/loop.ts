@@ -30,6 +30,16 @@ export {
   type LoopStep,
   type LoopVerdict,
 } from "./loop/loop-detection.ts";
+export {
+  isLedger,
+  type Keepers,
+  least,
+  refuseLimits,
+  refuseUnkept,
+  runLimits,
+  tighterBudget,
+} from "./loop/limits.ts";
+export { checkRun, newRoot, versionName, versionOf } from "./loop/run-start.ts";
 export { type Parsed, parseWith } from "./loop/parse-with.ts";
 export { readResult } from "./loop/read-result.ts";
 export { readStream, refuseNoEvent, refuseNoStream } from "./loop/read-stream.ts";

@@ -2,7 +2,7 @@ import {
   type Agent,
   type AgentRunContext,
   agentName,
-  CancellationToken,
+  type CancellationToken,
   type ContextPorts,
   type Gate,
   MiddlewareError,
@@ -24,14 +24,18 @@ const NO_WAITING: Gate = {
  * The layers around a root agent, the runtime's outside and its own inside, see its input in the process that starts the run:
  * what they remove reaches no server. One that answers for the agent ends the run with its answer.
  */
-export async function admitRoot(agent: Agent, ports: ContextPorts, launch: Launch): Promise<Launch> {
+export async function admitRoot(
+  agent: Agent,
+  ports: ContextPorts,
+  launch: Launch,
+  cancellation: CancellationToken,
+): Promise<Launch> {
   const layers = [ports.pipelines?.agent, agent.pipelines?.agent].filter(
     (layer) => layer !== undefined && !layer.isNoop,
   );
   if (layers.length === 0) return launch;
   const supervision = Supervision.fromJSON(launch.supervision);
   const { deadline, tenantId } = launch;
-  const cancellation = new CancellationToken();
   const meta = RunMeta.of({
     supervision,
     cancellation,

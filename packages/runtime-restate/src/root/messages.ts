@@ -8,6 +8,7 @@ import type {
   Priority,
   Remaining,
   SerializedError,
+  SpawnBudgetOptions,
   Spend,
   Usage,
 } from "@ravi/kernel";
@@ -53,7 +54,14 @@ export type FromExec = At & {
   readonly used?: UsedSoFar | undefined;
 };
 
-export type StartMessage = At & { readonly launch: Launch };
+export type StartMessage = At & {
+  readonly launch: Launch;
+  /** The seats that were asked for: a tree's supervision has some by default. */
+  readonly spawns?: SpawnBudgetOptions | undefined;
+  /** Its caller had given it up before it was started. */
+  readonly stopped?: Stopped | undefined;
+};
+export type Started = { readonly isNew: boolean; readonly refused?: SerializedError | undefined };
 export type EnterMessage = At & {
   readonly execId: string;
   readonly invocation: string;
@@ -192,8 +200,9 @@ export type Standings = {
   readonly result?: JsonObject | undefined;
   readonly inDoubt?: readonly string[] | undefined;
   readonly accounts?: readonly AgentAccount[] | undefined;
-  /** The root's supervision, whose limits somebody held the tree to. */
+  /** The root's supervision, whose limits somebody held the tree to, and what was granted beyond them. */
   readonly supervision?: JsonObject | undefined;
+  readonly granted?: Spend | undefined;
   readonly isCounted?: boolean | undefined;
   readonly isMetered?: boolean | undefined;
 };

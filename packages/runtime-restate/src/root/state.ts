@@ -96,7 +96,7 @@ export interface RootState {
   result?: JsonObject | undefined;
 }
 
-const NOTHING_SPENT: Spend = Object.freeze({ tokens: 0, cost: 0, turns: 0, toolCalls: 0 });
+export const NOTHING_SPENT: Spend = Object.freeze({ tokens: 0, cost: 0, turns: 0, toolCalls: 0 });
 
 export function drop(record: Record<string, unknown>, key: string): void {
   Reflect.deleteProperty(record, key);

@@ -12,8 +12,9 @@ import {
   type RaviError,
   type Supervision,
 } from "@ravi/kernel";
+import { refuseLimits, tighterBudget, versionName } from "@ravi/kernel/loop";
 import { NOTHING_USED } from "../engine/hire-record.ts";
-import { refuseLimits, tighterBudget, withAgentLedger } from "../tree/ledgers.ts";
+import { withAgentLedger } from "../tree/ledgers.ts";
 import { admitRun } from "./admit-run.ts";
 import { andThen } from "./and-then.ts";
 import type { Execution } from "./execution.ts";
@@ -95,7 +96,7 @@ class Hire implements HireSpec {
     this.key = key;
     this.execId = ExecId(exec.execId, key);
     this.agent = agent;
-    this.agentName = nameOf(agent);
+    this.agentName = versionName(agent);
     this.agentId = agentId;
     this.priority = terms.priority;
     this.input = input;
@@ -124,10 +125,6 @@ class Hire implements HireSpec {
 
 function refusalFor(reason: string | undefined): RaviError | undefined {
   return reason === undefined ? undefined : new MiddlewareTermination({ layer: "permissions", reason });
-}
-
-export function nameOf(agent: Agent): string {
-  return `${agentName(agent.id)}@${agent.version ?? "1"}`;
 }
 
 export function milliseconds(field: string, seconds: number | undefined): number | undefined {
