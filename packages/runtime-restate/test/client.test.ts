@@ -1,6 +1,15 @@
 import { getEventListeners } from "node:events";
 import { createServer } from "node:http";
-import { type Agent, AgentId, type CreateRunContext, errorToJSON, InvalidValueError } from "@ravi/kernel";
+import {
+  type Agent,
+  AgentId,
+  type CreateRunContext,
+  errorToJSON,
+  HookEvent,
+  type Hooks,
+  InvalidValueError,
+  type Pipelines,
+} from "@ravi/kernel";
 import { describe, expect, test } from "vitest";
 import { resultOf } from "../src/client/result.ts";
 import { restateRuntime, type RestateRuntime } from "../src/index.ts";
@@ -134,6 +143,20 @@ describe("a start", () => {
       expect(asked.get("start")).toMatchObject({ launch: { agent: "a@2" } });
       expect(() => runtime.run(agent, "", { version: "3" })).toThrow(/a@3/);
     });
+  });
+});
+
+test("R21: a layer around a root can tell the agent's own hooks", async () => {
+  const told: string[] = [];
+  const hooks: Hooks = { has: () => true, dispatch: (event) => void told.push(event), drain: () => {} };
+  const layer: Pipelines["agent"] = {
+    isNoop: false,
+    admit: (context) => void context.hooks.dispatch(HookEvent.RETRY, {} as never),
+    run: (_context, core) => core(),
+  };
+  await played({ start: { isNew: true }, standings: OVER }, async (runtime) => {
+    await runtime.run({ ...agent, hooks, pipelines: { agent: layer } }, "").result;
+    expect(told).toEqual([HookEvent.RETRY]);
   });
 });
 

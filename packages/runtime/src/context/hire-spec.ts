@@ -12,10 +12,9 @@ import {
   type RaviError,
   type Supervision,
 } from "@ravi/kernel";
-import { refuseLimits, tighterBudget, versionName } from "@ravi/kernel/loop";
+import { admitRun, refuseLimits, tighterBudget, versionName } from "@ravi/kernel/loop";
 import { NOTHING_USED } from "../engine/hire-record.ts";
 import { withAgentLedger } from "../tree/ledgers.ts";
-import { admitRun } from "./admit-run.ts";
 import { andThen } from "./and-then.ts";
 import type { Execution } from "./execution.ts";
 import { nameOfText } from "./digest.ts";
@@ -48,12 +47,18 @@ export function prepareHire(exec: Execution, terms: Terms, isJoinable: boolean):
 }
 
 /** As the layers around the agent want it. */
-function admitted(exec: Execution, terms: Terms, plan: Plan, settled: Settled): MaybePromise<PreparedHire> {
-  const { ports, supervision } = exec;
+function admitted(
+  exec: Execution,
+  terms: Terms,
+  { agent, hooks }: Plan,
+  settled: Settled,
+): MaybePromise<PreparedHire> {
+  const { ports, supervision, meta } = exec;
   const { runId, sessionId } = supervision;
   const whom = { agentId: terms.agent.id, runId, sessionId };
+  const layers = agent === undefined ? [] : [agent];
   return andThen(
-    admitRun(plan, ports, () => exec.meta, whom, terms.input),
+    admitRun({ layers, whom, input: terms.input, meta, hooks, clock: ports.clock }),
     ({ input, refused }) => {
       const spec = new Hire(exec, terms, input, settled);
       if (refused === undefined) return { spec, answered: undefined };
