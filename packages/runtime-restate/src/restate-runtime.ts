@@ -99,9 +99,13 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
         ports,
         ingress,
         courier: new Courier(ingress, (runId) => open(runId)),
-        publishers: new Publishers(clock, (key, events) =>
-          ingress.tell({ service: TOPIC, key, handler: "tell" }, events, closed.signal),
-        ),
+        publishers: new Publishers({
+          clock,
+          send: (key, events) =>
+            ingress.tell({ service: TOPIC, key, handler: "tell" }, events, closed.signal),
+          closed: closed.signal,
+          logger: options.logger,
+        }),
         blobs,
         isWatched: stream,
         restart,

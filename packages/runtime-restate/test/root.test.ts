@@ -164,7 +164,7 @@ describe("admission", () => {
 
   test("R9: whoever was told to stop is admitted to nothing", async () => {
     const tree = await StoredTree.start(rootLaunch());
-    await tree.say("enter", { execId: "run", invocation: "i", stop: "stop" });
+    await tree.say("enter", { execId: "run", stop: "stop" });
     await tree.say("stop", { execId: null, stopped: { reason: "enough" } });
     expect(tree.resolved.get("stop")).toEqual({ reason: "enough" });
     expect(await tree.say("admit", admission("run", 1, "llm#1", "a"))).toMatchObject({
@@ -192,7 +192,7 @@ describe("admission", () => {
     await tree.say("raise", grant);
     await tree.say("raise", grant);
     const left = async (execId: string): Promise<number | null> =>
-      (await tree.say("enter", { execId, invocation: "i", stop: "s" })).remaining.turns;
+      (await tree.say("enter", { execId, stop: "s" })).remaining.turns;
     expect([await left("run"), await left("run/hire:a")]).toEqual([15, 9]);
     await tree.say("over", over(below.execId));
     expect([await left("run"), await left("run/hire:a")]).toEqual([15, 9]);
@@ -267,7 +267,7 @@ describe("hiring", () => {
   test("R9: a stop goes down to everybody, and whoever ends first takes its children along", async () => {
     const tree = await StoredTree.start(rootLaunch());
     await tree.say("hire", hire(1, "a"));
-    await tree.say("enter", { execId: "run/hire:a", invocation: "i", stop: "stop-a" });
+    await tree.say("enter", { execId: "run/hire:a", stop: "stop-a" });
     const { alone } = await tree.say("end", { execId: "run", lane: 2, awakeable: "ended" });
     expect([alone, tree.resolved.get("stop-a")]).toEqual([false, { reason: "its parent has ended" }]);
     await tree.say("over", over("run/hire:a"));
@@ -285,6 +285,24 @@ describe("hiring", () => {
 });
 
 describe("waiting and talking", () => {
+  test.each(["toString", "constructor", "__proto__"])(
+    "R24: %s is a name like any other, and nothing of it is left when it was handed out",
+    async (name) => {
+      const tree = await StoredTree.start(rootLaunch());
+      for (const [id, value] of ["one", "two"].entries())
+        await tree.say("deliver", { id: `${id}`, name, value });
+      const want = { execId: "run", name, awakeable: "w" };
+      expect(await tree.say("want", { ...want, lane: 1, key: "wait#1" })).toMatchObject({
+        got: { value: "one" },
+      });
+      expect(await tree.say("want", { ...want, lane: 2, key: "wait#2" })).toMatchObject({
+        got: { value: "two" },
+      });
+      expect(Object.keys(tree.state.signals)).toEqual([]);
+      expect((await tree.say("want", { ...want, lane: 3, key: "wait#3" })).got).toBe(undefined);
+    },
+  );
+
   const want = (key: string, lane = 1) => ({
     execId: "run",
     lane,

@@ -64,7 +64,6 @@ export type StartMessage = At & {
 export type Started = { readonly isNew: boolean; readonly refused?: SerializedError | undefined };
 export type EnterMessage = At & {
   readonly execId: string;
-  readonly invocation: string;
   readonly stop: string;
 };
 export type Standing = {

@@ -27,8 +27,9 @@ export async function want(tree: TreeSession, message: WantMessage): Promise<Wan
   if (exec === undefined || !isCurrent) return standing;
   const given = exec.given[key];
   if (given !== undefined) return { ...standing, got: { value: given.value } };
-  const early = tree.state.signals[name]?.shift();
+  const [early, ...rest] = earlyOf(tree.state, name);
   if (early !== undefined) {
+    keepEarly(tree.state, name, rest);
     exec.given[key] = { lane, value: early };
     drop(exec.wants, key);
     return { ...standing, got: { value: early } };
@@ -52,8 +53,19 @@ export async function deliver(tree: TreeSession, { id, name, value }: DeliverMes
       return null;
     }
   }
-  (state.signals[name] ??= []).push(value);
+  keepEarly(state, name, [...earlyOf(state, name), value]);
   return null;
+}
+
+/** A caller chooses the names: one may be that of something every object has. */
+function earlyOf({ signals }: RootState, name: string): readonly JsonValue[] {
+  return Object.hasOwn(signals, name) ? (signals[name] ?? []) : [];
+}
+
+/** Written as a literal, which takes every name for a field, `__proto__` too. */
+function keepEarly(state: RootState, name: string, values: JsonValue[]): void {
+  if (values.length === 0) drop(state.signals, name);
+  else state.signals = { ...state.signals, [name]: values };
 }
 
 /** A message to a child. Whoever is over says nothing any more. */
