@@ -161,7 +161,7 @@ export const ruleCases: readonly RuntimeCase[] = [
       const lead = agent("lead", async () => done(`go ${++goes}`));
       const wrong = agentLayer((context) => Reflect.set(context, "result", { status: "completed" }));
       const runtime = await create({ agents: [lead], pipelines: { agent: wrong } });
-      await expect(async () => runtime.run(lead, "", { runId: "rule-5" }).result).rejects.toThrow();
+      await expect(async () => runtime.run(lead, "", { runId: "rule-5" }).result).rejects.toThrow(/result/);
       await expect(async () => runtime.resume("rule-5").result).rejects.toMatchObject({
         code: "INVALID_VALUE",
       });
