@@ -6,6 +6,7 @@ export { hiredId } from "./core/ids.ts";
 export { type Linked, LinkedList } from "./core/linked.ts";
 export { tellLog } from "./core/tell-log.ts";
 export { type Indexed, TextIndex } from "./core/text-index.ts";
+export { admitRun, type AdmitRunOptions, type AdmittedRun, isUnset } from "./loop/admit-run.ts";
 export { type AgentParts, checkAgentParts, hasMethod, refusalFor } from "./loop/agent-parts.ts";
 export { answerMisfit, answerProblem, isContent } from "./loop/answer.ts";
 export { type AtOnce, makeAtOnce } from "./loop/at-once.ts";
@@ -14,6 +15,13 @@ export { bothHooks, tellOwn } from "./loop/both-hooks.ts";
 export { bareInbox, type BareInbox, type BareInboxOptions } from "./loop/bare-inbox.ts";
 export { Conversation } from "./loop/conversation.ts";
 export { isCutOff } from "./loop/cut-off.ts";
+export {
+  checkDecisions,
+  type Decision,
+  type Decisions,
+  fullDecisions,
+  type InDoubt,
+} from "./loop/decisions.ts";
 export { hireAll } from "./loop/hire-all.ts";
 export { hireResult } from "./loop/hire-result.ts";
 export { land, type LandOptions } from "./loop/land.ts";
@@ -27,6 +35,16 @@ export {
   type LoopVerdict,
 } from "./loop/loop-detection.ts";
 export { tellTermination } from "./loop/termination.ts";
+export {
+  isLedger,
+  type Keepers,
+  least,
+  refuseLimits,
+  refuseUnkept,
+  runLimits,
+  tighterBudget,
+} from "./loop/limits.ts";
+export { checkRun, newRoot, versionName, versionOf } from "./loop/run-start.ts";
 export { type Parsed, parseWith } from "./loop/parse-with.ts";
 export { readResult } from "./loop/read-result.ts";
 export { readStream, refuseNoEvent, refuseNoStream } from "./loop/read-stream.ts";

@@ -1,4 +1,5 @@
 import { InvalidValueError, ToolError } from "@ravi/kernel";
+import { pause } from "./pause.ts";
 
 export interface IngressOptions {
   /** Where the server takes requests: `http://localhost:8080`. */
@@ -95,12 +96,4 @@ export class Ingress {
       return { ok: false, isPassing: true, status: 0, text };
     }
   }
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  signal.addEventListener("abort", () => resolve(), { once: true });
-  await promise;
-  clearTimeout(timer);
 }

@@ -1,8 +1,11 @@
 import { createEndpointHandler, type WorkflowOptions } from "@restatedev/restate-sdk";
 import {
+  type AbortSignalLike,
   type Agent,
+  CancellationToken,
   checkFields,
   type ContextPorts,
+  errorFromJSON,
   InvalidValueError,
   type JsonValue,
   NO_HOOKS,
@@ -11,11 +14,11 @@ import {
   type RunSummary,
   systemIds,
 } from "@ravi/kernel";
-import { tellLog } from "@ravi/kernel/loop";
+import { checkDecisions, type Decisions, tellLog, versionName, versionOf } from "@ravi/kernel/loop";
 import { Admin } from "./client/admin.ts";
 import { admitRoot } from "./client/admit.ts";
-import { follow } from "./client/handle.ts";
-import { launchRun, nameOf, type RestateRunOptions } from "./client/start.ts";
+import { follow, type FollowOptions } from "./client/handle.ts";
+import { launchRun, type RestateRunOptions } from "./client/start.ts";
 import { type Http2Handler, listenOn, type ListenOptions, type Listening } from "./endpoint.ts";
 import { Courier } from "./execution/courier.ts";
 import { Publishers } from "./execution/publisher.ts";
@@ -25,11 +28,18 @@ import { Ingress } from "./ingress.ts";
 import { orOpened } from "./slow.ts";
 import { ROOT, TOPIC } from "./names.ts";
 import type { RestateRuntimeOptions } from "./options.ts";
-import type { Decision, Launch, StopAnswer } from "./root/messages.ts";
+import type { Resumed, Started, StartMessage, StopAnswer } from "./root/messages.ts";
 import { PATIENT } from "./retries.ts";
 import { rootObject } from "./root/object.ts";
 import { topicObject } from "./topic/object.ts";
 import { wallClock } from "./wall-clock.ts";
+
+export interface RestateResumeOptions {
+  /** What becomes of tools that were in flight at a crash, by the key that the suspension names. */
+  readonly decisions?: Decisions | undefined;
+  /** Ends the run for good when it aborts. */
+  readonly signal?: AbortSignalLike | undefined;
+}
 
 /** A worker of a Restate server, and a client of all runs that live there. */
 export interface RestateRuntime {
@@ -43,10 +53,7 @@ export interface RestateRuntime {
   deploy(uri: string): Promise<void>;
   run<T>(agent: Agent<T>, input: string, options?: RestateRunOptions): RootHandle<T>;
   /** Attaches to a run. What was parked is offered to the newest deployment, and decisions are handed out. */
-  resume(
-    runId: string,
-    options?: { readonly decisions?: Readonly<Record<string, Decision>> | undefined },
-  ): RootHandle;
+  resume(runId: string, options?: RestateResumeOptions): RootHandle;
   deliver(runId: string, name: string, value: JsonValue): Promise<void>;
   /** Ends a run for good, wherever its agents are. */
   cancel(runId: string, reason: string): Promise<void>;
@@ -92,9 +99,13 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
         ports,
         ingress,
         courier: new Courier(ingress, (runId) => open(runId)),
-        publishers: new Publishers(clock, (key, events) =>
-          ingress.tell({ service: TOPIC, key, handler: "tell" }, events, closed.signal),
-        ),
+        publishers: new Publishers({
+          clock,
+          send: (key, events) =>
+            ingress.tell({ service: TOPIC, key, handler: "tell" }, events, closed.signal),
+          closed: closed.signal,
+          logger: options.logger,
+        }),
         blobs,
         isWatched: stream,
         restart,
@@ -121,28 +132,37 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
     await admin.kill(deaf);
   };
 
-  const launch = (runId: RunId, agentId: Agent["id"] | undefined, begin: () => Promise<void>): RootHandle => {
+  /** `token` is cancelled by the caller's signal, and leaves it when the result is there. */
+  const launch = (
+    token: CancellationToken,
+    asked: Pick<FollowOptions, "runId" | "agentId" | "begin" | "cancel">,
+  ): RootHandle => {
     if (closed.signal.aborted)
       throw new InvalidValueError({ field: "runtime", value: "closed", expected: "one that is open" });
-    const cancel = (reason: string): void => void stop(runId, reason).catch(() => {});
-    const handle = follow({ runId, agentId, ingress, closed: closed.signal, begin, cancel });
+    const handle = follow({ ...asked, ingress, closed: closed.signal });
     live.add(handle);
-    const forget = (): void => void live.delete(handle);
+    token.onCancel(({ reason }) => handle.cancel(reason));
+    const forget = (): void => {
+      live.delete(handle);
+      token.dispose();
+    };
     handle.result.then(forget, forget);
     return handle;
   };
 
-  const start = async (asked: Launch): Promise<void> => {
-    const { isNew } = (await say(asked.runId, "start", { launch: asked })) as { isNew: boolean };
+  const start = async (asked: Omit<StartMessage, "at">): Promise<void> => {
+    const { runId } = asked.launch;
+    const { isNew, refused } = (await say(runId, "start", asked)) as Started;
+    if (refused !== undefined) throw errorFromJSON(refused);
     if (isNew) return;
     const expected = "a run that is not on record yet; resume it instead";
-    throw new InvalidValueError({ field: "runId", value: asked.runId, expected });
+    throw new InvalidValueError({ field: "runId", value: runId, expected });
   };
 
   const runtime: RestateRuntime = {
     handler,
     register(agent) {
-      agents.set(nameOf(agent), agent);
+      agents.set(versionName(agent), agent);
       return runtime;
     },
     async listen(where) {
@@ -152,22 +172,42 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
     },
     deploy: (uri) => admin.register(uri),
     run<T>(agent: Agent<T>, input: string, asked: RestateRunOptions = {}): RootHandle<T> {
-      const made = launchRun(agent, input, asked, { ids, now: clock.now() });
-      runtime.register(agent);
-      const handle = launch(RunId(made.runId), agent.id, () => {
-        const starting = admitRoot(agent, ports, made)
-          .then(start)
-          .finally(() => begun.delete(made.runId));
-        begun.set(made.runId, starting);
+      const meant = versionOf(agents, agent, asked?.version);
+      const made = launchRun(meant, input, asked, { ids, now: clock.now() });
+      const token = new CancellationToken(asked.signal);
+      runtime.register(meant);
+      const runId = RunId(made.runId);
+      const spawns = asked.spawnBudget ?? meant.defaults?.spawnBudget;
+      const toStart = async (): Promise<void> => {
+        const launched = await admitRoot(meant, ports, made, token);
+        const { reason } = token;
+        await start({ launch: launched, spawns, stopped: reason === undefined ? undefined : { reason } });
+      };
+      let starting = Promise.resolve();
+      const begin = (): Promise<void> => {
+        starting = toStart().finally(() => begun.delete(runId));
+        begun.set(runId, starting);
         return starting;
-      });
-      asked.signal?.addEventListener("abort", () => handle.cancel("its caller has given it up"));
-      return handle as RootHandle<T>;
+      };
+      // What was not started may be the run of somebody else under the same id.
+      const cancel = (why: string): void => void starting.then(() => stop(runId, why)).catch(() => {});
+      return launch(token, { runId, agentId: meant.id, begin, cancel }) as RootHandle<T>;
     },
-    resume(runId, { decisions = {} } = {}) {
-      return launch(RunId(runId), undefined, async () => {
-        await say(runId, "resume", { decisions });
+    resume(runId, asked = {}) {
+      checkFields("resume options", asked, ["decisions", "signal"]);
+      const { decisions = {}, signal } = asked;
+      const begin = async (): Promise<void> => {
+        checkDecisions(decisions);
+        const resumed = (await say(runId, "resume", { decisions })) as Resumed | null;
+        if (resumed?.refused !== undefined) throw errorFromJSON(resumed.refused);
         await admin.goOn(runId, closed.signal);
+      };
+      const cancel = (why: string): void => void stop(runId, why).catch(() => {});
+      return launch(new CancellationToken(signal), {
+        runId: RunId(runId),
+        agentId: undefined,
+        begin,
+        cancel,
       });
     },
     async deliver(runId, name, value) {

@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { AgentId, type JsonObject, RaviError } from "@ravi/kernel";
 import { expect, test } from "vitest";
 import { launchRun } from "../src/client/start.ts";
@@ -6,6 +7,7 @@ import { UsedAccount } from "../src/execution/account.ts";
 import { Ingress } from "../src/ingress.ts";
 import { restateRuntime } from "../src/index.ts";
 import { outcomeFromJSON, outcomeToJSON } from "../src/outcome.ts";
+import { pause } from "../src/pause.ts";
 import { addSpend, covers } from "../src/root/spend.ts";
 
 const target = { service: "RaviRoot", key: "run/hire:a#1", handler: "admit" };
@@ -27,6 +29,18 @@ test("R24: what did not arrive is sent again, under the same name, until it does
   expect(await ingress.call(target, {}, never)).toEqual({ ok: 1 });
   expect(new Set(urls)).toEqual(new Set(["http://localhost:8080/RaviRoot/run%2Fhire%3Aa%231/admit"]));
   expect(urls).toHaveLength(4);
+  expect(getEventListeners(never, "abort")).toEqual([]);
+});
+
+test("R9: a pause ends with its signal, and leaves nothing on one that goes on", async () => {
+  const controller = new AbortController();
+  const { signal } = controller;
+  await pause(1, signal);
+  expect(getEventListeners(signal, "abort")).toEqual([]);
+  const long = pause(3_600_000, signal);
+  controller.abort();
+  await long;
+  await pause(3_600_000, signal);
 });
 
 test("R24: a refusal is an error at once, and nobody waits for an answer that nobody needs", async () => {

@@ -1,3 +1,4 @@
+import type { Logger } from "@ravi/kernel";
 import { virtualClock } from "@ravi/testing";
 import { expect, test } from "vitest";
 import { Publishers } from "../src/execution/publisher.ts";
@@ -8,9 +9,10 @@ const told = (execId: string, n: number): Told => ({ n, at: 0, agentId: "a", exe
 test("R11: what the agents of a run tell at once goes in one parcel, each in its order; other runs have their own", async () => {
   const clock = virtualClock();
   const sent: string[] = [];
-  const publishers = new Publishers(clock, async (runId, events) => {
+  const send = async (runId: string, events: readonly Told[]): Promise<void> => {
     sent.push(`${runId}: ${events.map(({ execId, n }) => `${execId}${String(n)}`).join(" ")}`);
-  });
+  };
+  const publishers = new Publishers({ clock, send, closed: new AbortController().signal });
   const [one, two] = [publishers.of("run"), publishers.of("run")];
   one.add(told("a", 1));
   two.add(told("b", 1));
@@ -23,10 +25,11 @@ test("R11: what the agents of a run tell at once goes in one parcel, each in its
 
 test("R11: whoever ends has all of it sent first, without waiting for company; what cannot be sent keeps nobody", async () => {
   const sent: number[] = [];
-  const publishers = new Publishers(virtualClock(), async (_runId, events) => {
+  const send = async (_runId: string, events: readonly Told[]): Promise<void> => {
     sent.push(events.length);
     throw new Error("the worker is closed");
-  });
+  };
+  const publishers = new Publishers({ clock: virtualClock(), send, closed: AbortSignal.abort() });
   const publisher = publishers.of("run");
   publisher.add(told("a", 1));
   await publisher.flush();
@@ -35,4 +38,22 @@ test("R11: whoever ends has all of it sent first, without waiting for company; w
   publisher.add(told("a", 2));
   await publisher.flush();
   expect(sent).toEqual([1, 1]);
+});
+
+test("R11: what could not be told is logged, but not what a worker that closes leaves to the next", async () => {
+  const logged: string[] = [];
+  const log = (text: string): void => void logged.push(text);
+  const logger: Logger = { debug: log, info: log, warn: log, error: log };
+  const closing = new AbortController();
+  const send = async (): Promise<void> => {
+    throw new Error("refused with 500");
+  };
+  const publishers = new Publishers({ clock: virtualClock(), send, closed: closing.signal, logger });
+  publishers.of("run").add(told("a", 1));
+  await publishers.of("run").flush();
+  expect(logged).toEqual(["1 events of run could not be told: refused with 500"]);
+  closing.abort();
+  publishers.of("run").add(told("a", 2));
+  await publishers.of("run").flush();
+  expect(logged).toHaveLength(1);
 });

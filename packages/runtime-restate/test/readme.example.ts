@@ -25,7 +25,7 @@ await using worker = restateRuntime({
 const { port } = await worker.listen({ host: "127.0.0.1", port: 0 });
 
 // With a server: `await worker.deploy("http://worker.example:9080")`, and then, from any process that reaches it,
-//   const handle = worker.run(greeter, "Hello", { runId: "r1", executionBudget: { maxCostUsd: 1 } });
+//   const handle = worker.run(greeter, "Hello", { runId: "r1", executionBudget: { deadlineS: 3600 } });
 //   await worker.deliver("r1", "name", "Ada");
 //   (await handle.result).output;
 

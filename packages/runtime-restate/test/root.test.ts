@@ -87,6 +87,61 @@ describe("admission", () => {
     expect(await tree.say("admit", { ...ask, nonce: "c" })).toMatchObject({ verdict: "go", attempt: 2 });
   });
 
+  describe("decisions", () => {
+    const error = { code: null, name: "E", message: "", retryable: false, fields: {}, cause: null } as const;
+    const doubt = (execId: string, awakeable: string) =>
+      ({ execId, lane: 1, key: "tool:pay#1", awakeable, error }) as const;
+    const inDoubt = async (): Promise<StoredTree> => {
+      const tree = await StoredTree.start(rootLaunch());
+      for (const name of ["a", "b", "c"]) await tree.say("hire", hire(1, name));
+      for (const name of ["a", "b"]) await tree.say("doubt", doubt(`run/hire:${name}`, name));
+      return tree;
+    };
+
+    test("R24: a key that two are in doubt under is refused, and neither of them goes on", async () => {
+      const tree = await inDoubt();
+      const { refused } = await tree.say("resume", { decisions: { "tool:pay#1": "retry" } });
+      expect(refused?.message).toContain("run/hire:a:tool:pay#1, run/hire:b:tool:pay#1");
+      expect([...tree.resolved]).toEqual([]);
+      expect(tree.standings.status).toBe("suspended");
+    });
+
+    test("R24: the key alone is enough where one is in doubt, and later doubts are asked about", async () => {
+      const tree = await inDoubt();
+      await tree.say("resume", { decisions: { "run/hire:a:tool:pay#1": "skip" } });
+      expect([...tree.resolved]).toEqual([["a", { decision: "skip" }]]);
+      expect(await tree.say("resume", { decisions: { "tool:pay#1": "fail" } })).toEqual({});
+      expect(tree.resolved.get("b")).toEqual({ decision: "fail" });
+      expect(await tree.say("doubt", doubt("run/hire:c", "c"))).toEqual({ decision: null });
+      expect(tree.resolved.has("c")).toBe(false);
+    });
+
+    test("R24: a key that nobody is in doubt under decides on nothing that comes later", async () => {
+      const tree = await StoredTree.start(rootLaunch());
+      await tree.say("resume", { decisions: { "tool:pay#1": "retry" } });
+      expect(tree.state.decisions).toEqual({});
+      expect(await tree.say("doubt", doubt("run", "r"))).toEqual({ decision: null });
+    });
+
+    test("R24: a misspelt decision is refused, and is not taken for another", async () => {
+      const tree = await inDoubt();
+      const { refused } = await tree.say("resume", {
+        decisions: { "run/hire:a:tool:pay#1": "rety" as "retry" },
+      });
+      expect(refused).toMatchObject({ code: "INVALID_VALUE" });
+      expect([...tree.resolved]).toEqual([]);
+    });
+
+    test("R24: a decision may come before its doubt, and is forgotten with its execution", async () => {
+      const tree = await StoredTree.start(rootLaunch());
+      await tree.say("hire", hire(1, "a"));
+      await tree.say("resume", { decisions: { "run/hire:a:tool:pay#1": "skip", "run:tool:x#1": "retry" } });
+      expect(await tree.say("doubt", doubt("run/hire:a", "a"))).toEqual({ decision: "skip" });
+      await tree.say("over", over("run/hire:a"));
+      expect(tree.state.decisions).toEqual({ "run:tool:x#1": "retry" });
+    });
+  });
+
   test("R23: an attempt that is behind the newest lane is refused, and so is one whose execution is over", async () => {
     const tree = await StoredTree.start(rootLaunch({ maxTurns: 5 }));
     await tree.say("admit", admission("run", 7, "llm#7", "a"));
@@ -109,7 +164,7 @@ describe("admission", () => {
 
   test("R9: whoever was told to stop is admitted to nothing", async () => {
     const tree = await StoredTree.start(rootLaunch());
-    await tree.say("enter", { execId: "run", invocation: "i", stop: "stop" });
+    await tree.say("enter", { execId: "run", stop: "stop" });
     await tree.say("stop", { execId: null, stopped: { reason: "enough" } });
     expect(tree.resolved.get("stop")).toEqual({ reason: "enough" });
     expect(await tree.say("admit", admission("run", 1, "llm#1", "a"))).toMatchObject({
@@ -126,6 +181,23 @@ describe("admission", () => {
     expect(await tree.say("admit", admission("run", 2, "llm#1", "m"))).toMatchObject({
       remaining: { turns: 1 },
     });
+  });
+
+  test("R16: what is granted deep in a tree is granted once, also to everybody above, and when who asked is over", async () => {
+    const tree = await StoredTree.start(rootLaunch({ maxTurns: 10 }));
+    await tree.say("hire", { ...hire(1, "a"), budget: { maxTurns: 4 } });
+    const below = childLaunch(childLaunch(rootLaunch(), "run/hire:a", "a"), "run/hire:a/hire:b", "b");
+    await tree.say("hire", { ...hire(1, "b"), execId: "run/hire:a", launch: below });
+    const grant = { execId: below.execId, lane: 2, key: "raise:budget#1", more: { turns: 5 } };
+    await tree.say("raise", grant);
+    await tree.say("raise", grant);
+    const left = async (execId: string): Promise<number | null> =>
+      (await tree.say("enter", { execId, stop: "s" })).remaining.turns;
+    expect([await left("run"), await left("run/hire:a")]).toEqual([15, 9]);
+    await tree.say("over", over(below.execId));
+    expect([await left("run"), await left("run/hire:a")]).toEqual([15, 9]);
+    await tree.say("over", over("run/hire:a"));
+    expect(await left("run")).toBe(15);
   });
 });
 
@@ -195,7 +267,7 @@ describe("hiring", () => {
   test("R9: a stop goes down to everybody, and whoever ends first takes its children along", async () => {
     const tree = await StoredTree.start(rootLaunch());
     await tree.say("hire", hire(1, "a"));
-    await tree.say("enter", { execId: "run/hire:a", invocation: "i", stop: "stop-a" });
+    await tree.say("enter", { execId: "run/hire:a", stop: "stop-a" });
     const { alone } = await tree.say("end", { execId: "run", lane: 2, awakeable: "ended" });
     expect([alone, tree.resolved.get("stop-a")]).toEqual([false, { reason: "its parent has ended" }]);
     await tree.say("over", over("run/hire:a"));
@@ -213,6 +285,24 @@ describe("hiring", () => {
 });
 
 describe("waiting and talking", () => {
+  test.each(["toString", "constructor", "__proto__"])(
+    "R24: %s is a name like any other, and nothing of it is left when it was handed out",
+    async (name) => {
+      const tree = await StoredTree.start(rootLaunch());
+      for (const [id, value] of ["one", "two"].entries())
+        await tree.say("deliver", { id: `${id}`, name, value });
+      const want = { execId: "run", name, awakeable: "w" };
+      expect(await tree.say("want", { ...want, lane: 1, key: "wait#1" })).toMatchObject({
+        got: { value: "one" },
+      });
+      expect(await tree.say("want", { ...want, lane: 2, key: "wait#2" })).toMatchObject({
+        got: { value: "two" },
+      });
+      expect(Object.keys(tree.state.signals)).toEqual([]);
+      expect((await tree.say("want", { ...want, lane: 3, key: "wait#3" })).got).toBe(undefined);
+    },
+  );
+
   const want = (key: string, lane = 1) => ({
     execId: "run",
     lane,

@@ -117,6 +117,18 @@ test("R24: several messages are decided in order in one session, as if each had 
   expect(Object.keys(state.open)).toEqual(Object.keys(one.state.open));
 });
 
+test("R16: what is granted counts for who asks next, also in the same session", async () => {
+  const tree = await StoredTree.start(rootLaunch({ maxTurns: 0 }));
+  const grant = { at: 1_001, execId: "run", lane: 1, key: "raise#1", more: { turns: 1 } };
+  const { answer } = await decideAll(tree.state, PORTS, [
+    { name: "raise", message: grant },
+    { name: "admit", message: { at: 1_002, ...admission("run", 1, "llm#1", "a") } },
+    { name: "admit", message: { at: 1_003, ...admission("run", 1, "llm#2", "b") } },
+  ]);
+  const codes = (answer as (Admission | null)[]).map((one) => one?.refused?.code);
+  expect(codes).toEqual([undefined, undefined, "BUDGET_EXHAUSTED"]);
+});
+
 test("R24: a large state is kept packed, a small one as it is, and both are read back", async () => {
   const { state } = await StoredTree.start(rootLaunch());
   const small = STORED.serialize(state);

@@ -12,9 +12,10 @@ import {
   type RunResult,
   type Supervision,
 } from "@ravi/kernel";
+import type { Decisions } from "@ravi/kernel/loop";
 import { andThen } from "./context/and-then.ts";
 import { createRunContext } from "./context/create-run-context.ts";
-import { type Decisions, undecided } from "./engine/decisions.ts";
+import { undecided } from "./engine/decisions.ts";
 import { Recording } from "./engine/recording.ts";
 import type { RunJournal } from "./engine/run-journal.ts";
 import { RUN_STATUS } from "./journal/run-facts.ts";

@@ -2,7 +2,7 @@
 // Hosts agents and makes their runs survivable. This list is the public surface; a test pins it.
 
 export { createRunContext } from "./context/create-run-context.ts";
-export type { Decision, Decisions } from "./engine/decisions.ts";
+export type { Decision, Decisions } from "@ravi/kernel/loop";
 export { MemoryJournal, type MemoryJournalOptions } from "./journal/memory-journal.ts";
 export type { PruneOptions } from "./journal/retention.ts";
 export { SqliteJournal, type SqliteJournalOptions } from "./journal/sqlite-journal.ts";

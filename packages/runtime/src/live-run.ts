@@ -3,8 +3,6 @@ import {
   errorFromJSON,
   errorToJSON,
   ExecId,
-  type ExecutionBudget,
-  executionBudget,
   type HireOutcome,
   type JsonObject,
   type JsonValue,
@@ -18,6 +16,7 @@ import {
   type StoppedBy,
   type Usage,
 } from "@ravi/kernel";
+import { runLimits } from "@ravi/kernel/loop";
 import { isCrash } from "./context/host.ts";
 import { textAt } from "./engine/body.ts";
 import { InProcessEngine } from "./engine/in-process.ts";
@@ -134,17 +133,8 @@ function asItIs(result: RunResult): RunResult {
   return result;
 }
 
-const NO_LIMITS: RunLimits = Object.freeze({ spawnBudget: null, executionBudget: null });
-
-/** The limits that somebody held the tree to: without a headcount or a ledger there was nobody. */
-function limitsOf(tree: Tree): RunLimits {
-  const { root, headcount, ledger } = tree;
-  const isTimed = root.executionBudget.deadlineS !== null;
-  if (headcount === undefined && ledger === undefined && !isTimed) return NO_LIMITS;
-  return {
-    spawnBudget: headcount === undefined ? null : root.spawnBudget,
-    executionBudget: ledger === undefined && !isTimed ? null : raisedBudget(tree),
-  };
+function limitsOf({ root, headcount, ledger, granted }: Tree): RunLimits {
+  return runLimits(root, { isCounted: headcount !== undefined, isMetered: ledger !== undefined }, granted);
 }
 
 const NOTHING_EXCEEDED: Pick<RunResult, "exceeded"> = Object.freeze({});
@@ -166,22 +156,6 @@ function exceededOf(
   look("turns", budget.maxTurns);
   look("toolCalls", budget.maxToolCalls);
   return exceeded.length === 0 ? NOTHING_EXCEEDED : { exceeded };
-}
-
-/** With what was granted on the way. */
-function raisedBudget({ root, granted }: Tree): ExecutionBudget {
-  const given = root.executionBudget;
-  const { tokens, cost, turns, toolCalls } = granted;
-  if (tokens + cost + turns + toolCalls === 0) return given;
-  const raise = (limit: number | null, more: number): number | null =>
-    limit === null || more === 0 ? limit : limit + more;
-  return executionBudget({
-    ...given,
-    maxTokens: raise(given.maxTokens, tokens),
-    maxCostUsd: raise(given.maxCostUsd, cost),
-    maxTurns: raise(given.maxTurns, turns),
-    maxToolCalls: raise(given.maxToolCalls, toolCalls),
-  });
 }
 
 /** Whether nobody else holds a part of what is written down of it, and all of that is plain. */

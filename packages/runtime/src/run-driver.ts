@@ -8,10 +8,10 @@ import {
   RunMeta,
   type RunResult,
 } from "@ravi/kernel";
-import { admitRun } from "./context/admit-run.ts";
+import { admitRun, type Decisions, fullDecisions } from "@ravi/kernel/loop";
 import { andThen } from "./context/and-then.ts";
 import { mayAdmit, type Plan, planFor } from "./context/plan.ts";
-import { type Decisions, fullDecisions } from "./engine/decisions.ts";
+import { doubtsOf } from "./engine/decisions.ts";
 import { Recording } from "./engine/recording.ts";
 import { RunJournal } from "./engine/run-journal.ts";
 import { type Going, Goes, NEW, noteOf } from "./goes.ts";
@@ -88,7 +88,7 @@ export class RunDriver {
       // What is on record went through the layers before it was written down.
       const read = readStart(this.agents, start.body);
       run.agentId = read.root.agentId;
-      const decided = fullDecisions(recording.records, decisions);
+      const decided = fullDecisions(doubtsOf(recording.records), decisions);
       return { start: read, going: { recording, decisions: decided } };
     });
   }
@@ -99,12 +99,14 @@ export class RunDriver {
     return mayAdmit(plan.agent) ? this.throughLayers(plan, start, run) : start;
   }
 
-  private throughLayers(plan: Plan, start: Start, { token }: Underway): MaybePromise<Start> {
+  private throughLayers({ agent, hooks }: Plan, start: Start, { token }: Underway): MaybePromise<Start> {
     const { ports } = this;
+    const { clock } = ports;
     const { root, deadline, tenantId } = start;
-    const meta = (): RunMeta =>
-      RunMeta.of({ supervision: root, cancellation: token, deadline, tenantId, ...ports });
-    return andThen(admitRun(plan, ports, meta, root, start.input), ({ input, refused }) =>
+    const meta = RunMeta.of({ supervision: root, cancellation: token, deadline, tenantId, ...ports });
+    const layers = agent === undefined ? [] : [agent];
+    const asked = { layers, whom: root, input: start.input, meta, hooks, clock };
+    return andThen(admitRun(asked), ({ input, refused }) =>
       input === start.input && refused === undefined ? start : { ...start, input, refused },
     );
   }

@@ -1,14 +1,11 @@
 import {
   type AbortSignalLike,
   type Agent,
-  agentName,
   AgentNotFoundError,
-  checkFields,
   type AgentResult,
   deepFreeze,
   type ExecutionBudgetOptions,
   type HistoryRetention,
-  InvalidValueError,
   type JsonObject,
   type Priority,
   type RunEvent,
@@ -16,8 +13,8 @@ import {
   type SpawnBudgetOptions,
   Supervision,
 } from "@ravi/kernel";
-import { nameOf } from "./context/hire-spec.ts";
-import { refuseLimits, tighterBudget, withAgentLedger } from "./tree/ledgers.ts";
+import { checkRun, newRoot, refuseUnkept, versionName } from "@ravi/kernel/loop";
+import { withAgentLedger } from "./tree/ledgers.ts";
 import { textAt } from "./engine/body.ts";
 import { type ResultRecord, resultToJSON } from "./engine/hire-record.ts";
 import type { Ports } from "./ports.ts";
@@ -57,19 +54,12 @@ export interface Start {
 
 /** A new run, by what its caller and its agent say. */
 export function newStart(ports: Ports, agent: Agent, input: string, options: RunOptions): Start {
-  const { ids, clock } = ports;
-  checkStart(agent, input, options);
+  const { ids, clock, ledger, headcount } = ports;
+  checkRun(agent, input, options, OPTIONS);
+  const root = newRoot(agent, options, ids);
+  const isMetered = ledger !== undefined || withAgentLedger(agent, undefined) !== undefined;
   const spawns = options.spawnBudget ?? agent.defaults?.spawnBudget;
-  const root = Supervision.root(agent.id, {
-    ids,
-    runId: options.runId,
-    sessionId: options.sessionId,
-    spawnBudget: spawns,
-    executionBudget: tighterBudget(agent, options.executionBudget),
-    retention: options.retention,
-    priority: options.priority,
-  });
-  refuseUnkept(ports, agent, root, spawns);
+  refuseUnkept({ isMetered, isCounted: headcount !== undefined }, root.executionBudget, spawns);
   const { deadlineS } = root.executionBudget;
   const deadline = deadlineS === null ? null : clock.now() + deadlineS * 1000;
   const { tenantId = null, userId = null, metadata } = options;
@@ -90,71 +80,6 @@ const OPTIONS: readonly (keyof RunOptions)[] = [
   "signal",
   "onEvent",
 ];
-
-/** A misspelt limit that is silently ignored is no limit. */
-function checkStart(agent: unknown, input: unknown, options: unknown): void {
-  if (
-    typeof agent !== "object" ||
-    agent === null ||
-    !("id" in agent) ||
-    !("run" in agent) ||
-    typeof agent.run !== "function"
-  ) {
-    throw new InvalidValueError({
-      field: "agent",
-      value: agent,
-      expected: "an object with an id and a run(ctx, inbox)",
-    });
-  }
-  if (typeof input !== "string") {
-    throw new InvalidValueError({
-      field: "input",
-      value: input,
-      expected: "a text; write an object as JSON",
-    });
-  }
-  const { onEvent, tenantId, userId, metadata } = checkFields("run options", options, OPTIONS);
-  if (onEvent !== undefined && typeof onEvent !== "function") wrong("onEvent", onEvent, "a function");
-  if (tenantId !== undefined && typeof tenantId !== "string") wrong("tenantId", tenantId, "a text");
-  if (userId !== undefined && typeof userId !== "string") wrong("userId", userId, "a text");
-  if (
-    metadata !== undefined &&
-    (typeof metadata !== "object" || metadata === null || Array.isArray(metadata))
-  )
-    wrong("metadata", metadata, "an object of plain JSON");
-}
-
-function wrong(field: string, value: unknown, expected: string): never {
-  throw new InvalidValueError({ field: `run options.${field}`, value, expected });
-}
-
-/** A limit that nobody keeps is none, and whoever set it would find out by the bill. */
-function refuseUnkept(
-  { ledger, headcount }: Pick<Ports, "ledger" | "headcount">,
-  agent: Agent,
-  { executionBudget: budget }: Supervision,
-  spawns: SpawnBudgetOptions | undefined,
-): void {
-  if (withAgentLedger(agent, undefined) === undefined && ledger === undefined) refuseLimits("run", budget);
-  const seats = spawns?.maxAgents ?? spawns?.maxTotal ?? null;
-  if (seats !== null && headcount === undefined) {
-    const expected = "a runtime with a headcount, which keeps it (without one only maxDepth is kept)";
-    throw new InvalidValueError({ field: "spawnBudget", value: JSON.stringify(spawns), expected });
-  }
-}
-
-/** The agent in the version that is wanted. */
-export function versionOf(
-  agents: ReadonlyMap<string, Agent>,
-  agent: Agent,
-  version: string | undefined,
-): Agent {
-  if (version === undefined || (agent.version ?? "1") === version) return agent;
-  const name = `${agentName(agent.id)}@${version}`;
-  const known = agents.get(name);
-  if (known === undefined) throw new AgentNotFoundError({ agent: name, known: [...agents.keys()] });
-  return known;
-}
 
 /** A run from its first journal entry. It is pinned to the version of its agent. */
 export function readStart(agents: ReadonlyMap<string, Agent>, body: JsonObject): Start {
@@ -196,7 +121,7 @@ export function scopeOf({ root, tenantId, userId, metadata }: Start): RunScope {
 export function startRecord(start: Start): JsonObject {
   const { agent, input, root, deadline, tenantId, userId, metadata, refused } = start;
   const supervision = root.toJSON();
-  const record = { agent: nameOf(agent), input, supervision, deadline, tenantId, userId, metadata };
+  const record = { agent: versionName(agent), input, supervision, deadline, tenantId, userId, metadata };
   // A crash before the result is on record must not let in what a layer has refused.
   return refused === undefined ? record : { ...record, refused: resultToJSON(refused) };
 }

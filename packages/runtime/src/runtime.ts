@@ -17,11 +17,10 @@ import {
   Supervision,
   systemIds,
 } from "@ravi/kernel";
-import { nameOf } from "./context/hire-spec.ts";
-import type { Decisions } from "./engine/decisions.ts";
+import { type Decisions, versionName, versionOf } from "@ravi/kernel/loop";
 import { type Ports, type RuntimePorts, settlePorts } from "./ports.ts";
 import { noJournal, RunDriver } from "./run-driver.ts";
-import { newStart, type RunOptions, versionOf } from "./run-start.ts";
+import { newStart, type RunOptions } from "./run-start.ts";
 import { LiveHandle, Underway } from "./underway.ts";
 import { EventHub, type EventListener } from "./tree/event-hub.ts";
 import { LiveRuns } from "./live-runs.ts";
@@ -69,7 +68,7 @@ export class Runtime {
   /** Makes an agent known to `resume`, by its name and version. */
   register(agent: Agent): this {
     // Mostly it is the one that ran last.
-    if (agent !== this.newest) this.agents.set(nameOf(agent), agent);
+    if (agent !== this.newest) this.agents.set(versionName(agent), agent);
     this.newest = agent;
     return this;
   }

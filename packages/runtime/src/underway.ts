@@ -13,8 +13,7 @@ import {
   type RunSummary,
   type Supervision,
 } from "@ravi/kernel";
-import type { Linked } from "@ravi/kernel/loop";
-import { nameOf } from "./context/hire-spec.ts";
+import { type Linked, versionName } from "@ravi/kernel/loop";
 import type { EventHub } from "./tree/event-hub.ts";
 import type { Tree } from "./tree/tree.ts";
 
@@ -64,7 +63,7 @@ export class Underway implements Linked<Underway> {
   /** For a list of runs that no journal keeps: nothing is on record of it. */
   summary(): RunSummary {
     const { runId, agent, startedAt } = this;
-    const name = agent === undefined ? this.agentId : nameOf(agent);
+    const name = agent === undefined ? this.agentId : versionName(agent);
     return { runId, agent: name, status: this.seenStatus, startedAt, updatedAt: startedAt, entries: 0 };
   }
 

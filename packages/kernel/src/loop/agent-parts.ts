@@ -6,6 +6,7 @@ import { executionBudget, type ExecutionBudgetOptions } from "../policy/executio
 import type { Hooks } from "../ports/hooks.ts";
 import type { Ledger } from "../ports/ledger.ts";
 import type { Pipelines } from "../ports/middleware.ts";
+import { isLedger } from "./limits.ts";
 import { loopDetector, type LoopLimitsOptions } from "./loop-detection.ts";
 import type { ModelSettings } from "./tool-loop/options.ts";
 
@@ -75,10 +76,6 @@ function checkSettings(field: string, settings: ModelSettings): void {
   for (const name of ["reasoning", "providerOptions"] as const)
     if (settings[name] !== undefined && (typeof settings[name] !== "object" || settings[name] === null))
       wrong(name, settings[name], "an object");
-}
-
-function isLedger(budget: ExecutionBudgetOptions | Ledger): budget is Ledger {
-  return hasMethod(budget, "reserve");
 }
 
 export function refusalFor(owner: string): (field: string, value: unknown, expected: string) => never {

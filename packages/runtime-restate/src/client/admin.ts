@@ -1,5 +1,6 @@
 import { InvalidValueError, type RunSummary, ToolError } from "@ravi/kernel";
 import { EXECUTION, ROOT, SUMMARY, TOPIC, WATCHER } from "../names.ts";
+import { pause } from "../pause.ts";
 
 export interface AdminOptions {
   /** `http://localhost:9070` */
@@ -74,7 +75,7 @@ export class Admin {
         }),
       );
       if (!held.some(isStray)) break;
-      await pause(Math.min(500, 25 * (round + 1)));
+      await pause(Math.min(500, 25 * (round + 1)), signal);
     }
     if (hasPaused) void this.resumePaused(runId, signal).catch(() => {});
   }
@@ -85,7 +86,8 @@ export class Admin {
    */
   private async resumePaused(runId: string, signal: AbortSignal): Promise<void> {
     for (let round = 0; round < AFTERCARE && !signal.aborted; round++) {
-      await pause(50 * 2 ** round);
+      await pause(50 * 2 ** round, signal, { isAside: true });
+      if (signal.aborted) return;
       const held = await this.invocations(runId, ALL, "status = 'paused'");
       await Promise.all(held.map((one) => this.patch(one.id, MOVE)));
     }
@@ -169,10 +171,4 @@ export class Admin {
       message: `${method} ${path.split("?")[0] ?? ""} was refused with ${response.status}: ${text.slice(0, 500)}`,
     });
   }
-}
-
-async function pause(ms: number): Promise<void> {
-  await new Promise<void>((resolve) => {
-    setTimeout(resolve, ms).unref();
-  });
 }

@@ -11,6 +11,7 @@ import {
 } from "@ravi/kernel";
 import type { Ingress, Target } from "../ingress.ts";
 import { ROOT, TOPIC, WATCHER } from "../names.ts";
+import { pause } from "../pause.ts";
 import type { Standings } from "../root/messages.ts";
 import type { Page } from "../topic/object.ts";
 import { leftAlone, resultOf } from "./result.ts";
@@ -19,6 +20,10 @@ import { leftAlone, resultOf } from "./result.ts";
 const LOOK_MS = 5_000;
 /** How long to wait between two looks: short at first, then longer, as somebody who is told nothing. */
 const LOOKS_MS = [5, 10, 20, 40, 80, 160, 320, 500] as const;
+
+function msUntilLook(looks: number): number {
+  return LOOKS_MS[Math.min(looks, LOOKS_MS.length - 1)] ?? 500;
+}
 
 export interface FollowOptions {
   readonly runId: RunId;
@@ -63,7 +68,7 @@ export function follow(options: FollowOptions): RootHandle & { readonly leave: (
       if (result !== undefined) return result;
       if (standings.version !== version) looks = 0;
       version = standings.version;
-      await pause(looks, ended.signal.aborted ? signal : awake);
+      await pause(msUntilLook(looks), ended.signal.aborted ? signal : awake);
     }
   };
   const result = toEnd()
@@ -117,7 +122,7 @@ async function* eventsOf(
     from += events.length;
     if (isClosed || (isLast && events.length === 0)) return;
     if (events.length > 0) looks = 0;
-    else await pause(looks, signal);
+    else await pause(msUntilLook(looks), signal);
   }
 }
 
@@ -136,15 +141,4 @@ async function lookAgain<T>(
       if (signal.aborted || !late.aborted) throw error;
     }
   }
-}
-
-async function pause(looks: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, LOOKS_MS[Math.min(looks, LOOKS_MS.length - 1)] ?? 500);
-  const wake = (): void => resolve();
-  signal.addEventListener("abort", wake, { once: true });
-  await promise;
-  clearTimeout(timer);
-  signal.removeEventListener("abort", wake);
 }

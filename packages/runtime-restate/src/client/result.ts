@@ -10,8 +10,10 @@ import {
   type RunResult,
   Supervision,
 } from "@ravi/kernel";
+import { runLimits } from "@ravi/kernel/loop";
 import { outcomeFromJSON } from "../outcome.ts";
 import type { Standings } from "../root/messages.ts";
+import { NOTHING_SPENT } from "../root/state.ts";
 
 /** A run's result from how it stands; undefined while it goes on. */
 export function resultOf(runId: RunId, standings: Standings): RunResult | undefined {
@@ -63,15 +65,10 @@ function make(runId: RunId, standings: Standings, fate: Fate): RunResult {
   };
 }
 
-/** The limits that somebody held the tree to: without a headcount or a ledger there was nobody. */
-function limitsOf({ supervision, isCounted, isMetered }: Standings): RunLimits | undefined {
+function limitsOf(standings: Standings): RunLimits | undefined {
+  const { supervision, isCounted = false, isMetered = false, granted = NOTHING_SPENT } = standings;
   if (supervision === undefined) return undefined;
-  const { spawnBudget, executionBudget } = Supervision.fromJSON(supervision);
-  const isTimed = executionBudget.deadlineS !== null;
-  return {
-    spawnBudget: isCounted === true ? spawnBudget : null,
-    executionBudget: isMetered === true || isTimed ? executionBudget : null,
-  };
+  return runLimits(Supervision.fromJSON(supervision), { isCounted, isMetered }, granted);
 }
 
 function costOf(accounts: readonly AgentAccount[]): number | null {

@@ -1,22 +1,21 @@
 import {
   type AbortSignalLike,
   type Agent,
-  agentName,
   type ExecutionBudgetOptions,
-  executionBudget,
   type HistoryRetention,
   type IdSource,
   InvalidValueError,
   type JsonObject,
   type Priority,
   type SpawnBudgetOptions,
-  Supervision,
-  checkFields,
 } from "@ravi/kernel";
+import { checkRun, isLedger, newRoot, versionName } from "@ravi/kernel/loop";
 import type { Launch } from "../root/messages.ts";
 
 export interface RestateRunOptions {
   readonly runId?: string | undefined;
+  /** The version of the agent to run: the one given, or one of its name that is registered here. */
+  readonly version?: string | undefined;
   readonly sessionId?: string | undefined;
   readonly spawnBudget?: SpawnBudgetOptions | undefined;
   readonly executionBudget?: ExecutionBudgetOptions | undefined;
@@ -30,6 +29,7 @@ export interface RestateRunOptions {
 
 const OPTIONS: readonly (keyof RestateRunOptions)[] = [
   "runId",
+  "version",
   "sessionId",
   "spawnBudget",
   "executionBudget",
@@ -41,39 +41,28 @@ const OPTIONS: readonly (keyof RestateRunOptions)[] = [
   "signal",
 ];
 
-export function nameOf(agent: Agent): string {
-  return `${agentName(agent.id)}@${agent.version ?? "1"}`;
-}
-
-/** A new run, by what its caller and its agent say. */
+/** A new run, by what its caller and its agent say. Whether its limits are kept is known to the worker that has its tree. */
 export function launchRun(
   agent: Agent,
   input: string,
   options: RestateRunOptions,
   { ids, now }: { readonly ids: IdSource; readonly now: number },
 ): Launch {
-  checkFields("run options", options, OPTIONS);
-  if (typeof input !== "string") {
+  checkRun(agent, input, options, OPTIONS);
+  const own = agent.defaults?.executionBudget;
+  if (own !== undefined && isLedger(own)) {
     throw new InvalidValueError({
-      field: "input",
-      value: input,
-      expected: "a text; write an object as JSON",
+      field: "agent.defaults.executionBudget",
+      value: "a ledger",
+      expected: "limits: a ledger of one process cannot count what others spend",
     });
   }
-  const root = Supervision.root(agent.id, {
-    ids,
-    runId: options.runId,
-    sessionId: options.sessionId,
-    spawnBudget: options.spawnBudget ?? agent.defaults?.spawnBudget,
-    executionBudget: tighter(agent.defaults?.executionBudget, options.executionBudget),
-    retention: options.retention,
-    priority: options.priority,
-  });
+  const root = newRoot(agent, options, ids);
   const { deadlineS } = root.executionBudget;
   return {
     runId: root.runId,
     execId: root.runId,
-    agent: nameOf(agent),
+    agent: versionName(agent),
     supervision: root.toJSON(),
     input,
     tenantId: options.tenantId ?? null,
@@ -81,31 +70,5 @@ export function launchRun(
     metadata: options.metadata ?? {},
     deadline: deadlineS === null ? null : now + deadlineS * 1000,
     onPreempt: "park",
-  };
-}
-
-/** In each dimension the tighter of what the agent and what its caller say. A ledger of the user's own lives in one process only. */
-function tighter(
-  own: NonNullable<Agent["defaults"]>["executionBudget"],
-  given: ExecutionBudgetOptions | undefined,
-): ExecutionBudgetOptions | undefined {
-  if (own === undefined) return given;
-  if ("reserve" in own) {
-    throw new InvalidValueError({
-      field: "agent.defaults.executionBudget",
-      value: "a ledger",
-      expected: "limits: a ledger of one process cannot count what others spend",
-    });
-  }
-  if (given === undefined) return own;
-  const [a, b] = [executionBudget(own), executionBudget(given)];
-  const least = (x: number | null, y: number | null): number | null =>
-    x === null || y === null ? (x ?? y) : Math.min(x, y);
-  return {
-    maxTokens: least(a.maxTokens, b.maxTokens),
-    maxCostUsd: least(a.maxCostUsd, b.maxCostUsd),
-    maxTurns: least(a.maxTurns, b.maxTurns),
-    maxToolCalls: least(a.maxToolCalls, b.maxToolCalls),
-    deadlineS: least(a.deadlineS, b.deadlineS),
   };
 }

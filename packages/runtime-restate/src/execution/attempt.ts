@@ -75,11 +75,11 @@ export class Attempt {
     const { context, line, start, ports } = options;
     const { execId, deadline } = start;
     const stop = context.awakeable<Stopped>(json());
-    const { id: invocation, attemptCompletedSignal } = context.request();
+    const { attemptCompletedSignal } = context.request();
     let isFresh = false;
     const standing = await context.run("enter", async () => {
       isFresh = true;
-      const message = { at: ports.clock.now(), execId, invocation, stop: stop.id };
+      const message = { at: ports.clock.now(), execId, stop: stop.id };
       return line.ask("enter", message, attemptCompletedSignal);
     });
     const stops = [stop.promise.map((stopped) => ({ stop: stopped ?? { reason: "no reason given" } }))];

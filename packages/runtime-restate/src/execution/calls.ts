@@ -9,8 +9,8 @@ import {
   type SerializedError,
   type Settled,
 } from "@ravi/kernel";
+import type { Decision } from "@ravi/kernel/loop";
 import { json } from "../json.ts";
-import type { Decision } from "../root/messages.ts";
 import { fetchStored } from "./bodies.ts";
 import type { Attempt } from "./attempt.ts";
 import { pausing } from "./pause.ts";

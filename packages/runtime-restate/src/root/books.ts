@@ -40,8 +40,9 @@ export class Books {
       const ledger = exec.parent === null ? make(root) : above?.child(exec.budget ?? {}, exec.agentId);
       if (ledger === undefined) continue;
       books.ledgers.set(execId, ledger);
-      await restore(ledger, exec);
     }
+    await books.raiseAgain();
+    for (const [execId, ledger] of books.ledgers) await restore(ledger, state.execs[execId]);
     for (const [id, open] of Object.entries(state.open)) await books.hold(id, open);
     return books;
   }
@@ -118,6 +119,27 @@ export class Books {
     return false;
   }
 
+  /** Noted with who asked and with everybody above, so that it stays when who asked is over. */
+  async raise(execId: string, id: string, more: Partial<Spend>): Promise<void> {
+    const { execs } = this.state;
+    const asking = execs[execId];
+    if (asking === undefined || asking.raised[id] !== undefined) return;
+    for (let at: ExecState | undefined = asking; at !== undefined; at = execs[at.parent ?? ""])
+      at.raised[id] = more;
+    await this.ledgers.get(execId)?.raise?.(more);
+  }
+
+  /** A ledger raises all above it as well: what is noted on several levels is told to the lowest alone. */
+  private async raiseAgain(): Promise<void> {
+    const told = new Set<string>();
+    for (const [execId, ledger] of [...this.ledgers].toReversed()) {
+      for (const [id, more] of Object.entries(this.state.execs[execId]?.raised ?? {})) {
+        if (!told.has(id)) await ledger.raise?.(more);
+        told.add(id);
+      }
+    }
+  }
+
   /** A call whose outcome nobody will ever know: what was set aside for it counts as spent. */
   async forfeit(id: string): Promise<void> {
     if (this.state.open[id] !== undefined) await this.settle([{ id, actual: { estimated: true } }]);
@@ -159,8 +181,8 @@ function payerAbove({ execs }: RootState, exec: ExecState): string | undefined {
   return above ?? undefined;
 }
 
-async function restore(ledger: Ledger, exec: ExecState): Promise<void> {
-  for (const more of Object.values(exec.raised)) await ledger.raise?.(more);
+async function restore(ledger: Ledger, exec: ExecState | undefined): Promise<void> {
+  if (exec === undefined) return;
   // All that it has spent is no call of its own: what is held back for its last turn goes by the largest of them.
   const { tokens, cost } = exec.largest;
   await ledger.charge(exec.own, { largest: tokens === 0 && cost === 0 ? null : { tokens, cost } });

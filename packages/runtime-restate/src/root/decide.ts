@@ -1,9 +1,18 @@
-import { type JsonObject, type JsonValue, Supervision } from "@ravi/kernel";
+import {
+  errorToJSON,
+  type JsonObject,
+  type JsonValue,
+  type SerializedError,
+  type Spend,
+  Supervision,
+} from "@ravi/kernel";
+import { type Keepers, refuseUnkept } from "@ravi/kernel/loop";
 import * as hires from "./hires.ts";
 import type * as messages from "./messages.ts";
 import * as money from "./money.ts";
 import type { Outbox } from "./outbox.ts";
-import { type ExecState, newRoot, type RootState } from "./state.ts";
+import { addSpend } from "./spend.ts";
+import { type ExecState, newRoot, NOTHING_SPENT, type RootState } from "./state.ts";
 import * as talk from "./talk.ts";
 import { accountsOf, rootOf, type TreePorts, TreeSession } from "./tree.ts";
 
@@ -94,14 +103,33 @@ async function act<N extends MessageName>(
   return answer;
 }
 
+/** Why a tree is not begun here: a limit that nobody keeps is none. Only the worker that has the tree knows who does. */
+export function refusalOf(
+  ports: TreePorts,
+  { launch, spawns }: messages.StartMessage,
+): SerializedError | undefined {
+  const { executionBudget } = Supervision.fromJSON(launch.supervision);
+  try {
+    refuseUnkept(keepersOf(ports), executionBudget, spawns);
+    return undefined;
+  } catch (error) {
+    return errorToJSON(error);
+  }
+}
+
+function keepersOf({ headcount, ledger }: TreePorts): Keepers {
+  return { isCounted: headcount !== undefined, isMetered: ledger !== undefined };
+}
+
 /** The first word about a tree. A second one finds it there. */
 export async function begin(
   ports: TreePorts,
-  { launch, at }: messages.StartMessage,
-): Promise<Decided<{ readonly isNew: boolean }>> {
+  { launch, at, stopped }: messages.StartMessage,
+): Promise<Decided<messages.Started>> {
   const { agentId, priority } = Supervision.fromJSON(launch.supervision);
   const state = newRoot(launch, { agentId, priority }, at);
   const tree = await TreeSession.open(state, ports, at);
+  if (stopped !== undefined) tree.stop(launch.execId, stopped, true);
   if (launch.refused === undefined) tree.launch(launch);
   else await hires.over(tree, { at, execId: launch.execId, outcome: launch.refused, settle: [] });
   tree.seats.keep();
@@ -132,11 +160,12 @@ export function standingsOf(state: RootState | null, ports: TreePorts): messages
   const { version, result, inDoubt } = state;
   const status = statusOf(state);
   const error = Object.values(state.execs).find(({ suspended }) => suspended !== undefined)?.suspended;
-  const { agentId, launch } = rootOf(state);
+  const { agentId, launch, raised } = rootOf(state);
   if (status === "running" || status === "waiting") return { known: true, version, agentId, status };
-  const rest = { error, result, inDoubt, accounts: accountsOf(state), supervision: launch.supervision };
-  const [isCounted, isMetered] = [ports.headcount !== undefined, ports.ledger !== undefined];
-  return { known: true, version, agentId, status, ...rest, isCounted, isMetered };
+  const { supervision } = launch;
+  const granted = Object.values(raised).reduce<Spend>(addSpend, NOTHING_SPENT);
+  const rest = { error, result, inDoubt, accounts: accountsOf(state), supervision, granted };
+  return { known: true, version, agentId, status, ...rest, ...keepersOf(ports) };
 }
 
 function statusOf(state: RootState): Exclude<messages.Standings["status"], "pending"> {

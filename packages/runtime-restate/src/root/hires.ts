@@ -13,6 +13,7 @@ import type {
   WaitedMessage,
 } from "./messages.ts";
 import { newExec } from "./state.ts";
+import { forgetDecisions } from "./talk.ts";
 import { tookBelow, type TreeSession } from "./tree.ts";
 
 /** A seat, an account and a child, or why not. Hiring under the same key hires once. */
@@ -67,6 +68,7 @@ export async function over(tree: TreeSession, message: OverMessage): Promise<nul
   exec.given = {};
   exec.mail = [];
   exec.doubts = {};
+  forgetDecisions(state, execId);
   exec.suspended = undefined;
   // Whoever dies without having ended leaves nobody behind.
   for (const child of tree.childrenOf(execId))

@@ -8,14 +8,14 @@ import type {
   Priority,
   Remaining,
   SerializedError,
+  SpawnBudgetOptions,
   Spend,
   Usage,
 } from "@ravi/kernel";
+import type { Decisions } from "@ravi/kernel/loop";
 
 // What executions and clients say to the object of a tree's root, and what it answers. All of it is plain JSON, each message
 // carries the sender's time, and each can be said twice: a second time gives the same answer and changes nothing.
-
-export type Decision = "retry" | "skip" | "fail";
 
 /** What one execution needs to begin, in any process. */
 export type Launch = {
@@ -54,10 +54,16 @@ export type FromExec = At & {
   readonly used?: UsedSoFar | undefined;
 };
 
-export type StartMessage = At & { readonly launch: Launch };
+export type StartMessage = At & {
+  readonly launch: Launch;
+  /** The seats that were asked for: a tree's supervision has some by default. */
+  readonly spawns?: SpawnBudgetOptions | undefined;
+  /** Its caller had given it up before it was started. */
+  readonly stopped?: Stopped | undefined;
+};
+export type Started = { readonly isNew: boolean; readonly refused?: SerializedError | undefined };
 export type EnterMessage = At & {
   readonly execId: string;
-  readonly invocation: string;
   readonly stop: string;
 };
 export type Standing = {
@@ -180,7 +186,8 @@ export type EndMessage = FromExec & { readonly awakeable: string };
 export type RaiseMessage = FromExec & { readonly key: string; readonly more: Partial<Spend> };
 /** A worker cannot go on with an execution, and says why. */
 export type SuspendedMessage = At & { readonly execId: string; readonly error: SerializedError };
-export type ResumeMessage = At & { readonly decisions: Readonly<Record<string, Decision>> };
+export type ResumeMessage = At & { readonly decisions: Decisions };
+export type Resumed = { readonly refused?: SerializedError | undefined };
 
 /** How a run stands. */
 export type Standings = {
@@ -192,8 +199,9 @@ export type Standings = {
   readonly result?: JsonObject | undefined;
   readonly inDoubt?: readonly string[] | undefined;
   readonly accounts?: readonly AgentAccount[] | undefined;
-  /** The root's supervision, whose limits somebody held the tree to. */
+  /** The root's supervision, whose limits somebody held the tree to, and what was granted beyond them. */
   readonly supervision?: JsonObject | undefined;
+  readonly granted?: Spend | undefined;
   readonly isCounted?: boolean | undefined;
   readonly isMetered?: boolean | undefined;
 };

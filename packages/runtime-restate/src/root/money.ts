@@ -92,14 +92,9 @@ export async function withdraw(tree: TreeSession, { execId, key, nonce }: Withdr
   return null;
 }
 
+/** Said twice it counts once. */
 export async function raise(tree: TreeSession, { execId, key, more }: RaiseMessage): Promise<null> {
-  for (
-    let at = tree.exec(execId);
-    at !== undefined;
-    at = at.parent === null ? undefined : tree.exec(at.parent)
-  ) {
-    at.raised[`${execId}:${key}`] ??= more;
-  }
+  await tree.books.raise(execId, `${execId}:${key}`, more);
   return null;
 }
 

@@ -11,6 +11,7 @@ import {
   type Decided,
   type MessageName,
   MESSAGES,
+  refusalOf,
   type Said,
   standingsOf,
   summaryOf,
@@ -38,7 +39,9 @@ const QUIET = { journalRetention: 0 } as const;
 export function rootObject(ports: TreePorts): restate.VirtualObjectDefinition<typeof ROOT, unknown> {
   const start: Handler = async (context, message) => {
     if ((await context.get<RootState>(STATE, STORED)) !== null) return { isNew: false };
-    return take(context, () => begin(ports, message as JsonObject & StartMessage));
+    const asked = message as JsonObject & StartMessage;
+    const refused = refusalOf(ports, asked);
+    return refused === undefined ? take(context, () => begin(ports, asked)) : { isNew: false, refused };
   };
   const forget: Handler = async (context) => {
     const state = await context.get<RootState>(STATE, STORED);

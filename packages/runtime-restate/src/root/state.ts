@@ -9,7 +9,8 @@ import type {
   SerializedError,
   Spend,
 } from "@ravi/kernel";
-import type { Decision, Launch, Stopped, UsedSoFar } from "./messages.ts";
+import type { Decision } from "@ravi/kernel/loop";
+import type { Launch, Stopped, UsedSoFar } from "./messages.ts";
 
 /** Money that is set aside: it is held until somebody settles it, and charged if nobody does. */
 export interface OpenReservation {
@@ -42,7 +43,7 @@ export interface ExecState {
   own: Spend;
   /** The most that one call of its own took: ledgers hold so much back for the last turn. */
   largest: Spend;
-  /** Raised by whoever may, each under its key. */
+  /** What was granted beyond the limits to it or to anybody below it, each under its whole key. */
   raised: Record<string, Partial<Spend>>;
   marks: Record<string, Mark>;
   wants: Record<string, { readonly name: string; readonly awakeable: string }>;
@@ -89,12 +90,13 @@ export interface RootState {
   signals: Record<string, JsonValue[]>;
   /** The newest deliveries by id: one that is sent again counts once. */
   delivered: string[];
+  /** On calls that are or may come to be in doubt, under whole keys (`execId:key`), until they are made or their execution is over. */
   decisions: Record<string, Decision>;
   inDoubt: string[];
   result?: JsonObject | undefined;
 }
 
-const NOTHING_SPENT: Spend = Object.freeze({ tokens: 0, cost: 0, turns: 0, toolCalls: 0 });
+export const NOTHING_SPENT: Spend = Object.freeze({ tokens: 0, cost: 0, turns: 0, toolCalls: 0 });
 
 export function drop(record: Record<string, unknown>, key: string): void {
   Reflect.deleteProperty(record, key);

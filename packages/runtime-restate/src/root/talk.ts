@@ -1,18 +1,19 @@
-import type { JsonValue } from "@ravi/kernel";
+import { errorToJSON, type JsonValue } from "@ravi/kernel";
+import { type Decision, type Decisions, fullDecisions, type InDoubt } from "@ravi/kernel/loop";
 import type {
   AskMessage,
   DeliverMessage,
   DoubtMessage,
-  Decision,
   Mail,
   MailMessage,
   ReplyMessage,
+  Resumed,
   ResumeMessage,
   SuspendedMessage,
   Wanted,
   WantMessage,
 } from "./messages.ts";
-import { drop } from "./state.ts";
+import { drop, type RootState } from "./state.ts";
 import type { TreeSession } from "./tree.ts";
 
 const REMEMBERED = 200;
@@ -26,8 +27,9 @@ export async function want(tree: TreeSession, message: WantMessage): Promise<Wan
   if (exec === undefined || !isCurrent) return standing;
   const given = exec.given[key];
   if (given !== undefined) return { ...standing, got: { value: given.value } };
-  const early = tree.state.signals[name]?.shift();
+  const [early, ...rest] = earlyOf(tree.state, name);
   if (early !== undefined) {
+    keepEarly(tree.state, name, rest);
     exec.given[key] = { lane, value: early };
     drop(exec.wants, key);
     return { ...standing, got: { value: early } };
@@ -51,8 +53,19 @@ export async function deliver(tree: TreeSession, { id, name, value }: DeliverMes
       return null;
     }
   }
-  (state.signals[name] ??= []).push(value);
+  keepEarly(state, name, [...earlyOf(state, name), value]);
   return null;
+}
+
+/** A caller chooses the names: one may be that of something every object has. */
+function earlyOf({ signals }: RootState, name: string): readonly JsonValue[] {
+  return Object.hasOwn(signals, name) ? (signals[name] ?? []) : [];
+}
+
+/** Written as a literal, which takes every name for a field, `__proto__` too. */
+function keepEarly(state: RootState, name: string, values: JsonValue[]): void {
+  if (values.length === 0) drop(state.signals, name);
+  else state.signals = { ...state.signals, [name]: values };
 }
 
 /** A message to a child. Whoever is over says nothing any more. */
@@ -109,7 +122,7 @@ export async function doubt(
 ): Promise<{ decision: Decision | null }> {
   const { execId, key, awakeable, error } = message;
   const exec = tree.exec(execId);
-  const decision = decisionOn(tree, execId, key);
+  const decision = tree.state.decisions[`${execId}:${key}`];
   if (exec === undefined || decision !== undefined) return { decision: decision ?? null };
   exec.doubts[key] = awakeable;
   exec.suspended = error;
@@ -122,12 +135,23 @@ export async function suspended(tree: TreeSession, { execId, error }: SuspendedM
   return null;
 }
 
-/** Hands out decisions; whatever else kept an execution from going on is tried anew. */
-export async function resume(tree: TreeSession, { decisions }: ResumeMessage): Promise<null> {
-  Object.assign(tree.state.decisions, decisions);
-  for (const [execId, exec] of Object.entries(tree.state.execs)) {
+/** Hands out decisions; whatever else kept an execution from going on is tried anew. One that cannot be understood changes nothing. */
+export async function resume(tree: TreeSession, message: ResumeMessage): Promise<Resumed> {
+  const { execs, decisions } = tree.state;
+  let decided: Decisions;
+  try {
+    decided = fullDecisions(doubtsOf(tree.state), message.decisions);
+  } catch (error) {
+    return { refused: errorToJSON(error) };
+  }
+  const living = Object.keys(execs).filter((execId) => execs[execId]?.phase !== "over");
+  for (const [full, decision] of Object.entries(decided)) {
+    // What names no execution would lie here for ever, and fall on a later call that nobody has seen.
+    if (living.some((execId) => full.startsWith(`${execId}:`))) decisions[full] = decision;
+  }
+  for (const [execId, exec] of Object.entries(execs)) {
     for (const [key, awakeable] of Object.entries(exec.doubts)) {
-      const decision = decisionOn(tree, execId, key);
+      const decision = decisions[`${execId}:${key}`];
       if (decision === undefined) continue;
       drop(exec.doubts, key);
       tree.resolve(awakeable, { decision } satisfies JsonValue);
@@ -135,14 +159,16 @@ export async function resume(tree: TreeSession, { decisions }: ResumeMessage): P
     if (Object.keys(exec.doubts).length === 0) exec.suspended = undefined;
   }
   tree.state.version++;
-  return null;
+  return {};
 }
 
-/** Under the whole key, or under the short one where only one run can be meant. */
-function decisionOn(tree: TreeSession, execId: string, key: string): Decision | undefined {
-  const { decisions } = tree.state;
-  const full = `${execId}:${key}`;
-  const decision = decisions[full] ?? decisions[key];
-  if (decision !== undefined) decisions[full] = decision;
-  return decision;
+function doubtsOf({ execs }: RootState): InDoubt[] {
+  return Object.entries(execs).flatMap(([execId, { doubts }]) =>
+    Object.keys(doubts).map((key) => ({ execId, key })),
+  );
+}
+
+/** Nobody will ask for what was decided on its calls any more. */
+export function forgetDecisions({ decisions }: RootState, execId: string): void {
+  for (const full of Object.keys(decisions)) if (full.startsWith(`${execId}:`)) drop(decisions, full);
 }

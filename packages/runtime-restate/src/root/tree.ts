@@ -141,12 +141,6 @@ export class TreeSession {
     }
   }
 
-  get isWaiting(): boolean {
-    return Object.values(this.state.execs).some(
-      ({ phase, wants }) => phase !== "over" && Object.keys(wants).length > 0,
-    );
-  }
-
   private unpark(exec: ExecState): void {
     if (exec.unseatedSince === undefined) return;
     exec.unseatedMs += this.state.at - exec.unseatedSince;

@@ -12,10 +12,9 @@ import {
   type RaviError,
   type Supervision,
 } from "@ravi/kernel";
-import { hiredId } from "@ravi/kernel/loop";
+import { admitRun, hiredId, refuseLimits, tighterBudget, versionName } from "@ravi/kernel/loop";
 import { NOTHING_USED } from "../engine/hire-record.ts";
-import { refuseLimits, tighterBudget, withAgentLedger } from "../tree/ledgers.ts";
-import { admitRun } from "./admit-run.ts";
+import { withAgentLedger } from "../tree/ledgers.ts";
 import { andThen } from "./and-then.ts";
 import type { Execution } from "./execution.ts";
 import { nameOfText } from "./digest.ts";
@@ -48,12 +47,18 @@ export function prepareHire(exec: Execution, terms: Terms, isJoinable: boolean):
 }
 
 /** As the layers around the agent want it. */
-function admitted(exec: Execution, terms: Terms, plan: Plan, settled: Settled): MaybePromise<PreparedHire> {
-  const { ports, supervision } = exec;
+function admitted(
+  exec: Execution,
+  terms: Terms,
+  { agent, hooks }: Plan,
+  settled: Settled,
+): MaybePromise<PreparedHire> {
+  const { ports, supervision, meta } = exec;
   const { runId, sessionId } = supervision;
   const whom = { agentId: terms.agent.id, runId, sessionId };
+  const layers = agent === undefined ? [] : [agent];
   return andThen(
-    admitRun(plan, ports, () => exec.meta, whom, terms.input),
+    admitRun({ layers, whom, input: terms.input, meta, hooks, clock: ports.clock }),
     ({ input, refused }) => {
       const spec = new Hire(exec, terms, input, settled);
       if (refused === undefined) return { spec, answered: undefined };
@@ -96,7 +101,7 @@ class Hire implements HireSpec {
     this.key = key;
     this.execId = ExecId(exec.execId, key);
     this.agent = agent;
-    this.agentName = nameOf(agent);
+    this.agentName = versionName(agent);
     this.agentId = agentId;
     this.priority = terms.priority;
     this.input = input;
@@ -125,10 +130,6 @@ class Hire implements HireSpec {
 
 function refusalFor(reason: string | undefined): RaviError | undefined {
   return reason === undefined ? undefined : new MiddlewareTermination({ layer: "permissions", reason });
-}
-
-export function nameOf(agent: Agent): string {
-  return `${agentName(agent.id)}@${agent.version ?? "1"}`;
 }
 
 export function milliseconds(field: string, seconds: number | undefined): number | undefined {

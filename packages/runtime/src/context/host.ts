@@ -13,12 +13,12 @@ import {
   type StopReason,
   ToolError,
 } from "@ravi/kernel";
-import { messageOf, readResult, tellLog, tellOwn } from "@ravi/kernel/loop";
+import { isUnset, messageOf, readResult, tellLog, tellOwn } from "@ravi/kernel/loop";
 import { andThen } from "./and-then.ts";
 import { end, GRACE_MS, leaveCalls } from "./ending.ts";
 import type { Execution } from "./execution.ts";
 import type { ExecutionInbox } from "./inbox.ts";
-import { isUnset, leftNothing } from "./layer-result.ts";
+import { leftNothing } from "./layer-result.ts";
 import { AgentCall } from "./level-call.ts";
 import { endSpan, isMeasured, startSpan } from "./observe.ts";
 import type { Plan } from "./plan.ts";

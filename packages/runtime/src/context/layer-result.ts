@@ -1,5 +1,5 @@
 import { MiddlewareError, type ModelResponse, type ToolResult } from "@ravi/kernel";
-import { answerMisfit, isContent, toolFailure } from "@ravi/kernel/loop";
+import { answerMisfit, isContent, isUnset, toolFailure } from "@ravi/kernel/loop";
 import type { ChatCall } from "./chat-call.ts";
 import type { FunctionCall } from "./function-call.ts";
 
@@ -7,11 +7,6 @@ import type { FunctionCall } from "./function-call.ts";
 // reads it is not the one who failed.
 
 const NOTHING = "neither called next() nor set a result";
-
-/** Whether no layer has set a result. */
-export function isUnset(result: object | null | undefined): result is null | undefined {
-  return result === undefined || result === null;
-}
 
 export function layersAnswer({ result }: ChatCall): ModelResponse {
   if (isUnset(result)) throw leftNothing("chat");

@@ -1,9 +1,10 @@
 import { type LlmLeaf, type MaybePromise, MiddlewareTermination, type ModelResponse } from "@ravi/kernel";
+import { isUnset } from "@ravi/kernel/loop";
 import { andThen } from "./and-then.ts";
 import { ChatCall } from "./chat-call.ts";
 import type { Execution } from "./execution.ts";
 import type { NamedGate } from "./gate.ts";
-import { isUnset, layersAnswer } from "./layer-result.ts";
+import { layersAnswer } from "./layer-result.ts";
 import { ModelEffect } from "./model-effect.ts";
 import { admitOne } from "./one-call.ts";
 import { denialOf } from "./permission.ts";

@@ -7,7 +7,7 @@ import {
   type Pipeline,
   type Pipelines,
 } from "@ravi/kernel";
-import { bothHooks } from "@ravi/kernel/loop";
+import { bothHooks, isUnset } from "@ravi/kernel/loop";
 import { promised } from "../rejected.ts";
 import { andThen } from "./and-then.ts";
 
@@ -47,7 +47,7 @@ function join<C extends { result: unknown }>(
     hasAdmits: mayAdmit(first) || mayAdmit(second),
     admit: (context, gate) =>
       andThen(first.admit(context, gate), () =>
-        context.result === undefined ? second.admit(context, gate) : undefined,
+        isUnset(context.result) ? second.admit(context, gate) : undefined,
       ),
     run: (context, core) => first.run(context, () => second.run(context, core)),
     ...(first.runDirect !== undefined && {

@@ -1,11 +1,11 @@
 import { type MaybePromise, type Tool, type ToolResult, wantsApproval } from "@ravi/kernel";
-import { type Parsed, readArguments, toolFailure } from "@ravi/kernel/loop";
+import { isUnset, type Parsed, readArguments, toolFailure } from "@ravi/kernel/loop";
 import { andThen } from "./and-then.ts";
 import { askApproval } from "./approval.ts";
 import type { Execution } from "./execution.ts";
 import { FunctionCall } from "./function-call.ts";
 import type { NamedGate } from "./gate.ts";
-import { isUnset, layersResult } from "./layer-result.ts";
+import { layersResult } from "./layer-result.ts";
 import { admitOne } from "./one-call.ts";
 import { denialOf } from "./permission.ts";
 import { mayAdmit } from "./plan.ts";

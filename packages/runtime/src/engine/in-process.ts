@@ -31,7 +31,7 @@ import { spendAhead } from "../tree/spends.ts";
 import type { Answer } from "../tree/signals.ts";
 import type { Tree } from "../tree/tree.ts";
 import { Children } from "./children.ts";
-import type { Decisions } from "./decisions.ts";
+import type { Decisions } from "@ravi/kernel/loop";
 import { armDeadline } from "./deadline.ts";
 import { accountStatus } from "./hire-record.ts";
 import { InProcessScope } from "./effect-scope.ts";

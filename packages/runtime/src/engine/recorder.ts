@@ -19,7 +19,7 @@ import {
 } from "@ravi/kernel";
 import { rejected } from "../rejected.ts";
 import { textAt } from "./body.ts";
-import type { Decisions } from "./decisions.ts";
+import type { Decisions } from "@ravi/kernel/loop";
 import type { Recordable } from "./recordable.ts";
 import { type ExecRecording, type RecordedStep, WITHDRAWN } from "./recording.ts";
 import type { RunJournal } from "./run-journal.ts";

@@ -1,56 +1,11 @@
-import {
-  type Agent,
-  executionBudget,
-  type ExecutionBudgetOptions,
-  InvalidValueError,
-  type Ledger,
-  type Reservation,
-  type Settlement,
-} from "@ravi/kernel";
-
-/** What an agent may spend at most: the tighter of what its hire and what its definition say, in each dimension. */
-export function tighterBudget(
-  agent: Agent,
-  budget: ExecutionBudgetOptions | undefined,
-): ExecutionBudgetOptions | undefined {
-  const own = agent.defaults?.executionBudget;
-  if (own === undefined || isLedger(own)) return budget;
-  if (budget === undefined) return own;
-  const [a, b] = [executionBudget(budget), executionBudget(own)];
-  return {
-    maxTokens: least(a.maxTokens, b.maxTokens),
-    maxCostUsd: least(a.maxCostUsd, b.maxCostUsd),
-    maxTurns: least(a.maxTurns, b.maxTurns),
-    maxToolCalls: least(a.maxToolCalls, b.maxToolCalls),
-    deadlineS: least(a.deadlineS, b.deadlineS),
-  };
-}
-
-/** A limit that nobody keeps is none, and whoever set it would find out by the bill. A deadline is kept without a ledger. */
-export function refuseLimits(whose: string, budget: ExecutionBudgetOptions): void {
-  const { maxTokens, maxCostUsd, maxTurns, maxToolCalls } = budget;
-  const limit = maxTokens ?? maxCostUsd ?? maxTurns ?? maxToolCalls ?? null;
-  if (limit === null) return;
-  throw new InvalidValueError({
-    field: `${whose}.executionBudget`,
-    value: JSON.stringify(budget),
-    expected: "a runtime with a ledger, which keeps it (without one only deadlineS is kept)",
-  });
-}
+import type { Agent, Ledger, Reservation, Settlement } from "@ravi/kernel";
+import { isLedger, least } from "@ravi/kernel/loop";
 
 /** An execution's ledger, and with it one that a user gave to the agent, which is reserved from in addition. */
 export function withAgentLedger(agent: Agent, ledger: Ledger | undefined): Ledger | undefined {
   const given = agent.defaults?.executionBudget;
   if (given === undefined || !isLedger(given)) return ledger;
   return ledger === undefined ? given : both(ledger, given);
-}
-
-function isLedger(value: object): value is Ledger {
-  return "reserve" in value && typeof value.reserve === "function";
-}
-
-function least(a: number | null, b: number | null): number | null {
-  return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }
 
 /** Two ledgers as one; the second is a user's own. */

@@ -16,8 +16,7 @@ import type {
   Spend,
   Supervision,
 } from "@ravi/kernel";
-import { tellLog } from "@ravi/kernel/loop";
-import type { Decisions } from "../engine/decisions.ts";
+import { type Decisions, tellLog } from "@ravi/kernel/loop";
 import type { Recording } from "../engine/recording.ts";
 import type { RunJournal } from "../engine/run-journal.ts";
 import type { Ports } from "../ports.ts";

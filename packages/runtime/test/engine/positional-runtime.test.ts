@@ -11,6 +11,6 @@ describeRuntime(
     headcount: (root) => new SeatedHeadcount(root),
     ledger: (root) => new FakeLedger(root.executionBudget),
   },
-  // Both are the runtime's own and not the engine's: this house starts agents on engines, and nothing around them.
-  { without: ["restart", "layers"] },
+  // They are the runtime's own and not the engine's: this house starts agents on engines, and nothing around them.
+  { without: ["restart", "layers", "checks"] },
 );

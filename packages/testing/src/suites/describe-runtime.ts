@@ -1,5 +1,6 @@
 import type { MaybePromise } from "@ravi/kernel";
 import { describe, test } from "vitest";
+import { askedCases } from "./runtime/asked.ts";
 import { crashCases } from "./runtime/crashes.ts";
 import { hireCases } from "./runtime/hires.ts";
 import { lifeCases } from "./runtime/life.ts";
@@ -22,6 +23,7 @@ export const runtimeCases: readonly RuntimeCase[] = [
   ...waitCases,
   ...hireCases,
   ...ruleCases,
+  ...askedCases,
   ...toldCases,
   ...crashCases,
 ];

@@ -141,6 +141,34 @@ export const ruleCases: readonly RuntimeCase[] = [
     },
   },
   {
+    rule: "R11",
+    needs: "layers",
+    says: "a layer that sets nothing for an answer has given none: those inside of it see the input all the same",
+    async run({ create }) {
+      const nothing = agentLayer((context) => Reflect.set(context, "result", null));
+      const redact = agentLayer((context) => (context.input = context.input.replace("swordfish", "***")));
+      const lead = agent("lead", async (_ctx, inbox) => done(inbox.input), { pipelines: { agent: redact } });
+      const runtime = await create({ agents: [lead], pipelines: { agent: nothing } });
+      expect((await runtime.run(lead, "key swordfish").result).output).toBe("key ***");
+    },
+  },
+  {
+    rule: "R11",
+    needs: "layers",
+    says: "a layer's answer that cannot be read as one starts nothing",
+    async run({ create }) {
+      let goes = 0;
+      const lead = agent("lead", async () => done(`go ${++goes}`));
+      const wrong = agentLayer((context) => Reflect.set(context, "result", { status: "completed" }));
+      const runtime = await create({ agents: [lead], pipelines: { agent: wrong } });
+      await expect(async () => runtime.run(lead, "", { runId: "rule-5" }).result).rejects.toThrow(/result/);
+      await expect(async () => runtime.resume("rule-5").result).rejects.toMatchObject({
+        code: "INVALID_VALUE",
+      });
+      expect(goes).toBe(0);
+    },
+  },
+  {
     rule: "R17",
     needs: "restart",
     says: "a root whose own code throws is started again as the policy says, and repeats nothing that is on record",

@@ -1,4 +1,5 @@
 import {
+  type AbortSignalLike,
   type Agent,
   AgentId,
   type AgentResult,
@@ -38,15 +39,17 @@ export interface RuntimeSetup {
 
 /**
  * What not every runtime can do. `restart`: starts a root again whose own code threw. `layers`: runs the layers around a root
- * before its input is on record. Both are the runtime's own, so an engine by itself lacks them.
+ * before its input is on record. `checks`: looks at what its caller asks for, signals and decisions included, and says in its result
+ * which limits counted. All are the runtime's own, so an engine by itself lacks them.
  */
-export type RuntimeAbility = "restart" | "layers";
+export type RuntimeAbility = "restart" | "layers" | "checks";
 
 export interface SuiteRunOptions {
   readonly runId?: string | undefined;
   readonly spawnBudget?: SpawnBudgetOptions | undefined;
   readonly executionBudget?: ExecutionBudgetOptions | undefined;
   readonly priority?: Priority | undefined;
+  readonly signal?: AbortSignalLike | undefined;
 }
 
 /** A runtime as the suite uses it. */

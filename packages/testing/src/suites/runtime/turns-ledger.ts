@@ -8,10 +8,10 @@ import {
   type Spend,
 } from "@ravi/kernel";
 
-/** Counts turns, and warns once when four fifths of them are used. */
+/** Counts turns of a whole tree, and warns once when four fifths of them are used. */
 export class TurnsLedger implements Ledger {
   readonly used = { tokens: 0, cost: 0, turns: 0, toolCalls: 0 };
-  private readonly limit: number;
+  private limit: number;
   private held = 0;
   private isWarned = false;
 
@@ -41,6 +41,10 @@ export class TurnsLedger implements Ledger {
     this.isWarned ||= isNew;
     const warning: BudgetWarning = { dimension: "turns", used: used.turns, limit, scope: "suite" };
     return { warnings: isNew ? [warning] : [], exceeded: [] };
+  }
+
+  raise({ turns = 0 }: Partial<Spend>): void {
+    this.limit += turns;
   }
 
   child(): Ledger {

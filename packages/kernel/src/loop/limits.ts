@@ -1,0 +1,99 @@
+import type { Agent } from "../agent/agent.ts";
+import type { RunLimits } from "../agent/handle.ts";
+import { InvalidValueError } from "../errors/errors.ts";
+import {
+  type ExecutionBudget,
+  type ExecutionBudgetOptions,
+  executionBudget,
+} from "../policy/execution-budget.ts";
+import type { SpawnBudgetOptions } from "../policy/spawn-budget.ts";
+import type { Supervision } from "../policy/supervision.ts";
+import type { Ledger, Spend } from "../ports/ledger.ts";
+
+/** Who holds a tree to its limits: without a headcount or a ledger nobody does. */
+export interface Keepers {
+  readonly isCounted: boolean;
+  readonly isMetered: boolean;
+}
+
+/** Whether an agent's `defaults.executionBudget` is a ledger of its user's own, and not limits. */
+export function isLedger(value: object): value is Ledger {
+  return "reserve" in value && typeof value.reserve === "function";
+}
+
+/** The lower of two limits; null is none. */
+export function least(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.min(a, b);
+}
+
+/** What an agent may spend at most: the tighter of what its caller and what its definition say, in each dimension. */
+export function tighterBudget(
+  agent: Agent,
+  budget: ExecutionBudgetOptions | undefined,
+): ExecutionBudgetOptions | undefined {
+  const own = agent.defaults?.executionBudget;
+  if (own === undefined || isLedger(own)) return budget;
+  if (budget === undefined) return own;
+  const [a, b] = [executionBudget(budget), executionBudget(own)];
+  return {
+    maxTokens: least(a.maxTokens, b.maxTokens),
+    maxCostUsd: least(a.maxCostUsd, b.maxCostUsd),
+    maxTurns: least(a.maxTurns, b.maxTurns),
+    maxToolCalls: least(a.maxToolCalls, b.maxToolCalls),
+    deadlineS: least(a.deadlineS, b.deadlineS),
+  };
+}
+
+/** A limit that nobody keeps is none, and whoever set it would find out by the bill. A deadline is kept without a ledger. */
+export function refuseLimits(whose: string, budget: ExecutionBudgetOptions): void {
+  const { maxTokens, maxCostUsd, maxTurns, maxToolCalls } = budget;
+  const limit = maxTokens ?? maxCostUsd ?? maxTurns ?? maxToolCalls ?? null;
+  if (limit === null) return;
+  throw new InvalidValueError({
+    field: `${whose}.executionBudget`,
+    value: JSON.stringify(budget),
+    expected: "a runtime with a ledger, which keeps it (without one only deadlineS is kept)",
+  });
+}
+
+/** The limits of a run that nobody keeps. `spawns` is what was asked for, as every tree has some by default. */
+export function refuseUnkept(
+  { isCounted, isMetered }: Keepers,
+  budget: ExecutionBudgetOptions,
+  spawns: SpawnBudgetOptions | undefined,
+): void {
+  if (!isMetered) refuseLimits("run", budget);
+  const seats = spawns?.maxAgents ?? spawns?.maxTotal ?? null;
+  if (seats === null || isCounted) return;
+  const expected = "a runtime with a headcount, which keeps it (without one only maxDepth is kept)";
+  throw new InvalidValueError({ field: "spawnBudget", value: JSON.stringify(spawns), expected });
+}
+
+const NO_LIMITS: RunLimits = Object.freeze({ spawnBudget: null, executionBudget: null });
+
+/** The limits that somebody held a tree to, with what was granted on the way. */
+export function runLimits(
+  root: Pick<Supervision, "spawnBudget" | "executionBudget">,
+  { isCounted, isMetered }: Keepers,
+  granted: Spend,
+): RunLimits {
+  const isTimed = root.executionBudget.deadlineS !== null;
+  if (!isCounted && !isMetered && !isTimed) return NO_LIMITS;
+  return {
+    spawnBudget: isCounted ? root.spawnBudget : null,
+    executionBudget: isMetered || isTimed ? raised(root.executionBudget, granted) : null,
+  };
+}
+
+function raised(given: ExecutionBudget, { tokens, cost, turns, toolCalls }: Spend): ExecutionBudget {
+  if (tokens + cost + turns + toolCalls === 0) return given;
+  const raise = (limit: number | null, more: number): number | null =>
+    limit === null || more === 0 ? limit : limit + more;
+  return executionBudget({
+    ...given,
+    maxTokens: raise(given.maxTokens, tokens),
+    maxCostUsd: raise(given.maxCostUsd, cost),
+    maxTurns: raise(given.maxTurns, turns),
+    maxToolCalls: raise(given.maxToolCalls, toolCalls),
+  });
+}

@@ -1,0 +1,75 @@
+import type { Agent } from "../agent/agent.ts";
+import { checkFields } from "../core/check.ts";
+import type { IdSource } from "../core/clock.ts";
+import { agentName } from "../core/ids.ts";
+import { AgentNotFoundError, InvalidValueError } from "../errors/errors.ts";
+import { type RootOptions, Supervision } from "../policy/supervision.ts";
+import { tighterBudget } from "./limits.ts";
+
+/** Whether a run can be started with that. A misspelt limit that is silently ignored is no limit. */
+export function checkRun(agent: unknown, input: unknown, options: unknown, fields: readonly string[]): void {
+  if (
+    typeof agent !== "object" ||
+    agent === null ||
+    !("id" in agent) ||
+    !("run" in agent) ||
+    typeof agent.run !== "function"
+  ) {
+    throw new InvalidValueError({
+      field: "agent",
+      value: agent,
+      expected: "an object with an id and a run(ctx, inbox)",
+    });
+  }
+  if (typeof input !== "string") {
+    throw new InvalidValueError({
+      field: "input",
+      value: input,
+      expected: "a text; write an object as JSON",
+    });
+  }
+  const { onEvent, tenantId, userId, metadata } = checkFields("run options", options, fields);
+  if (onEvent !== undefined && typeof onEvent !== "function") wrong("onEvent", onEvent, "a function");
+  if (tenantId !== undefined && typeof tenantId !== "string") wrong("tenantId", tenantId, "a text");
+  if (userId !== undefined && typeof userId !== "string") wrong("userId", userId, "a text");
+  if (
+    metadata !== undefined &&
+    (typeof metadata !== "object" || metadata === null || Array.isArray(metadata))
+  )
+    wrong("metadata", metadata, "an object of plain JSON");
+}
+
+function wrong(field: string, value: unknown, expected: string): never {
+  throw new InvalidValueError({ field: `run options.${field}`, value, expected });
+}
+
+/** The root of a new tree, by what its caller and its agent say. */
+export function newRoot(agent: Agent, options: Omit<RootOptions, "ids">, ids: IdSource): Supervision {
+  return Supervision.root(agent.id, {
+    ids,
+    runId: options.runId,
+    sessionId: options.sessionId,
+    spawnBudget: options.spawnBudget ?? agent.defaults?.spawnBudget,
+    executionBudget: tighterBudget(agent, options.executionBudget),
+    retention: options.retention,
+    priority: options.priority,
+  });
+}
+
+/** `name@version`, under which an agent is registered and a run is pinned to it. */
+export function versionName(agent: Agent): string {
+  return `${agentName(agent.id)}@${agent.version ?? "1"}`;
+}
+
+/** The agent in the version that is wanted. */
+export function versionOf(
+  agents: ReadonlyMap<string, Agent>,
+  agent: Agent,
+  version: string | undefined,
+): Agent {
+  if (version === undefined || (agent.version ?? "1") === version) return agent;
+  const name = `${agentName(agent.id)}@${version}`;
+  const known = agents.get(name);
+  if (known === undefined) throw new AgentNotFoundError({ agent: name, known: [...agents.keys()] });
+  return known;
+}

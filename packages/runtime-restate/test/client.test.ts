@@ -1,0 +1,185 @@
+import { getEventListeners } from "node:events";
+import { createServer } from "node:http";
+import {
+  type Agent,
+  AgentId,
+  type CreateRunContext,
+  errorToJSON,
+  HookEvent,
+  type Hooks,
+  InvalidValueError,
+  type Pipelines,
+} from "@ravi/kernel";
+import { describe, expect, test } from "vitest";
+import { resultOf } from "../src/client/result.ts";
+import { restateRuntime, type RestateRuntime } from "../src/index.ts";
+import { begin, refusalOf } from "../src/root/decide.ts";
+import { childLaunch, rootLaunch } from "./fakes.ts";
+import { over, PORTS, StoredTree } from "./tree.ts";
+
+const agent: Agent = {
+  id: AgentId("a"),
+  run: async () => ({ status: "completed", output: "", stopReason: "done" }),
+};
+const createContext: CreateRunContext = () => {
+  throw new Error("nobody works here");
+};
+const outcome = { status: "completed", result: { status: "completed", output: "done", stopReason: "done" } };
+const OVER = { known: true, version: 1, status: "over", result: outcome };
+
+/** A server that answers as told, and what it was asked. */
+async function played(
+  answers: Readonly<Record<string, unknown>>,
+  act: (runtime: RestateRuntime, asked: Map<string, unknown>) => Promise<void>,
+): Promise<void> {
+  const asked = new Map<string, unknown>();
+  const server = createServer((request, response) => {
+    void (async () => {
+      const said = (await Array.fromAsync(request)).join("");
+      const handler = String(request.url).split("/").at(-1) ?? "";
+      asked.set(handler, said === "" ? null : JSON.parse(said));
+      response.setHeader("content-type", "application/json");
+      response.end(JSON.stringify(answers[handler] ?? null));
+    })();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  const url = `http://127.0.0.1:${typeof address === "object" ? address?.port : address}`;
+  const runtime = restateRuntime({ createContext, ingress: url, admin: url });
+  try {
+    await act(runtime, asked);
+  } finally {
+    await runtime.close();
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+describe("a caller's signal", () => {
+  test("R9: a run whose caller has given it up before is stopped by the very message that starts it", async () => {
+    await played({ start: { isNew: true }, stop: { deaf: [] }, standings: OVER }, async (runtime, asked) => {
+      await runtime.run(agent, "", { signal: AbortSignal.abort("too late") }).result;
+      expect(asked.get("start")).toMatchObject({ stopped: { reason: "too late" } });
+    });
+  });
+
+  test("R9: it is left alone when the result is there, of a run and of one that is resumed", async () => {
+    await played({ start: { isNew: true }, standings: OVER, query: { rows: [] } }, async (runtime) => {
+      const { signal } = new AbortController();
+      const handles = [runtime.run(agent, "", { signal }), runtime.resume("r", { signal })];
+      expect(getEventListeners(signal, "abort")).toHaveLength(2);
+      for (const { result } of handles) expect(await result).toMatchObject({ output: "done" });
+      expect(getEventListeners(signal, "abort")).toHaveLength(0);
+    });
+  });
+
+  test("R9: what was not started is not stopped: it may be the run of somebody else under that id", async () => {
+    await played({ start: { isNew: false }, stop: { deaf: [] } }, async (runtime, asked) => {
+      const handle = runtime.run(agent, "", { runId: "taken", signal: AbortSignal.abort("no") });
+      await expect(handle.result).rejects.toMatchObject({ code: "INVALID_VALUE" });
+      handle.cancel("no");
+      await runtime.deliver("taken", "word", 1);
+      expect([...asked.keys()]).toEqual(["start", "deliver"]);
+    });
+  });
+
+  test("R9: something else than a signal is refused", async () => {
+    await played({}, async (runtime) => {
+      const signal = new AbortController() as never;
+      expect(() => runtime.run(agent, "", { signal })).toThrow(
+        expect.objectContaining({ code: "INVALID_VALUE" }),
+      );
+    });
+  });
+});
+
+describe("a start", () => {
+  const spoken = (more: object) => ({ at: 0, launch: rootLaunch(), ...more });
+
+  test("R16: a limit that no worker keeps is refused, and one that is kept or was not asked for is not", () => {
+    const unkept = { code: "INVALID_VALUE" };
+    expect(refusalOf({}, spoken({ launch: rootLaunch({ maxTurns: 1 }) }))).toMatchObject(unkept);
+    expect(refusalOf({}, spoken({ spawns: { maxAgents: 2 } }))).toMatchObject(unkept);
+    expect(refusalOf({}, spoken({ spawns: { maxDepth: 2 } }))).toBe(undefined);
+    expect(refusalOf(PORTS, spoken({ spawns: { maxAgents: 2 }, launch: rootLaunch({ maxTurns: 1 }) }))).toBe(
+      undefined,
+    );
+  });
+
+  test("R16: the caller is told why, and the seats that were asked for are named to the worker", async () => {
+    const refused = errorToJSON(new InvalidValueError({ field: "f", value: 1, expected: "a ledger" }));
+    await played({ start: { isNew: false, refused } }, async (runtime, asked) => {
+      const handle = runtime.run(agent, "", { spawnBudget: { maxAgents: 2 } });
+      await expect(handle.result).rejects.toMatchObject({
+        code: "INVALID_VALUE",
+        message: expect.stringContaining("a ledger"),
+      });
+      expect(asked.get("start")).toMatchObject({ spawns: { maxAgents: 2 } });
+    });
+  });
+
+  test("R9: one that was given up stops its tree before anybody enters it", async () => {
+    const stopped = { reason: "too late" };
+    const { state, outbox } = await begin(PORTS, spoken({ stopped }));
+    expect(state.execs["run"]?.stopped).toEqual(stopped);
+    expect(outbox.launched).toHaveLength(1);
+  });
+
+  test.each([
+    ["tenantId", 7],
+    ["userId", {}],
+    ["metadata", []],
+    ["maxTurns", 1],
+  ])("R3: the option %s of another kind is refused by name", async (name, value) => {
+    await played({}, async (runtime) => {
+      expect(() => runtime.run(agent, "", { [name]: value })).toThrow(name);
+    });
+  });
+
+  test("R24: a version that is registered is the one that runs, and another is refused", async () => {
+    await played({ start: { isNew: true }, standings: OVER }, async (runtime, asked) => {
+      runtime.register({ ...agent, version: "2" });
+      await runtime.run(agent, "", { version: "2" }).result;
+      expect(asked.get("start")).toMatchObject({ launch: { agent: "a@2" } });
+      expect(() => runtime.run(agent, "", { version: "3" })).toThrow(/a@3/);
+    });
+  });
+});
+
+test("R21: a layer around a root can tell the agent's own hooks", async () => {
+  const told: string[] = [];
+  const hooks: Hooks = { has: () => true, dispatch: (event) => void told.push(event), drain: () => {} };
+  const layer: Pipelines["agent"] = {
+    isNoop: false,
+    admit: (context) => void context.hooks.dispatch(HookEvent.RETRY, {} as never),
+    run: (_context, core) => core(),
+  };
+  await played({ start: { isNew: true }, standings: OVER }, async (runtime) => {
+    await runtime.run({ ...agent, hooks, pipelines: { agent: layer } }, "").result;
+    expect(told).toEqual([HookEvent.RETRY]);
+  });
+});
+
+test("R24: a misspelt decision reaches no server", async () => {
+  await played({}, async (runtime, asked) => {
+    const decisions = { "run:tool:pay#1": "rety" as "retry" };
+    await expect(runtime.resume("run", { decisions }).result).rejects.toMatchObject({
+      code: "INVALID_VALUE",
+    });
+    expect(asked.size).toBe(0);
+  });
+});
+
+test("R16: the limits of a result are those that counted in the end, with what was granted to anybody", async () => {
+  const tree = await StoredTree.start(rootLaunch({ maxTurns: 10 }));
+  const launch = childLaunch(rootLaunch(), "run/hire:a", "a");
+  const terms = { key: "hire:a", agentId: "a", priority: null, budget: null, onFull: "deny" } as const;
+  await tree.say("hire", { execId: "run", lane: 1, launch, ...terms });
+  for (const execId of ["run", "run/hire:a"])
+    await tree.say("raise", { execId, lane: 2, key: "raise#1", more: { turns: 2, cost: 1 } });
+  await tree.say("over", over("run/hire:a"));
+  await tree.say("over", over("run"));
+  const { limits } = resultOf("run" as never, tree.standings) ?? {};
+  expect(limits?.executionBudget).toMatchObject({ maxTurns: 14, maxCostUsd: null });
+  expect(limits?.spawnBudget).toMatchObject({ maxAgents: 50 });
+});
