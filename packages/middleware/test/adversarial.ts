@@ -36,6 +36,8 @@ export const ADVERSARIAL: Readonly<Record<string, (length: number) => string>> =
     hyphens: "-",
     "key block beginnings": "-----BEGIN ",
     "key blocks": "-----BEGIN PRIVATE KEY-----\nA-B: c\n",
+    "indented key blocks": `-----BEGIN PRIVATE KEY-----\n${" ".repeat(70)}${"a".repeat(20)} aa `,
+    "key blocks of spaces": `-----BEGIN PRIVATE KEY-----${" ".repeat(200)}`,
     "key block ends": "-----END PRIVATE KEY",
     "spaces and newlines": " \n",
     underscores: "_",
