@@ -24,6 +24,7 @@ export {
   type LoopVerdict,
 } from "./loop/loop-detection.ts";
 export { type Parsed, parseWith } from "./loop/parse-with.ts";
+export { type Approval, readApproval } from "./loop/read-approval.ts";
 export { readResult } from "./loop/read-result.ts";
 export { readStream, refuseNoEvent, refuseNoStream } from "./loop/read-stream.ts";
 export {
