@@ -36,11 +36,12 @@ export {
   toolFailureOf,
 } from "./loop/tool-call.ts";
 export { soundUsage } from "./loop/sound-usage.ts";
+export { LEAST_RESULT_CHARS, shorten, withNote } from "./loop/tool-content.ts";
 export { jsonSchemaOf, toolSpec } from "./loop/tool-spec.ts";
 export { type DelegateOptions, delegateTo } from "./loop/tool-loop/delegate.ts";
 export type { Instructions, LoopOptions, ModelSettings } from "./loop/tool-loop/options.ts";
-export { type LoopPlan, planLoop } from "./loop/tool-loop/plan.ts";
-export { readTurn, type Turn } from "./loop/tool-loop/read-turn.ts";
+export { checkTools, type LoopPlan, planLoop } from "./loop/tool-loop/plan.ts";
+export { MOST_CUT_OFFS, readTurn, type Turn, withoutCalls } from "./loop/tool-loop/read-turn.ts";
 export { hookBase, tellHandoff } from "./loop/tool-loop/tell.ts";
 export type { Finish, LoopExtension } from "./loop/tool-loop/extension.ts";
 export { toolLoop } from "./loop/tool-loop/tool-loop.ts";

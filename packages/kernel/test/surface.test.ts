@@ -81,8 +81,10 @@ test("the exports of @ravi/kernel are these", () => {
 test("the exports of @ravi/kernel/loop are these", () => {
   expect(Object.keys(loop).toSorted()).toMatchInlineSnapshot(`
     [
+      "LEAST_RESULT_CHARS",
       "LOOP_LIMITS",
       "LinkedList",
+      "MOST_CUT_OFFS",
       "TextIndex",
       "answerMisfit",
       "answerProblem",
@@ -90,6 +92,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "bareInbox",
       "bothHooks",
       "checkAgentParts",
+      "checkTools",
       "delegateTo",
       "hasMethod",
       "hireAll",
@@ -113,6 +116,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "refusalFor",
       "refuseNoEvent",
       "refuseNoStream",
+      "shorten",
       "soundUsage",
       "tellHandoff",
       "tellLog",
@@ -124,6 +128,8 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "toolSpec",
       "toolTurn",
       "truncateText",
+      "withNote",
+      "withoutCalls",
     ]
   `);
 });
