@@ -2,6 +2,7 @@
 // What authors of agents and of runtimes share: pure helpers over the contracts, and a context without rules.
 
 export { type Linked, LinkedList } from "./core/linked.ts";
+export { KEY_SHAPES, type KeyShape, secretForms, secretPatterns } from "./core/secrets.ts";
 export { tellLog } from "./core/tell-log.ts";
 export { type Indexed, TextIndex } from "./core/text-index.ts";
 export { type AgentParts, checkAgentParts, hasMethod, refusalFor } from "./loop/agent-parts.ts";
