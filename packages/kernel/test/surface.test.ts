@@ -162,6 +162,7 @@ test("the exports of @ravi/kernel/provider are these", () => {
       "parseEvent",
       "plainId",
       "providerError",
+      "reasonMeantBy",
       "retryAfterMs",
       "scrubber",
       "serverEvents",
