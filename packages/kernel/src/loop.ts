@@ -12,7 +12,7 @@ export { bareContext, type BareContext, type BareContextOptions } from "./loop/b
 export { bothHooks, tellOwn } from "./loop/both-hooks.ts";
 export { bareInbox, type BareInbox, type BareInboxOptions } from "./loop/bare-inbox.ts";
 export { isCutOff } from "./loop/cut-off.ts";
-export { hireAll } from "./loop/hire-all.ts";
+export { hasNoSeat, hireAll } from "./loop/hire-all.ts";
 export { hireResult } from "./loop/hire-result.ts";
 export { land, type LandOptions } from "./loop/land.ts";
 export {

@@ -96,6 +96,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "checkTools",
       "delegateTo",
       "hasMethod",
+      "hasNoSeat",
       "hireAll",
       "hireResult",
       "hookBase",
