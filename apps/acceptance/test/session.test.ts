@@ -9,13 +9,16 @@ import {
   type ChatMessage,
   type CompactionStrategy,
   defineTool,
+  type FunctionContext,
   type JsonValue,
+  type Layer,
   type LLMClient,
   ProviderError,
   type RunContext,
 } from "@ravi/kernel";
 import { SlidingWindow, Summarization, TokenBudget } from "@ravi/context";
 import { HookEvent, HookManager } from "@ravi/hooks";
+import { approval, MiddlewarePipeline } from "@ravi/middleware";
 import { ExecutionTracker, ModelMeter } from "@ravi/resources";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { FileSessionStore, MemorySessionStore, SessionAgent } from "@ravi/session";
@@ -299,6 +302,50 @@ describe("a session under a runtime", () => {
     expect((await governed({ journal, agents: [agent] }).resume("r").result).output).toBe("Hello.");
     const after = store.open("s");
     expect(after.heads).toHaveLength(count);
+  });
+
+  test("live state is no tool call: it costs none, asks nobody, and is told as none", async () => {
+    const told: string[] = [];
+    const hooks = new HookManager();
+    for (const event of [HookEvent.TOOL_START, HookEvent.TOOL_END, HookEvent.APPROVAL_REQUESTED] as const)
+      hooks.on(event, () => void told.push(event));
+    const model = scriptedModel(["Seen."], INFO);
+    const agent = new SessionAgent({
+      model,
+      ephemeral: [{ name: "screen", look: () => [{ type: "text", text: "a window", note: undefined }] }],
+      secrets: [],
+    });
+    const runtime = governed({
+      hooks,
+      journal: new MemoryJournal(),
+      pipelines: { function: new MiddlewarePipeline([approval()]) },
+      permissions: {
+        isNoop: false,
+        check: ({ action }) => (action === "tool" ? { allow: false, reason: "no tools" } : { allow: true }),
+      },
+    });
+    const result = await runtime.run(agent, "Look.", { executionBudget: { maxToolCalls: 0 } }).result;
+    expect(result).toMatchObject({ status: "completed", output: "Seen." });
+    expect(JSON.stringify(model.calls[0]?.request.messages)).toContain("a window");
+    expect(told).toEqual([]);
+  });
+
+  test("a result of many parts is as long as maxToolResultChars allows, and not each part", async () => {
+    const parts = Array.from({ length: 20 }, (_, at) => ({
+      type: "text" as const,
+      text: `${at % 10}`.repeat(6_000),
+    }));
+    const look = defineTool({ name: "look", description: "", input: z.object({}), execute: () => "" });
+    const model = scriptedModel([{ toolCalls: [{ name: "look", arguments: {} }] }, "Seen."], INFO);
+    const agent = new SessionAgent({ model, tools: [look], maxToolResultChars: 5_000, secrets: [] });
+    const inParts: Layer<FunctionContext> = async (context) =>
+      void (context.result = { content: parts, isError: false });
+    const runtime = governed({ pipelines: { function: new MiddlewarePipeline([inParts]) } });
+    expect((await runtime.run(agent, "Look.").result).output).toBe("Seen.");
+    const told = model.calls[1]?.request.messages.find(({ role }) => role === "tool")?.content ?? "";
+    const texts = typeof told === "string" ? [told] : told.map((part) => ("text" in part ? part.text : ""));
+    expect(texts).toHaveLength(20);
+    expect(texts.join("").length).toBeLessThanOrEqual(5_000);
   });
 
   test("live state is looked at once: a resumed run sees what was seen", async () => {

@@ -22,6 +22,21 @@ async function texts(
   return (await memory.recall(scope, query, limit)).map(({ text }) => text);
 }
 
+test("J11: of users who are idle no turn is kept, also where one failed; those at once still go one by one", async () => {
+  const memory = new KeywordMemory();
+  const users = Array.from({ length: 20 }, (_, at) => scopeOf(`user ${at}`));
+  for (const user of users) await memory.remember(user, "tea");
+  await expect(memory.remember(ANN, "x".repeat(20_000_000))).rejects.toThrow(/too|at most/);
+  await Promise.all([
+    memory.remember(ANN, "tea", { key: "k" }),
+    memory.remember(ANN, "coffee", { key: "k" }),
+  ]);
+  await new Promise(setImmediate);
+  expect(Reflect.get(memory, "turns").size).toBe(0);
+  expect(await texts(memory, ANN, "tea coffee")).toEqual(["tea"]);
+  for (const user of users) expect(await texts(memory, user, "tea")).toEqual(["tea"]);
+});
+
 describe("J11: recall by keywords", () => {
   test("the most fitting first; rare words weigh more; what shares no word is not recalled", async () => {
     const memory = new KeywordMemory();

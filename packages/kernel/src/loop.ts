@@ -4,6 +4,7 @@
 export { scopeForWorker } from "./agent/scope.ts";
 export { hiredId } from "./core/ids.ts";
 export { type Linked, LinkedList } from "./core/linked.ts";
+export { KEY_SHAPES, type KeyShape, secretForms, secretPatterns } from "./core/secrets.ts";
 export { tellLog } from "./core/tell-log.ts";
 export { type Indexed, TextIndex } from "./core/text-index.ts";
 export { admitRun, type AdmitRunOptions, type AdmittedRun, isUnset } from "./loop/admit-run.ts";
@@ -22,7 +23,7 @@ export {
   fullDecisions,
   type InDoubt,
 } from "./loop/decisions.ts";
-export { hireAll } from "./loop/hire-all.ts";
+export { hasNoSeat, hireAll } from "./loop/hire-all.ts";
 export { hireResult } from "./loop/hire-result.ts";
 export { land, type LandOptions } from "./loop/land.ts";
 export {
@@ -46,6 +47,7 @@ export {
 } from "./loop/limits.ts";
 export { checkRun, newRoot, versionName, versionOf } from "./loop/run-start.ts";
 export { type Parsed, parseWith } from "./loop/parse-with.ts";
+export { type Approval, readApproval } from "./loop/read-approval.ts";
 export { readResult } from "./loop/read-result.ts";
 export { readStream, refuseNoEvent, refuseNoStream } from "./loop/read-stream.ts";
 export {
@@ -57,11 +59,12 @@ export {
   toolFailureOf,
 } from "./loop/tool-call.ts";
 export { soundUsage } from "./loop/sound-usage.ts";
+export { LEAST_RESULT_CHARS, shorten, withNote } from "./loop/tool-content.ts";
 export { jsonSchemaOf, toolSpec } from "./loop/tool-spec.ts";
 export { type DelegateOptions, delegateTo } from "./loop/tool-loop/delegate.ts";
 export type { Instructions, LoopOptions, ModelSettings } from "./loop/tool-loop/options.ts";
-export { type LoopPlan, planLoop } from "./loop/tool-loop/plan.ts";
-export { readTurn, type Turn } from "./loop/tool-loop/read-turn.ts";
+export { checkTools, type LoopPlan, planLoop } from "./loop/tool-loop/plan.ts";
+export { MOST_CUT_OFFS, readTurn, type Turn, withoutCalls } from "./loop/tool-loop/read-turn.ts";
 export { hookBase, tellHandoff } from "./loop/tool-loop/tell.ts";
 export type { Finish, LoopExtension } from "./loop/tool-loop/extension.ts";
 export { toolLoop } from "./loop/tool-loop/tool-loop.ts";

@@ -40,6 +40,7 @@ export {
   wireLimits,
   type WireLimitsOptions,
 } from "./provider/options.ts";
+export { reasonMeantBy } from "./provider/reason-words.ts";
 export { headerSecrets, type Scrub, scrubber, urlSecrets } from "./provider/scrub.ts";
 export { type ServerEvent, type ServerEventReader, serverEvents } from "./provider/server-events.ts";
 export { untilAborted } from "./provider/until-aborted.ts";

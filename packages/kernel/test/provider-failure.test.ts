@@ -48,11 +48,16 @@ describe("T13: secrets", () => {
     ["sk-canary-4711-abcd", "[redacted]"],
     ["gsk_canary4711abcd", "[redacted]"],
     ["AIzaSyCanary4711Canary4711Canary", "[redacted]"],
+    ["ghp_canary4711canary4711abcd", "[redacted]"],
+    ["glpat-canary4711canary", "[redacted]"],
+    ["AKIAIOSFODNN7EXAMPLE", "[redacted]"],
+    ["eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc", "[redacted]"],
+    ["key_not_found_error", "key_not_found_error"],
     ["Authorization: Bearer canary4711", "Authorization: Bearer [redacted]"],
     ["Basic dXNlcjpjYW5hcnk=", "Basic [redacted]"],
     ["http://user:canary@host/v1", "http://[redacted]@host/v1"],
     ["/v1?api_key=canary&n=1", "/v1?api_key=[redacted]&n=1"],
-  ])("T13: %j looks like one, whosever it is", (text, shown) => expect(none(text)).toBe(shown));
+  ])("T13: %j is shown as %j, whosever it is", (text, shown) => expect(none(text)).toBe(shown));
 
   test("T13: a longer one goes before a shorter one in it, and what is short stays", () => {
     expect(scrubber(["canary", "canary-4711"])("canary-4711 canary")).toBe("[redacted] [redacted]");

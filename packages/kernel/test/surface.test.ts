@@ -82,8 +82,11 @@ test("the exports of @ravi/kernel/loop are these", () => {
   expect(Object.keys(loop).toSorted()).toMatchInlineSnapshot(`
     [
       "Conversation",
+      "KEY_SHAPES",
+      "LEAST_RESULT_CHARS",
       "LOOP_LIMITS",
       "LinkedList",
+      "MOST_CUT_OFFS",
       "TextIndex",
       "admitRun",
       "answerMisfit",
@@ -94,9 +97,11 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "checkAgentParts",
       "checkDecisions",
       "checkRun",
+      "checkTools",
       "delegateTo",
       "fullDecisions",
       "hasMethod",
+      "hasNoSeat",
       "hireAll",
       "hireResult",
       "hiredId",
@@ -115,6 +120,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "newRoot",
       "parseWith",
       "planLoop",
+      "readApproval",
       "readArguments",
       "readResult",
       "readStream",
@@ -126,6 +132,9 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "refuseUnkept",
       "runLimits",
       "scopeForWorker",
+      "secretForms",
+      "secretPatterns",
+      "shorten",
       "soundUsage",
       "tellHandoff",
       "tellLog",
@@ -141,6 +150,8 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "truncateText",
       "versionName",
       "versionOf",
+      "withNote",
+      "withoutCalls",
     ]
   `);
 });
@@ -170,6 +181,7 @@ test("the exports of @ravi/kernel/provider are these", () => {
       "parseEvent",
       "plainId",
       "providerError",
+      "reasonMeantBy",
       "retryAfterMs",
       "scrubber",
       "serverEvents",
@@ -207,7 +219,7 @@ test("the exported types are these", () => {
     `"AbortSignalLike AcquireOptions Actual Agent AgentAccount AgentContext AgentDefaults AgentEvent AgentResult AgentRun AgentRunContext AgentSession Architecture AssistantMessage AuditEntry AuditLog BlobStore Branded BudgetDimension BudgetExhaustedInit BudgetWarning CallNote CallOptions CancellationTokenConstructor ChargeOptions ChatContext ChatMessage ClassifiedError Clock CompactionContext CompactionStrategy ContentPart ContextPorts CreateRunContext DelegateTool Dependencies DurableEngine Effect EffectScope ErrorByCode Estimate ExecutionBudget ExecutionBudgetFactory ExecutionBudgetOptions ExecutionStart FilePart FinishReason FunctionContext Gate Headcount Heard HireLeaf HireOutcome HireSpec HireUsage HistoryKey HistoryProvider HookBase HookPayloads Hooks IdSource ImagePart Inbox InboxMessage InferSchema Journal JournalEntry JournalRecord JournalWatch JsonLimits JsonObject JsonPrimitive JsonSchema JsonSchemaValidator JsonValue KnownPrice LLMClient Layer Leaf Lease Ledger Limiter LimiterRequest LlmLeaf LlmOutcome Logger MaybePromise Memory MemoryItem Meter Middleware MiddlewareLevel ModelEvent ModelInfo ModelRequest ModelResponse Next Operation Outcome PermissionDecision PermissionRequest Permissions Permit Pipeline Pipelines PostedItem PostedRecord Price ProviderErrorInit QueueOptions RaviErrorOptions ReasoningPart Remaining Reservation ReserveOptions RestartPolicy RootHandle RootOptions RunContext RunEvent RunHandle RunLimits RunMetaChildOptions RunMetaOptions RunResult RunScope RunStatus RunSummary SchemaIssue SchemaLike SchemaResult SerializedError Settled Settlement Skippable Span SpawnBudget SpawnBudgetFactory SpawnBudgetOptions SpawnChildOptions Spend Spent StandardSchema StopReason StoppedBy StreamTransform SystemMessage Tally Telemetry TextPart TimerHandle Tool ToolCall ToolContext ToolDefinition ToolLeaf ToolMessage ToolOutcome ToolResult ToolSpec Usage Used UserMessage WaitSpec WindowOptions"`,
   );
   expect(typesOf("loop.ts").join(" ")).toMatchInlineSnapshot(
-    `"AdmitRunOptions AdmittedRun AgentParts AtOnce BareContext BareContextOptions BareInbox BareInboxOptions Decision Decisions DelegateOptions Finish Hired InDoubt Indexed Instructions Keepers LandOptions Linked LoopDetector LoopExtension LoopLimits LoopLimitsOptions LoopOptions LoopPlan LoopStep LoopVerdict ModelSettings Parsed ToolTurn ToolTurnOptions Turn TurnContext"`,
+    `"AdmitRunOptions AdmittedRun AgentParts Approval AtOnce BareContext BareContextOptions BareInbox BareInboxOptions Decision Decisions DelegateOptions Finish Hired InDoubt Indexed Instructions Keepers KeyShape LandOptions Linked LoopDetector LoopExtension LoopLimits LoopLimitsOptions LoopOptions LoopPlan LoopStep LoopVerdict ModelSettings Parsed ToolTurn ToolTurnOptions Turn TurnContext"`,
   );
   expect(typesOf("provider.ts").join(" ")).toMatchInlineSnapshot(
     `"ConnectionFault FailureContext FailureVerdict Fields HeaderSource IdGiver Notice PlatformTimers ProviderCall ProviderCallSetup Scrub ServerEvent ServerEventReader WireLimits WireLimitsOptions"`,

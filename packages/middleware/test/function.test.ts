@@ -57,7 +57,13 @@ async function through(layer: Layer<FunctionContext>, call: Call = {}) {
 describe("R27: approval", () => {
   function asking(answer: JsonValue) {
     const asked: { name: string; question: JsonValue }[] = [];
-    const gate: Gate = { require: async (name, question) => (asked.push({ name, question }), answer) };
+    const gate: Gate = {
+      async require(name, question, tell) {
+        asked.push({ name, question });
+        tell?.();
+        return answer;
+      },
+    };
     return { asked, gate };
   }
   const admit = async (layer: Layer<FunctionContext>, context: FunctionContext, gate: Gate) =>
@@ -117,6 +123,21 @@ describe("R27: approval", () => {
     expect(hooks.events).toMatchObject([
       { event: HookEvent.APPROVAL_REQUESTED, payload: { name: "approval:call_7" } },
     ]);
+  });
+
+  it("R27: where the answer is on record, nobody hears of the question again", async () => {
+    const hooks = recordingHooks();
+    const recorded: Gate = { require: async () => true };
+    const context = functionContext({ hooks });
+    await admit(approval(), context, recorded);
+    expect(context.result).toBeUndefined();
+    expect(hooks.events).toEqual([]);
+  });
+
+  it("R27: a no in words tells the model the words", async () => {
+    const context = functionContext();
+    await admit(approval(), context, asking("ask me on Monday").gate);
+    expect(context.result?.content).toBe("search was not approved: ask me on Monday");
   });
 
   it("R27: a call id that a server uses again is a new question, in the same order after a resume; a child's carries its execution", async () => {

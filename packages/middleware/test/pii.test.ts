@@ -45,6 +45,11 @@ describe("R27: what is taken for personal data", () => {
     ["AKIAIOSFODNN7EXAMPLE ghp_abcdefghijklmnopqrstuvwxyz0123456789", "[SECRET] [SECRET]"],
     ["xoxb-123456789012-abcdef, AIzaSyA-1234567890abcdefghijklmnopqrstu", "[SECRET], [SECRET]"],
     ["Authorization: Bearer abcdefghij1234567890==", "Authorization: [SECRET]"],
+    ["Authorization: Basic dXNlcjpwYXNzd29yZDEyMw==", "Authorization: [SECRET]"],
+    ["gsk_abcdefghijkl0123456789ABCD xai-abcdefghijkl0123456789ABCD", "[SECRET] [SECRET]"],
+    ["pplx-abcdefghijkl0123456789ABCD, r8_abcdefghijkl0123456789ABCD", "[SECRET], [SECRET]"],
+    ["hf_abcdefghijkl0123456789ABCDEFGH npm_abcdefghijkl0123456789ABCDEFGHIJKLMN", "[SECRET] [SECRET]"],
+    ["glpat-abcdefghijkl0123456789;whsec_abcdefghijkl01234567", "[SECRET];[SECRET]"],
     ["eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-def_123 end", "[SECRET] end"],
     [`eyJhbGciOiJIUzI1NiJ9.${"eyJzdWIi".repeat(2_000)}.sig end`, "[SECRET] end"],
     [
@@ -56,11 +61,61 @@ describe("R27: what is taken for personal data", () => {
     expect(redact(expected)).toBe(expected);
   });
 
+  const BODY = [
+    "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj",
+    "MzEfYyjiWA4R4/M2bS1GB4t7NXp98C3SC6dVMvDuictGeurT8jNbvJZHtCSuYEvu",
+    "NMoSfm76oqFvAp8Gy0iz5sxjZmSnXyCdPEovGhLa0VzMaQ8s+CLOyS56YyCFGeJZ",
+    "Ag==",
+  ];
+  const KEY = ["-----BEGIN PRIVATE KEY-----", ...BODY, "-----END PRIVATE KEY-----"];
+  const HEADED = [
+    "-----BEGIN RSA PRIVATE KEY-----",
+    "Proc-Type: 4,ENCRYPTED",
+    "DEK-Info: AES-128-CBC,AB12",
+    "",
+    ...BODY,
+    "-----END RSA PRIVATE KEY-----",
+  ];
+
+  it.each([
+    ["indented, as in YAML", "\n  "],
+    ["indented by a tab", "\n\t"],
+    ["indented by many spaces", `\n${" ".repeat(60)}`],
+    ["with line ends of Windows", "\r\n    "],
+    ["with lines that became spaces", " "],
+    ["with lines that became tabs", "\t"],
+    ["quoted, as in a mail", "\n> "],
+    ["in a comment", "\n# "],
+    ["in a block of comment", "\n * "],
+  ])("R27: a private key %s is taken out whole, whole or in pieces", (_how, between) => {
+    for (const lines of [KEY, HEADED]) {
+      const text = `key: |${between}${lines.join(between)}\nafter: it`;
+      expect(redact(text)).toBe(`key: |${between}[SECRET]\nafter: it`);
+      const filter = redaction.filter(new Map());
+      expect(Array.from(text, (char) => filter.push(char)).join("") + filter.end()).toBe(redact(text));
+      expect(JSON.parse(redact(JSON.stringify({ text }), true))).toEqual({ text: redact(text) });
+    }
+  });
+
+  it("R27: a private key that was cut off is taken out as far as it goes", () => {
+    expect(redact(`${KEY.slice(0, 3).join("\n  ")}\n  ${BODY[2]?.slice(0, 30)}`)).toBe("[SECRET]");
+    expect(redact(KEY.slice(0, 4).join(" "))).toBe("[SECRET]");
+  });
+
+  it("R27: words after the head of a private key are left alone", () => {
+    const said = "-----BEGIN PRIVATE KEY----- is how it begins. Note: send none";
+    expect(redact(said)).toBe("[SECRET] is how it begins. Note: send none");
+    const ended = `${KEY.slice(0, 4).join("\n  ")}\n  and so on: it is long`;
+    expect(redact(ended)).toBe("[SECRET]  and so on: it is long");
+  });
+
   it.each([
     "4111 1111 1111 1112 is no card, and 1731628800000 is a time",
     "version 1.2.3.4.5, 300.1.1.1, std::add, a::b, 12:30:45, ::1",
     "2024-01-02 10:20, 01.02.2024, 3.14159265358979, order 123456789, 0.30000000000000004",
     "GB29NWBK60161331926818 and DE00 0000",
+    "npm_package_dependencies_typescript_version, hf_hub_download_with_progress_bar, ASIA-PACIFIC_REGIONAL",
+    "Basic understanding, basic JavaScript-2024-and-more, pplx-and-other-search-engines",
     "alice@localhost, @alice, a@b, sk-learn-based-classifiers, a Bearer of good news",
     "-----BEGIN CERTIFICATE-----\nMIIE\n-----END CERTIFICATE-----",
     "eyJub3QiOiJhIHRva2VuIn0",

@@ -23,6 +23,7 @@ const pieces = fc.constantFrom(
   "-----BEGIN RSA PRIVATE KEY-----",
   "-----END RSA PRIVATE KEY-----",
   "\nMIIE+/=",
+  "\n  MIIEvQIBADANBgkqhkiG9w0\n\t-----END",
   " ",
   "\\n",
   "\\u0041",

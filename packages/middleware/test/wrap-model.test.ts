@@ -2,7 +2,9 @@ import { getEventListeners } from "node:events";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
+  type ChatContext,
   type LLMClient,
+  type Middleware,
   type ModelEvent,
   type ModelResponse,
   HookEvent,
@@ -135,6 +137,13 @@ describe("wrapModel: generate", () => {
     await expect(
       wrapModel(inner, [asking], { answer: async () => true }).generate(request),
     ).resolves.toBeDefined();
+    const told: string[] = [];
+    const telling: Middleware<ChatContext> = {
+      level: "chat",
+      admit: async (_context, gate) => void (await gate.require("x", null, () => void told.push("x"))),
+    };
+    await wrapModel(inner, [telling], { answer: async () => true }).generate(request);
+    expect(told).toEqual(["x"]);
   });
 
   it("no answer at all is an error, not undefined", async () => {

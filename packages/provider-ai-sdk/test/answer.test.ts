@@ -144,8 +144,10 @@ describe("T10: an ending that only its server has a word for", () => {
     ["SAFETY", "filtered"],
     ["recitation", "filtered"],
     ["STOP", "stop"],
-    ["abort", "other"],
-    ["insufficient_system_resource", "other"],
+    ["refusal", "refused"],
+    ["abort", "length"],
+    ["insufficient_system_resource", "length"],
+    ["constructor", "other"],
   ])("%s is %s", async (raw, expected) => {
     const finishReason = { unified: "other", raw };
     const parts = [

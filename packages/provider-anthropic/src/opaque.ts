@@ -1,6 +1,7 @@
 import type { ContentBlockParam } from "@anthropic-ai/sdk/resources/messages";
 import type { ReasoningPart } from "@ravi/kernel";
 import { type Fields, fieldsOf, isObject, textIn, tryParse } from "@ravi/kernel/provider";
+import { fingerprint } from "./fingerprint.ts";
 
 /**
  * Blocks that only Anthropic can read and that have to come back unchanged: thinking with its signature, thinking that was
@@ -29,7 +30,7 @@ export function opaqueBlock(part: ReasoningPart, provider: string): ContentBlock
   const { type, signature, of, data } = fieldsOf(kept);
   switch (type) {
     case "thinking":
-      return typeof signature === "string" && of === fingerprint(part.text)
+      return typeof signature === "string" && of === fingerprintOf(part)
         ? { type, thinking: part.text, signature }
         : undefined;
     case "redacted_thinking":
@@ -45,11 +46,14 @@ function isServerBlock(block: object): block is ContentBlockParam {
   return typeof type === "string" && /^(?:server_tool_use|\w+_tool_result|container_upload)$/.test(type);
 }
 
-/** 64 bits of FNV-1a, enough to notice a redaction; the signature is what guards against more. */
-function fingerprint(text: string): string {
-  let hash = 0xcbf29ce484222325n;
-  for (const byte of Buffer.from(text, "utf8")) {
-    hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n);
-  }
-  return hash.toString(36);
+/** A thought goes out with every request after it; its fingerprint is made once. */
+const known = new WeakMap<ReasoningPart, { readonly text: string; readonly of: string }>();
+
+function fingerprintOf(part: ReasoningPart): string {
+  const { text } = part;
+  const last = known.get(part);
+  if (last?.text === text) return last.of;
+  const of = fingerprint(text);
+  known.set(part, { text, of });
+  return of;
 }

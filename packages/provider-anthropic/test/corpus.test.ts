@@ -148,8 +148,14 @@ const STREAMS: readonly (readonly [string, string, Meant])[] = [
       ["END_TURN", "stop"],
       ["stop", "stop"],
       ["Refusal", "refused"],
-      ["abort", "other"],
-      ["timeout", "other"],
+      ["abort", "length"],
+      ["cancelled", "length"],
+      ["timeout", "length"],
+      ["PROHIBITED_CONTENT", "filtered"],
+      ["blocklist", "filtered"],
+      ["SPII", "filtered"],
+      ["content-filter", "filtered"],
+      ["__proto__", "other"],
     ] as const
   ).map(
     ([reason, finishReason]) =>
@@ -205,6 +211,11 @@ const STREAMS: readonly (readonly [string, string, Meant])[] = [
     "a refusal within a call that is never closed",
     START + call(0, "f", '{"a":').replace(close(0), "") + ended("refusal"),
     { finishReason: "refused", calls: [["f", '{"a":']] },
+  ],
+  [
+    "a call that is never closed, as the server stopped",
+    START + call(0, "f", '{"a":').replace(close(0), "") + ended("abort"),
+    { finishReason: "length", calls: [["f", '{"a":']] },
   ],
   [
     "arguments of a call that was not opened",
@@ -409,7 +420,7 @@ const BROKEN: readonly (readonly [string, string | Buffer, string, string?])[] =
   ],
   [
     "a call that is never closed, and an end that nobody knows",
-    START + call(0, "f").replace(close(0), "") + ended("abort"),
+    START + call(0, "f").replace(close(0), "") + ended("constructor"),
     "SERVER_ERROR",
   ],
   [

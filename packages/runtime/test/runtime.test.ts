@@ -386,6 +386,8 @@ describe("approvals", () => {
   test.each([
     [true, "paid 1", 1],
     [{ approved: true }, "paid 1", 1],
+    ["approve", "paid 1", 1],
+    [" Yes ", "paid 1", 1],
     [{ approved: false, reason: "too much" }, "error: pay was not approved: too much", 0],
     ["sure", "error: pay was not approved", 0],
   ])("a tool that needs approval runs only after a yes: %j", async (answer, output, times) => {

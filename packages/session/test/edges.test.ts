@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { FileSessionStore, MemorySessionStore } from "@ravi/session";
@@ -153,6 +154,18 @@ it("an abort while an extension looks at the results keeps the results", async (
     name: "send",
     content: "sent",
   });
+});
+
+it("turns leave no listener on the caller's signal, whatever comes of them", async () => {
+  const model = scriptedModel(["one", new Error("no"), "three", "a summary"]);
+  const agent = session({ model, retry: { enabled: false } });
+  const { signal } = new AbortController();
+  await agent.invoke("1", { signal });
+  await expect(agent.invoke("2", { signal })).rejects.toThrow("no");
+  const running = agent.invoke("3", { signal });
+  await expect(agent.invoke("busy", { signal })).rejects.toMatchObject({ code: "INVALID_VALUE" });
+  await running;
+  expect(getEventListeners(signal, "abort")).toEqual([]);
 });
 
 it("whoever watches sees the session's own events in their order", async () => {

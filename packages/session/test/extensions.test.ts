@@ -28,6 +28,9 @@ it("O8: handlers get the event and the agent; their errors are collected and nev
     ["broken", "before_agent_start"],
     ["broken", "context"],
   ]);
+  expect(agent.errors[1]?.error).toMatchObject({
+    message: "before_agent_start: systemPrompt is 7; expected a text",
+  });
   expect(seen).toEqual([[agent.sessionManager.sessionId, agent]]);
 });
 

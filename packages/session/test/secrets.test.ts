@@ -5,7 +5,7 @@ import { ProviderError } from "@ravi/kernel";
 import { FileSessionStore } from "@ravi/session";
 import { scriptedModel } from "@ravi/testing";
 import { expect, it } from "vitest";
-import { environmentSecrets } from "../src/tree/redact.ts";
+import { environmentSecrets, redactor } from "../src/tree/redact.ts";
 import { folder, session, tool } from "./support.ts";
 
 async function textOf(root: string): Promise<string> {
@@ -45,6 +45,23 @@ it("T13: canaries in keys, the environment, tool arguments, addresses and error 
   expect(text).toContain("[secret]");
   expect(text).toContain("Fetch it.");
   expect(inspect(agent.errors, { depth: 9 })).not.toContain("canary");
+});
+
+it.each([
+  "gsk_abcdefghijkl0123456789",
+  "xai-abcdefghijkl0123456789ABCD",
+  "AIzaSyA-1234567890abcdefghijklmnopqrstu",
+  "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-def_123",
+  "npm_abcdefghijkl0123456789ABCDEFGHIJKLMN",
+  "whsec_abcdefghijkl01234567",
+])("T13: %s is not told with an error", (key) => {
+  const { message } = redactor([]).error(new Error(`refused ${key}!`));
+  expect(message).toBe("refused [secret]!");
+});
+
+it("T13: a known secret is not told as Basic authentication sends it either", () => {
+  const sent = Buffer.from("me:canary-4711").toString("base64");
+  expect(redactor(["me:canary-4711"]).error(new Error(`refused ${sent}!`)).message).toBe("refused [secret]!");
 });
 
 it("T13: what the user says is the user's own and is kept", async () => {

@@ -26,6 +26,20 @@ describe("T13: a cassette holds no secret", () => {
     expect(JSON.stringify(await collect(stream(again, ask(`my key is ${KEY}`))))).toContain("[redacted]");
   });
 
+  test.each([
+    "glpat-abcdefghijkl0123456789",
+    "npm_abcdefghijkl0123456789ABCDEFGHIJKLMN",
+    "SG.abcdefghijklmnop0123.abcdefghijklmnop0123",
+    "whsec_abcdefghijkl01234567",
+    "https://host/?access_token=canary4711",
+  ])("of those that look like one: %s", async (key) => {
+    const file = temporaryFile("run.jsonl");
+    const live = recording(["fine"], file);
+    await live.generate(ask(`it is ${key}.`));
+    expect(readFileSync(file, "utf8")).not.toMatch(/0123|4711/);
+    expect((await replay(file).generate(ask(`it is ${key}.`))).message.content).toBe("fine");
+  });
+
   test("of those that were named, as texts and as patterns", async () => {
     const file = temporaryFile("run.jsonl");
     const redact = ["correct horse", /[\w.]+@[\w.]+/];

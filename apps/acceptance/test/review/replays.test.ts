@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { type Agent, type JsonValue, ProviderError, RunId, textOf } from "@ravi/kernel";
+import * as z from "zod";
+import { type Agent, defineTool, type JsonValue, ProviderError, RunId, textOf } from "@ravi/kernel";
 import { HookEvent, HookManager } from "@ravi/hooks";
-import { MiddlewarePipeline, retry } from "@ravi/middleware";
+import { approval, MiddlewarePipeline, retry } from "@ravi/middleware";
 import { OrchestratorAgent } from "@ravi/orchestrator";
 import { ExecutionTracker } from "@ravi/resources";
 import { MemoryJournal } from "@ravi/runtime";
@@ -109,6 +110,44 @@ describe("R24: a changed definition is refused before anything is paid", () => {
       });
     }
     expect(paid).toEqual([]);
+  });
+});
+
+describe("R24: who was asked once is not asked again", () => {
+  test.each([
+    ["by a layer", false],
+    ["by a layer, about a tool that wants it itself", true],
+  ])("%s: a resumed run has the answer on record, and a yes in words is one for both", async (_, needs) => {
+    let paid = 0;
+    const pay = defineTool({
+      name: "pay",
+      description: "",
+      input: z.object({}),
+      needsApproval: needs,
+      execute: () => ++paid,
+    });
+    const asked: string[] = [];
+    const go = (journal: MemoryJournal) => {
+      const hooks = new HookManager();
+      hooks.on(HookEvent.APPROVAL_REQUESTED, ({ name }) => void asked.push(name));
+      const buyer = agent("buyer", async (ctx) => {
+        const { content } = await ctx.tool({ id: "c", name: "pay", arguments: "{}" }, pay);
+        return done(String(content));
+      });
+      const pipelines = { function: new MiddlewarePipeline([approval()]) };
+      return { buyer, runtime: governed({ journal, hooks, agents: [buyer], pipelines }) };
+    };
+    const journal = new MemoryJournal();
+    const { buyer, runtime } = go(journal);
+    const handle = runtime.run(buyer, "go", { runId: "r" });
+    for await (const { event } of handle.events())
+      if (event.type === "progress" && event.name === "approvalRequested") break;
+    await runtime.deliver("r", "approval:r:tool:pay#1", "yes");
+    expect((await handle.result).output).toBe("1");
+    expect(asked).toEqual(["approval:r:tool:pay#1"]);
+    const resumed = go(cutJournal("r", journal.load(RunId("r")).slice(0, -1))).runtime.resume("r");
+    expect((await resumed.result).output).toBe("1");
+    expect([paid, asked.length]).toEqual([1, 1]);
   });
 });
 

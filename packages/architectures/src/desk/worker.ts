@@ -6,10 +6,9 @@ import {
   type HireOutcome,
   InvalidValueError,
   isDelegate,
-  isRaviError,
   type Tool,
 } from "@ravi/kernel";
-import { hireAll, tellHandoff } from "@ravi/kernel/loop";
+import { hasNoSeat, hireAll, tellHandoff } from "@ravi/kernel/loop";
 
 // The helpers of multi-agent strategies (J8).
 
@@ -55,20 +54,12 @@ export async function hireAgain(
   { runtime }: Dependencies,
   hires: readonly { readonly leaf: HireLeaf; readonly outcome: HireOutcome }[],
 ): Promise<readonly HireOutcome[]> {
-  const denied = hires.filter(({ outcome }) => lacksSeat(outcome));
+  const denied = hires.filter(({ outcome }) => hasNoSeat(outcome));
   const again = await hireAll(
     runtime,
     denied.map(({ leaf }) => leaf),
   );
   return hires.map((hire) => again[denied.indexOf(hire)] ?? hire.outcome);
-}
-
-function lacksSeat(outcome: HireOutcome): boolean {
-  return (
-    outcome.status === "denied" &&
-    isRaviError(outcome.error, "BUDGET_EXHAUSTED") &&
-    outcome.error.dimension === "agents"
-  );
 }
 
 /** The workers of a strategy as its prompts list them. */

@@ -46,7 +46,7 @@ export class KeywordMemory implements Memory {
   private readonly ids: IdSource;
   private readonly partitions = new Map<string, Promise<Partition>>();
   /** One after the other for each partition, so that the file and the memory say the same. */
-  private readonly turns = new Map<string, Promise<unknown>>();
+  private readonly turns = new Map<string, Promise<void>>();
 
   constructor(options: KeywordMemoryOptions = {}) {
     checkFields("KeywordMemory options", options, ["history", "maxItems", "clock", "ids"]);
@@ -103,10 +103,12 @@ export class KeywordMemory implements Memory {
     const turn = (this.turns.get(name) ?? Promise.resolve()).then(async () =>
       act(await this.partition(name, key), key),
     );
-    this.turns.set(
-      name,
-      turn.catch(() => {}),
-    );
+    // Nobody waits for the last turn of a user who has gone, so it is not kept.
+    const leave = (): void => {
+      if (this.turns.get(name) === over) this.turns.delete(name);
+    };
+    const over: Promise<void> = turn.then(leave, leave);
+    this.turns.set(name, over);
     return turn;
   }
 

@@ -40,7 +40,8 @@ export async function hireAll<T>(
   return outcomes;
 }
 
-function hasNoSeat(outcome: HireOutcome | undefined): boolean {
+/** Whether somebody was not hired because all seats are taken. */
+export function hasNoSeat(outcome: HireOutcome | undefined): boolean {
   return (
     outcome?.status === "denied" &&
     isRaviError(outcome.error, "BUDGET_EXHAUSTED") &&

@@ -3,7 +3,7 @@ import type { RunContext } from "../agent/run-context.ts";
 import { isRaviError } from "../errors/is.ts";
 import type { LLMClient, ModelRequest } from "../model/llm.ts";
 import { type ChatMessage, textOf } from "../model/messages.ts";
-import { shorten } from "./tool-loop/tool-step.ts";
+import { shorten } from "./tool-content.ts";
 
 export interface LandOptions {
   readonly model: LLMClient;

@@ -1,4 +1,5 @@
-import { type FunctionContext, type JsonValue, type RunMeta, checkFields, HookEvent } from "@ravi/kernel";
+import { type FunctionContext, type RunMeta, checkFields, HookEvent } from "@ravi/kernel";
+import { type Approval, readApproval } from "@ravi/kernel/loop";
 import { asJson } from "../as-json.ts";
 import { hookBase } from "../guard.ts";
 import { checkFunction, checkNames } from "../options.ts";
@@ -14,11 +15,8 @@ export interface ApprovalOptions {
   readonly question?: ((context: FunctionContext) => string) | undefined;
 }
 
-/** What is delivered as the answer. `true` and `"approve"` do as well; anything else denies. */
-export interface ApprovalAnswer {
-  readonly approved: boolean;
-  readonly reason?: string | undefined;
-}
+/** What is delivered as the answer. `true`, `"approve"`, `"approved"` and `"yes"` do as well; anything else denies. */
+export type ApprovalAnswer = Approval;
 
 /**
  * Asks before a tool is run, and waits durably: the process may end in between. It belongs to `admit`, so a call that waits
@@ -39,9 +37,10 @@ export function approval(options: ApprovalOptions = {}): FunctionMiddleware {
       if (!isWanted(options.when, context)) return undefined;
       const name = nameOf(context, asked);
       const question = questionOf(options.question, context);
-      if (context.hooks.has(HookEvent.APPROVAL_REQUESTED)) {
+      const tell = (): void => {
+        if (!context.hooks.has(HookEvent.APPROVAL_REQUESTED)) return;
         void context.hooks.dispatch(HookEvent.APPROVAL_REQUESTED, { ...hookBase(context), name, question });
-      }
+      };
       const about = {
         question,
         agent: context.agentName,
@@ -49,12 +48,12 @@ export function approval(options: ApprovalOptions = {}): FunctionMiddleware {
         callId: context.callId,
         arguments: asJson(context.arguments),
       };
-      return gate.require(name, about).then((answer) => {
+      return gate.require(name, about, tell).then((answer) => {
         const { approved, reason } = readApproval(answer);
-        if (!approved)
-          context.result = toolError(
-            `${context.functionName} was not approved: ${reason ?? "no reason was given"}`,
-          );
+        if (approved) return;
+        // Whoever answers in words has said why.
+        const why = reason ?? (typeof answer === "string" ? answer : "no reason was given");
+        context.result = toolError(`${context.functionName} was not approved: ${why}`);
       });
     },
   };
@@ -94,18 +93,4 @@ function nameOf(
   const scope: string = meta.execId;
   const prefix = scope === meta.runId ? "approval" : `approval:${scope}`;
   return `${prefix}:${callId}${count === 1 ? "" : `#${count}`}`;
-}
-
-/** Only a clear yes is one. */
-function readApproval(answer: JsonValue): ApprovalAnswer {
-  if (answer === true) return { approved: true };
-  if (typeof answer === "string") {
-    const word = answer.trim().toLowerCase();
-    return word === "approve" || word === "approved" || word === "yes"
-      ? { approved: true }
-      : { approved: false, reason: answer };
-  }
-  if (typeof answer !== "object" || answer === null || Array.isArray(answer)) return { approved: false };
-  const { approved, reason } = answer as { readonly approved?: JsonValue; readonly reason?: JsonValue };
-  return { approved: approved === true, reason: typeof reason === "string" ? reason : undefined };
 }

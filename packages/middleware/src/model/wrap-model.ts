@@ -51,7 +51,14 @@ export function wrapModel(
     : new MiddlewarePipeline<ChatContext>(layers, { level: "chat" });
   const agentName = options.agentName ?? client.id.replaceAll("/", ":");
   AgentId(agentName);
-  const gate: Gate = { require: options.answer ?? refuseToWait };
+  const answer = options.answer ?? refuseToWait;
+  const gate: Gate = {
+    require(name, question, tell) {
+      // Nothing is on record here, so there is always somebody to ask.
+      tell?.();
+      return answer(name, question);
+    },
+  };
   const begin = (request: ModelRequest, callOptions: CallOptions = {}): ChatCall =>
     chatCall({
       client,

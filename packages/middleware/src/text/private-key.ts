@@ -2,10 +2,13 @@ import { begins, type Detector, type Reader, isAlphanumeric, isDigit, isLetter }
 
 const SPACE = 0x20;
 const HYPHEN = 0x2d;
+const NEWLINE = 0x0a;
+const RETURN = 0x0d;
 const BEGIN = "-----BEGIN ";
+const END = "-----END ";
 const PRIVATE_KEY = "PRIVATE KEY";
 
-/** A PEM private key: its head, and all base64 that follows. */
+/** A PEM private key: its head, and all base64 that follows, however its lines are indented or joined. */
 export const privateKey: Detector = {
   kind: "SECRET",
   starts: "-",
@@ -16,14 +19,13 @@ export const privateKey: Detector = {
     return end === 0 ? 0 : headersEnd(reader, end) - at;
   },
   // Line ends may also be written out, as in JSON: \n.
-  tail: (code) =>
-    isAlphanumeric(code) ||
-    code === 0x2b ||
-    code === 0x2f ||
-    code === 0x3d ||
-    code === 0x0a ||
-    code === 0x0d ||
-    code === 0x5c,
+  tail: (code) => isBase64(code) || isLineEnd(code) || code === 0x5c,
+  bridge(reader, at, before) {
+    const line = gapEnd(reader, at);
+    if (line === at) return 0;
+    const startsLine = isLineEnd(before) || hasLineEnd(reader, at, line);
+    return isMoreOfKey(reader, line, startsLine) ? line - at : 0;
+  },
 };
 
 /** What closes it. */
@@ -32,11 +34,45 @@ export const privateKeyEnd: Detector = {
   starts: "-",
   startsWord: false,
   match(reader, at) {
-    if (!begins(reader, at, "-----END ")) return 0;
-    const end = labelEnd(reader, at + 9);
+    if (!begins(reader, at, END)) return 0;
+    const end = labelEnd(reader, at + END.length);
     return end === 0 ? 0 : end - at;
   },
 };
+
+function isBase64(code: number): boolean {
+  return isAlphanumeric(code) || code === 0x2b || code === 0x2f || code === 0x3d;
+}
+
+function isLineEnd(code: number): boolean {
+  return code === NEWLINE || code === RETURN;
+}
+
+/** What may stand before each line of a key: an indent, the mark of a quotation or of a comment. */
+const GAP = new Set(Array.from(" \t\r\n>|#*", (char) => char.charCodeAt(0)));
+const MAX_GAP = 128;
+/** Hardly a word is as long, and every line of a key but its last is longer. */
+const KEY_LINE = 16;
+
+function gapEnd(reader: Reader, from: number): number {
+  let at = from;
+  while (at - from < MAX_GAP && GAP.has(reader.at(at))) at++;
+  return at;
+}
+
+function hasLineEnd(reader: Reader, from: number, to: number): boolean {
+  for (let at = from; at < to; at++) if (isLineEnd(reader.at(at))) return true;
+  return false;
+}
+
+/** A long run of base64, or a short one as a key's last line may be: alone on its line, or before the end. */
+function isMoreOfKey(reader: Reader, from: number, startsLine: boolean): boolean {
+  let at = from;
+  while (at - from < KEY_LINE && isBase64(reader.at(at))) at++;
+  if (at - from === KEY_LINE) return true;
+  if (at > from && startsLine && isLineEnd(reader.at(at))) return true;
+  return begins(reader, gapEnd(reader, at), END);
+}
 
 /** After `RSA PRIVATE KEY-----` or `PGP PRIVATE KEY BLOCK-----`; 0 when it is not a private key's. */
 function labelEnd(reader: Reader, from: number): number {
@@ -50,15 +86,18 @@ function labelEnd(reader: Reader, from: number): number {
   return 0;
 }
 
+/** How they begin where they do not stand on lines of their own. */
+const HEADERS = ["Proc-Type:", "DEK-Info:", "Version:", "Comment:"];
+
 /** After the lines `Proc-Type: 4,ENCRYPTED` and the like, which may stand before the key itself. */
 function headersEnd(reader: Reader, from: number): number {
   let end = from;
   for (let line = 0; line < 4; line++) {
-    let at = end;
-    while (at - end < 4 && (reader.at(at) === 0x0a || reader.at(at) === 0x0d)) at++;
-    const name = at;
+    const name = gapEnd(reader, end);
+    let at = name;
     while (at - name < 20 && (isLetter(reader.at(at)) || reader.at(at) === HYPHEN)) at++;
     if (at === name || reader.at(at) !== 0x3a || reader.at(at + 1) !== SPACE) return end;
+    if (!hasLineEnd(reader, end, name) && !HEADERS.some((header) => begins(reader, name, header))) return end;
     const value = at;
     while (at - value < 100 && isHeaderValue(reader.at(at))) at++;
     end = at;

@@ -34,6 +34,8 @@ export interface Detector {
   match(reader: Reader, at: number, before: number): number;
   /** Whether a found one goes on as long as such characters follow (a token of any length). */
   readonly tail?: ((code: number) => boolean) | undefined;
+  /** How many characters that are no tail stand before more of it; 0 where it is over. Reads ahead as `match` does. */
+  readonly bridge?: ((reader: Reader, at: number, before: number) => number) | undefined;
 }
 
 const DIGIT = 1;

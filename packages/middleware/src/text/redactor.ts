@@ -16,7 +16,7 @@ import { card, iban, phone } from "./numbers.ts";
 import type { Detector } from "./reader.ts";
 import { createScanner } from "./scanner.ts";
 import { privateKey, privateKeyEnd } from "./private-key.ts";
-import { apiKey, bearer, jwt } from "./secrets.ts";
+import { apiKey, basic, bearer, jwt } from "./secrets.ts";
 
 /** What is looked for without being told. */
 export type PiiKind = "email" | "phone" | "card" | "ip" | "iban" | "secret";
@@ -38,7 +38,7 @@ export interface RedactionOptions {
 }
 
 const KINDS: Readonly<Record<PiiKind, readonly Detector[]>> = {
-  secret: [privateKey, privateKeyEnd, jwt, apiKey, bearer],
+  secret: [privateKey, privateKeyEnd, jwt, apiKey, bearer, basic],
   email: [email],
   iban: [iban],
   card: [card],

@@ -43,7 +43,8 @@ class Scanner implements TextFilter {
   private readonly clear: number[];
   private before = NOTHING_BEFORE;
   private inString = false;
-  private tail: Detector["tail"];
+  /** What was found last, while it may go on. */
+  private open: Detector | undefined;
 
   constructor(options: ScannerOptions) {
     this.options = options;
@@ -62,7 +63,7 @@ class Scanner implements TextFilter {
     const rest = this.scan(true);
     this.before = NOTHING_BEFORE;
     this.inString = false;
-    this.tail = undefined;
+    this.open = undefined;
     return rest;
   }
 
@@ -78,16 +79,18 @@ class Scanner implements TextFilter {
     let unit = this.unitAt(at, 0);
     let copied = placeOf(exact, at);
     while (unit < read.text.length) {
-      if (this.tail !== undefined) {
-        const code = read.text.charCodeAt(unit);
-        if (this.tail(code)) {
+      if (this.open !== undefined) {
+        const more = this.tailAt(this.open, unit, isLast);
+        if (more === UNSURE) break;
+        if (more > 0) {
           // A tail is dropped, not copied.
-          this.before = code;
-          at = placeOf(read, ++unit);
+          unit += more;
+          this.before = read.text.charCodeAt(unit - 1);
+          at = placeOf(read, unit);
           copied = placeOf(exact, at);
           continue;
         }
-        this.tail = undefined;
+        this.open = undefined;
       }
       // Without an escape both are the same.
       const found = read.starts === undefined ? this.findRead(unit, isLast) : this.findBoth(at, unit, isLast);
@@ -99,7 +102,7 @@ class Scanner implements TextFilter {
       } else {
         out += text.slice(copied, placeOf(exact, at)) + this.placeholder(found.detector.kind, found.value);
         this.before = exact.text.charCodeAt(found.end - 1);
-        this.tail = found.detector.tail;
+        this.open = found.detector;
         at = found.end;
         copied = placeOf(exact, at);
       }
@@ -125,6 +128,15 @@ class Scanner implements TextFilter {
     let unit = from;
     while (unit < this.read.text.length && placeOf(this.read, unit + 1) <= at) unit++;
     return unit;
+  }
+
+  /** How much of the text there still belongs to what was found before it. */
+  private tailAt({ tail, bridge }: Detector, unit: number, isLast: boolean): number | typeof UNSURE {
+    if (tail?.(this.read.text.charCodeAt(unit)) === true) return 1;
+    if (bridge === undefined) return 0;
+    this.reader.ranShort = false;
+    const length = bridge(this.reader, unit, this.before);
+    return this.reader.ranShort && !isLast ? UNSURE : length;
   }
 
   private findBoth(at: number, unit: number, isLast: boolean): Found | typeof UNSURE | undefined {

@@ -1,3 +1,4 @@
+import { KEY_SHAPES, type KeyShape } from "@ravi/kernel/loop";
 import { begins, type Detector, type Reader, isAlphanumeric, isDigit } from "./reader.ts";
 
 const DOT = 0x2e;
@@ -9,60 +10,35 @@ function isKey(code: number): boolean {
   return isAlphanumeric(code) || code === 0x5f || code === HYPHEN;
 }
 
+function isUpperOrDigit(code: number): boolean {
+  return isDigit(code) || (code >= 0x41 && code <= 0x5a);
+}
+
+function isBase64(code: number): boolean {
+  return isAlphanumeric(code) || code === 0x2b || code === 0x2f || code === 0x3d;
+}
+
 /** What follows `Bearer `: also base64 and dots. */
 function isToken(code: number): boolean {
   return isKey(code) || code === DOT || code === 0x7e || code === 0x2b || code === 0x2f || code === 0x3d;
 }
 
-/** How keys of common services begin, and how many characters of a key must follow at least. */
-const PREFIXES: readonly (readonly [string, number])[] = [
-  ["sk-", 16],
-  ["sk_live_", 16],
-  ["sk_test_", 16],
-  ["rk_live_", 16],
-  ["rk_test_", 16],
-  ["pk_live_", 16],
-  ["whsec_", 16],
-  ["AKIA", 16],
-  ["ASIA", 16],
-  ["AIza", 30],
-  ["ya29.", 20],
-  ["ghp_", 20],
-  ["gho_", 20],
-  ["ghu_", 20],
-  ["ghs_", 20],
-  ["ghr_", 20],
-  ["github_pat_", 20],
-  ["glpat-", 16],
-  ["npm_", 30],
-  ["hf_", 24],
-  ["xoxa-", 10],
-  ["xoxb-", 10],
-  ["xoxp-", 10],
-  ["xoxr-", 10],
-  ["xoxs-", 10],
-  ["xapp-", 10],
-  ["SG.", 20],
-];
-
-const PREFIXES_BY_CODE: ReadonlyMap<number, readonly (readonly [string, number])[]> = Map.groupBy(
-  PREFIXES,
-  ([prefix]) => prefix.charCodeAt(0),
+const SHAPES_BY_CODE: ReadonlyMap<number, readonly KeyShape[]> = Map.groupBy(KEY_SHAPES, ({ prefix }) =>
+  prefix.charCodeAt(0),
 );
 
 /** Keys of common services (OpenAI, Anthropic, AWS, GitHub, Slack, Stripe, Google and others), by how they begin. */
 export const apiKey: Detector = {
   kind: "SECRET",
-  starts: String.fromCharCode(...PREFIXES_BY_CODE.keys()),
+  starts: String.fromCharCode(...SHAPES_BY_CODE.keys()),
   startsWord: true,
   match(reader, at, before) {
     if (before === 0x5f) return 0;
-    for (const [prefix, least] of PREFIXES_BY_CODE.get(reader.at(at)) ?? []) {
+    for (const { prefix, least, isWord, isUpper } of SHAPES_BY_CODE.get(reader.at(at)) ?? []) {
       if (!begins(reader, at, prefix)) continue;
-      // Words with hyphens look the same (`sk-learn-based-classifiers`), but for digits and capitals.
-      const isRun =
-        prefix === "sk-" ? isRandomRun(reader, at + 3) : hasRun(reader, at + prefix.length, least, isKey);
-      if (isRun) return prefix.length + least;
+      const from = at + prefix.length;
+      if (!hasRun(reader, from, least, isUpper === true ? isUpperOrDigit : isKey)) continue;
+      if (isWord !== true || isRandom(reader, from)) return prefix.length + least;
     }
     return 0;
   },
@@ -87,19 +63,28 @@ export const jwt: Detector = {
 };
 
 /** `Bearer` and a token of at least 16 characters, one of them a digit. */
-export const bearer: Detector = {
-  kind: "SECRET",
-  starts: "bB",
-  startsWord: true,
-  match(reader, at) {
-    if (!beginsIgnoringCase(reader, at, "bearer")) return 0;
-    let from = at + 6;
-    while (from - at < 10 && reader.at(from) === SPACE) from++;
-    if (from === at + 6 || !hasRun(reader, from, 16, isToken)) return 0;
-    return hasDigit(reader, from, isToken) ? from + 16 - at : 0;
-  },
-  tail: isToken,
-};
+export const bearer: Detector = authorization("bearer", isToken);
+
+/** `Basic` and as much base64: what is basic is mostly not a key. */
+export const basic: Detector = authorization("basic", isBase64);
+
+function authorization(scheme: string, belongs: (code: number) => boolean): Detector {
+  const first = scheme.charAt(0);
+  return {
+    kind: "SECRET",
+    starts: first + first.toUpperCase(),
+    startsWord: true,
+    match(reader, at) {
+      if (!beginsIgnoringCase(reader, at, scheme)) return 0;
+      const end = at + scheme.length;
+      let from = end;
+      while (from - end < 4 && reader.at(from) === SPACE) from++;
+      if (from === end || !hasRun(reader, from, 16, belongs)) return 0;
+      return hasDigit(reader, from, belongs) ? from + 16 - at : 0;
+    },
+    tail: belongs,
+  };
+}
 
 function beginsIgnoringCase(reader: Reader, at: number, lower: string): boolean {
   for (let index = 0; index < lower.length; index++) {
@@ -118,14 +103,12 @@ function hasDigit(reader: Reader, from: number, belongs: (code: number) => boole
   return false;
 }
 
-/** At least 16 characters of a key, with a digit or a capital among the first 24. */
-function isRandomRun(reader: Reader, from: number): boolean {
-  let isRandom = false;
-  for (let length = 0; length < 24; length++) {
-    const code = reader.at(from + length);
-    if (!isKey(code)) return isRandom && length >= 16;
-    isRandom ||= code < 0x5b && code !== HYPHEN;
-    if (isRandom && length >= 15) return true;
+/** A digit or a capital among the first 24 characters of a run: words with hyphens have none. */
+function isRandom(reader: Reader, from: number): boolean {
+  for (let at = from; at < from + 24; at++) {
+    const code = reader.at(at);
+    if (!isKey(code)) return false;
+    if (code < 0x5b && code !== HYPHEN) return true;
   }
   return false;
 }

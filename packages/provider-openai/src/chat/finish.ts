@@ -1,5 +1,5 @@
 import type { FinishReason } from "@ravi/kernel";
-import { reasonMeantBy } from "../answer/reason-words.ts";
+import { reasonMeantBy } from "@ravi/kernel/provider";
 
 export interface Ending {
   /** As the server put it; undefined where it said nothing. */

@@ -1,5 +1,5 @@
 import type { FinishReason } from "@ravi/kernel";
-import { reasonMeantBy } from "../answer/reason-words.ts";
+import { reasonMeantBy } from "@ravi/kernel/provider";
 
 export interface Ending {
   readonly status: string | undefined;

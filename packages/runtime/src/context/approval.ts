@@ -1,5 +1,5 @@
-import { HookEvent, type JsonValue, type Tool, type ToolCall, type ToolResult } from "@ravi/kernel";
-import { toolFailure } from "@ravi/kernel/loop";
+import { HookEvent, type Tool, type ToolCall, type ToolResult } from "@ravi/kernel";
+import { readApproval, toolFailure } from "@ravi/kernel/loop";
 import type { Execution } from "./execution.ts";
 import type { NamedGate } from "./gate.ts";
 import { audit } from "./observe.ts";
@@ -18,32 +18,16 @@ export async function askApproval(
   gate: NamedGate,
 ): Promise<ToolResult | undefined> {
   const name = `approval:${exec.execId}:${key}`;
-  // Where a layer has asked under the same name it has told of it, and its answer serves here too.
+  // Where a layer has asked under the same name, its answer serves here too and nobody is told twice.
   const tell = (): void => {
     if (!exec.hooks.has(HookEvent.APPROVAL_REQUESTED)) return;
     const question = `${exec.agentId} wants to call ${tool.name}. Allow it?`;
     void exec.hooks.dispatch(HookEvent.APPROVAL_REQUESTED, { ...exec.hookBase(false), name, question });
   };
   const answer = await gate.require(name, { tool: tool.name, arguments: call.arguments }, tell);
-  const isGranted = isApproval(answer);
-  const outcome = isGranted ? "ok" : "denied";
+  const { approved, reason } = readApproval(answer);
+  const outcome = approved ? "ok" : "denied";
   audit(exec, { action: "approval", target: tool.name, outcome, details: { key } });
-  return isGranted ? undefined : toolFailure(`${tool.name} was not approved${reasonOf(answer)}`);
-}
-
-/** `true`, or `{ approved: true }`. Anything else is no. */
-function isApproval(answer: JsonValue): boolean {
-  if (answer === true) return true;
-  return (
-    typeof answer === "object" &&
-    answer !== null &&
-    !Array.isArray(answer) &&
-    Reflect.get(answer, "approved") === true
-  );
-}
-
-function reasonOf(answer: JsonValue): string {
-  const reason =
-    typeof answer === "object" && answer !== null ? (Reflect.get(answer, "reason") as unknown) : undefined;
-  return typeof reason === "string" ? `: ${reason}` : "";
+  if (approved) return undefined;
+  return toolFailure(`${tool.name} was not approved${reason === undefined ? "" : `: ${reason}`}`);
 }

@@ -2,9 +2,13 @@ import type { SessionEvent } from "../extensions/events.ts";
 
 /** Whoever never reads does not fill the memory: the oldest events are dropped. */
 const MOST_UNREAD = 100_000;
+/** So few that were read are not worth a move. */
+const FEW_READ = 1_024;
 
 class Subscription implements AsyncIterableIterator<SessionEvent> {
-  private readonly unread: SessionEvent[] = [];
+  private unread: SessionEvent[] = [];
+  /** How many of them were read. Taking each off the front would move all the others. */
+  private read = 0;
   private waiting: ((result: IteratorResult<SessionEvent>) => void)[] = [];
   private ended = false;
   private readonly leave: (subscription: Subscription) => void;
@@ -17,7 +21,7 @@ class Subscription implements AsyncIterableIterator<SessionEvent> {
     const reader = this.waiting.shift();
     if (reader !== undefined) return reader({ value: event, done: false });
     this.unread.push(event);
-    if (this.unread.length > MOST_UNREAD) this.unread.shift();
+    if (this.unread.length - this.read > MOST_UNREAD) this.take();
   }
 
   end(): void {
@@ -27,7 +31,7 @@ class Subscription implements AsyncIterableIterator<SessionEvent> {
   }
 
   next(): Promise<IteratorResult<SessionEvent>> {
-    const event = this.unread.shift();
+    const event = this.take();
     if (event !== undefined) return Promise.resolve({ value: event, done: false });
     if (this.ended) return Promise.resolve({ value: undefined, done: true });
     return new Promise((resolve) => this.waiting.push(resolve));
@@ -35,13 +39,31 @@ class Subscription implements AsyncIterableIterator<SessionEvent> {
 
   return(): Promise<IteratorResult<SessionEvent>> {
     this.leave(this);
-    this.unread.length = 0;
+    this.forget();
     this.end();
     return Promise.resolve({ value: undefined, done: true });
   }
 
   [Symbol.asyncIterator](): this {
     return this;
+  }
+
+  private take(): SessionEvent | undefined {
+    const event = this.unread[this.read];
+    if (event === undefined) return undefined;
+    this.read++;
+    if (this.read === this.unread.length) this.forget();
+    // A reader that never quite catches up would keep all that it has read.
+    else if (this.read > FEW_READ && this.read * 2 > this.unread.length) {
+      this.unread = this.unread.slice(this.read);
+      this.read = 0;
+    }
+    return event;
+  }
+
+  private forget(): void {
+    this.unread = [];
+    this.read = 0;
   }
 }
 

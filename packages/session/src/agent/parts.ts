@@ -1,5 +1,5 @@
 import { type DelegateTool, InvalidValueError, type Tool } from "@ravi/kernel";
-import { toolSpec } from "@ravi/kernel/loop";
+import { checkTools, toolSpec } from "@ravi/kernel/loop";
 import type { ExtensionHost } from "../extensions/host.ts";
 import { checkExtension, loadExtension } from "../extensions/load.ts";
 import type { Extension } from "../extensions/extension.ts";
@@ -10,7 +10,7 @@ import type { EphemeralSource } from "../prompt/ephemeral.ts";
 import type { PromptBook } from "../prompt/book.ts";
 import { skillTool } from "../prompt/skills.ts";
 import type { MergedTools } from "../turn/kit.ts";
-import { checkTools, type Plan } from "./plan.ts";
+import { OWNER, type Plan } from "./plan.ts";
 
 /** What is loaded, and loaded again by `reload`. */
 export interface Parts {
@@ -64,10 +64,10 @@ function mergeTools(
   builtIn: readonly (Tool | DelegateTool)[],
   extensions: readonly Extension[],
 ): MergedTools {
-  checkTools(builtIn, "tools");
+  checkTools(OWNER, builtIn);
   const merged = new Map(builtIn.map((tool) => [tool.name, tool]));
   for (const { name: source, tools = [] } of extensions) {
-    checkTools(tools, `extension ${source}: tools`);
+    checkTools(OWNER, tools, `extension ${source}: tools`);
     for (const tool of tools) if (!merged.has(tool.name)) merged.set(tool.name, tool);
   }
   const tools = Object.freeze([...merged.values()]);

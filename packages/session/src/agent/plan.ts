@@ -3,14 +3,19 @@ import {
   checkFields,
   checkInteger,
   type Clock,
-  type DelegateTool,
   type IdSource,
   InvalidValueError,
   SessionId,
   systemIds,
-  type Tool,
 } from "@ravi/kernel";
-import { checkAgentParts, hasMethod, type LoopLimitsOptions, refusalFor } from "@ravi/kernel/loop";
+import {
+  checkAgentParts,
+  checkTools,
+  hasMethod,
+  LEAST_RESULT_CHARS,
+  type LoopLimitsOptions,
+  refusalFor,
+} from "@ravi/kernel/loop";
 import { type CompactionPlan, compactionPlan } from "../compaction/options.ts";
 import { checkExtension } from "../extensions/load.ts";
 import { isBlank } from "../queue/queue.ts";
@@ -53,11 +58,8 @@ const KNOWN = [
   "ids",
 ] as const satisfies readonly (keyof SessionAgentOptions)[];
 
-const OWNER = "SessionAgent";
+export const OWNER = "SessionAgent";
 const wrong = refusalFor(OWNER);
-
-/** A notice of what was cut, and some text around it, must fit. */
-const LEAST_RESULT_CHARS = 200;
 
 /** The options, checked. */
 export interface Plan {
@@ -121,23 +123,9 @@ function checkParts(options: SessionAgentOptions): void {
   if (options.cwd !== undefined && typeof options.cwd !== "string") wrong("cwd", options.cwd, "a path");
   if (options.ids !== undefined && !hasMethod(options.ids, "uuid"))
     wrong("ids", options.ids, "an IdSource, with uuid and random");
-  checkTools(options.tools ?? [], "tools");
+  checkTools(OWNER, options.tools ?? []);
   for (const [at, extension] of extensions.entries())
     if (typeof extension !== "string") checkExtension(extension, `SessionAgent.extensions[${at}]`);
-}
-
-/** A tool that is there twice is a mistake, but between built-in ones and those of extensions. */
-export function checkTools(tools: readonly (Tool | DelegateTool)[], field: string): void {
-  const list: unknown = tools;
-  if (!Array.isArray(list)) wrong(field, tools, "a list of tools");
-  const names = new Set<string>();
-  for (const [at, tool] of tools.entries()) {
-    if (!hasMethod(tool, "execute") && !hasMethod(tool, "hire"))
-      wrong(`${field}[${at}]`, tool, "a tool (defineTool), or a hand-off");
-    if (names.has(tool.name))
-      wrong(`${field}[${at}].name`, tool.name, "a name of its own; another tool is called that already");
-    names.add(tool.name);
-  }
 }
 
 /** What somebody says to the session. */

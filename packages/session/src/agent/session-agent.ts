@@ -102,7 +102,11 @@ export class SessionAgent implements Agent, ExtensionContext {
     checkText("input", input);
     const { channel } = options;
     const ctx = this.bare({ signal: options.signal, metadata: channel === undefined ? {} : { channel } });
-    return this.run(ctx, new OwnInbox(input, this.state.queued, () => this.plan.clock.now()));
+    try {
+      return await this.run(ctx, new OwnInbox(input, this.state.queued, () => this.plan.clock.now()));
+    } finally {
+      ctx.meta.cancellation.dispose();
+    }
   }
 
   async run(ctx: RunContext, inbox: Inbox): Promise<AgentResult> {
@@ -154,6 +158,7 @@ export class SessionAgent implements Agent, ExtensionContext {
       try {
         return await this.runner.compactNow(ctx, await this.navigator.own());
       } finally {
+        ctx.meta.cancellation.dispose();
         this.stage.running = undefined;
       }
     });

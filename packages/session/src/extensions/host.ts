@@ -98,15 +98,27 @@ function frozen<T extends object>(event: T): T {
   return Object.freeze(shown);
 }
 
+/** What a field must be, in words and as a test. */
+interface Shape {
+  readonly expected: string;
+  readonly fits: (value: unknown) => boolean;
+}
+
+const SAID: Shape = { expected: "a text that is not empty", fits: isSaid };
+const TEXT: Shape = { expected: "a text", fits: isText };
+const FLAG: Shape = { expected: "true or false", fits: isFlag };
+const CONTENT: Shape = { expected: "a text, or a list of content parts", fits: isContent };
+const MESSAGES: Shape = { expected: "a list of messages", fits: isMessages };
+
 const FIELDS: {
-  readonly [E in Reduced]: Readonly<Record<keyof SessionEventResults[E], (value: unknown) => boolean>>;
+  readonly [E in Reduced]: Readonly<Record<keyof SessionEventResults[E], Shape>>;
 } = {
-  input: { text: isSaid },
-  before_agent_start: { systemPrompt: isText },
-  context: { messages: isMessages },
-  tool_call: { block: isFlag, reason: isText },
-  tool_result: { content: isContent, isError: isFlag, terminate: isFlag },
-  session_before_compact: { cancel: isFlag, messages: isMessages },
+  input: { text: SAID },
+  before_agent_start: { systemPrompt: TEXT },
+  context: { messages: MESSAGES },
+  tool_call: { block: FLAG, reason: TEXT },
+  tool_result: { content: CONTENT, isError: FLAG, terminate: FLAG },
+  session_before_compact: { cancel: FLAG, messages: MESSAGES },
 };
 
 function isReduced(name: SessionEventName): name is Reduced {
@@ -115,13 +127,12 @@ function isReduced(name: SessionEventName): name is Reduced {
 
 /** The fields that this event takes; anything of another shape is the extension's error. */
 function checked(name: Reduced, result: object): object {
-  const fields: Readonly<Record<string, (value: unknown) => boolean>> = FIELDS[name];
+  const fields: Readonly<Record<string, Shape>> = FIELDS[name];
   const taken: Record<string, unknown> = {};
-  for (const [field, fits] of Object.entries(fields)) {
+  for (const [field, { expected, fits }] of Object.entries(fields)) {
     const value: unknown = Reflect.get(result, field);
     if (value === undefined) continue;
-    if (!fits(value))
-      throw new InvalidValueError({ field: `${name}: ${field}`, value, expected: "another type" });
+    if (!fits(value)) throw new InvalidValueError({ field: `${name}: ${field}`, value, expected });
     taken[field] = value;
   }
   return taken;

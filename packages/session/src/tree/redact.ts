@@ -1,4 +1,5 @@
 import { type ChatMessage, errorToJSON, type JsonValue, type SerializedError } from "@ravi/kernel";
+import { secretForms, secretPatterns } from "@ravi/kernel/loop";
 import type { SessionEntry } from "../store/entry.ts";
 
 /** What stands in the place of a secret. */
@@ -16,17 +17,8 @@ export function environmentSecrets(
   );
 }
 
-/** Shapes of secrets that stand in addresses, headers and error texts. Each pattern is linear. */
-const SHAPES: readonly (readonly [RegExp, string])[] = [
-  [/(\b[a-z][a-z0-9+.-]{1,20}:\/\/)[^\s/@"'\\]{1,300}@/gi, `$1${HIDDEN}@`],
-  [
-    /([?&;](?:[a-z_-]{0,20}(?:key|token|secret|signature|password|passwd|credential)|sig|code|auth)=)[^\s&"'\\#]{1,2000}/gi,
-    `$1${HIDDEN}`,
-  ],
-  [/\b(bearer|basic)[ \t]{1,4}[\w.~+/=-]{8,2000}/gi, `$1 ${HIDDEN}`],
-  [/\b(?:sk|pk|rk|ghp|gho|ghs|glpat|xox[abprs])[-_][\w-]{16,500}/g, HIDDEN],
-  [/\bAKIA[0-9A-Z]{16}\b/g, HIDDEN],
-];
+/** In addresses, headers and error texts. */
+const SHAPES = secretPatterns(HIDDEN);
 
 /** Takes secrets out of what is written, and out of the errors that are told. */
 export interface Redactor {
@@ -42,7 +34,8 @@ type Clean = (text: string) => string;
  * is taken out of error texts, where addresses and headers end up that nobody meant to keep.
  */
 export function redactor(secrets: readonly string[]): Redactor {
-  const known = [...new Set(secrets.flatMap(spellings))].toSorted((a, b) => b.length - a.length);
+  const long = secrets.filter(({ length }) => length >= LEAST_LENGTH);
+  const known = [...new Set(long.flatMap(secretForms))].toSorted((a, b) => b.length - a.length);
   const clean: Clean = (text) => known.reduce((so, secret) => so.replaceAll(secret, HIDDEN), text);
   const cleanError: Clean = (text) =>
     SHAPES.reduce((so, [shape, instead]) => so.replaceAll(shape, instead), clean(text));
@@ -83,13 +76,6 @@ function cleanSerialized(error: SerializedError, clean: Clean): SerializedError 
     fields: cleanTexts(fields, clean),
     cause: cause && cleanSerialized(cause, clean),
   };
-}
-
-/** A secret as it is, as it stands in JSON that is part of a text (arguments, results), and as it stands in an address. */
-function spellings(secret: string): readonly string[] {
-  if (secret.length < LEAST_LENGTH) return [];
-  const wellFormed = secret.toWellFormed();
-  return [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(wellFormed)];
 }
 
 function cleanMessage(message: ChatMessage, clean: Clean, cleanError: Clean): ChatMessage {

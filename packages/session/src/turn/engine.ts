@@ -1,6 +1,5 @@
 import {
   type AgentResult,
-  type AssistantMessage,
   cancellationOf,
   type ChatMessage,
   HookEvent,
@@ -12,7 +11,16 @@ import {
   textOf,
   type UserMessage,
 } from "@ravi/kernel";
-import { hookBase, isStop, land, type LandOptions, readTurn, tellTermination } from "@ravi/kernel/loop";
+import {
+  hookBase,
+  isStop,
+  land,
+  type LandOptions,
+  MOST_CUT_OFFS,
+  readTurn,
+  tellTermination,
+  withoutCalls,
+} from "@ravi/kernel/loop";
 import { estimateMessages, estimateTools } from "../compaction/tokens.ts";
 import { abortable } from "../extensions/abortable.ts";
 import { LOOP_DETECTION } from "../guardrails/chain.ts";
@@ -28,8 +36,6 @@ export class ModelCallFailed extends Error {
     super("a model call failed", { cause });
   }
 }
-
-const MOST_CUT_OFFS = 3;
 
 /**
  * Asks the model, does what it asks for, and repeats until it answers. What is complete is written at once, so an engine that
@@ -230,8 +236,4 @@ export class Engine {
     const { ctx } = this.kit;
     if (ctx.hooks.has(event)) void ctx.hooks.dispatch(event, { ...hookBase(ctx), step: this.steps });
   }
-}
-
-function withoutCalls(message: AssistantMessage): AssistantMessage {
-  return message.toolCalls === undefined ? message : { role: "assistant", content: message.content };
 }

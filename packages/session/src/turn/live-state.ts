@@ -1,21 +1,10 @@
-import type { ContentPart, RunContext, StandardSchema, Tool, UserMessage } from "@ravi/kernel";
+import type { ContentPart, JsonValue, RunContext, UserMessage } from "@ravi/kernel";
 import type { ExtensionHost } from "../extensions/host.ts";
 import type { EphemeralSource, LiveState } from "../prompt/ephemeral.ts";
 
-const ANYTHING: StandardSchema = Object.freeze({
-  "~standard": Object.freeze({
-    version: 1,
-    vendor: "ravi",
-    validate: (value: unknown) => ({ value }),
-    jsonSchema: Object.freeze({ input: () => ({ type: "object" }), output: () => ({ type: "object" }) }),
-  }),
-});
-
-const NAME = "session_live_state";
-
 /**
- * What the sources show now, as messages for one model call. A look is an effect and goes through the context: a resumed
- * run then sees what was seen, and not what is there today.
+ * What the sources show now, as messages for one model call. A look is a fact of the run: a resumed one then sees what was
+ * seen, and not what is there today.
  */
 export async function lookAround(
   ctx: RunContext,
@@ -23,26 +12,18 @@ export async function lookAround(
   host: ExtensionHost,
 ): Promise<readonly UserMessage[]> {
   if (sources.length === 0) return [];
-  const tool: Tool<unknown, { readonly seen: readonly UserMessage[] }> = {
-    name: NAME,
-    description: "Looks at live state.",
-    input: ANYTHING,
-    idempotent: true,
-    execute: async () => ({ seen: await look(sources, host) }),
-  };
-  const { content, isError } = await ctx.tool({ id: NAME, name: NAME, arguments: "{}" }, tool);
-  if (!isError && typeof content === "string")
-    return (JSON.parse(content) as { seen: readonly UserMessage[] }).seen;
-  host.collect({ source: NAME, event: "look", error: content });
-  return [];
+  return (await ctx.record("session_live_state", () => look(sources, host))) as readonly UserMessage[];
 }
 
-async function look(sources: readonly EphemeralSource[], host: ExtensionHost): Promise<UserMessage[]> {
-  const seen: UserMessage[] = [];
+async function look(sources: readonly EphemeralSource[], host: ExtensionHost): Promise<JsonValue> {
+  const seen: JsonValue[] = [];
   for (const source of sources) {
     try {
       const state = await source.look();
-      if (state !== undefined) seen.push({ role: "user", content: shown(source.name, state) });
+      if (state === undefined) continue;
+      // As a record keeps it; what is no JSON is its own source's fault.
+      const content = JSON.parse(JSON.stringify(shown(source.name, state))) as JsonValue;
+      seen.push({ role: "user", content });
     } catch (error) {
       host.collect({ source: source.name, event: "look", error });
     }

@@ -10,12 +10,12 @@ import type {
   ToolMessage,
 } from "@ravi/kernel";
 import { cancellationOf, HookEvent } from "@ravi/kernel";
-import { hookBase, isCutOff, toolTurn, type ToolTurn } from "@ravi/kernel/loop";
+import { hookBase, isCutOff, shorten, toolTurn, type ToolTurn } from "@ravi/kernel/loop";
 import { abortable } from "../extensions/abortable.ts";
 import type { Emit } from "../extensions/events.ts";
 import type { GuardrailChain, Verdict } from "../guardrails/chain.ts";
 import { gateOf, OPEN } from "./tool-gate.ts";
-import { type Reviewed, reviewResults, shorten } from "./tool-results.ts";
+import { type Reviewed, reviewResults } from "./tool-results.ts";
 
 export interface ToolBatchOptions {
   readonly ctx: RunContext;

@@ -1,5 +1,5 @@
-import { type ContentPart, deepFreeze, type ToolCall, type ToolMessage } from "@ravi/kernel";
-import { truncateText } from "@ravi/kernel/loop";
+import { deepFreeze, type ToolCall, type ToolMessage } from "@ravi/kernel";
+import { withNote } from "@ravi/kernel/loop";
 import type { Verdict } from "../guardrails/chain.ts";
 import type { ToolBatch, ToolBatchOptions } from "./tool-batch.ts";
 import type { Gate } from "./tool-gate.ts";
@@ -70,18 +70,6 @@ function marked(message: ToolMessage, verdicts: readonly Verdict[]): ToolMessage
   return verdicts.reduce(
     (so, { reason }) => ({ ...so, content: withNote(so.content, `\n[warning: ${reason}]`) }),
     message,
-  );
-}
-
-function withNote(content: ToolMessage["content"], note: string): ToolMessage["content"] {
-  return typeof content === "string" ? content + note : [...content, { type: "text", text: note }];
-}
-
-/** Text alone is cut: half an image is none. */
-export function shorten(content: ToolMessage["content"], maxChars: number): ToolMessage["content"] {
-  if (typeof content === "string") return truncateText(content, maxChars);
-  return content.map((part): ContentPart =>
-    part.type === "text" ? { ...part, text: truncateText(part.text, maxChars) } : part,
   );
 }
 

@@ -1,19 +1,11 @@
 import type { ModelEvent } from "@ravi/kernel";
+import { secretPatterns } from "@ravi/kernel/loop";
 
 export type Redact = <T>(value: T) => T;
 
 const REDACTED = "[redacted]";
 
-/** What looks like a key, whosever it is. Each pattern is linear. */
-const PATTERNS: readonly (readonly [RegExp, string])[] = [
-  [/\b(?:sk|pk|rk|gsk|xai|hf|r8|pplx|ghp|gho|ghs|github_pat|xox[abp])[-_][\w-]{12,}/g, REDACTED],
-  [/\bAIza[\w-]{30,}/g, REDACTED],
-  [/\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g, REDACTED],
-  [/\b(Bearer|Basic)\s+[\w.~+/=-]{12,}/g, `$1 ${REDACTED}`],
-  [/\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}/g, REDACTED],
-  [/-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*-----END [A-Z ]*PRIVATE KEY-----/g, REDACTED],
-  [/\/\/[^\s/@:]{1,128}:[^\s/@]{1,128}@/g, `//${REDACTED}@`],
-];
+const PATTERNS = secretPatterns(REDACTED);
 
 /**
  * Takes secrets out of every text inside a value. What was redacted stays the same when it is redacted again, so a request

@@ -6,6 +6,7 @@ import type { ModelRequest } from "../../model/llm.ts";
 import { isStandardSchema } from "../../model/schema.ts";
 import type { DelegateTool, Tool } from "../../model/tool.ts";
 import { checkAgentParts, hasMethod, refusalFor } from "../agent-parts.ts";
+import { LEAST_RESULT_CHARS } from "../tool-content.ts";
 import { jsonSchemaOf, toolSpec } from "../tool-spec.ts";
 import type { LoopOptions } from "./options.ts";
 
@@ -16,9 +17,6 @@ const DEFAULTS = Object.freeze({
 });
 
 const ON_BUDGET = Object.freeze({ LAND: "land", ASK: "ask" });
-
-/** A notice of what was cut, and some text around it, must fit. */
-const LEAST_RESULT_CHARS = 200;
 
 /** The options, checked, with all that can be made once for every run. */
 export interface LoopPlan<T = unknown> extends LoopOptions<T> {
@@ -114,19 +112,21 @@ function checkParts(owner: string, options: LoopOptions): void {
   if (toolConcurrency !== undefined) checkInteger(`${owner}.toolConcurrency`, toolConcurrency, 1);
 }
 
-function checkTools(
+/** A tool that is there twice is a mistake. */
+export function checkTools(
   owner: string,
   tools: readonly (Tool | DelegateTool)[],
+  field = "tools",
 ): readonly (Tool | DelegateTool)[] {
   const wrong = refusalFor(owner);
   const list: unknown = tools;
-  if (!Array.isArray(list)) wrong("tools", tools, "a list of tools");
+  if (!Array.isArray(list)) wrong(field, tools, "a list of tools");
   const names = new Set<string>();
   for (const [at, tool] of tools.entries()) {
     if (!hasMethod(tool, "execute") && !hasMethod(tool, "hire"))
-      wrong(`tools[${at}]`, tool, "a tool (defineTool), or an agent's asDelegate()");
+      wrong(`${field}[${at}]`, tool, "a tool (defineTool), or an agent's asDelegate()");
     if (names.has(tool.name))
-      wrong(`tools[${at}].name`, tool.name, "a name of its own; another tool is called that already");
+      wrong(`${field}[${at}].name`, tool.name, "a name of its own; another tool is called that already");
     names.add(tool.name);
   }
   return Object.freeze([...tools]);

@@ -1,6 +1,6 @@
 import type { StopReason } from "../../agent/agent.ts";
 import type { ModelResponse } from "../../model/llm.ts";
-import { textOf } from "../../model/messages.ts";
+import { type AssistantMessage, textOf } from "../../model/messages.ts";
 import { isCutOff } from "../cut-off.ts";
 
 /** What a model's answer means for the loop. */
@@ -16,6 +16,9 @@ const EMPTY = "Your answer was empty. Answer now, or call a tool.";
 const LOST_CALL =
   "You meant to call a tool, but no call arrived. Call it again, or give your final answer without one.";
 
+/** How often in a row a model may be cut off in the middle of its calls. */
+export const MOST_CUT_OFFS = 3;
+
 export function readTurn(response: ModelResponse): Turn {
   const { message, finishReason } = response;
   if (finishReason === "refused" || finishReason === "filtered")
@@ -26,4 +29,8 @@ export function readTurn(response: ModelResponse): Turn {
   if (finishReason === "toolCalls") return { kind: "nothing", tell: LOST_CALL };
   const text = textOf(message);
   return text.trim() === "" ? { kind: "nothing", tell: EMPTY } : { kind: "answer", text };
+}
+
+export function withoutCalls(message: AssistantMessage): AssistantMessage {
+  return message.toolCalls === undefined ? message : { role: "assistant", content: message.content };
 }

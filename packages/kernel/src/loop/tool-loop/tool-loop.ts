@@ -21,13 +21,11 @@ import type { LoopExtension } from "./extension.ts";
 import { Mail } from "./mail.ts";
 import type { LoopPlan } from "./plan.ts";
 import { Prompt } from "./prompt.ts";
-import { readTurn, type Turn } from "./read-turn.ts";
+import { MOST_CUT_OFFS, readTurn, type Turn, withoutCalls } from "./read-turn.ts";
 import { readStructured, withStructured } from "./structured.ts";
 import { tellStep } from "./tell.ts";
 import { type ToolStep, ToolSteps } from "./tool-step.ts";
 
-/** How often in a row a model may be cut off in the middle of its calls. */
-const MOST_CUT_OFFS = 3;
 /** A schema's complaint about a large answer can be as large as the answer. */
 const MOST_PROBLEM_CHARS = 2_000;
 
@@ -256,8 +254,4 @@ class Loop<T> {
   private remember(message: ChatMessage): MaybePromise<void> {
     return this.ctx.remember(message);
   }
-}
-
-function withoutCalls(message: AssistantMessage): AssistantMessage {
-  return message.toolCalls === undefined ? message : { role: "assistant", content: message.content };
 }

@@ -2,10 +2,10 @@ import type { AgentResult } from "../../agent/agent.ts";
 import type { HireLeaf, ToolResult } from "../../agent/leaves.ts";
 import type { RunContext } from "../../agent/run-context.ts";
 import type { RaviError } from "../../errors/base.ts";
-import type { ContentPart, ToolCall, ToolMessage } from "../../model/messages.ts";
+import type { ToolCall, ToolMessage } from "../../model/messages.ts";
 import { type LoopDetector, loopDetector, type LoopStep, type LoopVerdict } from "../loop-detection.ts";
+import { shorten, withNote } from "../tool-content.ts";
 import type { ToolTurn, ToolTurnOptions } from "../tool-turn.ts";
-import { truncateText } from "../truncate.ts";
 import type { LoopExtension } from "./extension.ts";
 import type { LoopPlan } from "./plan.ts";
 import { tellHandoff } from "./tell.ts";
@@ -125,21 +125,4 @@ function readable(message: ToolMessage, maxChars: number, verdict?: LoopVerdict 
   if (verdict === undefined || verdict.action === "allow")
     return content === message.content ? message : { ...message, content };
   return { ...message, content: withNote(content, `\n[warning: ${verdict.reason}]`) };
-}
-
-function withNote(content: ToolMessage["content"], note: string): ToolMessage["content"] {
-  return typeof content === "string" ? content + note : [...content, { type: "text", text: note }];
-}
-
-/** Text alone is cut: half an image is none. */
-export function shorten(content: ToolMessage["content"], maxChars: number): ToolMessage["content"] {
-  if (typeof content === "string") return truncateText(content, maxChars);
-  const length = content.reduce((sum, part) => sum + (part.type === "text" ? part.text.length : 0), 0);
-  if (length <= maxChars) return content;
-  // Each part keeps its share, so that one long part does not take the place of all the others.
-  return content.map((part): ContentPart => {
-    if (part.type !== "text") return part;
-    const share = Math.floor((part.text.length / length) * maxChars);
-    return { type: "text", text: truncateText(part.text, share) };
-  });
 }

@@ -1,4 +1,4 @@
-import type { FinishReason } from "@ravi/kernel";
+import type { FinishReason } from "../model/llm.ts";
 
 const REASONS: Readonly<Record<string, FinishReason>> = {
   stop: "stop",

@@ -1,0 +1,77 @@
+import { describe, expect, test } from "vitest";
+import { KEY_SHAPES, secretForms, secretPatterns } from "@ravi/kernel/loop";
+
+const PATTERNS = secretPatterns("[x]");
+const clean = (text: string): string =>
+  PATTERNS.reduce((so, [pattern, instead]) => so.replaceAll(pattern, instead), text);
+
+const BODY = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hI6kL9nO2";
+
+describe("T13: what looks like a secret", () => {
+  test.each(KEY_SHAPES)("T13: $prefix and $least characters", ({ prefix, least, isUpper }) => {
+    const key = prefix + (isUpper === true ? BODY.toUpperCase() : BODY).slice(0, least);
+    expect(clean(`key=${key}, and on`)).toBe("key=[x], and on");
+    expect(clean(`"${key}"`)).toBe('"[x]"');
+  });
+
+  test.each([
+    ["sk-proj-0123456789abcdefghij", "[x]"],
+    ["SG.abcdefghijklmnop0123.abcdefghijklmnop0123-x end", "[x] end"],
+    ["eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-def_123 end", "[x] end"],
+    ["Authorization: bearer abcdefghijk", "Authorization: bearer [x]"],
+    ["Authorization: Basic dXNlcjpwYXNzd29yZDEyMw==", "Authorization: Basic [x]"],
+    ["postgres://me:hunter2@db.local/x", "postgres://[x]@db.local/x"],
+    ["https://token@host/x", "https://[x]@host/x"],
+    ["/v1?client_secret=abc&n=1;code=4711#top", "/v1?client_secret=[x]&n=1;code=[x]#top"],
+    [
+      "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,X\n\n  MII+/=\n-----END RSA PRIVATE KEY-----\nb",
+      "[x]\nb",
+    ],
+    ["-----BEGIN PRIVATE KEY-----\n  MIIE\n  abc", "[x]"],
+  ])("T13: %j", (text, expected) => {
+    expect(clean(text)).toBe(expected);
+    expect(clean(expected)).toBe(expected);
+  });
+
+  test.each([
+    "sk-learn-based-classifiers, npm_config_user_agent, key_not_found_error, pk_users_roles, hf_hub_download_file",
+    "Basic understanding, Basic JavaScript-101, a bearer of news, the ASIA-PACIFIC-REGION",
+    "task-4711-ABCDEFGH, risk_ABCDEFGH1, eyJub3QiOiJhIHRva2VuIn0, a//b, // see me@host.org",
+    "-----BEGIN CERTIFICATE-----\nMIIE\n-----END CERTIFICATE-----",
+    "/search?q=keys&page=2",
+  ])("T13: %j is left alone", (text) => {
+    expect(clean(text)).toBe(text);
+  });
+
+  // Not a matter of milliseconds: what is not linear takes minutes for these.
+  test.each([
+    "-eyJaaaaaaaa",
+    "eyJaaaaaaaa.",
+    "sk-",
+    "sk-sk-a1 ",
+    "Bearer ",
+    "Bearer      ",
+    "Basic aaaa",
+    "-----BEGIN PRIVATE KEY-----",
+    "-----BEGIN PRIVATE KEY-----a-",
+    "-----BEGIN A",
+    "//a",
+    "?a_key",
+    "?key_",
+    "AKIA",
+    ".abcdefgh",
+  ])("T16: a megabyte of %j is read in one go", (unit) => {
+    const text = unit.repeat(Math.ceil(1_000_000 / unit.length));
+    expect(clean(text).length).toBeLessThanOrEqual(text.length * 2);
+  });
+});
+
+test("T13: a secret is written in each of these ways", () => {
+  expect(secretForms('ä "b/')).toEqual([
+    'ä "b/',
+    "%C3%A4%20%22b%2F",
+    "%C3%A4%20%22b/",
+    'ä \\"b/',
+    "w6QgImIv",
+  ]);
+});
