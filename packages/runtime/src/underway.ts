@@ -73,7 +73,10 @@ export class Underway implements Linked<Underway> {
     else this.tree.signals.accept(item);
   }
 
+  /** One that is ending, or was cancelled, comes to its end by itself: there is nothing left to go on with. */
   suspend(message: string): void {
+    const { tree, token } = this;
+    if (tree?.isEnding === true || token.isCancelled || tree?.token.isCancelled === true) return;
     this.suspended = message;
     this.tree?.suspend(message);
     this.wake?.();

@@ -29,7 +29,8 @@ it("R18: a limit that was warned of and is passed later is told again, and stand
       new ExecutionTracker(executionBudget, { reserve: false, scope: agentId }),
   });
   const exceeded = [{ dimension: "tokens", used: 58_800, limit: 10_000, scope: "worker" }];
-  const result = await runtime.run(worker, "x", { runId: "r", executionBudget: { maxTokens: 10_000 } }).result;
+  const result = await runtime.run(worker, "x", { runId: "r", executionBudget: { maxTokens: 10_000 } })
+    .result;
   expect(result).toMatchObject({ status: "completed", output: "final", exceeded });
   expect(told).toEqual([
     { used: 8_500, limit: 10_000 },

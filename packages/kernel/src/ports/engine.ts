@@ -243,6 +243,8 @@ export interface DurableEngine {
 
   /** Numbered by the engine, one-way. */
   publish(event: AgentEvent): void;
+  /** It is known what came of the agent, and it was no crash: whoever wants to suspend it now comes too late. */
+  ending?(): void;
   /** The agent is over. Whom it hired and nobody joined is cancelled, and its seat is free before the agent's own is. */
   end(outcome: HireOutcome, options: { readonly isCrash: boolean }): MaybePromise<void>;
   /** Everything is suspended, and the agent has left off. Resolves when whom it hired has left off too: nobody works on after that. */

@@ -1,7 +1,6 @@
-import { HookEvent, type Tool, type ToolCall, type ToolResult } from "@ravi/kernel";
+import { HookEvent, type Tool, type ToolCall, type ToolResult, type Gate } from "@ravi/kernel";
 import { readApproval, toolFailure } from "@ravi/kernel/loop";
 import type { Execution } from "./execution.ts";
-import type { NamedGate } from "./gate.ts";
 import { audit } from "./observe.ts";
 
 /** Which call wants to be allowed. */
@@ -15,7 +14,7 @@ export interface Approvable {
 export async function askApproval(
   exec: Execution,
   { key, call, tool }: Approvable,
-  gate: NamedGate,
+  gate: Gate,
 ): Promise<ToolResult | undefined> {
   const name = `approval:${exec.execId}:${key}`;
   // Where a layer has asked under the same name, its answer serves here too and nobody is told twice.

@@ -13,11 +13,11 @@ import {
   ToolError,
   type ToolLeaf,
   type ToolResult,
+  type Gate,
 } from "@ravi/kernel";
 import { messageOf } from "@ravi/kernel/loop";
 import { NOTHING_USED } from "../engine/hire-record.ts";
 import type { Execution } from "./execution.ts";
-import type { NamedGate } from "./gate.ts";
 import { type PreparedHire, prepareHire } from "./hire-spec.ts";
 import { auditHire, noteStop } from "./hires.ts";
 import { prepareModelCall } from "./model-call.ts";
@@ -88,7 +88,7 @@ function admitAll(exec: Execution, leaves: readonly Leaf[]): MaybePromise<Start[
   const turn = exec.modelCalls;
   const calls = leaves.map((leaf, index) => {
     const key = keyOf(exec, leaf, turn, index);
-    return { key, admit: (gate?: NamedGate) => startOf(exec, leaf, key, gate) };
+    return { key, admit: (gate?: Gate) => startOf(exec, leaf, key, gate) };
   });
   return andThen(exec.gates.admitAll(calls), (admitted) =>
     admitted.map((start, at) =>
@@ -171,7 +171,7 @@ function keyOf(exec: Execution, leaf: Leaf, turn: number, index: number): string
   return leaf.kind === "tool" ? exec.keys.place(turn, index) : "";
 }
 
-function startOf(exec: Execution, leaf: Leaf, key: string, gate: NamedGate | undefined): MaybePromise<Start> {
+function startOf(exec: Execution, leaf: Leaf, key: string, gate: Gate | undefined): MaybePromise<Start> {
   if (leaf.kind === "tool") return andThen(prepareToolCall(exec, leaf, key, gate), toolStart, leaf);
   if (leaf.kind === "llm") return andThen(prepareModelCall(exec, leaf, key, gate), modelStart);
   return andThen(prepareHire(exec, leaf, false), hireStart);

@@ -73,6 +73,7 @@ async function lastOperation(exec: Execution): Promise<void> {
 }
 
 export function leaveCalls({ exec }: Pick<Ending, "exec">): MaybePromise<void> {
+  exec.isOver = true;
   return leaveSentCalls(exec, settleLeft);
 }
 

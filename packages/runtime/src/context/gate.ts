@@ -38,7 +38,7 @@ class Question {
 }
 
 /** One admit under way: a call's layers, which may ask for an answer before anything is begun. */
-class Admit<T> implements NamedGate {
+class Admit<T> implements Gate {
   /** What came of it; undefined while it is under way. */
   result: PromiseSettledResult<T> | undefined;
   private readonly gates: Gates;
@@ -54,7 +54,7 @@ class Admit<T> implements NamedGate {
   }
 
   /** No promise where nobody has to be waited for, which is most of the time. */
-  start(act: (gate: NamedGate) => MaybePromise<T>): MaybePromise<void> {
+  start(act: (gate: Gate) => MaybePromise<T>): MaybePromise<void> {
     try {
       const run = act(this);
       if (isPromiseLike(run)) {
@@ -95,12 +95,7 @@ class Admit<T> implements NamedGate {
 
 interface AskedAdmit<T> {
   readonly key: string;
-  readonly admit: (gate: NamedGate) => MaybePromise<T>;
-}
-
-/** A gate whose first asker may say how people hear of the question. */
-export interface NamedGate extends Gate {
-  require(name: string, question: JsonValue, tell?: () => void): Promise<JsonValue>;
+  readonly admit: (gate: Gate) => MaybePromise<T>;
 }
 
 /**

@@ -107,7 +107,9 @@ class Hosting {
       const outcome = withLimit(exec, given);
       const error = "error" in outcome ? outcome.error : undefined;
       endSpan(exec, this.span, error);
-      const ended = end({ exec, outcome, startedAt, isCrash: error !== undefined && isCrash(error) });
+      const hasCrashed = error !== undefined && isCrash(error);
+      if (!hasCrashed) exec.engine.ending?.();
+      const ended = end({ exec, outcome, startedAt, isCrash: hasCrashed });
       if (isPromiseLike(ended)) ended.then(() => this.resolve(outcome), this.reject);
       else this.resolve(outcome);
     } catch (error) {

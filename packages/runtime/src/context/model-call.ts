@@ -1,9 +1,14 @@
-import { type LlmLeaf, type MaybePromise, MiddlewareTermination, type ModelResponse } from "@ravi/kernel";
+import {
+  type LlmLeaf,
+  type MaybePromise,
+  MiddlewareTermination,
+  type ModelResponse,
+  type Gate,
+} from "@ravi/kernel";
 import { isUnset } from "@ravi/kernel/loop";
 import { andThen } from "./and-then.ts";
 import { ChatCall } from "./chat-call.ts";
 import type { Execution } from "./execution.ts";
-import type { NamedGate } from "./gate.ts";
 import { layersAnswer } from "./layer-result.ts";
 import { ModelEffect } from "./model-effect.ts";
 import { admitOne } from "./one-call.ts";
@@ -19,7 +24,7 @@ export function callModel(exec: Execution, leaf: LlmLeaf, key: string): MaybePro
 }
 
 function admitModelCall(exec: Execution, leaf: LlmLeaf, key: string): MaybePromise<ModelEffect> {
-  return admitOne(exec, key, (gate?: NamedGate) => prepareModelCall(exec, leaf, key, gate));
+  return admitOne(exec, key, (gate?: Gate) => prepareModelCall(exec, leaf, key, gate));
 }
 
 function makeUnlessRefused(call: ModelEffect, { engine }: Execution): MaybePromise<ModelResponse> {
@@ -31,7 +36,7 @@ export function prepareModelCall(
   exec: Execution,
   leaf: LlmLeaf,
   key: string,
-  gate: NamedGate | undefined,
+  gate: Gate | undefined,
 ): MaybePromise<ModelEffect> {
   exec.modelCalls++;
   const call = new ModelEffect(exec, key, leaf);
@@ -41,7 +46,7 @@ export function prepareModelCall(
 function unlessDenied(
   denied: string | undefined,
   call: ModelEffect,
-  gate: NamedGate | undefined,
+  gate: Gate | undefined,
 ): MaybePromise<ModelEffect> {
   if (denied !== undefined) throw new MiddlewareTermination({ layer: "permissions", reason: denied });
   const { chat } = call.exec.plan;

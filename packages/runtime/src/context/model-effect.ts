@@ -67,6 +67,10 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
     this.leaf = leaf;
   }
 
+  get isLimited(): boolean {
+    return this.exec.ports.limiter !== undefined;
+  }
+
   get what(): string {
     return `the call of ${this.leaf.model.id}`;
   }
@@ -280,8 +284,11 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
 function reserve(estimate: Estimate, call: ModelEffect, messages: number): JsonObject {
   call.estimate = estimate;
   call.begun = estimate;
+  const aside = asideOf(estimate);
+  // It may wait in a long line, and is on record once more when it is sent.
+  if (call.isLimited) return { messages, reserve: aside, fingerprint: undefined, inLine: true };
   // With room for what the recorder adds: a field that an object was not made with takes 40 bytes more.
-  return { messages, reserve: asideOf(estimate), fingerprint: undefined };
+  return { messages, reserve: aside, fingerprint: undefined };
 }
 
 function startModelSpan(exec: Execution, { key, model }: ToldCall): ReturnType<typeof startSpan> {

@@ -24,7 +24,10 @@ export function isOnRecord(
   if (scope.note === undefined || !exec.engine.isDurable) return true;
   if (call !== 0) return false;
   // Without a ledger nothing is set aside for anything.
-  if (reservation === undefined || estimate === begun) return true;
+  if (reservation === undefined) return true;
+  // A begin that waits in a line does not say whether its call was ever sent.
+  if (exec.ports.limiter !== undefined) return false;
+  if (estimate === begun) return true;
   return estimate !== undefined && begun !== undefined && isWithin(estimate, begun);
 }
 

@@ -1,12 +1,11 @@
-import { isPromiseLike, type MaybePromise } from "@ravi/kernel";
+import { isPromiseLike, type MaybePromise, type Gate } from "@ravi/kernel";
 import type { Execution } from "./execution.ts";
-import type { NamedGate } from "./gate.ts";
 
 /** The admits of a single call, which may wait for an answer. */
 export function admitOne<T>(
   exec: Execution,
   key: string,
-  admit: (gate: NamedGate) => MaybePromise<T>,
+  admit: (gate: Gate) => MaybePromise<T>,
 ): MaybePromise<T> {
   const admitted = exec.gates.admitAll([{ key, admit }]);
   return isPromiseLike(admitted) ? admitted.then(only) : only(admitted);

@@ -1,10 +1,14 @@
-import { type AbortSignalLike, cancellationOf, type Reservation } from "@ravi/kernel";
+import { type AbortSignalLike, CancellationError, cancellationOf, type Reservation } from "@ravi/kernel";
 import { messageOf, tellLog } from "@ravi/kernel/loop";
 import type { Execution } from "./execution.ts";
 
-/** Why nothing more may be sent: all was stopped, or whoever asked for this one call has given up on it. */
-export function refuseStopped({ stopped }: Execution, signal: AbortSignalLike | undefined): void {
+/** Why nothing more may be sent: all was stopped, its agent is over, or whoever asked for this one call has given up on it. */
+export function refuseStopped(
+  { stopped, isOver, agentId }: Execution,
+  signal: AbortSignalLike | undefined,
+): void {
   if (stopped !== undefined) throw stopped;
+  if (isOver) throw new CancellationError({ reason: `${agentId} has ended` });
   if (signal?.aborted === true) throw cancellationOf(signal);
 }
 

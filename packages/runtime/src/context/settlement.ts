@@ -121,14 +121,14 @@ export async function settleFailure(
   estimate: Estimate | undefined,
   error: unknown,
 ): Promise<never> {
-  if (estimate === undefined) {
+  const { status, retryAfterMs, kind } = classifyError(error);
+  if (kind === "RATE_LIMIT" && retryAfterMs !== undefined) exec.ports.limiter?.slowDown(retryAfterMs);
+  const refused = status !== undefined && status >= 400;
+  if (estimate === undefined && !refused) {
     // Nobody counts what may be lost: there is neither a limit nor a line.
     options.bill.drop(options.call);
     throw error;
   }
-  const { status, retryAfterMs, kind } = classifyError(error);
-  if (kind === "RATE_LIMIT" && retryAfterMs !== undefined) exec.ports.limiter?.slowDown(retryAfterMs);
-  const refused = status !== undefined && status >= 400;
   if (!refused && !isProgramError(error)) await settleWhole(exec, options, reservation, estimate, true);
   else await book(exec, options, { usage: NO_USAGE, cost: 0, isWaste: true }, reservation, ONLY_THE_TURN);
   throw error;

@@ -1,10 +1,9 @@
-import { type MaybePromise, type Tool, type ToolResult, wantsApproval } from "@ravi/kernel";
+import { type MaybePromise, type Tool, type ToolResult, wantsApproval, type Gate } from "@ravi/kernel";
 import { isUnset, type Parsed, readArguments, toolFailure } from "@ravi/kernel/loop";
 import { andThen } from "./and-then.ts";
 import { askApproval } from "./approval.ts";
 import type { Execution } from "./execution.ts";
 import { FunctionCall } from "./function-call.ts";
-import type { NamedGate } from "./gate.ts";
 import { layersResult } from "./layer-result.ts";
 import { admitOne } from "./one-call.ts";
 import { denialOf } from "./permission.ts";
@@ -13,7 +12,7 @@ import { type AskedTool, ToolEffect } from "./tool-effect.ts";
 
 /** One tool call of an agent. Bad arguments, a denial and a failing tool are results; only the rules throw. */
 export function callTool(exec: Execution, asked: AskedTool, key: string): MaybePromise<ToolResult> {
-  const admit = (gate?: NamedGate): MaybePromise<ToolEffect> => prepareToolCall(exec, asked, key, gate);
+  const admit = (gate?: Gate): MaybePromise<ToolEffect> => prepareToolCall(exec, asked, key, gate);
   const prepared = mayAsk(exec, asked.tool) ? admitOne(exec, key, admit) : admit();
   return andThen(prepared, (call) => call.refused ?? exec.engine.effect(call));
 }
@@ -31,7 +30,7 @@ export function prepareToolCall(
   exec: Execution,
   asked: AskedTool,
   key: string,
-  gate: NamedGate | undefined,
+  gate: Gate | undefined,
 ): MaybePromise<ToolEffect> {
   const parsed = readArguments(asked.call, asked.tool, exec.ports.validator);
   return andThen(parsed, afterParsing, new ToolEffect(exec, key, asked), gate);
@@ -40,7 +39,7 @@ export function prepareToolCall(
 function afterParsing(
   parsed: Parsed<unknown>,
   call: ToolEffect,
-  gate: NamedGate | undefined,
+  gate: Gate | undefined,
 ): MaybePromise<ToolEffect> {
   if (!parsed.ok) return refusedWith(toolFailure(parsed.problem), call);
   call.args = parsed.value;
@@ -51,7 +50,7 @@ function afterParsing(
 function unlessDenied(
   denied: string | undefined,
   call: ToolEffect,
-  gate: NamedGate | undefined,
+  gate: Gate | undefined,
 ): MaybePromise<ToolEffect> {
   if (denied !== undefined) return refusedWith(toolFailure(denied), call);
   if (call.exec.plan.function !== undefined) call.context = new FunctionCall(call.exec, call, call.args);
@@ -64,7 +63,7 @@ function refusedWith(refused: ToolResult | undefined, call: ToolEffect): ToolEff
 }
 
 /** The layers, then whoever has to approve. */
-function askBoth(call: ToolEffect, gate: NamedGate): MaybePromise<ToolResult | undefined> {
+function askBoth(call: ToolEffect, gate: Gate): MaybePromise<ToolResult | undefined> {
   const { exec, context, tool } = call;
   const approve = (): MaybePromise<ToolResult | undefined> =>
     wantsApproval(tool) ? askApproval(exec, call, gate) : undefined;

@@ -21,9 +21,12 @@ export async function withinTime(
     token.cancel(problem);
     return toolFailure(problem);
   });
+  // A tool that does not stop when it is told to is left behind, and its time with it.
+  const unlisten = token.onCancel(() => limit.cancel());
   try {
     return await Promise.race([run(token.signal), late]);
   } finally {
     limit.cancel();
+    unlisten();
   }
 }

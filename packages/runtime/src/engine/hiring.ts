@@ -121,7 +121,11 @@ export class Hiring implements Recordable<HireOutcome>, Child {
   /** It was unwound with all the rest, or its parent was stopped before it began. */
   isStopped(): void {
     this.current = "suspended";
-    const isOver = this.engine.tree.suspension === undefined;
+    const { tree } = this.engine;
+    const { execId, agentId } = this.spec;
+    const isOver = tree.suspension === undefined;
+    // A seat that an earlier process gave it, and that it never came to take.
+    if (isOver && tree.takeRestoredSeat(execId)) void tree.headcount?.release(agentId);
     if (isOver && this.account.status === "pending") this.account.status = "cancelled";
   }
 

@@ -204,6 +204,10 @@ export class InProcessEngine implements DurableEngine, Recorded {
     throw this.tree.suspend(why.message, why);
   }
 
+  async countDecided(): Promise<void> {
+    await this.ledger?.charge({ toolCalls: 1 }, { largest: null });
+  }
+
   noteDoubt(key: string): void {
     this.tree.inDoubt.add(`${this.start.execId}:${key}`);
   }
@@ -259,6 +263,9 @@ export class InProcessEngine implements DurableEngine, Recorded {
   }
   end(_outcome: HireOutcome, { isCrash }: { readonly isCrash: boolean }): MaybePromise<void> {
     return this.lazyChildren?.end(isCrash);
+  }
+  ending(): void {
+    if (this.start.supervision.isRoot) this.tree.isEnding = true;
   }
   unwound(): MaybePromise<void> {
     return this.lazyChildren?.unwound();

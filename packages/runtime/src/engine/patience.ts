@@ -9,6 +9,7 @@ import {
 import { usageIn, usageToJSON } from "./hire-record.ts";
 import type { Hiring } from "./hiring.ts";
 import type { InProcessEngine } from "./in-process.ts";
+import { LATE } from "./recording.ts";
 import { timer } from "./waiting.ts";
 
 /** A parent that waits for a child: until the child ends, the parent is stopped, or the time of the hire is up. */
@@ -89,7 +90,7 @@ class Patience {
   }
 
   private get late(): string {
-    return `late:${this.hiring.key}`;
+    return LATE + this.hiring.key;
   }
 
   /** Goes on without the child. What it has used until then is on record with it, so that a replay says the same. */

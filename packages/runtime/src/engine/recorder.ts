@@ -21,7 +21,7 @@ import { rejected } from "../rejected.ts";
 import { textAt } from "./body.ts";
 import type { Decisions } from "@ravi/kernel/loop";
 import type { Recordable } from "./recordable.ts";
-import { type ExecRecording, type RecordedStep, WITHDRAWN } from "./recording.ts";
+import { type ExecRecording, LATE, type RecordedStep, WITHDRAWN } from "./recording.ts";
 import type { RunJournal } from "./run-journal.ts";
 
 /** What carries the execution whose effects are recorded. */
@@ -35,6 +35,8 @@ export interface Recorded {
   suspendFor(why: RaviError): never;
   /** A call may have been paid for twice. */
   noteDoubt(key: string): void;
+  /** Somebody has decided that a tool in doubt is not made again: it counts as the one call that it was. */
+  countDecided(): MaybePromise<void>;
   scopeFor(key: string, attempt: number): EffectScope;
 }
 
@@ -154,7 +156,10 @@ export class Recorder {
     { entry, settled, attempt }: Known<T>,
   ): Promise<T> {
     if (settled === undefined) this.refuseStopped();
-    if (entry !== undefined) await journal.append([entry]);
+    if (entry !== undefined) {
+      await journal.append([entry]);
+      await this.engine.countDecided();
+    }
     return settled === undefined ? this.make(effect, journal, attempt) : unwrap(settled);
   }
 
@@ -260,12 +265,8 @@ export class Recorder {
       // A decision is made once: it is written down like the outcome that it stands for.
       if (settled !== undefined) {
         const outcome = settled.ok ? effect.record(settled.value) : { error: errorToJSON(settled.error) };
-        const body = { ...outcome, decided: true };
-        return {
-          attempt: step.attempt,
-          settled,
-          entry: this.entry(effect.key, step.attempt, "end", body, false),
-        };
+        const entry = this.entry(effect.key, step.attempt, "end", { ...outcome, decided: true }, false);
+        return { attempt: step.attempt, settled, entry };
       }
     }
     this.engine.noteDoubt(effect.key);
@@ -319,8 +320,10 @@ export class Recorder {
     const { recording, execId } = this;
     const step = recording?.take(key);
     if (step !== undefined) return step;
-    const missed = recording?.nextUnread(this.batch);
+    const missed = recording?.nextUnread(this.batch, this.batch !== undefined || key.startsWith(LATE));
     if (missed === undefined) return undefined;
+    // Who is stopped may well take another way.
+    this.refuseStopped();
     return this.engine.suspendFor(
       new NonDeterminismError({ execId, key, recorded: missed.key, requested: key }),
     );

@@ -1,5 +1,6 @@
 import type { ExecId, JournalRecord, JsonObject } from "@ravi/kernel";
 import { RUN_START, RUN_STATUS } from "../journal/run-facts.ts";
+import { textAt } from "./body.ts";
 
 /** What was recorded under one key: the newest attempt at it. */
 export interface RecordedStep {
@@ -82,12 +83,22 @@ export class ExecRecording {
     return [...unread, ...withdrawn];
   }
 
-  /** A step that nobody has asked for yet; undefined when the agent has caught up with its record. */
-  nextUnread(except?: ReadonlySet<string>): RecordedStep | undefined {
+  /**
+   * A step that nobody has asked for yet; undefined when the agent has caught up with its record. Those of a batch are asked for in any
+   * order, and so is whether the time of its hires was up.
+   */
+  nextUnread(batch?: ReadonlySet<string>, orLate = false): RecordedStep | undefined {
     if (this.unread === 0) return undefined;
-    return this.steps.values().find((step) => !step.read && except?.has(step.key) !== true);
+    for (const step of this.steps.values()) {
+      const isBeside = batch?.has(step.key) === true || (orLate && step.key.startsWith(LATE));
+      if (!step.read && !isBeside) return step;
+    }
+    return undefined;
   }
 }
+
+/** Facts of hires whose time was up. */
+export const LATE = "late:";
 
 /** Facts of what was granted beyond the limits. */
 export const RAISE = "raise:";
@@ -113,6 +124,19 @@ function isUnpaid({ body }: JournalRecord): boolean {
   return body["spend"] === undefined;
 }
 
+/** Begins of calls that still waited for a place in the limiter's line when the process died. */
+function neverSent(records: readonly JournalRecord[]): readonly JournalRecord[] {
+  const waiting = records.filter(({ phase, body }) => phase === "begin" && body["inLine"] === true);
+  if (waiting.length === 0) return waiting;
+  const known = new Set<string>();
+  for (const record of records) {
+    if (record.phase === "end") known.add(attemptOf(record));
+    else if (record.key.startsWith(SPEND))
+      known.add(attemptOf({ ...record, key: textAt(record.body, "of") }));
+  }
+  return waiting.filter((begin) => !known.has(attemptOf(begin)));
+}
+
 /** Everything that a run has recorded, by execution, with what it says about money and seats. */
 export class Recording {
   readonly execs = new Map<ExecId, ExecRecording>();
@@ -121,6 +145,7 @@ export class Recording {
 
   constructor(records: readonly JournalRecord[]) {
     const ends = records.filter(({ phase, body }) => phase === "end" && body["withdrawn"] === true);
+    for (const begin of neverSent(records)) ends.push({ ...begin, phase: "end", body: WITHDRAWN });
     for (const end of ends) this.of(end.exec).withdraw(end);
     const unpaid = new Set(ends.filter(isUnpaid).map(attemptOf));
     this.records = unpaid.size === 0 ? records : records.filter((record) => !unpaid.has(attemptOf(record)));

@@ -11,7 +11,7 @@ import { textAt } from "../engine/body.ts";
 import { accountStatus, restoreOutcome } from "../engine/hire-record.ts";
 import { type Recording, SPEND } from "../engine/recording.ts";
 import type { Answer } from "./signals.ts";
-import { raisesOf, spendsOf } from "./spends.ts";
+import { leftBehind, raisesOf, spendsOf } from "./spends.ts";
 import type { Tree } from "./tree.ts";
 
 /**
@@ -26,6 +26,7 @@ export async function restoreTree(tree: Tree, recording: Recording): Promise<voi
     // Made more than once by an earlier process: it stays in doubt.
     if (recording.of(exec).isDoubtful(key, attempt)) tree.inDoubt.add(`${exec}:${key}`);
   }
+  for (const { exec, key } of leftBehind(recording)) tree.inDoubt.add(`${exec}:${key}`);
 }
 
 /** What was delivered and read before is not delivered again. To be called before anything is looked for. */

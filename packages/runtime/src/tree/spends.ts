@@ -49,18 +49,34 @@ interface Known {
   readonly decided: ReadonlySet<string>;
   /** The newest that is on record of each call inside of one. */
   readonly notes: ReadonlyMap<string, JournalRecord>;
+  /** The newest begin of each effect. */
+  readonly begins: ReadonlyMap<string, JournalRecord>;
+  /** Those who were hired and are over: nobody makes anything again that they, or those below them, have begun. */
+  readonly over: ReadonlySet<string>;
 }
 
 function indexOf({ records }: Recording): Known {
   const ends = new Map<string, JournalRecord>();
   const notes = new Map<string, JournalRecord>();
+  const begins = new Map<string, JournalRecord>();
   const decided = new Set<string>();
+  const over = new Set<string>();
   for (const record of records) {
+    const { exec, key, phase } = record;
+    if (phase === "end" && key.startsWith("hire:")) over.add(ExecId(exec, key));
     if (record.key.startsWith(SPEND)) notes.set(attemptOf(record), record);
+    else if (phase === "begin") begins.set(`${exec}\n${key}`, record);
     else if (record.phase === "end" && isDecided(record)) decided.add(attemptOf(record));
     else if (record.phase === "end") ends.set(attemptOf(record), record);
   }
-  return { ends, notes, decided };
+  return { ends, notes, decided, begins, over };
+}
+
+function isOver(exec: ExecId, over: ReadonlySet<string>): boolean {
+  if (over.size === 0) return false;
+  for (let end = exec.length; end > 0; end = exec.lastIndexOf("/", end - 1))
+    if (over.has(exec.slice(0, end))) return true;
+  return false;
 }
 
 /** What somebody decided on after a crash stays charged as the crash has left it. */
@@ -80,7 +96,8 @@ function* callInside(record: JournalRecord, { ends, notes }: Known): Generator<S
 }
 
 /** The call that an effect was begun for, where the effect has no end, or ended without waiting for it. */
-function* leftOpen(record: JournalRecord, { ends, notes, decided }: Known): Generator<SpendOnRecord> {
+function* leftOpen(record: JournalRecord, known: Known): Generator<SpendOnRecord> {
+  const { ends, notes, decided, begins, over } = known;
   const { exec, key, body } = record;
   const end = ends.get(attemptOf(record));
   if (end !== undefined && billOf(end).open?.includes(FIRST) !== true) return;
@@ -88,7 +105,9 @@ function* leftOpen(record: JournalRecord, { ends, notes, decided }: Known): Gene
   // A tool sets nothing aside in its begin, and has been called all the same.
   const isTool = body["tool"] !== undefined;
   const spend = isTool ? ONE_TOOL_CALL : moneyIn((note ?? record).body);
-  const isToCome = isTool && end === undefined && !decided.has(attemptOf(record));
+  const isNewest = begins.get(`${exec}\n${key}`) === record;
+  const isMade = decided.has(attemptOf(record)) || (isNewest && isOver(exec, over));
+  const isToCome = isTool && end === undefined && !isMade;
   yield { exec, key, spend, isInside: end !== undefined, isToCome };
 }
 
@@ -110,6 +129,17 @@ function contains(end: JournalRecord, { call }: JsonObject): boolean {
   const { calls = 0, open = [] } = billOf(end);
   // Notes without a number are of a time when an end had them all.
   return typeof call !== "number" || (call <= calls && !open.includes(call));
+}
+
+/** Effects that ended while calls of theirs were not answered, where it is still not known what those took. */
+export function* leftBehind(recording: Recording): Generator<JournalRecord> {
+  const { notes } = indexOf(recording);
+  for (const record of recording.records) {
+    if (record.phase !== "end" || isDecided(record)) continue;
+    const isOpen = (call: number): boolean =>
+      notes.get(attemptOf({ ...record, key: `${SPEND}${record.key}#${call}` }))?.body["spend"] === undefined;
+    if (billOf(record).open?.some(isOpen) === true) yield record;
+  }
 }
 
 /** What was granted beyond the limits. */

@@ -66,6 +66,8 @@ export class Tree implements Reachable {
   readonly headcount: Headcount | undefined;
   readonly ledger: Ledger | undefined;
   suspension: Suspension | undefined;
+  /** What came of its root is known. */
+  isEnding = false;
   /** Who was hired before a crash, has not ended, and was not asked for again yet. */
   unasked: Map<ExecId, AgentId> | undefined;
   // Made when they are first needed: most runs are neither resumed nor talked to, and eight maps and sets weigh on one that makes
