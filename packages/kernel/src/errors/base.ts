@@ -1,3 +1,5 @@
+import { show } from "./show.ts";
+
 /** Every error of Ravi has one of these codes. Branch on the code, never on the message. */
 export const ErrorCode = Object.freeze({
   CANCELLED: "CANCELLED",
@@ -37,6 +39,7 @@ export class RaviError extends Error {
   readonly retryable: boolean;
 
   constructor(options: RaviErrorOptions) {
+    if (typeof options !== "object" || options === null) throw refused(options);
     super(options.message, options.cause === undefined ? undefined : { cause: options.cause });
     Object.defineProperty(this, "name", { value: new.target.name, writable: true, configurable: true });
     this.code = options.code;
@@ -47,6 +50,17 @@ export class RaviError extends Error {
     if (!Object.hasOwn(this, "codes")) return Function.prototype[Symbol.hasInstance].call(this, value);
     return isMarked(value) && this.codes.includes(value.code);
   }
+}
+
+/** What `InvalidValueError` says, which is built on this file and cannot be used in it. */
+function refused(value: unknown): RaviError {
+  const fields = {
+    field: "what new RaviError was given",
+    value: show(value),
+    expected: "an object with code, message",
+  };
+  const message = `${fields.field} is ${fields.value}; expected ${fields.expected}`;
+  return Object.assign(new RaviError({ code: ErrorCode.INVALID_VALUE, message }), fields);
 }
 
 const BASE_FIELDS = new Set([
