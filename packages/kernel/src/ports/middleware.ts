@@ -19,7 +19,7 @@ export interface Next {
 /** What `admit` may ask for before anything is begun. */
 export interface Gate {
   /** Suspends durably until somebody delivers an answer under that name (`"approval:…"`), and gives it. */
-  require(name: string, question: JsonValue): Promise<JsonValue>;
+  require(name: string, question?: JsonValue): Promise<JsonValue>;
 }
 
 /** A layer around every run, model call or tool call. */

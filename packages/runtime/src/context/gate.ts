@@ -71,7 +71,7 @@ class Admit<T> implements NamedGate {
     return undefined;
   }
 
-  async require(name: string, question: JsonValue, tell?: () => void): Promise<JsonValue> {
+  async require(name: string, question: JsonValue = null, tell?: () => void): Promise<JsonValue> {
     return this.gates.ask(name, this.key, question, tell).askedBy(this);
   }
 
@@ -100,7 +100,7 @@ interface AskedAdmit<T> {
 
 /** A gate whose first asker may say how people hear of the question. */
 export interface NamedGate extends Gate {
-  require(name: string, question: JsonValue, tell?: () => void): Promise<JsonValue>;
+  require(name: string, question?: JsonValue, tell?: () => void): Promise<JsonValue>;
 }
 
 /**

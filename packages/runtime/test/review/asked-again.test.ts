@@ -59,6 +59,30 @@ describe("R21: what layers ask for before a call", () => {
     expect(asked).toEqual(expected);
   });
 
+  it("R11: a name alone is asked for with no question, and told as plain JSON", async () => {
+    const runtime = new Runtime({ journal: new MemoryJournal(), clock: virtualClock() });
+    const asking: Pipeline<FunctionContext> = {
+      isNoop: false,
+      admit: async (_, gate) => void (await gate.require("approval:deploy")),
+      run: async (_, core) => core(),
+    };
+    const caller = {
+      ...agent("caller", async (ctx) => done(String((await ctx.tool(call, tool)).content))),
+      pipelines: { function: asking },
+    };
+    const told: unknown[] = [];
+    const run = runtime.run(caller, "", {
+      runId: "r",
+      onEvent: ({ event }) => {
+        if (event.type === "progress") told.push(event.data);
+      },
+    });
+    await until(() => run.status === "suspended");
+    await runtime.deliver("r", "approval:deploy", true);
+    expect(await within(run.result)).toMatchObject({ output: "ok" });
+    expect(told).toStrictEqual([{ name: "approval:deploy", question: null }]);
+  });
+
   it("two at once, and one more while the first are waited for", async () => {
     const runtime = new Runtime({ journal: new MemoryJournal(), clock: virtualClock() });
     const { promise: later, resolve: goOn } = Promise.withResolvers<void>();
