@@ -181,6 +181,24 @@ describe("R13: errors", () => {
     );
   });
 
+  test("R13: JSON.stringify of an error keeps what it says, and shows no more than its plain data", () => {
+    for (const error of samples) {
+      expect(JSON.parse(JSON.stringify(error))).toEqual(JSON.parse(JSON.stringify(errorToJSON(error))));
+      expect(Object.keys(error)).not.toContain("toJSON");
+    }
+    const cause = Object.assign(new Error("root cause"), { headers: { authorization: "secret" } });
+    const error = new ToolError({ toolName: "search", message: "no index", cause });
+    const json = JSON.stringify({ status: "failed", error });
+    expect(JSON.parse(json)).toMatchObject({
+      error: { name: "ToolError", message: "no index", code: "TOOL_ERROR", cause: { message: "root cause" } },
+    });
+    expect(json).not.toMatch(/secret|stack/);
+    const back = errorFromJSON(JSON.parse(JSON.stringify(error)));
+    expect(JSON.stringify(back)).toBe(JSON.stringify(error));
+    const data = { ...errorToJSON(error), fields: { toJSON: "mine" } };
+    expect(JSON.parse(JSON.stringify(errorFromJSON(data)))).toMatchObject({ message: "no index" });
+  });
+
   test("R13: causes are kept, a chain without end is cut, and what is no error is described", () => {
     const cause = new TypeError("root cause");
     const back = errorFromJSON(errorToJSON(new ToolError({ toolName: "t", message: "m", cause })));
