@@ -91,6 +91,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "bareInbox",
       "bothHooks",
       "checkAgentParts",
+      "checkTransform",
       "delegateTo",
       "hasMethod",
       "hireAll",

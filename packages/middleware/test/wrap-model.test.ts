@@ -2,6 +2,7 @@ import { getEventListeners } from "node:events";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
+  type ChatContext,
   type LLMClient,
   type ModelEvent,
   type ModelResponse,
@@ -135,6 +136,16 @@ describe("wrapModel: generate", () => {
     await expect(
       wrapModel(inner, [asking], { answer: async () => true }).generate(request),
     ).resolves.toBeDefined();
+  });
+
+  it("R11: a transform that is none is refused by what one has to have", async () => {
+    const layer = async (context: ChatContext, next: () => Promise<void>): Promise<void> => {
+      Reflect.apply(context.addTransform, context, [(event: unknown) => event]);
+      await next();
+    };
+    await expect(wrapModel(fakeModel("main"), [layer]).generate(request)).rejects.toThrow(
+      /addTransform is a function; expected .*push.*flush/,
+    );
   });
 
   it("no answer at all is an error, not undefined", async () => {

@@ -167,6 +167,28 @@ it("R7: what a layer has refused stays refused when the process dies before the 
   expect(ran).toBe(0);
 });
 
+it("R11: a transform that is none is refused by what one has to have", async () => {
+  const model = scriptedModel(["never said"]);
+  const layer: Pipeline<ChatContext> = {
+    isNoop: false,
+    admit: () => {},
+    run: async (context, core) => {
+      Reflect.apply(context.addTransform, context, [(event: unknown) => event]);
+      await core();
+    },
+  };
+  const asker = {
+    ...agent("asker", async (ctx) => {
+      await ctx.llm(model, { messages: [] });
+      return done("");
+    }),
+    pipelines: { chat: layer },
+  };
+  const { error } = await new Runtime({}).run(asker, "").result;
+  expect(error).toMatchObject({ code: "INVALID_VALUE", field: "addTransform" });
+  expect(error?.message).toMatch(/a function; expected .*push.*flush/);
+});
+
 it("a guard that trips over what is left of a failed stream does not hide why it failed", async () => {
   let sent = 0;
   const flaky: LLMClient = {
