@@ -8,12 +8,13 @@ import {
   type ExecutionBudgetOptions,
   isRaviError,
   type LLMClient,
+  type Pipelines,
   Priority,
   type RunContext,
   type SpawnBudgetOptions,
 } from "@ravi/kernel";
 import { HookEvent, HookManager } from "@ravi/hooks";
-import { MiddlewarePipeline, piiRedaction, piiRunRedaction, retry } from "@ravi/middleware";
+import { MiddlewarePipeline, piiPipelines, piiRedaction, piiRunRedaction, retry } from "@ravi/middleware";
 import { ReActAgent } from "@ravi/react-agent";
 import { ExecutionTracker, ModelMeter } from "@ravi/resources";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
@@ -395,6 +396,42 @@ describe("layers and hooks around a run", () => {
     const { output, runId } = await runtime.run(lead, "I am ada@example.com").result;
     expect(output).toBe("child got I am [EMAIL] and [EMAIL]");
     expect(JSON.stringify(journal.load(runId))).not.toMatch(/ada@|bob@/);
+  });
+
+  test("T9: piiPipelines leave nothing raw in a journal: of inputs, answers, calls, results and hires", async () => {
+    const raw = /(?:ada|bob|cyd|dan)@example\.com/g;
+    const written = async (pipelines: Pipelines) => {
+      const journal = new MemoryJournal();
+      const lookUp = defineTool({
+        name: "look_up",
+        description: "",
+        input: z.object({ who: z.string() }),
+        execute: () => "cyd@example.com",
+      });
+      const child = new ReActAgent({ name: "child", model: scriptedModel(["ask dan@example.com"]) });
+      const model = scriptedModel([
+        { toolCalls: [{ name: "look_up", arguments: { who: "bob@example.com" } }] },
+        "done",
+      ]);
+      const worker = new ReActAgent({ name: "worker", model, tools: [lookUp] });
+      const lead = agent("lead", async (ctx, inbox) => {
+        await ctx.hire({ agent: worker, input: inbox.input });
+        const hired = await ctx.hire({ agent: child, input: inbox.input });
+        return done("result" in hired ? hired.result.output : hired.status);
+      });
+      const { output, runId } = await new Runtime({ journal, pipelines }).run(lead, "I am ada@example.com")
+        .result;
+      const found = JSON.stringify(journal.load(runId)).match(raw) ?? [];
+      return { output, found: [...new Set(found)].toSorted() };
+    };
+    const all = piiPipelines();
+    expect(await written(all)).toEqual({ output: "ask [EMAIL]", found: [] });
+    // What each leaves by itself, as the README says.
+    const [ada, bob, cyd, dan] = ["ada", "bob", "cyd", "dan"].map((name) => `${name}@example.com`);
+    expect((await written({ agent: all.agent })).found).toEqual([bob, cyd, dan]);
+    expect((await written({ chat: all.chat })).found).toEqual([ada, cyd]);
+    expect((await written({ function: all.function })).found).toEqual([ada, bob, dan]);
+    expect(() => piiPipelines({ kind: ["email"] } as never)).toThrow(/piiPipelines.kind/);
   });
 
   test("R21: every event of a run in its place, for the agent that listens", async () => {

@@ -52,7 +52,19 @@ describe("J3: the same events in the same order, numbered, in both modes", () =>
     expect(seen).not.toContain("completed");
   });
 
-  test("nothing is asked before somebody reads, and nothing after the last event that was read", async () => {
+  test.each(Object.entries(SCENES))(
+    "J6: %s has its name, says who works for it, and runs as an async generator",
+    (name, { architecture }) => {
+      const strategy = architecture();
+      expect(strategy.name.replaceAll("-", "")).toBe(name.toLowerCase());
+      for (const worker of Object.values(strategy.declaredWorkers()))
+        expect(worker.id).toEqual(expect.any(String));
+      const events: unknown = Reflect.apply(strategy.run, strategy, []);
+      expect(Object.prototype.toString.call(events)).toBe("[object AsyncGenerator]");
+    },
+  );
+
+  test("J6: nothing is asked before somebody reads, and nothing after the last event that was read", async () => {
     const model = scriptedModel(SCRIPT);
     const ctx = bareContext();
     const stream = new StrategyAgent({

@@ -51,7 +51,8 @@ export {
 } from "./errors/errors.ts";
 export { type ErrorByCode, isCancellation, isRaviError } from "./errors/is.ts";
 export { ErrorKind, isRetryableKind } from "./errors/kinds.ts";
-export { errorFromJSON, errorToJSON, type SerializedError } from "./errors/serialize.ts";
+export { errorFromJSON } from "./errors/from-json.ts";
+export { errorToJSON, type SerializedError } from "./errors/to-json.ts";
 
 export {
   type ExecutionBudget,

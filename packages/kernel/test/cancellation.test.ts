@@ -49,6 +49,28 @@ describe("R9: CancellationToken", () => {
     expect(late).toHaveBeenCalledExactlyOnceWith(token.error);
   });
 
+  test("R9: whoever listens may hear that the token was disposed of: once, and only if nothing else came of it", () => {
+    const above = new CancellationToken();
+    const [told, forgotten] = [vi.fn(), vi.fn()];
+    const listen = (token: CancellationToken): (() => void) => token.onCancel(told, forgotten);
+    const token = above.child();
+    listen(token);
+    token.dispose();
+    token.dispose();
+    expect([told.mock.calls.length, forgotten.mock.calls.length]).toEqual([0, 1]);
+    listen(token);
+    expect(forgotten).toHaveBeenCalledTimes(2);
+
+    const cancelled = above.child();
+    listen(cancelled);
+    const left = above.child();
+    listen(left)();
+    above.cancel("stop");
+    cancelled.dispose();
+    left.dispose();
+    expect([told.mock.calls.length, forgotten.mock.calls.length]).toEqual([1, 2]);
+  });
+
   test("R9: a callback that another takes off while all are called is not called", () => {
     const token = new CancellationToken();
     const [second, third] = [vi.fn(), vi.fn()];

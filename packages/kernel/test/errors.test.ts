@@ -123,6 +123,82 @@ describe("R13: errors", () => {
     }
   });
 
+  test.each<[RaviError, string, Record<string, unknown>]>([
+    [new CancellationError("user left"), "cancelled: user left", { reason: "user left" }],
+    [new DeadlineExceededError("too slow"), "cancelled: too slow", { reason: "too slow", deadline: null }],
+    [new PausedError("editor"), "editor is paused: a more urgent agent took its slot", { agentId: "editor" }],
+    [new SuspendedError("closed"), "suspended: closed", { reason: "closed" }],
+    [
+      new MiddlewareTermination("blocked: PII"),
+      "middleware stopped it: blocked: PII",
+      { reason: "blocked: PII", layer: "middleware" },
+    ],
+    [
+      new MiddlewareTermination({ reason: "blocked: PII" }),
+      "middleware stopped it: blocked: PII",
+      { reason: "blocked: PII", layer: "middleware" },
+    ],
+    [new MiddlewareError("broken"), "middleware: broken", { layer: "middleware" }],
+    [new ProviderError("no answer"), "no answer", { kind: "UNKNOWN", retryable: true }],
+    [new ToolError("no index"), "no index", { toolName: "tool" }],
+    [new AgentNotFoundError("ghost"), "no agent ghost", { agent: "ghost" }],
+    [
+      new JournalLockedError("r"),
+      "run r is claimed by another process; wait for it to end, or stop it",
+      { runId: "r" },
+    ],
+  ])("R13: a text alone says what it was made for: %s", (error, message, fields) => {
+    expect(error.message).toBe(message);
+    expect(error).toMatchObject(fields);
+    const back = errorFromJSON(JSON.parse(JSON.stringify(errorToJSON(error))));
+    expect(back).toMatchObject({ ...fields, message });
+    expect(errorToJSON(back)).toEqual(errorToJSON(error));
+  });
+
+  test("R13: an error made of the wrong thing says what it takes", () => {
+    for (const { constructor } of samples) {
+      for (const wrong of [undefined, null, 7, {}]) {
+        const made = (): unknown => Reflect.construct(constructor, [wrong]);
+        expect(made).toThrow(InvalidValueError);
+        expect(made).toThrow(constructor.name);
+      }
+    }
+    const texts = [
+      BudgetExhaustedError,
+      InvalidValueError,
+      NonDeterminismError,
+      LaneViolationError,
+      RaviError,
+    ];
+    for (const Class of texts) {
+      expect(() => Reflect.construct(Class, ["out of money"])).toThrow(InvalidValueError);
+      expect(() => Reflect.construct(Class, ["out of money"])).toThrow(/"out of money"; expected .*object/);
+    }
+    expect(() => new DeadlineExceededError({ deadline: NaN })).toThrow(InvalidValueError);
+    expect(new DeadlineExceededError({ deadline: -1e300 }).message).toContain("-1e+300");
+    expect(() => Reflect.construct(AgentNotFoundError, [{ agent: "a", known: "lead" }])).toThrow(
+      InvalidValueError,
+    );
+  });
+
+  test("R13: JSON.stringify of an error keeps what it says, and shows no more than its plain data", () => {
+    for (const error of samples) {
+      expect(JSON.parse(JSON.stringify(error))).toEqual(JSON.parse(JSON.stringify(errorToJSON(error))));
+      expect(Object.keys(error)).not.toContain("toJSON");
+    }
+    const cause = Object.assign(new Error("root cause"), { headers: { authorization: "secret" } });
+    const error = new ToolError({ toolName: "search", message: "no index", cause });
+    const json = JSON.stringify({ status: "failed", error });
+    expect(JSON.parse(json)).toMatchObject({
+      error: { name: "ToolError", message: "no index", code: "TOOL_ERROR", cause: { message: "root cause" } },
+    });
+    expect(json).not.toMatch(/secret|stack/);
+    const back = errorFromJSON(JSON.parse(JSON.stringify(error)));
+    expect(JSON.stringify(back)).toBe(JSON.stringify(error));
+    const data = { ...errorToJSON(error), fields: { toJSON: "mine" } };
+    expect(JSON.parse(JSON.stringify(errorFromJSON(data)))).toMatchObject({ message: "no index" });
+  });
+
   test("R13: causes are kept, a chain without end is cut, and what is no error is described", () => {
     const cause = new TypeError("root cause");
     const back = errorFromJSON(errorToJSON(new ToolError({ toolName: "t", message: "m", cause })));

@@ -343,6 +343,14 @@ describe("toolTurn", () => {
     expect(messages[0]).not.toHaveProperty("isError");
   });
 
+  test("R16: a child that says nothing is an error for the model, by its name", async () => {
+    const { messages, stop } = await toolTurn(bareContext(), asking(call("handoff", { task: "t" })), [
+      delegate(agent("mute", async () => done(""))),
+    ]);
+    expect(messages[0]).toMatchObject({ content: "error: mute gave no answer", isError: true });
+    expect(stop).toBeUndefined();
+  });
+
   test("a child that was cut off never looks like success", async () => {
     const cut = agent("cut", async () => ({ status: "partial", output: "half", stopReason: "budget" }));
     const paused = agent("paused", async () => ({ status: "paused", output: "some", stopReason: "paused" }));

@@ -56,6 +56,15 @@ describe("R1: Supervision is a frozen place in a tree", () => {
 });
 
 describe("R2: root and spawnChild", () => {
+  test("R2: null says nothing about a budget: the default at the root, the parent's in a child", () => {
+    const plain = Supervision.root(lead);
+    const root = Supervision.root(lead, { spawnBudget: null, executionBudget: null });
+    expect(root.spawnBudget).toEqual(plain.spawnBudget);
+    expect(root.executionBudget).toEqual(plain.executionBudget);
+    const limited = Supervision.root(lead, { executionBudget: { maxTurns: 9 } });
+    expect(limited.spawnChild({ executionBudget: null }).executionBudget).toBe(limited.executionBudget);
+  });
+
   test("R2: a root mints a run, keeps a given session and has the defaults", () => {
     const one = Supervision.root(lead);
     const two = Supervision.root(lead, { sessionId: "chat-7" });

@@ -18,6 +18,35 @@ function clockAt(time: number): { now(): number; time: number } {
   };
 }
 
+/** Time that is set by hand, with timers, and what came of each. */
+function timerClock(time: number) {
+  const timers = new Set<{ readonly at: number; readonly fire: () => void }>();
+  let unrefs = 0;
+  let longest = 0;
+  return {
+    now: () => time,
+    setTimer(fire: () => void, delayMs: number) {
+      const timer = { at: time + delayMs, fire };
+      longest = Math.max(longest, delayMs);
+      timers.add(timer);
+      return { cancel: () => void timers.delete(timer), unref: () => void unrefs++ };
+    },
+    move(to: number) {
+      time = to;
+      for (const timer of timers) if (timer.at <= to && timers.delete(timer)) timer.fire();
+    },
+    get pending() {
+      return timers.size;
+    },
+    get longest() {
+      return longest;
+    },
+    get unrefs() {
+      return unrefs;
+    },
+  };
+}
+
 describe("R8: RunMeta", () => {
   test("R8: standalone makes its own ids and token, and is frozen", () => {
     const meta = RunMeta.standalone({ tenantId: "acme" });
@@ -84,6 +113,59 @@ describe("R8: RunMeta", () => {
 
   test("R8: a deadline that is no time is refused", () => {
     expect(() => RunMeta.standalone({ deadline: Number.NaN })).toThrow(/runMeta.deadline is NaN/);
+  });
+
+  test("R8: standalone's deadline fires by itself where the clock has timers, and aborts what hangs", () => {
+    const clock = timerClock(1_000);
+    const meta = RunMeta.standalone({ deadline: 2_000, clock });
+    const { signal } = meta.child().cancellation;
+    expect([clock.pending, clock.unrefs]).toEqual([1, 1]);
+    clock.move(1_999);
+    expect(signal.aborted).toBe(false);
+    clock.move(2_000);
+    expect(signal.reason).toBeInstanceOf(DeadlineExceededError);
+    expect(() => meta.check()).toThrow(DeadlineExceededError);
+    expect(clock.pending).toBe(0);
+  });
+
+  test("R8: a deadline beyond what a platform's timer can count is waited for in steps", () => {
+    const clock = timerClock(0);
+    const { cancellation } = RunMeta.standalone({ deadline: 2 ** 32, clock });
+    const delays = [clock.longest];
+    for (const time of [2 ** 31 - 1, 2 ** 32 - 2, 2 ** 32]) {
+      expect(cancellation.isCancelled).toBe(false);
+      clock.move(time);
+      delays.push(clock.longest);
+    }
+    expect([cancellation.isCancelled, clock.pending]).toEqual([true, 0]);
+    expect(Math.max(...delays)).toBeLessThan(2 ** 31);
+  });
+
+  test("R8: no timer is left behind, whether the token is cancelled or disposed of, above it too", () => {
+    const clock = timerClock(0);
+    const options = { deadline: 10, clock };
+    RunMeta.standalone(options).cancellation.cancel("stop");
+    RunMeta.standalone(options).cancellation.dispose();
+    const parent = new CancellationToken();
+    RunMeta.standalone({ ...options, cancellation: parent.child() });
+    const disposed = parent.child();
+    RunMeta.standalone({ ...options, cancellation: disposed });
+    expect(clock.pending).toBe(2);
+    disposed.dispose();
+    expect(clock.pending).toBe(1);
+    parent.cancel("stop");
+    expect(clock.pending).toBe(0);
+    // Over before it began.
+    RunMeta.standalone({ ...options, cancellation: disposed });
+    RunMeta.standalone({ ...options, cancellation: parent });
+    expect(clock.pending).toBe(0);
+  });
+
+  test("R8: only standalone sets a timer: a runtime sets its own, and no deadline needs none", () => {
+    const clock = timerClock(0);
+    RunMeta.of({ deadline: 10, clock });
+    RunMeta.standalone({ clock }).child({ deadline: 5 });
+    expect(clock.pending).toBe(0);
   });
 
   test("R8: a given token is used, and its signal reaches every child", () => {

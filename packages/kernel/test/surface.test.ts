@@ -98,6 +98,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "checkDecisions",
       "checkRun",
       "checkTools",
+      "checkTransform",
       "delegateTo",
       "fullDecisions",
       "hasMethod",

@@ -245,6 +245,23 @@ describe("hireResult: whoever was cut off is never a success", () => {
   ] as const)("%o", (outcome, content) => {
     expect(hireResult(outcome)).toEqual({ content, isError: true });
   });
+  test.each(["", " \n"])(
+    "R16: silence (%j) is no answer, unless something structured was given",
+    (output) => {
+      const silent: AgentResult = { status: "completed", output, stopReason: "done" };
+      const outcome = { status: "completed", result: silent } as const;
+      expect(hireResult(outcome, "writer")).toEqual({
+        content: "error: writer gave no answer",
+        isError: true,
+      });
+      expect(hireResult(outcome)).toEqual({ content: "error: the agent gave no answer", isError: true });
+      const structured = { ...silent, structured: { price: 5 } };
+      expect(hireResult({ ...outcome, result: structured })).toEqual({
+        content: '{"price":5}',
+        isError: false,
+      });
+    },
+  );
   test("an answer is one", () => {
     expect(hireResult({ status: "completed", result: result("completed") })).toEqual({
       content: "half",

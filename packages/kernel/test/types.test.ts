@@ -10,18 +10,21 @@ import {
   type CompactionStrategy,
   defineTool,
   type FunctionContext,
+  type Gate,
   type HookEvent,
   type HookPayloads,
   type Hooks,
   type HireLeaf,
   type HireOutcome,
   type InferSchema,
+  type JsonValue,
   type LlmLeaf,
   type LlmOutcome,
   type Middleware,
   type Next,
   type Outcome,
   type RunContext,
+  type RunHandle,
   type Tool,
   type ToolLeaf,
   type ToolOutcome,
@@ -149,6 +152,16 @@ describe("contracts", () => {
     expect(Object.keys(echo)).toEqual(["id", "run"]);
   });
 
+  test("R23: a leaf of a batch can be hired by itself, and its kind need not be said", () => {
+    expectTypeOf<ReturnType<typeof hireLeaf>>().toEqualTypeOf<Promise<HireOutcome<{ answer: number }>>>();
+    expectTypeOf<ReturnType<typeof hireTerms>>().toEqualTypeOf<Promise<HireOutcome<{ answer: number }>>>();
+    expectTypeOf<ReturnType<typeof spawnLeaf>>().toEqualTypeOf<Promise<RunHandle<{ answer: number }>>>();
+  });
+
+  test("R11: a gate may be asked by a name alone", () => {
+    expectTypeOf<ReturnType<typeof requireName>>().toEqualTypeOf<Promise<JsonValue>>();
+  });
+
   test("R23: a batch gives its leaves' outcomes", () => {
     expectTypeOf<ReturnType<typeof hires>>().toEqualTypeOf<Promise<HireOutcome<{ answer: number }>[]>>();
     expectTypeOf<ReturnType<typeof tools>>().toEqualTypeOf<Promise<ToolOutcome<string>[]>>();
@@ -157,6 +170,11 @@ describe("contracts", () => {
   });
 });
 
+type Answering = Agent<{ answer: number }>;
+const hireLeaf = (ctx: RunContext, agent: Answering) => ctx.hire({ kind: "hire", agent, input: "x" });
+const hireTerms = (ctx: RunContext, agent: Answering) => ctx.hire({ agent, input: "x" });
+const spawnLeaf = (ctx: RunContext, agent: Answering) => ctx.spawn(agent, { kind: "hire", input: "x" });
+const requireName = (gate: Gate) => gate.require("approval:deploy");
 const hires = (ctx: RunContext, leaves: readonly HireLeaf<{ answer: number }>[]) => ctx.batch(leaves);
 const tools = (ctx: RunContext, leaves: readonly ToolLeaf<string>[]) => ctx.batch(leaves);
 const calls = (ctx: RunContext, leaves: readonly LlmLeaf[]) => ctx.batch(leaves);

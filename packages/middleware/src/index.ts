@@ -3,6 +3,7 @@
 export { MiddlewarePipeline, type MiddlewarePipelineOptions } from "./pipeline.ts";
 export type { AgentMiddleware, ChatMiddleware, FunctionMiddleware, Placement, WithResult } from "./types.ts";
 export type { OnGuardError } from "./guard.ts";
+export { type PiiPipelines, piiPipelines } from "./pii-pipelines.ts";
 export { wrapModel, type WrapModelOptions } from "./model/wrap-model.ts";
 
 export { cache, type CacheOptions } from "./chat/cache.ts";

@@ -56,7 +56,7 @@ async function through(layer: Layer<FunctionContext>, call: Call = {}) {
 
 describe("R27: approval", () => {
   function asking(answer: JsonValue) {
-    const asked: { name: string; question: JsonValue }[] = [];
+    const asked: { name: string; question: JsonValue | undefined }[] = [];
     const gate: Gate = {
       async require(name, question, tell) {
         asked.push({ name, question });

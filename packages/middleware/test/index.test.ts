@@ -16,6 +16,7 @@ it("exports exactly this", () => {
     "linearPattern",
     "llmJudge",
     "maxTokens",
+    "piiPipelines",
     "piiRedaction",
     "piiRunRedaction",
     "piiToolRedaction",

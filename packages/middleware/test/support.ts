@@ -30,7 +30,8 @@ export interface ContextOptions {
 function base(options: ContextOptions) {
   const clock = options.clock ?? systemClock;
   const cancellation = options.token ?? new CancellationToken();
-  const meta = RunMeta.standalone({
+  // Of a run that its runtime watches: no timer of its own moves the time that a test looks at.
+  const meta = RunMeta.of({
     runId: "run-1",
     clock,
     cancellation,

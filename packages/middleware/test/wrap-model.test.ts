@@ -146,6 +146,16 @@ describe("wrapModel: generate", () => {
     expect(told).toEqual(["x"]);
   });
 
+  it("R11: a transform that is none is refused by what one has to have", async () => {
+    const layer = async (context: ChatContext, next: () => Promise<void>): Promise<void> => {
+      Reflect.apply(context.addTransform, context, [(event: unknown) => event]);
+      await next();
+    };
+    await expect(wrapModel(fakeModel("main"), [layer]).generate(request)).rejects.toThrow(
+      /addTransform is a function; expected .*push.*flush/,
+    );
+  });
+
   it("no answer at all is an error, not undefined", async () => {
     await expect(wrapModel(fakeModel("main"), [async () => {}]).generate(request)).rejects.toThrow(
       /there is no answer/,

@@ -5,7 +5,7 @@ import { hireResult, toolFailure } from "@ravi/kernel/loop";
 export function tellOutcome(name: string, outcome: HireOutcome, restarts: number): ToolResult {
   switch (outcome.status) {
     case "completed":
-      return hireResult(outcome);
+      return hireResult(outcome, name);
     case "partial": {
       const { stopReason, output } = outcome.result;
       return toolFailure(

@@ -118,6 +118,13 @@ describe("a child that was cut off or never came is never a success to its paren
 });
 
 describe("R16: a helper that is silent", () => {
+  test("R16: one that ends without a word is an error for the model, and no crash", async () => {
+    const mute = agent("mute", async () => done("  "));
+    const { result, told } = await lead([hands(["mute", "x"]), "ok"], [{ agent: mute }]);
+    expect(told).toEqual([{ text: "error: mute gave no answer", isError: true }]);
+    expect(result.status).toBe("completed");
+  });
+
   const clock = () => virtualClock({ now: 0 });
   /** Answers when its time has come, or stops when it is told to. */
   const slow = (seconds: number, ends: string[] = []) =>

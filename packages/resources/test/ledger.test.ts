@@ -25,6 +25,25 @@ describe("R18: consume adds, then throws at the first limit that is passed", () 
     expect(named({ maxToolCalls: 0 })).toBe("toolCalls");
   });
 
+  test("R18: nothing said is nothing consumed, and of a reservation all of it", () => {
+    const tracker = new ExecutionTracker({ maxTokens: 1000 });
+    tracker.consume();
+    tracker.charge();
+    expect(tracker.used.tokens).toBe(0);
+    tracker.reserve(CALL).settle();
+    expect(tracker.used).toMatchObject(CALL);
+    expect(tracker.open).toBe(0);
+  });
+
+  test.each([null, 500, "500"])("R18: %j is no amount", (wrong) => {
+    const tracker = new ExecutionTracker({ maxTokens: 1000 });
+    const open = tracker.reserve(CALL);
+    for (const use of ["consume", "charge", "reserve", "raise"] as const)
+      expect(complaint(() => Reflect.apply(tracker[use], tracker, [wrong])).message).toMatch(/tokens, cost/);
+    expect(complaint(() => Reflect.apply(open.settle, open, [wrong])).message).toMatch(/tokens, cost/);
+    expect([open.isOpen, tracker.used.tokens]).toEqual([true, 0]);
+  });
+
   test("R18: null, or nothing, is no limit", () => {
     const tracker = new ExecutionTracker({ maxTokens: null });
     tracker.consume({ tokens: 1e12, cost: 1e6, turns: 1e9, toolCalls: 1e9 });

@@ -6,6 +6,7 @@ import {
   InvalidValueError,
   Priority,
   spawnBudget,
+  Supervision,
 } from "@ravi/kernel";
 import { SpawnTracker } from "@ravi/supervision";
 import { denial } from "./denial.ts";
@@ -42,6 +43,15 @@ describe("R14: acquire", () => {
       limit: 1,
       scope: "lead",
     });
+  });
+
+  test("R14: a budget is enough: the root is called `root` unless it is named", () => {
+    const alone = new SpawnTracker(Supervision.root(lead, { spawnBudget: { maxAgents: 2 } }).spawnBudget);
+    expect(alone.held).toBe(1);
+    expect(alone.priorityOf(AgentId("root"))).toBe(NORMAL);
+    alone.acquire(a);
+    expect(denial(() => alone.acquire(b))).toMatchObject({ used: 2, limit: 2, scope: "root" });
+    expect(new SpawnTracker({ maxAgents: 2 }, { agingMs: 5 }).priorityOf(AgentId("root"))).toBe(NORMAL);
   });
 
   test("R14: where there is room, anyone is granted", () => {

@@ -95,7 +95,7 @@ export class Team {
       // What was passed on must be an answer: silence is none.
       if (role !== undefined && worked.error === undefined && worked.text.trim() !== "")
         this.answers.set(role, worked);
-      return hireResult(outcome);
+      return hireResult(outcome, role);
     });
   }
 

@@ -26,7 +26,7 @@ describe("J10: ActorCritic", () => {
     expect(session.cumulativeUsage).toEqual(usageOf(model));
   });
 
-  test("actor and critic may be agents, whose spend counts once", async () => {
+  test("J6: actor and critic may be agents, which are declared, and whose spend counts once", async () => {
     const actor = worker("actor", [says("one"), says("two")]);
     const critic = worker("critic", [says(score(0.1)), says("I give it nine out of ten.")]);
     const architecture = new ActorCritic({ actor, critic });

@@ -1,7 +1,7 @@
 import type { AgentId, ExecId } from "../core/ids.ts";
 import type { JsonValue } from "../core/json.ts";
 import type { BudgetDimension } from "../errors/errors.ts";
-import type { SerializedError } from "../errors/serialize.ts";
+import type { SerializedError } from "../errors/to-json.ts";
 import type { ContentPart, ToolCall } from "../model/messages.ts";
 import type { Usage } from "../model/usage.ts";
 import type { AgentResult } from "./agent.ts";

@@ -27,6 +27,11 @@ import type {
 } from "./leaves.ts";
 import type { RunScope } from "./scope.ts";
 
+/** A leaf made for a batch fits a hire of its own too. */
+interface MaybeHire {
+  readonly kind?: HireLeaf["kind"] | undefined;
+}
+
 /** The minimal view that a loop has of its history (R10). */
 export interface AgentContext {
   readonly agentId: AgentId;
@@ -64,7 +69,7 @@ export interface RunContext {
   /** One tool call. Bad arguments and a failing tool are results with `isError`; only the rules throw. */
   tool<R>(call: ToolCall, tool: Tool<unknown, R>): Promise<ToolResult<R>>;
   /** A seat, then the child's whole run. Never throws for the child's fate. */
-  hire<T>(leaf: Omit<HireLeaf<T>, "kind">): Promise<HireOutcome<T>>;
+  hire<T>(leaf: Omit<HireLeaf<T>, "kind"> & MaybeHire): Promise<HireOutcome<T>>;
   /** Leaves at once; an outcome for each, in the order asked. Rejects for no fate of theirs, only where the batch itself may not be. */
   batch<T>(leaves: readonly HireLeaf<T>[]): Promise<HireOutcome<T>[]>;
   batch<R>(leaves: readonly ToolLeaf<R>[]): Promise<ToolOutcome<R>[]>;
@@ -73,7 +78,7 @@ export interface RunContext {
   batch(leaves: readonly Leaf[]): Promise<Outcome[]>;
 
   /** Starts a child that lives beside this agent. Throws when it is denied a seat. */
-  spawn<T>(agent: Agent<T>, options: Omit<HireLeaf<T>, "kind" | "agent">): Promise<RunHandle<T>>;
+  spawn<T>(agent: Agent<T>, options: Omit<HireLeaf<T>, "kind" | "agent"> & MaybeHire): Promise<RunHandle<T>>;
   join<T>(handle: RunHandle<T>): Promise<HireOutcome<T>>;
   /** Says something to a living child and waits for its reply. */
   ask(

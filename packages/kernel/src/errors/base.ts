@@ -1,24 +1,8 @@
-/** Every error of Ravi has one of these codes. Branch on the code, never on the message. */
-export const ErrorCode = Object.freeze({
-  CANCELLED: "CANCELLED",
-  DEADLINE_EXCEEDED: "DEADLINE_EXCEEDED",
-  PAUSED: "PAUSED",
-  SUSPENDED: "SUSPENDED",
-  BUDGET_EXHAUSTED: "BUDGET_EXHAUSTED",
-  MIDDLEWARE_TERMINATION: "MIDDLEWARE_TERMINATION",
-  MIDDLEWARE_ERROR: "MIDDLEWARE_ERROR",
-  PROVIDER_ERROR: "PROVIDER_ERROR",
-  TOOL_ERROR: "TOOL_ERROR",
-  INVALID_VALUE: "INVALID_VALUE",
-  AGENT_NOT_FOUND: "AGENT_NOT_FOUND",
-  NON_DETERMINISM: "NON_DETERMINISM",
-  LANE_VIOLATION: "LANE_VIOLATION",
-  NEEDS_DECISION: "NEEDS_DECISION",
-  JOURNAL_LOCKED: "JOURNAL_LOCKED",
-  JOURNAL_CORRUPT: "JOURNAL_CORRUPT",
-  JOURNAL_FAILED: "JOURNAL_FAILED",
-} as const);
-export type ErrorCode = (typeof ErrorCode)[keyof typeof ErrorCode];
+import { ErrorCode } from "./code.ts";
+import { show } from "./show.ts";
+import { errorToJSON, type SerializedError } from "./to-json.ts";
+
+export { ErrorCode } from "./code.ts";
 
 export interface RaviErrorOptions {
   readonly code: ErrorCode;
@@ -37,10 +21,16 @@ export class RaviError extends Error {
   readonly retryable: boolean;
 
   constructor(options: RaviErrorOptions) {
+    if (typeof options !== "object" || options === null) throw refused(options);
     super(options.message, options.cause === undefined ? undefined : { cause: options.cause });
     Object.defineProperty(this, "name", { value: new.target.name, writable: true, configurable: true });
     this.code = options.code;
     this.retryable = options.retryable ?? false;
+  }
+
+  /** Without it `JSON.stringify` loses the message, as of any error. */
+  toJSON(): SerializedError {
+    return errorToJSON(this);
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {
@@ -49,20 +39,15 @@ export class RaviError extends Error {
   }
 }
 
-const BASE_FIELDS = new Set([
-  "isRaviError",
-  "code",
-  "retryable",
-  "name",
-  "message",
-  "stack",
-  "cause",
-  "__proto__",
-]);
-
-/** Whether `key` is a field that a kind of error adds to the base. */
-export function isOwnField(key: string): boolean {
-  return !BASE_FIELDS.has(key);
+/** What `InvalidValueError` says, which is built on this file and cannot be used in it. */
+function refused(value: unknown): RaviError {
+  const fields = {
+    field: "what new RaviError was given",
+    value: show(value),
+    expected: "an object with code, message",
+  };
+  const message = `${fields.field} is ${fields.value}; expected ${fields.expected}`;
+  return Object.assign(new RaviError({ code: ErrorCode.INVALID_VALUE, message }), fields);
 }
 
 export function isMarked(value: unknown): value is RaviError {

@@ -7,20 +7,27 @@ export class CancellationError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.CANCELLED, ErrorCode.DEADLINE_EXCEEDED];
   override readonly code: "CANCELLED" | "DEADLINE_EXCEEDED" = ErrorCode.CANCELLED;
   readonly reason: string;
-  constructor(init: { reason: string; cause?: unknown }) {
-    super({ code: ErrorCode.CANCELLED, message: `cancelled: ${init.reason}`, cause: init.cause });
-    this.reason = init.reason;
+  constructor(init: { reason: string; cause?: unknown } | string) {
+    const { reason, cause } = read("CancellationError", init, { reason: "string" }, toReason);
+    super({ code: ErrorCode.CANCELLED, message: `cancelled: ${reason}`, cause });
+    this.reason = reason;
   }
 }
 
 export class DeadlineExceededError extends CancellationError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.DEADLINE_EXCEEDED];
   override readonly code = ErrorCode.DEADLINE_EXCEEDED;
-  /** Epoch milliseconds. */
-  readonly deadline: number;
-  constructor(init: { deadline: number; cause?: unknown }) {
-    super({ reason: `the deadline ${new Date(init.deadline).toISOString()} has passed`, cause: init.cause });
-    this.deadline = init.deadline;
+  /** Epoch milliseconds; null where it was made of a text alone. */
+  readonly deadline: number | null;
+  constructor(init: { deadline: number; cause?: unknown } | string) {
+    if (typeof init === "string") {
+      super(init);
+      this.deadline = null;
+      return;
+    }
+    const { deadline, cause } = read("DeadlineExceededError", init, { deadline: "number" });
+    super({ reason: `the deadline ${timeText(deadline)} has passed`, cause });
+    this.deadline = deadline;
   }
 }
 
@@ -29,12 +36,13 @@ export class PausedError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.PAUSED];
   override readonly code = ErrorCode.PAUSED;
   readonly agentId: string;
-  constructor(init: { agentId: string }) {
+  constructor(init: { agentId: string } | string) {
+    const { agentId } = read("PausedError", init, { agentId: "string" }, (text) => ({ agentId: text }));
     super({
       code: ErrorCode.PAUSED,
-      message: `${init.agentId} is paused: a more urgent agent took its slot`,
+      message: `${agentId} is paused: a more urgent agent took its slot`,
     });
-    this.agentId = init.agentId;
+    this.agentId = agentId;
   }
 }
 
@@ -46,9 +54,10 @@ export class SuspendedError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.SUSPENDED];
   override readonly code = ErrorCode.SUSPENDED;
   readonly reason: string;
-  constructor(init: { reason: string; cause?: unknown }) {
-    super({ code: ErrorCode.SUSPENDED, message: `suspended: ${init.reason}`, cause: init.cause });
-    this.reason = init.reason;
+  constructor(init: { reason: string; cause?: unknown } | string) {
+    const { reason, cause } = read("SuspendedError", init, { reason: "string" }, toReason);
+    super({ code: ErrorCode.SUSPENDED, message: `suspended: ${reason}`, cause });
+    this.reason = reason;
   }
 }
 
@@ -74,6 +83,12 @@ export class BudgetExhaustedError extends RaviError {
   readonly scope: string;
   readonly hint: string | undefined;
   constructor(init: BudgetExhaustedInit) {
+    read("BudgetExhaustedError", init, {
+      dimension: "string",
+      used: "number",
+      limit: "number",
+      scope: "string",
+    });
     const hint = init.hint === undefined ? "" : `; ${init.hint}`;
     const message = `${init.dimension} budget of ${init.scope} exhausted: ${init.used} of ${init.limit}${hint}`;
     super({ code: ErrorCode.BUDGET_EXHAUSTED, message });
@@ -91,14 +106,15 @@ export class MiddlewareTermination extends RaviError {
   override readonly code = ErrorCode.MIDDLEWARE_TERMINATION;
   readonly layer: string;
   readonly reason: string;
-  constructor(init: { layer: string; reason: string; cause?: unknown }) {
-    super({
-      code: ErrorCode.MIDDLEWARE_TERMINATION,
-      message: `${init.layer} stopped it: ${init.reason}`,
-      cause: init.cause,
-    });
-    this.layer = init.layer;
-    this.reason = init.reason;
+  constructor(init: { layer?: string | undefined; reason: string; cause?: unknown } | string) {
+    const {
+      layer = "middleware",
+      reason,
+      cause,
+    } = read("MiddlewareTermination", init, { reason: "string" }, toReason);
+    super({ code: ErrorCode.MIDDLEWARE_TERMINATION, message: `${layer} stopped it: ${reason}`, cause });
+    this.layer = layer;
+    this.reason = reason;
   }
 }
 
@@ -107,13 +123,13 @@ export class MiddlewareError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.MIDDLEWARE_ERROR];
   override readonly code = ErrorCode.MIDDLEWARE_ERROR;
   readonly layer: string;
-  constructor(init: { layer: string; problem: string; cause?: unknown }) {
-    super({
-      code: ErrorCode.MIDDLEWARE_ERROR,
-      message: `middleware ${init.layer}: ${init.problem}`,
-      cause: init.cause,
-    });
-    this.layer = init.layer;
+  constructor(init: { layer?: string | undefined; problem: string; cause?: unknown } | string) {
+    const { layer, problem, cause } = read("MiddlewareError", init, { problem: "string" }, (text) => ({
+      problem: text,
+    }));
+    const where = layer === undefined ? "middleware" : `middleware ${layer}`;
+    super({ code: ErrorCode.MIDDLEWARE_ERROR, message: `${where}: ${problem}`, cause });
+    this.layer = layer ?? "middleware";
   }
 }
 
@@ -140,16 +156,25 @@ export class ProviderError extends RaviError {
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
   readonly requestId: string | undefined;
-  constructor(init: ProviderErrorInit) {
-    const retryable = init.retryable ?? isRetryableKind(init.kind);
-    super({ code: ErrorCode.PROVIDER_ERROR, message: init.message, retryable, cause: init.cause });
-    this.kind = init.kind;
-    this.provider = init.provider;
-    this.model = init.model;
-    this.status = init.status;
-    this.retryAfterMs = init.retryAfterMs;
-    this.requestId = init.requestId;
+  /** A text alone is a message of kind UNKNOWN. */
+  constructor(init: ProviderErrorInit | string) {
+    const given = read("ProviderError", init, { kind: "string", message: "string" }, toUnknown);
+    const retryable = given.retryable ?? isRetryableKind(given.kind);
+    super({ code: ErrorCode.PROVIDER_ERROR, message: given.message, retryable, cause: given.cause });
+    this.kind = given.kind;
+    this.provider = given.provider;
+    this.model = given.model;
+    this.status = given.status;
+    this.retryAfterMs = given.retryAfterMs;
+    this.requestId = given.requestId;
   }
+}
+
+interface ToolErrorInit {
+  readonly toolName?: string | undefined;
+  readonly message: string;
+  readonly retryable?: boolean | undefined;
+  readonly cause?: unknown;
 }
 
 /** A tool failed in a way that the model is told about. */
@@ -157,14 +182,11 @@ export class ToolError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.TOOL_ERROR];
   override readonly code = ErrorCode.TOOL_ERROR;
   readonly toolName: string;
-  constructor(init: { toolName: string; message: string; retryable?: boolean | undefined; cause?: unknown }) {
-    super({
-      code: ErrorCode.TOOL_ERROR,
-      message: init.message,
-      retryable: init.retryable,
-      cause: init.cause,
-    });
-    this.toolName = init.toolName;
+  constructor(init: ToolErrorInit | string) {
+    const given = read("ToolError", init, { message: "string" }, (message) => ({ message }));
+    const { toolName = "tool", message, retryable, cause } = given;
+    super({ code: ErrorCode.TOOL_ERROR, message, retryable, cause });
+    this.toolName = toolName;
   }
 }
 
@@ -177,6 +199,7 @@ export class InvalidValueError extends RaviError {
   readonly value: string;
   readonly expected: string;
   constructor(init: { field: string; value: unknown; expected: string; cause?: unknown }) {
+    read("InvalidValueError", init, { field: "string", expected: "string" });
     const value = show(init.value);
     super({
       code: ErrorCode.INVALID_VALUE,
@@ -194,10 +217,12 @@ export class AgentNotFoundError extends RaviError {
   override readonly code = ErrorCode.AGENT_NOT_FOUND;
   /** `name` or `name@version`. */
   readonly agent: string;
-  constructor(init: { agent: string; known: readonly string[] }) {
-    const known = init.known.length === 0 ? "none are registered" : `known are ${init.known.join(", ")}`;
-    super({ code: ErrorCode.AGENT_NOT_FOUND, message: `no agent ${init.agent}; ${known}` });
-    this.agent = init.agent;
+  constructor(init: { agent: string; known?: readonly string[] | undefined } | string) {
+    const { agent, known } = read("AgentNotFoundError", init, { agent: "string" }, (text) => ({
+      agent: text,
+    }));
+    super({ code: ErrorCode.AGENT_NOT_FOUND, message: `no agent ${agent}${knownText(known)}` });
+    this.agent = agent;
   }
 }
 
@@ -208,6 +233,12 @@ export class NonDeterminismError extends RaviError {
   readonly execId: string;
   readonly key: string;
   constructor(init: { execId: string; key: string; recorded: string; requested: string }) {
+    read("NonDeterminismError", init, {
+      execId: "string",
+      key: "string",
+      recorded: "string",
+      requested: "string",
+    });
     const what = `${init.execId} at ${init.key} recorded ${init.recorded}, but now asks for ${init.requested}`;
     super({
       code: ErrorCode.NON_DETERMINISM,
@@ -226,6 +257,7 @@ export class LaneViolationError extends RaviError {
   readonly running: string;
   readonly attempted: string;
   constructor(init: { execId: string; running: string; attempted: string }) {
+    read("LaneViolationError", init, { execId: "string", running: "string", attempted: "string" });
     const what = `${init.execId} began ${init.attempted} while ${init.running} was still running`;
     super({
       code: ErrorCode.LANE_VIOLATION,
@@ -246,6 +278,7 @@ export class NeedsDecisionError extends RaviError {
   /** All that have to be decided on, under the keys that `decisions` takes; this one first. Nothing is made before all of them are. */
   readonly pending: readonly string[];
   constructor(init: { execId: string; key: string; what: string; others?: readonly string[] | undefined }) {
+    read("NeedsDecisionError", init, { execId: "string", key: "string", what: "string" });
     const pending = [`${init.execId}:${init.key}`, ...(init.others ?? [])];
     const each = pending.map((key) => `${JSON.stringify(key)}: "retry" | "skip" | "fail"`).join(", ");
     super({
@@ -262,13 +295,18 @@ export class JournalLockedError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.JOURNAL_LOCKED];
   override readonly code = ErrorCode.JOURNAL_LOCKED;
   readonly runId: string;
-  constructor(init: { runId: string; owner?: string | undefined }) {
-    const by = init.owner === undefined ? "another process" : init.owner;
+  constructor(init: { runId: string; owner?: string | undefined } | string) {
+    const { runId, owner: by = "another process" } = read(
+      "JournalLockedError",
+      init,
+      { runId: "string" },
+      (text) => ({ runId: text }),
+    );
     super({
       code: ErrorCode.JOURNAL_LOCKED,
-      message: `run ${init.runId} is claimed by ${by}; wait for it to end, or stop it`,
+      message: `run ${runId} is claimed by ${by}; wait for it to end, or stop it`,
     });
-    this.runId = init.runId;
+    this.runId = runId;
   }
 }
 
@@ -279,6 +317,7 @@ export class JournalCorruptError extends RaviError {
   /** Where: a sequence number, or a byte offset in a file. */
   readonly position: number;
   constructor(init: { runId: string; position: number; problem: string; cause?: unknown }) {
+    read("JournalCorruptError", init, { runId: "string", position: "number", problem: "string" });
     const message = `the journal of ${init.runId} is damaged at ${init.position}: ${init.problem}`;
     super({ code: ErrorCode.JOURNAL_CORRUPT, message, cause: init.cause });
     this.runId = init.runId;
@@ -292,6 +331,7 @@ export class JournalFailedError extends RaviError {
   override readonly code = ErrorCode.JOURNAL_FAILED;
   readonly final: boolean;
   constructor(init: { what: string; final: boolean; cause: unknown }) {
+    read("JournalFailedError", init, { what: "string", final: "boolean" });
     const why = init.cause instanceof Error ? init.cause.message : String(init.cause);
     const next = init.final
       ? "no more is written; mend the cause, then open the journal again and resume its runs"
@@ -300,4 +340,54 @@ export class JournalFailedError extends RaviError {
     super({ code: ErrorCode.JOURNAL_FAILED, message, cause: init.cause, retryable: !init.final });
     this.final = init.final;
   }
+}
+
+/**
+ * What a constructor was given: its fields, or (where `meant` is said) a text that stands for the most telling of them. Errors
+ * are made where nobody looks until it matters, so a wrong one says what it takes instead of "undefined".
+ */
+function read<I extends object>(
+  error: string,
+  init: I | string,
+  required: { readonly [K in keyof I]?: "string" | "number" | "boolean" },
+  meant?: (text: string) => NoInfer<I>,
+): I {
+  const given: unknown = typeof init === "string" && meant !== undefined ? meant(init) : init;
+  const names = Object.keys(required);
+  if (typeof given !== "object" || given === null) {
+    const text = meant === undefined ? "" : "a text, or ";
+    const expected = `${text}an object with ${names.join(", ")}`;
+    throw new InvalidValueError({ field: `what new ${error} was given`, value: init, expected });
+  }
+  for (const [name, kind] of Object.entries<string | undefined>(required)) {
+    const value: unknown = Reflect.get(given, name);
+    if (typeof value === kind && !Number.isNaN(value)) continue;
+    throw new InvalidValueError({ field: `${error}.${name}`, value, expected: `a ${kind}` });
+  }
+  return given as I;
+}
+
+function toReason(reason: string): { reason: string } {
+  return { reason };
+}
+
+function toUnknown(message: string): ProviderErrorInit {
+  return { kind: "UNKNOWN", message };
+}
+
+/** A deadline may be any number, a date only some of them. */
+function timeText(time: number): string {
+  const date = new Date(time);
+  return Number.isNaN(date.getTime()) ? String(time) : date.toISOString();
+}
+
+function knownText(known: readonly string[] | undefined): string {
+  if (known === undefined) return "";
+  if (!Array.isArray(known))
+    throw new InvalidValueError({
+      field: "AgentNotFoundError.known",
+      value: known,
+      expected: "a list of names",
+    });
+  return known.length === 0 ? "; none are registered" : `; known are ${known.join(", ")}`;
 }

@@ -50,7 +50,7 @@ export function newRoot(agent: Agent, options: Omit<RootOptions, "ids">, ids: Id
     runId: options.runId,
     sessionId: options.sessionId,
     spawnBudget: options.spawnBudget ?? agent.defaults?.spawnBudget,
-    executionBudget: tighterBudget(agent, options.executionBudget),
+    executionBudget: tighterBudget(agent, options.executionBudget ?? undefined),
     retention: options.retention,
     priority: options.priority,
   });

@@ -1,4 +1,5 @@
 import type { HireLeaf, HireOutcome, ToolLeaf, ToolOutcome, ToolResult } from "../agent/leaves.ts";
+import { agentName } from "../core/ids.ts";
 import { isPromiseLike, type MaybePromise } from "../core/types.ts";
 import type { RaviError } from "../errors/base.ts";
 import { isRaviError } from "../errors/is.ts";
@@ -151,7 +152,12 @@ export class Turn {
     }
     const { afterHires } = this.options;
     const told = afterHires === undefined || hires.length === 0 ? undefined : await afterHires(hires);
-    return new Map(hires.map(({ outcome }, n) => [places[n] ?? -1, told?.[n] ?? hireResult(outcome)]));
+    return new Map(
+      hires.map(({ leaf, outcome }, n) => [
+        places[n] ?? -1,
+        told?.[n] ?? hireResult(outcome, agentName(leaf.agent.id)),
+      ]),
+    );
   }
 
   /** What came of a leaf. */

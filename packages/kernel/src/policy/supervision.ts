@@ -35,8 +35,8 @@ export interface RootOptions {
   /** Fresh when absent; given, it goes on with that conversation. */
   readonly sessionId?: SessionId | string | undefined;
   readonly runId?: RunId | string | undefined;
-  readonly spawnBudget?: SpawnBudgetOptions | undefined;
-  readonly executionBudget?: ExecutionBudgetOptions | undefined;
+  readonly spawnBudget?: SpawnBudgetOptions | null | undefined;
+  readonly executionBudget?: ExecutionBudgetOptions | null | undefined;
   readonly retention?: HistoryRetention | undefined;
   readonly priority?: Priority | undefined;
   readonly ids?: IdSource | undefined;
@@ -47,8 +47,8 @@ export interface SpawnChildOptions {
   readonly parentId?: AgentId | undefined;
   readonly retention?: HistoryRetention | undefined;
   readonly priority?: Priority | undefined;
-  /** Inherited when absent. */
-  readonly executionBudget?: ExecutionBudgetOptions | undefined;
+  /** Inherited when absent or null. */
+  readonly executionBudget?: ExecutionBudgetOptions | null | undefined;
   readonly ids?: IdSource | undefined;
 }
 
@@ -109,10 +109,9 @@ class Node implements Supervision {
       parentId: options.parentId ?? this.agentId,
       depth,
       spawnBudget: this.spawnBudget,
-      executionBudget:
-        options.executionBudget === undefined
-          ? this.executionBudget
-          : executionBudget(options.executionBudget),
+      executionBudget: isGiven(options.executionBudget)
+        ? executionBudget(options.executionBudget)
+        : this.executionBudget,
       retention: options.retention ?? HistoryRetention.RUN,
       priority: options.priority ?? Priority.NORMAL,
     });
@@ -159,8 +158,8 @@ export const Supervision = Object.freeze({
       rootId: agentId,
       parentId: null,
       depth: 0,
-      spawnBudget: spawnBudget(options.spawnBudget),
-      executionBudget: executionBudget(options.executionBudget),
+      spawnBudget: spawnBudget(options.spawnBudget ?? undefined),
+      executionBudget: executionBudget(options.executionBudget ?? undefined),
       retention: options.retention ?? HistoryRetention.PERMANENT,
       priority: options.priority ?? Priority.NORMAL,
     });
@@ -185,8 +184,8 @@ export const Supervision = Object.freeze({
   },
 });
 
-function isGiven(id: string | null | undefined): id is string {
-  return id !== undefined && id !== null;
+function isGiven<T>(value: T | null | undefined): value is T {
+  return value !== undefined && value !== null;
 }
 
 /** The platform's own need no look at each of their characters. */

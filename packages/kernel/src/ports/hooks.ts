@@ -1,6 +1,6 @@
 import type { AgentId, ExecId, RunId, SessionId } from "../core/ids.ts";
 import type { MaybePromise } from "../core/types.ts";
-import type { SerializedError } from "../errors/serialize.ts";
+import type { SerializedError } from "../errors/to-json.ts";
 import type { FinishReason } from "../model/llm.ts";
 import type { Usage } from "../model/usage.ts";
 import type { RunStatus } from "../agent/handle.ts";

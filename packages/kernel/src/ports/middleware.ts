@@ -22,7 +22,7 @@ export interface Gate {
    * Suspends durably until somebody delivers an answer under that name (`"approval:…"`), and gives it. `tell` says how people
    * hear of the question: it is called when they have to be asked, and not where the answer is on record.
    */
-  require(name: string, question: JsonValue, tell?: () => void): Promise<JsonValue>;
+  require(name: string, question?: JsonValue, tell?: () => void): Promise<JsonValue>;
 }
 
 /** A layer around every run, model call or tool call. */

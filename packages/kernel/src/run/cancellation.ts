@@ -18,8 +18,11 @@ export interface CancellationToken {
   check(): void;
   /** Resolves with the reason when cancelled; never, if it is disposed of first. */
   wait(): Promise<string>;
-  /** Calls back once when cancelled, at once when it already is. Returns how to take the callback off. */
-  onCancel(callback: (error: CancellationError) => void): () => void;
+  /**
+   * Calls back once when cancelled, at once when it already is. Returns how to take the callback off. `onDispose` is called
+   * instead where the token is disposed of first, so that whoever listens can give back what it holds meanwhile.
+   */
+  onCancel(callback: (error: CancellationError) => void, onDispose?: () => void): () => void;
   child(): CancellationToken;
   /** Made when first asked for. */
   readonly signal: AbortSignalLike;
@@ -38,6 +41,8 @@ const NOBODY: readonly Listener[] = Object.freeze([]);
 /** Whoever is told: a callback, or a token below. An object, as a closure for each would be kept by every run in flight. */
 interface Listener extends Linked<Listener> {
   hear(error: CancellationError): void;
+  /** The token was disposed of. */
+  forget?(): void;
 }
 
 class Callback implements Listener {
@@ -53,6 +58,16 @@ class Callback implements Listener {
 
   hear(error: CancellationError): void {
     if (this.isOn) this.callback(error);
+  }
+}
+
+/** Apart, as nearly nobody wants to know, and every callback would be larger for it. */
+class KeptCallback extends Callback {
+  readonly forget: () => void;
+
+  constructor(callback: (error: CancellationError) => void, forget: () => void) {
+    super(callback);
+    this.forget = forget;
   }
 }
 
@@ -112,15 +127,18 @@ class Token implements CancellationToken, Listener {
     return new Promise((resolve) => this.onCancel((error) => resolve(error.reason)));
   }
 
-  onCancel(callback: (error: CancellationError) => void): () => void {
+  onCancel(callback: (error: CancellationError) => void, onDispose?: () => void): () => void {
     const { error } = this;
     if (error !== undefined) {
       callback(error);
       return noop;
     }
-    if (this.disposed) return noop;
+    if (this.disposed) {
+      onDispose?.();
+      return noop;
+    }
     // Wrapped, so that the same callback may be added twice and each taken off by itself.
-    const listener = new Callback(callback);
+    const listener = onDispose === undefined ? new Callback(callback) : new KeptCallback(callback, onDispose);
     this.add(listener);
     return () => {
       listener.isOn = false;
@@ -150,6 +168,7 @@ class Token implements CancellationToken, Listener {
     if (this.own === undefined) this.own = this.error;
     this.parent = undefined;
     this.outer = undefined;
+    for (const listener of listeners) listener.forget?.();
     if (this.own === undefined) return;
     // It may have been cancelled from above just now, and not have been told yet: whoever holds the signal is, and the tokens below.
     this.controller?.abort(this.own);

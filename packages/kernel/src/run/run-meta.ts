@@ -1,4 +1,4 @@
-import { type Clock, type IdSource, systemClock, systemIds } from "../core/clock.ts";
+import { type Clock, type IdSource, type TimerHandle, systemClock, systemIds } from "../core/clock.ts";
 import { ExecId, RunId } from "../core/ids.ts";
 import { DeadlineExceededError, InvalidValueError } from "../errors/errors.ts";
 import type { Supervision } from "../policy/supervision.ts";
@@ -104,9 +104,34 @@ class Meta implements RunMeta {
 
 export const RunMeta = Object.freeze({
   of: (options: RunMetaOptions): RunMeta => new Meta(options),
-  /** For a run without a tree. */
-  standalone: (options: Omit<RunMetaOptions, "supervision"> = {}): RunMeta => new Meta(options),
+  /** For a run without a tree. Nobody else watches its deadline: where the clock has timers, it fires by itself. */
+  standalone(options: Omit<RunMetaOptions, "supervision"> = {}): RunMeta {
+    const meta = new Meta(options);
+    if (meta.deadline !== null && options.clock?.setTimer !== undefined)
+      arm(meta.deadline, options.clock, meta.cancellation);
+    return meta;
+  },
 });
+
+/** What a platform's timer can count; it fires at once beyond it. */
+const LONGEST_STEP_MS = 2 ** 31 - 1;
+
+/** Cancels the token when the time comes, unless it is cancelled or disposed of first. Keeps no process alive. */
+function arm(deadline: number, clock: Clock, token: CancellationToken): void {
+  let timer: TimerHandle | undefined;
+  let left = Math.max(0, deadline - clock.now());
+  const late = (): void => token.cancel(new DeadlineExceededError({ deadline }));
+  const wait = (): void => {
+    const step = Math.min(left, LONGEST_STEP_MS);
+    left -= step;
+    timer = clock.setTimer?.(left > 0 ? wait : late, step);
+    timer?.unref?.();
+  };
+  const stop = (): void => timer?.cancel();
+  wait();
+  // Heard at once, where it is over already.
+  token.onCancel(stop, stop);
+}
 
 function earlier(a: number | null, b: number | null): number | null {
   if (a === null || b === null) return a ?? b;

@@ -17,7 +17,14 @@ import {
   RunMeta,
   textOf,
 } from "@ravi/kernel";
-import { answerProblem, isStop, messageOf, refuseNoEvent, refuseNoStream } from "@ravi/kernel/loop";
+import {
+  answerProblem,
+  checkTransform,
+  isStop,
+  messageOf,
+  refuseNoEvent,
+  refuseNoStream,
+} from "@ravi/kernel/loop";
 import { discard, flush, through } from "./transforms.ts";
 
 export interface ChatCallOptions {
@@ -64,7 +71,7 @@ export function chatCall(call: ChatCallOptions): ChatCall {
     request: call.request,
     result: undefined,
     call: (model, request) => model.generate(request, { signal: context.signal }),
-    addTransform: (transform) => void transforms.push(transform),
+    addTransform: (transform) => void transforms.push(checkTransform(transform)),
   };
   const callOptions = (): CallOptions => ({ signal: context.signal, idempotencyKey: options.idempotencyKey });
 

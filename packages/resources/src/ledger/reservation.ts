@@ -11,10 +11,11 @@ export interface OpenReservation extends Reservation {
   readonly reserved: Spend;
   /**
    * Charges what the call took, gives the rest back, and charges an excess in full, up to the most that can be counted. What
-   * `actual` does not say is charged as it was reserved; so is all of it by `{ estimated: true }`. A second call is an error
-   * and charges nothing. A wrong value is an error too, and leaves the reservation open and charged, to be settled again.
+   * `actual` does not say is charged as it was reserved; so is all of it by `{ estimated: true }`, or with nothing said. A
+   * second call is an error and charges nothing. A wrong value is an error too, and leaves the reservation open and charged,
+   * to be settled again.
    */
-  settle(actual: Actual): Settlement;
+  settle(actual?: Actual): Settlement;
   /** Nothing was sent: gives all of it back. Does nothing once it is settled or cancelled, so it may stand in a `finally`. */
   cancel(): void;
 }
@@ -63,7 +64,7 @@ export class Held implements OpenReservation, Readonly<Amounts> {
     return toSpend(this);
   }
 
-  settle(actual: Actual): Settlement {
+  settle(actual: Actual = {}): Settlement {
     if (this.state !== "open") {
       throw new InvalidValueError({
         field: `reservation ${this.id} of ${this.account.scope}`,

@@ -29,6 +29,7 @@ import {
   NOTHING,
   reservedAmounts,
   shown,
+  checkAmounts,
   spentAmounts,
   toSpend,
 } from "./units.ts";
@@ -119,7 +120,7 @@ export class ExecutionTracker implements Ledger {
    * which refuses. Where any of them has a limit in dollars, a model call (tokens or turns) must say its cost.
    */
   reserve(estimate: Partial<Spend>, options?: ReserveOptions): OpenReservation {
-    const { tokens, cost, turns, toolCalls } = estimate;
+    const { tokens, cost, turns, toolCalls } = checkAmounts("estimate", estimate);
     if (cost === undefined) {
       if (tokens === undefined && turns === undefined && toolCalls === undefined) throw empty(estimate);
       if (this.needsPrice && ((tokens ?? 0) > 0 || (turns ?? 0) > 0)) {
@@ -136,14 +137,14 @@ export class ExecutionTracker implements Ledger {
   }
 
   /** The simple case: adds, here and above, then throws at the first limit that is passed. What was spent stays counted. */
-  consume(spent: Partial<Spend>): void {
+  consume(spent: Partial<Spend> = {}): void {
     this.charge(spent);
     const passed = findOverrun(this.account);
     if (passed !== undefined) throw overrun(passed);
   }
 
   /** Counts what was spent without a reservation, as when a journal is read again. It never refuses. */
-  charge(spent: Actual, { largest }: ChargeOptions = {}): Settlement {
+  charge(spent: Actual = {}, { largest }: ChargeOptions = {}): Settlement {
     const amounts = spentAmounts(spent, NOTHING);
     if (largest === undefined) return spend(this.account, amounts);
     return spend(this.account, amounts, largest === null ? NOTHING : sizeOf(largest));

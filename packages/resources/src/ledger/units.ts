@@ -65,6 +65,13 @@ export function moved(marks: Readonly<Amounts>, unit: keyof Amounts, to: number)
   );
 }
 
+/** A number alone does not say of what it is, and would count as nothing. */
+export function checkAmounts(field: string, value: Partial<Spend>): Partial<Spend> {
+  if (typeof value === "object" && value !== null) return value;
+  const expected = "an object with tokens, cost, turns or toolCalls";
+  throw new InvalidValueError({ field, value, expected });
+}
+
 /** A reservation rounds money up: it must cover what it stands for. */
 export function reservedAmounts(estimate: Partial<Spend>): Amounts {
   return {
@@ -80,6 +87,7 @@ export function reservedAmounts(estimate: Partial<Spend>): Amounts {
  * of it: what cannot be counted any more counts as the most that can.
  */
 export function spentAmounts(spend: Partial<Spend>, unsaid: Readonly<Amounts>): Amounts {
+  checkAmounts("spend", spend);
   return {
     tokens: whole("spend.tokens", atMost(spend.tokens, MOST), unsaid.tokens),
     nanos:
@@ -93,6 +101,7 @@ export function spentAmounts(spend: Partial<Spend>, unsaid: Readonly<Amounts>): 
 
 /** What is added to a limit, rounded like what is spent of it. A limit that cannot be counted is a mistake. */
 export function addedAmounts(more: Partial<Spend>): Amounts {
+  checkAmounts("more", more);
   return {
     tokens: whole("more.tokens", more.tokens, 0),
     nanos: Math.round(dollars("more.cost", more.cost) * NANOS_PER_DOLLAR),

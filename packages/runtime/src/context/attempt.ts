@@ -43,6 +43,8 @@ export interface AttemptOptions {
   call: number;
   /** What it took, once it is settled. */
   tokens: number;
+  /** Whether a part of the answer has come; only said where it is streamed. */
+  hasStreamed?: boolean;
 }
 
 /** One try at a model call: a place in the limiter's line, money set aside, the call, and the money settled. */
@@ -148,11 +150,8 @@ export function estimateOf(exec: Execution, model: LLMClient, request: ModelRequ
 }
 
 /** A model that was not compiled may throw at once, or give something that only looks like a promise. */
-function send(
-  exec: Execution,
-  { model, request, signal, idempotencyKey, sink, bill, isNested }: AttemptOptions,
-  bound: number | undefined,
-): Promise<ModelResponse> {
+function send(exec: Execution, options: AttemptOptions, bound: number | undefined): Promise<ModelResponse> {
+  const { model, request, signal, idempotencyKey, sink, bill, isNested } = options;
   try {
     // Plain fields: a model that wraps another may well spread them.
     const call = { signal: signal ?? exec.signal, idempotencyKey };
@@ -160,7 +159,10 @@ function send(
     bill.sent++;
     if (!isNested) bill.attempts++;
     if (sink === undefined || model.stream === undefined) return Promise.resolve(model.generate(sent, call));
-    return readStream(model.stream(sent, call), sink);
+    return readStream(model.stream(sent, call), (event) => {
+      options.hasStreamed = true;
+      sink(event);
+    });
   } catch (error) {
     return rejected(error);
   }

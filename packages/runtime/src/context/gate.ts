@@ -71,7 +71,7 @@ class Admit<T> implements Gate {
     return undefined;
   }
 
-  async require(name: string, question: JsonValue, tell?: () => void): Promise<JsonValue> {
+  async require(name: string, question: JsonValue = null, tell?: () => void): Promise<JsonValue> {
     return this.gates.ask(name, this.key, question, tell).askedBy(this);
   }
 

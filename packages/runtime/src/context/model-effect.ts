@@ -15,6 +15,7 @@ import {
   type StreamTransform,
   type Usage,
 } from "@ravi/kernel";
+import { checkTransform } from "@ravi/kernel/loop";
 import { promised, rejected } from "../rejected.ts";
 import { andThen } from "./and-then.ts";
 import { attempt, estimateOf } from "./attempt.ts";
@@ -183,7 +184,7 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
   }
 
   addTransform(transform: StreamTransform): void {
-    (this.transforms ??= []).push(transform);
+    (this.transforms ??= []).push(checkTransform(transform));
   }
 
   private innermost(context: ChatCall): Promise<void> {

@@ -1,6 +1,7 @@
 import {
   type BudgetWarning,
   classifyError,
+  type ErrorKind,
   type Estimate,
   HookEvent,
   InvalidValueError,
@@ -110,6 +111,21 @@ function settleWhole(
   return book(exec, options, { usage, cost, isWaste }, reservation, ALL_OF_IT);
 }
 
+/** What a provider says before it works. */
+const UNPAID: ReadonlySet<ErrorKind> = new Set([
+  "RATE_LIMIT",
+  "AUTH",
+  "AUTH_PERMANENT",
+  "BILLING",
+  "MODEL_NOT_FOUND",
+  "CONTEXT_OVERFLOW",
+]);
+
+/** Not every client tells the status. In the middle of an answer the same kinds come after work that may be charged. */
+function isRefusal(status: number | undefined, kind: ErrorKind, { hasStreamed }: AttemptOptions): boolean {
+  return status === undefined ? UNPAID.has(kind) && hasStreamed !== true : status >= 400;
+}
+
 /**
  * A call that failed. An answer with an error status costs nothing but the turn; where the connection broke or was cut, the
  * provider may have worked and charged, so what was set aside counts as spent.
@@ -123,7 +139,7 @@ export async function settleFailure(
 ): Promise<never> {
   const { status, retryAfterMs, kind } = classifyError(error);
   if (kind === "RATE_LIMIT" && retryAfterMs !== undefined) exec.ports.limiter?.slowDown(retryAfterMs);
-  const refused = status !== undefined && status >= 400;
+  const refused = isRefusal(status, kind, options);
   if (estimate === undefined && !refused) {
     // Nobody counts what may be lost: there is neither a limit nor a line.
     options.bill.drop(options.call);

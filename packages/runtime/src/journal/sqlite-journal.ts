@@ -18,6 +18,7 @@ import {
   systemClock,
   JournalFailedError,
 } from "@ravi/kernel";
+import { hasMethod } from "@ravi/kernel/loop";
 import { checkClaim } from "./claims.ts";
 import { encodeEntries } from "./entry-codec.ts";
 import { bodyOf } from "./large-body.ts";
@@ -62,6 +63,11 @@ export class SqliteJournal implements Journal {
   private closing: Promise<void> | undefined;
 
   private constructor(db: DatabaseSync, options: SqliteJournalOptions) {
+    // The compiler refuses `new`; whoever has none is told the way.
+    if (!hasMethod(db, "prepare")) {
+      const expected = "nothing: a journal is opened by SqliteJournal.open(directory)";
+      throw new InvalidValueError({ field: "what new SqliteJournal was given", value: db, expected });
+    }
     this.db = db;
     this.clock = options.clock ?? systemClock;
     this.runs = new Runs(db);

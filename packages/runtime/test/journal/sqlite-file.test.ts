@@ -25,6 +25,12 @@ test("T12: the directory is made for its owner only, and so are all files in it"
   expect(readdirSync(directory)).toEqual(["ravi.db"]);
 });
 
+test("T11: a journal is opened, not made: `new` says so", () => {
+  const made = (): unknown => Reflect.construct(SqliteJournal, [temporaryDirectory()]);
+  expect(made).toThrow(INVALID);
+  expect(made).toThrow(/SqliteJournal\.open\(directory\)/);
+});
+
 test("T12: hostile run ids open nothing beside the one file", async () => {
   const root = temporaryDirectory();
   const directory = join(root, "journal");

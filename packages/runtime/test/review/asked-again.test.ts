@@ -59,6 +59,30 @@ describe("R21: what layers ask for before a call", () => {
     expect(asked).toEqual(expected);
   });
 
+  it("R11: a name alone is asked for with no question, and told as plain JSON", async () => {
+    const runtime = new Runtime({ journal: new MemoryJournal(), clock: virtualClock() });
+    const asking: Pipeline<FunctionContext> = {
+      isNoop: false,
+      admit: async (_, gate) => void (await gate.require("approval:deploy")),
+      run: async (_, core) => core(),
+    };
+    const caller = {
+      ...agent("caller", async (ctx) => done(String((await ctx.tool(call, tool)).content))),
+      pipelines: { function: asking },
+    };
+    const told: unknown[] = [];
+    const run = runtime.run(caller, "", {
+      runId: "r",
+      onEvent: ({ event }) => {
+        if (event.type === "progress") told.push(event.data);
+      },
+    });
+    await until(() => run.status === "suspended");
+    await runtime.deliver("r", "approval:deploy", true);
+    expect(await within(run.result)).toMatchObject({ output: "ok" });
+    expect(told).toStrictEqual([{ name: "approval:deploy", question: null }]);
+  });
+
   it("two at once, and one more while the first are waited for", async () => {
     const runtime = new Runtime({ journal: new MemoryJournal(), clock: virtualClock() });
     const { promise: later, resolve: goOn } = Promise.withResolvers<void>();
@@ -141,6 +165,28 @@ it("R7: what a layer has refused stays refused when the process dies before the 
     structured: { why: "evil" },
   });
   expect(ran).toBe(0);
+});
+
+it("R11: a transform that is none is refused by what one has to have", async () => {
+  const model = scriptedModel(["never said"]);
+  const layer: Pipeline<ChatContext> = {
+    isNoop: false,
+    admit: () => {},
+    run: async (context, core) => {
+      Reflect.apply(context.addTransform, context, [(event: unknown) => event]);
+      await core();
+    },
+  };
+  const asker = {
+    ...agent("asker", async (ctx) => {
+      await ctx.llm(model, { messages: [] });
+      return done("");
+    }),
+    pipelines: { chat: layer },
+  };
+  const { error } = await new Runtime({}).run(asker, "").result;
+  expect(error).toMatchObject({ code: "INVALID_VALUE", field: "addTransform" });
+  expect(error?.message).toMatch(/a function; expected .*push.*flush/);
 });
 
 it("a guard that trips over what is left of a failed stream does not hide why it failed", async () => {

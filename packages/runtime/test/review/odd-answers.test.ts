@@ -12,6 +12,7 @@ import {
   type ModelEvent,
   type ModelResponse,
   type Pipeline,
+  ProviderError,
   type RaviError,
   textOf,
 } from "@ravi/kernel";
@@ -156,6 +157,22 @@ describe("what it took", () => {
   ])("T11: of a stream that is %s is all that was set aside", async (_, stream) => {
     const model = { ...client(undefined), stream: () => stream as AsyncIterable<ModelEvent> };
     expect((await spent(model, () => {})).used.tokens).toBeGreaterThan(5);
+  });
+
+  test.each([
+    ["before anything came is its turn alone", [], false],
+    ["in the middle of an answer is all that was set aside", [{ type: "text", delta: "a" }] as const, true],
+  ])("R18: of a rate limit without a status %s", async (_, events, isCharged) => {
+    const model: LLMClient = {
+      ...client(undefined),
+      async *stream() {
+        yield* events;
+        throw new ProviderError({ kind: "RATE_LIMIT", message: "slow down" });
+      },
+    };
+    const ledger = new FakeLedger({ maxTokens: 1e6 });
+    await new Runtime({ ledger: () => ledger }).run(looping(model), "", { onEvent: () => {} }).result;
+    expect([ledger.used.tokens > 0, ledger.used.turns]).toEqual([isCharged, 1]);
   });
 
   test("T11: a list of events is a stream", async () => {

@@ -1,5 +1,5 @@
 import {
-  type AgentId,
+  AgentId,
   type Clock,
   type SpawnBudget,
   type SpawnBudgetOptions,
@@ -14,8 +14,8 @@ import { RosterHeadcount } from "./roster-headcount.ts";
 import { readSnapshot } from "./snapshot.ts";
 
 export interface SpawnTrackerOptions {
-  /** Holds a slot from the start, is never paused and never gives it back. */
-  readonly rootId: AgentId;
+  /** Holds a slot from the start, is never paused and never gives it back; called `root` unless given. */
+  readonly rootId?: AgentId | undefined;
   readonly clock?: Clock | undefined;
   /** How long somebody waits until its place in the queue rises by one priority step; a minute unless given. */
   readonly agingMs?: number | undefined;
@@ -27,17 +27,18 @@ export interface RestoreOptions {
   readonly agingMs?: number | undefined;
 }
 
+const ROOT = AgentId("root");
 const AGING_MS = 60_000;
 const OPTIONS = ["rootId", "clock", "agingMs"] as const;
 
 /** The headcount of one run: one for the whole tree, however deep. */
 export class SpawnTracker extends RosterHeadcount {
-  constructor(budget: SpawnBudget | SpawnBudgetOptions, options: SpawnTrackerOptions) {
+  constructor(budget: SpawnBudget | SpawnBudgetOptions, options: SpawnTrackerOptions = {}) {
     checkFields("options", options, OPTIONS);
     super(
       new Roster({
         budget: spawnBudget(budget),
-        rootId: checkAgentId("rootId", options.rootId),
+        rootId: checkAgentId("rootId", options.rootId ?? ROOT),
         clock: options.clock ?? systemClock,
         agingMs: checkInteger("agingMs", options.agingMs ?? AGING_MS, 1),
       }),

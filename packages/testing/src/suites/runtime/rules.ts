@@ -2,8 +2,11 @@ import { expect } from "vitest";
 import {
   type AgentRunContext,
   defineTool,
+  type ErrorKind,
   HookEvent,
+  isRaviError,
   type Pipeline,
+  ProviderError,
   type RestartPolicy,
   textOf,
 } from "@ravi/kernel";
@@ -28,6 +31,17 @@ function restarts(most: number): RestartPolicy {
 function agentLayer(admit: (context: AgentRunContext) => void): Pipeline<AgentRunContext> {
   return { isNoop: false, admit, run: (_context, core) => core() };
 }
+
+const UNPAID: readonly ErrorKind[] = [
+  "RATE_LIMIT",
+  "AUTH",
+  "AUTH_PERMANENT",
+  "BILLING",
+  "MODEL_NOT_FOUND",
+  "CONTEXT_OVERFLOW",
+];
+/** The provider may have worked, and charged. */
+const MAYBE_PAID: readonly ErrorKind[] = ["TIMEOUT", "SERVER_ERROR", "UNKNOWN"];
 
 export const ruleCases: readonly RuntimeCase[] = [
   {
@@ -100,6 +114,29 @@ export const ruleCases: readonly RuntimeCase[] = [
         "completed:9 partial:3 denied:0 cancelled:true cancelled:true timedOut:true turns false",
       ]);
       expect(usage.inputTokens).toBeGreaterThanOrEqual(12);
+    },
+  },
+  {
+    rule: "R18",
+    says: "a call that was refused before any work costs its turn alone, also where it has no status; one that broke, all that was set aside",
+    async run({ create, caps }) {
+      const model = scriptedModel((request) => {
+        const kind = textOf(request.messages[0] ?? { content: "" }) as ErrorKind;
+        throw new ProviderError({ kind, message: `no: ${kind}`, retryable: false });
+      });
+      const asker = agent("asker", async (ctx, inbox) => {
+        const error: unknown = await ctx.llm(model, say(inbox.input)).catch((reason: unknown) => reason);
+        return done(isRaviError(error, "PROVIDER_ERROR") ? error.kind : "no failure");
+      });
+      const runtime = await create({ agents: [asker], ledger: caps.ledger, meter: caps.meter });
+      const spent = async (kind: ErrorKind): Promise<number> => {
+        const { output, usage } = await runtime.run(asker, kind, { executionBudget: { maxTurns: 9 } }).result;
+        expect(output).toBe(kind);
+        return usage.inputTokens + usage.outputTokens;
+      };
+      const paid: ErrorKind[] = [];
+      for (const kind of [...UNPAID, ...MAYBE_PAID]) if ((await spent(kind)) > 0) paid.push(kind);
+      expect(paid).toEqual(MAYBE_PAID);
     },
   },
   {

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "../core/json.ts";
-import { type ErrorCode, RaviError, ErrorCode as codes, isOwnField } from "./base.ts";
+import { ErrorCode, isOwnField } from "./code.ts";
 
 /** An error as plain data. `code` is null for an error that is not Ravi's. */
 export type SerializedError = {
@@ -42,24 +42,8 @@ function fieldsOf(error: unknown): JsonObject {
   return fields;
 }
 
-/**
- * The error again, as `isRaviError` and `instanceof` know it. The data chooses no constructor: an error of Ravi comes back
- * as a `RaviError` with its code and its fields, any other as an `Error` with its name.
- */
-export function errorFromJSON(data: SerializedError): Error {
-  const cause = data.cause === null ? undefined : errorFromJSON(data.cause);
-  const error = isCode(data.code)
-    ? new RaviError({ code: data.code, message: data.message, retryable: data.retryable, cause })
-    : new Error(data.message, cause === undefined ? undefined : { cause });
-  Object.defineProperty(error, "name", { value: data.name, writable: true, configurable: true });
-  for (const [key, value] of Object.entries(data.fields)) {
-    if (isOwnField(key)) Object.defineProperty(error, key, { value, enumerable: true });
-  }
-  return error;
-}
-
-function isCode(code: unknown): code is ErrorCode {
-  return typeof code === "string" && Object.hasOwn(codes, code);
+export function isCode(code: unknown): code is ErrorCode {
+  return typeof code === "string" && Object.hasOwn(ErrorCode, code);
 }
 
 function isPrimitive(value: unknown): value is string | number | boolean | null {
