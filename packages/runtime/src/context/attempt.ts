@@ -3,11 +3,13 @@ import {
   type EffectScope,
   type Estimate,
   isPromiseLike,
+  type LimiterRequest,
   type LLMClient,
   type MaybePromise,
   type ModelEvent,
   type ModelRequest,
   type ModelResponse,
+  type Permit,
   type Reservation,
   type Spend,
 } from "@ravi/kernel";
@@ -81,13 +83,22 @@ async function inLine(
   const estimate = await estimated;
   const tokens = estimate.inputTokens + estimate.maxOutputTokens;
   const { priority } = exec.supervision;
-  const permit = await exec.ports.limiter?.acquire({ priority, tokens, signal });
+  const permit = await placeInLine(exec, { priority, tokens, signal });
   try {
     // The line may have been long.
     refuseStopped(exec, options.signal);
     return await reserve(exec, options, estimate);
   } finally {
     permit?.release({ tokens: options.tokens });
+  }
+}
+
+async function placeInLine(exec: Execution, request: LimiterRequest): Promise<Permit | undefined> {
+  exec.inLine++;
+  try {
+    return await exec.ports.limiter?.acquire(request);
+  } finally {
+    exec.inLine--;
   }
 }
 

@@ -74,6 +74,8 @@ async function lastOperation(exec: Execution): Promise<void> {
 
 export function leaveCalls({ exec }: Pick<Ending, "exec">): MaybePromise<void> {
   exec.isOver = true;
+  // They would stand there for nothing.
+  if (exec.inLine > 0) exec.token.cancel(`${exec.agentId} has ended`);
   return leaveSentCalls(exec, settleLeft);
 }
 

@@ -89,6 +89,8 @@ export class Execution implements RunContext {
   hires = 0;
   /** Those that wait for their answer; made for the first. */
   sentCalls: LinkedList<SentCall> | undefined;
+  /** Calls that wait for a place in the limiter's line. */
+  inLine = 0;
   /** Its agent has ended: what it left running pays for nothing more. */
   isOver = false;
   /** The limit that has refused it last, itself or whom it hired. */
