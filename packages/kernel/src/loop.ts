@@ -11,6 +11,7 @@ export { type AtOnce, makeAtOnce } from "./loop/at-once.ts";
 export { bareContext, type BareContext, type BareContextOptions } from "./loop/bare-context.ts";
 export { bothHooks, tellOwn } from "./loop/both-hooks.ts";
 export { bareInbox, type BareInbox, type BareInboxOptions } from "./loop/bare-inbox.ts";
+export { checkSchemas, type CheckedBySchemas } from "./loop/check-schemas.ts";
 export { Conversation } from "./loop/conversation.ts";
 export { isCutOff } from "./loop/cut-off.ts";
 export { hireAll } from "./loop/hire-all.ts";

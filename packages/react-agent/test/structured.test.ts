@@ -96,9 +96,9 @@ describe("output", () => {
   test("a raw JSON Schema needs a validator, and is refused without one before anything is paid", async () => {
     const raw = { type: "object", required: ["name"] };
     const model = scriptedModel(["{}", fine]);
-    expect(() => new ReActAgent({ name: "a", model, output: raw })).toThrow(
-      /ReActAgent\.output .* validator/,
-    );
+    const unchecked = new ReActAgent({ name: "a", model, output: raw });
+    await expect(run(unchecked)).rejects.toThrow(/ReActAgent\.output .* validator/);
+    expect(model.calls).toHaveLength(0);
     const validator: JsonSchemaValidator = (_, value) =>
       typeof value === "object" && value !== null && "name" in value ? [] : [{ message: "name is missing" }];
     const agent = new ReActAgent({ name: "a", model, output: raw, validator });

@@ -1,6 +1,7 @@
 import type { RaviError } from "../errors/base.ts";
 import type { LLMClient, ModelRequest, ModelResponse } from "../model/llm.ts";
 import type { ContentPart, ToolCall } from "../model/messages.ts";
+import type { JsonSchemaValidator } from "../model/schema.ts";
 import type { Tool } from "../model/tool.ts";
 import type { Usage } from "../model/usage.ts";
 import type { ExecutionBudgetOptions } from "../policy/execution-budget.ts";
@@ -22,6 +23,8 @@ export interface ToolLeaf<R = unknown> {
   readonly kind: "tool";
   readonly call: ToolCall;
   readonly tool: Tool<unknown, R>;
+  /** Checks the arguments where the tool has a raw JSON Schema. Default: the context's. */
+  readonly validator?: JsonSchemaValidator | undefined;
   /**
    * Told what the call gave as soon as it is there, while others of its batch still run; also of what is on record. Must not
    * throw. Whoever cannot tell earlier tells nothing: the outcome says it too.

@@ -190,7 +190,11 @@ class Bare implements BareContext {
     return response;
   }
 
-  async tool<R>(call: ToolCall, tool: Tool<unknown, R>): Promise<ToolResult<R>> {
+  async tool<R>(
+    call: ToolCall,
+    tool: Tool<unknown, R>,
+    validator = this.shared.validator,
+  ): Promise<ToolResult<R>> {
     this.meta.check();
     const context: ToolContext = {
       signal: this.signal,
@@ -199,7 +203,7 @@ class Bare implements BareContext {
       llm: (model, request) => this.llm(model, request),
     };
     try {
-      const parsed = await readArguments(call, tool, this.shared.validator);
+      const parsed = await readArguments(call, tool, validator);
       if (!parsed.ok) return toolFailure(parsed.problem);
       return await callBareTool(tool, parsed.value, context, this.shared.clock);
     } catch (error) {
@@ -353,7 +357,7 @@ class Bare implements BareContext {
     try {
       if (leaf.kind === "llm")
         return { status: "completed", response: await this.llm(leaf.model, leaf.request) };
-      const result = await this.tool(leaf.call, leaf.tool);
+      const result = await this.tool(leaf.call, leaf.tool, leaf.validator);
       leaf.onResult?.(result);
       return { status: "completed", result };
     } catch (error) {

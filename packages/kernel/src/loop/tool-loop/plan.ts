@@ -3,7 +3,6 @@ import type { WindowOptions } from "../../agent/run-context.ts";
 import { checkFields, checkInteger, checkOneOf } from "../../core/check.ts";
 import { AgentId } from "../../core/ids.ts";
 import type { ModelRequest } from "../../model/llm.ts";
-import { isStandardSchema } from "../../model/schema.ts";
 import type { DelegateTool, Tool } from "../../model/tool.ts";
 import { checkAgentParts, hasMethod, refusalFor } from "../agent-parts.ts";
 import { jsonSchemaOf, toolSpec } from "../tool-spec.ts";
@@ -100,7 +99,7 @@ export function planLoop<T>(
 function checkParts(owner: string, options: LoopOptions): void {
   checkAgentParts(owner, options);
   const wrong = refusalFor(owner);
-  const { model, instructions, context, output, validator, toolConcurrency } = options;
+  const { model, instructions, context, output, toolConcurrency } = options;
   if (!hasMethod(model, "generate")) wrong("model", model, "an LLMClient, with a generate method");
   if (!["undefined", "string", "function"].includes(typeof instructions))
     wrong("instructions", instructions, "a text, or a function of the run that gives one");
@@ -108,8 +107,6 @@ function checkParts(owner: string, options: LoopOptions): void {
     wrong("context", context, "an AgentContext, with a getPromptWindow method");
   if (!["undefined", "object", "function"].includes(typeof output) || output === null)
     wrong("output", output, "a schema");
-  if (output !== undefined && !isStandardSchema(output) && validator === undefined)
-    wrong("output", output, "a Standard Schema (zod, for one), or a validator beside a raw JSON Schema");
   if (options.onBudget !== undefined) checkOneOf(`${owner}.onBudget`, options.onBudget, ON_BUDGET);
   if (toolConcurrency !== undefined) checkInteger(`${owner}.toolConcurrency`, toolConcurrency, 1);
 }

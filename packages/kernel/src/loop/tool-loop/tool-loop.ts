@@ -12,8 +12,9 @@ import {
   type ToolCall,
   type ToolMessage,
 } from "../../model/messages.ts";
-import type { SchemaLike } from "../../model/schema.ts";
+import type { JsonSchemaValidator, SchemaLike } from "../../model/schema.ts";
 import { HookEvent } from "../../ports/hooks.ts";
+import { checkSchemas } from "../check-schemas.ts";
 import { land, type LandOptions } from "../land.ts";
 import { turnAtOnce } from "../tool-turn.ts";
 import { truncateText } from "../truncate.ts";
@@ -74,6 +75,7 @@ class Loop<T> {
   // The steps are in here and not in a function of their own: each that is asynchronous costs a turn two more promises.
   async start(input: string): Promise<AgentResult<T>> {
     const { plan, ctx, mail, prompt } = this;
+    checkSchemas(plan, ctx.validator);
     const instructed = prompt.begin(input);
     if (isPromiseLike(instructed)) await instructed;
     const begun = this.remember({ role: "user", content: input });
@@ -214,7 +216,7 @@ class Loop<T> {
 
   private async finishStructured(output: SchemaLike<T>, text: string): Promise<AgentResult<T> | undefined> {
     const { outputRetries } = this.plan;
-    const parsed = await readStructured(output, text, this.plan.validator);
+    const parsed = await readStructured(output, text, this.validator);
     if (parsed.ok) {
       const structured = parsed.value;
       return this.complete({ status: "completed", output: text, structured, stopReason: "done" });
@@ -250,7 +252,11 @@ class Loop<T> {
     // What it said at the end belongs to the conversation, which may go on in another run.
     if (result.output.trim() !== "" && result.output !== this.said)
       await this.remember({ role: "assistant", content: result.output });
-    return plan.output === undefined ? result : withStructured(result, plan.output, plan.validator);
+    return plan.output === undefined ? result : withStructured(result, plan.output, this.validator);
+  }
+
+  private get validator(): JsonSchemaValidator | undefined {
+    return this.plan.validator ?? this.ctx.validator;
   }
 
   private remember(message: ChatMessage): MaybePromise<void> {
