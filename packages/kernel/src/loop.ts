@@ -39,6 +39,7 @@ export {
 } from "./loop/tool-call.ts";
 export { soundUsage } from "./loop/sound-usage.ts";
 export { jsonSchemaOf, toolSpec } from "./loop/tool-spec.ts";
+export { type AnswerShape, answerShape } from "./loop/tool-loop/answer-shape.ts";
 export { type DelegateOptions, delegateTo } from "./loop/tool-loop/delegate.ts";
 export type { Instructions, LoopOptions, ModelSettings } from "./loop/tool-loop/options.ts";
 export { type LoopPlan, planLoop } from "./loop/tool-loop/plan.ts";

@@ -336,6 +336,22 @@ describe("raw JSON Schemas", () => {
     expect(result).toMatchObject({ status: "completed", structured: {} });
   });
 
+  test("a tool that no object fits is refused by name, and one that an object may fit is not", () => {
+    const taking = (input: Tool["input"]) => () => plan({ model: asked(), tools: [{ ...raw, input }] });
+    const text = { type: "string" };
+    for (const input of [
+      text,
+      { anyOf: [text, { type: ["number", "null"] }] },
+      { enum: ["a"] },
+      { const: 1 },
+      { allOf: [{ type: "object" }, text] },
+      { $ref: "#/$defs/text", $defs: { text } },
+    ])
+      expect(taking(input)).toThrow(/^tool raw: input .* a schema of an object/);
+    for (const input of [{}, { oneOf: [text, { type: "object" }] }, { type: ["object", "null"] }])
+      expect(taking(input)).not.toThrow();
+  });
+
   test("a call outside of a loop is refused by the name of its tool", async () => {
     const { content } = await bareContext().tool({ id: "1", name: "raw", arguments: "{}" }, raw);
     expect(content).toMatch(/^error: tool raw: input is an object; expected a Standard Schema/);

@@ -5,7 +5,8 @@ import { AgentId } from "../../core/ids.ts";
 import type { ModelRequest } from "../../model/llm.ts";
 import type { DelegateTool, Tool } from "../../model/tool.ts";
 import { checkAgentParts, hasMethod, refusalFor } from "../agent-parts.ts";
-import { jsonSchemaOf, toolSpec } from "../tool-spec.ts";
+import { toolSpec } from "../tool-spec.ts";
+import { answerShape } from "./answer-shape.ts";
 import type { LoopOptions } from "./options.ts";
 
 const DEFAULTS = Object.freeze({
@@ -28,6 +29,8 @@ export interface LoopPlan<T = unknown> extends LoopOptions<T> {
   readonly tools: readonly (Tool | DelegateTool)[];
   /** A request without its messages. The list of tools in it is one object, so that its digest is made once. */
   readonly request: Omit<ModelRequest, "messages">;
+  /** The answer is asked for inside of an object, because `output` is none. */
+  readonly isWrapped: boolean;
   readonly window: Omit<WindowOptions, "system">;
   readonly maxSteps: number;
   readonly outputRetries: number;
@@ -71,10 +74,7 @@ export function planLoop<T>(
   checkParts(owner, options);
   const tools = checkTools(owner, options.tools ?? []);
   const specs = tools.length === 0 ? undefined : Object.freeze(tools.map(toolSpec));
-  const output = options.output && {
-    name: "answer",
-    schema: jsonSchemaOf(options.output, `${owner}.output`),
-  };
+  const shape = options.output && answerShape(options.output, `${owner}.output`);
   const whole = (field: keyof typeof DEFAULTS, least: number): number =>
     checkInteger(`${owner}.${field}`, options[field] ?? DEFAULTS[field], least);
   const budget = options.executionBudget;
@@ -87,8 +87,9 @@ export function planLoop<T>(
     request: Object.freeze({
       ...options.settings,
       ...(specs !== undefined && { tools: specs }),
-      ...(output !== undefined && { output }),
+      ...(shape !== undefined && { output: shape.output }),
     }),
+    isWrapped: shape?.isWrapped === true,
     window: specs === undefined ? {} : { tools: specs },
     maxSteps: whole("maxSteps", 1),
     outputRetries: whole("outputRetries", 0),
