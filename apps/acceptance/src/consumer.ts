@@ -54,15 +54,19 @@ export async function emptyConsumer(): Promise<Consumer> {
 }
 
 /** Gives a consumer what a package of ours depends on besides the kernel: ours packed, others' from the workspace's install. */
-export async function linkDependencies(consumer: Consumer, packageFolder: string): Promise<void> {
+export async function linkDependencies(
+  consumer: Consumer,
+  packageFolder: string,
+  { peers = true }: { readonly peers?: boolean | undefined } = {},
+): Promise<void> {
   const { dependencies = {}, peerDependencies = {} } = readManifest(join(root, packageFolder));
   const require = createRequire(join(root, packageFolder, "package.json"));
-  for (const name of Object.keys({ ...dependencies, ...peerDependencies })) {
+  for (const name of Object.keys({ ...dependencies, ...(peers && peerDependencies) })) {
     if (name === "@ravi/kernel") continue;
     if (name.startsWith("@ravi/")) {
       const folder = `packages/${name.slice("@ravi/".length)}`;
       await consumer.install(folder);
-      await linkDependencies(consumer, folder);
+      await linkDependencies(consumer, folder, { peers });
       continue;
     }
     const target = join(consumer.folder, "node_modules", name);

@@ -1,5 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { createContext, runInContext } from "node:vm";
+import { rolldown, type RolldownOptions } from "rolldown";
 import { describe, expect, test } from "vitest";
 import { emptyConsumer, linkDependencies } from "../src/consumer.ts";
 import { sh } from "../src/shell.ts";
@@ -124,4 +126,70 @@ describe("a package's README example, with the kernel and that package alone", (
     await consumer.write("example.ts", example);
     expect(await consumer.run("example.ts")).toMatchObject({ stderr: "", code: 0 });
   });
+});
+
+/** The code of a program in one file, and what the bundler could not find. */
+async function bundle(
+  file: string,
+  options: RolldownOptions = {},
+): Promise<{ code: string; missing: string[] }> {
+  const missing: string[] = [];
+  const made = await rolldown({
+    ...options,
+    input: file,
+    onLog: (_, log) => void (log.code === "UNRESOLVED_IMPORT" && missing.push(log.message)),
+  });
+  const { output } = await made.generate({ format: "iife", codeSplitting: false });
+  return { code: output[0].code, missing };
+}
+
+describe("bundled", () => {
+  test(
+    "the sdk can do without its optional peers: only inside of a try may a module be missing",
+    async () => {
+      await using consumer = await emptyConsumer();
+      await consumer.install("packages/kernel");
+      await consumer.install("packages/sdk");
+      await linkDependencies(consumer, "packages/sdk", { peers: false });
+      await consumer.write("main.ts", `export * from "@ravi/sdk"; export * from "@ravi/resources";`);
+      const { missing } = await bundle(join(consumer.folder, "main.ts"), { platform: "node" });
+      expect(missing).toEqual([]);
+    },
+    TIMEOUT,
+  );
+
+  test.each(["openai", "anthropic"])(
+    "provider-%s works where there is no process",
+    async (name) => {
+      await using consumer = await emptyConsumer();
+      await consumer.install("packages/kernel");
+      await consumer.install(`packages/provider-${name}`);
+      await linkDependencies(consumer, `packages/provider-${name}`);
+      await consumer.write(
+        "main.ts",
+        `import { ${name} } from "@ravi/provider-${name}";
+       const fetch = async () => new Response("no such thing", { status: 404 });
+       globalThis.told = ${name}("m", { apiKey: "k", fetch })
+         .generate({ messages: [{ role: "user", content: "Hi" }] })
+         .catch((error) => error.code + " " + error.kind);`,
+      );
+      const { code } = await bundle(join(consumer.folder, "main.ts"), { platform: "browser" });
+      const {
+        process: _,
+        global: __,
+        window: ___,
+        ...browser
+      } = Object.fromEntries(
+        Object.getOwnPropertyNames(globalThis)
+          .filter(
+            (known) => !/^(?:globalThis|self|Buffer|navigator|localStorage|sessionStorage)$/.test(known),
+          )
+          .map((known) => [known, Reflect.get(globalThis, known)] as const),
+      );
+      const context: { told?: Promise<string> } = createContext(browser);
+      runInContext(code, context);
+      expect(await context.told).toBe("PROVIDER_ERROR MODEL_NOT_FOUND");
+    },
+    TIMEOUT,
+  );
 });
