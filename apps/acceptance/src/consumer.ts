@@ -77,6 +77,36 @@ export async function linkDependencies(
   }
 }
 
+/**
+ * The layout of pnpm: each package sees what it depends on itself, and the consumer sees this one alone. Optional peers are left out.
+ */
+export async function installAlone(consumer: Consumer, packageFolder: string): Promise<void> {
+  const placed = new Map<string, string>();
+  const place = async (folder: string): Promise<string> => {
+    const { name, dependencies = {} } = readManifest(join(root, folder));
+    const known = placed.get(name);
+    if (known !== undefined) return known;
+    const own = join("store", name.replace("/", "+"));
+    const target = await consumer.install(folder, own);
+    placed.set(name, target);
+    const require = createRequire(join(root, folder, "package.json"));
+    for (const needed of Object.keys(dependencies)) {
+      const found = needed.startsWith("@ravi/")
+        ? await place(`packages/${needed.slice("@ravi/".length)}`)
+        : await firstThatExists((require.resolve.paths(needed) ?? []).map((path) => join(path, needed)));
+      await link(found, join(consumer.folder, own, "node_modules", needed));
+    }
+    return target;
+  };
+  const { name } = readManifest(join(root, packageFolder));
+  await link(await place(packageFolder), join(consumer.folder, "node_modules", name));
+}
+
+async function link(target: string, path: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await symlink(target, path);
+}
+
 async function firstThatExists(paths: readonly string[]): Promise<string> {
   for (const path of paths) {
     try {

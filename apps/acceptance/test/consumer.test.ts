@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { createContext, runInContext } from "node:vm";
 import { rolldown, type RolldownOptions } from "rolldown";
 import { describe, expect, test } from "vitest";
-import { emptyConsumer, linkDependencies } from "../src/consumer.ts";
+import { emptyConsumer, installAlone, linkDependencies } from "../src/consumer.ts";
 import { sh } from "../src/shell.ts";
 import { tarballOf } from "../src/tarballs.ts";
 import { readWorkspace, root } from "../src/workspace.ts";
@@ -127,6 +127,44 @@ describe("a package's README example, with the kernel and that package alone", (
     expect(await consumer.run("example.ts")).toMatchObject({ stderr: "", code: 0 });
   });
 });
+
+test(
+  "the sdk alone, where nothing else is in reach, is enough to name all that it gives",
+  { timeout: TIMEOUT },
+  async () => {
+    await using consumer = await emptyConsumer();
+    await installAlone(consumer, "packages/sdk");
+    await consumer.write(
+      "main.ts",
+      `import { agent, BudgetExhaustedError, estimate, getRunScope, isRaviError, type LLMClient, type ModelRequest, model, resume, run, runs, start, startResume, team, tool } from "@ravi/sdk";
+     export const search = tool({ name: "search", description: "", input: { type: "object" }, execute: () => ({ found: 1 }) });
+     export const clerk = agent({ name: "clerk", model: "openai:x", tools: [search] });
+     export const lead = team({ name: "lead", model: "openai:x", members: [clerk] });
+     export const member = lead.asDelegate();
+     export const go = () => run(lead, "x");
+     export const going = () => start(clerk, "x");
+     export const again = () => resume("x", { agents: clerk, journal: ".ravi" });
+     export const goingAgain = () => startResume("x", { agents: clerk, journal: ".ravi" });
+     export const known = () => runs({ journal: ".ravi" });
+     export const cost = () => estimate(clerk, "x");
+     export const client = model("openai:x");
+     export const scope = () => getRunScope();
+     export const errorOf = async () => (await go()).error;
+     export const events = () => going().events();
+     export const scopeOf = (error: unknown) => (isRaviError(error, "BUDGET_EXHAUSTED") ? error : undefined);
+     export const pretend = (says: (request: ModelRequest) => string): LLMClient => ({
+       id: "pretend",
+       info: { provider: "pretend", model: "pretend" },
+       generate: async (request) => ({ message: { role: "assistant", content: says(request) }, finishReason: "stop" }),
+     });
+     if (!(new BudgetExhaustedError({ dimension: "cost", used: 1, limit: 1, scope: "a" }) instanceof Error)) throw new Error();`,
+    );
+    const settings = { module: "nodenext", target: "es2023", lib: ["ES2023", "DOM", "ESNext.Disposable"] };
+    const declared = { ...settings, noEmit: false, declaration: true, outDir: "out", skipLibCheck: true };
+    expect(await consumer.compile(declared, ["main.ts"])).toMatchObject({ stdout: "", code: 0 });
+    expect(await consumer.run("out/main.js")).toMatchObject({ stderr: "", code: 0 });
+  },
+);
 
 /** The code of a program in one file, and what the bundler could not find. */
 async function bundle(
