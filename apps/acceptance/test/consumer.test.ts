@@ -170,6 +170,7 @@ test(
 async function bundle(
   file: string,
   options: RolldownOptions = {},
+  minify = false,
 ): Promise<{ code: string; missing: string[] }> {
   const missing: string[] = [];
   const made = await rolldown({
@@ -177,7 +178,7 @@ async function bundle(
     input: file,
     onLog: (_, log) => void (log.code === "UNRESOLVED_IMPORT" && missing.push(log.message)),
   });
-  const { output } = await made.generate({ format: "iife", codeSplitting: false });
+  const { output } = await made.generate({ format: "iife", codeSplitting: false, minify });
   return { code: output[0].code, missing };
 }
 
@@ -195,6 +196,38 @@ describe("bundled", () => {
     },
     TIMEOUT,
   );
+
+  test("an error is called the same after a minifier has renamed its class", async () => {
+    await using consumer = await emptyConsumer();
+    await consumer.install("packages/kernel");
+    await consumer.write(
+      "main.ts",
+      `import * as kernel from "@ravi/kernel";
+       const { BudgetExhaustedError, CancellationError, DeadlineExceededError, errorToJSON, InvalidValueError, RaviError } = kernel;
+       const error = new BudgetExhaustedError({ dimension: "cost", used: 1, limit: 1, scope: "a" });
+       class Own extends InvalidValueError {}
+       globalThis.told = [
+         error,
+         errorToJSON(error),
+         new CancellationError({ reason: "" }),
+         new DeadlineExceededError({ deadline: 0 }),
+         new RaviError({ code: "TOOL_ERROR", message: "" }),
+         new Own({ field: "", value: 0, expected: "" }),
+       ].map(({ name }) => name);
+       globalThis.own = Own.name;`,
+    );
+    const { code } = await bundle(join(consumer.folder, "main.ts"), {}, true);
+    const context: { told?: readonly string[]; own?: string } = createContext({ crypto });
+    runInContext(code, context);
+    expect([...(context.told ?? [])]).toEqual([
+      "BudgetExhaustedError",
+      "BudgetExhaustedError",
+      "CancellationError",
+      "DeadlineExceededError",
+      "RaviError",
+      context.own,
+    ]);
+  });
 
   test.each(["openai", "anthropic"])(
     "provider-%s works where there is no process",
