@@ -7,8 +7,11 @@ export type {
   AgentEvent,
   AgentId,
   AgentResult,
+  AnswerOf,
+  AnyRaviError,
   ChatMessage,
   DelegateTool,
+  ErrorByCode,
   HireLeaf,
   Hooks,
   Inbox,
@@ -78,7 +81,7 @@ export { type CostEstimate, estimate } from "./run/estimate.ts";
 export type { SdkHandle } from "./run/launch.ts";
 export type { HostOptions, ResumeOptions, RunOptions } from "./run/options.ts";
 export { cancel, deliver, type OutsideOptions, runs } from "./run/outside.ts";
-export type { CompletedResult, SdkResult } from "./run/result.ts";
+export type { CompletedResult, ResultBase, SdkResult, UnfinishedResult } from "./run/result.ts";
 export { resume, run, start, startResume } from "./run/run.ts";
 export type { CallAccount } from "./tree/call-log.ts";
 export type { RunTree, TreeNode } from "./tree/run-tree.ts";

@@ -83,3 +83,16 @@ export type HireOutcome<T = unknown> = HireUsage &
   );
 
 export type Outcome = HireOutcome | ToolOutcome | LlmOutcome;
+
+/** What comes of a leaf of that kind. */
+export type OutcomeOf<L> =
+  L extends HireLeaf<infer T>
+    ? HireOutcome<T>
+    : L extends ToolLeaf<infer R>
+      ? ToolOutcome<R>
+      : L extends LlmLeaf
+        ? LlmOutcome
+        : Outcome;
+
+/** Of several leaves, each at its place. */
+export type OutcomesOf<L extends readonly Leaf[]> = { -readonly [K in keyof L]: OutcomeOf<L[K]> };
