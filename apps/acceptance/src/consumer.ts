@@ -54,15 +54,19 @@ export async function emptyConsumer(): Promise<Consumer> {
 }
 
 /** Gives a consumer what a package of ours depends on besides the kernel: ours packed, others' from the workspace's install. */
-export async function linkDependencies(consumer: Consumer, packageFolder: string): Promise<void> {
+export async function linkDependencies(
+  consumer: Consumer,
+  packageFolder: string,
+  { peers = true }: { readonly peers?: boolean | undefined } = {},
+): Promise<void> {
   const { dependencies = {}, peerDependencies = {} } = readManifest(join(root, packageFolder));
   const require = createRequire(join(root, packageFolder, "package.json"));
-  for (const name of Object.keys({ ...dependencies, ...peerDependencies })) {
+  for (const name of Object.keys({ ...dependencies, ...(peers && peerDependencies) })) {
     if (name === "@ravi/kernel") continue;
     if (name.startsWith("@ravi/")) {
       const folder = `packages/${name.slice("@ravi/".length)}`;
       await consumer.install(folder);
-      await linkDependencies(consumer, folder);
+      await linkDependencies(consumer, folder, { peers });
       continue;
     }
     const target = join(consumer.folder, "node_modules", name);
@@ -71,6 +75,36 @@ export async function linkDependencies(consumer: Consumer, packageFolder: string
     // Two of ours may need the same one.
     if (!existsSync(target)) await symlink(await firstThatExists(found), target);
   }
+}
+
+/**
+ * The layout of pnpm: each package sees what it depends on itself, and the consumer sees this one alone. Optional peers are left out.
+ */
+export async function installAlone(consumer: Consumer, packageFolder: string): Promise<void> {
+  const placed = new Map<string, string>();
+  const place = async (folder: string): Promise<string> => {
+    const { name, dependencies = {} } = readManifest(join(root, folder));
+    const known = placed.get(name);
+    if (known !== undefined) return known;
+    const own = join("store", name.replace("/", "+"));
+    const target = await consumer.install(folder, own);
+    placed.set(name, target);
+    const require = createRequire(join(root, folder, "package.json"));
+    for (const needed of Object.keys(dependencies)) {
+      const found = needed.startsWith("@ravi/")
+        ? await place(`packages/${needed.slice("@ravi/".length)}`)
+        : await firstThatExists((require.resolve.paths(needed) ?? []).map((path) => join(path, needed)));
+      await link(found, join(consumer.folder, own, "node_modules", needed));
+    }
+    return target;
+  };
+  const { name } = readManifest(join(root, packageFolder));
+  await link(await place(packageFolder), join(consumer.folder, "node_modules", name));
+}
+
+async function link(target: string, path: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await symlink(target, path);
 }
 
 async function firstThatExists(paths: readonly string[]): Promise<string> {

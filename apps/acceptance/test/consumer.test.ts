@@ -1,7 +1,9 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { createContext, runInContext } from "node:vm";
+import { rolldown, type RolldownOptions } from "rolldown";
 import { describe, expect, test } from "vitest";
-import { emptyConsumer, linkDependencies } from "../src/consumer.ts";
+import { emptyConsumer, installAlone, linkDependencies } from "../src/consumer.ts";
 import { sh } from "../src/shell.ts";
 import { tarballOf } from "../src/tarballs.ts";
 import { readWorkspace, root } from "../src/workspace.ts";
@@ -124,4 +126,141 @@ describe("a package's README example, with the kernel and that package alone", (
     await consumer.write("example.ts", example);
     expect(await consumer.run("example.ts")).toMatchObject({ stderr: "", code: 0 });
   });
+});
+
+test(
+  "the sdk alone, where nothing else is in reach, is enough to name all that it gives",
+  { timeout: TIMEOUT },
+  async () => {
+    await using consumer = await emptyConsumer();
+    await installAlone(consumer, "packages/sdk");
+    await consumer.write(
+      "main.ts",
+      `import { agent, BudgetExhaustedError, estimate, getRunScope, isRaviError, type LLMClient, type ModelRequest, model, resume, run, runs, start, startResume, team, tool } from "@ravi/sdk";
+     export const search = tool({ name: "search", description: "", input: { type: "object" }, execute: () => ({ found: 1 }) });
+     export const clerk = agent({ name: "clerk", model: "openai:x", tools: [search] });
+     export const lead = team({ name: "lead", model: "openai:x", members: [clerk] });
+     export const member = lead.asDelegate();
+     export const go = () => run(lead, "x");
+     export const going = () => start(clerk, "x");
+     export const again = () => resume("x", { agents: clerk, journal: ".ravi" });
+     export const goingAgain = () => startResume("x", { agents: clerk, journal: ".ravi" });
+     export const known = () => runs({ journal: ".ravi" });
+     export const cost = () => estimate(clerk, "x");
+     export const client = model("openai:x");
+     export const scope = () => getRunScope();
+     export const errorOf = async () => (await go()).error;
+     export const events = () => going().events();
+     export const scopeOf = (error: unknown) => (isRaviError(error, "BUDGET_EXHAUSTED") ? error : undefined);
+     export const pretend = (says: (request: ModelRequest) => string): LLMClient => ({
+       id: "pretend",
+       info: { provider: "pretend", model: "pretend" },
+       generate: async (request) => ({ message: { role: "assistant", content: says(request) }, finishReason: "stop" }),
+     });
+     if (!(new BudgetExhaustedError({ dimension: "cost", used: 1, limit: 1, scope: "a" }) instanceof Error)) throw new Error();`,
+    );
+    const settings = { module: "nodenext", target: "es2023", lib: ["ES2023", "DOM", "ESNext.Disposable"] };
+    const declared = { ...settings, noEmit: false, declaration: true, outDir: "out", skipLibCheck: true };
+    expect(await consumer.compile(declared, ["main.ts"])).toMatchObject({ stdout: "", code: 0 });
+    expect(await consumer.run("out/main.js")).toMatchObject({ stderr: "", code: 0 });
+  },
+);
+
+/** The code of a program in one file, and what the bundler could not find. */
+async function bundle(
+  file: string,
+  options: RolldownOptions = {},
+  minify = false,
+): Promise<{ code: string; missing: string[] }> {
+  const missing: string[] = [];
+  const made = await rolldown({
+    ...options,
+    input: file,
+    onLog: (_, log) => void (log.code === "UNRESOLVED_IMPORT" && missing.push(log.message)),
+  });
+  const { output } = await made.generate({ format: "iife", codeSplitting: false, minify });
+  return { code: output[0].code, missing };
+}
+
+describe("bundled", () => {
+  test(
+    "the sdk can do without its optional peers: only inside of a try may a module be missing",
+    async () => {
+      await using consumer = await emptyConsumer();
+      await consumer.install("packages/kernel");
+      await consumer.install("packages/sdk");
+      await linkDependencies(consumer, "packages/sdk", { peers: false });
+      await consumer.write("main.ts", `export * from "@ravi/sdk"; export * from "@ravi/resources";`);
+      const { missing } = await bundle(join(consumer.folder, "main.ts"), { platform: "node" });
+      expect(missing).toEqual([]);
+    },
+    TIMEOUT,
+  );
+
+  test("an error is called the same after a minifier has renamed its class", async () => {
+    await using consumer = await emptyConsumer();
+    await consumer.install("packages/kernel");
+    await consumer.write(
+      "main.ts",
+      `import * as kernel from "@ravi/kernel";
+       const { BudgetExhaustedError, CancellationError, DeadlineExceededError, errorToJSON, InvalidValueError, RaviError } = kernel;
+       const error = new BudgetExhaustedError({ dimension: "cost", used: 1, limit: 1, scope: "a" });
+       class Own extends InvalidValueError {}
+       globalThis.told = [
+         error,
+         errorToJSON(error),
+         new CancellationError({ reason: "" }),
+         new DeadlineExceededError({ deadline: 0 }),
+         new RaviError({ code: "TOOL_ERROR", message: "" }),
+         new Own({ field: "", value: 0, expected: "" }),
+       ].map(({ name }) => name);
+       globalThis.own = Own.name;`,
+    );
+    const { code } = await bundle(join(consumer.folder, "main.ts"), {}, true);
+    const context: { told?: readonly string[]; own?: string } = createContext({ crypto });
+    runInContext(code, context);
+    expect([...(context.told ?? [])]).toEqual([
+      "BudgetExhaustedError",
+      "BudgetExhaustedError",
+      "CancellationError",
+      "DeadlineExceededError",
+      "RaviError",
+      context.own,
+    ]);
+  });
+
+  test.each(["openai", "anthropic"])(
+    "provider-%s works where there is no process",
+    async (name) => {
+      await using consumer = await emptyConsumer();
+      await consumer.install("packages/kernel");
+      await consumer.install(`packages/provider-${name}`);
+      await linkDependencies(consumer, `packages/provider-${name}`);
+      await consumer.write(
+        "main.ts",
+        `import { ${name} } from "@ravi/provider-${name}";
+       const fetch = async () => new Response("no such thing", { status: 404 });
+       globalThis.told = ${name}("m", { apiKey: "k", fetch })
+         .generate({ messages: [{ role: "user", content: "Hi" }] })
+         .catch((error) => error.code + " " + error.kind);`,
+      );
+      const { code } = await bundle(join(consumer.folder, "main.ts"), { platform: "browser" });
+      const {
+        process: _,
+        global: __,
+        window: ___,
+        ...browser
+      } = Object.fromEntries(
+        Object.getOwnPropertyNames(globalThis)
+          .filter(
+            (known) => !/^(?:globalThis|self|Buffer|navigator|localStorage|sessionStorage)$/.test(known),
+          )
+          .map((known) => [known, Reflect.get(globalThis, known)] as const),
+      );
+      const context: { told?: Promise<string> } = createContext(browser);
+      runInContext(code, context);
+      expect(await context.told).toBe("PROVIDER_ERROR MODEL_NOT_FOUND");
+    },
+    TIMEOUT,
+  );
 });

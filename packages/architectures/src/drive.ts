@@ -9,6 +9,7 @@ import {
   type RunContext,
   type StopReason,
 } from "@ravi/kernel";
+import { checkSchemas } from "@ravi/kernel/loop";
 import type { Observer } from "./context/observer.ts";
 import { findingsOf, landSession } from "./landing.ts";
 import { interrupt } from "./session.ts";
@@ -25,6 +26,7 @@ export async function* drive(
   deps: Dependencies,
   prompt: string,
 ): Driven {
+  checkSchemas({ owner: "StrategyAgent", tools: deps.tools }, deps.runtime.validator);
   // A session may go on after it was cut off; that was the earlier run's affair.
   session.interrupted = false;
   session.interruptionReason = null;

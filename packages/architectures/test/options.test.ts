@@ -13,6 +13,7 @@ import {
   Swarm,
   TreeOfThoughts,
 } from "@ravi/architectures";
+import { bareContext } from "@ravi/kernel/loop";
 import { asked, run, worker } from "./support.ts";
 
 const ann = worker("ann", []);
@@ -65,4 +66,16 @@ describe("prompts", () => {
     expect(Object.keys(PROMPTS)).toHaveLength(11);
     for (const set of Object.values(PROMPTS)) expect(Object.isFrozen(set)).toBe(true);
   });
+});
+
+test("a tool with a raw JSON Schema is refused by name before anything is paid, unless the run has a validator", async () => {
+  const raw = { name: "raw", description: "", input: { type: "object" }, execute: () => "sunny" };
+  const plan = "#E1 = raw[{}]";
+  // Without answers in its script a model that is asked fails in words of its own.
+  await expect(run(new ReWOO(), [], { tools: [raw] })).rejects.toThrow(/^tool raw: input /);
+  const { result } = await run(new ReWOO(), [plan, "It is sunny."], {
+    tools: [raw],
+    ctx: bareContext({ validator: () => [] }),
+  });
+  expect(result).toMatchObject({ status: "completed", output: "It is sunny." });
 });

@@ -49,7 +49,7 @@ export {
   SuspendedError,
   ToolError,
 } from "./errors/errors.ts";
-export { type ErrorByCode, isCancellation, isRaviError } from "./errors/is.ts";
+export { type AnyRaviError, type ErrorByCode, isCancellation, isRaviError } from "./errors/is.ts";
 export { ErrorKind, isRetryableKind } from "./errors/kinds.ts";
 export { errorFromJSON } from "./errors/from-json.ts";
 export { errorToJSON, type SerializedError } from "./errors/to-json.ts";
@@ -192,7 +192,7 @@ export type {
   Telemetry,
 } from "./ports/services.ts";
 
-export type { Agent, AgentDefaults, AgentResult, StopReason } from "./agent/agent.ts";
+export type { Agent, AgentDefaults, AgentResult, AnswerOf, StopReason } from "./agent/agent.ts";
 export type { AgentSession, Architecture, Dependencies } from "./agent/architecture.ts";
 export type { AgentEvent, RunEvent } from "./agent/events.ts";
 export type {
@@ -213,6 +213,8 @@ export type {
   LlmLeaf,
   LlmOutcome,
   Outcome,
+  OutcomeOf,
+  OutcomesOf,
   ToolLeaf,
   ToolOutcome,
   ToolResult,

@@ -15,6 +15,7 @@ export { bareContext, type BareContext, type BareContextOptions } from "./loop/b
 export { bothHooks, tellOwn } from "./loop/both-hooks.ts";
 export { bareInbox, type BareInbox, type BareInboxOptions } from "./loop/bare-inbox.ts";
 export { checkTransform } from "./loop/check-transform.ts";
+export { checkSchemas, type CheckedBySchemas } from "./loop/check-schemas.ts";
 export { Conversation } from "./loop/conversation.ts";
 export { isCutOff } from "./loop/cut-off.ts";
 export {
@@ -62,6 +63,7 @@ export {
 export { soundUsage } from "./loop/sound-usage.ts";
 export { LEAST_RESULT_CHARS, shorten, withNote } from "./loop/tool-content.ts";
 export { jsonSchemaOf, toolSpec } from "./loop/tool-spec.ts";
+export { type AnswerShape, answerShape } from "./loop/tool-loop/answer-shape.ts";
 export { type DelegateOptions, delegateTo } from "./loop/tool-loop/delegate.ts";
 export type { Instructions, LoopOptions, ModelSettings } from "./loop/tool-loop/options.ts";
 export { checkTools, type LoopPlan, planLoop } from "./loop/tool-loop/plan.ts";

@@ -91,12 +91,14 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "admitRun",
       "answerMisfit",
       "answerProblem",
+      "answerShape",
       "bareContext",
       "bareInbox",
       "bothHooks",
       "checkAgentParts",
       "checkDecisions",
       "checkRun",
+      "checkSchemas",
       "checkTools",
       "checkTransform",
       "delegateTo",
@@ -172,7 +174,9 @@ test("the exports of @ravi/kernel/provider are these", () => {
       "headerSecrets",
       "headerText",
       "incomplete",
+      "inputSchema",
       "isObject",
+      "isObjectSchema",
       "leftOut",
       "listOf",
       "lowerCased",
@@ -217,13 +221,13 @@ function typesOf(entry: string): string[] {
 
 test("the exported types are these", () => {
   expect(typesOf("index.ts").join(" ")).toMatchInlineSnapshot(
-    `"AbortSignalLike AcquireOptions Actual Agent AgentAccount AgentContext AgentDefaults AgentEvent AgentResult AgentRun AgentRunContext AgentSession Architecture AssistantMessage AuditEntry AuditLog BlobStore Branded BudgetDimension BudgetExhaustedInit BudgetWarning CallNote CallOptions CancellationTokenConstructor ChargeOptions ChatContext ChatMessage ClassifiedError Clock CompactionContext CompactionStrategy ContentPart ContextPorts CreateRunContext DelegateTool Dependencies DurableEngine Effect EffectScope ErrorByCode Estimate ExecutionBudget ExecutionBudgetFactory ExecutionBudgetOptions ExecutionStart FilePart FinishReason FunctionContext Gate Headcount Heard HireLeaf HireOutcome HireSpec HireUsage HistoryKey HistoryProvider HookBase HookPayloads Hooks IdSource ImagePart Inbox InboxMessage InferSchema Journal JournalEntry JournalRecord JournalWatch JsonLimits JsonObject JsonPrimitive JsonSchema JsonSchemaValidator JsonValue KnownPrice LLMClient Layer Leaf Lease Ledger Limiter LimiterRequest LlmLeaf LlmOutcome Logger MaybePromise Memory MemoryItem Meter Middleware MiddlewareLevel ModelEvent ModelInfo ModelRequest ModelResponse Next Operation Outcome PermissionDecision PermissionRequest Permissions Permit Pipeline Pipelines PostedItem PostedRecord Price ProviderErrorInit QueueOptions RaviErrorOptions ReasoningPart Remaining Reservation ReserveOptions RestartPolicy RootHandle RootOptions RunContext RunEvent RunHandle RunLimits RunMetaChildOptions RunMetaOptions RunResult RunScope RunStatus RunSummary SchemaIssue SchemaLike SchemaResult SerializedError Settled Settlement Skippable Span SpawnBudget SpawnBudgetFactory SpawnBudgetOptions SpawnChildOptions Spend Spent StandardSchema StopReason StoppedBy StreamTransform SystemMessage Tally Telemetry TextPart TimerHandle Tool ToolCall ToolContext ToolDefinition ToolLeaf ToolMessage ToolOutcome ToolResult ToolSpec Usage Used UserMessage WaitSpec WindowOptions"`,
+    `"AbortSignalLike AcquireOptions Actual Agent AgentAccount AgentContext AgentDefaults AgentEvent AgentResult AgentRun AgentRunContext AgentSession AnswerOf AnyRaviError Architecture AssistantMessage AuditEntry AuditLog BlobStore Branded BudgetDimension BudgetExhaustedInit BudgetWarning CallNote CallOptions CancellationTokenConstructor ChargeOptions ChatContext ChatMessage ClassifiedError Clock CompactionContext CompactionStrategy ContentPart ContextPorts CreateRunContext DelegateTool Dependencies DurableEngine Effect EffectScope ErrorByCode Estimate ExecutionBudget ExecutionBudgetFactory ExecutionBudgetOptions ExecutionStart FilePart FinishReason FunctionContext Gate Headcount Heard HireLeaf HireOutcome HireSpec HireUsage HistoryKey HistoryProvider HookBase HookPayloads Hooks IdSource ImagePart Inbox InboxMessage InferSchema Journal JournalEntry JournalRecord JournalWatch JsonLimits JsonObject JsonPrimitive JsonSchema JsonSchemaValidator JsonValue KnownPrice LLMClient Layer Leaf Lease Ledger Limiter LimiterRequest LlmLeaf LlmOutcome Logger MaybePromise Memory MemoryItem Meter Middleware MiddlewareLevel ModelEvent ModelInfo ModelRequest ModelResponse Next Operation Outcome OutcomeOf OutcomesOf PermissionDecision PermissionRequest Permissions Permit Pipeline Pipelines PostedItem PostedRecord Price ProviderErrorInit QueueOptions RaviErrorOptions ReasoningPart Remaining Reservation ReserveOptions RestartPolicy RootHandle RootOptions RunContext RunEvent RunHandle RunLimits RunMetaChildOptions RunMetaOptions RunResult RunScope RunStatus RunSummary SchemaIssue SchemaLike SchemaResult SerializedError Settled Settlement Skippable Span SpawnBudget SpawnBudgetFactory SpawnBudgetOptions SpawnChildOptions Spend Spent StandardSchema StopReason StoppedBy StreamTransform SystemMessage Tally Telemetry TextPart TimerHandle Tool ToolCall ToolContext ToolDefinition ToolLeaf ToolMessage ToolOutcome ToolResult ToolSpec Usage Used UserMessage WaitSpec WindowOptions"`,
   );
   expect(typesOf("loop.ts").join(" ")).toMatchInlineSnapshot(
-    `"AdmitRunOptions AdmittedRun AgentParts Approval AtOnce BareContext BareContextOptions BareInbox BareInboxOptions Decision Decisions DelegateOptions Finish Hired InDoubt Indexed Instructions Keepers KeyShape LandOptions Linked LoopDetector LoopExtension LoopLimits LoopLimitsOptions LoopOptions LoopPlan LoopStep LoopVerdict ModelSettings Parsed ToolTurn ToolTurnOptions Turn TurnContext"`,
+    `"AdmitRunOptions AdmittedRun AgentParts AnswerShape Approval AtOnce BareContext BareContextOptions BareInbox BareInboxOptions CheckedBySchemas Decision Decisions DelegateOptions Finish Hired InDoubt Indexed Instructions Keepers KeyShape LandOptions Linked LoopDetector LoopExtension LoopLimits LoopLimitsOptions LoopOptions LoopPlan LoopStep LoopVerdict ModelSettings Parsed ToolTurn ToolTurnOptions Turn TurnContext"`,
   );
   expect(typesOf("provider.ts").join(" ")).toMatchInlineSnapshot(
-    `"ConnectionFault FailureContext FailureVerdict Fields HeaderSource IdGiver Notice PlatformTimers ProviderCall ProviderCallSetup Scrub ServerEvent ServerEventReader WireLimits WireLimitsOptions"`,
+    `"ConnectionFault FailureContext FailureVerdict Fields HeaderSource IdGiver Notice ObjectSchema PlatformTimers ProviderCall ProviderCallSetup Scrub ServerEvent ServerEventReader WireLimits WireLimitsOptions"`,
   );
 });
 

@@ -12,6 +12,7 @@ import {
   type ModelResponse,
   type Pipeline,
   RunMeta,
+  type Tool,
   ToolError,
 } from "@ravi/kernel";
 import {
@@ -316,6 +317,61 @@ describe("a bare context for an agent", () => {
     const ctx = bareContext({ validator: () => [{ message: "not today" }] });
     await toolLoop(plan({ model, tools }), ctx, "go");
     expect(ctx.window()[2]).toMatchObject({ content: expect.stringMatching(/do not fit helper: not today/) });
+  });
+});
+
+describe("raw JSON Schemas", () => {
+  const raw: Tool = { name: "raw", description: "", input: { type: "object" }, execute: () => "sunny" };
+  const picky = () => [{ message: "not today" }];
+  const asked = () => scripted([{ call: "raw" }, "{}"]);
+
+  test("without a validator are refused by name before anything is paid", async () => {
+    const model = asked();
+    const withTool = toolLoop(plan({ model, tools: [raw] }), bareContext(), "go");
+    await expect(withTool).rejects.toThrow(/^tool raw: input .* the validator of the agent or of the run/);
+    const withOutput = toolLoop(plan({ model, output: { type: "object" } }), bareContext(), "go");
+    await expect(withOutput).rejects.toThrow(/^TestAgent\.output .* hand over a JsonSchemaValidator/);
+    expect(model.seen).toEqual([]);
+  });
+
+  test("of tools are checked by the agent's validator, else by the run's", async () => {
+    for (const [own, ofRun, told] of [
+      [() => [], undefined, "sunny"],
+      [undefined, () => [], "sunny"],
+      [picky, () => [], "error: the arguments do not fit raw: not today"],
+      [() => [], picky, "sunny"],
+    ] as const) {
+      const ctx = bareContext({ validator: ofRun });
+      await toolLoop(plan({ model: asked(), tools: [raw], validator: own }), ctx, "go");
+      expect(ctx.window()[2]).toMatchObject({ content: told });
+    }
+  });
+
+  test("of the answer too", async () => {
+    const ctx = bareContext({ validator: () => [] });
+    const result = await toolLoop(plan({ model: scripted(["{}"]), output: { type: "object" } }), ctx, "go");
+    expect(result).toMatchObject({ status: "completed", structured: {} });
+  });
+
+  test("a tool that no object fits is refused by name, and one that an object may fit is not", () => {
+    const taking = (input: Tool["input"]) => () => plan({ model: asked(), tools: [{ ...raw, input }] });
+    const text = { type: "string" };
+    for (const input of [
+      text,
+      { anyOf: [text, { type: ["number", "null"] }] },
+      { enum: ["a"] },
+      { const: 1 },
+      { allOf: [{ type: "object" }, text] },
+      { $ref: "#/$defs/text", $defs: { text } },
+    ])
+      expect(taking(input)).toThrow(/^tool raw: input .* a schema of an object/);
+    for (const input of [{}, { oneOf: [text, { type: "object" }] }, { type: ["object", "null"] }])
+      expect(taking(input)).not.toThrow();
+  });
+
+  test("a call outside of a loop is refused by the name of its tool", async () => {
+    const { content } = await bareContext().tool({ id: "1", name: "raw", arguments: "{}" }, raw);
+    expect(content).toMatch(/^error: tool raw: input is an object; expected a Standard Schema/);
   });
 });
 

@@ -5,6 +5,8 @@ import {
   type AgentContext,
   type AgentResult,
   AgentId,
+  BudgetExhaustedError,
+  CancellationError,
   type ChatContext,
   type ChatMessage,
   type CompactionStrategy,
@@ -17,6 +19,7 @@ import {
   type HireLeaf,
   type HireOutcome,
   type InferSchema,
+  isRaviError,
   type JsonValue,
   type LlmLeaf,
   type LlmOutcome,
@@ -167,6 +170,27 @@ describe("contracts", () => {
     expectTypeOf<ReturnType<typeof tools>>().toEqualTypeOf<Promise<ToolOutcome<string>[]>>();
     expectTypeOf<ReturnType<typeof calls>>().toEqualTypeOf<Promise<LlmOutcome[]>>();
     expectTypeOf<ReturnType<typeof mixed>>().toEqualTypeOf<Promise<Outcome[]>>();
+    expectTypeOf<ReturnType<typeof several>>().toEqualTypeOf<
+      Promise<[HireOutcome<{ n: number }>, HireOutcome<{ s: string }>, ToolOutcome<string>, LlmOutcome]>
+    >();
+  });
+
+  test("R13: an error's code says what it tells", () => {
+    const scopeOf = (error: unknown): string => {
+      if (!isRaviError(error)) return "";
+      switch (error.code) {
+        case "BUDGET_EXHAUSTED":
+          return error.scope;
+        case "DEADLINE_EXCEEDED":
+          return String(error.deadline);
+        case "CANCELLED":
+          return error.reason;
+        default:
+          return error.message;
+      }
+    };
+    const spent = new BudgetExhaustedError({ dimension: "cost", used: 1, limit: 1, scope: "lead" });
+    expect([spent, new CancellationError({ reason: "late" }), 7].map(scopeOf)).toEqual(["lead", "late", ""]);
   });
 });
 
@@ -179,3 +203,14 @@ const hires = (ctx: RunContext, leaves: readonly HireLeaf<{ answer: number }>[])
 const tools = (ctx: RunContext, leaves: readonly ToolLeaf<string>[]) => ctx.batch(leaves);
 const calls = (ctx: RunContext, leaves: readonly LlmLeaf[]) => ctx.batch(leaves);
 const mixed = (ctx: RunContext, leaves: readonly (LlmLeaf | HireLeaf)[]) => ctx.batch(leaves);
+const several = (
+  ctx: RunContext,
+  [one, other]: readonly [Agent<{ n: number }>, Agent<{ s: string }>],
+  [tool, call]: readonly [Tool<unknown, string>, LlmLeaf],
+) =>
+  ctx.batch([
+    { kind: "hire", agent: one, input: "" },
+    { kind: "hire", agent: other, input: "" },
+    { kind: "tool", call: { id: "1", name: "t", arguments: "" }, tool },
+    call,
+  ]);

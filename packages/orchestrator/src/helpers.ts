@@ -8,10 +8,9 @@ import {
   type HireLeaf,
   type Inbox,
   InvalidValueError,
-  type LLMClient,
   type RunContext,
 } from "@ravi/kernel";
-import { type LoopPlan, planLoop, toolLoop } from "@ravi/kernel/loop";
+import { type LoopOptions, type LoopPlan, planLoop, toolLoop } from "@ravi/kernel/loop";
 import { helperSchema, readHelper } from "./helper-args.ts";
 import { safeName } from "./names.ts";
 import type { DynamicHiringOptions } from "./options.ts";
@@ -46,10 +45,10 @@ export interface DynamicHiring {
 export function dynamicHiring(
   field: string,
   options: DynamicHiringOptions,
-  ownModel: LLMClient,
+  own: Pick<LoopOptions, "model" | "validator">,
 ): DynamicHiring {
   checkFields(field, options, KNOWN);
-  const { tools = [], model = ownModel, maxSteps = DEFAULT_STEPS } = options;
+  const { tools = [], model = own.model, maxSteps = DEFAULT_STEPS } = options;
   const maxHelpers = checkInteger(`${field}.maxHelpers`, options.maxHelpers ?? DEFAULT_HELPERS, 1);
   const terms = termsOf(field, options);
   // Checks the model, the steps and every tool once, as a helper with all of them would.
@@ -74,6 +73,7 @@ export function dynamicHiring(
         instructions,
         tools: allowed.filter((candidate) => chosen.includes(candidate.name)),
         maxSteps,
+        validator: own.validator,
       });
       return { ...terms, kind: "hire", agent: new Helper(plan), input: task };
     },

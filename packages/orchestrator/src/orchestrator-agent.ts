@@ -43,7 +43,7 @@ export class OrchestratorAgent<T = unknown> implements Agent<T> {
 
   constructor(options: OrchestratorAgentOptions<T>) {
     const hiring =
-      options?.dynamicHiring && dynamicHiring(`${OWNER}.dynamicHiring`, options.dynamicHiring, options.model);
+      options?.dynamicHiring && dynamicHiring(`${OWNER}.dynamicHiring`, options.dynamicHiring, options);
     const plan = planLoop(OWNER, { ...options, tools: toolsOf(options, hiring) }, OWN_FIELDS);
     checkPolicy(options);
     this.plan = plan;

@@ -25,6 +25,17 @@ describe("dynamic hiring", () => {
     expect(told[0]?.text).toMatch(/no tool is called "hire_helper"/);
   });
 
+  test("a helper's raw JSON Schemas are checked by the orchestrator's validator", async () => {
+    const raw = defineTool({ name: "raw", description: "", input: { type: "object" }, execute: () => "ran" });
+    const model = scriptedModel([{ toolCalls: [{ name: "raw", arguments: {} }] }, "Done."]);
+    const { told } = await lead([hires({ tools: ["raw"] }), "ok"], [], {
+      dynamicHiring: { tools: [raw], model },
+      validator: () => [],
+    });
+    expect(told).toEqual([{ text: "Done.", isError: false }]);
+    expect(model.calls[1]?.request.messages.at(-1)).toMatchObject({ content: "ran" });
+  });
+
   test("the model defines a helper, which works with the tools it was given", async () => {
     const model = scriptedModel([
       { toolCalls: [{ name: "count", arguments: { text: "Bern" } }] },

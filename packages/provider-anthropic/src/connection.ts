@@ -15,7 +15,7 @@ const NO_TIMEOUT = 2 ** 31 - 1;
 
 /** Reads the environment, so it is called at the first request and not before. */
 export function connect(options: AnthropicOptions): Connection {
-  const { env } = process;
+  const env = environment();
   const given = options.baseURL ?? setIn(env["ANTHROPIC_BASE_URL"]);
   const source = options.baseURL === undefined ? "ANTHROPIC_BASE_URL" : "baseURL";
   const url = given === undefined ? undefined : readBaseURL(given, source);
@@ -72,4 +72,11 @@ function pathOf(url: URL): string {
 function setIn(text: string | undefined): string | undefined {
   const trimmed = text?.trim() ?? "";
   return trimmed === "" ? undefined : trimmed;
+}
+
+/** In a browser there is none. */
+function environment(): Readonly<Record<string, string | undefined>> {
+  const { process: here }: { readonly process?: { readonly env: NodeJS.ProcessEnv } | undefined } =
+    globalThis;
+  return here?.env ?? {};
 }

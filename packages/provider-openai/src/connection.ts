@@ -21,7 +21,7 @@ const NO_TIMEOUT = 2 ** 31 - 1;
 
 /** Reads the environment, so it is called at the first request and not before. */
 export function connect(options: OpenAIOptions): Connection {
-  const env = process.env;
+  const env = environment();
   const baseURL = options.baseURL ?? nonEmpty(env["OPENAI_BASE_URL"]);
   const url =
     baseURL === undefined
@@ -75,4 +75,11 @@ function protocolFor(api: OpenAIOptions["api"], url: URL | undefined): Protocol 
 function nonEmpty(text: string | undefined): string | undefined {
   const trimmed = text?.trim();
   return trimmed === "" ? undefined : trimmed;
+}
+
+/** In a browser there is none. */
+function environment(): Readonly<Record<string, string | undefined>> {
+  const { process: here }: { readonly process?: { readonly env: NodeJS.ProcessEnv } | undefined } =
+    globalThis;
+  return here?.env ?? {};
 }

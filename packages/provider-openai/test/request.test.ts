@@ -228,6 +228,49 @@ test("reasoning stays behind with notice, once", async () => {
   expect(said).toEqual([expect.stringContaining("reasoning of earlier turns stays behind")]);
 });
 
+test.each(["chat", "responses"] as const)(
+  "over %s the alternatives of a tool's input are one object: servers take no others",
+  async (api) => {
+    const input = z.discriminatedUnion("kind", [
+      z.object({ kind: z.literal("city"), name: z.string() }),
+      z.object({ kind: z.literal("place"), lat: z.number() }),
+    ]);
+    const tool = defineTool({ name: "f", description: "d", input, execute: () => "ok" });
+    const tools = [toolSpec(tool), { name: "g", description: "", parameters: { properties: {} } }];
+    // It refuses what OpenAI would refuse.
+    let read: ModelRequest | undefined;
+    const script = (request: ModelRequest): string => {
+      read = request;
+      return "ok";
+    };
+    await using server = await loopbackOpenAI({ script });
+    await client(server, { api }).generate({ ...HELLO, tools });
+    expect(read?.tools).toMatchObject([
+      {
+        parameters: {
+          type: "object",
+          properties: { name: { type: "string" }, lat: { type: "number" } },
+          required: ["kind"],
+        },
+      },
+      { parameters: { type: "object", properties: {} } },
+    ]);
+  },
+);
+
+test("an object with alternatives beside its properties is not strict", async () => {
+  const parameters = {
+    type: "object",
+    properties: { a: { type: "string" } },
+    required: ["a"],
+    anyOf: [{ type: "object", properties: {} }],
+  };
+  const body = await sent({ ...HELLO, tools: [{ name: "f", description: "d", parameters }] });
+  const [only] = body["tools"] as { function: Record<string, unknown> }[];
+  expect(only?.function).not.toHaveProperty("strict");
+  expect(only?.function["parameters"]).not.toHaveProperty("anyOf");
+});
+
 describe("strict schemas", () => {
   const toolSent = async (input: z.ZodType): Promise<Record<string, unknown>> => {
     const tool = defineTool({ name: "f", description: "d", input, execute: () => "ok" });

@@ -52,6 +52,74 @@ describe("output", () => {
     expect(result.status).toBe("completed");
   });
 
+  const List = z.array(z.string());
+  const Choice = z.discriminatedUnion("kind", [
+    z.object({ kind: z.literal("a"), n: z.number() }),
+    z.object({ kind: z.literal("b"), value: z.string() }),
+  ]);
+  test.each<[string, z.ZodType, unknown]>([
+    ["a list", List, ["x", "y"]],
+    ["a text", z.string(), "x"],
+    ["nothing or an object", City.nullable(), null],
+    ["one of several objects", Choice, { kind: "b", value: "x" }],
+  ])(
+    "%s is asked for inside of an object, which servers demand, and comes out of it",
+    async (_, output, value) => {
+      for (const answer of [{ value }, value]) {
+        const text = JSON.stringify(answer);
+        const model = scriptedModel([text]);
+        const { result } = await run(new ReActAgent({ name: "a", model, output }));
+        expect(result).toEqual({
+          status: "completed",
+          output: JSON.stringify(value),
+          structured: value,
+          stopReason: "done",
+        });
+        expect(model.calls[0]?.request.output).toEqual({
+          name: "answer",
+          schema: {
+            type: "object",
+            properties: { value: expect.any(Object) },
+            required: ["value"],
+            additionalProperties: false,
+          },
+        });
+      }
+    },
+  );
+
+  test("of a wrapped answer that does not fit the model is told what is wrong inside", async () => {
+    const model = scriptedModel(['{"value":["x",1]}', '{"value":["x"]}']);
+    const { result } = await run(new ReActAgent({ name: "a", model, output: List }));
+    expect(result.structured).toEqual(["x"]);
+    expect(model.calls[1]?.request.messages.at(-1)?.content).toMatch(/asked for: 1: Invalid input/);
+  });
+
+  test("a landing gives what is inside too", async () => {
+    const model = scriptedModel([asks("add", { a: 1, b: 2 }), '{"value":["x"]}']);
+    const agent = new ReActAgent({ name: "a", model, output: List, tools: [add], maxSteps: 1 });
+    const { result } = await run(agent);
+    expect(result).toEqual({ status: "partial", output: '["x"]', structured: ["x"], stopReason: "steps" });
+  });
+
+  test("what a list refers to by its place is found where it has gone", async () => {
+    const tree = {
+      type: "array",
+      items: { type: "object", properties: { below: { $ref: "#" }, kind: { $ref: "#/$defs/kind" } } },
+      $defs: { kind: { enum: ["leaf"] } },
+    };
+    const model = scriptedModel(["[]"]);
+    await run(new ReActAgent({ name: "a", model, output: tree, validator: () => [] }));
+    expect(model.calls[0]?.request.output?.schema).toMatchObject({
+      properties: {
+        value: {
+          items: { properties: { below: { $ref: "#/properties/value" }, kind: { $ref: "#/$defs/kind" } } },
+        },
+      },
+      $defs: tree.$defs,
+    });
+  });
+
   test("fences inside the strings of the JSON stay there", async () => {
     const text = '{"open":"```",\n"close":"```"}';
     const output = z.object({ open: z.string(), close: z.string() });
@@ -96,9 +164,9 @@ describe("output", () => {
   test("a raw JSON Schema needs a validator, and is refused without one before anything is paid", async () => {
     const raw = { type: "object", required: ["name"] };
     const model = scriptedModel(["{}", fine]);
-    expect(() => new ReActAgent({ name: "a", model, output: raw })).toThrow(
-      /ReActAgent\.output .* validator/,
-    );
+    const unchecked = new ReActAgent({ name: "a", model, output: raw });
+    await expect(run(unchecked)).rejects.toThrow(/ReActAgent\.output .* validator/);
+    expect(model.calls).toHaveLength(0);
     const validator: JsonSchemaValidator = (_, value) =>
       typeof value === "object" && value !== null && "name" in value ? [] : [{ message: "name is missing" }];
     const agent = new ReActAgent({ name: "a", model, output: raw, validator });

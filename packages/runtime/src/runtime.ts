@@ -1,6 +1,7 @@
 import {
   type AbortSignalLike,
   type Agent,
+  type AnswerOf,
   AgentId,
   checkFields,
   checkInteger,
@@ -74,6 +75,8 @@ export class Runtime {
   }
 
   /** Starts a run. Errors of the run are in its result's status; the promise rejects only where it could not be started. */
+  run<T>(agent: Agent<T>, input: string, options?: RunOptions): RootHandle<T>;
+  run<A extends Agent>(agent: A, input: string, options?: RunOptions): RootHandle<AnswerOf<A>>;
   run<T>(agent: Agent<T>, input: string, options: RunOptions = {}): RootHandle<T> {
     const meant = versionOf(this.agents, agent, options?.version);
     const start = newStart(this.ports, meant, input, options);

@@ -1,5 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { defineTool, type Pipeline, type FunctionContext, RunId, type ToolLeaf } from "@ravi/kernel";
+import {
+  defineTool,
+  type Pipeline,
+  type FunctionContext,
+  RunId,
+  type Tool,
+  type ToolLeaf,
+} from "@ravi/kernel";
 import { virtualClock } from "@ravi/testing";
 import * as z from "zod";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
@@ -87,4 +94,24 @@ describe("what each call of a batch gave is told as soon as it is there", () => 
     await new World({ clock: { ...virtualClock({ now: 0 }) } }).run(worker, "");
     expect(told).toEqual(["1 soon"]);
   });
+});
+
+test.each([
+  ["without a journal", () => ({})],
+  ["on a journal", () => ({ journal: new MemoryJournal() })],
+])("%s a leaf's own validator checks a raw JSON Schema before the runtime's", async (_, ports) => {
+  const raw: Tool = { name: "raw", description: "", input: { type: "object" }, execute: () => "ran" };
+  const leaf = { kind: "tool", call: { id: "1", name: "raw", arguments: "{}" }, tool: raw } as const;
+  const worker = agent("worker", async (ctx) => {
+    const picky = () => [{ message: "not today" }];
+    const outcomes = await ctx.batch([{ ...leaf, validator: () => [] }, leaf, { ...leaf, validator: picky }]);
+    return done(outcomes.map((one) => ("result" in one ? one.result.content : one.error.message)).join("\n"));
+  });
+  const refusals = [
+    /^ran\ntool raw: input .* a Standard Schema.*\nerror: the arguments do not fit raw: not today$/,
+    /^ran\nran\nerror: the arguments do not fit raw: not today$/,
+  ] as const;
+  expect((await new Runtime(ports()).run(worker, "").result).output).toMatch(refusals[0]);
+  const told = await new Runtime({ ...ports(), validator: () => [] }).run(worker, "").result;
+  expect(told.output).toMatch(refusals[1]);
 });

@@ -1,8 +1,74 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 // Ravi in one literal: the small packages, wired together. This list is the public surface; a test pins it.
 
-export { HookEvent, isRaviError, Priority, textOf } from "@ravi/kernel";
+// What stands in the signatures below: whoever installs the sdk alone, in a folder where nothing else is in reach, can name it.
+export type {
+  Agent,
+  AgentEvent,
+  AgentId,
+  AgentResult,
+  AnswerOf,
+  AnyRaviError,
+  ChatMessage,
+  DelegateTool,
+  ErrorByCode,
+  HireLeaf,
+  Hooks,
+  Inbox,
+  InferSchema,
+  Journal,
+  JsonObject,
+  JsonSchema,
+  JsonSchemaValidator,
+  JsonValue,
+  Ledger,
+  LLMClient,
+  Logger,
+  ModelRequest,
+  ModelResponse,
+  RunContext,
+  RunEvent,
+  RunId,
+  RunScope,
+  RunStatus,
+  RunSummary,
+  SchemaLike,
+  StandardSchema,
+  StopReason,
+  StoppedBy,
+  Tool,
+  ToolCall,
+  ToolContext,
+  ToolDefinition,
+  Usage,
+} from "@ravi/kernel";
+export {
+  AgentNotFoundError,
+  BudgetExhaustedError,
+  CancellationError,
+  DeadlineExceededError,
+  ErrorCode,
+  InvalidValueError,
+  isCancellation,
+  isRaviError,
+  JournalCorruptError,
+  JournalFailedError,
+  JournalLockedError,
+  LaneViolationError,
+  MiddlewareError,
+  MiddlewareTermination,
+  NeedsDecisionError,
+  NonDeterminismError,
+  PausedError,
+  ProviderError,
+  RaviError,
+  SuspendedError,
+  ToolError,
+} from "@ravi/kernel";
+export { HookEvent, Priority, textOf } from "@ravi/kernel";
 export { HookManager } from "@ravi/hooks";
+export type { OrchestratorAgent } from "@ravi/orchestrator";
+export type { ReActAgent } from "@ravi/react-agent";
 export { getRunScope } from "@ravi/runtime";
 
 export { agent, type AgentOptions } from "./agents/agent.ts";
@@ -15,7 +81,7 @@ export { type CostEstimate, estimate } from "./run/estimate.ts";
 export type { SdkHandle } from "./run/launch.ts";
 export type { HostOptions, ResumeOptions, RunOptions } from "./run/options.ts";
 export { cancel, deliver, type OutsideOptions, runs } from "./run/outside.ts";
-export type { CompletedResult, SdkResult } from "./run/result.ts";
+export type { CompletedResult, ResultBase, SdkResult, UnfinishedResult } from "./run/result.ts";
 export { resume, run, start, startResume } from "./run/run.ts";
 export type { CallAccount } from "./tree/call-log.ts";
 export type { RunTree, TreeNode } from "./tree/run-tree.ts";

@@ -3,6 +3,7 @@ import { promisify } from "node:util";
 import { loopbackOpenAI, scriptedModel } from "@ravi/testing";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { agent, model, run } from "@ravi/sdk";
+import { peerFailure } from "../src/models/providers.ts";
 
 afterEach(() => vi.unstubAllEnvs());
 
@@ -85,4 +86,32 @@ test("importing the sdk loads no provider, no prices, no SQLite and no schema li
       /^(?:openai|zod|gpt-tokenizer|node:sqlite|@anthropic|@pydantic|@ravi\/(?:context|provider))/.test(name),
     ),
   ).toEqual([]);
+});
+
+describe("a provider that is not installed", () => {
+  const name = "@ravi/provider-anthropic";
+  test.each([
+    ["Node", `Cannot find package '${name}' imported from /app/main.js`],
+    ["webpack", `Cannot find module '${name}'`],
+    ["Vite", `Could not resolve "${name}" imported by "@ravi/sdk". Is it installed?`],
+    ["Chrome", `Failed to resolve module specifier '${name}'`],
+    ["Firefox", `The specifier “${name}” was a bare specifier, but was not remapped to anything.`],
+    ["Safari", `Module name, '${name}' does not resolve to a valid URL.`],
+  ])("is a matter of one command, as %s says it", (_, message) => {
+    const cause = new Error(message);
+    expect(peerFailure(name, cause)).toMatchObject({
+      code: "INVALID_VALUE",
+      message: expect.stringContaining(`npm install ${name}`),
+      cause,
+    });
+  });
+
+  test.each([
+    `Cannot find package '@anthropic-ai/sdk' imported from '/app/node_modules/${name}/dist/index.js'`,
+    `Could not resolve "@anthropic-ai/sdk" imported by "${name}".`,
+    `'${name}' is broken`,
+  ])("is not what is told of one that is: %s", (message) => {
+    const cause = new Error(message);
+    expect(peerFailure(name, cause)).toBe(cause);
+  });
 });

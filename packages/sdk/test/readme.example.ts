@@ -2,8 +2,16 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { LLMClient, ModelRequest, ModelResponse } from "@ravi/kernel";
-import { agent, resume, run, team, tool } from "@ravi/sdk";
+import {
+  agent,
+  type LLMClient,
+  type ModelRequest,
+  type ModelResponse,
+  resume,
+  run,
+  team,
+  tool,
+} from "@ravi/sdk";
 
 const lookUp = tool({
   name: "look_up",

@@ -55,6 +55,34 @@ describe("run", () => {
     expect(json.tree.agentId).toBe("failing");
   });
 
+  test("raw JSON Schemas of tools and answers are checked by the agent's validator or the run's, and by neither not at all", async () => {
+    const report = tool({
+      name: "report",
+      description: "The weather.",
+      input: { type: "object" },
+      execute: () => "sunny",
+    });
+    const model = () => scriptedModel([{ toolCalls: [{ name: "report", arguments: {} }] }, "{}"]);
+    const options = { name: "clerk", tools: [report], output: { type: "object" } };
+    const unheard = model();
+    const refused = await run(agent({ ...options, output: undefined, model: unheard }), "Hi");
+    expect(refused.status).toBe("failed");
+    expect(refused.error).toMatchObject({ code: "INVALID_VALUE", field: "tool report: input" });
+    expect(unheard.calls).toHaveLength(0);
+    const validator = () => [];
+    for (const [own, ofRun] of [
+      [validator, undefined],
+      [undefined, validator],
+    ]) {
+      const heard = model();
+      const result = await run(agent({ ...options, model: heard, validator: own }), "Hi", {
+        validator: ofRun,
+      });
+      expect(result).toMatchObject({ status: "completed", structured: {} });
+      expect(heard.calls[1]?.request.messages.at(-1)).toMatchObject({ content: "sunny" });
+    }
+  });
+
   test("what is no agent, no text or no known option is refused by name", async () => {
     const wrong: object = { budjet: { usd: 1 } };
     await expect(run(greeter(), "Hi", wrong)).rejects.toThrow(

@@ -79,3 +79,34 @@ test("options are typed: a limit has a number, a member is an agent", () => {
   void (() => run(agent({ name: "a", model: "openai:x" }), "Hi", { budget: { usd: "2" } }));
   expect(() => agent({ name: "a", model: "openai:x" })).not.toThrow();
 });
+
+test("a choice between agents whose answers differ gives one of those answers", async () => {
+  const counter = agent({ name: "counter", model: scriptedModel(['{"people":7}']), output: answer });
+  const other = agent({
+    name: "other",
+    model: scriptedModel(['{"isOpen":true}']),
+    output: z.object({ isOpen: z.boolean() }),
+  });
+  const chosen = [counter, other][1] ?? counter;
+  const result = await run(chosen, "Which?");
+  expectTypeOf(result.structured).toEqualTypeOf<{ people: number } | { isOpen: boolean } | undefined>();
+  const going = () => start(chosen, "Which?").result;
+  expectTypeOf(going)
+    .returns.resolves.toHaveProperty("structured")
+    .toEqualTypeOf<{ people: number } | { isOpen: boolean } | undefined>();
+  expect(result.unwrap().structured).toEqual({ isOpen: true });
+});
+
+test("`status` says what else is known of a result, and an error's code what it tells", async () => {
+  const model = scriptedModel(["x", "x", "x"]);
+  const result = await run(agent({ name: "a", model, output: answer }), "?");
+  if (result.status === "completed") {
+    expectTypeOf(result.structured).toEqualTypeOf<{ people: number }>();
+    expectTypeOf(result.error).toEqualTypeOf<undefined>();
+  } else if (result.error !== undefined) {
+    const { error } = result;
+    if (error.code === "BUDGET_EXHAUSTED") expectTypeOf(error.limit).toBeNumber();
+    if (error.code === "PROVIDER_ERROR") expectTypeOf(error.status).toEqualTypeOf<number | undefined>();
+  }
+  expect(result.status).toBe("partial");
+});

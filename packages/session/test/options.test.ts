@@ -1,4 +1,4 @@
-import { JournalLockedError } from "@ravi/kernel";
+import { JournalLockedError, type Tool } from "@ravi/kernel";
 import {
   FileSessionStore,
   MemorySessionStore,
@@ -135,4 +135,17 @@ it("O19: labels and branches are kept, and the leaf is durable", async () => {
     parent: first,
     entry: { note: "another try" },
   });
+});
+
+it("a tool with a raw JSON Schema is refused by name before anything is paid, unless there is a validator", async () => {
+  const raw: Tool = { name: "raw", description: "", input: { type: "object" }, execute: () => "sunny" };
+  const asking = () => scriptedModel([{ toolCalls: [{ name: "raw", arguments: {} }] }, "ok"]);
+  const unheard = asking();
+  await expect(session({ model: unheard, tools: [raw] }).invoke("Hello")).rejects.toThrow(
+    /^tool raw: input /,
+  );
+  expect(unheard.calls).toHaveLength(0);
+  const heard = asking();
+  await session({ model: heard, tools: [raw], validator: () => [] }).invoke("Hello");
+  expect(heard.calls[1]?.request.messages.at(-1)).toMatchObject({ role: "tool", content: "sunny" });
 });

@@ -450,3 +450,50 @@ describe("options", () => {
     expect([server.requests.length, server.bill().calls]).toEqual([0, 1]);
   });
 });
+
+describe("schemas", () => {
+  const array = { type: "array", items: { type: "string" } };
+  const choice = { oneOf: [{ type: "object", properties: {} }] };
+  test.each([
+    [
+      "chat",
+      "/chat/completions",
+      (schema: object) => ({
+        messages: [{ role: "user", content: "Hi" }],
+        tools: [{ type: "function", function: { name: "f", parameters: schema } }],
+      }),
+    ],
+    [
+      "chat",
+      "/chat/completions",
+      (schema: object) => ({
+        messages: [{ role: "user", content: "Hi" }],
+        response_format: { type: "json_schema", json_schema: { name: "a", schema } },
+      }),
+    ],
+    [
+      "responses",
+      "/responses",
+      (schema: object) => ({ input: "Hi", tools: [{ type: "function", name: "f", parameters: schema }] }),
+    ],
+    [
+      "responses",
+      "/responses",
+      (schema: object) => ({ input: "Hi", text: { format: { type: "json_schema", name: "a", schema } } }),
+    ],
+  ])("over %s of anything but an object are refused, as by OpenAI", async (_, path, body) => {
+    await using server = await loopbackOpenAI({ script: ["ok"] });
+    const send = (schema: object) =>
+      fetch(`${server.url}${path}`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ model: "m", ...body(schema) }),
+      });
+    for (const schema of [array, choice, { ...choice, type: "object" }, {}]) {
+      const response = await send(schema);
+      expect(response.status).toBe(400);
+      expect(await response.text()).toContain("schema must be a JSON Schema of 'type: \\\"object\\\"'");
+    }
+    expect((await send({ type: "object", properties: {} })).status).toBe(200);
+  });
+});

@@ -20,6 +20,7 @@ import type {
   ModelRequest,
   ModelResponse,
   Outcome,
+  OutcomesOf,
   Remaining,
   RunContext,
   RunHandle,
@@ -95,6 +96,7 @@ export class DelegatingContext implements Required<RunContext> {
   batch<T>(leaves: readonly HireLeaf<T>[]): Promise<HireOutcome<T>[]>;
   batch<R>(leaves: readonly ToolLeaf<R>[]): Promise<ToolOutcome<R>[]>;
   batch(leaves: readonly LlmLeaf[]): Promise<LlmOutcome[]>;
+  batch<const L extends readonly [Leaf, ...Leaf[]]>(leaves: L): Promise<OutcomesOf<L>>;
   batch(leaves: readonly (ToolLeaf | HireLeaf)[]): Promise<(ToolOutcome | HireOutcome)[]>;
   batch(leaves: readonly Leaf[]): Promise<Outcome[]>;
   batch(leaves: readonly Leaf[]): Promise<Outcome[]> {

@@ -21,6 +21,9 @@ export interface Agent<T = unknown> {
   run(ctx: RunContext, inbox: Inbox): Promise<AgentResult<T>>;
 }
 
+/** What an agent answers with; of a choice between agents, what any of them does. */
+export type AnswerOf<A> = A extends Agent<infer T> ? T : never;
+
 export interface AgentDefaults {
   readonly spawnBudget?: SpawnBudgetOptions | undefined;
   /** A literal, or a ledger of the user's own that is reserved from in addition. */

@@ -1,6 +1,7 @@
 import type { RaviError } from "../errors/base.ts";
 import type { LLMClient, ModelRequest, ModelResponse } from "../model/llm.ts";
 import type { ContentPart, ToolCall } from "../model/messages.ts";
+import type { JsonSchemaValidator } from "../model/schema.ts";
 import type { Tool } from "../model/tool.ts";
 import type { Usage } from "../model/usage.ts";
 import type { ExecutionBudgetOptions } from "../policy/execution-budget.ts";
@@ -22,6 +23,8 @@ export interface ToolLeaf<R = unknown> {
   readonly kind: "tool";
   readonly call: ToolCall;
   readonly tool: Tool<unknown, R>;
+  /** Checks the arguments where the tool has a raw JSON Schema. Default: the context's. */
+  readonly validator?: JsonSchemaValidator | undefined;
   /**
    * Told what the call gave as soon as it is there, while others of its batch still run; also of what is on record. Must not
    * throw. Whoever cannot tell earlier tells nothing: the outcome says it too.
@@ -80,3 +83,16 @@ export type HireOutcome<T = unknown> = HireUsage &
   );
 
 export type Outcome = HireOutcome | ToolOutcome | LlmOutcome;
+
+/** What comes of a leaf of that kind. */
+export type OutcomeOf<L> =
+  L extends HireLeaf<infer T>
+    ? HireOutcome<T>
+    : L extends ToolLeaf<infer R>
+      ? ToolOutcome<R>
+      : L extends LlmLeaf
+        ? LlmOutcome
+        : Outcome;
+
+/** Of several leaves, each at its place. */
+export type OutcomesOf<L extends readonly Leaf[]> = { -readonly [K in keyof L]: OutcomeOf<L[K]> };

@@ -21,6 +21,7 @@ import type {
   LlmLeaf,
   LlmOutcome,
   Outcome,
+  OutcomesOf,
   ToolLeaf,
   ToolOutcome,
   ToolResult,
@@ -74,6 +75,7 @@ export interface RunContext {
   batch<T>(leaves: readonly HireLeaf<T>[]): Promise<HireOutcome<T>[]>;
   batch<R>(leaves: readonly ToolLeaf<R>[]): Promise<ToolOutcome<R>[]>;
   batch(leaves: readonly LlmLeaf[]): Promise<LlmOutcome[]>;
+  batch<const L extends readonly [Leaf, ...Leaf[]]>(leaves: L): Promise<OutcomesOf<L>>;
   batch(leaves: readonly (ToolLeaf | HireLeaf)[]): Promise<(ToolOutcome | HireOutcome)[]>;
   batch(leaves: readonly Leaf[]): Promise<Outcome[]>;
 

@@ -23,7 +23,7 @@ export class RaviError extends Error {
   constructor(options: RaviErrorOptions) {
     if (typeof options !== "object" || options === null) throw refused(options);
     super(options.message, options.cause === undefined ? undefined : { cause: options.cause });
-    Object.defineProperty(this, "name", { value: new.target.name, writable: true, configurable: true });
+    Object.defineProperty(this, "name", { value: nameOf(new.target), writable: true, configurable: true });
     this.code = options.code;
     this.retryable = options.retryable ?? false;
   }
@@ -48,6 +48,34 @@ function refused(value: unknown): RaviError {
   };
   const message = `${fields.field} is ${fields.value}; expected ${fields.expected}`;
   return Object.assign(new RaviError({ code: ErrorCode.INVALID_VALUE, message }), fields);
+}
+
+/** As texts, because a minifier renames classes, and the name is written down with an error. */
+const NAMES: Readonly<Record<ErrorCode, string>> = Object.freeze({
+  CANCELLED: "CancellationError",
+  DEADLINE_EXCEEDED: "DeadlineExceededError",
+  PAUSED: "PausedError",
+  SUSPENDED: "SuspendedError",
+  BUDGET_EXHAUSTED: "BudgetExhaustedError",
+  MIDDLEWARE_TERMINATION: "MiddlewareTermination",
+  MIDDLEWARE_ERROR: "MiddlewareError",
+  PROVIDER_ERROR: "ProviderError",
+  TOOL_ERROR: "ToolError",
+  INVALID_VALUE: "InvalidValueError",
+  AGENT_NOT_FOUND: "AgentNotFoundError",
+  NON_DETERMINISM: "NonDeterminismError",
+  LANE_VIOLATION: "LaneViolationError",
+  NEEDS_DECISION: "NeedsDecisionError",
+  JOURNAL_LOCKED: "JournalLockedError",
+  JOURNAL_CORRUPT: "JournalCorruptError",
+  JOURNAL_FAILED: "JournalFailedError",
+});
+
+function nameOf(made: typeof RaviError): string {
+  if (made === RaviError) return "RaviError";
+  const [code] = made.codes;
+  // A user's subclass has no codes of its own: it is called as its author calls it.
+  return Object.hasOwn(made, "codes") && code !== undefined ? NAMES[code] : made.name;
 }
 
 export function isMarked(value: unknown): value is RaviError {

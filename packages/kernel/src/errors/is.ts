@@ -1,4 +1,4 @@
-import { type ErrorCode, type RaviError, isMarked } from "./base.ts";
+import { type ErrorCode, isMarked } from "./base.ts";
 import type {
   AgentNotFoundError,
   BudgetExhaustedError,
@@ -40,8 +40,11 @@ export interface ErrorByCode {
   JOURNAL_FAILED: JournalFailedError;
 }
 
+/** Any error of Ravi, by its code: `switch (error.code)` knows the fields of each. */
+export type AnyRaviError = { [C in ErrorCode]: ErrorByCode[C] & { readonly code: C } }[ErrorCode];
+
 /** Whether it is an error of Ravi, and of that code. */
-export function isRaviError(error: unknown): error is RaviError;
+export function isRaviError(error: unknown): error is AnyRaviError;
 export function isRaviError<C extends ErrorCode>(error: unknown, code: C): error is ErrorByCode[C];
 export function isRaviError(error: unknown, code?: ErrorCode): boolean {
   return isMarked(error) && (code === undefined || error.code === code);

@@ -9,6 +9,7 @@ import type {
   LlmLeaf,
   LlmOutcome,
   Outcome,
+  OutcomesOf,
   ToolLeaf,
   ToolOutcome,
   ToolResult,
@@ -192,7 +193,11 @@ class Bare implements BareContext {
     return response;
   }
 
-  async tool<R>(call: ToolCall, tool: Tool<unknown, R>): Promise<ToolResult<R>> {
+  async tool<R>(
+    call: ToolCall,
+    tool: Tool<unknown, R>,
+    validator = this.shared.validator,
+  ): Promise<ToolResult<R>> {
     this.meta.check();
     const context: ToolContext = {
       signal: this.signal,
@@ -201,7 +206,7 @@ class Bare implements BareContext {
       llm: (model, request) => this.llm(model, request),
     };
     try {
-      const parsed = await readArguments(call, tool, this.shared.validator);
+      const parsed = await readArguments(call, tool, validator);
       if (!parsed.ok) return toolFailure(parsed.problem);
       return await callBareTool(tool, parsed.value, context, this.shared.clock);
     } catch (error) {
@@ -235,6 +240,7 @@ class Bare implements BareContext {
   batch<T>(leaves: readonly HireLeaf<T>[]): Promise<HireOutcome<T>[]>;
   batch<R>(leaves: readonly ToolLeaf<R>[]): Promise<ToolOutcome<R>[]>;
   batch(leaves: readonly LlmLeaf[]): Promise<LlmOutcome[]>;
+  batch<const L extends readonly [Leaf, ...Leaf[]]>(leaves: L): Promise<OutcomesOf<L>>;
   batch(leaves: readonly (ToolLeaf | HireLeaf)[]): Promise<(ToolOutcome | HireOutcome)[]>;
   batch(leaves: readonly Leaf[]): Promise<Outcome[]>;
   batch(leaves: readonly Leaf[]): Promise<Outcome[]> {
@@ -356,7 +362,7 @@ class Bare implements BareContext {
     try {
       if (leaf.kind === "llm")
         return { status: "completed", response: await this.llm(leaf.model, leaf.request) };
-      const result = await this.tool(leaf.call, leaf.tool);
+      const result = await this.tool(leaf.call, leaf.tool, leaf.validator);
       leaf.onResult?.(result);
       return { status: "completed", result };
     } catch (error) {

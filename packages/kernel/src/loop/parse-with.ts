@@ -1,5 +1,4 @@
 import { isPromiseLike, type MaybePromise } from "../core/types.ts";
-import { InvalidValueError } from "../errors/errors.ts";
 import {
   type JsonSchemaValidator,
   type SchemaIssue,
@@ -7,6 +6,7 @@ import {
   type SchemaResult,
   isStandardSchema,
 } from "../model/schema.ts";
+import { unchecked } from "./check-schemas.ts";
 
 export type Parsed<T> =
   | { readonly ok: true; readonly value: T }
@@ -25,13 +25,7 @@ export function parseWith<T>(
     const result = schema["~standard"].validate(value);
     return isPromiseLike(result) ? Promise.resolve(result).then(toParsed) : toParsed(result);
   }
-  if (validator === undefined) {
-    throw new InvalidValueError({
-      field: "schema",
-      value: schema,
-      expected: "a Standard Schema (zod, for one); to use a raw JSON Schema, hand over a JsonSchemaValidator",
-    });
-  }
+  if (validator === undefined) throw unchecked("schema", schema);
   const issues = validator(schema, value);
   // The validator has just vouched for the shape; a raw JSON Schema's type is only known to whoever wrote it.
   return issues.length === 0 ? { ok: true, value: value as T } : { ok: false, problem: describe(issues) };

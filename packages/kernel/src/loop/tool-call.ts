@@ -4,8 +4,9 @@ import { isPromiseLike, type MaybePromise } from "../core/types.ts";
 import type { ErrorCode } from "../errors/base.ts";
 import { isRaviError } from "../errors/is.ts";
 import type { ToolCall } from "../model/messages.ts";
-import type { JsonSchemaValidator } from "../model/schema.ts";
+import { type JsonSchemaValidator, isStandardSchema } from "../model/schema.ts";
 import type { DelegateTool, Tool } from "../model/tool.ts";
+import { inputOf, unchecked } from "./check-schemas.ts";
 import { type Parsed, parseWith } from "./parse-with.ts";
 
 /** Reads the arguments that a model wrote: text → JSON within limits → checked. A `problem` is for the model. */
@@ -24,6 +25,8 @@ export function readArguments(
   } catch (error) {
     return { ok: false, problem: messageOf(error) };
   }
+  if (validator === undefined && !isStandardSchema(tool.input))
+    throw unchecked(inputOf(tool.name), tool.input);
   const parsed = parseWith(tool.input, json, validator);
   return isPromiseLike(parsed) ? parsed.then((done) => explain(done, tool)) : explain(parsed, tool);
 }

@@ -1,6 +1,8 @@
 import { InvalidValueError } from "../errors/errors.ts";
 import type { ToolSpec } from "../model/llm.ts";
 import { type JsonSchema, type SchemaLike, isStandardSchema } from "../model/schema.ts";
+import { mayBeObject } from "../provider/input-schema.ts";
+import { inputOf } from "./check-schemas.ts";
 import { type DelegateTool, type Tool, checkToolName } from "../model/tool.ts";
 
 const specs = new WeakMap<object, ToolSpec>();
@@ -10,7 +12,14 @@ export function toolSpec(tool: Tool | DelegateTool): ToolSpec {
   let spec = specs.get(tool);
   if (spec === undefined) {
     checkToolName(tool.name);
-    const parameters = jsonSchemaOf(tool.input, `tool ${tool.name}: input`);
+    const field = inputOf(tool.name);
+    const parameters = jsonSchemaOf(tool.input, field);
+    if (!mayBeObject(parameters))
+      throw new InvalidValueError({
+        field,
+        value: tool.input,
+        expected: "a schema of an object: models call a tool by named arguments",
+      });
     spec = Object.freeze({ name: tool.name, description: tool.description, parameters });
     specs.set(tool, spec);
   }

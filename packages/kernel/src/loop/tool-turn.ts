@@ -12,7 +12,7 @@ import { rejected, Turn } from "./turn.ts";
 export interface ToolTurnOptions {
   /** How many calls may run at once. Default: all of them. */
   readonly concurrency?: number | undefined;
-  /** Checks raw JSON Schemas of hand-offs. Default: the context's. */
+  /** Checks raw JSON Schemas of tools and hand-offs. Default: the context's. */
   readonly validator?: JsonSchemaValidator | undefined;
   /** A text refuses the call, and is told to the model; a result stands for it. Either way it is not made. */
   readonly before?: ((call: ToolCall) => string | ToolResult | undefined) | undefined;

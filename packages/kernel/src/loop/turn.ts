@@ -204,8 +204,11 @@ export class Turn {
   }
 
   private toolLeaf(call: ToolCall, tool: Tool): ToolLeaf {
-    if (this.options.onResult === undefined) return { kind: "tool", call, tool };
-    return { kind: "tool", call, tool, onResult: (result) => this.tell(call, toMessage(call, result)) };
+    const { validator, onResult } = this.options;
+    if (onResult === undefined)
+      return validator === undefined ? { kind: "tool", call, tool } : { kind: "tool", call, tool, validator };
+    const tell = (result: ToolResult): void => this.tell(call, toMessage(call, result));
+    return { kind: "tool", call, tool, validator, onResult: tell };
   }
 
   private planHire(at: number, call: ToolCall, tool: DelegateTool): MaybePromise<void> {

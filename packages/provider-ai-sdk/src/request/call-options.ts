@@ -1,5 +1,5 @@
 import type { JsonObject, ModelRequest, ToolSpec } from "@ravi/kernel";
-import { headerText } from "@ravi/kernel/provider";
+import { headerText, inputSchema } from "@ravi/kernel/provider";
 import type { AiSdkCallOptions } from "../model.ts";
 import { promptOf, type PromptTarget } from "./prompt.ts";
 
@@ -41,7 +41,7 @@ export function callOptions(
 }
 
 function functionTool({ name, description, parameters }: ToolSpec): object {
-  return { type: "function", name, description, inputSchema: parameters };
+  return { type: "function", name, description, inputSchema: inputSchema(parameters) };
 }
 
 function toolChoice(choice: ModelRequest["toolChoice"]): object | undefined {

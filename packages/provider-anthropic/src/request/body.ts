@@ -1,11 +1,10 @@
 import type { Tool, ToolChoice } from "@anthropic-ai/sdk/resources/messages";
 import type { JsonObject, ModelRequest, ToolSpec } from "@ravi/kernel";
-import { isObject, listOf, type Notice } from "@ravi/kernel/provider";
+import { inputSchema, isObject, listOf, type Notice } from "@ravi/kernel/provider";
 import type { KnownModel } from "../models.ts";
 import type { AnthropicOptions } from "../options.ts";
 import { cacheControl, markLast, markTurns } from "./cache.ts";
 import { toConversation } from "./conversation.ts";
-import { inputSchema } from "./input-schema.ts";
 import { type OutputPlan, planOutput } from "./output.ts";
 import { effortFor, thinkingFor } from "./thinking.ts";
 

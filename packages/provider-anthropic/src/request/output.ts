@@ -1,7 +1,6 @@
 import type { Tool } from "@anthropic-ai/sdk/resources/messages";
 import type { ModelRequest } from "@ravi/kernel";
-import type { Fields, Notice } from "@ravi/kernel/provider";
-import { inputSchema } from "./input-schema.ts";
+import { type Fields, inputSchema, type Notice } from "@ravi/kernel/provider";
 import { outputSchema } from "./schema.ts";
 import { toolName } from "./tool-names.ts";
 

@@ -1,4 +1,5 @@
 import type { JsonObject, ModelRequest, ToolSpec } from "@ravi/kernel";
+import { inputSchema } from "@ravi/kernel/provider";
 import type {
   ChatCompletionFunctionTool,
   ChatCompletionToolChoiceOption,
@@ -57,7 +58,7 @@ function functionTool(spec: ToolSpec): ChatCompletionFunctionTool {
       function: {
         name,
         description,
-        parameters: strict ?? parameters,
+        parameters: strict ?? inputSchema(parameters),
         ...(strict === undefined ? {} : { strict: true }),
       },
     };

@@ -1,5 +1,5 @@
 import type { JsonSchema } from "@ravi/kernel";
-import { isObject, listOf } from "@ravi/kernel/provider";
+import { isObject, isObjectSchema, listOf } from "@ravi/kernel/provider";
 
 /** What OpenAI's strict mode understands; with any other keyword a schema is sent as it is, and is not strict. */
 const KEYWORDS = new Set([
@@ -39,7 +39,7 @@ export function strictSchema(schema: JsonSchema): JsonSchema | undefined {
   let strict = known.get(schema);
   if (strict === undefined) {
     const budget = { properties: MAX_PROPERTIES };
-    const narrowed = schema["type"] === "object" ? narrow(schema, 0, budget) : undefined;
+    const narrowed = isObjectSchema(schema) ? narrow(schema, 0, budget) : undefined;
     strict = narrowed ?? null;
     known.set(schema, strict);
   }

@@ -1,5 +1,5 @@
 import type { JsonObject, ModelRequest, ToolSpec } from "@ravi/kernel";
-import { isObject, listOf } from "@ravi/kernel/provider";
+import { inputSchema, isObject, listOf } from "@ravi/kernel/provider";
 import type { FunctionTool } from "openai/resources/responses/responses";
 import type { RequestBody, Target } from "../protocol.ts";
 import { outputFormat } from "../request/output-format.ts";
@@ -67,7 +67,7 @@ function functionTool(spec: ToolSpec): FunctionTool {
       type: "function",
       name,
       description,
-      parameters: { ...(strict ?? parameters) },
+      parameters: { ...(strict ?? inputSchema(parameters)) },
       strict: strict !== undefined,
     };
     known.set(spec, tool);

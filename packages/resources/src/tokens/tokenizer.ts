@@ -66,11 +66,11 @@ function kindOf(code: number): number {
 }
 
 /** The o200k vocabulary, or undefined where the optional `gpt-tokenizer` is not installed. */
-export async function loadEncoding(
-  load: () => Promise<Encoding> = () => import("gpt-tokenizer/encoding/o200k_base"),
-): Promise<Encoding | undefined> {
+export async function loadEncoding(load?: () => Promise<Encoding>): Promise<Encoding | undefined> {
   try {
-    return await load();
+    if (load !== undefined) return await load();
+    // In here and not a default: only what stands in a `try` may be missing when a bundler reads it.
+    return await import("gpt-tokenizer/encoding/o200k_base");
   } catch {
     return undefined;
   }

@@ -109,8 +109,9 @@ function counted(tally: Tally, model: LLMClient, response: ModelResponse, isNest
 }
 
 /** No promise where neither the schema nor the tool makes one. */
-function bareToolCall(exec: Execution, tally: Tally, { call, tool }: ToolLeaf): MaybePromise<ToolResult> {
-  const parsed = readArguments(call, tool, exec.ports.validator);
+function bareToolCall(exec: Execution, tally: Tally, leaf: ToolLeaf): MaybePromise<ToolResult> {
+  const { call, tool, validator = exec.ports.validator } = leaf;
+  const parsed = readArguments(call, tool, validator);
   return isPromiseLike(parsed)
     ? callParsedLater(parsed, exec, tally, tool)
     : callParsed(parsed, exec, tally, tool);

@@ -28,6 +28,7 @@ import {
   type ModelRequest,
   type ModelResponse,
   type Outcome,
+  type OutcomesOf,
   type Remaining,
   type RunContext,
   type RunHandle,
@@ -185,6 +186,7 @@ export class Execution implements RunContext {
   batch<T>(leaves: readonly HireLeaf<T>[]): Promise<HireOutcome<T>[]>;
   batch<R>(leaves: readonly ToolLeaf<R>[]): Promise<ToolOutcome<R>[]>;
   batch(leaves: readonly LlmLeaf[]): Promise<LlmOutcome[]>;
+  batch<const L extends readonly [Leaf, ...Leaf[]]>(leaves: L): Promise<OutcomesOf<L>>;
   batch(leaves: readonly (ToolLeaf | HireLeaf)[]): Promise<(ToolOutcome | HireOutcome)[]>;
   batch(leaves: readonly Leaf[]): Promise<Outcome[]>;
   batch(leaves: readonly Leaf[]): Promise<Outcome[]> {

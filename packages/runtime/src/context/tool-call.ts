@@ -32,7 +32,7 @@ export function prepareToolCall(
   key: string,
   gate: Gate | undefined,
 ): MaybePromise<ToolEffect> {
-  const parsed = readArguments(asked.call, asked.tool, exec.ports.validator);
+  const parsed = readArguments(asked.call, asked.tool, asked.validator ?? exec.ports.validator);
   return andThen(parsed, afterParsing, new ToolEffect(exec, key, asked), gate);
 }
 

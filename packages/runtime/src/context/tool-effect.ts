@@ -33,7 +33,7 @@ import { tellToolAgain, tellToolEnd, tellToolStart, type ToldTool } from "./tell
 import { ToolModels } from "./tool-models.ts";
 import { withinTime } from "./tool-time.ts";
 
-export type AskedTool = Pick<ToolLeaf, "call" | "tool" | "onResult">;
+export type AskedTool = Pick<ToolLeaf, "call" | "tool" | "validator" | "onResult">;
 
 const NOTHING_BUT_THE_CALL: JsonObject = Object.freeze({ ...new Bill().toJSON(), toolCalls: 1 });
 const ONE_TOOL_CALL = Object.freeze({ toolCalls: 1 });

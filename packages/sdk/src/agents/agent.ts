@@ -1,5 +1,5 @@
 import { checkFields, InvalidValueError, isDelegate, type Ledger, type LLMClient } from "@ravi/kernel";
-import { jsonSchemaOf } from "@ravi/kernel/loop";
+import { answerShape } from "@ravi/kernel/loop";
 import { ReActAgent, type ReActAgentOptions } from "@ravi/react-agent";
 import { type Budget, checkBudget, toExecutionBudget } from "../limits.ts";
 import { type Models, resolveModel } from "../models/model.ts";
@@ -87,7 +87,7 @@ function closedLoop(options: AgentOptions): ClosedLoop | undefined {
   return {
     request: {
       ...settings,
-      ...(output !== undefined && { output: { name: "answer", schema: jsonSchemaOf(output, "output") } }),
+      ...(output !== undefined && { output: answerShape(output, "output").output }),
     },
     system: instructions,
     calls: Math.min(options.maxSteps ?? Infinity, tries) + 1,

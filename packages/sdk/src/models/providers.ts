@@ -1,4 +1,5 @@
 import { InvalidValueError, type LLMClient } from "@ravi/kernel";
+import type { anthropic } from "@ravi/provider-anthropic";
 
 /** What every provider takes; the rest is set on its own package's function. */
 export interface ProviderOptions {
@@ -20,27 +21,34 @@ export const BUILT_IN: Readonly<Record<string, Load>> = Object.freeze({
     return openai(name, options);
   },
   anthropic: async (name: string, options: ProviderOptions) => {
-    const { anthropic } = await installed("@ravi/provider-anthropic", import("@ravi/provider-anthropic"));
-    return anthropic(name, options);
+    const provider = await loadAnthropic();
+    return provider.anthropic(name, options);
   },
 });
 
-/** An optional peer that is not there is a matter of one command. */
-async function installed<M>(name: string, loading: Promise<M>): Promise<M> {
+async function loadAnthropic(): Promise<{ readonly anthropic: typeof anthropic }> {
   try {
-    return await loading;
+    // In here and not handed over: only what stands in a `try` may be missing when a bundler reads it.
+    return await import("@ravi/provider-anthropic");
   } catch (cause) {
-    if (!isMissing(cause, name)) throw cause;
-    const expected = `an installed package; npm install ${name}`;
-    throw new InvalidValueError({ field: name, value: "missing", expected, cause });
+    throw peerFailure("@ravi/provider-anthropic", cause);
   }
 }
 
+/** An optional peer that is not there is a matter of one command. */
+export function peerFailure(name: string, cause: unknown): unknown {
+  if (!isMissing(cause, name)) return cause;
+  const expected = `an installed package; npm install ${name}`;
+  return new InvalidValueError({ field: name, value: "missing", expected, cause });
+}
+
+/** As Node says it, and what webpack, Vite and browsers say of a module that was not there when it was bundled. */
+const MISSING =
+  /cannot find (?:module|package)|could not resolve|failed to resolve|does not resolve|bare specifier/i;
+
+/** What is missing is named first; who wanted it, after it. */
 function isMissing(error: unknown, name: string): boolean {
-  return (
-    error instanceof Error &&
-    "code" in error &&
-    error.code === "ERR_MODULE_NOT_FOUND" &&
-    error.message.includes(name)
-  );
+  if (!(error instanceof Error) || !MISSING.test(error.message)) return false;
+  const [, first] = /['"“]([^'"”]*)['"”]/.exec(error.message) ?? [];
+  return first === name;
 }

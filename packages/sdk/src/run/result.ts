@@ -1,13 +1,14 @@
 import {
   type AgentAccount,
   type AgentId,
+  type AnyRaviError,
   errorToJSON,
   ExecId,
   InvalidValueError,
+  isRaviError,
   type JsonObject,
   type JsonValue,
   Priority,
-  type RaviError,
   type RunId,
   type RunResult,
   type StoppedBy,
@@ -18,21 +19,19 @@ import { type Limits, limitsOf } from "../limits.ts";
 import type { CallLog } from "../tree/call-log.ts";
 import { type RunTree, runTree } from "../tree/run-tree.ts";
 
-/** How a run ended, and what it took. There is one whatever the end. */
-export interface SdkResult<T = unknown> {
+/** How a run ended, and what it took. There is one whatever the end; `status` says which, and what else is known. */
+export type SdkResult<T = unknown> = CompletedResult<T> | UnfinishedResult<T>;
+
+/** What every end tells. */
+export interface ResultBase<T = unknown> {
   readonly runId: RunId;
-  readonly status: RunResult["status"];
   /** The answer; of a run that was cut off, what it had until then. */
   readonly output: string;
-  /** The answer in the shape of the agent's `output`. */
-  readonly structured?: T | undefined;
   readonly stopReason?: StopReason | undefined;
   /** Which limit cut it off, where `stopReason` is `budget`: its dimension, what was used, the limit, and whose it is. */
   readonly stoppedBy?: StoppedBy | undefined;
   /** Limits of the whole tree that a provider's excess has passed. What was paid for was delivered all the same. */
   readonly exceeded?: readonly StoppedBy[] | undefined;
-  /** Why it failed, was cancelled or is suspended. */
-  readonly error?: RaviError | undefined;
   readonly usage: Usage;
   /** Dollars; null when a call had no known price. */
   readonly cost: number | null;
@@ -47,9 +46,20 @@ export interface SdkResult<T = unknown> {
   toJSON(): JsonObject;
 }
 
-export interface CompletedResult<T = unknown> extends SdkResult<T> {
+export interface CompletedResult<T = unknown> extends ResultBase<T> {
   readonly status: "completed";
+  /** The answer in the shape of the agent's `output`. */
   readonly structured: T;
+  readonly error?: undefined;
+}
+
+/** Of a run that was cut off, has failed, was cancelled or is suspended. */
+export interface UnfinishedResult<T = unknown> extends ResultBase<T> {
+  readonly status: Exclude<RunResult["status"], "completed">;
+  /** What it had until then, where that had the shape of the agent's `output`. */
+  readonly structured?: T | undefined;
+  /** Why it failed, was cancelled or is suspended. */
+  readonly error?: AnyRaviError | undefined;
 }
 
 export interface ResultContext {
@@ -64,15 +74,19 @@ export function sdkResult<T>(result: RunResult<T>, { agentId, asked, log }: Resu
   const [root = soleAccount(result, agentId), ...others] = result.agents ?? [];
   const limits = limitsOf(result.limits, asked);
   const tree = runTree([root, ...others], log);
+  // Of an agent without `output` there is none, and its `T` is unknown.
+  const shaped = structured !== undefined && { structured };
+  const ended =
+    status === "completed"
+      ? { status, ...(shaped as { readonly structured: T }) }
+      : { status, ...shaped, ...(isRaviError(error) && { error }) };
   const made: SdkResult<T> = {
+    ...ended,
     runId,
-    status,
     output,
-    ...(structured !== undefined && { structured }),
     ...(stopReason !== undefined && { stopReason }),
     ...(stoppedBy !== undefined && { stoppedBy }),
     ...(exceeded !== undefined && { exceeded }),
-    ...(error !== undefined && { error }),
     usage,
     cost,
     limits,
@@ -85,7 +99,7 @@ export function sdkResult<T>(result: RunResult<T>, { agentId, asked, log }: Resu
 }
 
 function unwrap<T>(result: SdkResult<T>): CompletedResult<T> {
-  if (isCompleted(result)) return result;
+  if (result.status === "completed") return result;
   const { status, stopReason, stoppedBy, error, runId } = result;
   if (error !== undefined && (status === "failed" || status === "cancelled")) throw error;
   const limit = stoppedBy === undefined ? "" : `: ${stoppedBy.dimension} of ${stoppedBy.scope}`;
@@ -100,10 +114,6 @@ function unwrap<T>(result: SdkResult<T>): CompletedResult<T> {
     expected: `"completed"${why === "" ? "" : ` (${why})`}; ${advice}`,
     cause: error,
   });
-}
-
-function isCompleted<T>(result: SdkResult<T>): result is CompletedResult<T> {
-  return result.status === "completed";
 }
 
 function toJSON({ error, structured, tree, limits, usage, ...rest }: SdkResult): JsonObject {

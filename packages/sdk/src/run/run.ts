@@ -1,4 +1,11 @@
-import { type Agent, checkFields, HistoryRetention, InvalidValueError, type RootHandle } from "@ravi/kernel";
+import {
+  type Agent,
+  type AnswerOf,
+  checkFields,
+  HistoryRetention,
+  InvalidValueError,
+  type RootHandle,
+} from "@ravi/kernel";
 import { ownLimits } from "../agents/blueprint.ts";
 import { isDefaultUsd, limitsFor, toExecutionBudget, toSpawnBudget } from "../limits.ts";
 import { checkAgent, checkHost, checkInput } from "./check.ts";
@@ -8,6 +15,13 @@ import { RESUME_OPTIONS, type ResumeOptions, RUN_OPTIONS, type RunOptions } from
 import type { SdkResult } from "./result.ts";
 
 /** Runs an agent to its end, whatever end that is: read `result.status`, or call `result.unwrap()`. */
+export function run<T>(agent: Agent<T>, input: string, options?: RunOptions): Promise<SdkResult<T>>;
+/** A choice between agents whose results differ in shape gives one of those shapes. */
+export function run<A extends Agent>(
+  agent: A,
+  input: string,
+  options?: RunOptions,
+): Promise<SdkResult<AnswerOf<A>>>;
 export async function run<T>(
   agent: Agent<T>,
   input: string,
@@ -17,6 +31,8 @@ export async function run<T>(
 }
 
 /** Starts an agent and gives its handle at once. */
+export function start<T>(agent: Agent<T>, input: string, options?: RunOptions): SdkHandle<T>;
+export function start<A extends Agent>(agent: A, input: string, options?: RunOptions): SdkHandle<AnswerOf<A>>;
 export function start<T>(agent: Agent<T>, input: string, options: RunOptions = {}): SdkHandle<T> {
   checkFields("run options", options, RUN_OPTIONS);
   checkHost(options);

@@ -1,4 +1,5 @@
 import { type AgentResult, isRaviError, type LLMClient, type RunContext } from "@ravi/kernel";
+import { checkSchemas } from "@ravi/kernel/loop";
 import { abortable } from "../extensions/abortable.ts";
 import type { CompactionOutcome } from "../extensions/extension.ts";
 import type { Mailbox, Queued } from "../queue/queue.ts";
@@ -106,6 +107,8 @@ export class Runner {
 
   private async turn({ ctx, session, mailbox }: RunStart, input: string): Promise<AgentResult> {
     const parts = await abortable(this.workshop.loaded(), ctx.signal);
+    const { validator } = this.plan.turn;
+    checkSchemas({ owner: "SessionAgent", tools: parts.merged.tools, validator }, ctx.validator);
     await this.compactor.measure(session);
     const turn = new Turn(this.kit({ ctx, session, parts }, mailbox));
     this.current = turn;

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue, ModelRequest, ToolSpec } from "@ravi/kernel";
+import { isObjectSchema } from "@ravi/kernel/provider";
 import { readMessages } from "./chat-messages.ts";
 import {
   invalid,
@@ -9,6 +10,7 @@ import {
   readOptional,
   readString,
 } from "./read-json.ts";
+import { RefusedRequest } from "./refusal.ts";
 
 /** A Chat Completions request as it was meant. */
 export interface ChatRequest {
@@ -61,7 +63,7 @@ function readTools(value: JsonValue, param: string): readonly ToolSpec[] {
     return {
       name: readString(target["name"], `${at}.name`),
       description: readOptional(target["description"], `${at}.description`, readString) ?? "",
-      parameters: schemaOf(readOptional(target["parameters"], `${at}.parameters`, readObject) ?? {}),
+      parameters: readOptional(target["parameters"], `${at}.parameters`, readParameters) ?? {},
     };
   });
 }
@@ -76,8 +78,8 @@ function readOutput(value: JsonValue, param: string): ModelRequest["output"] {
   const format = readObject(value, param);
   if (format["type"] !== "json_schema") return undefined;
   const described = readObject(format["json_schema"], `${param}.json_schema`);
-  const schema = readOptional(described["schema"], `${param}.json_schema.schema`, readObject) ?? {};
-  return { name: readString(described["name"], `${param}.json_schema.name`), schema: schemaOf(schema) };
+  const schema = readOptional(described["schema"], `${param}.json_schema.schema`, readParameters) ?? {};
+  return { name: readString(described["name"], `${param}.json_schema.name`), schema };
 }
 
 function readStop(value: JsonValue, param: string): readonly string[] {
@@ -93,7 +95,16 @@ function readReasoning(value: JsonValue, param: string): ModelRequest["reasoning
   throw invalid(param, "a string");
 }
 
-export function schemaOf(schema: JsonObject): ToolSpec["parameters"] {
+/** Like OpenAI, it takes the schema of an object alone, for a tool and for an answer. */
+export function readParameters(value: JsonValue | undefined, param: string): ToolSpec["parameters"] {
+  const schema = schemaOf(readObject(value, param));
+  if (isObjectSchema(schema)) return schema;
+  const type = JSON.stringify(schema["type"] ?? "None");
+  const message = `Invalid schema in '${param}': schema must be a JSON Schema of 'type: "object"', got 'type: ${type}', without 'oneOf', 'anyOf', 'allOf', 'enum' or 'not' at the top level.`;
+  throw new RefusedRequest({ status: 400, message, param, code: "invalid_function_parameters" });
+}
+
+function schemaOf(schema: JsonObject): ToolSpec["parameters"] {
   const { "~standard": _, ...rest } = schema;
   return rest;
 }

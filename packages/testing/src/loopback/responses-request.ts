@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue, ModelRequest, ToolSpec } from "@ravi/kernel";
-import { schemaOf } from "./chat-request.ts";
+import { readParameters } from "./chat-request.ts";
 import {
   invalid,
   readBoolean,
@@ -107,7 +107,7 @@ function readTools(value: JsonValue, param: string): readonly ToolSpec[] {
       {
         name: readString(tool["name"], `${at}.name`),
         description: readOptional(tool["description"], `${at}.description`, readString) ?? "",
-        parameters: schemaOf(readOptional(tool["parameters"], `${at}.parameters`, readObject) ?? {}),
+        parameters: readOptional(tool["parameters"], `${at}.parameters`, readParameters) ?? {},
       },
     ];
   });
@@ -125,7 +125,7 @@ function readOutput(value: JsonValue, param: string): ModelRequest["output"] {
   if (format === undefined || format["type"] !== "json_schema") return undefined;
   return {
     name: readString(format["name"], `${param}.format.name`),
-    schema: schemaOf(readObject(format["schema"], `${param}.format.schema`)),
+    schema: readParameters(format["schema"], `${param}.format.schema`),
   };
 }
 

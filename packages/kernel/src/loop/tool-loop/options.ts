@@ -52,7 +52,7 @@ export interface LoopOptions<T = unknown> {
   readonly loopDetection?: LoopLimitsOptions | false | undefined;
   /** Temperature, `maxOutputTokens` and the like. */
   readonly settings?: ModelSettings | undefined;
-  /** Checks raw JSON Schemas, of `output` and of hand-offs. Hand-offs are otherwise checked by the runtime's. */
+  /** Checks raw JSON Schemas, of `output`, tools and hand-offs. Without it the run's does. */
   readonly validator?: JsonSchemaValidator | undefined;
   /** Change it when a recorded run could not be replayed with the new definition. */
   readonly version?: string | undefined;

@@ -3,11 +3,11 @@ import type { WindowOptions } from "../../agent/run-context.ts";
 import { checkFields, checkInteger, checkOneOf } from "../../core/check.ts";
 import { AgentId } from "../../core/ids.ts";
 import type { ModelRequest } from "../../model/llm.ts";
-import { isStandardSchema } from "../../model/schema.ts";
 import type { DelegateTool, Tool } from "../../model/tool.ts";
 import { checkAgentParts, hasMethod, refusalFor } from "../agent-parts.ts";
 import { LEAST_RESULT_CHARS } from "../tool-content.ts";
-import { jsonSchemaOf, toolSpec } from "../tool-spec.ts";
+import { toolSpec } from "../tool-spec.ts";
+import { answerShape } from "./answer-shape.ts";
 import type { LoopOptions } from "./options.ts";
 
 const DEFAULTS = Object.freeze({
@@ -27,6 +27,8 @@ export interface LoopPlan<T = unknown> extends LoopOptions<T> {
   readonly tools: readonly (Tool | DelegateTool)[];
   /** A request without its messages. The list of tools in it is one object, so that its digest is made once. */
   readonly request: Omit<ModelRequest, "messages">;
+  /** The answer is asked for inside of an object, because `output` is none. */
+  readonly isWrapped: boolean;
   readonly window: Omit<WindowOptions, "system">;
   readonly maxSteps: number;
   readonly outputRetries: number;
@@ -70,10 +72,7 @@ export function planLoop<T>(
   checkParts(owner, options);
   const tools = checkTools(owner, options.tools ?? []);
   const specs = tools.length === 0 ? undefined : Object.freeze(tools.map(toolSpec));
-  const output = options.output && {
-    name: "answer",
-    schema: jsonSchemaOf(options.output, `${owner}.output`),
-  };
+  const shape = options.output && answerShape(options.output, `${owner}.output`);
   const whole = (field: keyof typeof DEFAULTS, least: number): number =>
     checkInteger(`${owner}.${field}`, options[field] ?? DEFAULTS[field], least);
   const budget = options.executionBudget;
@@ -86,8 +85,9 @@ export function planLoop<T>(
     request: Object.freeze({
       ...options.settings,
       ...(specs !== undefined && { tools: specs }),
-      ...(output !== undefined && { output }),
+      ...(shape !== undefined && { output: shape.output }),
     }),
+    isWrapped: shape?.isWrapped === true,
     window: specs === undefined ? {} : { tools: specs },
     maxSteps: whole("maxSteps", 1),
     outputRetries: whole("outputRetries", 0),
@@ -98,7 +98,7 @@ export function planLoop<T>(
 function checkParts(owner: string, options: LoopOptions): void {
   checkAgentParts(owner, options);
   const wrong = refusalFor(owner);
-  const { model, instructions, context, output, validator, toolConcurrency } = options;
+  const { model, instructions, context, output, toolConcurrency } = options;
   if (!hasMethod(model, "generate")) wrong("model", model, "an LLMClient, with a generate method");
   if (!["undefined", "string", "function"].includes(typeof instructions))
     wrong("instructions", instructions, "a text, or a function of the run that gives one");
@@ -106,8 +106,6 @@ function checkParts(owner: string, options: LoopOptions): void {
     wrong("context", context, "an AgentContext, with a getPromptWindow method");
   if (!["undefined", "object", "function"].includes(typeof output) || output === null)
     wrong("output", output, "a schema");
-  if (output !== undefined && !isStandardSchema(output) && validator === undefined)
-    wrong("output", output, "a Standard Schema (zod, for one), or a validator beside a raw JSON Schema");
   if (options.onBudget !== undefined) checkOneOf(`${owner}.onBudget`, options.onBudget, ON_BUDGET);
   if (toolConcurrency !== undefined) checkInteger(`${owner}.toolConcurrency`, toolConcurrency, 1);
 }

@@ -1,22 +1,44 @@
 import { type JsonValue, parseJson } from "../../core/json.ts";
-import { isPromiseLike, type MaybePromise } from "../../core/types.ts";
 import type { JsonSchemaValidator, SchemaLike } from "../../model/schema.ts";
 import { type Parsed, parseWith } from "../parse-with.ts";
 import { messageOf } from "../tool-call.ts";
+import { unwrapped } from "./answer-shape.ts";
+
+/** What an answer is read by. */
+export interface Reading<T> {
+  readonly schema: SchemaLike<T>;
+  /** It was asked for inside of an object. */
+  readonly isWrapped: boolean;
+  readonly validator: JsonSchemaValidator | undefined;
+}
+
+/** The value of an answer, and its JSON as the schema describes it. */
+export interface Answer<T> {
+  readonly output: string;
+  readonly structured: T;
+}
 
 /** Reads an answer that must have a shape. A `problem` is for the model. */
-export function readStructured<T>(
-  schema: SchemaLike<T>,
-  text: string,
-  validator: JsonSchemaValidator | undefined,
-): MaybePromise<Parsed<T>> {
+export async function readStructured<T>(text: string, reading: Reading<T>): Promise<Parsed<Answer<T>>> {
+  const { schema, isWrapped, validator } = reading;
   let value: JsonValue;
   try {
     value = parseJson(withoutFence(text), "the answer");
   } catch (error) {
     return { ok: false, problem: messageOf(error) };
   }
-  return parseWith(schema, value, validator);
+  const inside = isWrapped ? unwrapped(value) : undefined;
+  const parsed = inside && (await parseWith(schema, inside.value, validator));
+  if (inside !== undefined && parsed?.ok === true)
+    return answered(parsed.value, JSON.stringify(inside.value));
+  // Not every server holds its model to the shape that was asked for.
+  const bare = await parseWith(schema, value, validator);
+  if (bare.ok) return answered(bare.value, text);
+  return parsed?.ok === false ? parsed : bare;
+}
+
+function answered<T>(structured: T, output: string): Parsed<Answer<T>> {
+  return { ok: true, value: { output, structured } };
 }
 
 const FENCE = "```";
@@ -32,13 +54,10 @@ function withoutFence(text: string): string {
 }
 
 /** Adds the value to a result that has one; a result that does not fit stays as it is. */
-export function withStructured<T, R extends { readonly output: string }>(
+export async function withStructured<T, R extends { readonly output: string }>(
   result: R,
-  schema: SchemaLike<T>,
-  validator: JsonSchemaValidator | undefined,
-): MaybePromise<R & { readonly structured?: T }> {
-  const add = (parsed: Parsed<T>): R & { readonly structured?: T } =>
-    parsed.ok ? { ...result, structured: parsed.value } : result;
-  const parsed = readStructured(schema, result.output, validator);
-  return isPromiseLike(parsed) ? parsed.then(add) : add(parsed);
+  reading: Reading<T>,
+): Promise<R & { readonly structured?: T }> {
+  const parsed = await readStructured(result.output, reading);
+  return parsed.ok ? { ...result, ...parsed.value } : result;
 }

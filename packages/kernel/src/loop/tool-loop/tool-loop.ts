@@ -14,6 +14,7 @@ import {
 } from "../../model/messages.ts";
 import type { SchemaLike } from "../../model/schema.ts";
 import { HookEvent } from "../../ports/hooks.ts";
+import { checkSchemas } from "../check-schemas.ts";
 import { land, type LandOptions } from "../land.ts";
 import { turnAtOnce } from "../tool-turn.ts";
 import { truncateText } from "../truncate.ts";
@@ -22,7 +23,7 @@ import { Mail } from "./mail.ts";
 import type { LoopPlan } from "./plan.ts";
 import { Prompt } from "./prompt.ts";
 import { MOST_CUT_OFFS, readTurn, type Turn, withoutCalls } from "./read-turn.ts";
-import { readStructured, withStructured } from "./structured.ts";
+import { type Reading, readStructured, withStructured } from "./structured.ts";
 import { tellStep } from "./tell.ts";
 import { type ToolStep, ToolSteps } from "./tool-step.ts";
 
@@ -72,6 +73,7 @@ class Loop<T> {
   // The steps are in here and not in a function of their own: each that is asynchronous costs a turn two more promises.
   async start(input: string): Promise<AgentResult<T>> {
     const { plan, ctx, mail, prompt } = this;
+    checkSchemas(plan, ctx.validator);
     const instructed = prompt.begin(input);
     if (isPromiseLike(instructed)) await instructed;
     const begun = this.remember({ role: "user", content: input });
@@ -212,11 +214,8 @@ class Loop<T> {
 
   private async finishStructured(output: SchemaLike<T>, text: string): Promise<AgentResult<T> | undefined> {
     const { outputRetries } = this.plan;
-    const parsed = await readStructured(output, text, this.plan.validator);
-    if (parsed.ok) {
-      const structured = parsed.value;
-      return this.complete({ status: "completed", output: text, structured, stopReason: "done" });
-    }
+    const parsed = await readStructured(text, this.readingOf(output));
+    if (parsed.ok) return this.complete({ status: "completed", ...parsed.value, stopReason: "done" });
     const problem = truncateText(parsed.problem, MOST_PROBLEM_CHARS);
     this.ctx.emit({ type: "progress", name: "outputMisfit", data: { problem } });
     if (++this.misfits > outputRetries) return this.partial("invalid");
@@ -248,7 +247,12 @@ class Loop<T> {
     // What it said at the end belongs to the conversation, which may go on in another run.
     if (result.output.trim() !== "" && result.output !== this.said)
       await this.remember({ role: "assistant", content: result.output });
-    return plan.output === undefined ? result : withStructured(result, plan.output, plan.validator);
+    return plan.output === undefined ? result : withStructured(result, this.readingOf(plan.output));
+  }
+
+  private readingOf(schema: SchemaLike<T>): Reading<T> {
+    const { isWrapped, validator = this.ctx.validator } = this.plan;
+    return { schema, isWrapped, validator };
   }
 
   private remember(message: ChatMessage): MaybePromise<void> {

@@ -1,16 +1,28 @@
-import type { Tool } from "@anthropic-ai/sdk/resources/messages";
-import type { JsonSchema } from "@ravi/kernel";
-import { type Fields, fieldsOf, isObject, listOf, textIn } from "@ravi/kernel/provider";
+import type { JsonSchema } from "../model/schema.ts";
+import { type Fields, fieldsOf, isObject, listOf, textIn } from "./json.ts";
+
+/** A schema that says of itself that it is an object's. */
+export type ObjectSchema = JsonSchema & { readonly type: "object" };
 
 const CHOICES = ["anyOf", "oneOf"] as const;
+/** What providers refuse beside an object's `type`. */
+const NOT_AT_ROOT = [...CHOICES, "allOf", "not", "enum", "const", "$ref"] as const;
+const MOST_DEPTH = 8;
+
+/** Whether providers take it as it is, for a tool or for an answer. */
+export function isObjectSchema(schema: JsonSchema): schema is ObjectSchema {
+  return schema["type"] === "object" && NOT_AT_ROOT.every((key) => schema[key] === undefined);
+}
 
 /**
- * The parameters of a tool as the API takes them: an object, with no alternatives at its root. Those become one object that
+ * The parameters of a tool as providers take them: an object, with no alternatives at its root. Those become one object that
  * has the properties of all of them, and demands what all demand; the tool still checks what it gets by its own schema.
  */
-export function inputSchema(parameters: JsonSchema): Tool.InputSchema {
-  const { anyOf, oneOf, allOf, ...root }: Fields = { ...parameters };
-  if (anyOf === undefined && oneOf === undefined && allOf === undefined) return { ...root, type: "object" };
+export function inputSchema(parameters: JsonSchema): ObjectSchema {
+  if (isObjectSchema(parameters)) return parameters;
+  const { anyOf, oneOf, allOf, $ref, not: _, enum: __, const: ___, ...root }: Fields = { ...parameters };
+  const isChoice = [anyOf, oneOf, allOf, $ref].some((value) => value !== undefined);
+  if (!isChoice) return { ...root, type: "object" };
   const variants = variantsOf(parameters, parameters, 0);
   const properties: Record<string, unknown> = {};
   for (const variant of variants) {
@@ -23,10 +35,29 @@ export function inputSchema(parameters: JsonSchema): Tool.InputSchema {
   return { ...root, type: "object", properties, required };
 }
 
+/** Whether an object can fit it at all. Arguments are always one. */
+export function mayBeObject(schema: JsonSchema): boolean {
+  return admitsObject(schema, schema, 0);
+}
+
+function admitsObject(schema: unknown, root: Fields, depth: number): boolean {
+  if (!isObject(schema) || depth > MOST_DEPTH) return schema !== false;
+  const known = resolved(schema, root);
+  const { type } = known;
+  if (type !== undefined && type !== "object" && !listOf(type).includes("object")) return false;
+  if (Array.isArray(known["enum"]) && !known["enum"].some(isObject)) return false;
+  if (known["const"] !== undefined && !isObject(known["const"])) return false;
+  const admits = (inner: unknown): boolean => admitsObject(inner, root, depth + 1);
+  return (
+    CHOICES.every((key) => !Array.isArray(known[key]) || known[key].some(admits)) &&
+    listOf(known["allOf"]).every(admits)
+  );
+}
+
 /** The objects that a schema stands for: each of its alternatives, with what holds for all. */
 function variantsOf(schema: Fields, root: Fields, depth: number): readonly Fields[] {
   const known = isObject(schema) ? resolved(schema, root) : {};
-  if (depth > 8) return [known];
+  if (depth > MOST_DEPTH) return [known];
   const below = (value: unknown): readonly Fields[] =>
     listOf(value).flatMap((inner) => variantsOf(fieldsOf(inner), root, depth + 1));
   const choices = CHOICES.flatMap((key) => below(known[key]));
