@@ -78,4 +78,5 @@ export {
   type ToolTurnOptions,
   type TurnContext,
 } from "./loop/tool-turn.ts";
+export { warningsIn } from "./loop/warnings-in.ts";
 export { truncateText } from "./loop/truncate.ts";

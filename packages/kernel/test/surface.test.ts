@@ -153,6 +153,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "truncateText",
       "versionName",
       "versionOf",
+      "warningsIn",
       "withNote",
       "withoutCalls",
     ]

@@ -8,6 +8,7 @@ import {
   type Spend,
   type Supervision,
 } from "@ravi/kernel";
+import { warningsIn } from "@ravi/kernel/loop";
 import { addSpend, mostSpend } from "./spend.ts";
 import type { Settle } from "./messages.ts";
 import { drop, type ExecState, type OpenReservation, type RootState } from "./state.ts";
@@ -98,7 +99,7 @@ export class Books {
         continue;
       }
       const settlement = await reservation?.settle(actual);
-      if (settlement !== undefined) warnings.push(...settlement.warnings);
+      if (settlement !== undefined) warnings.push(...warningsIn(settlement));
       const spent = actual.estimated === true ? open.spend : actual;
       this.charge(open.exec, spent);
       const exec = this.state.execs[open.exec];

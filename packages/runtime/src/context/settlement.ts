@@ -1,5 +1,4 @@
 import {
-  type BudgetWarning,
   classifyError,
   type ErrorKind,
   type Estimate,
@@ -16,6 +15,7 @@ import {
   totalTokens,
   type Usage,
 } from "@ravi/kernel";
+import { warningsIn } from "@ravi/kernel/loop";
 import { andThen } from "./and-then.ts";
 import type { AttemptOptions } from "./attempt.ts";
 import type { Paid } from "./bill.ts";
@@ -233,20 +233,14 @@ function isProgramError(error: unknown): boolean {
   );
 }
 
-function report(exec: Execution, { warnings, exceeded }: Settlement): void {
-  for (const warning of warnings) warn(exec, warning);
-  // One that was warned of just now is not told twice; one that was warned of before has been passed since.
-  for (const passed of exceeded) if (!warnings.some((warning) => isSame(warning, passed))) warn(exec, passed);
-}
-
-function isSame(one: BudgetWarning, other: BudgetWarning): boolean {
-  return one.dimension === other.dimension && one.scope === other.scope;
-}
-
-function warn(exec: Execution, warning: BudgetWarning): void {
-  exec.emit({ type: "budgetWarning", ...warning });
-  if (exec.hooks.has(HookEvent.BUDGET_WARNING)) {
-    void exec.hooks.dispatch(HookEvent.BUDGET_WARNING, { ...exec.hookBase(false), ...warning });
+function report(exec: Execution, settlement: Settlement): void {
+  // Nearly always there is nothing.
+  if (settlement.warnings.length + settlement.exceeded.length === 0) return;
+  for (const warning of warningsIn(settlement)) {
+    exec.emit({ type: "budgetWarning", ...warning });
+    if (exec.hooks.has(HookEvent.BUDGET_WARNING)) {
+      void exec.hooks.dispatch(HookEvent.BUDGET_WARNING, { ...exec.hookBase(false), ...warning });
+    }
   }
 }
 
