@@ -17,8 +17,11 @@ export interface Keepers {
 }
 
 /** Whether an agent's `defaults.executionBudget` is a ledger of its user's own, and not limits. */
-export function isLedger(value: object): value is Ledger {
-  return "reserve" in value && typeof value.reserve === "function";
+export function isLedger(value: ExecutionBudgetOptions | Ledger): value is Ledger {
+  // Whoever has no compiler may give anything.
+  return (
+    typeof value === "object" && value !== null && "reserve" in value && typeof value.reserve === "function"
+  );
 }
 
 /** The lower of two limits; null is none. */
