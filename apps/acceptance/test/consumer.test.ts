@@ -167,8 +167,17 @@ test(
 );
 
 test.each([
-  ...["architectures", "context", "flow", "hooks", "middleware", "orchestrator", "react-agent", "resources"],
-  ...["runtime", "session", "supervision"],
+  "architectures",
+  "context",
+  "flow",
+  "hooks",
+  "middleware",
+  "orchestrator",
+  "react-agent",
+  "resources",
+  "runtime",
+  "session",
+  "supervision",
 ])(
   "the types of %s need neither those of Node nor those of a browser",
   { timeout: TIMEOUT },
