@@ -166,6 +166,30 @@ test(
   },
 );
 
+test.each([
+  "architectures",
+  "context",
+  "flow",
+  "hooks",
+  "middleware",
+  "orchestrator",
+  "react-agent",
+  "resources",
+  "runtime",
+  "session",
+  "supervision",
+])(
+  "the types of %s need neither those of Node nor those of a browser",
+  { timeout: TIMEOUT },
+  async (name) => {
+    await using consumer = await emptyConsumer();
+    await installAlone(consumer, `packages/${name}`);
+    await consumer.write("main.ts", `export * from "@ravi/${name}";`);
+    const settings = { module: "nodenext", target: "es2023", lib: ["ES2023", "ESNext.Disposable"] };
+    expect(await consumer.compile(settings, ["main.ts"])).toMatchObject({ stdout: "", code: 0 });
+  },
+);
+
 /** The code of a program in one file, and what the bundler could not find. */
 async function bundle(
   file: string,

@@ -18,7 +18,7 @@ describe("T19: publishing", () => {
         engines: { node: ">=22.18" },
         publishConfig: { access: "public", provenance: true },
         repository: { type: "git", directory: folder },
-        files: ["dist", "!dist/.tsbuildinfo", "src", "README.md", "LICENSE"],
+        files: ["dist", "!dist/.tsbuildinfo", "src", "README.md", "CHANGELOG.md", "LICENSE"],
       });
       expect(manifest).toHaveProperty("description");
       const scripts = Object.keys((manifest as { scripts?: object }).scripts ?? {});

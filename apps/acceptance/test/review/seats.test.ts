@@ -83,7 +83,7 @@ describe("R8: whose deadline passes while it waits for a seat is told then, and 
       "one of a batch",
       async (ctx) => {
         const [outcome] = await ctx.batch([{ kind: "hire", ...terms }]);
-        return outcome as HireOutcome;
+        return outcome;
       },
     ],
     ["spawned", async (ctx) => ctx.join(await ctx.spawn(late, terms))],

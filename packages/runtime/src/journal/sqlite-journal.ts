@@ -1,6 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { DatabaseSync } from "node:sqlite";
 import {
+  type BlobStore,
   checkFields,
   checkInteger,
   type Clock,
@@ -50,7 +51,8 @@ export interface SqliteJournalOptions {
  */
 export class SqliteJournal implements Journal {
   /** Blobs in the same file, for values that somebody wants to keep apart by hand. */
-  readonly blobs: SqliteBlobs;
+  readonly blobs: BlobStore;
+  private readonly ownBlobs: SqliteBlobs;
   private readonly db: DatabaseSync;
   private readonly clock: Clock;
   private readonly commits: GroupCommit;
@@ -74,14 +76,15 @@ export class SqliteJournal implements Journal {
     this.log = new Log(db);
     this.posted = new Items(db);
     this.arrivals = new Arrivals({ items: this.posted, version: () => this.runs.version() });
-    this.blobs = new SqliteBlobs(db, {
+    this.ownBlobs = new SqliteBlobs(db, {
       write: (act) => this.write(act),
       reading: (what, act) => this.reading(what, act),
     });
+    this.blobs = this.ownBlobs;
     this.appender = new Appender({
       runs: this.runs,
       log: this.log,
-      blobs: this.blobs,
+      blobs: this.ownBlobs,
       read: (runId, run) => this.read(runId, run),
     });
     this.stage = (job) => this.appender.stage(job);
@@ -237,7 +240,7 @@ export class SqliteJournal implements Journal {
   private read(runId: RunId, run: StoredRun): JournalRecord[] {
     return this.log.read(runId, run.no, run, (ref, seq) => {
       try {
-        return bodyOf(this.blobs.read(ref));
+        return bodyOf(this.ownBlobs.read(ref));
       } catch (cause) {
         const problem = `its blob ${ref} is lost or damaged`;
         throw new JournalCorruptError({ runId, position: seq, problem, cause });
@@ -251,7 +254,7 @@ export class SqliteJournal implements Journal {
     if (run === undefined) return;
     this.appender.forget(runId);
     this.log.delete(run.no, run);
-    this.blobs.deleteOf(run.no);
+    this.ownBlobs.deleteOf(run.no);
     this.runs.delete(run);
   }
 

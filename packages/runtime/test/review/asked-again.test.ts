@@ -42,7 +42,7 @@ describe("R21: what layers ask for before a call", () => {
     const caller = {
       ...agent("caller", async (ctx) => {
         const [outcome] = await ctx.batch([{ kind: "tool", call, tool }]);
-        return done(String(outcome?.status));
+        return done(outcome.status);
       }),
       pipelines: { function: gated(...names) },
     };

@@ -1,4 +1,5 @@
 import type {
+  AbortSignalLike,
   Clock,
   CompactionStrategy,
   DelegateTool,
@@ -82,7 +83,7 @@ export interface ChildTool {
 export interface InvokeOptions {
   /** Where the answer is shown: `terminal`, `telegram`, … */
   readonly channel?: string | undefined;
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignalLike | undefined;
 }
 
 export interface SpawnChildOptions {
