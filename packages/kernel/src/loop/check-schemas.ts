@@ -1,5 +1,10 @@
 import { InvalidValueError } from "../errors/errors.ts";
-import { type JsonSchemaValidator, type SchemaLike, isStandardSchema } from "../model/schema.ts";
+import {
+  type JsonSchema,
+  type JsonSchemaValidator,
+  type SchemaLike,
+  isStandardSchema,
+} from "../model/schema.ts";
 import type { DelegateTool, Tool } from "../model/tool.ts";
 
 export interface CheckedBySchemas {
@@ -19,8 +24,12 @@ export function checkSchemas(
   ofRun: JsonSchemaValidator | undefined,
 ): void {
   if (validator !== undefined || ofRun !== undefined) return;
-  if (output !== undefined && !isStandardSchema(output)) throw unchecked(`${owner}.output`, output);
-  for (const { name, input } of tools) if (!isStandardSchema(input)) throw unchecked(inputOf(name), input);
+  if (isRawSchema(output)) throw unchecked(`${owner}.output`, output);
+  for (const { name, input } of tools) if (isRawSchema(input)) throw unchecked(inputOf(name), input);
+}
+
+export function isRawSchema(schema: SchemaLike | undefined): schema is JsonSchema {
+  return schema !== undefined && !isStandardSchema(schema);
 }
 
 export function inputOf(toolName: string): string {

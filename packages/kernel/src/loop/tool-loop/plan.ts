@@ -5,6 +5,7 @@ import { AgentId } from "../../core/ids.ts";
 import type { ModelRequest } from "../../model/llm.ts";
 import type { DelegateTool, Tool } from "../../model/tool.ts";
 import { checkAgentParts, hasMethod, refusalFor } from "../agent-parts.ts";
+import { isRawSchema } from "../check-schemas.ts";
 import { LEAST_RESULT_CHARS } from "../tool-content.ts";
 import { toolSpec } from "../tool-spec.ts";
 import { answerShape } from "./answer-shape.ts";
@@ -30,6 +31,8 @@ export interface LoopPlan<T = unknown> extends LoopOptions<T> {
   /** The answer is asked for inside of an object, because `output` is none. */
   readonly isWrapped: boolean;
   readonly window: Omit<WindowOptions, "system">;
+  /** Of tools or of the answer: somebody has to check values by them. */
+  readonly hasRawSchemas: boolean;
   readonly maxSteps: number;
   readonly outputRetries: number;
   readonly maxToolResultChars: number;
@@ -88,6 +91,7 @@ export function planLoop<T>(
       ...(shape !== undefined && { output: shape.output }),
     }),
     isWrapped: shape?.isWrapped === true,
+    hasRawSchemas: [options.output, ...tools.map(({ input }) => input)].some(isRawSchema),
     window: specs === undefined ? {} : { tools: specs },
     maxSteps: whole("maxSteps", 1),
     outputRetries: whole("outputRetries", 0),

@@ -73,7 +73,7 @@ class Loop<T> {
   // The steps are in here and not in a function of their own: each that is asynchronous costs a turn two more promises.
   async start(input: string): Promise<AgentResult<T>> {
     const { plan, ctx, mail, prompt } = this;
-    checkSchemas(plan, ctx.validator);
+    if (plan.hasRawSchemas) checkSchemas(plan, ctx.validator);
     const instructed = prompt.begin(input);
     if (isPromiseLike(instructed)) await instructed;
     const begun = this.remember({ role: "user", content: input });
