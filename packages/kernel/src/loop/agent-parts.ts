@@ -1,27 +1,24 @@
-import type { Clock } from "../core/clock.ts";
 import { checkFields, checkInteger } from "../core/check.ts";
 import { InvalidValueError } from "../errors/errors.ts";
-import type { JsonSchemaValidator } from "../model/schema.ts";
-import { executionBudget, type ExecutionBudgetOptions } from "../policy/execution-budget.ts";
-import type { Hooks } from "../ports/hooks.ts";
-import type { Ledger } from "../ports/ledger.ts";
+import { executionBudget } from "../policy/execution-budget.ts";
 import type { Pipelines } from "../ports/middleware.ts";
 import { isLedger } from "./limits.ts";
-import { loopDetector, type LoopLimitsOptions } from "./loop-detection.ts";
-import type { ModelSettings } from "./tool-loop/options.ts";
+import { loopDetector } from "./loop-detection.ts";
+import type { LoopOptions, ModelSettings } from "./tool-loop/options.ts";
 
 /** What agents of every kind may be given. */
-export interface AgentParts {
-  readonly hooks?: Hooks | undefined;
-  readonly middleware?: Pipelines | undefined;
-  readonly executionBudget?: ExecutionBudgetOptions | Ledger | undefined;
-  readonly loopDetection?: LoopLimitsOptions | false | undefined;
-  readonly settings?: ModelSettings | undefined;
-  readonly validator?: JsonSchemaValidator | undefined;
-  readonly version?: string | undefined;
-  readonly description?: string | undefined;
-  readonly clock?: Clock | undefined;
-}
+export type AgentParts = Pick<
+  LoopOptions,
+  | "hooks"
+  | "middleware"
+  | "executionBudget"
+  | "loopDetection"
+  | "settings"
+  | "validator"
+  | "version"
+  | "description"
+  | "clock"
+>;
 
 /**
  * What a compiler would have caught, for whoever has none: a mistake shows here, by the name of its owner, and not in the middle of a
