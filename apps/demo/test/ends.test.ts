@@ -44,7 +44,8 @@ test("ended at once by a second Ctrl-C it leaves a terminal with its cursor", as
       // Two signals of a kind that are pending at once are one, so there is another one right behind.
       if (line.includes("lead")) for (const signal of ["SIGINT", "SIGTERM"] as const) kill(signal);
     });
-    expect(ran.code).toBe(130);
+    // Two signals of two kinds, taken by two threads, may be seen in either order; the first says how it ended.
+    expect([130, 143]).toContain(ran.code);
     expect(ran.stdout.endsWith(SHOW_CURSOR)).toBe(true);
   });
 });

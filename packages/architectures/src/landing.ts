@@ -12,7 +12,13 @@ export async function landSession(session: AgentSession, { runtime, model }: Dep
     const messages: ChatMessage[] = [...talkOf(session.messages)];
     if (found !== undefined) messages.push({ role: "user", content: `What was found so far:\n\n${found}` });
     const said = session.output === "" ? (found ?? "") : session.output;
-    const { output } = await land(runtime, { model, request: { messages }, stopReason: "budget", said });
+    const { output } = await land(runtime, {
+      model,
+      request: { messages },
+      stopReason: "budget",
+      said,
+      hasWorked: said !== "",
+    });
     session.output = output;
     delete session.metadata["findings"];
   }

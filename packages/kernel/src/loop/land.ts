@@ -1,5 +1,6 @@
 import type { AgentResult, StopReason } from "../agent/agent.ts";
 import type { RunContext } from "../agent/run-context.ts";
+import type { BudgetExhaustedError } from "../errors/errors.ts";
 import { isRaviError } from "../errors/is.ts";
 import type { LLMClient, ModelRequest } from "../model/llm.ts";
 import { type ChatMessage, textOf } from "../model/messages.ts";
@@ -15,6 +16,11 @@ export interface LandOptions {
    * request is taken, which in a long conversation may be the answer to an earlier question.
    */
   readonly said?: string | undefined;
+  /**
+   * It has had an answer in this run, so that something was held back for its last turn, and the turn may be made smaller to fit into
+   * that. Whose first call does not fit has no work to land with: nothing smaller is sent for it.
+   */
+  readonly hasWorked?: boolean | undefined;
 }
 
 /**
@@ -28,7 +34,7 @@ export async function land(ctx: RunContext, options: LandOptions): Promise<Agent
     ...rest,
     messages: [...rest.messages, { role: "user", content: WRAP_UP[options.stopReason] }],
   };
-  const output = await lastTurn(ctx, options.model, request);
+  const output = await lastTurn(ctx, options.model, request, options.hasWorked === true ? SMALLER : []);
   return {
     status: "partial",
     output: output || (options.said ?? lastText(rest.messages)),
@@ -45,20 +51,36 @@ const SMALLER = [
 ] as const;
 
 /** A try that does not fit is refused before anything is sent, so it costs nothing. */
-async function lastTurn(ctx: RunContext, model: LLMClient, whole: ModelRequest): Promise<string> {
+async function lastTurn(
+  ctx: RunContext,
+  model: LLMClient,
+  whole: ModelRequest,
+  tries: readonly (typeof SMALLER)[number][],
+): Promise<string> {
   let request = whole;
-  for (const less of [undefined, ...SMALLER]) {
+  for (const less of [undefined, ...tries]) {
     if (less !== undefined) request = smaller(request, less);
     try {
       return textOf((await ctx.llm(model, request, { wrapUp: true })).message);
     } catch (error) {
       if (isRaviError(error, "PROVIDER_ERROR")) return "";
       if (!isRaviError(error, "BUDGET_EXHAUSTED")) throw error;
-      // Turns do not come in sizes.
-      if (error.dimension !== "tokens" && error.dimension !== "cost") return "";
+      if (!isSizable(ctx, error)) return "";
     }
   }
   return "";
+}
+
+/**
+ * Turns do not come in sizes. And a limit of somebody above is shared with those who still work: what is held back under it is not for
+ * this agent, and a smaller turn of its own would be at their cost.
+ */
+function isSizable(
+  { agentId, supervision }: RunContext,
+  { dimension, scope }: BudgetExhaustedError,
+): boolean {
+  const isOwn = supervision.isRoot || scope === agentId || scope.endsWith(`/${agentId}`);
+  return isOwn && (dimension === "tokens" || dimension === "cost");
 }
 
 /** Without reasoning: the little room there is is for the answer. */

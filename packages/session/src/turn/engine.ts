@@ -201,7 +201,13 @@ export class Engine {
 
   private async land(stopReason: LandOptions["stopReason"]): Promise<AgentResult<never>> {
     const { ctx, model } = this.kit;
-    const result = await land(ctx, { model, request: this.request(), stopReason, said: this.said });
+    const result = await land(ctx, {
+      model,
+      request: this.request(),
+      stopReason,
+      said: this.said,
+      hasWorked: this.answered > 0,
+    });
     if (result.output.trim() !== "" && result.output !== this.said)
       await this.keep({ role: "assistant", content: result.output });
     this.hasWork = true;

@@ -58,6 +58,7 @@ class Loop<T> {
   private readonly prompt: Prompt;
   /** The last text of the model in this run. */
   private said = "";
+  private hasWorked = false;
   private cutOffs = 0;
   private wasToldToAnswer = false;
   private misfits = 0;
@@ -130,6 +131,7 @@ class Loop<T> {
   private hear(message: AssistantMessage, { kind }: Turn): MaybePromise<void> {
     const text = textOf(message);
     const isText = text.trim() !== "";
+    this.hasWorked = true;
     if (isText) this.said = text;
     if (kind === "tools") return this.remember(message);
     // An empty message would be refused by some providers when it goes back, and calls that are not answered by all.
@@ -241,9 +243,9 @@ class Loop<T> {
   }
 
   private async land(stopReason: LandOptions["stopReason"]): Promise<AgentResult<T>> {
-    const { ctx, plan } = this;
+    const { ctx, plan, said, hasWorked } = this;
     const request = await this.prompt.makeLast();
-    const result = await land(ctx, { model: plan.model, request, stopReason, said: this.said });
+    const result = await land(ctx, { model: plan.model, request, stopReason, said, hasWorked });
     // What it said at the end belongs to the conversation, which may go on in another run.
     if (result.output.trim() !== "" && result.output !== this.said)
       await this.remember({ role: "assistant", content: result.output });
