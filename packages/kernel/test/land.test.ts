@@ -1,0 +1,74 @@
+import {
+  AgentId,
+  BudgetExhaustedError,
+  type LLMClient,
+  type ModelRequest,
+  type RunContext,
+  Supervision,
+} from "@ravi/kernel";
+import { bareContext, land } from "@ravi/kernel/loop";
+import { expect, it } from "vitest";
+
+const model: LLMClient = {
+  id: "m",
+  info: { provider: "x", model: "m" },
+  generate: async () => ({ message: { role: "assistant", content: "at last" }, finishReason: "stop" }),
+};
+const tool = { role: "tool", toolCallId: "c", name: "t", content: "x".repeat(10_000), isError: false } as const;
+const request: ModelRequest = {
+  messages: [{ role: "user", content: "go" }, tool],
+  reasoning: { effort: "high" },
+};
+const lead = Supervision.root(AgentId("lead"));
+const helper = lead.spawnChild({ agentId: AgentId("helper", 1) });
+
+/** A context that refuses so many calls, by the limit of that scope. */
+function refusing(supervision: Supervision, times: number, scope: string, dimension: "tokens" | "turns") {
+  const asked: ModelRequest[] = [];
+  const bare = bareContext({ supervision });
+  const ctx: RunContext = Object.create(bare, {
+    llm: {
+      value: async (asking: LLMClient, each: ModelRequest) => {
+        asked.push(each);
+        if (asked.length <= times) throw new BudgetExhaustedError({ dimension, used: 9, limit: 10, scope });
+        return bare.llm(asking, each);
+      },
+    },
+  });
+  return { asked, ctx };
+}
+
+const options = { model, request, stopReason: "budget", said: "so far", hasWorked: true } as const;
+
+it("R18: a last turn that does not fit is made smaller: its answer first, then what tools have said", async () => {
+  const { asked, ctx } = refusing(lead, 4, "lead", "tokens");
+  expect(await land(ctx, options)).toMatchObject({ status: "partial", output: "at last" });
+  expect(asked.map(({ maxOutputTokens }) => maxOutputTokens)).toEqual([undefined, 1_000, 1_000, 500, 250]);
+  const lengths = asked.map(({ messages }) => Math.ceil((messages[1]?.content.length ?? 0) / 100) * 100);
+  expect(lengths).toEqual([10_000, 10_000, 2_000, 500, 200]);
+  expect(asked.map(({ reasoning }) => reasoning === undefined)).toEqual([false, true, true, true, true]);
+});
+
+it("what was said last is the answer where nothing fits", async () => {
+  const { asked, ctx } = refusing(lead, 99, "lead", "tokens");
+  expect(await land(ctx, options)).toMatchObject({ output: "so far" });
+  expect(asked).toHaveLength(5);
+});
+
+it.each([
+  ["whose first call it would be", lead, "lead", "tokens", false],
+  ["under a limit of somebody above", helper, "lead", "tokens", true],
+  ["in turns, which have no size", lead, "lead", "turns", true],
+] as const)("nothing smaller is tried by one %s", async (_, supervision, scope, dimension, hasWorked) => {
+  const { asked, ctx } = refusing(supervision, 99, scope, dimension);
+  expect(await land(ctx, { ...options, hasWorked })).toMatchObject({ output: "so far" });
+  expect(asked).toHaveLength(1);
+});
+
+it.each([["helper/1"], ["lead/helper/1"]])(
+  "a helper's own limit is known by its scope: %s",
+  async (scope) => {
+    const { ctx } = refusing(helper, 1, scope, "tokens");
+    expect(await land(ctx, options)).toMatchObject({ output: "at last" });
+  },
+);
