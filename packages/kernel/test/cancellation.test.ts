@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, test, vi } from "vitest";
-import { CancellationError, CancellationToken, DeadlineExceededError } from "@ravi/kernel";
+import { CancellationError, CancellationToken, cancellationOf, DeadlineExceededError } from "@ravi/kernel";
 
 describe("R9: CancellationToken", () => {
   test("R9: cancel is idempotent and keeps the first reason", () => {
@@ -176,4 +176,10 @@ describe("R9: CancellationToken", () => {
     // What it holds is what it held: nobody listens, so it is not even told by the outer signal.
     expect(Reflect.get(root, "listeners")?.size ?? 0).toBe(0);
   });
+});
+
+test("R9: whatever a signal was aborted with, there is an error that says so", () => {
+  for (const reason of [5, null, {}, "enough", Object.assign(new Error("x"), { message: undefined })]) {
+    expect(cancellationOf({ reason })).toMatchObject({ code: "CANCELLED" });
+  }
 });

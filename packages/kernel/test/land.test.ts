@@ -14,7 +14,13 @@ const model: LLMClient = {
   info: { provider: "x", model: "m" },
   generate: async () => ({ message: { role: "assistant", content: "at last" }, finishReason: "stop" }),
 };
-const tool = { role: "tool", toolCallId: "c", name: "t", content: "x".repeat(10_000), isError: false } as const;
+const tool = {
+  role: "tool",
+  toolCallId: "c",
+  name: "t",
+  content: "x".repeat(10_000),
+  isError: false,
+} as const;
 const request: ModelRequest = {
   messages: [{ role: "user", content: "go" }, tool],
   reasoning: { effort: "high" },

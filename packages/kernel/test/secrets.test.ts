@@ -20,6 +20,8 @@ describe("T13: what looks like a secret", () => {
     ["eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-def_123 end", "[x] end"],
     ["Authorization: bearer abcdefghijk", "Authorization: bearer [x]"],
     ["Authorization: Basic dXNlcjpwYXNzd29yZDEyMw==", "Authorization: Basic [x]"],
+    ["authorization: basic dXNlcjpwYXNz", "authorization: basic [x]"],
+    ["Bearer abcdef", "Bearer [x]"],
     ["postgres://me:hunter2@db.local/x", "postgres://[x]@db.local/x"],
     ["https://token@host/x", "https://[x]@host/x"],
     ["/v1?client_secret=abc&n=1;code=4711#top", "/v1?client_secret=[x]&n=1;code=[x]#top"],

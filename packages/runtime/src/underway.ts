@@ -76,9 +76,10 @@ export class Underway implements Linked<Underway> {
   /** One that is ending, or was cancelled, comes to its end by itself: there is nothing left to go on with. */
   suspend(message: string): void {
     const { tree, token } = this;
-    if (tree?.isEnding === true || token.isCancelled || tree?.token.isCancelled === true) return;
+    const isOver = tree?.isEnding === true || token.isCancelled || tree?.token.isCancelled === true;
+    // Another go, after a crash, would be suspended as soon as it begins; who waits for one waits no longer.
     this.suspended = message;
-    this.tree?.suspend(message);
+    if (!isOver) tree?.suspend(message);
     this.wake?.();
   }
 

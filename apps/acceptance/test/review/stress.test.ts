@@ -3,7 +3,9 @@ import {
   type Agent,
   AgentId,
   type AgentResult,
+  BudgetExhaustedError,
   defineTool,
+  type FunctionContext,
   type JournalRecord,
   type LLMClient,
   type Meter,
@@ -427,4 +429,82 @@ it("T4: a call that was left behind is in doubt after a resume, too", async () =
   const resumed = second.resume("r");
   await second.deliver("r", "go", 1);
   expect(await resumed.result).toMatchObject({ status: "completed", ...expected });
+});
+
+it.each(["hires somebody", "has a call in flight"])(
+  "R24: closing while a crashed root that %s waits for its restart does not wait with it",
+  async (how) => {
+    const clock = virtualClock();
+    const helper = agent("helper", async () => done());
+    const lead = agent("lead", async (ctx) => {
+      if (how === "hires somebody") await ctx.hire({ agent: helper, input: "" });
+      else
+        ctx
+          .llm(
+            model("m", () => new Promise(() => {})),
+            ask("x"),
+          )
+          .catch(() => {});
+      throw new Error("boom");
+    });
+    const restart = { shouldRetry: () => true, delayMs: () => 60_000, reset() {} };
+    const runtime = new Runtime({ journal: new MemoryJournal(), clock, restart });
+    const run = runtime.run(lead, "", { runId: "r" });
+    await clock.advance(1_000);
+    const closing = runtime.close();
+    await clock.advance(1_000);
+    await closing;
+    expect((await run.result).status).toBe("suspended");
+    expect(clock.now()).toBe(2_000);
+  },
+);
+
+it("a layer that gives up on a tool does not take its time limit with it", async () => {
+  const clock = virtualClock();
+  const controller = new AbortController();
+  const deaf = defineTool({
+    name: "deaf",
+    description: "",
+    input: z.object({}),
+    timeoutS: 1,
+    execute: () => {
+      setImmediate(() => controller.abort());
+      return new Promise<string>(() => {});
+    },
+  });
+  const lead = agent("lead", async (ctx) =>
+    done(await ctx.tool(call("deaf"), deaf).then(({ content }) => String(content), codeOf)),
+  );
+  const layers = new MiddlewarePipeline<FunctionContext>(
+    [
+      async (context, next) => {
+        context.signal = controller.signal;
+        await next();
+      },
+    ],
+    { level: "function" },
+  );
+  const run = new Runtime({ clock, pipelines: { function: layers } }).run(lead, "");
+  await clock.advance(2_000);
+  expect((await run.result).status).toBe("completed");
+});
+
+it("R18: a limit that was raised is met to the cent, and not passed", async () => {
+  const { ledger } = tracked();
+  const lead = agent("lead", async (ctx) => {
+    const refusal = new BudgetExhaustedError({ dimension: "cost", used: 0.7, limit: 0.7, scope: "lead" });
+    await ctx.requestBudget?.(refusal);
+    for (let n = 0; n < 8; n++) await ctx.llm(model("m"), ask("x"), { wrapUp: true });
+    return done();
+  });
+  const runtime = new Runtime({ meter, ledger });
+  const run = runtime.run(lead, "", {
+    executionBudget: { maxCostUsd: 0.7 },
+    onEvent: ({ event }) => {
+      if (event.type === "progress")
+        void runtime.deliver(run.runId, (event.data as { name: string }).name, { cost: 0.1 });
+    },
+  });
+  const { status, limits, exceeded } = await run.result;
+  expect([status, limits?.executionBudget?.maxCostUsd, exceeded]).toEqual(["completed", 0.8, undefined]);
 });

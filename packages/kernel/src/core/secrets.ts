@@ -57,16 +57,17 @@ const KEYS = new RegExp(
 const JWT = /(?<![\w-])eyJ[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]*)*/g;
 const PEM =
   /-----BEGIN [A-Z\d ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:[^-]*(?:-(?!----)[^-]*)*-----END [A-Z\d ]{0,40}PRIVATE KEY(?: BLOCK)?-----|[A-Za-z\d+/=\s\\]*)/g;
-const BEARER = /\b(Bearer)\s+[\w.~+/=-]{8,}/gi;
-/** Base64, by a digit or its end: what is basic is mostly not a key. */
-const BASIC = /\b(Basic)\s+(?=[A-Za-z]{0,60}[\d=])[\w+/=-]{8,}/gi;
+const BEARER = /\b(Bearer)\s+[\w.~+/=-]{6,}/gi;
+/** Base64, by a digit, its end or two capitals inside: what is basic is mostly not a key. */
+const BASIC =
+  /\b([Bb][Aa][Ss][Ii][Cc])\s+(?=[A-Za-z]{0,60}[\d=]|(?:[A-Z]{0,60}[a-z]{1,60}[A-Z]){2})[\w+/=-]{6,}/g;
 const IN_ADDRESS = /(\/\/)[^\s/@"'\\]{1,300}@/g;
 const IN_QUERY =
   /([?&;](?:[a-z_-]{0,20}(?:key|token|secret|signature|password|passwd|credential)|sig|code|auth)=)[^\s&"'\\#]+/gi;
 
 /**
  * What looks like a secret, whosever it is, and what to put in its place. For texts of errors and of records: a little too much
- * is taken rather than too little. Each pattern is linear.
+ * is taken rather than too little, but for words that only begin like a key. Each pattern is linear.
  */
 export function secretPatterns(hidden: string): readonly (readonly [pattern: RegExp, instead: string])[] {
   return [

@@ -88,6 +88,11 @@ export function runLimits(
   };
 }
 
+/** As ledgers count it: 0.7 and 0.1 are 0.8. */
+function inNanos(usd: number | null): number | null {
+  return usd === null ? null : Math.round(usd * 1e9) / 1e9;
+}
+
 function raised(given: ExecutionBudget, { tokens, cost, turns, toolCalls }: Spend): ExecutionBudget {
   if (tokens + cost + turns + toolCalls === 0) return given;
   const raise = (limit: number | null, more: number): number | null =>
@@ -95,7 +100,7 @@ function raised(given: ExecutionBudget, { tokens, cost, turns, toolCalls }: Spen
   return executionBudget({
     ...given,
     maxTokens: raise(given.maxTokens, tokens),
-    maxCostUsd: raise(given.maxCostUsd, cost),
+    maxCostUsd: inNanos(raise(given.maxCostUsd, cost)),
     maxTurns: raise(given.maxTurns, turns),
     maxToolCalls: raise(given.maxToolCalls, toolCalls),
   });

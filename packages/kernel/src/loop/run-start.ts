@@ -30,13 +30,18 @@ export function checkRun(agent: unknown, input: unknown, options: unknown, field
   }
   const { onEvent, tenantId, userId, metadata } = checkFields("run options", options, fields);
   if (onEvent !== undefined && typeof onEvent !== "function") wrong("onEvent", onEvent, "a function");
-  if (tenantId !== undefined && typeof tenantId !== "string") wrong("tenantId", tenantId, "a text");
-  if (userId !== undefined && typeof userId !== "string") wrong("userId", userId, "a text");
+  if (!isTextOrNone(tenantId)) wrong("tenantId", tenantId, "a text");
+  if (!isTextOrNone(userId)) wrong("userId", userId, "a text");
   if (
     metadata !== undefined &&
     (typeof metadata !== "object" || metadata === null || Array.isArray(metadata))
   )
     wrong("metadata", metadata, "an object of plain JSON");
+}
+
+/** Null is what a scope says where there is none. */
+function isTextOrNone(value: unknown): boolean {
+  return value === undefined || value === null || typeof value === "string";
 }
 
 function wrong(field: string, value: unknown, expected: string): never {

@@ -260,8 +260,8 @@ function noop(): void {}
 export function cancellationOf(signal: Pick<AbortSignalLike, "reason">): CancellationError {
   const reason: unknown = signal.reason;
   if (isCancellation(reason)) return reason;
-  const why =
-    reason instanceof Error ? reason.message : typeof reason === "string" ? reason : "the signal was aborted";
+  const text: unknown = reason instanceof Error ? reason.message : reason;
+  const why = typeof text === "string" ? text : "the signal was aborted";
   return new CancellationError({ reason: why, cause: reason });
 }
 

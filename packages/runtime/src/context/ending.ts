@@ -72,10 +72,10 @@ async function lastOperation(exec: Execution): Promise<void> {
   timer?.cancel();
 }
 
-export function leaveCalls({ exec }: Pick<Ending, "exec">): MaybePromise<void> {
+export function leaveCalls({ exec, isCrash }: Pick<Ending, "exec"> & Partial<Ending>): MaybePromise<void> {
   exec.isOver = true;
-  // They would stand there for nothing.
-  if (exec.inLine > 0) exec.token.cancel(`${exec.agentId} has ended`);
+  // They would stand there for nothing. Of one that has crashed, those below it may go on: they are not stopped.
+  if (exec.inLine > 0 && isCrash !== true) exec.token.cancel(`${exec.agentId} has ended`);
   return leaveSentCalls(exec, settleLeft);
 }
 

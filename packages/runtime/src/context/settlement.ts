@@ -89,6 +89,7 @@ function wrongPrice({ info }: LLMClient, usd: unknown): InvalidValueError {
   });
 }
 
+const NONE: readonly never[] = Object.freeze([]);
 const UNPRICED: Price = Object.freeze({ unpriced: true });
 const ALL_OF_IT = Object.freeze({ estimated: true });
 const ONLY_THE_TURN = Object.freeze({ tokens: 0, cost: 0, turns: 1 });
@@ -233,10 +234,11 @@ function isProgramError(error: unknown): boolean {
   );
 }
 
-function report(exec: Execution, settlement: Settlement): void {
+/** A ledger that was not compiled may leave out what it has nothing to say of. */
+function report(exec: Execution, { warnings = NONE, exceeded = NONE }: Partial<Settlement>): void {
   // Nearly always there is nothing.
-  if (settlement.warnings.length + settlement.exceeded.length === 0) return;
-  for (const warning of warningsIn(settlement)) {
+  if (warnings.length + exceeded.length === 0) return;
+  for (const warning of warningsIn({ warnings, exceeded })) {
     exec.emit({ type: "budgetWarning", ...warning });
     if (exec.hooks.has(HookEvent.BUDGET_WARNING)) {
       void exec.hooks.dispatch(HookEvent.BUDGET_WARNING, { ...exec.hookBase(false), ...warning });

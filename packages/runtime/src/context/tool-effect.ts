@@ -239,8 +239,9 @@ export class ToolEffect implements Effect<ToolResult>, ToldTool {
   ): MaybePromise<ToolResult> {
     const { timeoutS } = this.tool;
     if (timeoutS === undefined) return this.invoke(args, signal, scope);
-    const { clock } = this.exec.ports;
-    const limit = { name: this.tool.name, timeoutS, clock, signal: signal ?? this.exec.signal };
+    const { ports, token } = this.exec;
+    const { clock } = ports;
+    const limit = { name: this.tool.name, timeoutS, clock, signal: signal ?? this.exec.signal, token };
     return withinTime(limit, async (own) => this.invoke(args, own, scope));
   }
 

@@ -7,11 +7,13 @@ export interface ToolTime {
   readonly timeoutS: number;
   readonly clock: Clock;
   readonly signal: AbortSignalLike;
+  /** Of the execution. */
+  readonly token: CancellationToken;
 }
 
 /** A tool with a signal of its own: out of its time, it is told so, pays for nothing more, and its result says so. */
 export async function withinTime(
-  { name, timeoutS, clock, signal }: ToolTime,
+  { name, timeoutS, clock, signal, token: whole }: ToolTime,
   run: (signal: AbortSignalLike) => Promise<ToolResult>,
 ): Promise<ToolResult> {
   using token = new CancellationToken(signal);
@@ -21,8 +23,8 @@ export async function withinTime(
     token.cancel(problem);
     return toolFailure(problem);
   });
-  // A tool that does not stop when it is told to is left behind, and its time with it.
-  const unlisten = token.onCancel(() => limit.cancel());
+  // A tool that does not stop when all is stopped is left behind, and its time with it.
+  const unlisten = whole.onCancel(() => limit.cancel());
   try {
     return await Promise.race([run(token.signal), late]);
   } finally {
