@@ -12,7 +12,6 @@ import {
   type RunLimits,
   type RunResult,
   type SerializedError,
-  type Spend,
   type StoppedBy,
   type Usage,
 } from "@ravi/kernel";
@@ -125,7 +124,8 @@ export class LiveRun {
     const agents = list.map((account) => account.toJSON());
     const limits = limitsOf(this.tree);
     const exceeded = exceededOf(this.tree, limits);
-    return { runId, status, ...rest, ...exceeded, usage, cost, inDoubt, limits, agents };
+    const result = { runId, status, ...rest, usage, cost, inDoubt, limits, agents };
+    return exceeded === undefined ? result : { ...result, exceeded };
   }
 }
 
@@ -137,26 +137,28 @@ function limitsOf({ root, headcount, ledger, granted }: Tree): RunLimits {
   return runLimits(root, { isCounted: headcount !== undefined, isMetered: ledger !== undefined }, granted);
 }
 
-const NOTHING_EXCEEDED: Pick<RunResult, "exceeded"> = Object.freeze({});
-
 /** What the tree has used beyond its limits: a provider may take more than was set aside for a call. */
 function exceededOf(
   { ledger, root }: Tree,
   { executionBudget: budget }: RunLimits,
-): Pick<RunResult, "exceeded"> {
-  if (ledger === undefined || budget === null) return NOTHING_EXCEEDED;
+): readonly StoppedBy[] | undefined {
+  if (ledger === undefined || budget === null) return undefined;
   const { used } = ledger;
-  const exceeded: StoppedBy[] = [];
-  const look = (dimension: keyof Spend, limit: number | null): void => {
+  let exceeded: StoppedBy[] | undefined;
+  for (const [dimension, field] of LIMITS) {
+    const limit = budget[field];
     if (limit !== null && used[dimension] > limit)
-      exceeded.push({ dimension, used: used[dimension], limit, scope: root.agentId });
-  };
-  look("tokens", budget.maxTokens);
-  look("cost", budget.maxCostUsd);
-  look("turns", budget.maxTurns);
-  look("toolCalls", budget.maxToolCalls);
-  return exceeded.length === 0 ? NOTHING_EXCEEDED : { exceeded };
+      (exceeded ??= []).push({ dimension, used: used[dimension], limit, scope: root.agentId });
+  }
+  return exceeded;
 }
+
+const LIMITS = [
+  ["tokens", "maxTokens"],
+  ["cost", "maxCostUsd"],
+  ["turns", "maxTurns"],
+  ["toolCalls", "maxToolCalls"],
+] as const;
 
 /** Whether nobody else holds a part of what is written down of it, and all of that is plain. */
 export function isStatusGiven({ structured, stoppedBy, exceeded, error }: RunResult): boolean {
