@@ -2,7 +2,6 @@ import {
   type AgentId,
   type AgentResult,
   type DeadlineExceededError,
-  type ExecId,
   type Headcount,
   type HireOutcome,
   type HireSpec,
@@ -15,11 +14,11 @@ import {
   type MaybePromise,
   type RaviError,
   type RunHandle,
-  type RunId,
   type RunStatus,
 } from "@ravi/kernel";
 import type { Account } from "../tree/accounts.ts";
 import { withAgentLedger, withExtraOf } from "../tree/ledgers.ts";
+import { ChildHandle } from "./child-handle.ts";
 import type { Child } from "./child.ts";
 import { armDeadline } from "./deadline.ts";
 import { accountStatus, hireStatus, NOTHING_USED, outcomeToJSON, restoreOutcome } from "./hire-record.ts";
@@ -348,29 +347,6 @@ export class Hiring implements Recordable<HireOutcome>, Child {
         isResumed,
       }),
     });
-  }
-}
-
-/** A class, because a getter of an object literal is defined anew for each object. */
-class ChildHandle implements RunHandle {
-  readonly runId: RunId;
-  readonly execId: ExecId;
-  readonly agentId: AgentId;
-  readonly cancel: (reason: string) => void;
-  private readonly hiring: Hiring;
-
-  constructor(hiring: Hiring, runId: RunId) {
-    this.hiring = hiring;
-    this.runId = runId;
-    this.execId = hiring.spec.execId;
-    this.agentId = hiring.spec.agentId;
-    // A constant first: see docs/decisions/0012.
-    const cancel = (reason: string): void => hiring.cancel(reason);
-    this.cancel = cancel;
-  }
-
-  get status(): RunStatus {
-    return this.hiring.status;
   }
 }
 
