@@ -29,7 +29,9 @@ await build({
   output: {
     dir: "dist",
     format: "esm",
+    // The sources are packed beside them: inside of the maps they would be there twice, 2 MB of what the sdk brings.
     sourcemap: true,
+    sourcemapExcludeSources: true,
     entryFileNames: "[name].js",
     chunkFileNames: "shared/[name].js",
     // One file for all that entries share, not one for each set of entries: a third entry must not slow the first down.
