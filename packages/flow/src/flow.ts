@@ -1,7 +1,7 @@
 import {
   type Agent,
   type AgentDefaults,
-  AgentId,
+  type AgentId,
   checkFields,
   executionBudget,
   type ExecutionBudgetOptions,
@@ -14,7 +14,7 @@ import {
   spawnBudget,
   type SpawnBudgetOptions,
 } from "@ravi/kernel";
-import { checkAgentParts, hookBase } from "@ravi/kernel/loop";
+import { agentIdOf, checkAgentParts, hookBase } from "@ravi/kernel/loop";
 import type { FlowResult, StepResult } from "./results.ts";
 
 /** What every flow takes. */
@@ -55,7 +55,7 @@ export abstract class Flow implements Agent<readonly StepResult[]> {
   constructor(owner: string, options: FlowOptions, ownFields: readonly string[]) {
     checkFields(owner, options, [...ownFields, ...KNOWN]);
     checkAgentParts(owner, options);
-    this.id = AgentId(options.name);
+    this.id = agentIdOf(`${owner}.name`, options.name);
     this.version = options.version;
     this.description = options.description;
     this.hooks = options.hooks;

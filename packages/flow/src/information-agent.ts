@@ -1,6 +1,6 @@
 import {
   type Agent,
-  AgentId,
+  type AgentId,
   type AgentResult,
   checkFields,
   checkInteger,
@@ -10,6 +10,7 @@ import {
   type RunEvent,
   type RunId,
 } from "@ravi/kernel";
+import { agentIdOf } from "@ravi/kernel/loop";
 import { checkOptionalText } from "./check.ts";
 import { Metrics, type RunMetrics } from "./metrics.ts";
 
@@ -47,7 +48,7 @@ export class InformationAgent implements Agent<RunMetrics> {
 
   constructor(options: InformationAgentOptions = {}) {
     checkFields(OWNER, options, ["name", "description", "maxRuns"]);
-    this.id = AgentId(options.name ?? "information");
+    this.id = agentIdOf(`${OWNER}.name`, options.name ?? "information");
     this.description =
       checkOptionalText(`${OWNER}.description`, options.description) ??
       "Says what a run has used so far. Its task is the run's id; empty: this run's.";

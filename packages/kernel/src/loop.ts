@@ -2,7 +2,7 @@
 // What authors of agents and of runtimes share: pure helpers over the contracts, and a context without rules.
 
 export { scopeForWorker } from "./agent/scope.ts";
-export { hiredId } from "./core/ids.ts";
+export { agentIdOf, hiredId } from "./core/ids.ts";
 export { type Linked, LinkedList } from "./core/linked.ts";
 export { KEY_SHAPES, type KeyShape, secretForms, secretPatterns } from "./core/secrets.ts";
 export { tellLog } from "./core/tell-log.ts";

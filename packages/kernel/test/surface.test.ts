@@ -89,6 +89,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "MOST_CUT_OFFS",
       "TextIndex",
       "admitRun",
+      "agentIdOf",
       "answerMisfit",
       "answerProblem",
       "answerShape",

@@ -18,7 +18,7 @@ it("each wrong option is an error that names it", () => {
     [{ model: {} }, "SessionAgent.model"],
     [{ model, models: [1] }, "SessionAgent.models[0]"],
     [{ model, nonsense: 1 }, "SessionAgent.nonsense"],
-    [{ model, name: "a/b" }, "agentId"],
+    [{ model, name: "a/b" }, "SessionAgent.name"],
     [{ model, store: {} }, "SessionAgent.store"],
     [{ model, sessionId: "" }, "sessionId"],
     [{ model, tools: [{}] }, "SessionAgent.tools[0]"],

@@ -19,15 +19,21 @@ export interface TopicId {
 const MAX_ID_LENGTH = 512;
 
 export function AgentId(name: string, key?: string | number): AgentId {
-  const checked = checkId("agentId", name);
+  const id = agentIdOf("agentId", name);
+  return (key === undefined ? id : `${id}/${checkId("agentId key", String(key))}`) as AgentId;
+}
+
+/** The id of an agent that was given its name in this field. */
+export function agentIdOf(field: string, name: string): AgentId {
+  const checked = checkId(field, name);
   if (checked.includes("/")) {
     throw new InvalidValueError({
-      field: "agentId",
+      field,
       value: name,
-      expected: "a name without '/' (give the key apart)",
+      expected: "a name without '/' (an id's key is given apart: AgentId(name, key))",
     });
   }
-  return (key === undefined ? checked : `${checked}/${checkId("agentId key", String(key))}`) as AgentId;
+  return checked as AgentId;
 }
 
 /** Of one who is hired: the numbers of all hires on the way down, so that no two agents of a tree have the same. */

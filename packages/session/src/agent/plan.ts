@@ -1,5 +1,5 @@
 import {
-  AgentId,
+  type AgentId,
   checkFields,
   checkInteger,
   type Clock,
@@ -9,6 +9,7 @@ import {
   systemIds,
 } from "@ravi/kernel";
 import {
+  agentIdOf,
   checkAgentParts,
   checkTools,
   hasMethod,
@@ -84,7 +85,7 @@ export function planFor(options: SessionAgentOptions): Plan {
   const { loopDetection = {} } = options;
   return Object.freeze({
     options,
-    id: AgentId(options.name ?? "session"),
+    id: agentIdOf("SessionAgent.name", options.name ?? "session"),
     store: options.store ?? new MemorySessionStore(),
     clock: options.clock ?? wallClock,
     ids: options.ids ?? systemIds,

@@ -1,7 +1,7 @@
 import type { AgentDefaults } from "../../agent/agent.ts";
 import type { WindowOptions } from "../../agent/run-context.ts";
 import { checkFields, checkInteger, checkOneOf } from "../../core/check.ts";
-import { AgentId } from "../../core/ids.ts";
+import { type AgentId, agentIdOf } from "../../core/ids.ts";
 import type { ModelRequest } from "../../model/llm.ts";
 import type { DelegateTool, Tool } from "../../model/tool.ts";
 import { checkAgentParts, hasMethod, refusalFor } from "../agent-parts.ts";
@@ -71,7 +71,7 @@ export function planLoop<T>(
   ownFields: readonly string[] = [],
 ): LoopPlan<T> {
   checkFields(owner, options, [...ownFields, ...KNOWN]);
-  const id = AgentId(options.name);
+  const id = agentIdOf(`${owner}.name`, options.name);
   checkParts(owner, options);
   const tools = checkTools(owner, options.tools ?? []);
   const specs = tools.length === 0 ? undefined : Object.freeze(tools.map(toolSpec));
