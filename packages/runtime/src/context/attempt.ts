@@ -121,21 +121,15 @@ function sendNoted(
   reservation: Reservation | undefined,
 ): Promise<ModelResponse> {
   options.call = options.bill.take(options.isNested);
-  return isOnRecord(exec, options, estimate, reservation)
-    ? sendReserved(exec, options, estimate, reservation)
-    : noteBefore(exec, options, estimate, reservation).then(() =>
-        sendReserved(exec, options, estimate, reservation),
-      );
+  const call = new SentCall(options, estimate, reservation);
+  return isOnRecord(exec, call)
+    ? sendReserved(exec, call)
+    : noteBefore(exec, call).then(() => sendReserved(exec, call));
 }
 
-function sendReserved(
-  exec: Execution,
-  options: AttemptOptions,
-  estimate: Estimate | undefined,
-  reservation: Reservation | undefined,
-): Promise<ModelResponse> {
+function sendReserved(exec: Execution, call: SentCall): Promise<ModelResponse> {
+  const { options, estimate, reservation } = call;
   const bound = reservation === undefined ? undefined : estimate?.maxOutputTokens;
-  const call = new SentCall(options, estimate, reservation);
   (exec.sentCalls ??= new LinkedList()).add(call);
   return send(exec, options, bound).then(
     (response) => {
@@ -143,14 +137,14 @@ function sendReserved(
       exec.sentCalls?.delete(call);
       const problem = answerProblem(options.model, response);
       const usage = soundUsage(response?.usage);
-      if (problem !== undefined) return lose(exec, options, reservation, estimate, usage, problem);
-      const settled = settle(exec, options, reservation, estimate, usage, false);
+      if (problem !== undefined) return lose(exec, call, usage, problem);
+      const settled = settle(exec, call, usage, false);
       return isPromiseLike(settled) ? settled.then(() => response) : response;
     },
     (error: unknown) => {
       if (call.isLeft) throw error;
       exec.sentCalls?.delete(call);
-      return settleFailure(exec, options, reservation, estimate, error);
+      return settleFailure(exec, call, error);
     },
   );
 }

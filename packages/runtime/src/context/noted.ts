@@ -1,14 +1,9 @@
-import {
-  type Estimate,
-  isPromiseLike,
-  type JsonObject,
-  type MaybePromise,
-  type Reservation,
-} from "@ravi/kernel";
+import { type Estimate, isPromiseLike, type JsonObject, type MaybePromise } from "@ravi/kernel";
 import type { AttemptOptions } from "./attempt.ts";
 import { type Paid, spendOf } from "./bill.ts";
 import type { Execution } from "./execution.ts";
 import { giveBack, refuseStopped } from "./reserved.ts";
+import type { SentCall } from "./sent-calls.ts";
 
 // A begin speaks of one call: the first try at it, with the model and the request that it was begun with. Whatever else is paid inside
 // of an effect is put on record by itself, before it is sent, so that a crash passes no limit. A call that is tried once writes
@@ -17,9 +12,7 @@ import { giveBack, refuseStopped } from "./reserved.ts";
 /** Whether a crash in the middle of it would leave enough charged by what is on record already. */
 export function isOnRecord(
   exec: Execution,
-  { scope, call, begun }: AttemptOptions,
-  estimate: Estimate | undefined,
-  reservation: Reservation | undefined,
+  { options: { scope, call, begun }, estimate, reservation }: SentCall,
 ): boolean {
   if (scope.note === undefined || !exec.engine.isDurable) return true;
   if (call !== 0) return false;
@@ -58,9 +51,7 @@ export function asideOf({ inputTokens, maxOutputTokens, price }: Estimate): Json
  */
 export async function noteBefore(
   exec: Execution,
-  options: AttemptOptions,
-  estimate: Estimate | undefined,
-  reservation: Reservation | undefined,
+  { options, estimate, reservation }: SentCall,
 ): Promise<void> {
   const { bill, scope, signal, call } = options;
   const notes = bill.takeUnwritten();

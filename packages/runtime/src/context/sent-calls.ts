@@ -3,7 +3,7 @@ import { type Linked, tellLog } from "@ravi/kernel/loop";
 import type { AttemptOptions } from "./attempt.ts";
 import type { Execution } from "./execution.ts";
 
-/** A call that was sent and is not answered yet. */
+/** A call that is sent, from the moment on when money is set aside for it until it is settled. */
 export class SentCall implements Linked<SentCall> {
   before: SentCall | undefined;
   after: SentCall | undefined;

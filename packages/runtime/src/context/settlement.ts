@@ -1,7 +1,6 @@
 import {
   classifyError,
   type ErrorKind,
-  type Estimate,
   HookEvent,
   InvalidValueError,
   isPromiseLike,
@@ -28,55 +27,50 @@ import type { SentCall } from "./sent-calls.ts";
 /** What a call took, by what its provider says; the price of it is the meter's. */
 export function settle(
   exec: Execution,
-  options: AttemptOptions,
-  reservation: Reservation | undefined,
-  estimate: Estimate | undefined,
+  call: SentCall,
   usage: Usage | undefined,
   isWaste: boolean,
 ): MaybePromise<void> {
   const { meter } = exec.ports;
-  if (usage === undefined) return settleWhole(exec, options, reservation, estimate, isWaste);
+  const { options, estimate } = call;
+  if (usage === undefined) return settleWhole(exec, call, isWaste);
   let price: MaybePromise<Price>;
   try {
     price = meter === undefined ? UNPRICED : meter.price(options.model.info, usage, estimate);
   } catch (error) {
-    return lose(exec, options, reservation, estimate, undefined, error);
+    return lose(exec, call, undefined, error);
   }
-  if (!isPromiseLike(price)) return pay(exec, options, reservation, estimate, usage, price, isWaste);
+  if (!isPromiseLike(price)) return pay(exec, call, usage, price, isWaste);
   return Promise.resolve(price).then(
-    (known) => pay(exec, options, reservation, estimate, usage, known, isWaste),
-    (error: unknown) => lose(exec, options, reservation, estimate, undefined, error),
+    (known) => pay(exec, call, usage, known, isWaste),
+    (error: unknown) => lose(exec, call, undefined, error),
   );
 }
 
 /** Paid for, and not delivered. Where nobody can say what it took, nothing that was set aside comes back. */
 export async function lose(
   exec: Execution,
-  options: AttemptOptions,
-  reservation: Reservation | undefined,
-  estimate: Estimate | undefined,
+  call: SentCall,
   usage: Usage | undefined,
   error: unknown,
 ): Promise<never> {
-  await settle(exec, options, reservation, estimate, usage, true);
+  await settle(exec, call, usage, true);
   throw error;
 }
 
 function pay(
   exec: Execution,
-  options: AttemptOptions,
-  reservation: Reservation | undefined,
-  estimate: Estimate | undefined,
+  call: SentCall,
   usage: Usage,
   price: Price,
   isWaste: boolean,
 ): MaybePromise<void> {
   const cost = "unpriced" in price ? null : price.usd;
   if (cost !== null && !(Number.isFinite(cost) && cost >= 0)) {
-    return lose(exec, options, reservation, estimate, undefined, wrongPrice(options.model, cost));
+    return lose(exec, call, undefined, wrongPrice(call.options.model, cost));
   }
   const actual = { tokens: totalTokens(usage), cost: cost ?? 0, turns: 1 };
-  return book(exec, options, { usage, cost, isWaste }, reservation, actual);
+  return book(exec, call, { usage, cost, isWaste }, actual);
 }
 
 /** In the bill it would make every sum it is in one that nobody can write down. */
@@ -95,13 +89,8 @@ const ALL_OF_IT = Object.freeze({ estimated: true });
 const ONLY_THE_TURN = Object.freeze({ tokens: 0, cost: 0, turns: 1 });
 
 /** The provider did not say what it used, so all that was set aside counts as spent. */
-function settleWhole(
-  exec: Execution,
-  options: AttemptOptions,
-  reservation: Reservation | undefined,
-  estimate: Estimate | undefined,
-  isWaste: boolean,
-): MaybePromise<void> {
+function settleWhole(exec: Execution, call: SentCall, isWaste: boolean): MaybePromise<void> {
+  const { options, estimate } = call;
   options.bill.estimated = true;
   const price = estimate?.price;
   const cost = price === undefined || "unpriced" in price ? null : price.usd;
@@ -109,7 +98,7 @@ function settleWhole(
     estimate === undefined
       ? NO_USAGE
       : { inputTokens: estimate.inputTokens, outputTokens: estimate.maxOutputTokens };
-  return book(exec, options, { usage, cost, isWaste }, reservation, ALL_OF_IT);
+  return book(exec, call, { usage, cost, isWaste }, ALL_OF_IT);
 }
 
 /** What a provider says before it works. */
@@ -131,13 +120,8 @@ function isRefusal(status: number | undefined, kind: ErrorKind, { hasStreamed }:
  * A call that failed. An answer with an error status costs nothing but the turn; where the connection broke or was cut, the
  * provider may have worked and charged, so what was set aside counts as spent.
  */
-export async function settleFailure(
-  exec: Execution,
-  options: AttemptOptions,
-  reservation: Reservation | undefined,
-  estimate: Estimate | undefined,
-  error: unknown,
-): Promise<never> {
+export async function settleFailure(exec: Execution, call: SentCall, error: unknown): Promise<never> {
+  const { options, estimate } = call;
   const { status, retryAfterMs, kind } = classifyError(error);
   if (kind === "RATE_LIMIT" && retryAfterMs !== undefined) exec.ports.limiter?.slowDown(retryAfterMs);
   const refused = isRefusal(status, kind, options);
@@ -146,8 +130,8 @@ export async function settleFailure(
     options.bill.drop(options.call);
     throw error;
   }
-  if (!refused && !isProgramError(error)) await settleWhole(exec, options, reservation, estimate, true);
-  else await book(exec, options, { usage: NO_USAGE, cost: 0, isWaste: true }, reservation, ONLY_THE_TURN);
+  if (!refused && !isProgramError(error)) await settleWhole(exec, call, true);
+  else await book(exec, call, { usage: NO_USAGE, cost: 0, isWaste: true }, ONLY_THE_TURN);
   throw error;
 }
 
@@ -156,9 +140,8 @@ type Actual = Parameters<Reservation["settle"]>[0];
 /** Writes an attempt into the bill and the books, then settles what was set aside for it. */
 function book(
   exec: Execution,
-  options: AttemptOptions,
+  { options, reservation }: SentCall,
   paid: Paid,
-  reservation: Reservation | undefined,
   actual: Actual,
 ): MaybePromise<void> {
   options.tokens = options.bill.settle(options.call, paid);
