@@ -5,7 +5,6 @@ import {
   CancellationToken,
   checkFields,
   type ContextPorts,
-  errorFromJSON,
   InvalidValueError,
   type JsonValue,
   NO_HOOKS,
@@ -18,6 +17,7 @@ import { checkDecisions, type Decisions, tellLog, versionName, versionOf } from 
 import { Admin } from "./client/admin.ts";
 import { admitRoot } from "./client/admit.ts";
 import { follow, type FollowOptions } from "./client/handle.ts";
+import { Roots } from "./client/roots.ts";
 import { launchRun, type RestateRunOptions } from "./client/start.ts";
 import { type Http2Handler, listenOn, type ListenOptions, type Listening } from "./endpoint.ts";
 import { Courier } from "./execution/courier.ts";
@@ -25,10 +25,8 @@ import { Publishers } from "./execution/publisher.ts";
 import { executionService } from "./execution/service.ts";
 import { watcherService } from "./execution/watcher.ts";
 import { Ingress } from "./ingress.ts";
-import { orOpened } from "./slow.ts";
-import { ROOT, TOPIC } from "./names.ts";
+import { TOPIC } from "./names.ts";
 import type { RestateRuntimeOptions } from "./options.ts";
-import type { Resumed, Started, StartMessage, StopAnswer } from "./root/messages.ts";
 import { PATIENT } from "./retries.ts";
 import { rootObject } from "./root/object.ts";
 import { topicObject } from "./topic/object.ts";
@@ -66,8 +64,7 @@ export interface RestateRuntime {
 }
 
 const MINUTE = 60_000;
-/** How long a server that does not answer is tried for by a client. Workers try for as long as their attempt lives. */
-const PATIENCE_MS = 30_000;
+
 export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
   checkFields("runtime options", options, OPTIONS);
   const { createContext, headcount, ledger, blobs, stream = true, headers, restart, ...given } = options;
@@ -84,6 +81,7 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
   const ingress = new Ingress({ url: options.ingress, headers });
   const admin = new Admin({ url: options.admin, headers });
   const closed = new AbortController();
+  const roots = new Roots({ ingress, admin, clock, closed: closed.signal });
   const live = new Set<RootHandle>();
   const listening = new Set<Listening>();
   const service = serviceOptions(options);
@@ -98,7 +96,7 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
         createContext,
         ports,
         ingress,
-        courier: new Courier(ingress, (runId) => open(runId)),
+        courier: new Courier(ingress, (runId) => roots.open(runId)),
         publishers: new Publishers({
           clock,
           send: (key, events) =>
@@ -116,22 +114,6 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
     logger: silentLogger(options),
   });
 
-  const open = (runId: string): void => void admin.openDoor(runId).catch(() => {});
-  const begun = new Map<string, Promise<void>>();
-  const say = async (runId: string, name: string, message: object): Promise<unknown> => {
-    // What is said to a run that is just being started here comes after its start.
-    if (name !== "start") await begun.get(runId)?.catch(() => {});
-    const target = { service: ROOT, key: runId, handler: name };
-    const said = { at: clock.now(), ...message };
-    const answer = await orOpened(ingress.call(target, said, closed.signal, PATIENCE_MS), () => open(runId));
-    if (typeof answer !== "object" || answer === null || !("isUnknown" in answer)) return answer;
-    throw new InvalidValueError({ field: "runId", value: runId, expected: "a run that is on record" });
-  };
-  const stop = async (runId: string, reason: string): Promise<void> => {
-    const { deaf } = (await say(runId, "stop", { execId: null, stopped: { reason } })) as StopAnswer;
-    await admin.kill(deaf);
-  };
-
   /** `token` is cancelled by the caller's signal, and leaves it when the result is there. */
   const launch = (
     token: CancellationToken,
@@ -148,15 +130,6 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
     };
     handle.result.then(forget, forget);
     return handle;
-  };
-
-  const start = async (asked: Omit<StartMessage, "at">): Promise<void> => {
-    const { runId } = asked.launch;
-    const { isNew, refused } = (await say(runId, "start", asked)) as Started;
-    if (refused !== undefined) throw errorFromJSON(refused);
-    if (isNew) return;
-    const expected = "a run that is not on record yet; resume it instead";
-    throw new InvalidValueError({ field: "runId", value: runId, expected });
   };
 
   const runtime: RestateRuntime = {
@@ -178,19 +151,15 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
       runtime.register(meant);
       const runId = RunId(made.runId);
       const spawns = asked.spawnBudget ?? meant.defaults?.spawnBudget;
-      const toStart = async (): Promise<void> => {
-        const launched = await admitRoot(meant, ports, made, token);
-        const { reason } = token;
-        await start({ launch: launched, spawns, stopped: reason === undefined ? undefined : { reason } });
-      };
       let starting = Promise.resolve();
-      const begin = (): Promise<void> => {
-        starting = toStart().finally(() => begun.delete(runId));
-        begun.set(runId, starting);
-        return starting;
-      };
+      const begin = (): Promise<void> =>
+        (starting = roots.start(runId, async () => {
+          const launched = await admitRoot(meant, ports, made, token);
+          const { reason } = token;
+          return { launch: launched, spawns, stopped: reason === undefined ? undefined : { reason } };
+        }));
       // What was not started may be the run of somebody else under the same id.
-      const cancel = (why: string): void => void starting.then(() => stop(runId, why)).catch(() => {});
+      const cancel = (why: string): void => void starting.then(() => roots.stop(runId, why)).catch(() => {});
       return launch(token, { runId, agentId: meant.id, begin, cancel }) as RootHandle<T>;
     },
     resume(runId, asked = {}) {
@@ -198,11 +167,9 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
       const { decisions = {}, signal } = asked;
       const begin = async (): Promise<void> => {
         checkDecisions(decisions);
-        const resumed = (await say(runId, "resume", { decisions })) as Resumed | null;
-        if (resumed?.refused !== undefined) throw errorFromJSON(resumed.refused);
-        await admin.goOn(runId, closed.signal);
+        await roots.resume(runId, decisions);
       };
-      const cancel = (why: string): void => void stop(runId, why).catch(() => {});
+      const cancel = (why: string): void => void roots.stop(runId, why).catch(() => {});
       return launch(new CancellationToken(signal), {
         runId: RunId(runId),
         agentId: undefined,
@@ -211,20 +178,14 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
       });
     },
     async deliver(runId, name, value) {
-      await say(RunId(runId), "deliver", { id: ids.uuid(), name, value });
+      await roots.deliver(RunId(runId), { id: ids.uuid(), name, value });
     },
     async cancel(runId, reason) {
-      await stop(RunId(runId), reason);
+      await roots.stop(RunId(runId), reason);
     },
     list: () => admin.list(),
     async delete(runId) {
-      const { isGone } = (await say(RunId(runId), "forget", {})) as { isGone: boolean };
-      if (!isGone) {
-        const expected = "a run that is not under way; cancel it first";
-        throw new InvalidValueError({ field: "runId", value: runId, expected });
-      }
-      const over = await admin.finished(runId);
-      await Promise.all(over.map((invocation) => admin.purge(invocation)));
+      await roots.forget(RunId(runId));
     },
     async close({ drain = false } = {}) {
       const handles = [...live];
