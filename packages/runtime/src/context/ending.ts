@@ -7,7 +7,7 @@ import {
   isRaviError,
   type MaybePromise,
 } from "@ravi/kernel";
-import { tellOwn, tellTermination } from "@ravi/kernel/loop";
+import { tellLog, tellOwn, tellTermination } from "@ravi/kernel/loop";
 import type { Execution } from "./execution.ts";
 import { leaveSentCalls } from "./sent-calls.ts";
 import { settleLeft } from "./settlement.ts";
@@ -76,7 +76,20 @@ export function leaveCalls({ exec, isCrash }: Pick<Ending, "exec"> & Partial<End
   exec.isOver = true;
   // They would stand there for nothing. Of one that has crashed, those below it may go on: they are not stopped.
   if (exec.inLine > 0 && isCrash !== true) exec.token.cancel(`${exec.agentId} has ended`);
-  return leaveSentCalls(exec, settleLeft);
+  const left = leaveSentCalls(exec, settleLeft);
+  return left === undefined ? undefined : settledInTime(exec, left);
+}
+
+/** Money of calls that nobody waits for any more; nor does anybody wait for a ledger that never answers. */
+async function settledInTime({ ports, agentId }: Execution, settled: Promise<void>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const timer = ports.clock.setTimer?.(() => resolve(false), GRACE_MS);
+  void settled.then(() => resolve(true));
+  const isInTime = await promise;
+  timer?.cancel();
+  if (isInTime) return;
+  const message = `the ledger of ${agentId} does not answer; what it was told of its last calls may not be counted`;
+  tellLog(ports.logger, "warn", message);
 }
 
 function endChildren({ exec, outcome, isCrash }: Ending): MaybePromise<void> {

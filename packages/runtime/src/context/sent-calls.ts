@@ -27,7 +27,7 @@ export class SentCall implements Linked<SentCall> {
 export function leaveSentCalls(
   exec: Execution,
   settle: (exec: Execution, call: SentCall) => MaybePromise<void>,
-): MaybePromise<void> {
+): Promise<void> | undefined {
   const { sentCalls } = exec;
   if (sentCalls === undefined || sentCalls.isEmpty) return undefined;
   const left: Promise<void>[] = [];
