@@ -39,6 +39,7 @@ export {
 } from "./loop/loop-detection.ts";
 export { tellTermination } from "./loop/termination.ts";
 export {
+  exceededIn,
   isLedger,
   type Keepers,
   least,

@@ -15,7 +15,7 @@ import {
   type StoppedBy,
   type Usage,
 } from "@ravi/kernel";
-import { runLimits } from "@ravi/kernel/loop";
+import { exceededIn, runLimits } from "@ravi/kernel/loop";
 import { isCrash } from "./context/host.ts";
 import { textAt } from "./engine/body.ts";
 import { InProcessEngine } from "./engine/in-process.ts";
@@ -118,12 +118,12 @@ export class LiveRun {
     status: RunResult["status"],
     rest: Pick<RunResult, "output" | "structured" | "stopReason" | "stoppedBy" | "error">,
   ): RunResult {
-    const { runId, accounts, doubts: inDoubt } = this.tree;
+    const { runId, accounts, doubts: inDoubt, ledger, root } = this.tree;
     const { list } = accounts;
     const { usage, cost } = totalOf(list);
     const agents = list.map((account) => account.toJSON());
     const limits = limitsOf(this.tree);
-    const exceeded = exceededOf(this.tree, limits);
+    const exceeded = ledger && exceededIn(ledger.used, limits, root.agentId);
     const result = { runId, status, ...rest, usage, cost, inDoubt, limits, agents };
     return exceeded === undefined ? result : { ...result, exceeded };
   }
@@ -136,29 +136,6 @@ function asItIs(result: RunResult): RunResult {
 function limitsOf({ root, headcount, ledger, granted }: Tree): RunLimits {
   return runLimits(root, { isCounted: headcount !== undefined, isMetered: ledger !== undefined }, granted);
 }
-
-/** What the tree has used beyond its limits: a provider may take more than was set aside for a call. */
-function exceededOf(
-  { ledger, root }: Tree,
-  { executionBudget: budget }: RunLimits,
-): readonly StoppedBy[] | undefined {
-  if (ledger === undefined || budget === null) return undefined;
-  const { used } = ledger;
-  let exceeded: StoppedBy[] | undefined;
-  for (const [dimension, field] of LIMITS) {
-    const limit = budget[field];
-    if (limit !== null && used[dimension] > limit)
-      (exceeded ??= []).push({ dimension, used: used[dimension], limit, scope: root.agentId });
-  }
-  return exceeded;
-}
-
-const LIMITS = [
-  ["tokens", "maxTokens"],
-  ["cost", "maxCostUsd"],
-  ["turns", "maxTurns"],
-  ["toolCalls", "maxToolCalls"],
-] as const;
 
 /** Whether nobody else holds a part of what is written down of it, and all of that is plain. */
 export function isStatusGiven({ structured, stoppedBy, exceeded, error }: RunResult): boolean {

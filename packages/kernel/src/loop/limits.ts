@@ -1,5 +1,5 @@
 import type { Agent } from "../agent/agent.ts";
-import type { RunLimits } from "../agent/handle.ts";
+import type { RunLimits, StoppedBy } from "../agent/handle.ts";
 import { InvalidValueError } from "../errors/errors.ts";
 import {
   type ExecutionBudget,
@@ -86,6 +86,29 @@ export function runLimits(
     spawnBudget: isCounted ? root.spawnBudget : null,
     executionBudget: isMetered || isTimed ? raised(root.executionBudget, granted) : null,
   };
+}
+
+const LIMITS = [
+  ["tokens", "maxTokens"],
+  ["cost", "maxCostUsd"],
+  ["turns", "maxTurns"],
+  ["toolCalls", "maxToolCalls"],
+] as const;
+
+/** The limits that a tree has passed: a provider may take more than was set aside for a call. Undefined where it passed none. */
+export function exceededIn(
+  used: Spend,
+  { executionBudget: budget }: RunLimits,
+  scope: string,
+): readonly StoppedBy[] | undefined {
+  if (budget === null) return undefined;
+  let exceeded: StoppedBy[] | undefined;
+  for (const [dimension, field] of LIMITS) {
+    const limit = budget[field];
+    if (limit !== null && used[dimension] > limit)
+      (exceeded ??= []).push({ dimension, used: used[dimension], limit, scope });
+  }
+  return exceeded;
 }
 
 /** As ledgers count it: 0.7 and 0.1 are 0.8. */

@@ -6,11 +6,10 @@ import {
   NO_USAGE,
   type RaviError,
   type RunId,
-  type RunLimits,
   type RunResult,
   Supervision,
 } from "@ravi/kernel";
-import { runLimits } from "@ravi/kernel/loop";
+import { exceededIn, runLimits } from "@ravi/kernel/loop";
 import { outcomeFromJSON } from "../outcome.ts";
 import type { Standings } from "../root/messages.ts";
 import { NOTHING_SPENT } from "../root/state.ts";
@@ -54,21 +53,26 @@ function fateOf(outcome: HireOutcome): Fate {
 function make(runId: RunId, standings: Standings, fate: Fate): RunResult {
   const { inDoubt = [], accounts = [] } = standings;
   const usage = accounts.reduce((sum, account) => addUsage(sum, account.usage), NO_USAGE);
+  const { limits, exceeded } = limitsOf(standings);
   return {
     runId,
     ...fate,
     usage,
     cost: costOf(accounts),
     inDoubt,
-    limits: limitsOf(standings),
+    limits,
     agents: accounts,
+    ...(exceeded !== undefined && { exceeded }),
   };
 }
 
-function limitsOf(standings: Standings): RunLimits | undefined {
-  const { supervision, isCounted = false, isMetered = false, granted = NOTHING_SPENT } = standings;
-  if (supervision === undefined) return undefined;
-  return runLimits(Supervision.fromJSON(supervision), { isCounted, isMetered }, granted);
+function limitsOf(standings: Standings): Pick<RunResult, "limits" | "exceeded"> {
+  const { supervision, isCounted = false, isMetered = false } = standings;
+  const { granted = NOTHING_SPENT, used = NOTHING_SPENT } = standings;
+  if (supervision === undefined) return {};
+  const root = Supervision.fromJSON(supervision);
+  const limits = runLimits(root, { isCounted, isMetered }, granted);
+  return { limits, exceeded: isMetered ? exceededIn(used, limits, root.agentId) : undefined };
 }
 
 function costOf(accounts: readonly AgentAccount[]): number | null {

@@ -160,11 +160,11 @@ export function standingsOf(state: RootState | null, ports: TreePorts): messages
   const { version, result, inDoubt } = state;
   const status = statusOf(state);
   const error = Object.values(state.execs).find(({ suspended }) => suspended !== undefined)?.suspended;
-  const { agentId, launch, raised } = rootOf(state);
+  const { agentId, launch, raised, own: used } = rootOf(state);
   if (status === "running" || status === "waiting") return { known: true, version, agentId, status };
   const { supervision } = launch;
   const granted = Object.values(raised).reduce<Spend>(addSpend, NOTHING_SPENT);
-  const rest = { error, result, inDoubt, accounts: accountsOf(state), supervision, granted };
+  const rest = { error, result, inDoubt, accounts: accountsOf(state), supervision, granted, used };
   return { known: true, version, agentId, status, ...rest, ...keepersOf(ports) };
 }
 

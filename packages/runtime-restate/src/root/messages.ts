@@ -202,6 +202,8 @@ export type Standings = {
   /** The root's supervision, whose limits somebody held the tree to, and what was granted beyond them. */
   readonly supervision?: JsonObject | undefined;
   readonly granted?: Spend | undefined;
+  /** What the whole tree has used. */
+  readonly used?: Spend | undefined;
   readonly isCounted?: boolean | undefined;
   readonly isMetered?: boolean | undefined;
 };

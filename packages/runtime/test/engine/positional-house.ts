@@ -6,6 +6,7 @@ import {
   ExecId,
   type HireOutcome,
   InvalidValueError,
+  type Ledger,
   NO_USAGE,
   type RaviError,
   type RootHandle,
@@ -15,6 +16,7 @@ import {
   type RunStatus,
   Supervision,
 } from "@ravi/kernel";
+import { exceededIn } from "@ravi/kernel/loop";
 import { wallClock } from "@ravi/runtime";
 import type { RuntimeHouse, RuntimeSetup, RuntimeUnderTest } from "@ravi/testing/suites";
 import { World } from "./world.ts";
@@ -24,6 +26,8 @@ interface Known {
   readonly agent: string;
   readonly runId: RunId;
   readonly execId: ExecId;
+  readonly root: Supervision;
+  readonly ledger: Ledger | undefined;
 }
 
 /** Runtimes on engines that record by position: one world for each run, which outlives whoever works in it. */
@@ -60,15 +64,16 @@ class PositionalRuntime implements RuntimeUnderTest {
     const root = Supervision.root(agent.id, { ...options });
     const { setup } = this;
     const { hooks, meter } = setup;
+    const ledger = setup.ledger?.(root);
     const world = new World({
       clock: wallClock,
       decide: "ask",
       headcount: setup.headcount?.(root),
-      ledger: setup.ledger?.(root),
+      ledger,
       ports: { ...(hooks !== undefined && { hooks }), ...(meter !== undefined && { meter }) },
     });
     const { runId } = root;
-    const known: Known = { world, agent: nameOf(agent), runId, execId: ExecId(runId) };
+    const known: Known = { world, agent: nameOf(agent), runId, execId: ExecId(runId), root, ledger };
     this.runs.set(runId, known);
     return this.handle(known, world.run(agent, input, root));
   }
@@ -168,9 +173,10 @@ function statusOf({ world, execId }: Known): RunStatus {
   return status === "paused" ? "partial" : status;
 }
 
-function resultOf({ world, runId }: Known, end: HireOutcome | RaviError | "closed"): RunResult {
+function resultOf({ world, runId, root, ledger }: Known, end: HireOutcome | RaviError | "closed"): RunResult {
   const usage = [...world.executions.values()].reduce((sum, { used }) => addUsage(sum, used), NO_USAGE);
-  const common = { runId, usage, cost: null, inDoubt: [...world.inDoubt], output: "" };
+  const exceeded = ledger && exceededIn(ledger.used, root, root.agentId);
+  const common = { runId, usage, cost: null, inDoubt: [...world.inDoubt], output: "", exceeded };
   if (end === "closed") return { ...common, status: "suspended" };
   if (!("status" in end)) return { ...common, status: "suspended", error: end };
   if ("result" in end) {

@@ -93,4 +93,21 @@ export const toldCases: readonly RuntimeCase[] = [
       ]);
     },
   },
+  {
+    rule: "R16",
+    says: "a limit that a provider's excess has passed is in the result",
+    async run({ create }) {
+      const usage = { inputTokens: 3, outputTokens: 4 };
+      const model = scriptedModel(() => ({ text: "ok", usage }));
+      const spender = agent("spender", async (ctx) => {
+        await ctx.llm(model, say("hello"));
+        return done("spent");
+      });
+      const runtime = await create({ agents: [spender], ledger: () => new TurnsLedger({ maxTurns: null }) });
+      const limited = await runtime.run(spender, "", { executionBudget: { maxTokens: 5 } }).result;
+      expect(limited.exceeded).toEqual([{ dimension: "tokens", used: 7, limit: 5, scope: "spender" }]);
+      const enough = await runtime.run(spender, "", { executionBudget: { maxTokens: 7 } }).result;
+      expect(enough.exceeded).toBeUndefined();
+    },
+  },
 ];

@@ -8,7 +8,7 @@ import {
   type Spend,
 } from "@ravi/kernel";
 
-/** Counts turns of a whole tree, and warns once when four fifths of them are used. */
+/** Counts turns and tokens of a whole tree, holds it to its turns, and warns once when four fifths of them are used. */
 export class TurnsLedger implements Ledger {
   readonly used = { tokens: 0, cost: 0, turns: 0, toolCalls: 0 };
   private limit: number;
@@ -34,9 +34,10 @@ export class TurnsLedger implements Ledger {
     };
   }
 
-  charge({ turns = 0 }: Actual): Settlement {
+  charge({ turns = 0, tokens = 0 }: Actual): Settlement {
     const { used, limit } = this;
     used.turns += turns;
+    used.tokens += tokens;
     const isNew = !this.isWarned && used.turns >= 0.8 * limit;
     this.isWarned ||= isNew;
     const warning: BudgetWarning = { dimension: "turns", used: used.turns, limit, scope: "suite" };
