@@ -2,6 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import * as z from "zod";
 import {
   type Agent,
+  BudgetExhaustedError,
   defineTool,
   isRaviError,
   type LLMClient,
@@ -261,6 +262,26 @@ describe("R18: caps hold", () => {
     const result = await handle.result;
     expect(result.output).toBe("all");
     expect(result.limits?.executionBudget?.maxTurns).toBe(7);
+  });
+
+  test("whoever grants as much as can be counted has granted no more than that, and the run has its result", async () => {
+    const asking = agent("asking", async (ctx) => {
+      const refusal = new BudgetExhaustedError({ dimension: "turns", used: 3, limit: 3, scope: "asking" });
+      await ctx.requestBudget?.(refusal);
+      return done("granted");
+    });
+    const runtime = governed({ journal: new MemoryJournal() });
+    const executionBudget = { maxTurns: 3, maxTokens: 100, maxCostUsd: 1 };
+    const handle = runtime.run(asking, "go", { runId: "r", executionBudget });
+    const most = Number.MAX_SAFE_INTEGER;
+    await runtime.deliver("r", "approval:budget:r", { turns: most, cost: most / 1e9 });
+    const result = await handle.result;
+    expect(result.output).toBe("granted");
+    expect(result.limits?.executionBudget).toMatchObject({
+      maxTurns: most,
+      maxTokens: 100,
+      maxCostUsd: most / 1e9,
+    });
   });
 
   test("what two ask for at once is granted to each of them once", async () => {
