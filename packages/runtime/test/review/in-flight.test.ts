@@ -206,6 +206,30 @@ describe("T2: a crash passes no cap: what is paid inside of an effect is on reco
     expect(world.cost).toBe(2);
   });
 
+  test("T2: so does one that a layer has made smaller and dearer", async () => {
+    const dearer: Meter = {
+      ...meter,
+      estimate: (_, { messages: [first] }) =>
+        first?.content === "rare"
+          ? { inputTokens: 50, maxOutputTokens: 100, price: { usd: 0.4 } }
+          : { inputTokens: 100, maxOutputTokens: 100, price: { usd: 0.2 } },
+    };
+    const world = await sentUnder(2, (own) => {
+      own.options = {
+        meter: dearer,
+        pipelines: {
+          chat: chat(async (context, core) => {
+            context.request = ask("rare");
+            await core();
+          }),
+        },
+      };
+      return asking(own.model("m", () => own.kill()));
+    });
+    expect(world.sent, "five of $0.40").toBe(5);
+    expect(world.cost).toBe(2);
+  });
+
   test("T2: what was set aside for a call that the ledger then refused is not charged beside the cheaper one in its place", async () => {
     const world = new World();
     world.maxCostUsd = 1;
@@ -472,6 +496,24 @@ describe("T2: what is paid after the end of its effect is charged once", () => {
 
   test("T2: one that was still under way at the crash, as what was set aside", async () => {
     expect((await resumed(forgetful, false)).cost).toBe(0.35);
+  });
+
+  test("T2: one that was sent while another was under way, which was answered and waited for", async () => {
+    const later = (world: World, late: PromiseWithResolvers<void>): Agent => {
+      const model = world.model("m", async (n) => (n === 2 ? late.promise.then(() => answer) : answer));
+      const tool = thinking(async ({ llm }) => {
+        const first = llm(model, ask("1"));
+        llm(model, ask("2")).catch(() => undefined);
+        await first;
+      });
+      return agent("lead", async (ctx) => {
+        await ctx.tool(call, tool);
+        await ctx.waitFor("go");
+        return done("");
+      });
+    };
+    expect((await resumed(later, true)).cost).toBe(0.3);
+    expect((await resumed(later, false)).cost).toBe(0.35);
   });
 
   test("T2: one that was begun after its tool had ended", async () => {
