@@ -87,8 +87,9 @@ describe("a model call that is estimated", () => {
       meter: meterOf(estimates),
       pipelines: { chat: twice },
     };
-    await new Runtime(options).run(lead, "").result;
+    const { status, cost } = await new Runtime(options).run(lead, "").result;
     expect(estimates).toEqual([1, 2]);
+    expect({ status, cost }).toEqual({ status: "completed", cost: 0.001 });
   });
 
   test("R26: is recorded with as many messages as it was asked with", async () => {
