@@ -275,6 +275,32 @@ describe("T2: a crash passes no cap: what is paid inside of an effect is on reco
     expect(cents(result.agents?.[0]?.wasteUsd)).toBe(0.6);
   });
 
+  test("T2: a judge between two tries makes neither of them the other: all three are charged", async () => {
+    const world = new World();
+    const model = world.model("m", async (n) => {
+      if (n === 1) throw new Error("socket hang up");
+      return n === 3 ? world.kill() : answer;
+    });
+    world.options = {
+      pipelines: {
+        chat: chat(async (context, core) => {
+          await core().catch(async () => {
+            await context.call(model, ask("worth another try?"));
+            await core();
+          });
+        }),
+      },
+    };
+    const lead = asking(model);
+    world.agents.push(lead);
+    expect(await world.process(lead)).toBe("killed");
+    const result = await world.ends(lead);
+    // One broke off, the judge has answered, one is in doubt, and the last was answered.
+    expect(world.ledger.used).toMatchObject({ tokens: 200 + 150 + 200 + 150, turns: 4 });
+    expect(world.cost).toBe(0.7);
+    expect(cents(result.cost)).toBe(0.7);
+  });
+
   test("T2: asked again after it has ended, the record says the same", async () => {
     const world = new World();
     const model = world.model("m", async (n) => {
@@ -429,6 +455,7 @@ describe("T2: a decision settles no money", () => {
       const { cost } = world;
       const again = decision === "retry" ? 0.45 : 0;
       expect(cost, "two that were answered, one in flight").toBe(cents(0.5 + again));
+      expect(world.ledger.used.toolCalls).toBe(1);
       await runtime.close();
       const { agents, cost: told } = await decided.result;
       expect(cents(told)).toBe(cost);
