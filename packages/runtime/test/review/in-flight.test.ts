@@ -5,6 +5,7 @@ import {
   type ChatContext,
   defineTool,
   type JournalRecord,
+  type Ledger,
   type LLMClient,
   type Meter,
   type ModelRequest,
@@ -351,6 +352,53 @@ describe("T2: a crash passes no cap: what is paid inside of an effect is on reco
     for (let n = 0; n < 5; n++) expect(await world.process(lead)).toBe("killed");
     expect(await world.ends(lead)).toMatchObject({ status: "completed", output: "thought" });
     expect(world.ledger.used.toolCalls).toBe(2);
+  });
+
+  test("T5: nor does one of a helper count more than once that was killed in it, and is over", async () => {
+    const world = new World();
+    let kills = 1;
+    const tool = thinking(async () => (kills-- > 0 ? world.kill() : undefined), { idempotent: true });
+    const helper = agent("helper", async (ctx) => done((await ctx.tool(call, tool)).content.toString()));
+    const lead = agent("lead", async (ctx) => {
+      const { status } = await ctx.hire({ agent: helper, input: "" });
+      await ctx.tool(
+        { ...call, id: "d" },
+        thinking(async () => (kills++ < 0 ? world.kill() : undefined)),
+      );
+      return done(status);
+    });
+    world.agents.push(lead);
+    expect(await world.process(lead)).toBe("killed");
+    expect(await world.process(lead)).toBe("killed");
+    expect(await world.ends(lead, { "r:tool:think#1": "retry" })).toMatchObject({ output: "completed" });
+    expect(world.ledger.used.toolCalls).toBe(2);
+  });
+
+  test("R18: a ledger is told again of the largest of several tries, which says how much the last call needs", async () => {
+    const sizes: unknown[] = [];
+    class SizedLedger extends FakeLedger {
+      override charge(...[spent, options]: Parameters<Ledger["charge"]>): ReturnType<FakeLedger["charge"]> {
+        sizes.push(options?.largest);
+        return super.charge(spent ?? {});
+      }
+    }
+    const world = new World();
+    const model = world.model("m", async (n) => {
+      if (n === 1) throw new Error("socket hang up");
+      return n === 3 ? world.kill() : answer;
+    });
+    world.options = {
+      ledger: () => new SizedLedger(),
+      pipelines: { chat: chat(async (_, core) => core().catch(core)) },
+    };
+    const lead = agent("lead", async (ctx) => {
+      await ctx.llm(model, ask("1"));
+      return done(String((await ctx.llm(model, ask("2"))).message.content));
+    });
+    world.agents.push(lead);
+    expect(await world.process(lead)).toBe("killed");
+    await world.ends(lead);
+    expect(sizes).toContainEqual({ tokens: 200, cost: 0.2 });
   });
 
   test("T2: without a ledger nothing is set aside, and what was paid before a crash is in the result", async () => {

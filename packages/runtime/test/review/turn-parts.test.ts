@@ -107,6 +107,23 @@ describe("a model call that is estimated", () => {
   });
 });
 
+test("R22: a call whose price nobody knows is told, and recorded, without one: not as free", async () => {
+  const journal = new MemoryJournal();
+  const told: unknown[] = [];
+  const hooks: Hooks = {
+    has: (event) => event === HookEvent.LLM_END,
+    dispatch: (_, payload) => void told.push("costUsd" in payload ? payload.costUsd : undefined),
+    drain() {},
+  };
+  const lead = agent("lead", async (ctx) => {
+    await ctx.llm(scriptedModel(["one"]), ask("?"));
+    return done("");
+  });
+  const { cost } = await new Runtime({ journal, hooks }).run(lead, "", { runId: run }).result;
+  const end = journal.load(run).find(({ phase }) => phase === "end");
+  expect([cost, ...told, end?.body["costUsd"]]).toEqual([null, null, null]);
+});
+
 test("R13: the entry of an end says the time that was told of it", async () => {
   const journal = new MemoryJournal();
   let now = 0;
