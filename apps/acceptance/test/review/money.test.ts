@@ -284,6 +284,28 @@ describe("R18: caps hold", () => {
     });
   });
 
+  test("an agent that catches up sees what was left before it was granted more, and after", async () => {
+    const seen: (number | null | undefined)[] = [];
+    const asking = agent("asking", async (ctx) => {
+      seen.push(ctx.budget?.turns);
+      const refusal = new BudgetExhaustedError({ dimension: "turns", used: 3, limit: 3, scope: "asking" });
+      await ctx.requestBudget?.(refusal);
+      seen.push(ctx.budget?.turns);
+      return done(String(await ctx.waitFor("go")));
+    });
+    const journal = new MemoryJournal();
+    const first = governed({ journal });
+    const run = first.run(asking, "go", { runId: "r", executionBudget: { maxTurns: 3 } });
+    await first.deliver("r", "approval:budget:r", { turns: 4 });
+    await vi.waitFor(() => expect(seen).toEqual([3, 7]));
+    await first.close();
+    await run.result;
+    const second = governed({ journal, agents: [asking] });
+    await second.deliver("r", "go", "on");
+    expect((await second.resume("r").result).output).toBe("on");
+    expect(seen).toEqual([3, 7, 3, 7]);
+  });
+
   test("what two ask for at once is granted to each of them once", async () => {
     const worker = (name: string): Agent =>
       new ReActAgent({
