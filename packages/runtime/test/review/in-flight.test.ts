@@ -374,6 +374,45 @@ describe("T2: a crash passes no cap: what is paid inside of an effect is on reco
     expect(world.ledger.used.toolCalls).toBe(2);
   });
 
+  test("T5: a tool that its helper has left, which is over, stays counted", async () => {
+    const world = new World();
+    const model = world.model("m", async (n) => (n === 1 ? world.kill() : answer));
+    const hanging = thinking(
+      ({ signal }) =>
+        new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("stopped")))),
+    );
+    const helper = agent("helper", async (ctx) => {
+      ctx.tool(call, hanging).catch(() => undefined);
+      await turns(2);
+      return done("left it");
+    });
+    const lead = agent("lead", async (ctx) => {
+      await ctx.hire({ agent: helper, input: "" });
+      return done(String((await ctx.llm(model, ask("x"))).message.content));
+    });
+    world.agents.push(lead);
+    expect(await world.process(lead)).toBe("killed");
+    expect(await world.ends(lead)).toMatchObject({ status: "completed", output: "fine" });
+    expect(world.ledger.used.toolCalls).toBe(1);
+  });
+
+  test("R18: a helper has no more after a crash than it was hired with", async () => {
+    const world = new World();
+    const model = world.model("m", async (n) => (n === 1 ? world.kill() : answer));
+    const helper = agent("helper", async (ctx) => {
+      for (let n = 0; n < 5; n++) await ctx.llm(model, ask(String(n)));
+      return done("");
+    });
+    const lead = agent("lead", async (ctx) => {
+      const { status } = await ctx.hire({ agent: helper, input: "", executionBudget: { maxTurns: 3 } });
+      return done(status);
+    });
+    world.agents.push(lead);
+    expect(await world.process(lead)).toBe("killed");
+    await world.ends(lead);
+    expect(world.sent, "one in flight at the crash, and two more").toBe(3);
+  });
+
   test("R18: a ledger is told again of the largest of several tries, which says how much the last call needs", async () => {
     const sizes: unknown[] = [];
     class SizedLedger extends FakeLedger {
