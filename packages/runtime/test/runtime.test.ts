@@ -331,7 +331,9 @@ describe("R23, R24: waiting and talking", () => {
     const boss = agent("boss", async (ctx) => {
       const handle = await ctx.spawn(clerk, { input: "" });
       await ctx.join(handle);
-      return done(await ctx.ask(handle, "still there?").then(String, (error: Error) => error.message));
+      return done(
+        await ctx.ask(handle, "still there?").then(String, (error: unknown) => (error as Error).message),
+      );
     });
     for (const services of [{}, { journal: new MemoryJournal() }]) {
       const { output } = await new Runtime(services).run(boss, "").result;
