@@ -73,6 +73,16 @@ describe("R18: the meter says before a call what it takes at most", () => {
     });
   });
 
+  test("R18: a call that took as much as was estimated, or a little less, teaches it nothing", () => {
+    const learning = new ModelMeter({ prices, tokenizer: hundred });
+    for (const inputTokens of [100, 99, 100]) {
+      const estimate = learning.estimate(info, request);
+      if ("then" in estimate) throw new Error("nothing had to be loaded");
+      void learning.price(info, { inputTokens, outputTokens: 1 }, estimate);
+    }
+    expect(learning.estimate(info, request)).toMatchObject({ inputTokens: 100, factor: 1 });
+  });
+
   test("R18: what it knows of one model says nothing of another, in whatever order they are called", () => {
     const both = { large: prices.large, small: { input: 1, output: 1 } };
     const mixed = new ModelMeter({ prices: both, tokenizer: hundred });

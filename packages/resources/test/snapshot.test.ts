@@ -62,6 +62,14 @@ describe("R18: a ledger survives as plain JSON", () => {
     ).toBeNull();
   });
 
+  test("R18: with more money it warns at the new threshold, also where it had warned at the old one", () => {
+    const before = new ExecutionTracker({ maxTokens: 100 }, { scope: "run" });
+    expect(before.charge({ tokens: 80 }).warnings).toHaveLength(1);
+    const after = ExecutionTracker.restore(json(before), { budget: { maxTokens: 200 } });
+    expect(after.charge({ tokens: 79 }).warnings).toEqual([]);
+    expect(after.charge({ tokens: 1 }).warnings).toMatchObject([{ used: 160, limit: 200 }]);
+  });
+
   test("R18: reading a journal again, charge counts each effect once and never refuses", () => {
     const tracker = new ExecutionTracker({ maxTokens: 100 });
     const recorded = [60, 60];

@@ -325,6 +325,21 @@ describe("R23, R24: waiting and talking", () => {
       're: 1 | re: {"deep":true} | no reply from clerk/1 in time | answered 2',
     );
   });
+
+  test("R23: nobody waits for the answer of a child that is over", async () => {
+    const clerk = agent("clerk", async () => done("gone home"));
+    const boss = agent("boss", async (ctx) => {
+      const handle = await ctx.spawn(clerk, { input: "" });
+      await ctx.join(handle);
+      return done(
+        await ctx.ask(handle, "still there?").then(String, (error: unknown) => (error as Error).message),
+      );
+    });
+    for (const services of [{}, { journal: new MemoryJournal() }]) {
+      const { output } = await new Runtime(services).run(boss, "").result;
+      expect(output).toBe("no reply from clerk/1 in time");
+    }
+  });
 });
 
 describe("R16: children and their parent's end", () => {

@@ -2,6 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import * as z from "zod";
 import {
   type Agent,
+  BudgetExhaustedError,
   defineTool,
   isRaviError,
   type LLMClient,
@@ -261,6 +262,48 @@ describe("R18: caps hold", () => {
     const result = await handle.result;
     expect(result.output).toBe("all");
     expect(result.limits?.executionBudget?.maxTurns).toBe(7);
+  });
+
+  test("whoever grants as much as can be counted has granted no more than that, and the run has its result", async () => {
+    const asking = agent("asking", async (ctx) => {
+      const refusal = new BudgetExhaustedError({ dimension: "turns", used: 3, limit: 3, scope: "asking" });
+      await ctx.requestBudget?.(refusal);
+      return done("granted");
+    });
+    const runtime = governed({ journal: new MemoryJournal() });
+    const executionBudget = { maxTurns: 3, maxTokens: 100, maxCostUsd: 1 };
+    const handle = runtime.run(asking, "go", { runId: "r", executionBudget });
+    const most = Number.MAX_SAFE_INTEGER;
+    await runtime.deliver("r", "approval:budget:r", { turns: most, cost: most / 1e9 });
+    const result = await handle.result;
+    expect(result.output).toBe("granted");
+    expect(result.limits?.executionBudget).toMatchObject({
+      maxTurns: most,
+      maxTokens: 100,
+      maxCostUsd: most / 1e9,
+    });
+  });
+
+  test("an agent that catches up sees what was left before it was granted more, and after", async () => {
+    const seen: (number | null | undefined)[] = [];
+    const asking = agent("asking", async (ctx) => {
+      seen.push(ctx.budget?.turns);
+      const refusal = new BudgetExhaustedError({ dimension: "turns", used: 3, limit: 3, scope: "asking" });
+      await ctx.requestBudget?.(refusal);
+      seen.push(ctx.budget?.turns);
+      return done(String(await ctx.waitFor("go")));
+    });
+    const journal = new MemoryJournal();
+    const first = governed({ journal });
+    const run = first.run(asking, "go", { runId: "r", executionBudget: { maxTurns: 3 } });
+    await first.deliver("r", "approval:budget:r", { turns: 4 });
+    await vi.waitFor(() => expect(seen).toEqual([3, 7]));
+    await first.close();
+    await run.result;
+    const second = governed({ journal, agents: [asking] });
+    await second.deliver("r", "go", "on");
+    expect((await second.resume("r").result).output).toBe("on");
+    expect(seen).toEqual([3, 7, 3, 7]);
   });
 
   test("what two ask for at once is granted to each of them once", async () => {

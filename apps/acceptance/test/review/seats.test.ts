@@ -229,6 +229,34 @@ describe("R24: seats are where they were after a crash", () => {
       expect({ count, held: seats?.held ?? 1 }).toEqual({ count, held: 1 });
     }
   });
+
+  test("one who fails before it has asked again for whom it had hired gives their seats back with its own", async () => {
+    const worker = agent("worker", async (ctx) => done(String(await ctx.waitFor("never"))));
+    const helper = agent("helper", async () => done("helped"));
+    let isBroken = false;
+    const middle = agent("middle", async (ctx) => {
+      if (isBroken) throw new Error("what it needs is gone");
+      return done((await ctx.hire({ agent: worker, input: "" })).status);
+    });
+    const lead = agent("lead", async (ctx) => {
+      const { status } = await ctx.hire({ agent: middle, input: "" });
+      const two = [helper, helper].map((each) => ({ kind: "hire", agent: each, input: "" }) as const);
+      return done([status, ...(await ctx.batch(two)).map((one) => one.status)].join(" "));
+    });
+    const journal = new MemoryJournal();
+    const first = governed({ journal });
+    const run = first.run(lead, "", { runId: "r", spawnBudget: { maxAgents: 3 } });
+    await turns(20);
+    await first.close();
+    expect((await run.result).status).toBe("suspended");
+    isBroken = true;
+    const result = await governed({ journal, agents: [lead] }).resume("r").result;
+    expect(result.output).toBe("failed completed completed");
+    expect(result.agents?.map(({ agentId, status }) => `${agentId} ${status}`).slice(1, 3)).toEqual([
+      "middle/1 failed",
+      "worker/1.1 cancelled",
+    ]);
+  });
 });
 
 async function turns(most: number): Promise<undefined> {

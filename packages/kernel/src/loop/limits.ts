@@ -111,15 +111,18 @@ export function exceededIn(
   return exceeded;
 }
 
+/** The most that ledgers count, of anything. Whoever grants all of that on top of a limit has granted no more. */
+const MOST = Number.MAX_SAFE_INTEGER;
+
 /** As ledgers count it: 0.7 and 0.1 are 0.8. */
 function inNanos(usd: number | null): number | null {
-  return usd === null ? null : Math.round(usd * 1e9) / 1e9;
+  return usd === null ? null : Math.min(Math.round(usd * 1e9), MOST) / 1e9;
 }
 
 function raised(given: ExecutionBudget, { tokens, cost, turns, toolCalls }: Spend): ExecutionBudget {
   if (tokens + cost + turns + toolCalls === 0) return given;
   const raise = (limit: number | null, more: number): number | null =>
-    limit === null || more === 0 ? limit : limit + more;
+    limit === null || more === 0 ? limit : Math.min(limit + more, MOST);
   return executionBudget({
     ...given,
     maxTokens: raise(given.maxTokens, tokens),

@@ -232,7 +232,9 @@ export class ExecutionTracker implements Ledger {
     account.largest = state.largest;
     account.back = heldBack(account.caps, account.largest, account.fixed, account.limited);
     for (const { name, unit } of DIMENSIONS) {
-      if (account.limited[unit] && state.warned.includes(name)) {
+      if (!account.limited[unit] || !state.warned.includes(name)) continue;
+      // With a larger limit than the recorded one, the warning of that one is still to come.
+      if (account.used[unit] >= account.watch[unit]) {
         account.watch = moved(account.watch, unit, account.caps[unit] + 1);
       }
     }

@@ -5,6 +5,7 @@ import {
   type ChatContext,
   defineTool,
   type JournalRecord,
+  type Ledger,
   type LLMClient,
   type Meter,
   type ModelRequest,
@@ -206,6 +207,30 @@ describe("T2: a crash passes no cap: what is paid inside of an effect is on reco
     expect(world.cost).toBe(2);
   });
 
+  test("T2: so does one that a layer has made smaller and dearer", async () => {
+    const dearer: Meter = {
+      ...meter,
+      estimate: (_, { messages: [first] }) =>
+        first?.content === "rare"
+          ? { inputTokens: 50, maxOutputTokens: 100, price: { usd: 0.4 } }
+          : { inputTokens: 100, maxOutputTokens: 100, price: { usd: 0.2 } },
+    };
+    const world = await sentUnder(2, (own) => {
+      own.options = {
+        meter: dearer,
+        pipelines: {
+          chat: chat(async (context, core) => {
+            context.request = ask("rare");
+            await core();
+          }),
+        },
+      };
+      return asking(own.model("m", () => own.kill()));
+    });
+    expect(world.sent, "five of $0.40").toBe(5);
+    expect(world.cost).toBe(2);
+  });
+
   test("T2: what was set aside for a call that the ledger then refused is not charged beside the cheaper one in its place", async () => {
     const world = new World();
     world.maxCostUsd = 1;
@@ -249,6 +274,32 @@ describe("T2: a crash passes no cap: what is paid inside of an effect is on reco
     expect(result.inDoubt).toEqual(["r:llm:m#1"]);
     expect(result.agents).toMatchObject([{ modelCalls: 1, retries: 4 }]);
     expect(cents(result.agents?.[0]?.wasteUsd)).toBe(0.6);
+  });
+
+  test("T2: a judge between two tries makes neither of them the other: all three are charged", async () => {
+    const world = new World();
+    const model = world.model("m", async (n) => {
+      if (n === 1) throw new Error("socket hang up");
+      return n === 3 ? world.kill() : answer;
+    });
+    world.options = {
+      pipelines: {
+        chat: chat(async (context, core) => {
+          await core().catch(async () => {
+            await context.call(model, ask("worth another try?"));
+            await core();
+          });
+        }),
+      },
+    };
+    const lead = asking(model);
+    world.agents.push(lead);
+    expect(await world.process(lead)).toBe("killed");
+    const result = await world.ends(lead);
+    // One broke off, the judge has answered, one is in doubt, and the last was answered.
+    expect(world.ledger.used).toMatchObject({ tokens: 200 + 150 + 200 + 150, turns: 4 });
+    expect(world.cost).toBe(0.7);
+    expect(cents(result.cost)).toBe(0.7);
   });
 
   test("T2: asked again after it has ended, the record says the same", async () => {
@@ -301,6 +352,92 @@ describe("T2: a crash passes no cap: what is paid inside of an effect is on reco
     for (let n = 0; n < 5; n++) expect(await world.process(lead)).toBe("killed");
     expect(await world.ends(lead)).toMatchObject({ status: "completed", output: "thought" });
     expect(world.ledger.used.toolCalls).toBe(2);
+  });
+
+  test("T5: nor does one of a helper count more than once that was killed in it, and is over", async () => {
+    const world = new World();
+    let kills = 1;
+    const tool = thinking(async () => (kills-- > 0 ? world.kill() : undefined), { idempotent: true });
+    const helper = agent("helper", async (ctx) => done((await ctx.tool(call, tool)).content.toString()));
+    const lead = agent("lead", async (ctx) => {
+      const { status } = await ctx.hire({ agent: helper, input: "" });
+      await ctx.tool(
+        { ...call, id: "d" },
+        thinking(async () => (kills++ < 0 ? world.kill() : undefined)),
+      );
+      return done(status);
+    });
+    world.agents.push(lead);
+    expect(await world.process(lead)).toBe("killed");
+    expect(await world.process(lead)).toBe("killed");
+    expect(await world.ends(lead, { "r:tool:think#1": "retry" })).toMatchObject({ output: "completed" });
+    expect(world.ledger.used.toolCalls).toBe(2);
+  });
+
+  test("T5: a tool that its helper has left, which is over, stays counted", async () => {
+    const world = new World();
+    const model = world.model("m", async (n) => (n === 1 ? world.kill() : answer));
+    const hanging = thinking(
+      ({ signal }) =>
+        new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("stopped")))),
+    );
+    const helper = agent("helper", async (ctx) => {
+      ctx.tool(call, hanging).catch(() => undefined);
+      await turns(2);
+      return done("left it");
+    });
+    const lead = agent("lead", async (ctx) => {
+      await ctx.hire({ agent: helper, input: "" });
+      return done(String((await ctx.llm(model, ask("x"))).message.content));
+    });
+    world.agents.push(lead);
+    expect(await world.process(lead)).toBe("killed");
+    expect(await world.ends(lead)).toMatchObject({ status: "completed", output: "fine" });
+    expect(world.ledger.used.toolCalls).toBe(1);
+  });
+
+  test("R18: a helper has no more after a crash than it was hired with", async () => {
+    const world = new World();
+    const model = world.model("m", async (n) => (n === 1 ? world.kill() : answer));
+    const helper = agent("helper", async (ctx) => {
+      for (let n = 0; n < 5; n++) await ctx.llm(model, ask(String(n)));
+      return done("");
+    });
+    const lead = agent("lead", async (ctx) => {
+      const { status } = await ctx.hire({ agent: helper, input: "", executionBudget: { maxTurns: 3 } });
+      return done(status);
+    });
+    world.agents.push(lead);
+    expect(await world.process(lead)).toBe("killed");
+    await world.ends(lead);
+    expect(world.sent, "one in flight at the crash, and two more").toBe(3);
+  });
+
+  test("R18: a ledger is told again of the largest of several tries, which says how much the last call needs", async () => {
+    const sizes: unknown[] = [];
+    class SizedLedger extends FakeLedger {
+      override charge(...[spent, options]: Parameters<Ledger["charge"]>): ReturnType<FakeLedger["charge"]> {
+        sizes.push(options?.largest);
+        return super.charge(spent ?? {});
+      }
+    }
+    const world = new World();
+    const model = world.model("m", async (n) => {
+      if (n === 1) throw new Error("socket hang up");
+      return n === 3 ? world.kill() : answer;
+    });
+    world.options = {
+      ledger: () => new SizedLedger(),
+      pipelines: { chat: chat(async (_, core) => core().catch(core)) },
+    };
+    const lead = agent("lead", async (ctx) => {
+      await ctx.llm(model, ask("1"));
+      return done(String((await ctx.llm(model, ask("2"))).message.content));
+    });
+    world.agents.push(lead);
+    expect(await world.process(lead)).toBe("killed");
+    await world.ends(lead);
+    expect(sizes).toContainEqual({ tokens: 200, cost: 0.2 });
   });
 
   test("T2: without a ledger nothing is set aside, and what was paid before a crash is in the result", async () => {
@@ -405,6 +542,7 @@ describe("T2: a decision settles no money", () => {
       const { cost } = world;
       const again = decision === "retry" ? 0.45 : 0;
       expect(cost, "two that were answered, one in flight").toBe(cents(0.5 + again));
+      expect(world.ledger.used.toolCalls).toBe(1);
       await runtime.close();
       const { agents, cost: told } = await decided.result;
       expect(cents(told)).toBe(cost);
@@ -472,6 +610,24 @@ describe("T2: what is paid after the end of its effect is charged once", () => {
 
   test("T2: one that was still under way at the crash, as what was set aside", async () => {
     expect((await resumed(forgetful, false)).cost).toBe(0.35);
+  });
+
+  test("T2: one that was sent while another was under way, which was answered and waited for", async () => {
+    const later = (world: World, late: PromiseWithResolvers<void>): Agent => {
+      const model = world.model("m", async (n) => (n === 2 ? late.promise.then(() => answer) : answer));
+      const tool = thinking(async ({ llm }) => {
+        const first = llm(model, ask("1"));
+        llm(model, ask("2")).catch(() => undefined);
+        await first;
+      });
+      return agent("lead", async (ctx) => {
+        await ctx.tool(call, tool);
+        await ctx.waitFor("go");
+        return done("");
+      });
+    };
+    expect((await resumed(later, true)).cost).toBe(0.3);
+    expect((await resumed(later, false)).cost).toBe(0.35);
   });
 
   test("T2: one that was begun after its tool had ended", async () => {

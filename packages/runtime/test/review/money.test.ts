@@ -316,6 +316,43 @@ describe("review: money", () => {
     expect(model.paid).toBe(1);
   });
 
+  test.each([["at once", false] as const, ["later", true] as const])(
+    "T5: what a tool paid is settled, also where its journal refuses %s to write it down",
+    async (_, isLate) => {
+      const memory = new MemoryJournal();
+      const full = new JournalFailedError({ what: "append", final: false, cause: "no space left" });
+      const journal: Journal = Object.assign(Object.create(memory) as MemoryJournal, {
+        append(...args: Parameters<MemoryJournal["append"]>): Promise<void> | undefined {
+          const isPaid = args[2].some(({ key, phase }) => key.startsWith("spend:") && phase === "end");
+          if (isPaid && isLate) return Promise.reject(full);
+          if (isPaid) throw full;
+          memory.append(...args);
+          return undefined;
+        },
+      });
+      const meter: Meter = {
+        estimate: () => ({ inputTokens: 100, maxOutputTokens: 100, price: { usd: 0.2 } }),
+        price: () => ({ usd: 0.15 }),
+      };
+      const model = counting();
+      const thinks = defineTool({
+        name: "thinks",
+        description: "",
+        input: z.object({}),
+        execute: async (__, { llm }) => String((await llm(model, ask("x"))).message.content),
+      });
+      const lead = agent("lead", async (ctx) => {
+        const { content } = await ctx.tool({ id: "c", name: "thinks", arguments: "{}" }, thinks);
+        return done(String(content));
+      });
+      const ledger = new FakeLedger();
+      const { result } = new Runtime({ journal, meter, ledger: () => ledger }).run(lead, "");
+      await expect(result).rejects.toMatchObject({ code: "JOURNAL_FAILED" });
+      expect(model.paid).toBe(1);
+      expect(ledger.used).toMatchObject({ cost: 0.15, tokens: 15, turns: 1 });
+    },
+  );
+
   test("R18: a tool that ran out of its time is told so, and goes on paying no longer", async () => {
     const clock = virtualClock();
     const model = scriptedModel(() => "x");

@@ -87,8 +87,9 @@ describe("a model call that is estimated", () => {
       meter: meterOf(estimates),
       pipelines: { chat: twice },
     };
-    await new Runtime(options).run(lead, "").result;
+    const { status, cost } = await new Runtime(options).run(lead, "").result;
     expect(estimates).toEqual([1, 2]);
+    expect({ status, cost }).toEqual({ status: "completed", cost: 0.001 });
   });
 
   test("R26: is recorded with as many messages as it was asked with", async () => {
@@ -104,6 +105,23 @@ describe("a model call that is estimated", () => {
     const begin = journal.load(run).find(({ phase }) => phase === "begin");
     expect(begin?.body).toMatchObject({ messages: 1, reserve: { tokens: 20 } });
   });
+});
+
+test("R22: a call whose price nobody knows is told, and recorded, without one: not as free", async () => {
+  const journal = new MemoryJournal();
+  const told: unknown[] = [];
+  const hooks: Hooks = {
+    has: (event) => event === HookEvent.LLM_END,
+    dispatch: (_, payload) => void told.push("costUsd" in payload ? payload.costUsd : undefined),
+    drain() {},
+  };
+  const lead = agent("lead", async (ctx) => {
+    await ctx.llm(scriptedModel(["one"]), ask("?"));
+    return done("");
+  });
+  const { cost } = await new Runtime({ journal, hooks }).run(lead, "", { runId: run }).result;
+  const end = journal.load(run).find(({ phase }) => phase === "end");
+  expect([cost, ...told, end?.body["costUsd"]]).toEqual([null, null, null]);
 });
 
 test("R13: the entry of an end says the time that was told of it", async () => {
