@@ -21,7 +21,9 @@ export interface Tool<A = unknown, R = unknown> {
   readonly input: SchemaLike;
   /** Running it twice does no harm. Without it, a call that was in flight at a crash is never repeated silently. */
   readonly idempotent?: boolean | undefined;
+  /** It is not called before somebody has said yes; the run waits for that, over a restart too. */
   readonly needsApproval?: boolean | undefined;
+  /** A call that takes longer is aborted, and is an error that the model is told. */
   readonly timeoutS?: number | undefined;
   // A method, so that a Tool<{ n: number }> is also a Tool: its arguments are checked against `input` before the call.
   execute(args: A, context: ToolContext): MaybePromise<R>;
@@ -40,8 +42,11 @@ export interface ToolDefinition<S extends SchemaLike, R> {
   readonly name: string;
   readonly description: string;
   readonly input: S;
+  /** Running it twice does no harm. Without it, a call that was in flight at a crash is never repeated silently. */
   readonly idempotent?: boolean | undefined;
+  /** It is not called before somebody has said yes; the run waits for that, over a restart too. */
   readonly needsApproval?: boolean | undefined;
+  /** A call that takes longer is aborted, and is an error that the model is told. */
   readonly timeoutS?: number | undefined;
   execute(args: InferSchema<S>, context: ToolContext): MaybePromise<R>;
 }
