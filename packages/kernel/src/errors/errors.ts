@@ -14,6 +14,7 @@ export class CancellationError extends RaviError {
   }
 }
 
+/** The time is over: that of the run (`deadlineS`) or of the hire. */
 export class DeadlineExceededError extends CancellationError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.DEADLINE_EXCEEDED];
   override readonly code = ErrorCode.DEADLINE_EXCEEDED;
@@ -212,6 +213,7 @@ export class InvalidValueError extends RaviError {
   }
 }
 
+/** A run belongs to an agent, or a version of one, that this runtime was not given: hand it over, and resume. */
 export class AgentNotFoundError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.AGENT_NOT_FOUND];
   override readonly code = ErrorCode.AGENT_NOT_FOUND;
@@ -291,6 +293,7 @@ export class NeedsDecisionError extends RaviError {
   }
 }
 
+/** Somebody else works on it: a run has one owner at a time, a file one writer. */
 export class JournalLockedError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.JOURNAL_LOCKED];
   override readonly code = ErrorCode.JOURNAL_LOCKED;
@@ -310,6 +313,7 @@ export class JournalLockedError extends RaviError {
   }
 }
 
+/** What is on record cannot be what was written. Nothing is changed or guessed: restore the file. */
 export class JournalCorruptError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.JOURNAL_CORRUPT];
   override readonly code = ErrorCode.JOURNAL_CORRUPT;

@@ -83,6 +83,7 @@ export function wantsApproval({ needsApproval }: { readonly needsApproval?: unkn
   return needsApproval !== undefined && needsApproval !== false;
 }
 
+/** Refuses a name that some provider would not take. */
 export function checkToolName(name: unknown): asserts name is string {
   if (typeof name !== "string" || !TOOL_NAME.test(name)) {
     throw new InvalidValueError({
@@ -93,6 +94,7 @@ export function checkToolName(name: unknown): asserts name is string {
   }
 }
 
+/** Whether a tool is another agent, which is hired. */
 export function isDelegate(tool: Tool | DelegateTool): tool is DelegateTool {
   return "kind" in tool && tool.kind === "delegate";
 }
