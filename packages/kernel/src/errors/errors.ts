@@ -178,7 +178,10 @@ interface ToolErrorInit {
   readonly cause?: unknown;
 }
 
-/** A tool failed in a way that the model is told about. */
+/**
+ * A tool failed in a way that the model is told about. As the error of a run it is an agent whose own code threw: `toolName` is
+ * the agent, `cause` what it threw.
+ */
 export class ToolError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.TOOL_ERROR];
   override readonly code = ErrorCode.TOOL_ERROR;
