@@ -21,25 +21,15 @@ const HELP = `arena: the same question through twelve ways of thinking, with wha
 
 Without --model a scripted stand-in answers: no key, nothing is spent, every run gives the same figures. Its answers and its
 time are pretended (so many milliseconds for a call and a character); calls, tokens, limits and strategies are real.
-Exit codes: 0 when all answered, 2 when one was cut off, 1 when one failed, 130 after Ctrl-C, 143 after
-SIGTERM. Ctrl-C asks nobody any more and shows how far it came; a second one ends at once.`;
+
+Exit codes: 0 when all answered, 2 when one was cut off, 1 when one failed, 130 after Ctrl-C, 143 after SIGTERM. Ctrl-C makes no
+further call and shows how far it came; a second one ends at once.`;
 
 const STAND_IN_PRICE = { input: 0.25, output: 2 };
 
 async function main(): Promise<number> {
   const ending = watchForEnding(process.stdout);
-  const { values } = parseArgs({
-    options: {
-      only: { type: "string" },
-      model: { type: "string" },
-      "base-url": { type: "string" },
-      question: { type: "string" },
-      price: { type: "string" },
-      usd: { type: "string" },
-      json: { type: "boolean", default: false },
-      help: { type: "boolean", default: false },
-    },
-  });
+  const values = valuesOf();
   if (values.help) {
     console.log(HELP);
     return 0;
@@ -78,6 +68,26 @@ async function main(): Promise<number> {
   if (ending.exitCode !== undefined) return ending.exitCode;
   if (scores.some(({ status }) => status === "failed" || status === "cancelled")) return 1;
   return scores.every(({ status }) => status === "completed") ? 0 : 2;
+}
+
+const OPTIONS = {
+  only: { type: "string" },
+  model: { type: "string" },
+  "base-url": { type: "string" },
+  question: { type: "string" },
+  price: { type: "string" },
+  usd: { type: "string" },
+  json: { type: "boolean", default: false },
+  help: { type: "boolean", default: false },
+} as const;
+
+function valuesOf() {
+  try {
+    return parseArgs({ options: OPTIONS }).values;
+  } catch (cause) {
+    const problem = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`${problem}\n  --help lists the options`, { cause });
+  }
 }
 
 interface Values {
@@ -119,7 +129,8 @@ async function pretendedContest(
   const clock = virtualClock({ now: 0 });
   const pass = async (until: Promise<unknown>): Promise<void> => {
     // Files and sockets there are none: whatever waits, waits for the clock.
-    const ended = until.then(() => true);
+    const over = (): true => true;
+    const ended = until.then(over, over);
     do await clock.runAll();
     while (!(await Promise.race([ended, new Promise<false>((resolve) => setImmediate(resolve, false))])));
   };

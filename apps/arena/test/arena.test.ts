@@ -200,11 +200,17 @@ describe("the arena", () => {
     [["--question", "Why?"], "the stand-in knows one question"],
     [["--model", "gpt-5.2"], "openai:NAME"],
     [["--usd", "0"], "dollars above 0"],
-    [["--fast"], "--fast"],
+    [["--fast"], "--fast'\n  --help lists the options"],
   ])("%j is refused, and what was wrong is said", async (args, why) => {
     const { code, stdout, stderr } = await arena(...args);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toContain(why);
+  });
+
+  test("a limit that no ledger can count is told in one line, without a stack", async () => {
+    const { code, stderr } = await arena("--only", "react", "--usd", "1e9");
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^arena: executionBudget\.maxCostUsd is 1000000000; expected dollars .*\n$/);
   });
 
   test("--help says what it does", async () => {

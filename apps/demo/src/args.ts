@@ -45,26 +45,25 @@ export interface Args {
   readonly help: boolean;
 }
 
+const OPTIONS = {
+  question: { type: "string", default: DEFAULT_QUESTION },
+  budget: { type: "string" },
+  agents: { type: "string", default: "5" },
+  journal: { type: "string" },
+  "crash-at": { type: "string" },
+  resume: { type: "boolean", default: false },
+  model: { type: "string" },
+  "base-url": { type: "string" },
+  price: { type: "string" },
+  live: { type: "boolean", default: false },
+  engine: { type: "string", default: "local" },
+  sdk: { type: "boolean", default: false },
+  json: { type: "boolean", default: false },
+  help: { type: "boolean", default: false },
+} as const;
+
 export function readArgs(args: readonly string[]): Args {
-  const { values } = parseArgs({
-    args: signed(args),
-    options: {
-      question: { type: "string", default: DEFAULT_QUESTION },
-      budget: { type: "string" },
-      agents: { type: "string", default: "5" },
-      journal: { type: "string" },
-      "crash-at": { type: "string" },
-      resume: { type: "boolean", default: false },
-      model: { type: "string" },
-      "base-url": { type: "string" },
-      price: { type: "string" },
-      live: { type: "boolean", default: false },
-      engine: { type: "string", default: "local" },
-      sdk: { type: "boolean", default: false },
-      json: { type: "boolean", default: false },
-      help: { type: "boolean", default: false },
-    },
-  });
+  const values = valuesOf(args);
   const crashAt = values["crash-at"];
   if (values.journal?.trim() === "") wrong("--journal", values.journal, "a folder");
   if (values.journal === undefined && (crashAt !== undefined || values.resume))
@@ -97,6 +96,15 @@ export function readArgs(args: readonly string[]): Args {
     json: values.json,
     help: values.help,
   };
+}
+
+function valuesOf(args: readonly string[]) {
+  try {
+    return parseArgs({ args: signed(args), options: OPTIONS }).values;
+  } catch (cause) {
+    const problem = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`${problem}\n  --help lists the options`, { cause });
+  }
 }
 
 /** `--budget -1` is a number that is too low, and not an option called -1. */

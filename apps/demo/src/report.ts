@@ -56,7 +56,7 @@ export function toText(ended: Ended): string {
   const lines = [
     ...table([["agent", "priority", "status", "calls", "tokens", "dollars"], ...rows, total]),
     "",
-    ...ruleLines(events),
+    ...ruleLines(events, inOrder(result).filter(isUnheard).length),
   ];
   if (result.stoppedBy !== undefined) {
     const { dimension, used, limit, scope } = result.stoppedBy;
@@ -69,18 +69,27 @@ export function toText(ended: Ended): string {
       `The server's own bill: ${bill.calls} calls, ${money(bill.costUsd)} dollars (stand-in prices; nobody pays them).`,
     );
   if (result.inDoubt !== undefined && result.inDoubt.length > 0)
-    lines.push(`In flight at the crash, so perhaps paid for twice: ${result.inDoubt.join(", ")}.`);
+    lines.push(`In flight at the crash, so perhaps made twice: ${result.inDoubt.join(", ")}.`);
   return lines.join("\n");
 }
 
-function ruleLines({ preempted, resumed, partial, denied }: ReturnType<typeof toJSON>["events"]): string[] {
+/** It had no room for a single call, so there is nothing that it could have given back. */
+function isUnheard({ status, modelCalls }: ReturnType<typeof inOrder>[number]): boolean {
+  return status === "partial" && modelCalls === 0;
+}
+
+function ruleLines(
+  { preempted, resumed, partial, denied }: ReturnType<typeof toJSON>["events"],
+  unheard: number,
+): string[] {
   const lines: string[] = [];
   if (preempted > 0)
     lines.push(
       `Preempted: ${preempted} gave a seat to more urgent work; ${resumed} went on later, paying for nothing twice.`,
     );
-  if (partial > 0)
-    lines.push(`Soft landing: ${partial} stopped at a limit, with one last word from the reserve.`);
+  const landed = partial - unheard;
+  if (landed > 0) lines.push(`Soft landing: ${landed} stopped at a limit, each with what it had by then.`);
+  if (unheard > 0) lines.push(`Cut off: ${unheard} had no room for a single call.`);
   if (denied > 0) lines.push(`Denied: ${denied} were not hired, for want of a seat.`);
   return lines;
 }

@@ -69,6 +69,13 @@ test("--budget 0.01 stops before the cap is passed, by the server's own bill, wi
   expect(shown.stdout).toMatch(/Stopped by a limit: cost of lead, 0\.\d+ of 0\.01 used/);
 });
 
+test("a budget with no room for a call is told as that, and not as a soft landing", async () => {
+  const { stdout, code } = await demo(["--budget", "0.0001"]);
+  expect(code).toBe(2);
+  expect(stdout).toContain("Cut off: 1 had no room for a single call.");
+  expect(stdout).not.toContain("Soft landing");
+});
+
 test("with few seats everybody waits for one, and the report is the same; with one seat nobody can be hired", async () => {
   const [whole, three] = await Promise.all([demoJson(), demoJson("--agents", "3")]);
   expect(three.output).toBe(whole.output);
@@ -87,7 +94,7 @@ test("--help says what it does; a wrong option says what is wrong and what was e
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     return stderr;
   };
-  expect(await wrong("--cheap")).toContain("Unknown option '--cheap'");
+  expect(await wrong("--cheap")).toContain("Unknown option '--cheap'\n  --help lists the options");
   expect(await wrong("--budget", "free")).toContain("--budget");
   expect(await wrong("--agents", "0")).toContain("a whole number, 1 or more");
   expect(await wrong("--resume")).toContain("--journal");

@@ -1,6 +1,6 @@
 // Pays an invoice, if somebody approves. Started by main.ts, with the directory of the journal.
 
-import { agent, run, tool } from "@ravi/sdk";
+import { agent, HookEvent, HookManager, run, tool } from "@ravi/sdk";
 import { scriptedModel } from "@ravi/testing";
 import * as z from "zod";
 
@@ -20,12 +20,12 @@ const model = scriptedModel([
   "Cascade is paid.",
 ]);
 
+const hooks = new HookManager();
+hooks.on(HookEvent.APPROVAL_REQUESTED, ({ name }) => console.log(`may I? ${name}`));
+
 const result = await run(agent({ name: "clerk", model, tools: [pay] }), "Pay what is due", {
   journal: process.argv[2],
-  onEvent({ event }) {
-    if (event.type !== "progress" || event.name !== "approvalRequested") return;
-    const { name } = event.data as { readonly name: string };
-    console.log(`may I? ${name}`);
-  },
+  hooks,
+  budget: { seconds: null }, // a person may take longer than the ten minutes that a run has by default
 });
 console.log(`${result.status}: ${result.output}`);

@@ -15,6 +15,7 @@ export type AgentMetrics = {
   readonly status: "running" | "completed" | "partial" | "paused" | "failed";
   /** Model calls that were paid for. */
   readonly calls: number;
+  /** What the model asked for: hand-offs, and calls that were refused, are among them. */
   readonly toolCalls: number;
   readonly usage: Usage;
   /** Dollars; null when a call had no known price. */

@@ -30,6 +30,7 @@ export interface MeterEstimate extends Estimate {
   readonly factor: number;
 }
 
+/** How long an answer is taken to be where neither the request nor the model says. */
 export const DEFAULT_MAX_OUTPUT_TOKENS = 4_096;
 
 /** How many tokens other vocabularies may take where OpenAI's o200k takes one. */

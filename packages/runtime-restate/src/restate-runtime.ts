@@ -65,6 +65,10 @@ export interface RestateRuntime {
 
 const MINUTE = 60_000;
 
+/**
+ * A runtime whose runs are carried by a Restate server. Any process that reaches the server can start and follow runs; one
+ * that listens is a worker.
+ */
 export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
   checkFields("runtime options", options, OPTIONS);
   const { createContext, headcount, ledger, blobs, stream = true, headers, restart, ...given } = options;

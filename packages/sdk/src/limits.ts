@@ -21,7 +21,7 @@ export interface Budget {
   /** Model calls, every attempt at one included. */
   readonly turns?: number | null | undefined;
   readonly toolCalls?: number | null | undefined;
-  /** From the start of the run. */
+  /** From the start of the run, whether it works, waits for a person or is suspended. */
   readonly seconds?: number | null | undefined;
 }
 

@@ -51,6 +51,7 @@ test("Ctrl-C suspends the run and says how to go on; another process does, and r
   expect(first.stderr).toContain(
     `resume("run-1", { agents: [clerk], journal: ${JSON.stringify(directory)} })`,
   );
+  expect(first.stderr).toContain("ravi: its limit of 600 seconds counts from its start, suspended or not");
   expect(lastLine(first)).toMatchObject({ status: "suspended", listeners: 0 });
 
   const second = await interrupted(["resume", directory]);

@@ -1,6 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { record, scriptedModel } from "../src/index.ts";
-import { assertModelCase, describeModel, type ModelAbility, modelCases } from "../src/suites/index.ts";
+import {
+  assertModelCase,
+  describeModel,
+  type ModelAbility,
+  modelCases,
+  type ModelSuite,
+} from "../src/suites/index.ts";
 import { temporaryFile } from "./helpers.ts";
 import { clientOf } from "./planted/honest-client.ts";
 import { PLANTED } from "./planted/planted-bugs.ts";
@@ -27,7 +33,22 @@ describeModel("of an honest client that is recorded", {
   open: (setup) => ({ client: record(clientOf(setup), temporaryFile("run.jsonl")) }),
 });
 
+const openWithoutStream: ModelSuite["open"] = (setup) => {
+  const { id, info, generate } = clientOf(setup);
+  return { client: { id, info, generate } };
+};
+describeModel("of an honest client that cannot stream", { open: openWithoutStream, without: ["streaming"] });
+
 describe("the suite", () => {
+  test("tells whoever has no stream what to say, in every case that needs one", async () => {
+    const who = modelCases.filter(({ says }) => /says who it is|deltas of the text/.test(says));
+    expect(who).toHaveLength(2);
+    for (const each of who)
+      await expect(assertModelCase(each, { open: openWithoutStream })).rejects.toThrow(
+        'without: ["streaming"]',
+      );
+  });
+
   for (const { says, caughtBy, plant } of PLANTED) {
     test(`catches a client that ${says}`, async () => {
       const found = modelCases.filter((each) => each.says.includes(caughtBy));

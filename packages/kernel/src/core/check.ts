@@ -7,6 +7,7 @@ export function checkInteger(field: string, value: unknown, least: number): numb
   throw new InvalidValueError({ field, value, expected: `a whole number of at least ${least}` });
 }
 
+/** A whole number of at least `least`; undefined and null are null, for no limit. */
 export function checkIntegerOrNull(field: string, value: unknown, least: number): number | null {
   if (value === undefined || value === null) return null;
   if (typeof value === "number" && Number.isSafeInteger(value) && value >= least) return value;
@@ -17,6 +18,7 @@ export function checkIntegerOrNull(field: string, value: unknown, least: number)
   });
 }
 
+/** A finite number within its bound; undefined and null are null, for no limit. */
 export function checkAmountOrNull(
   field: string,
   value: unknown,
@@ -34,6 +36,7 @@ export function checkBoolean(field: string, value: unknown): boolean {
   throw new InvalidValueError({ field, value, expected: "true or false" });
 }
 
+/** One of the values of a table such as `Priority`. */
 export function checkOneOf<T>(field: string, value: unknown, allowed: Readonly<Record<string, T>>): T {
   for (const name in allowed) if (allowed[name] === value) return allowed[name] as T;
   const names = Object.entries(allowed).map(([name, option]) => `${name} (${JSON.stringify(option)})`);

@@ -16,6 +16,7 @@ export interface Clock {
   setTimer?(callback: () => void, delayMs: number): TimerHandle;
 }
 
+/** The time of the system, without timers. */
 export const systemClock: Clock = Object.freeze({ now: () => Date.now() });
 
 /** Where ids and randomness come from. */
@@ -25,6 +26,7 @@ export interface IdSource {
   random(): number;
 }
 
+/** Random ids and numbers. */
 export const systemIds: IdSource = Object.freeze({
   uuid,
   random: () => Math.random(),

@@ -14,6 +14,7 @@ export class CancellationError extends RaviError {
   }
 }
 
+/** The time is over: that of the run (`deadlineS`) or of the hire. */
 export class DeadlineExceededError extends CancellationError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.DEADLINE_EXCEEDED];
   override readonly code = ErrorCode.DEADLINE_EXCEEDED;
@@ -177,7 +178,10 @@ interface ToolErrorInit {
   readonly cause?: unknown;
 }
 
-/** A tool failed in a way that the model is told about. */
+/**
+ * A tool failed in a way that the model is told about. As the error of a run it is an agent whose own code threw: `toolName` is
+ * the agent, `cause` what it threw.
+ */
 export class ToolError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.TOOL_ERROR];
   override readonly code = ErrorCode.TOOL_ERROR;
@@ -212,6 +216,7 @@ export class InvalidValueError extends RaviError {
   }
 }
 
+/** A run belongs to an agent, or a version of one, that this runtime was not given: hand it over, and resume. */
 export class AgentNotFoundError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.AGENT_NOT_FOUND];
   override readonly code = ErrorCode.AGENT_NOT_FOUND;
@@ -291,6 +296,7 @@ export class NeedsDecisionError extends RaviError {
   }
 }
 
+/** Somebody else works on it: a run has one owner at a time, a file one writer. */
 export class JournalLockedError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.JOURNAL_LOCKED];
   override readonly code = ErrorCode.JOURNAL_LOCKED;
@@ -310,6 +316,7 @@ export class JournalLockedError extends RaviError {
   }
 }
 
+/** What is on record cannot be what was written. Nothing is changed or guessed: restore the file. */
 export class JournalCorruptError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.JOURNAL_CORRUPT];
   override readonly code = ErrorCode.JOURNAL_CORRUPT;

@@ -24,6 +24,7 @@ const RETRYABLE: ReadonlySet<ErrorKind> = new Set([
   ErrorKind.UNKNOWN,
 ]);
 
+/** Whether trying again can help after a failure of this kind. */
 export function isRetryableKind(kind: ErrorKind): boolean {
   return RETRYABLE.has(kind);
 }

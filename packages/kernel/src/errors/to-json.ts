@@ -13,6 +13,7 @@ export type SerializedError = {
 
 const MAX_CAUSES = 8;
 
+/** Any error, or whatever was thrown, as plain data with its causes; `errorFromJSON` reads it again. */
 export function errorToJSON(error: unknown): SerializedError {
   return serialize(error, MAX_CAUSES);
 }

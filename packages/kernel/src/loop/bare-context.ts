@@ -80,6 +80,7 @@ export interface BareContext extends RunContext {
   check(): void;
 }
 
+/** A context with no rules and no journal: for trying an agent out, and for tests. It enforces no budget and no headcount. */
 export function bareContext(options: BareContextOptions = {}): BareContext {
   const { agent } = options;
   if (agent !== undefined) refuseLayers(agent);

@@ -20,6 +20,7 @@ export interface BareInbox extends Inbox {
 
 const MOST_DELIVERIES = 3;
 
+/** An inbox in memory, whose sender holds the other end. */
 export function bareInbox(input: string, options: BareInboxOptions = {}): BareInbox {
   const { clock = systemClock, ids = systemIds, cancellation } = options;
   const waiting: InboxMessage[] = [];

@@ -19,6 +19,7 @@ export type LoopLimitsOptions = {
     | undefined;
 };
 
+/** How often calls may repeat where an agent says nothing else. */
 export const LOOP_LIMITS: LoopLimits = Object.freeze({
   sameCall: Object.freeze({ warn: 2, block: 5 }),
   sameTool: Object.freeze({ warn: 3, halt: 8 }),
@@ -50,6 +51,7 @@ export interface LoopDetector {
   after(turn: readonly LoopStep[]): LoopVerdict[];
 }
 
+/** Watches the calls of one run; `before` and `after` each turn say what to do about them. */
 export function loopDetector(options: LoopLimitsOptions = {}): LoopDetector {
   return new Detector(checkLimits(options));
 }

@@ -72,6 +72,7 @@ function nameOf(value: unknown): string {
   return Object.prototype.toString.call(value).slice("[object ".length, -1);
 }
 
+/** A failure as the result that a model is shown. */
 export function toolFailure(problem: string): ToolResult<never> {
   return { content: `error: ${problem}`, isError: true };
 }
@@ -98,6 +99,7 @@ const STOPS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "JOURNAL_FAILED",
 ]);
 
+/** Whether an error is about the run and not about one call. It is thrown on, and never shown to a model. */
 export function isStop(error: unknown): boolean {
   return isRaviError(error) && STOPS.has(error.code);
 }

@@ -4,6 +4,7 @@ import { truncateText } from "./truncate.ts";
 /** A notice of what was cut, and some text around it, must fit. */
 export const LEAST_RESULT_CHARS = 200;
 
+/** The same content with a note of ours at its end. */
 export function withNote(content: ToolMessage["content"], note: string): ToolMessage["content"] {
   return typeof content === "string" ? content + note : [...content, { type: "text", text: note }];
 }

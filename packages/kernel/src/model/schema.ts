@@ -45,6 +45,7 @@ export type InferSchema<S> = S extends { readonly "~standard": { readonly types?
     : unknown
   : unknown;
 
+/** Whether a schema checks values itself; a raw JSON Schema needs a validator. */
 export function isStandardSchema(schema: SchemaLike): schema is StandardSchema {
   return typeof schema["~standard"] === "object";
 }

@@ -21,7 +21,9 @@ export interface Tool<A = unknown, R = unknown> {
   readonly input: SchemaLike;
   /** Running it twice does no harm. Without it, a call that was in flight at a crash is never repeated silently. */
   readonly idempotent?: boolean | undefined;
+  /** It is not called before somebody has said yes; the run waits for that, over a restart too. */
   readonly needsApproval?: boolean | undefined;
+  /** A call that takes longer is aborted, and is an error that the model is told. */
   readonly timeoutS?: number | undefined;
   // A method, so that a Tool<{ n: number }> is also a Tool: its arguments are checked against `input` before the call.
   execute(args: A, context: ToolContext): MaybePromise<R>;
@@ -40,8 +42,11 @@ export interface ToolDefinition<S extends SchemaLike, R> {
   readonly name: string;
   readonly description: string;
   readonly input: S;
+  /** Running it twice does no harm. Without it, a call that was in flight at a crash is never repeated silently. */
   readonly idempotent?: boolean | undefined;
+  /** It is not called before somebody has said yes; the run waits for that, over a restart too. */
   readonly needsApproval?: boolean | undefined;
+  /** A call that takes longer is aborted, and is an error that the model is told. */
   readonly timeoutS?: number | undefined;
   execute(args: InferSchema<S>, context: ToolContext): MaybePromise<R>;
 }
@@ -78,6 +83,7 @@ export function wantsApproval({ needsApproval }: { readonly needsApproval?: unkn
   return needsApproval !== undefined && needsApproval !== false;
 }
 
+/** Refuses a name that some provider would not take. */
 export function checkToolName(name: unknown): asserts name is string {
   if (typeof name !== "string" || !TOOL_NAME.test(name)) {
     throw new InvalidValueError({
@@ -88,6 +94,7 @@ export function checkToolName(name: unknown): asserts name is string {
   }
 }
 
+/** Whether a tool is another agent, which is hired. */
 export function isDelegate(tool: Tool | DelegateTool): tool is DelegateTool {
   return "kind" in tool && tool.kind === "delegate";
 }

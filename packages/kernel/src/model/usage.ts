@@ -7,12 +7,15 @@ export type Usage = {
   readonly reasoningTokens?: number | undefined;
 };
 
+/** Nothing was used. */
 export const NO_USAGE: Usage = Object.freeze({ inputTokens: 0, outputTokens: 0 });
 
+/** Input and output together, as `maxTokens` counts them. */
 export function totalTokens(usage: Usage): number {
   return usage.inputTokens + usage.outputTokens;
 }
 
+/** The sum of two; a count that neither of them knows stays unknown. */
 export function addUsage(a: Usage, b: Usage): Usage {
   const inputTokens = a.inputTokens + b.inputTokens;
   const outputTokens = a.outputTokens + b.outputTokens;

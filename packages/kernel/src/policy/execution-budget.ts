@@ -33,6 +33,7 @@ export interface ExecutionBudgetFactory {
 /** What holds when nothing is said: made once, as most runs say nothing. */
 let unsaid: ExecutionBudget | undefined;
 
+/** What may be spent, as a frozen value. What is left out or null is unlimited; `fromJSON` reads one again. */
 export const executionBudget: ExecutionBudgetFactory = Object.assign(
   (options?: ExecutionBudgetOptions): ExecutionBudget => {
     if (options === undefined) return (unsaid ??= new Budget({}));

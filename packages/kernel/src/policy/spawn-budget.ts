@@ -32,6 +32,7 @@ export interface SpawnBudgetFactory {
 /** What holds when nothing is said: made once, as most runs say nothing. */
 let unsaid: SpawnBudget | undefined;
 
+/** How many agents there may be, as a frozen value; `fromJSON` reads one again. */
 export const spawnBudget: SpawnBudgetFactory = Object.assign(
   (options?: SpawnBudgetOptions): SpawnBudget => {
     if (options === undefined) return (unsaid ??= new Budget({}));

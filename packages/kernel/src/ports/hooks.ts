@@ -120,4 +120,5 @@ export interface Hooks {
   drain(): MaybePromise<void>;
 }
 
+/** Hooks that nobody listens on. */
 export const NO_HOOKS: Hooks = Object.freeze({ has: () => false, dispatch: () => {}, drain: () => {} });

@@ -34,6 +34,7 @@ export interface ProviderCallSetup {
   readonly timers: PlatformTimers;
 }
 
+/** Begins one call: it ends at the caller's abort, or when the server is silent for too long, whichever comes first. */
 export function startCall(options: CallOptions | undefined, setup: ProviderCallSetup): ProviderCall {
   const caller = options?.signal;
   const controller = new AbortController();

@@ -4,6 +4,7 @@ export type Fields = Readonly<Record<string, unknown>>;
 
 const NONE: Fields = Object.freeze({});
 
+/** Whether it is an object with fields, and not a list. */
 export function isObject(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
@@ -18,10 +19,12 @@ export function field(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
 }
 
+/** A list, or an empty one where it is none. */
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
+/** A text, or something else where it is none. */
 export function stringOr<T>(value: unknown, otherwise: T): string | T {
   return typeof value === "string" ? value : otherwise;
 }

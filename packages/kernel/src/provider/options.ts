@@ -23,6 +23,7 @@ export interface WireLimitsOptions {
   readonly maxResponseBytes?: number | undefined;
 }
 
+/** The limits of a connection, checked, with the defaults that all providers share. */
 export function wireLimits(options: WireLimitsOptions): WireLimits {
   const { idleTimeoutMs = IDLE_TIMEOUT_MS } = options;
   const { maxResponseBytes: given = MAX_RESPONSE_BYTES } = options;
@@ -40,6 +41,7 @@ export function namesOnly(options: unknown): unknown {
   return Object.fromEntries(Object.keys(options).map((name) => [name, "(not shown)"]));
 }
 
+/** Refuses a header that is no text. */
 export function checkHeaders(headers: Readonly<Record<string, unknown>> | undefined): void {
   for (const [name, value] of Object.entries(headers ?? {})) {
     if (typeof value === "string") continue;

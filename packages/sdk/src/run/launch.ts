@@ -91,7 +91,7 @@ export function launch<T>(
     }
   };
   const result = finish().then((made) => {
-    if (wasInterrupted && made.status === "suspended") say(howToResume(made.runId, agents, borrowed));
+    if (wasInterrupted && made.status === "suspended") say(howToResume(made, agents, borrowed));
     return made;
   });
   return {
@@ -130,8 +130,15 @@ async function tell(handle: RootHandle, { onEvent, logger }: HostOptions): Promi
   }
 }
 
-function howToResume(runId: RunId, agents: readonly Agent[], { directory }: BorrowedJournal): string {
+function howToResume(
+  { runId, limits }: SdkResult,
+  agents: readonly Agent[],
+  { directory }: BorrowedJournal,
+): string {
   const where = directory === undefined ? "the same journal" : JSON.stringify(directory);
   const who = agents.map(({ id }) => id).join(", ");
-  return `ravi: run ${runId} is suspended. Go on with it: resume(${JSON.stringify(runId)}, { agents: [${who}], journal: ${where} })`;
+  const { seconds } = limits.budget;
+  const until =
+    seconds === null ? "" : `\nravi: its limit of ${seconds} seconds counts from its start, suspended or not`;
+  return `ravi: run ${runId} is suspended. Go on with it: resume(${JSON.stringify(runId)}, { agents: [${who}], journal: ${where} })${until}`;
 }

@@ -48,7 +48,7 @@ export interface HostOptions {
   readonly logger?: Logger | undefined;
   readonly clock?: Clock | undefined;
   readonly ids?: IdSource | undefined;
-  /** Sees every event of the run, in order. It cannot change the run, and what it throws is dropped. */
+  /** Sees every event of the run, in order. It cannot change the run; the first thing that it throws is told to the `logger`. */
   readonly onEvent?: ((event: RunEvent) => unknown) | undefined;
   /**
    * Whether Ctrl-C (SIGINT) suspends the run and says how to go on with it; a second one ends the process. Default: only

@@ -23,6 +23,7 @@ export interface JournalSuite {
 /** Only a guard against a hang: in the long run a case plays thousands of games. */
 const PATIENCE_MS = process.env["RAVI_LONG"] ? 900_000 : 60_000;
 
+/** Every case of `describeJournal`. */
 export const journalCases: readonly JournalCase[] = [
   ...claimCases,
   ...entryCases,

@@ -27,6 +27,7 @@ export interface ModelSuite {
   readonly without?: readonly ModelAbility[] | undefined;
 }
 
+/** Every case of `describeModel`, to be run one by one with `assertModelCase`. */
 export const modelCases: readonly ModelCase[] = [
   ...answerCases,
   ...toolCallCases,

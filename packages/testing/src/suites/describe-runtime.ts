@@ -18,6 +18,7 @@ import { waitCases } from "./runtime/waits.ts";
 /** Only a guard against a hang. */
 const PATIENCE_MS = 30_000;
 
+/** Every case of `describeRuntime`. */
 export const runtimeCases: readonly RuntimeCase[] = [
   ...lifeCases,
   ...waitCases,

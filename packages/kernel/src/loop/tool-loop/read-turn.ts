@@ -19,6 +19,7 @@ const LOST_CALL =
 /** How often in a row a model may be cut off in the middle of its calls. */
 export const MOST_CUT_OFFS = 3;
 
+/** What an answer means for the loop: calls to make, an answer, an end, or nothing at all. */
 export function readTurn(response: ModelResponse): Turn {
   const { message, finishReason } = response;
   if (finishReason === "refused" || finishReason === "filtered")
@@ -31,6 +32,7 @@ export function readTurn(response: ModelResponse): Turn {
   return text.trim() === "" ? { kind: "nothing", tell: EMPTY } : { kind: "answer", text };
 }
 
+/** The same message as if it had asked for no tool. */
 export function withoutCalls(message: AssistantMessage): AssistantMessage {
   return message.toolCalls === undefined ? message : { role: "assistant", content: message.content };
 }

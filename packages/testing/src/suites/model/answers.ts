@@ -1,7 +1,15 @@
 import { type FinishReason, type ModelEvent, type ModelResponse, textOf, type Usage } from "@ravi/kernel";
 import { expect } from "vitest";
 import type { Answer } from "../../answers/answer.ts";
-import { ask, type ModelAbility, type ModelCase, type ModelStage, readStream, waysOf } from "./stage.ts";
+import {
+  ask,
+  type ModelAbility,
+  type ModelCase,
+  type ModelStage,
+  readStream,
+  waysOf,
+  NO_STREAM,
+} from "./stage.ts";
 
 const LONG = "Grüße aus Oslo — 東京 👩‍👩‍👧‍👦 and back.\n\n".repeat(40);
 
@@ -21,6 +29,7 @@ export const answerCases: readonly ModelCase[] = [
       expect(client.id).not.toBe("");
       expect(client.info.provider).not.toBe("");
       expect(client.info.model).not.toBe("");
+      if (stage.has("streaming") && client.stream === undefined) throw new Error(NO_STREAM);
       expect(typeof client.stream).toBe(stage.has("streaming") ? "function" : "undefined");
     },
   },

@@ -171,12 +171,16 @@ export async function readStream(
   return { events, response: last.response };
 }
 
+/** What somebody is told whose client cannot stream: it need not, but the suite has to know. */
+export const NO_STREAM =
+  'the client has no stream; give it one, or leave those cases out: describeModel(name, { open, without: ["streaming"] })';
+
 export function streamOf(
   client: LLMClient,
   request: ModelRequest,
   options?: Parameters<LLMClient["generate"]>[1],
 ): AsyncIterable<ModelEvent> {
-  if (client.stream === undefined) throw new Error("the client has no stream, and the suite says it has");
+  if (client.stream === undefined) throw new Error(NO_STREAM);
   return client.stream(request, options);
 }
 
