@@ -26,6 +26,5 @@ hooks.on(HookEvent.APPROVAL_REQUESTED, ({ name }) => console.log(`may I? ${name}
 const result = await run(agent({ name: "clerk", model, tools: [pay] }), "Pay what is due", {
   journal: process.argv[2],
   hooks,
-  budget: { seconds: null }, // a person may take longer than the ten minutes that a run has by default
 });
 console.log(`${result.status}: ${result.output}`);

@@ -48,7 +48,7 @@ export interface Limits {
   };
 }
 
-/** What holds where neither the call nor the agent says anything. */
+/** What holds where neither the call nor the agent says anything. With a journal a run may rest for days: then no `seconds`. */
 export const DEFAULT_LIMITS: Limits = Object.freeze({
   budget: Object.freeze({ usd: 1, tokens: 500_000, turns: 100, toolCalls: 500, seconds: 600 }),
   tree: Object.freeze({ agents: 8, depth: 3, total: null, preempt: true }),
@@ -70,7 +70,11 @@ export interface OwnLimits {
 
 /** The limits of a run: what the call says, else what its agent says, else the defaults. `budget: null` is no limit at all. */
 export function limitsFor(
-  given: { readonly budget?: Budget | null | undefined; readonly tree?: TreeLimits | undefined },
+  given: {
+    readonly budget?: Budget | null | undefined;
+    readonly tree?: TreeLimits | undefined;
+    readonly journal?: unknown;
+  },
   own: OwnLimits,
 ): Limits {
   const tree = checkTree("tree", given.tree === undefined ? {} : given.tree);
@@ -80,6 +84,7 @@ export function limitsFor(
         ? NO_BUDGET
         : {
             ...DEFAULT_LIMITS.budget,
+            ...(given.journal !== undefined && { seconds: null }),
             ...fromExecutionBudget(literalBudget(own.budget)),
             ...checkBudget("budget", given.budget === undefined ? {} : given.budget),
           },

@@ -1,6 +1,7 @@
 import { AgentId, Supervision } from "@ravi/kernel";
 import { scriptedModel } from "@ravi/testing";
 import { ExecutionTracker } from "@ravi/resources";
+import { MemoryJournal } from "@ravi/runtime";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { ledgerFor } from "../src/run/ledger.ts";
@@ -15,6 +16,16 @@ describe("limits", () => {
       budget: { usd: 1, tokens: 500_000, turns: 100, toolCalls: 500, seconds: 600 },
       tree: { agents: 8, depth: 3, total: null, preempt: true },
     });
+  });
+
+  test("a run with a journal may rest for days: it has no deadline but the one that it is given", async () => {
+    const journal = new MemoryJournal();
+    const { limits } = await run(greeter(), "Hi", { journal });
+    expect(limits.budget).toEqual({ ...DEFAULT_LIMITS.budget, seconds: null });
+    const timed = await run(greeter(), "Hi", { journal, budget: { seconds: 60 } });
+    expect(timed.limits.budget.seconds).toBe(60);
+    const own = await run(greeter({ budget: { seconds: 90 } }), "Hi", { journal });
+    expect(own.limits.budget.seconds).toBe(90);
   });
 
   test("what is left out keeps its default, and null takes a limit off", async () => {

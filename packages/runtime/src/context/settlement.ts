@@ -84,6 +84,7 @@ function wrongPrice({ info }: LLMClient, usd: unknown): InvalidValueError {
 }
 
 const NONE: readonly never[] = Object.freeze([]);
+const NOTHING_SAID: Partial<Settlement> = Object.freeze({});
 const UNPRICED: Price = Object.freeze({ unpriced: true });
 const ALL_OF_IT = Object.freeze({ estimated: true });
 const ONLY_THE_TURN = Object.freeze({ tokens: 0, cost: 0, turns: 1 });
@@ -218,7 +219,8 @@ function isProgramError(error: unknown): boolean {
 }
 
 /** A ledger that was not compiled may leave out what it has nothing to say of. */
-function report(exec: Execution, { warnings = NONE, exceeded = NONE }: Partial<Settlement>): void {
+function report(exec: Execution, settlement: Partial<Settlement> = NOTHING_SAID): void {
+  const { warnings = NONE, exceeded = NONE } = settlement;
   // Nearly always there is nothing.
   if (warnings.length + exceeded.length === 0) return;
   for (const warning of warningsIn({ warnings, exceeded })) {

@@ -51,7 +51,7 @@ function both(first: Ledger, second: Ledger): JointLedger {
           } finally {
             b = await two.settle(actual);
           }
-          return { warnings: [...a.warnings, ...b.warnings], exceeded: [...a.exceeded, ...b.exceeded] };
+          return bothOf(a, b);
         },
         async cancel() {
           // One that fails must not keep what the other has set aside.
@@ -65,7 +65,7 @@ function both(first: Ledger, second: Ledger): JointLedger {
     },
     async charge(spent, options) {
       const [a, b] = [await first.charge(spent, options), await second.charge(spent, options)];
-      return { warnings: [...a.warnings, ...b.warnings], exceeded: [...a.exceeded, ...b.exceeded] };
+      return bothOf(a, b);
     },
     // What the run may spend can be raised; what a user has given beside it is theirs.
     ...(first.raise !== undefined && { raise: (more) => first.raise?.(more) }),
@@ -83,5 +83,13 @@ function both(first: Ledger, second: Ledger): JointLedger {
       return first.used;
     },
     snapshot: () => first.snapshot(),
+  };
+}
+
+/** A ledger that was not compiled may leave out what it has nothing to say of. */
+function bothOf(a: Partial<Settlement> = {}, b: Partial<Settlement> = {}): Settlement {
+  return {
+    warnings: [...(a.warnings ?? []), ...(b.warnings ?? [])],
+    exceeded: [...(a.exceeded ?? []), ...(b.exceeded ?? [])],
   };
 }

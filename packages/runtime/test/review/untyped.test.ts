@@ -8,6 +8,7 @@ import type {
   ModelResponse,
   Reservation,
   RunId,
+  Settlement,
 } from "@ravi/kernel";
 import { Runtime } from "@ravi/runtime";
 import { scriptedModel } from "@ravi/testing";
@@ -17,19 +18,21 @@ import { agent, ask, done } from "./helpers.ts";
 
 // What comes from code that no compiler has seen.
 
-function ledger(settled: unknown[]): Ledger {
+const NOTHING: Settlement = { warnings: [], exceeded: [] };
+
+function ledger(settled: unknown[], said = NOTHING): Ledger {
   const reservation: Reservation = {
     settle(actual) {
       settled.push(actual);
-      return { warnings: [], exceeded: [] };
+      return said;
     },
     cancel() {},
   };
   return {
     used: { tokens: 0, cost: 0, turns: 0, toolCalls: 0 },
     reserve: () => reservation,
-    charge: () => ({ warnings: [], exceeded: [] }),
-    child: () => ledger(settled),
+    charge: () => said,
+    child: () => ledger(settled, said),
     remaining: () => ({ tokens: null, cost: null, turns: null, toolCalls: null }),
     snapshot: () => ({}),
   };
@@ -58,6 +61,24 @@ describe("untyped code", () => {
         expect(result.error?.message).toContain("where an answer was expected");
       }
       expect(settled).toEqual([{ estimated: true }, { estimated: true }]);
+    },
+  );
+
+  test.each([undefined, {}])(
+    "T11: a ledger that has %j to say of what is settled fails no run, beside the run's own neither",
+    async (given) => {
+      const settled: unknown[] = [];
+      const said = given as object | undefined as Settlement;
+      const model = scriptedModel(() => "ok");
+      const asking: Agent = {
+        ...agent("a", async (ctx) => done(String((await ctx.llm(model, ask("go"))).message.content))),
+        defaults: { executionBudget: ledger(settled, said) },
+      };
+      for (const own of [undefined, () => ledger(settled, said)]) {
+        const result = await new Runtime({ ledger: own }).run(asking, "go").result;
+        expect(result).toMatchObject({ status: "completed", output: "ok" });
+      }
+      expect(settled).toHaveLength(3);
     },
   );
 

@@ -45,7 +45,7 @@ const journal = mode === "stuck" ? stuckJournal() : directory === "" ? undefined
 const result =
   mode === "resume"
     ? await resume("run-1", { agents: clerk, journal: directory, handleSignals })
-    : await run(clerk, "Note it", { runId: "run-1", journal, handleSignals });
+    : await run(clerk, "Note it", { runId: "run-1", journal, handleSignals, budget: { seconds: 600 } });
 clearInterval(keepAlive);
 const { status, output, inDoubt } = result;
 console.log(JSON.stringify({ status, output, inDoubt, listeners: process.listenerCount("SIGINT") }));
