@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { MemoryJournal } from "@ravi/runtime";
 import { scriptedModel, virtualClock } from "@ravi/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -57,6 +58,19 @@ describe("a run with a journal", () => {
     expect([first.model.calls.length, second.model.calls.length]).toEqual([1, 1]);
     expect(result.limits.budget.usd).toBe(1);
     expect(result.tree.root.calls.map(({ kind }) => kind)).toEqual(["llm", "tool", "llm"]);
+  });
+
+  test("finds a journal that works again once its cause is mended, while another run still waits", async () => {
+    const waits = start(clerk().agent, "Write to Ada", { journal, runId: "letter" });
+    await asked(waits);
+    using disk = new DatabaseSync(join(journal, "ravi.db"));
+    disk.exec("CREATE TRIGGER full BEFORE INSERT ON log BEGIN SELECT RAISE(ABORT, 'disk is full'); END");
+    const greeter = agent({ name: "greeter", model: scriptedModel(["Hello."]) });
+    await expect(run(greeter, "Hi", { journal })).rejects.toMatchObject({ code: "JOURNAL_FAILED" });
+    disk.exec("DROP TRIGGER full");
+    expect(await run(greeter, "Hi", { journal })).toMatchObject({ status: "completed", output: "Hello." });
+    expect(await runs({ journal })).toMatchObject([{ runId: "letter" }, {}, { status: "completed" }]);
+    await expect(waits.suspend()).rejects.toMatchObject({ code: "JOURNAL_FAILED" });
   });
 
   test("gives its result again when it is over, and runs nothing", async () => {

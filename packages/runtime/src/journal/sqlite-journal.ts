@@ -107,6 +107,11 @@ export class SqliteJournal implements Journal {
     }
   }
 
+  /** Whether a write has failed for good: the directory has to be opened again. */
+  get isFailed(): boolean {
+    return this.commits.isFailed;
+  }
+
   async claim(runId: RunId, owner: string, ttlMs: number): Promise<{ readonly epoch: number } | null> {
     const id = RunId(runId);
     checkClaim(owner, ttlMs);
