@@ -73,6 +73,23 @@ describe("a run with a journal", () => {
     await expect(waits.suspend()).rejects.toMatchObject({ code: "JOURNAL_FAILED" });
   });
 
+  test("adds to its conversation behind others of the same session that run at once", async () => {
+    const model = scriptedModel(({ messages }) => `I know ${messages.length}.`);
+    const options = { journal, sessionId: "chat" };
+    const chat = agent({ name: "chat", model });
+    await Promise.all(["one", "two", "three"].map((input) => run(chat, input, options)));
+    expect(await run(chat, "four", options)).toMatchObject({ status: "completed", output: "I know 7." });
+  });
+
+  test("fails, and lets go of its journal, where its conversation cannot be opened", async () => {
+    await writeFile(join(journal, "sessions"), "no folder");
+    const chat = agent({ name: "chat", model: scriptedModel(["Hello."]) });
+    const result = await run(chat, "Hi", { journal, sessionId: "chat" });
+    expect(result).toMatchObject({ status: "failed", error: { code: "INVALID_VALUE" } });
+    // SQLite takes its log away when the last one closes the file.
+    expect(existsSync(join(journal, "ravi.db-wal"))).toBe(false);
+  });
+
   test("gives its result again when it is over, and runs nothing", async () => {
     const model = scriptedModel(["Hello."]);
     const greeter = agent({ name: "greeter", model });
