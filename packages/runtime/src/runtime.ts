@@ -93,9 +93,18 @@ export class Runtime {
     );
   }
 
-  /** Gives a run what it waits for, or will. It may run in another process. */
-  async deliver(runId: string, name: string, value: JsonValue): Promise<void> {
-    await this.post(RunId(runId), { kind: "signal", name, value });
+  /**
+   * Gives a run what it waits for, or will. It may run in another process. What is not waited for is kept for the next wait of that
+   * name, so whoever may say it twice says it under an `id`: the same one twice counts once.
+   */
+  async deliver(
+    runId: string,
+    name: string,
+    value: JsonValue,
+    options: { readonly id?: string | undefined } = {},
+  ): Promise<void> {
+    checkFields("deliver options", options, ["id"]);
+    await this.post(RunId(runId), { kind: "signal", name, value }, options.id);
   }
 
   /**

@@ -3,11 +3,12 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { AgentId } from "@ravi/kernel";
 import { MemoryJournal } from "@ravi/runtime";
 import { scriptedModel, virtualClock } from "@ravi/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import * as z from "zod";
-import { agent, cancel, deliver, resume, run, runs, start, startResume, tool } from "@ravi/sdk";
+import { type Agent, agent, cancel, deliver, resume, run, runs, start, startResume, tool } from "@ravi/sdk";
 
 let journal: string;
 beforeEach(async () => {
@@ -100,6 +101,24 @@ describe("a run with a journal", () => {
     });
     expect(model.calls).toHaveLength(1);
     await expect(run(greeter, "Hi", { journal, runId: "hi" })).rejects.toThrow(/resume it instead/);
+  });
+
+  test("takes an answer that is said again under the same id for one, by its handle and from outside", async () => {
+    const raised: Agent = {
+      id: AgentId("raised"),
+      run: async (ctx) => {
+        const answers = [await ctx.waitFor("raise"), await ctx.waitFor("raise")];
+        return { status: "completed", output: answers.join(" "), stopReason: "done" };
+      },
+    };
+    const handle = start(raised, "", { journal, runId: "raised" });
+    await handle.deliver("raise", 5, { id: "click-1" });
+    await deliver("raised", "raise", 5, { journal, id: "click-1" });
+    await deliver("raised", "raise", 1, { journal, id: "click-2" });
+    expect((await handle.result).output).toBe("5 1");
+    await expect(deliver("raised", "raise", 1, { journal, ...{ key: "x" } })).rejects.toThrow(
+      /no such field/,
+    );
   });
 
   test("is answered through its handle, and a no is a result for the model", async () => {

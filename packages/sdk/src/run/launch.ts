@@ -30,8 +30,8 @@ export interface SdkHandle<T = unknown> {
   cancel(reason: string): void;
   /** Ends it in this process; with a journal it keeps its place, and `resume` goes on. Gives its result. */
   suspend(): Promise<SdkResult<T>>;
-  /** Gives the run what it waits for, or will: an approval, an answer. */
-  deliver(name: string, value: JsonValue): Promise<void>;
+  /** Gives the run what it waits for, or will: an approval, an answer. The same `id` twice counts once. */
+  deliver(name: string, value: JsonValue, options?: { readonly id?: string | undefined }): Promise<void>;
   /** Says something to the agent while it works; it reads it between two steps. */
   send(message: JsonValue, options?: SendOptions): Promise<void>;
 }
@@ -106,7 +106,7 @@ export function launch<T>(
       await runtime.close();
       return result;
     },
-    deliver: (name, value) => runtime.deliver(handle.runId, name, value),
+    deliver: (name, value, how) => runtime.deliver(handle.runId, name, value, how),
     send: (message, how) => runtime.send(handle.runId, message, how),
   };
 }
