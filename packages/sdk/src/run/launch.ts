@@ -22,7 +22,10 @@ import { type SdkResult, sdkResult } from "./result.ts";
 export interface SdkHandle<T = unknown> {
   readonly runId: RunId;
   readonly status: RunStatus;
-  /** Never rejects for the run's own fate: that is in its status. It rejects where the run could not be started. */
+  /**
+   * Never rejects for the run's own fate: that is in its status. It rejects where the run could not be started, where its journal
+   * fails, or where another process has taken it over.
+   */
   readonly result: Promise<SdkResult<T>>;
   /** From now on; ask right away to see the first. Any number of observers, who never change the run. */
   events(): AsyncIterable<RunEvent>;
