@@ -286,7 +286,8 @@ describe("FileHistory at work", () => {
     const appends = many(8).map((message, n) => (n % 2 === 0 ? one : two).append(key, [message]));
     await Promise.all(appends);
     const { messages } = await one.load(key);
-    expect(messages.map(({ content }) => content).toSorted()).toEqual(many(8).map(({ content }) => content));
+    expect(messages).toHaveLength(8);
+    expect(messages).toEqual(expect.arrayContaining([...many(8)]));
     await two.append(key, [say("last")]);
     expect((await one.load(key)).messages.at(-1)).toEqual(say("last"));
   });

@@ -116,9 +116,8 @@ describe("a run with a journal", () => {
     await deliver("raised", "raise", 5, { journal, id: "click-1" });
     await deliver("raised", "raise", 1, { journal, id: "click-2" });
     expect((await handle.result).output).toBe("5 1");
-    await expect(deliver("raised", "raise", 1, { journal, ...{ key: "x" } })).rejects.toThrow(
-      /no such field/,
-    );
+    const misspelt = { journal, key: "x" };
+    await expect(deliver("raised", "raise", 1, misspelt)).rejects.toThrow(/no such field/);
   });
 
   test("is answered through its handle, and a no is a result for the model", async () => {
