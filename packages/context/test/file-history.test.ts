@@ -280,6 +280,18 @@ describe("FileHistory at work", () => {
     expect((await one.load(key)).messages).toEqual(many(6));
   });
 
+  test("R10: who has opened one folder twice, and writes through both at once, damages nothing", async () => {
+    const directory = await folder();
+    const [one, two] = [await FileHistory.open(directory), await FileHistory.open(directory)];
+    const appends = many(8).map((message, n) => (n % 2 === 0 ? one : two).append(key, [message]));
+    await Promise.all(appends);
+    const { messages } = await one.load(key);
+    expect(messages).toHaveLength(8);
+    expect(messages).toEqual(expect.arrayContaining([...many(8)]));
+    await two.append(key, [say("last")]);
+    expect((await one.load(key)).messages.at(-1)).toEqual(say("last"));
+  });
+
   test("R10: close waits for what was begun, and refuses the rest in words", async () => {
     const directory = await folder();
     const history = await FileHistory.open(directory);

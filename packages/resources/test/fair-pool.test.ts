@@ -214,6 +214,19 @@ describe("FairPool: a 429 slows everybody down", () => {
     expect(clock.pending).toBe(0);
   });
 
+  test("a server that says a day, as it has no more for today, holds those who ask another for five minutes", async () => {
+    const clock = virtualClock();
+    const pool = new FairPool({ clock });
+    pool.slowDown(24 * 3_600_000);
+    const order: string[] = [];
+    queue(pool, order, "next", Priority.NORMAL);
+    await clock.advance(299_999);
+    expect(order).toEqual([]);
+    await clock.advance(1);
+    expect(order).toEqual(["next"]);
+    expect(clock.pending).toBe(0);
+  });
+
   test("a pool that is told so while calls wait holds them, too", async () => {
     const clock = virtualClock();
     const pool = new FairPool({ concurrency: 1, clock });

@@ -143,7 +143,7 @@ export class Goes {
       createContext: createRunContext,
     });
     run.enter(tree);
-    if (journal !== undefined) journal.arrivals = tree.signals;
+    if (journal !== undefined) journal.holder = tree;
     return new LiveRun(tree, start);
   }
 

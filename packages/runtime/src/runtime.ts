@@ -74,7 +74,10 @@ export class Runtime {
     return this;
   }
 
-  /** Starts a run. Errors of the run are in its result's status; the promise rejects only where it could not be started. */
+  /**
+   * Starts a run. Errors of the run are in its result's status; the promise rejects only where it could not be started, where its
+   * journal fails, or where another process has taken it over: then what came of it is not known here.
+   */
   run<T>(agent: Agent<T>, input: string, options?: RunOptions): RootHandle<T>;
   run<A extends Agent>(agent: A, input: string, options?: RunOptions): RootHandle<AnswerOf<A>>;
   run<T>(agent: Agent<T>, input: string, options: RunOptions = {}): RootHandle<T> {
@@ -93,9 +96,18 @@ export class Runtime {
     );
   }
 
-  /** Gives a run what it waits for, or will. It may run in another process. */
-  async deliver(runId: string, name: string, value: JsonValue): Promise<void> {
-    await this.post(RunId(runId), { kind: "signal", name, value });
+  /**
+   * Gives a run what it waits for, or will. It may run in another process. What is not waited for is kept for the next wait of that
+   * name, so whoever may say it twice says it under an `id`: the same one twice counts once.
+   */
+  async deliver(
+    runId: string,
+    name: string,
+    value: JsonValue,
+    options: { readonly id?: string | undefined } = {},
+  ): Promise<void> {
+    checkFields("deliver options", options, ["id"]);
+    await this.post(RunId(runId), { kind: "signal", name, value }, options.id);
   }
 
   /**

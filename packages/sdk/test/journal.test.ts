@@ -2,11 +2,13 @@ import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { AgentId } from "@ravi/kernel";
 import { MemoryJournal } from "@ravi/runtime";
 import { scriptedModel, virtualClock } from "@ravi/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import * as z from "zod";
-import { agent, cancel, deliver, resume, run, runs, start, startResume, tool } from "@ravi/sdk";
+import { type Agent, agent, cancel, deliver, resume, run, runs, start, startResume, tool } from "@ravi/sdk";
 
 let journal: string;
 beforeEach(async () => {
@@ -59,6 +61,36 @@ describe("a run with a journal", () => {
     expect(result.tree.root.calls.map(({ kind }) => kind)).toEqual(["llm", "tool", "llm"]);
   });
 
+  test("finds a journal that works again once its cause is mended, while another run still waits", async () => {
+    const waits = start(clerk().agent, "Write to Ada", { journal, runId: "letter" });
+    await asked(waits);
+    using disk = new DatabaseSync(join(journal, "ravi.db"));
+    disk.exec("CREATE TRIGGER full BEFORE INSERT ON log BEGIN SELECT RAISE(ABORT, 'disk is full'); END");
+    const greeter = agent({ name: "greeter", model: scriptedModel(["Hello."]) });
+    await expect(run(greeter, "Hi", { journal })).rejects.toMatchObject({ code: "JOURNAL_FAILED" });
+    disk.exec("DROP TRIGGER full");
+    expect(await run(greeter, "Hi", { journal })).toMatchObject({ status: "completed", output: "Hello." });
+    expect(await runs({ journal })).toMatchObject([{ runId: "letter" }, {}, { status: "completed" }]);
+    await expect(waits.suspend()).rejects.toMatchObject({ code: "JOURNAL_FAILED" });
+  });
+
+  test("adds to its conversation behind others of the same session that run at once", async () => {
+    const model = scriptedModel(({ messages }) => `I know ${messages.length}.`);
+    const options = { journal, sessionId: "chat" };
+    const chat = agent({ name: "chat", model });
+    await Promise.all(["one", "two", "three"].map((input) => run(chat, input, options)));
+    expect(await run(chat, "four", options)).toMatchObject({ status: "completed", output: "I know 7." });
+  });
+
+  test("fails, and lets go of its journal, where its conversation cannot be opened", async () => {
+    await writeFile(join(journal, "sessions"), "no folder");
+    const chat = agent({ name: "chat", model: scriptedModel(["Hello."]) });
+    const result = await run(chat, "Hi", { journal, sessionId: "chat" });
+    expect(result).toMatchObject({ status: "failed", error: { code: "INVALID_VALUE" } });
+    // SQLite takes its log away when the last one closes the file.
+    expect(existsSync(join(journal, "ravi.db-wal"))).toBe(false);
+  });
+
   test("gives its result again when it is over, and runs nothing", async () => {
     const model = scriptedModel(["Hello."]);
     const greeter = agent({ name: "greeter", model });
@@ -69,6 +101,23 @@ describe("a run with a journal", () => {
     });
     expect(model.calls).toHaveLength(1);
     await expect(run(greeter, "Hi", { journal, runId: "hi" })).rejects.toThrow(/resume it instead/);
+  });
+
+  test("takes an answer that is said again under the same id for one, by its handle and from outside", async () => {
+    const raised: Agent = {
+      id: AgentId("raised"),
+      run: async (ctx) => {
+        const answers = [await ctx.waitFor("raise"), await ctx.waitFor("raise")];
+        return { status: "completed", output: answers.join(" "), stopReason: "done" };
+      },
+    };
+    const handle = start(raised, "", { journal, runId: "raised" });
+    await handle.deliver("raise", 5, { id: "click-1" });
+    await deliver("raised", "raise", 5, { journal, id: "click-1" });
+    await deliver("raised", "raise", 1, { journal, id: "click-2" });
+    expect((await handle.result).output).toBe("5 1");
+    const misspelt = { journal, key: "x" };
+    await expect(deliver("raised", "raise", 1, misspelt)).rejects.toThrow(/no such field/);
   });
 
   test("is answered through its handle, and a no is a result for the model", async () => {

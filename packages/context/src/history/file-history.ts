@@ -70,11 +70,22 @@ interface Known {
 
 const MAX_KNOWN = 1_000;
 
+/** Whoever opens a folder in this process, and however often: at a file of one disk all of them take turns. */
+const turns = new WeakMap<HistoryFiles, Queues>();
+
+function turnsAt(files: HistoryFiles): Queues {
+  let known = turns.get(files);
+  if (known === undefined) turns.set(files, (known = new Queues()));
+  return known;
+}
+
 class Files implements FileHistory {
   readonly directory: string;
   private readonly files: HistoryFiles;
   private readonly sync: boolean;
+  /** What was begun here. */
   private readonly queues = new Queues();
+  private readonly turns: Queues;
   private readonly known = new Map<string, Known>();
   private closed = false;
 
@@ -82,6 +93,7 @@ class Files implements FileHistory {
     this.directory = directory;
     this.files = files;
     this.sync = sync;
+    this.turns = turnsAt(files);
   }
 
   async load(
@@ -89,7 +101,7 @@ class Files implements FileHistory {
     upTo?: number,
   ): Promise<{ readonly messages: readonly ChatMessage[]; readonly head: number }> {
     const name = this.enter(key);
-    const { messages, whole } = await this.queues.run(name, () => this.read(key, name));
+    const { messages, whole } = await this.inTurn(name, () => this.read(key, name));
     const count = checkUpTo(upTo, messages.length);
     if (count > messages.length) {
       throw lostMessages(key, { wanted: count, found: messages.length, position: whole });
@@ -104,12 +116,12 @@ class Files implements FileHistory {
     const name = this.enter(key);
     // Written down now: the caller may change its messages while earlier appends are still being written.
     const texts = messageTexts(messages);
-    if (texts.length > 0) await this.queues.run(name, () => this.write(key, name, texts));
+    if (texts.length > 0) await this.inTurn(name, () => this.write(key, name, texts));
   }
 
   async clear(key: HistoryKey): Promise<void> {
     const name = this.enter(key);
-    await this.queues.run(name, async () => {
+    await this.inTurn(name, async () => {
       this.known.delete(name);
       try {
         await this.files.unlink(this.pathOf(name));
@@ -139,6 +151,10 @@ class Files implements FileHistory {
       value: "closed",
       expected: `an open one; open ${this.directory} again`,
     });
+  }
+
+  private inTurn<T>(name: string, task: () => Promise<T>): Promise<T> {
+    return this.queues.run(name, () => this.turns.run(this.pathOf(name), task));
   }
 
   private pathOf(name: string): string {

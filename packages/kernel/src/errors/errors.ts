@@ -247,7 +247,7 @@ export class NonDeterminismError extends RaviError {
     const what = `${init.execId} at ${init.key} recorded ${init.recorded}, but now asks for ${init.requested}`;
     super({
       code: ErrorCode.NON_DETERMINISM,
-      message: `${what}; decide from recorded facts only (ctx.now, ctx.random), or give the changed agent a new version`,
+      message: `${what}; decide from recorded facts only (ctx.now, ctx.random), or give the changed agent a new version and register the old one beside it, for the runs that began with it`,
     });
     this.execId = init.execId;
     this.key = init.key;

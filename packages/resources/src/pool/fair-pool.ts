@@ -29,6 +29,12 @@ export interface FairPoolOptions {
   readonly agingMs?: number | undefined;
 }
 
+/**
+ * A server that has no more for today may say hours. Nobody tries again after that long, and those who ask another model meanwhile
+ * are not to be held for it: from then on a call finds out.
+ */
+const LONGEST_HOLD_MS = 300_000;
+
 const PRIORITIES = new Set(Object.values(Priority));
 
 interface Waiter {
@@ -92,7 +98,8 @@ export class FairPool implements Limiter {
         expected: "milliseconds, at least 0",
       });
     }
-    this.closedUntil = Math.max(this.closedUntil, this.clock.now() + retryAfterMs);
+    const until = this.clock.now() + Math.min(retryAfterMs, LONGEST_HOLD_MS);
+    this.closedUntil = Math.max(this.closedUntil, until);
     this.pump();
   }
 

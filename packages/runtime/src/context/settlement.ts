@@ -21,6 +21,7 @@ import type { Paid } from "./bill.ts";
 import type { Execution } from "./execution.ts";
 import { noteAfter } from "./noted.ts";
 import type { SentCall } from "./sent-calls.ts";
+import { isUnsent } from "./unsent.ts";
 
 // The money of one attempt, when it is over: priced, in the bill and the books, and what was set aside for it settled.
 
@@ -113,19 +114,25 @@ const UNPAID: ReadonlySet<ErrorKind> = new Set([
 ]);
 
 /** Not every client tells the status. In the middle of an answer the same kinds come after work that may be charged. */
-function isRefusal(status: number | undefined, kind: ErrorKind, { hasStreamed }: AttemptOptions): boolean {
-  return status === undefined ? UNPAID.has(kind) && hasStreamed !== true : status >= 400;
+function isRefusal(
+  error: unknown,
+  status: number | undefined,
+  kind: ErrorKind,
+  { hasStreamed }: AttemptOptions,
+): boolean {
+  if (status !== undefined) return status >= 400;
+  return hasStreamed !== true && (UNPAID.has(kind) || isUnsent(error));
 }
 
 /**
- * A call that failed. An answer with an error status costs nothing but the turn; where the connection broke or was cut, the
- * provider may have worked and charged, so what was set aside counts as spent.
+ * A call that failed. An answer with an error status costs nothing but the turn, and so does a provider that could not be reached;
+ * where the connection broke or was cut, it may have worked and charged, so what was set aside counts as spent.
  */
 export async function settleFailure(exec: Execution, call: SentCall, error: unknown): Promise<never> {
   const { options, estimate } = call;
   const { status, retryAfterMs, kind } = classifyError(error);
   if (kind === "RATE_LIMIT" && retryAfterMs !== undefined) exec.ports.limiter?.slowDown(retryAfterMs);
-  const refused = isRefusal(status, kind, options);
+  const refused = isRefusal(error, status, kind, options);
   if (estimate === undefined && !refused) {
     // Nobody counts what may be lost: there is neither a limit nor a line.
     options.bill.drop(options.call);

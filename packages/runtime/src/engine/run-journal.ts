@@ -15,6 +15,14 @@ import { type Beating, Heartbeats } from "./heartbeats.ts";
 /** Two heartbeats: one may be late. */
 const CLAIM_TTL_MS = 30_000;
 
+/** Who works on a run while its journal is held. */
+export interface Holder {
+  /** Every heartbeat is a moment to look what others have left for the run. */
+  look(): void;
+  /** Nothing more can be written down: nobody is to wait, or to do anything, any longer. */
+  lost(why: Error): void;
+}
+
 /** One run's journal while this process holds the claim on it. */
 export class RunJournal implements Beating {
   readonly runId: RunId;
@@ -29,8 +37,7 @@ export class RunJournal implements Beating {
   private released = false;
   private renewing: Promise<void> | undefined;
 
-  /** Every heartbeat is a moment to look what others have left for the run. */
-  arrivals: { look(): unknown } | undefined;
+  holder: Holder | undefined;
 
   private constructor(journal: Journal, runId: RunId, owner: string, clock: Clock, epoch: number) {
     this.journal = journal;
@@ -105,10 +112,12 @@ export class RunJournal implements Beating {
       // It had lapsed, and whoever took over is done: what was taken just now is nobody's.
       if (claim !== null && this.isLost) await this.journal.release(this.runId, claim.epoch);
     } catch (error) {
-      this.lost = error instanceof Error ? error : new JournalLockedError({ runId: this.runId });
+      // One that could not be renewed now may be the next time. If somebody has taken it by then, the fence says so.
+      if (isRaviError(error) && !error.retryable) this.lost = error;
     }
-    if (this.released || this.lost !== undefined) return;
-    void this.arrivals?.look();
+    if (this.released) return;
+    if (this.lost !== undefined) return this.holder?.lost(this.lost);
+    this.holder?.look();
     this.hearts.addAgain(this);
   }
 }

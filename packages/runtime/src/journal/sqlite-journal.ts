@@ -36,6 +36,7 @@ import { Items } from "./sqlite/items.ts";
 import { Log } from "./sqlite/log.ts";
 import { openDatabase } from "./sqlite/open-database.ts";
 import { Runs, type StoredRun } from "./sqlite/runs.ts";
+import { sameFile } from "./sqlite/same-file.ts";
 import type { AppendJob } from "./sqlite/writing.ts";
 
 export interface SqliteJournalOptions {
@@ -62,6 +63,7 @@ export class SqliteJournal implements Journal {
   private readonly appender: Appender;
   private readonly stage: AppendJob["run"];
   private readonly arrivals: Arrivals;
+  private readonly checkFile: () => void;
   private closing: Promise<void> | undefined;
 
   private constructor(db: DatabaseSync, options: SqliteJournalOptions) {
@@ -71,6 +73,7 @@ export class SqliteJournal implements Journal {
       throw new InvalidValueError({ field: "what new SqliteJournal was given", value: db, expected });
     }
     this.db = db;
+    this.checkFile = sameFile(db.location() ?? "");
     this.clock = options.clock ?? systemClock;
     this.runs = new Runs(db);
     this.log = new Log(db);
@@ -107,10 +110,16 @@ export class SqliteJournal implements Journal {
     }
   }
 
+  /** Whether a write has failed for good: the directory has to be opened again. */
+  get isFailed(): boolean {
+    return this.commits.isFailed;
+  }
+
   async claim(runId: RunId, owner: string, ttlMs: number): Promise<{ readonly epoch: number } | null> {
     const id = RunId(runId);
     checkClaim(owner, ttlMs);
     return this.write(() => {
+      this.checkFile();
       const claim = this.runs.claim(id, { owner, ttlMs, now: this.clock.now(), isGone: isOwnerGone });
       if (claim === null) return null;
       this.appender.expect(id, claim.epoch);
@@ -168,7 +177,10 @@ export class SqliteJournal implements Journal {
     checkItem(item);
     const posted = { ...item };
     const value = stringify(item.value);
-    await this.write(() => this.posted.add(id, posted, value));
+    await this.write(() => {
+      this.checkFile();
+      this.posted.add(id, posted, value);
+    });
     this.arrivals.watchers.tell(id);
   }
 

@@ -18,7 +18,7 @@ import type {
 } from "@ravi/kernel";
 import { type Decisions, tellLog } from "@ravi/kernel/loop";
 import type { Recording } from "../engine/recording.ts";
-import type { RunJournal } from "../engine/run-journal.ts";
+import type { Holder, RunJournal } from "../engine/run-journal.ts";
 import type { Ports } from "../ports.ts";
 import { type Start, scopeOf } from "../run-start.ts";
 import { Accounts } from "./accounts.ts";
@@ -46,7 +46,7 @@ export interface TreeOptions {
 }
 
 /** What all executions of one run have in common. */
-export class Tree implements Reachable {
+export class Tree implements Reachable, Holder {
   readonly ports: Ports;
   readonly root: Supervision;
   private readonly start: Start;
@@ -203,6 +203,15 @@ export class Tree implements Reachable {
   deliver({ id, name, value, at }: PostedItem): void {
     const { from, content } = value as Letter;
     this.mailboxOf(name as ExecId).deliver({ id, from, content, at });
+  }
+
+  look(): void {
+    void this.signals.look();
+  }
+
+  /** What waits is unwound, and nothing of it is on record. One that is ending finds out by itself. */
+  lost(why: Error): void {
+    if (!this.isEnding) this.suspend(why.message);
   }
 
   unreachable(error: unknown): void {

@@ -1,8 +1,9 @@
-import { type Journal, RunId } from "@ravi/kernel";
+import { AgentId, type Agent, type Journal, JournalFailedError, RunId } from "@ravi/kernel";
 import { virtualClock } from "@ravi/testing";
 import { expect, test } from "vitest";
 import { RunJournal } from "../../src/engine/run-journal.ts";
 import { MemoryJournal } from "../../src/journal/memory-journal.ts";
+import { Runtime } from "../../src/runtime.ts";
 
 const BEAT = 15_000;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -122,4 +123,70 @@ test("R24: a heartbeat that comes after the run was taken over and finished give
   expect(run.isLost).toBe(true);
   expect(journal.claim(RunId("run"), "another", 1_000)).not.toBeNull();
   await run.release();
+});
+
+/** Waits for a signature, for ever if nobody signs. */
+const waiting: Agent = {
+  id: AgentId("waiting"),
+  async run(ctx) {
+    const signed = await ctx.waitFor("signature");
+    return { status: "completed", output: String(signed), stopReason: "done" };
+  },
+};
+
+test("R24: a run that waits for an answer ends here once another process has taken it over", async () => {
+  const clock = virtualClock();
+  const { journal } = told(clock);
+  const handle = new Runtime({ journal, clock }).run(waiting, "", { runId: "taken" });
+  const ended = handle.result.then(
+    ({ status }) => status,
+    (error: unknown) => error,
+  );
+  await turn();
+  // What the other one finds when this process stood still for too long.
+  await journal.delete(RunId("taken"));
+  await journal.claim(RunId("taken"), "somebody", 10 * BEAT);
+  await clock.advance(BEAT);
+  expect(handle.status).toBe("failed");
+  expect(await ended).toMatchObject({ code: "JOURNAL_LOCKED" });
+  expect(clock.pending).toBe(0);
+});
+
+test.each([
+  ["a lock of another process", new JournalFailedError({ what: "locked", final: false, cause: "busy" })],
+  ["a store that cannot be reached", new Error("ECONNRESET")],
+])("R24: a heartbeat that fails for %s is not the end of its run", async (_, fault) => {
+  const clock = virtualClock();
+  const { journal, claims } = told(clock);
+  const runtime = new Runtime({ journal, clock });
+  const handle = runtime.run(waiting, "", { runId: "one" });
+  await turn();
+  const claim = journal.claim.bind(journal);
+  const claimAgain = (): never => {
+    journal.claim = claim;
+    throw fault;
+  };
+  journal.claim = claimAgain;
+  await clock.advance(3 * BEAT);
+  expect(claims).toEqual(["one at 0", "one at 30000", "one at 45000"]);
+  await runtime.deliver("one", "signature", "Ada");
+  expect(await handle.result).toMatchObject({ status: "completed", output: "Ada" });
+  expect(clock.pending).toBe(0);
+});
+
+test("R24: a heartbeat that finds the journal failed for good ends a run that waits", async () => {
+  const clock = virtualClock();
+  const { journal } = told(clock);
+  const handle = new Runtime({ journal, clock }).run(waiting, "", { runId: "one" });
+  const ended = handle.result.catch((error: unknown) => error);
+  await turn();
+  const fault = new JournalFailedError({ what: "full", final: true, cause: "disk" });
+  const failing = (): never => {
+    throw fault;
+  };
+  journal.claim = failing;
+  await clock.advance(BEAT);
+  expect(handle.status).toBe("failed");
+  expect(await ended).toBe(fault);
+  expect(clock.pending).toBe(0);
 });

@@ -1,4 +1,13 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { RunId } from "@ravi/kernel";
@@ -197,3 +206,27 @@ function limitPages(journal: SqliteJournal, pages: number): void {
   const db = Reflect.get(journal, "db") as DatabaseSync;
   db.exec(`PRAGMA max_page_count = ${pages}`);
 }
+
+test.each(["removed", "replaced"])(
+  "T5: a file that was %s takes no run and no answer any more",
+  async (how) => {
+    const directory = join(temporaryDirectory(), "journal");
+    const journal = SqliteJournal.open(directory);
+    await journal.claim(RUN, "one", 1_000);
+    rmSync(directory, { recursive: true });
+    if (how === "replaced") {
+      const other = join(temporaryDirectory(), "other");
+      await SqliteJournal.open(other).close();
+      renameSync(other, directory);
+    }
+    const gone = {
+      code: "JOURNAL_FAILED",
+      message: expect.stringMatching(/ravi\.db was removed or replaced/),
+    };
+    await expect(journal.claim(RUN, "one", 1_000)).rejects.toMatchObject(gone);
+    const item = { id: "1", at: 0, kind: "signal", name: "signature", value: "Ada" } as const;
+    await expect(journal.post(RUN, item)).rejects.toMatchObject(gone);
+    expect(journal.isFailed).toBe(true);
+    await journal.close();
+  },
+);

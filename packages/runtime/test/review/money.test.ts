@@ -12,6 +12,7 @@ import {
   type Meter,
   type ModelResponse,
   type Pipeline,
+  ProviderError,
   type Reservation,
   RunId,
   type Spend,
@@ -44,6 +45,37 @@ function counting(): LLMClient & { paid: number } {
 }
 
 describe("review: money", () => {
+  test.each([
+    ["ECONNREFUSED", 0],
+    ["ENOTFOUND", 0],
+    ["EAI_AGAIN", 0],
+    ["UND_ERR_CONNECT_TIMEOUT", 0],
+    ["ECONNRESET", 1],
+    ["ETIMEDOUT", 1],
+    ["UND_ERR_SOCKET", 1],
+  ])(
+    "R18: a connection that fails with %s has cost %i of what was set aside, and a turn",
+    async (code, part) => {
+      const cause = new TypeError("fetch failed", { cause: Object.assign(new Error("connect"), { code }) });
+      const failing = scriptedModel(() => {
+        throw new ProviderError({ kind: "SERVER_ERROR", message: "Connection error.", cause });
+      });
+      const asker = agent("asker", async (ctx) => {
+        await ctx.llm(failing, ask("x")).catch(() => {});
+        return done("");
+      });
+      const books = new FakeLedger();
+      const estimate = { inputTokens: 10, maxOutputTokens: 10, price: { usd: 0.5 } };
+      const meter: Meter = { estimate: () => estimate, price: () => ({ usd: 0.25 }) };
+      const journal = new MemoryJournal();
+      const { cost } = await new Runtime({ meter, journal, ledger: () => books }).run(asker, "").result;
+      expect([cost, books.used]).toEqual([
+        part * 0.5,
+        { tokens: part * 20, cost: part * 0.5, turns: 1, toolCalls: 0 },
+      ]);
+    },
+  );
+
   test("R18: a tracker that an agent brought counts for its children also after a resume", async () => {
     const journal = new MemoryJournal();
     const clock = virtualClock();

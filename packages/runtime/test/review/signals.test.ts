@@ -40,6 +40,27 @@ describe("review: answers from outside", () => {
     expect((await resumed.result).output).toBe("one two");
   });
 
+  test.each(["with a journal", "without one"])(
+    "R24: an answer that is said twice under one id does not answer the next question (%s)",
+    async (how) => {
+      const clock = virtualClock();
+      const runtime = new Runtime({
+        clock,
+        ...(how === "with a journal" && { journal: new MemoryJournal() }),
+      });
+      const raised = agent("raised", async (ctx) => {
+        const one = await ctx.waitFor("raise");
+        const two = await ctx.waitFor("raise");
+        return done(`${String(one)} ${String(two)}`);
+      });
+      const run = runtime.run(raised, "", { runId: "w" });
+      await runtime.deliver("w", "raise", 5, { id: "click-1" });
+      await runtime.deliver("w", "raise", 5, { id: "click-1" });
+      await runtime.deliver("w", "raise", 1, { id: "click-2" });
+      expect(await within(run.result)).toMatchObject({ output: "5 1" });
+    },
+  );
+
   test("R24: a layer and the context that ask for one call under the same name are answered once", async () => {
     const journal = new MemoryJournal();
     const clock = virtualClock();

@@ -24,6 +24,10 @@ function lazyHistory(load: () => Promise<HistoryProvider>): HistoryProvider {
       key.execId === undefined ? (await history()).load(key, upTo) : { messages: [], head: 0 },
     append: async (key, messages) => (await history()).append(key, messages),
     clear: async (key) => (key.execId === undefined ? (await history()).clear(key) : undefined),
-    close: async () => (loading === undefined ? undefined : (await loading).close?.()),
+    close: async () => {
+      // What could not be opened has failed the run, and needs no closing.
+      const opened = await loading?.catch(() => undefined);
+      await opened?.close?.();
+    },
   };
 }

@@ -48,8 +48,7 @@ export function borrowJournal(
     return { journal, directory: given, giveBack: () => journal.close() };
   }
   const path = resolve(given);
-  const shared = open.get(path) ?? { journal: SqliteJournal.open(path), users: 0 };
-  open.set(path, shared);
+  const shared = sharedAt(path);
   shared.users++;
   return {
     journal: shared.journal,
@@ -57,8 +56,17 @@ export function borrowJournal(
     async giveBack() {
       shared.users--;
       if (shared.users > 0) return;
-      open.delete(path);
+      if (open.get(path) === shared) open.delete(path);
       await shared.journal.close();
     },
   };
+}
+
+/** One that has failed for good (a full disk) is left to those who have it: whoever comes next begins anew. */
+function sharedAt(path: string): Shared {
+  const known = open.get(path);
+  if (known !== undefined && !known.journal.isFailed) return known;
+  const shared = { journal: SqliteJournal.open(path), users: 0 };
+  open.set(path, shared);
+  return shared;
 }

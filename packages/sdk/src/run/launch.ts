@@ -22,7 +22,10 @@ import { type SdkResult, sdkResult } from "./result.ts";
 export interface SdkHandle<T = unknown> {
   readonly runId: RunId;
   readonly status: RunStatus;
-  /** Never rejects for the run's own fate: that is in its status. It rejects where the run could not be started. */
+  /**
+   * Never rejects for the run's own fate: that is in its status. It rejects where the run could not be started, where its journal
+   * fails, or where another process has taken it over.
+   */
   readonly result: Promise<SdkResult<T>>;
   /** From now on; ask right away to see the first. Any number of observers, who never change the run. */
   events(): AsyncIterable<RunEvent>;
@@ -30,8 +33,8 @@ export interface SdkHandle<T = unknown> {
   cancel(reason: string): void;
   /** Ends it in this process; with a journal it keeps its place, and `resume` goes on. Gives its result. */
   suspend(): Promise<SdkResult<T>>;
-  /** Gives the run what it waits for, or will: an approval, an answer. */
-  deliver(name: string, value: JsonValue): Promise<void>;
+  /** Gives the run what it waits for, or will: an approval, an answer. The same `id` twice counts once. */
+  deliver(name: string, value: JsonValue, options?: { readonly id?: string | undefined }): Promise<void>;
   /** Says something to the agent while it works; it reads it between two steps. */
   send(message: JsonValue, options?: SendOptions): Promise<void>;
 }
@@ -106,7 +109,7 @@ export function launch<T>(
       await runtime.close();
       return result;
     },
-    deliver: (name, value) => runtime.deliver(handle.runId, name, value),
+    deliver: (name, value, how) => runtime.deliver(handle.runId, name, value, how),
     send: (message, how) => runtime.send(handle.runId, message, how),
   };
 }

@@ -8,14 +8,19 @@ export interface OutsideOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** Gives a run what it waits for, or will: an approval, an answer. The run may live in another process, or in none yet. */
-export function deliver(
+/**
+ * Gives a run what it waits for, or will: an approval, an answer. The run may live in another process, or in none yet. Whoever may
+ * say it twice says it under an `id`: the same one twice counts once.
+ */
+export async function deliver(
   runId: string,
   name: string,
   value: JsonValue,
-  options: OutsideOptions,
+  options: OutsideOptions & { readonly id?: string | undefined },
 ): Promise<void> {
-  return outside(options, (runtime) => runtime.deliver(runId, name, value), checkOnRecord);
+  checkFields("options", options, ["journal", "clock", "id"]);
+  const { id, ...where } = options;
+  return outside(where, (runtime) => runtime.deliver(runId, name, value, { id }), checkOnRecord);
 }
 
 /** Ends a run for good, wherever it lives. */

@@ -45,6 +45,11 @@ export class GroupCommit {
     this.options = options;
   }
 
+  /** It takes nothing more. */
+  get isFailed(): boolean {
+    return this.failure !== undefined;
+  }
+
   add<T>(run: () => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.enqueue({ run, refused: undefined, value: undefined, resolve, reject });
