@@ -1,10 +1,13 @@
+import { InformationAgent } from "@ravi/flow";
 import { HookEvent, HookManager } from "@ravi/hooks";
-import type { RunEvent } from "@ravi/kernel";
-import { contentFilter, MiddlewarePipeline } from "@ravi/middleware";
+import { type Agent, defineTool, type RunEvent } from "@ravi/kernel";
+import { cache, contentFilter, MiddlewarePipeline } from "@ravi/middleware";
 import { ReActAgent } from "@ravi/react-agent";
+import { ExecutionTracker } from "@ravi/resources";
 import { Runtime } from "@ravi/runtime";
 import { scriptedModel } from "@ravi/testing";
 import { describe, expect, it } from "vitest";
+import * as z from "zod";
 
 // Two items of the checklist at once: each holds by itself, and must hold beside the other.
 
@@ -22,5 +25,31 @@ describe("J3 × R21: a guard that stops a streamed answer is told of once", () =
     expect(status).toBe("failed");
     expect(shown).not.toContain("evil");
     expect(trips).toEqual([{ layer: "contentFilter", reason: expect.any(String) }]);
+  });
+});
+
+describe("R26: an observer counts the calls that went out, as the run's own account does", () => {
+  const noop = defineTool({ name: "noop", description: "", input: z.object({}), execute: () => "ok" });
+  const watched = async (agent: Agent): Promise<readonly (number | undefined)[]> => {
+    const runtime = new Runtime({
+      ledger: ({ executionBudget, agentId }) => new ExecutionTracker(executionBudget, { scope: agentId }),
+    });
+    const run = runtime.run(agent, "x", { executionBudget: { maxTurns: 2 } });
+    const seen = new InformationAgent().watch(run);
+    const { agents } = await run.result;
+    return [(await seen).total.calls, agents?.[0]?.modelCalls];
+  };
+
+  it("× R18: one that the budget has refused is none", async () => {
+    const model = scriptedModel([{ toolCalls: [{ name: "noop" }] }, "landed"]);
+    expect(await watched(new ReActAgent({ name: "worker", model, tools: [noop] }))).toEqual([2, 2]);
+    expect(model.calls).toHaveLength(2);
+  });
+
+  it("× R27: one that a cache has answered is none", async () => {
+    const middleware = { chat: new MiddlewarePipeline([cache()]) };
+    const worker = new ReActAgent({ name: "worker", model: scriptedModel(["once"]), middleware });
+    expect(await watched(worker)).toEqual([1, 1]);
+    expect(await watched(worker)).toEqual([0, 0]);
   });
 });
