@@ -1,11 +1,12 @@
-import { InformationAgent } from "@ravi/flow";
+import { InformationAgent, ParallelFlow } from "@ravi/flow";
 import { HookEvent, HookManager } from "@ravi/hooks";
-import { type Agent, defineTool, type RunEvent } from "@ravi/kernel";
+import { type Agent, defineTool, type RunEvent, type Supervision } from "@ravi/kernel";
 import { cache, contentFilter, MiddlewarePipeline } from "@ravi/middleware";
 import { ReActAgent } from "@ravi/react-agent";
 import { ExecutionTracker } from "@ravi/resources";
-import { Runtime } from "@ravi/runtime";
-import { scriptedModel } from "@ravi/testing";
+import { MemoryJournal, Runtime } from "@ravi/runtime";
+import { SpawnTracker } from "@ravi/supervision";
+import { scriptedModel, virtualClock } from "@ravi/testing";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 
@@ -52,4 +53,40 @@ describe("R26: an observer counts the calls that went out, as the run's own acco
     expect(await watched(worker)).toEqual([1, 1]);
     expect(await watched(worker)).toEqual([0, 0]);
   });
+});
+
+it("R15 × R21 × R24: who still waited for a seat at the crash begins for the first time afterwards", async () => {
+  const journal = new MemoryJournal();
+  const clock = virtualClock();
+  const told: unknown[] = [];
+  const host = (): Runtime => {
+    const hooks = new HookManager();
+    hooks.on(HookEvent.RUN_START, ({ agentId, replayed }) => void told.push([agentId, replayed]));
+    const headcount = ({ spawnBudget, agentId }: Supervision): SpawnTracker =>
+      new SpawnTracker(spawnBudget, { rootId: agentId, clock });
+    return new Runtime({ journal, clock, hooks, headcount });
+  };
+  const worker = (name: string): Agent => {
+    const model = scriptedModel(() => ({ text: name, delayMs: 1_000 }), { clock });
+    return new ReActAgent({ name, model });
+  };
+  const branches = ["a", "b"].map((name) => ({ agent: worker(name), onFull: "queue" as const }));
+  const lead = new ParallelFlow({ name: "lead", branches });
+  const first = host();
+  const run = first.run(lead, "", { runId: "r", spawnBudget: { maxAgents: 2 } });
+  await clock.advance(10);
+  await first.close();
+  expect((await run.result).status).toBe("suspended");
+  expect(told.splice(0)).toEqual([
+    ["lead", undefined],
+    ["a/1", undefined],
+  ]);
+  const resumed = host().register(lead).resume("r");
+  await clock.runAll();
+  expect((await resumed.result).status).toBe("completed");
+  expect(told).toEqual([
+    ["lead", true],
+    ["a/1", true],
+    ["b/2", undefined],
+  ]);
 });
