@@ -1,14 +1,15 @@
 import { InformationAgent, ParallelFlow } from "@ravi/flow";
-import { HookEvent, HookManager } from "@ravi/hooks";
-import { type Agent, defineTool, type RunEvent, type Supervision } from "@ravi/kernel";
-import { cache, contentFilter, MiddlewarePipeline } from "@ravi/middleware";
+import { CostTracker, HookEvent, HookManager } from "@ravi/hooks";
+import { type Agent, defineTool, ProviderError, type RunEvent, RunId, type Supervision } from "@ravi/kernel";
+import { cache, contentFilter, fallback, MiddlewarePipeline } from "@ravi/middleware";
 import { ReActAgent } from "@ravi/react-agent";
-import { ExecutionTracker } from "@ravi/resources";
+import { ExecutionTracker, ModelMeter } from "@ravi/resources";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { SpawnTracker } from "@ravi/supervision";
 import { scriptedModel, virtualClock } from "@ravi/testing";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import { cutJournal } from "../../src/cut-journal.ts";
 
 // Two items of the checklist at once: each holds by itself, and must hold beside the other.
 
@@ -89,4 +90,29 @@ it("R15 × R21 × R24: who still waited for a seat at the crash begins for the f
     ["a/1", true],
     ["b/2", undefined],
   ]);
+});
+
+it("R22 × R27: what another model answered is priced, and listed, as that one's", async () => {
+  const overloaded = new ProviderError({ kind: "OVERLOADED", message: "busy", status: 529 });
+  const large = scriptedModel([overloaded], { info: { model: "large" } });
+  const usage = { inputTokens: 1_000_000, outputTokens: 0 };
+  const small = scriptedModel([{ text: "answer", usage }], { info: { model: "small" } });
+  const hooks = new HookManager();
+  const prices = { large: { input: 100, output: 100 }, small: { input: 1, output: 1 } };
+  const costs = new CostTracker({ meter: new ModelMeter({ prices }) });
+  costs.attachTo(hooks);
+  const told: string[] = [];
+  hooks.on(HookEvent.LLM_START, ({ model }) => void told.push(`start ${model}`));
+  hooks.on(HookEvent.LLM_END, ({ model }) => void told.push(`end ${model}`));
+  const middleware = { chat: new MiddlewarePipeline([fallback({ models: [small] })]) };
+  const worker = new ReActAgent({ name: "worker", model: large, hooks, middleware });
+  const journal = new MemoryJournal();
+  await new Runtime({ journal }).run(worker, "x", { runId: "r" }).result;
+  expect(told.splice(0)).toEqual(["start large", "end small"]);
+  const records = journal.load(RunId("r"));
+  const killed = cutJournal("r", records.slice(0, -1));
+  const resumed = await new Runtime({ journal: killed, agents: [worker] }).resume("r").result;
+  expect(resumed.output).toBe("answer");
+  expect(told).toEqual(["start large", "end small"]);
+  expect(costs.report()).toMatchObject({ total: { costUsd: 1 }, models: [{ model: "small" }] });
 });

@@ -136,7 +136,7 @@ function stoppingStream(context: ChatContext, makeFilter: MakeFilter, onError: O
     stream.reset();
   };
   return {
-    push: stream.push,
+    push: (event) => stream.push(event),
     // The rest of what was stopped is dropped: looked at again, it would be stopped and told of a second time.
     flush() {
       if (!isStopped) return stream.flush();
