@@ -156,7 +156,7 @@ async function approvedLater(
 it("R24 × R28: a summary that was paid for before the crash is not paid for again", async () => {
   const history = new MemoryHistory();
   const long = Array.from({ length: 10 }, () => ({ role: "user", content: "q".repeat(800) }) as const);
-  await history.append({ sessionId: SessionId("s"), agentName: "worker" }, long);
+  history.append({ sessionId: SessionId("s"), agentName: "worker" }, long);
   const writer = scriptedModel(() => ({ text: "in short", usage }), { id: "writer" });
   const compaction = new Summarization({ model: writer, keepRecentTokens: 300, triggerTokens: 1_000 });
   const make = (answers: readonly Answer[]): ReActAgent =>
