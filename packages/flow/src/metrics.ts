@@ -5,6 +5,7 @@ import {
   NO_USAGE,
   type RunEvent,
   type RunId,
+  totalTokens,
   type Usage,
 } from "@ravi/kernel";
 
@@ -68,7 +69,8 @@ export class Metrics {
         agent.status = "running";
         break;
       case "usage":
-        agent.calls++;
+        // One that was refused, or that a cache has answered, is told of too, and took nothing.
+        if (totalTokens(event.usage) > 0 || event.costUsd !== 0) agent.calls++;
         agent.usage = addUsage(agent.usage, event.usage);
         agent.costUsd = sum(agent.costUsd, event.costUsd);
         break;

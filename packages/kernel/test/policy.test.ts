@@ -115,6 +115,25 @@ describe("R2: root and spawnChild", () => {
     expect(() => shallow.spawnChild()).toThrow(BudgetExhaustedError);
     expect(() => shallow.spawnChild()).toThrow(/depth budget of lead exhausted: 2 of 1/);
   });
+
+  test.each([
+    ["a misspelt limit", { spawnBuget: { maxAgents: 2 } }, "supervision.spawnBuget"],
+    ["another's name for one", { budget: { maxTurns: 2 } }, "supervision.budget"],
+    ["nothing where options belong", null, "supervision"],
+  ])("a root refuses %s, as it would not be kept", (_, options, field) => {
+    // @ts-expect-error -- for whoever has no compiler
+    expect(refusal(() => Supervision.root(lead, options)).field).toBe(field);
+  });
+
+  test.each([
+    ["a misspelt priority", { prioritty: Priority.HIGH }, "supervision.prioritty"],
+    ["a number for its name", { agentId: 7 }, "supervision.agentId"],
+    ["an empty name", { agentId: "" }, "agentId"],
+    ["a number for its parent", { parentId: 7 }, "supervision.parentId"],
+  ])("a child refuses %s", (_, options, field) => {
+    // @ts-expect-error -- for whoever has no compiler
+    expect(refusal(() => Supervision.root(lead).spawnChild(options)).field).toBe(field);
+  });
 });
 
 describe("R3, R4: ids and topics", () => {

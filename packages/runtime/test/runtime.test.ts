@@ -16,8 +16,9 @@ import {
   RunId,
 } from "@ravi/kernel";
 import { scriptedModel, virtualClock } from "@ravi/testing";
-import { getRunScope, Runtime } from "@ravi/runtime";
+import { getRunScope, Runtime, SqliteJournal } from "@ravi/runtime";
 import { MemoryJournal } from "../src/journal/memory-journal.ts";
+import { temporaryDirectory } from "./journal/helpers/directory.ts";
 import { team } from "./team.ts";
 
 const done = (output: string): AgentResult => ({ status: "completed", output, stopReason: "done" });
@@ -530,6 +531,22 @@ describe("keeping house", () => {
     await runtime.delete("new");
     expect(await runtime.list()).toEqual([]);
     expect(journal.load(RunId("old"))).toEqual([]);
+  });
+
+  test.each([
+    ["memory", () => new MemoryJournal()],
+    ["SQLite", () => SqliteJournal.open(temporaryDirectory())],
+  ])("R24: a run that nobody has started is not listed for having been resumed (%s)", async (_, open) => {
+    const journal = open();
+    const runtime = new Runtime({ journal });
+    await expect(runtime.resume("misspelt").result).rejects.toThrow("a run that is on record");
+    expect(await runtime.list()).toEqual([]);
+    // What came early is kept all the same, and its id is free.
+    await runtime.deliver("later", "a", "early");
+    await expect(runtime.resume("later").result).rejects.toThrow("a run that is on record");
+    const patient = agent("patient", async (ctx) => done(String(await ctx.waitFor("a"))));
+    expect((await runtime.run(patient, "", { runId: "later" }).result).output).toBe("early");
+    await journal.close();
   });
 
   test("without a journal those that live here are listed, as they would be on record", async () => {

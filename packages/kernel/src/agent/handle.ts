@@ -85,7 +85,7 @@ export interface AgentAccount {
   readonly usage: Usage;
   /** Dollars; null when a call had no known price. */
   readonly costUsd: number | null;
-  /** Model calls that the agent asked for. */
+  /** Model calls that went out, each once however often it was tried. One that a limit or a layer kept back is none. */
   readonly modelCalls: number;
   readonly toolCalls: number;
   /** Paid or refused attempts beyond the first of their call, by retry, fallback or a crash. */

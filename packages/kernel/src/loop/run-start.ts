@@ -3,7 +3,7 @@ import { checkFields } from "../core/check.ts";
 import type { IdSource } from "../core/clock.ts";
 import { agentName } from "../core/ids.ts";
 import { AgentNotFoundError, InvalidValueError } from "../errors/errors.ts";
-import { type RootOptions, Supervision } from "../policy/supervision.ts";
+import { type RootOptions, rootNode, type Supervision } from "../policy/supervision.ts";
 import { tighterBudget } from "./limits.ts";
 
 /** Whether a run can be started with that. A misspelt limit that is silently ignored is no limit. */
@@ -50,7 +50,7 @@ function wrong(field: string, value: unknown, expected: string): never {
 
 /** The root of a new tree, by what its caller and its agent say. */
 export function newRoot(agent: Agent, options: Omit<RootOptions, "ids">, ids: IdSource): Supervision {
-  return Supervision.root(agent.id, {
+  return rootNode(agent.id, {
     ids,
     runId: options.runId,
     sessionId: options.sessionId,

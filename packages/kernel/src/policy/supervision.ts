@@ -1,4 +1,4 @@
-import { checkInteger, checkOneOf } from "../core/check.ts";
+import { checkFields, checkInteger, checkOneOf } from "../core/check.ts";
 import { type IdSource, systemIds } from "../core/clock.ts";
 import { AgentId, RunId, SessionId, TopicId } from "../core/ids.ts";
 import type { JsonObject } from "../core/json.ts";
@@ -89,6 +89,7 @@ class Node implements Supervision {
   }
 
   spawnChild(options: SpawnChildOptions = {}): Supervision {
+    checkFields("supervision", options, CHILD_OPTIONS);
     const depth = this.depth + 1;
     const { maxDepth } = this.spawnBudget;
     if (maxDepth !== null && depth > maxDepth) {
@@ -102,11 +103,15 @@ class Node implements Supervision {
       });
     }
     return new Node({
-      agentId: options.agentId ?? AgentId("agent", (options.ids ?? systemIds).uuid()),
+      agentId: isGiven(options.agentId)
+        ? readAgentId("supervision.agentId", options.agentId)
+        : AgentId("agent", (options.ids ?? systemIds).uuid()),
       runId: this.runId,
       sessionId: this.sessionId,
       rootId: this.rootId,
-      parentId: options.parentId ?? this.agentId,
+      parentId: isGiven(options.parentId)
+        ? readAgentId("supervision.parentId", options.parentId)
+        : this.agentId,
       depth,
       spawnBudget: this.spawnBudget,
       executionBudget: isGiven(options.executionBudget)
@@ -147,22 +152,47 @@ const FIELDS: readonly (keyof NodeFields)[] = [
   "priority",
 ];
 
+const ROOT_OPTIONS = [
+  "sessionId",
+  "runId",
+  "spawnBudget",
+  "executionBudget",
+  "retention",
+  "priority",
+  "ids",
+] as const satisfies readonly (keyof RootOptions)[];
+
+const CHILD_OPTIONS = [
+  "agentId",
+  "parentId",
+  "retention",
+  "priority",
+  "executionBudget",
+  "ids",
+] as const satisfies readonly (keyof SpawnChildOptions)[];
+
+/** `Supervision.root` for those whose options have known fields only. */
+export function rootNode(agentId: AgentId, options: RootOptions): Supervision {
+  const ids = options.ids ?? systemIds;
+  return new Node({
+    agentId: readAgentId("agentId", agentId),
+    runId: isGiven(options.runId) ? RunId(options.runId) : freshId(ids, RunId),
+    sessionId: isGiven(options.sessionId) ? SessionId(options.sessionId) : freshId(ids, SessionId),
+    rootId: agentId,
+    parentId: null,
+    depth: 0,
+    spawnBudget: spawnBudget(options.spawnBudget ?? undefined),
+    executionBudget: executionBudget(options.executionBudget ?? undefined),
+    retention: options.retention ?? HistoryRetention.PERMANENT,
+    priority: options.priority ?? Priority.NORMAL,
+  });
+}
+
 /** The way to a tree: `root` once for the agent that the user talks to, then `spawnChild` on each node. */
 export const Supervision = Object.freeze({
   root(agentId: AgentId, options: RootOptions = {}): Supervision {
-    const ids = options.ids ?? systemIds;
-    return new Node({
-      agentId: readAgentId("agentId", agentId),
-      runId: isGiven(options.runId) ? RunId(options.runId) : freshId(ids, RunId),
-      sessionId: isGiven(options.sessionId) ? SessionId(options.sessionId) : freshId(ids, SessionId),
-      rootId: agentId,
-      parentId: null,
-      depth: 0,
-      spawnBudget: spawnBudget(options.spawnBudget ?? undefined),
-      executionBudget: executionBudget(options.executionBudget ?? undefined),
-      retention: options.retention ?? HistoryRetention.PERMANENT,
-      priority: options.priority ?? Priority.NORMAL,
-    });
+    checkFields("supervision", options, ROOT_OPTIONS);
+    return rootNode(agentId, options);
   },
 
   fromJSON(json: unknown): Supervision {

@@ -61,6 +61,7 @@ export interface HookPayloads {
     readonly model: string;
     readonly messageCount: number;
   };
+  /** `provider` and `model` are those that it was sent to last: after a fallback, others than at its start. */
   llm_end: HookBase & {
     readonly key: string;
     readonly provider: string;

@@ -100,6 +100,7 @@ function firstBlocked(makeFilter: MakeFilter, text: string): string | undefined 
 }
 
 function stoppingStream(context: ChatContext, makeFilter: MakeFilter, onError: OnGuardError): FilterStream {
+  let isStopped = false;
   const stopping = (json: boolean): TextFilter => {
     const inner = json ? viewFilter(readJson, makeFilter(false)) : makeFilter(false);
     let held = "";
@@ -112,6 +113,7 @@ function stoppingStream(context: ChatContext, makeFilter: MakeFilter, onError: O
       } catch (error) {
         isBroken = !(error instanceof Blocked) && onError === "allow";
         if (isBroken) return held.length;
+        isStopped = true;
         const reason = error instanceof Blocked ? `it contains ${error.message}` : "the guard itself failed";
         return trip(context, LAYER, reason, error);
       }
@@ -128,7 +130,21 @@ function stoppingStream(context: ChatContext, makeFilter: MakeFilter, onError: O
       end: () => take("", () => inner.end()),
     };
   };
-  return filterStream({ filter: stopping, response: (response) => response });
+  const stream = filterStream({ filter: stopping, response: (response) => response });
+  const reset = (): void => {
+    isStopped = false;
+    stream.reset();
+  };
+  return {
+    push: (event) => stream.push(event),
+    // The rest of what was stopped is dropped: looked at again, it would be stopped and told of a second time.
+    flush() {
+      if (!isStopped) return stream.flush();
+      reset();
+      return [];
+    },
+    reset,
+  };
 }
 
 function checked(options: ContentFilterOptions): {

@@ -33,6 +33,7 @@ import { writableResponse } from "./writable-response.ts";
 
 /** What is on record of what a call took. */
 type Recorded = { readonly usage: Usage; readonly cost: number; readonly priced: boolean };
+type SentTo = { readonly provider: string; readonly model: string };
 type Delta = Exclude<ModelEvent, { type: "finish" }>;
 
 /** A model call that was asked for, from its begin to its end. */
@@ -57,6 +58,7 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
   private span: ReturnType<typeof startSpan>;
   private begunModel: LlmLeaf["model"] | undefined;
   private begunRequest: LlmLeaf["request"] | undefined;
+  sentTo: ToldCall["sentTo"];
   /** Of what it was begun with; the first attempt goes by it too, where no layer has changed the call. */
   estimate: Estimate | undefined;
   /** What its begin has set aside. For the first of its tries: where the ledger refused that, it was never there. */
@@ -162,8 +164,18 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
     const { costUsd } = bill;
     const own = bill.estimated ? undefined : this.own;
     this.isRecordGiven = own !== undefined;
-    if (own !== undefined) return { response: own, spend: bill.toJSON(), costUsd };
-    return { response, spend: bill.toJSON(), costUsd, ...(bill.estimated && { estimated: true }) };
+    const sentTo = this.elsewhere();
+    if (own !== undefined && sentTo === undefined) return { response: own, spend: bill.toJSON(), costUsd };
+    const body = { response: own ?? response, spend: bill.toJSON(), costUsd };
+    return { ...body, ...(bill.estimated && { estimated: true }), ...(sentTo !== undefined && { sentTo }) };
+  }
+
+  /** Who answered, where it was not the agent's model: whoever listens to a replay is told the same. */
+  private elsewhere(): SentTo | undefined {
+    const { sentTo, leaf } = this;
+    if (sentTo === undefined || sentTo === leaf.model) return undefined;
+    const { provider, model } = sentTo.info;
+    return { provider, model };
   }
 
   restore(body: JsonObject): ModelResponse {
@@ -215,7 +227,10 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
     // For one attempt: another may come after the prices, or the messages, have changed.
     this.estimate = undefined;
     const begun = !isNested && this.begunModel === model ? this.begun : undefined;
-    if (!isNested) this.begun = undefined;
+    if (!isNested) {
+      this.begun = undefined;
+      this.sentTo = model;
+    }
     return attempt(exec, {
       model,
       request,
@@ -248,6 +263,7 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
     const { exec } = this;
     const started = exec.ports.clock.now();
     tellCallStart(exec, this, started, true);
+    if (body["sentTo"] !== undefined) this.sentTo = { info: body["sentTo"] as SentTo };
     const response = body["response"] as ModelResponse | undefined;
     const spend = body["spend"] as Partial<Recorded> | undefined;
     const { usage = NO_USAGE, cost = 0, priced = true } = spend ?? {};

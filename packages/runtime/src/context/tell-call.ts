@@ -2,6 +2,7 @@ import {
   errorToJSON,
   HookEvent,
   type HookPayloads,
+  type LLMClient,
   type LlmLeaf,
   type ModelResponse,
   type Usage,
@@ -14,6 +15,8 @@ import type { Execution } from "./execution.ts";
 
 export interface ToldCall extends Pick<LlmLeaf, "model" | "request"> {
   readonly key: string;
+  /** Whom it was sent to last: a layer may have put another in the place of the agent's model. */
+  readonly sentTo?: Pick<LLMClient, "info"> | undefined;
 }
 
 export interface ToldEnd {
@@ -54,12 +57,16 @@ export function tellCallStart(
 }
 
 /** Gives the time that it told, where it told one. */
-export function tellCallEnd(exec: Execution, { key, model }: ToldCall, end: ToldEnd): number | undefined {
+export function tellCallEnd(
+  exec: Execution,
+  { key, model, sentTo = model }: ToldCall,
+  end: ToldEnd,
+): number | undefined {
   const { status, response, error, started, replayed, usage, costUsd, estimated } = end;
   if (!replayed) exec.emit({ type: "usage", usage, costUsd });
   if (!exec.hooks.has(HookEvent.LLM_END)) return undefined;
   const { runId, sessionId } = exec.supervision;
-  const { provider, model: name } = model.info;
+  const { provider, model: name } = sentTo.info;
   const at = exec.ports.clock.now();
   const payload = {
     agentName: exec.name,

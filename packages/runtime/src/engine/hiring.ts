@@ -155,7 +155,7 @@ export class Hiring implements Recordable<HireOutcome>, Child {
     const { engine, spec } = this;
     const { tree } = engine;
     const { children } = engine;
-    const isResumed = engine.recordedBegin(spec.key) !== undefined;
+    const isResumed = engine.recordedBegin(spec.key) !== undefined && !this.hasOnlyWaited;
     // A deadline runs from the hire on, also while there is no seat.
     const { until } = this.times;
     let lease: Lease | undefined;
@@ -319,6 +319,12 @@ export class Hiring implements Recordable<HireOutcome>, Child {
       disarm();
       token.dispose();
     }
+  }
+
+  /** It stood in the queue for a seat when the run broke off: nobody was told yet that it began. */
+  private get hasOnlyWaited(): boolean {
+    const { onFull, execId } = this.spec;
+    return onFull === "queue" && this.engine.tree.recording?.execs.get(execId)?.startedAt === undefined;
   }
 
   private makeEngine(isResumed: boolean): InProcessEngine {
