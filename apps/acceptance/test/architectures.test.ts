@@ -224,6 +224,32 @@ test("J10: a strategy whose time ends gives the best answer so far, called parti
   });
 });
 
+test("J10: so it does where the model's client throws an error of its own when it is aborted", async () => {
+  const clock = virtualClock({ now: 0 });
+  const { id, info } = thinker();
+  let calls = 0;
+  const model: LLMClient = {
+    id,
+    info,
+    generate: async (_, options) => {
+      if (++calls > 1)
+        await new Promise((_resolve, reject) => {
+          options?.signal?.addEventListener("abort", () => reject(new Error("aborted")), { once: true });
+        });
+      return { message: { role: "assistant", content: "the first draft" }, finishReason: "stop" };
+    },
+  };
+  const agent = new StrategyAgent({ name: "thinker", model, architecture: new SelfRefine() });
+  const { result } = new Runtime({ clock }).run(agent, "the task", { executionBudget: { deadlineS: 10 } });
+  await clock.advance(0);
+  await clock.advance(10_001);
+  expect(await result).toMatchObject({
+    status: "partial",
+    output: "the first draft",
+    stopReason: "deadline",
+  });
+});
+
 describe("J8, J10: a strategy without a seat for its workers", () => {
   test.each(["router", "supervisor", "actor-critic", "debate", "swarm", "blackboard"])(
     "%s comes to the same answer with one seat in all, on its own lane, also after a crash",
