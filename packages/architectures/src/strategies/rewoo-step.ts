@@ -64,6 +64,9 @@ export function evidenceOf(outcome: Outcome): Evidence {
     return { text: truncateText(textOf({ content }), MOST_CHARS), isError };
   }
   const worked = workedOut(outcome as Parameters<typeof workedOut>[0]);
+  // Silence is nothing found.
+  if (worked.error === undefined && worked.text.trim() === "")
+    return failed(`no answer (${worked.stopReason})`);
   return { text: describeWork(worked), isError: worked.error !== undefined };
 }
 

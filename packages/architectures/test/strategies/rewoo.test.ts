@@ -33,6 +33,9 @@ describe("J10: ReWOO", () => {
     );
     expect(model.calls).toHaveLength(1 + 8 + 1);
     expect(told(events, "rewoo.plan")).toMatchObject([{ left: 3 }]);
+    expect(asked(model.calls.at(-1)?.request)).toContain(
+      '#E11 (LLM "think 10"): error: not run: the plan was',
+    );
     expect(session.cumulativeUsage).toEqual(usageOf(model));
   });
 
@@ -49,6 +52,13 @@ describe("J10: ReWOO", () => {
     expect(told(events, "rewoo.plan")).toEqual([{ levels: [["E1"]], stuck: {}, left: 0 }]);
     expect(told(events, "rewoo.unreadable")).toEqual([]);
     expect(result).toEqual({ status: "partial", output: "Oslo", stopReason: "length" });
+  });
+
+  test("an agent that says nothing has found nothing", async () => {
+    const silent = delegateTo(worker("silent", ["", ""]));
+    const { result, model } = await run(new ReWOO(), ["#E1 = silent[who?]", "a guess"], { tools: [silent] });
+    expect(asked(model.calls[1]?.request)).toContain("error: no answer (steps)");
+    expect(result).toEqual({ status: "partial", output: "a guess", stopReason: "steps" });
   });
 
   test("a cycle is found and named; what does not depend on it runs", async () => {
