@@ -98,6 +98,15 @@ describe("J10: Debate", () => {
     expect(answerIn("because\nAnswer: first\n**Final answer:** second")).toBe("second");
   });
 
+  test("an answer of several lines is not cut down to its first", () => {
+    expect(answerIn("because\nAnswer: an old pond\na frog jumps in\n\nI hope you like it!")).toBe(
+      "an old pond\na frog jumps in",
+    );
+    const code = "```js\nconst a = 1;\n\nreturn a;\n```";
+    expect(answerIn(`because\nAnswer:\n${code}\n\nI hope it runs!`)).toBe(code);
+    expect(answerIn("no reasons\nAnswer:")).toBe("no reasons\nAnswer:");
+  });
+
   test.each([
     [0, "landed from: the task"],
     [2, "red"],
