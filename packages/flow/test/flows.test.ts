@@ -1,6 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Agent, type AgentResult, BudgetExhaustedError, CancellationError } from "@ravi/kernel";
+import {
+  type Agent,
+  type AgentResult,
+  BudgetExhaustedError,
+  CancellationError,
+  DeadlineExceededError,
+} from "@ravi/kernel";
 import { ConditionalFlow, ParallelFlow, SequentialFlow } from "@ravi/flow";
 import { virtualClock } from "@ravi/testing";
 import { agent, done, fails, listening, partial, run, says } from "./support.ts";
@@ -292,5 +298,15 @@ describe("R21: FLOW hooks", () => {
       run(new SequentialFlow({ name: "f", steps: [fails("a")] }), "go", { hooks }),
     ).rejects.toThrow("oops");
     expect(heard.at(-1)).toMatchObject(["flow_end", { status: "failed" }]);
+  });
+
+  test.each([
+    new BudgetExhaustedError({ dimension: "turns", used: 1, limit: 1, scope: "f" }),
+    new DeadlineExceededError({ deadline: 1 }),
+  ])("a flow that was cut off by $code is told as partial, as its run is", async (error) => {
+    const { hooks, heard } = listening();
+    const cut = agent("a", () => Promise.reject(error));
+    await expect(run(new SequentialFlow({ name: "f", steps: [cut] }), "go", { hooks })).rejects.toBe(error);
+    expect(heard.at(-1)).toMatchObject(["flow_end", { status: "partial" }]);
   });
 });
