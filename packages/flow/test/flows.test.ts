@@ -7,6 +7,7 @@ import {
   CancellationError,
   DeadlineExceededError,
 } from "@ravi/kernel";
+import { bareContext } from "@ravi/kernel/loop";
 import { ConditionalFlow, ParallelFlow, SequentialFlow } from "@ravi/flow";
 import { virtualClock } from "@ravi/testing";
 import { agent, done, fails, listening, partial, run, says } from "./support.ts";
@@ -272,6 +273,15 @@ test("R25: flows are agents and nest", async () => {
   const { result, events } = await run(flow);
   expect(result).toMatchObject({ status: "completed", output: "it is seven" });
   expect(events).toEqual([]);
+});
+
+test("a flow whose only branch was cancelled alone has failed, and is not taken for cancelled", async () => {
+  const cancelled = agent("a", () => Promise.reject(new CancellationError({ reason: "enough" })));
+  const flow = new SequentialFlow({ name: "f", steps: [cancelled] });
+  await expect(run(flow)).rejects.toMatchObject({ code: "TOOL_ERROR", cause: { code: "CANCELLED" } });
+  const ctx = bareContext();
+  ctx.meta.cancellation.cancel("all of it");
+  await expect(flow.run(ctx, ctx.inbox("go"))).rejects.toMatchObject({ code: "CANCELLED" });
 });
 
 describe("R21: FLOW hooks", () => {
