@@ -111,10 +111,9 @@ export class Desk {
     return workedOut(outcome);
   }
 
+  /** Several at once. Whoever has failed may have been stopped with the whole run, which is for the asker to check. */
   async hireAll(leaves: readonly { readonly agent: Agent; readonly input: string }[]): Promise<Worked[]> {
-    const outcomes = await spawnChildren(this.deps, leaves);
-    if (outcomes.some(({ status }) => status === "cancelled")) await this.deps.runtime.check();
-    return outcomes.map(workedOut);
+    return (await spawnChildren(this.deps, leaves)).map(workedOut);
   }
 
   /** The best answer so far: what the run gives when it is cut off. An empty one is not better than any. */

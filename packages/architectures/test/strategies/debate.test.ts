@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { type Agent, AgentId, DeadlineExceededError } from "@ravi/kernel";
+import { bareContext } from "@ravi/kernel/loop";
 import { Debate } from "@ravi/architectures";
 import { agreementOf, answerIn, candidatesOf, countVotes } from "../../src/strategies/agreement.ts";
 import { asked, broke, run, says, told, usageOf, worker } from "../support.ts";
@@ -87,6 +89,23 @@ describe("J10: Debate", () => {
     const { result, events } = await run(new Debate({ debaters, rounds: 1 }), []);
     expect(result.output).toBe("blue");
     expect(told(events, "debate.vote")).toEqual([{ votes: [null, null, null], winner: 1 }]);
+  });
+
+  test("when the time ends in the first round, the answer of whoever was in time is given", async () => {
+    const late = new DeadlineExceededError({ deadline: 1 });
+    const ctx = bareContext();
+    const slow: Agent = {
+      id: AgentId("slow"),
+      run: async () => {
+        ctx.check = () => {
+          throw late;
+        };
+        throw late;
+      },
+    };
+    const debaters = { ann: worker("ann", ["Answer: red"]), slow };
+    const { result } = await run(new Debate({ debaters }), [], { ctx });
+    expect(result).toEqual({ status: "partial", output: "red", stopReason: "deadline" });
   });
 
   test("agreement is the mean over all pairs of what they share", () => {
