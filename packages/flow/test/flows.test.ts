@@ -315,7 +315,9 @@ describe("R21: FLOW hooks", () => {
     new DeadlineExceededError({ deadline: 1 }),
   ])("a flow that was cut off by $code is told as partial, as its run is", async (error) => {
     const { hooks, heard } = listening();
-    const cut = agent("a", () => Promise.reject(error));
+    const cut = agent("a", async () => {
+      throw error;
+    });
     await expect(run(new SequentialFlow({ name: "f", steps: [cut] }), "go", { hooks })).rejects.toBe(error);
     expect(heard.at(-1)).toMatchObject(["flow_end", { status: "partial" }]);
   });
