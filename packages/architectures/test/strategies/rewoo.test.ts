@@ -54,6 +54,13 @@ describe("J10: ReWOO", () => {
     expect(result).toEqual({ status: "partial", output: "Oslo", stopReason: "length" });
   });
 
+  test("a number that one step has found is a number for the next, and a text where that takes texts", async () => {
+    const script = ['#E1 = add[{"a": 1, "b": 2}]\n#E2 = add[{"a": "#E1", "b": 4}]\n#E3 = look_up[#E2]', "7"];
+    const { result, model } = await run(new ReWOO(), script, { tools });
+    expect(asked(model.calls[1]?.request)).toContain("facts about 7");
+    expect(result.status).toBe("completed");
+  });
+
   test("an agent that says nothing has found nothing", async () => {
     const silent = delegateTo(worker("silent", ["", ""]));
     const { result, model } = await run(new ReWOO(), ["#E1 = silent[who?]", "a guess"], { tools: [silent] });
