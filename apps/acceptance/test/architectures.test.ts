@@ -12,7 +12,7 @@ import {
   SessionId,
   type Usage,
 } from "@ravi/kernel";
-import { SelfRefine, StrategyAgent } from "@ravi/architectures";
+import { Reflexion, SelfRefine, StrategyAgent } from "@ravi/architectures";
 import { KeywordMemory, MemoryHistory } from "@ravi/context";
 import { ExecutionTracker, ModelMeter } from "@ravi/resources";
 import { MemoryJournal, Runtime, type RuntimeOptions } from "@ravi/runtime";
@@ -208,6 +208,18 @@ describe("J10: a strategy whose money ends", () => {
       }
     },
   );
+});
+
+test("J10: a limit of tool calls does not end a reflexion that only wanted to recall and keep its lessons", async () => {
+  const model = scriptedModel(["one", "0.5", "a lesson", "two", "0.9"]);
+  const agent = new StrategyAgent({
+    name: "thinker",
+    model,
+    memory: new KeywordMemory(),
+    architecture: new Reflexion(),
+  });
+  const { result } = governed().run(agent, "the task", { executionBudget: { maxToolCalls: 0 } });
+  expect(await result).toMatchObject({ status: "completed", output: "two" });
 });
 
 test("J10: a strategy whose time ends gives the best answer so far, called partial", async () => {
