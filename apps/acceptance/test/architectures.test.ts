@@ -12,7 +12,7 @@ import {
   SessionId,
   type Usage,
 } from "@ravi/kernel";
-import { SelfRefine, StrategyAgent } from "@ravi/architectures";
+import { Reflexion, SelfRefine, StrategyAgent } from "@ravi/architectures";
 import { KeywordMemory, MemoryHistory } from "@ravi/context";
 import { ExecutionTracker, ModelMeter } from "@ravi/resources";
 import { MemoryJournal, Runtime, type RuntimeOptions } from "@ravi/runtime";
@@ -210,9 +210,47 @@ describe("J10: a strategy whose money ends", () => {
   );
 });
 
+test("J10: a limit of tool calls does not end a reflexion that only wanted to recall and keep its lessons", async () => {
+  const model = scriptedModel(["one", "0.5", "a lesson", "two", "0.9"]);
+  const agent = new StrategyAgent({
+    name: "thinker",
+    model,
+    memory: new KeywordMemory(),
+    architecture: new Reflexion(),
+  });
+  const { result } = governed().run(agent, "the task", { executionBudget: { maxToolCalls: 0 } });
+  expect(await result).toMatchObject({ status: "completed", output: "two" });
+});
+
 test("J10: a strategy whose time ends gives the best answer so far, called partial", async () => {
   const clock = virtualClock({ now: 0 });
   const model = scriptedModel(["the first draft", { text: "too late", delayMs: 60_000 }], { clock });
+  const agent = new StrategyAgent({ name: "thinker", model, architecture: new SelfRefine() });
+  const { result } = new Runtime({ clock }).run(agent, "the task", { executionBudget: { deadlineS: 10 } });
+  await clock.advance(0);
+  await clock.advance(10_001);
+  expect(await result).toMatchObject({
+    status: "partial",
+    output: "the first draft",
+    stopReason: "deadline",
+  });
+});
+
+test("J10: so it does where the model's client throws an error of its own when it is aborted", async () => {
+  const clock = virtualClock({ now: 0 });
+  const { id, info } = thinker();
+  let calls = 0;
+  const model: LLMClient = {
+    id,
+    info,
+    generate: async (_, options) => {
+      if (++calls > 1)
+        await new Promise((_resolve, reject) => {
+          options?.signal?.addEventListener("abort", () => reject(new Error("aborted")), { once: true });
+        });
+      return { message: { role: "assistant", content: "the first draft" }, finishReason: "stop" };
+    },
+  };
   const agent = new StrategyAgent({ name: "thinker", model, architecture: new SelfRefine() });
   const { result } = new Runtime({ clock }).run(agent, "the task", { executionBudget: { deadlineS: 10 } });
   await clock.advance(0);

@@ -9,7 +9,7 @@ import {
   type RunContext,
   type StopReason,
 } from "@ravi/kernel";
-import { checkSchemas } from "@ravi/kernel/loop";
+import { checkSchemas, isStop } from "@ravi/kernel/loop";
 import type { Observer } from "./context/observer.ts";
 import { findingsOf, landSession } from "./landing.ts";
 import { interrupt } from "./session.ts";
@@ -35,16 +35,27 @@ export async function* drive(
   try {
     yield* architecture.run(session, deps, prompt);
   } catch (error) {
-    if (!isRaviError(error, "BUDGET_EXHAUSTED")) cutOff(session, error);
+    if (!isRaviError(error, "BUDGET_EXHAUSTED")) cutOff(session, await causeOf(error, deps.runtime));
     else
       try {
         await landSession(session, deps);
       } catch (later) {
         // The time may end while the last turn is made.
-        cutOff(session, later);
+        cutOff(session, await causeOf(later, deps.runtime));
       }
   }
   return resultOf(session);
+}
+
+/** A model's client, and a tool, throw what they like when they are aborted; why they were aborted is what counts. */
+async function causeOf(error: unknown, ctx: RunContext): Promise<unknown> {
+  if (isStop(error) || !ctx.signal.aborted) return error;
+  try {
+    await ctx.check();
+    return error;
+  } catch (stop) {
+    return stop;
+  }
 }
 
 /** The same run, with a span and the entries of an audit around it. A resumed run begins anew there. */

@@ -1,15 +1,16 @@
-import type {
-  Agent,
-  AgentDefaults,
-  AgentId,
-  AgentResult,
-  AgentSession,
-  Architecture,
-  DelegateTool,
-  Hooks,
-  Inbox,
-  Pipelines,
-  RunContext,
+import {
+  type Agent,
+  type AgentDefaults,
+  type AgentId,
+  type AgentResult,
+  type AgentSession,
+  type Architecture,
+  type DelegateTool,
+  type Hooks,
+  type Inbox,
+  InvalidValueError,
+  type Pipelines,
+  type RunContext,
 } from "@ravi/kernel";
 import { type DelegateOptions, delegateTo } from "@ravi/kernel/loop";
 import { partsFor, type RunParts } from "./dependencies.ts";
@@ -73,7 +74,13 @@ export class StrategyAgent implements Agent {
   /** A session for `continue`, with this agent's instructions. */
   async openSession(ctx: RunContext, input: string): Promise<AgentSession> {
     const { instructions } = this.plan;
-    const text = typeof instructions === "function" ? await instructions(ctx, input) : instructions;
+    const text: unknown = typeof instructions === "function" ? await instructions(ctx, input) : instructions;
+    if (text !== undefined && typeof text !== "string")
+      throw new InvalidValueError({
+        field: "StrategyAgent.instructions(ctx, input)",
+        value: text,
+        expected: "a text",
+      });
     return freshSession({ id: ctx.execId, instructions: text });
   }
 

@@ -9,11 +9,14 @@ import {
 } from "@ravi/kernel";
 import { bareContext } from "@ravi/kernel/loop";
 import {
+  ActorCritic,
   Debate,
   freshSession,
+  PlanAndExecute,
   ReAct,
   Reflexion,
   Router,
+  SelfRefine,
   StrategyAgent,
   Supervisor,
 } from "@ravi/architectures";
@@ -56,6 +59,51 @@ describe("J10: how a run ends when it is cut off", () => {
     });
     const { result } = await run(architecture, [LATE]);
     expect(result).toEqual({ status: "partial", output: "half of it", stopReason: "deadline" });
+  });
+
+  const half = { text: "half of it", toolCalls: [{ name: "look_up", arguments: { query: "x" } }] };
+
+  test.each([
+    ["react", () => new ReAct()],
+    ["self-refine", () => new SelfRefine()],
+    ["reflexion", () => new Reflexion()],
+    ["actor-critic", () => new ActorCritic()],
+    ["supervisor", () => new Supervisor({ workers: { a: worker("a", []) } })],
+  ])("%s gives what was said last when the time ends before its first answer", async (_, architecture) => {
+    const { result } = await run(architecture(), [half, LATE], { tools: [lookUp] });
+    expect(result).toEqual({ status: "partial", output: "half of it", stopReason: "deadline" });
+  });
+
+  test("of a step of a plan that is cut off by the time, what was found in it is kept", async () => {
+    const { result } = await run(new PlanAndExecute(), ["1. find it\n2. tell it", half, LATE], {
+      tools: [lookUp],
+    });
+    expect(result).toEqual({
+      status: "partial",
+      output: "1. find it\n(not finished) half of it\n[look_up] facts about x",
+      stopReason: "deadline",
+    });
+  });
+
+  test("the last turn knows what was found in the step in which the money ended", async () => {
+    const script = ["1. tell it\n2. find it", "told", half, BROKE, "landed"];
+    const { result, model } = await run(new PlanAndExecute(), script, { tools: [lookUp] });
+    expect(result).toEqual({ status: "partial", output: "landed", stopReason: "budget" });
+    const found = model.calls.at(-1)?.request.messages.at(-2)?.content;
+    expect(found).toBe(
+      "What was found so far:\n\n1. tell it\ntold\n\n2. find it\n(not finished) half of it\n[look_up] facts about x",
+    );
+  });
+
+  test.each([
+    ["actor-critic", new ActorCritic(), ["first", '{"score": 0.4}']],
+    ["reflexion", new Reflexion(), ["first", '{"score": 0.4}', "a lesson"]],
+  ])("%s pays for no last turn whose answer it would throw away", async (_, architecture, before) => {
+    const { result, model } = await run(architecture, [...before, half, BROKE, "a last turn"], {
+      tools: [lookUp],
+    });
+    expect(result).toEqual({ status: "partial", output: "first", stopReason: "budget" });
+    expect(model.calls).toHaveLength(before.length + 2);
   });
 
   test("a worker's silence is no answer where there is somebody to fall back on", async () => {

@@ -14,6 +14,7 @@ import {
   SelfRefine,
   StrategyAgent,
   type StrategyAgentOptions,
+  TreeOfThoughts,
   withExtraTools,
 } from "@ravi/architectures";
 import { scriptedModel } from "@ravi/testing";
@@ -161,6 +162,20 @@ describe("J1, J2, J7: what a strategy gets, and what becomes of its session", ()
     await agent.continue(session, two, two.inbox("that"));
     for (const { request } of model.calls)
       expect(request.messages[0]).toEqual({ role: "system", content: "You do: this" });
+  });
+
+  test("instructions that are no text are refused before anything is paid", async () => {
+    const model = scriptedModel([]);
+    const none = (() => null) as object as () => string;
+    const agent = new StrategyAgent({
+      name: "a",
+      model,
+      instructions: none,
+      architecture: new TreeOfThoughts(),
+    });
+    const ctx = bareContext();
+    await expect(agent.run(ctx, ctx.inbox("x"))).rejects.toMatchObject({ code: "INVALID_VALUE" });
+    expect(model.calls).toEqual([]);
   });
 });
 

@@ -45,7 +45,7 @@ export class ConditionalFlow extends Flow {
     const [outcome] = await hireAll(ctx, [step.leaf(input)]);
     if (outcome === undefined) throw new TypeError("a hire without an outcome");
     const result = toStepResult(step.name, outcome);
-    if (outcome.status !== "completed") return incomplete([outcome], result.output, [result]);
+    if (outcome.status !== "completed") return incomplete(ctx, [outcome], result.output, [result]);
     return { status: "completed", output: result.output, structured: [result], stopReason: "done" };
   }
 

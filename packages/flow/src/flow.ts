@@ -81,7 +81,7 @@ export abstract class Flow implements Agent<readonly StepResult[]> {
       return result;
     } catch (error) {
       // A suspended run has not ended: the flow goes on when it is resumed.
-      if (!isRaviError(error, "SUSPENDED")) tellEnd("failed");
+      if (!isRaviError(error, "SUSPENDED")) tellEnd(isCutOff(error) ? "partial" : "failed");
       throw error;
     }
   }
@@ -89,6 +89,15 @@ export abstract class Flow implements Agent<readonly StepResult[]> {
   /** How many branches or steps there are. */
   protected abstract readonly branches: number;
   protected abstract flow(ctx: RunContext, input: string): Promise<FlowResult>;
+}
+
+/** What the runtime takes for a flow that was cut off, and not for one that has failed. */
+function isCutOff(error: unknown): boolean {
+  return (
+    isRaviError(error, "BUDGET_EXHAUSTED") ||
+    isRaviError(error, "DEADLINE_EXCEEDED") ||
+    isRaviError(error, "PAUSED")
+  );
 }
 
 function defaultsOf(options: FlowOptions): AgentDefaults {

@@ -42,10 +42,11 @@ export class ParallelFlow extends Flow {
       return outcome === undefined ? [] : [toStepResult(name, outcome)];
     });
     const isComplete = outcomes.every(({ status }) => status === "completed");
-    if (!isComplete && results.every(({ output }) => output === "")) return incomplete(outcomes, "", results);
+    if (!isComplete && results.every(({ output }) => output === ""))
+      return incomplete(ctx, outcomes, "", results);
     const output = checkText(`${OWNER}.combine(results)`, await this.combine(results));
     if (isComplete) return { status: "completed", output, structured: results, stopReason: "done" };
-    return incomplete(outcomes, output, results);
+    return incomplete(ctx, outcomes, output, results);
   }
 }
 

@@ -1,4 +1,12 @@
-import { type AgentResult, type HireOutcome, isRaviError, type StopReason } from "@ravi/kernel";
+import {
+  type AgentResult,
+  type HireOutcome,
+  isRaviError,
+  type RaviError,
+  type RunContext,
+  type StopReason,
+  ToolError,
+} from "@ravi/kernel";
 
 /** What came of one step or branch. Plain JSON: it is on record with the flow's result. */
 export type StepResult = {
@@ -30,14 +38,21 @@ export function toStepResult(name: string, outcome: HireOutcome): StepResult {
  * thrown; else there is something that was paid for, and it is partial.
  */
 export function incomplete(
+  ctx: RunContext,
   outcomes: readonly HireOutcome[],
   output: string,
   structured: readonly StepResult[],
 ): FlowResult {
   const failed = outcomes.find((outcome) => "error" in outcome);
   const isFruitless = outcomes.every((outcome) => "error" in outcome);
-  if (isFruitless && failed !== undefined && "error" in failed) throw failed.error;
+  if (isFruitless && failed !== undefined && "error" in failed) throw ownFailure(ctx, failed.error);
   return { status: "partial", output, structured, stopReason: stopReasonOf(outcomes) };
+}
+
+/** A branch that was cancelled alone has failed: the flow was not cancelled, and must not be taken for it. */
+function ownFailure({ agentId, meta }: RunContext, error: RaviError): RaviError {
+  if (!isRaviError(error, "CANCELLED") || meta.cancellation.isCancelled) return error;
+  return new ToolError({ toolName: agentId, message: `a branch was ${error.message}`, cause: error });
 }
 
 /** By the first step that is not completed. */

@@ -38,7 +38,7 @@ export class SequentialFlow extends Flow {
       if (outcome === undefined) break;
       outcomes.push(outcome);
       done.push(toStepResult(step.name, outcome));
-      if (outcome.status !== "completed") return incomplete(outcomes, leftBy(done), done);
+      if (outcome.status !== "completed") return incomplete(ctx, outcomes, leftBy(done), done);
     }
     // Also where it is empty: a last step that takes everything out has said so.
     const output = done.at(-1)?.output ?? "";

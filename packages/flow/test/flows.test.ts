@@ -1,6 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Agent, type AgentResult, BudgetExhaustedError, CancellationError } from "@ravi/kernel";
+import {
+  type Agent,
+  type AgentResult,
+  BudgetExhaustedError,
+  CancellationError,
+  DeadlineExceededError,
+} from "@ravi/kernel";
+import { bareContext } from "@ravi/kernel/loop";
 import { ConditionalFlow, ParallelFlow, SequentialFlow } from "@ravi/flow";
 import { virtualClock } from "@ravi/testing";
 import { agent, done, fails, listening, partial, run, says } from "./support.ts";
@@ -268,6 +275,15 @@ test("R25: flows are agents and nest", async () => {
   expect(events).toEqual([]);
 });
 
+test("a flow whose only branch was cancelled alone has failed, and is not taken for cancelled", async () => {
+  const cancelled = agent("a", () => Promise.reject(new CancellationError({ reason: "enough" })));
+  const flow = new SequentialFlow({ name: "f", steps: [cancelled] });
+  await expect(run(flow)).rejects.toMatchObject({ code: "TOOL_ERROR", cause: { code: "CANCELLED" } });
+  const ctx = bareContext();
+  ctx.meta.cancellation.cancel("all of it");
+  await expect(flow.run(ctx, ctx.inbox("go"))).rejects.toMatchObject({ code: "CANCELLED" });
+});
+
 describe("R21: FLOW hooks", () => {
   test("tell its beginning and its end, with how long it took and how it ended", async () => {
     const clock = virtualClock({ now: 1_000 });
@@ -292,5 +308,17 @@ describe("R21: FLOW hooks", () => {
       run(new SequentialFlow({ name: "f", steps: [fails("a")] }), "go", { hooks }),
     ).rejects.toThrow("oops");
     expect(heard.at(-1)).toMatchObject(["flow_end", { status: "failed" }]);
+  });
+
+  test.each([
+    new BudgetExhaustedError({ dimension: "turns", used: 1, limit: 1, scope: "f" }),
+    new DeadlineExceededError({ deadline: 1 }),
+  ])("a flow that was cut off by $code is told as partial, as its run is", async (error) => {
+    const { hooks, heard } = listening();
+    const cut = agent("a", async () => {
+      throw error;
+    });
+    await expect(run(new SequentialFlow({ name: "f", steps: [cut] }), "go", { hooks })).rejects.toBe(error);
+    expect(heard.at(-1)).toMatchObject(["flow_end", { status: "partial" }]);
   });
 });

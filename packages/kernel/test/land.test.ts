@@ -61,6 +61,14 @@ it("what was said last is the answer where nothing fits", async () => {
   expect(asked).toHaveLength(5);
 });
 
+it("and where the last turn says nothing but white space", async () => {
+  const blank: LLMClient = {
+    ...model,
+    generate: async () => ({ message: { role: "assistant", content: " \n" }, finishReason: "stop" }),
+  };
+  expect(await land(bareContext(), { ...options, model: blank })).toMatchObject({ output: "so far" });
+});
+
 it.each([
   ["whose first call it would be", lead, "lead", "tokens", false],
   ["under a limit of somebody above", helper, "lead", "tokens", true],

@@ -556,6 +556,21 @@ describe("R12, R23: bareContext runs any agent without rules", () => {
     ).rejects.toMatchObject({ code: "CANCELLED" });
   });
 
+  test("a hire with a time limit that nobody could keep is refused before the child has begun", async () => {
+    let begun = 0;
+    const child: Agent = {
+      id: AgentId("child"),
+      run: async () => {
+        begun++;
+        return { status: "completed", output: "", stopReason: "done" };
+      },
+    };
+    await expect(bareContext().hire({ agent: child, input: "", timeoutS: 5 })).rejects.toThrow(
+      "clock.setTimer",
+    );
+    expect(begun).toBe(0);
+  });
+
   test("a time limit needs a clock with timers, and says so", async () => {
     const ctx = bareContext();
     await expect(ctx.sleepUntil(ctx.now() + 1000)).rejects.toThrow(

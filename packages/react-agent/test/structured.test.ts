@@ -50,6 +50,7 @@ describe("output", () => {
     const { result } = await run(agentOf([text]).agent);
     expect(result.structured).toEqual(parsed);
     expect(result.status).toBe("completed");
+    expect(JSON.parse(result.output)).toEqual(parsed);
   });
 
   const List = z.array(z.string());

@@ -8,6 +8,7 @@ import {
   type Outcome,
   type RaviError,
   type RunContext,
+  textOf,
   type WindowOptions,
 } from "@ravi/kernel";
 import { Conversation } from "@ravi/kernel/loop";
@@ -28,12 +29,37 @@ export class LaneContext extends DelegatingContext {
   /** Why the money ended, if it did. */
   outOfBudget: RaviError | undefined;
   private readonly mayLand: boolean;
+  private readonly pastLength: number;
   private readonly conversation: Conversation;
 
   constructor(inner: RunContext, options: LaneOptions = {}) {
     super(inner);
     this.mayLand = options.land ?? true;
+    this.pastLength = options.past?.length ?? 0;
     this.conversation = new Conversation(options.past);
+  }
+
+  /** What the model has said last in it. */
+  get lastText(): string {
+    const last = this.said.findLast(
+      (message) => message.role === "assistant" && textOf(message).trim() !== "",
+    );
+    return last === undefined ? "" : textOf(last);
+  }
+
+  /** What was said and found in it, for whoever goes on from there. */
+  get found(): string {
+    const parts = this.said.flatMap((message) => {
+      const text = textOf(message).trim();
+      if (text === "" || message.role === "user") return [];
+      return message.role === "tool" ? `[${message.name}] ${text}` : text;
+    });
+    return parts.join("\n");
+  }
+
+  /** All after the conversation that it begins with. */
+  private get said(): readonly ChatMessage[] {
+    return this.conversation.messages.filter(({ role }) => role !== "system").slice(this.pastLength);
   }
 
   override async llm(

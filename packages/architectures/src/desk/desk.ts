@@ -10,12 +10,12 @@ import {
   type ModelRequest,
   type RaviError,
 } from "@ravi/kernel";
-import { isStop, toolLoop } from "@ravi/kernel/loop";
+import { isStop, type LoopExtension, type LoopPlan, toolLoop, truncateText } from "@ravi/kernel/loop";
 import { LaneContext } from "../context/lane-context.ts";
-import { landSession } from "../landing.ts";
+import { findingsOf, landSession } from "../landing.ts";
 import { interrupt, talkOf } from "../session.ts";
 import { loopPlan } from "./loop-plan.ts";
-import { type Said, saidBy, saidIn, type Worked, workedOut } from "./said.ts";
+import { MOST_CHARS, type Said, saidBy, saidIn, type Worked, workedOut } from "./said.ts";
 import { spawnChild, spawnChildren } from "./worker.ts";
 
 /** One question to a model, outside of any tool loop. */
@@ -25,6 +25,19 @@ export interface Question {
   readonly system?: string | undefined;
   /** Somebody else's judgement: the agent's own model otherwise. */
   readonly model?: LLMClient | undefined;
+}
+
+export interface WorkOptions {
+  /** Another tool loop than that of the agent itself. */
+  readonly plan?: LoopPlan | undefined;
+  readonly extension?: LoopExtension | undefined;
+  /** What it is a part of the work of, in words: when it is cut off, what was found by then is among the findings. */
+  readonly part?: string | undefined;
+  /**
+   * `false`, and so it is with a part: the money for the last turn is left to the strategy, and running out of money is an error
+   * here.
+   */
+  readonly land?: boolean | undefined;
 }
 
 export interface Answers {
@@ -71,21 +84,24 @@ export class Desk {
     return { said, stop };
   }
 
-  /**
-   * Works on something with the agent's tools, in a conversation of its own. With `land: false` the money for the last turn
-   * is left to the strategy, and running out of money is an error here.
-   */
-  async work(prompt: string, { land = true }: { readonly land?: boolean | undefined } = {}): Promise<Said> {
+  /** Works on something with the agent's tools, in a conversation of its own. What was done by then is kept when it is cut off. */
+  async work(prompt: string, options: WorkOptions = {}): Promise<Said> {
     const { deps, session } = this;
-    const lane = this.lane(land);
-    const said = saidIn(await toolLoop(loopPlan(deps, session.instructions), lane, prompt));
-    if (!land && lane.outOfBudget !== undefined) throw lane.outOfBudget;
-    return said;
-  }
-
-  /** A conversation of its own, which begins with the one before. */
-  lane(land = true): LaneContext {
-    return new LaneContext(this.deps.runtime, { past: this.past, land });
+    const {
+      plan = loopPlan(deps, session.instructions),
+      extension,
+      part,
+      land = part === undefined,
+    } = options;
+    const lane = new LaneContext(deps.runtime, { past: this.past, land });
+    try {
+      const said = saidIn(await toolLoop(plan, lane, prompt, extension));
+      if (!land && lane.outOfBudget !== undefined) throw lane.outOfBudget;
+      return said;
+    } catch (error) {
+      this.keep(lane, part);
+      throw error;
+    }
   }
 
   async hire(agent: Agent, input: string): Promise<Worked> {
@@ -95,10 +111,9 @@ export class Desk {
     return workedOut(outcome);
   }
 
+  /** Several at once. Whoever has failed may have been stopped with the whole run, which is for the asker to check. */
   async hireAll(leaves: readonly { readonly agent: Agent; readonly input: string }[]): Promise<Worked[]> {
-    const outcomes = await spawnChildren(this.deps, leaves);
-    if (outcomes.some(({ status }) => status === "cancelled")) await this.deps.runtime.check();
-    return outcomes.map(workedOut);
+    return (await spawnChildren(this.deps, leaves)).map(workedOut);
   }
 
   /** The best answer so far: what the run gives when it is cut off. An empty one is not better than any. */
@@ -133,6 +148,19 @@ export class Desk {
     const prompt = [instructions, system ?? ""].filter((part) => part !== "").join("\n\n");
     const head: readonly ChatMessage[] = prompt === "" ? [] : [{ role: "system", content: prompt }];
     return { messages: [...head, ...this.past, { role: "user", content: user }] };
+  }
+
+  /** What somebody has found who was cut off: it was paid for. */
+  private keep(lane: LaneContext, part: string | undefined): void {
+    const { session } = this;
+    const known = findingsOf(session);
+    if (part === undefined) {
+      if (session.output === "" && known === undefined) this.best(lane.lastText);
+      return;
+    }
+    if (lane.found === "") return;
+    const found = `${part}\n(not finished) ${truncateText(lane.found, MOST_CHARS)}`;
+    this.findings(known === undefined ? found : `${known}\n\n${found}`);
   }
 
   private leafFor(question: Question): LlmLeaf {

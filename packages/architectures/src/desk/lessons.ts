@@ -1,11 +1,15 @@
-import type {
-  Dependencies,
-  JsonObject,
-  JsonValue,
-  Memory,
-  SchemaResult,
-  StandardSchema,
-  Tool,
+import {
+  type Dependencies,
+  isRaviError,
+  type JsonObject,
+  type JsonValue,
+  type Memory,
+  type RunContext,
+  type SchemaResult,
+  type StandardSchema,
+  type Tool,
+  type ToolCall,
+  type ToolResult,
 } from "@ravi/kernel";
 import { findJson } from "../parse/json.ts";
 
@@ -38,9 +42,8 @@ export async function recallLessons(
     execute: async () => (await memory.recall(scope, query, limit)).map(({ text }) => text),
   };
   const call = { id: "recall", name: recall.name, arguments: JSON.stringify({ query, limit }) };
-  const { content, isError } = await runtime.tool(call, recall);
-  // A memory that fails is told as an event by whoever asked; the work goes on without it.
-  if (isError || typeof content !== "string") return [];
+  const content = (await askMemory(runtime, call, recall))?.content;
+  if (typeof content !== "string") return [];
   // A layer around tools may have shortened or changed it.
   const texts: unknown = findJson(content);
   return Array.isArray(texts) ? texts.filter((text) => typeof text === "string") : [];
@@ -58,7 +61,25 @@ export async function keepLesson(deps: Dependencies, lesson: string): Promise<bo
     execute: (_, { idempotencyKey }) => keepOnce(memory, scope, lesson, idempotencyKey),
   };
   const call = { id: "remember", name: keep.name, arguments: JSON.stringify({ lesson }) };
-  return !(await runtime.tool(call, keep)).isError;
+  return (await askMemory(runtime, call, keep)) !== undefined;
+}
+
+/**
+ * Undefined where a memory fails, which whoever asked tells as an event, and where no more tools may be called: the work goes on
+ * without it.
+ */
+async function askMemory(
+  runtime: RunContext,
+  call: ToolCall,
+  tool: Tool<unknown, JsonValue>,
+): Promise<ToolResult | undefined> {
+  try {
+    const result = await runtime.tool(call, tool);
+    return result.isError ? undefined : result;
+  } catch (error) {
+    if (isRaviError(error, "BUDGET_EXHAUSTED") && error.dimension === "toolCalls") return undefined;
+    throw error;
+  }
 }
 
 async function keepOnce(

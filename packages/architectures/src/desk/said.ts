@@ -70,7 +70,7 @@ export function limitMet(worked: Worked): "budget" | "deadline" | "paused" | und
 }
 
 /** What one of several may take of another model's window. */
-const MOST_CHARS = 20_000;
+export const MOST_CHARS = 20_000;
 
 /** A worker's answer as another model reads it: never a part in the place of the whole, and never so long that it fills all. */
 export function describeWork(worked: Worked): string {

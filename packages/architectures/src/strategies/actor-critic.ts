@@ -53,7 +53,8 @@ export class ActorCritic implements Architecture {
     let input = prompt;
     for (let round = 1; round <= this.maxRounds; round++) {
       yield progress("actorCritic.round", { round });
-      const worked = await this.act(desk, input);
+      // With an answer at hand, a last turn for another one would be paid for and thrown away.
+      const worked = await this.act(desk, input, best.text === undefined);
       if (worked.error !== undefined) {
         if (best.text === undefined) throw worked.error;
         yield progress("actorCritic.failed", { round, who: "actor", error: worked.error.message });
@@ -87,8 +88,8 @@ export class ActorCritic implements Architecture {
     return { ...(actor !== undefined && { actor }), ...(critic !== undefined && { critic }) };
   }
 
-  private act(desk: Desk, input: string): Promise<Worked> {
-    return this.actor === undefined ? desk.work(input) : desk.hire(this.actor, input);
+  private act(desk: Desk, input: string, land: boolean): Promise<Worked> {
+    return this.actor === undefined ? desk.work(input, { land }) : desk.hire(this.actor, input);
   }
 
   private judge(desk: Desk, answer: string): Promise<Worked> {

@@ -1,9 +1,23 @@
-/** The line after "Answer:", the last one where there are several; the whole text where there is none. */
+const MARK = /^\W*(?:final\s+)?answer\W*:[*_\s]*(.*)$/i;
+
+/** What stands after "Answer:", the last one where there are several; the whole text where there is none. */
 export function answerIn(text: string): string {
-  const marked = text
-    .split("\n")
-    .flatMap((line) => /^\W*(?:final\s+)?answer\W*:[*_\s]*(.+)$/i.exec(line)?.[1] ?? []);
-  return (marked.at(-1) ?? text).trim();
+  const lines = text.split("\n").map((line) => ({ line, marked: MARK.exec(line)?.[1] }));
+  const at = lines.findLastIndex(({ marked }) => marked !== undefined);
+  if (at === -1) return text.trim();
+  const rest = lines.slice(at).map(({ line, marked }) => marked ?? line);
+  return firstParagraph(rest.join("\n").trim()) || text.trim();
+}
+
+/** An answer may have several lines: a poem, a list, code. It ends with the first empty one outside of a block of code. */
+function firstParagraph(text: string): string {
+  const lines = text.split("\n");
+  let isCode = false;
+  const end = lines.findIndex((line) => {
+    if (line.trimStart().startsWith("```")) isCode = !isCode;
+    return line.trim() === "" && !isCode;
+  });
+  return (end === -1 ? lines : lines.slice(0, end)).join("\n").trim();
 }
 
 /** How much all answers say the same: the mean over all pairs, 1 where they are the same words. One alone agrees with nobody. */

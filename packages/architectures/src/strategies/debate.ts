@@ -129,16 +129,28 @@ export class Debate implements Architecture {
 
   private async askEach(desk: Desk, inputs: readonly string[]): Promise<readonly (Worked | undefined)[]> {
     const agents = Object.values(this.debaters);
-    if (agents.length > 0)
-      return desk.hireAll(agents.map((agent, at) => ({ agent, input: inputs[at] ?? desk.task })));
-    const { said, stop } = await desk.askAll(inputs.map((user) => ({ user })));
-    const [first] = said.filter((one) => one !== undefined);
-    if (stop !== undefined) {
-      if (first !== undefined && desk.session.output === "") desk.best(answerIn(first.text));
-      throw stop;
+    if (agents.length > 0) {
+      const worked = await desk.hireAll(
+        agents.map((agent, at) => ({ agent, input: inputs[at] ?? desk.task })),
+      );
+      if (worked.some(({ error }) => error !== undefined)) {
+        keepFirst(desk, worked);
+        await desk.deps.runtime.check();
+      }
+      return worked;
     }
-    return said;
+    const { said, stop } = await desk.askAll(inputs.map((user) => ({ user })));
+    if (stop === undefined) return said;
+    keepFirst(desk, said);
+    throw stop;
   }
+}
+
+/** Where the run ends in the middle of its first round, whoever has answered by then has not been paid for nothing. */
+function keepFirst(desk: Desk, worked: readonly (Worked | undefined)[]): void {
+  if (desk.session.output !== "") return;
+  const first = worked.find((one) => one?.error === undefined && one?.text.trim() !== "");
+  if (first?.error === undefined) desk.best(answerIn(first?.text ?? ""));
 }
 
 /** What each has said after a round. Who fails is left out of it; when nobody is left, the debate has failed. */

@@ -58,8 +58,9 @@ export class PlanAndExecute implements Architecture {
     for (const [at, step] of steps.entries()) {
       yield progress("planAndExecute.step", { step: at + 1, task: step });
       const user = this.prompts.step({ task: prompt, step, done: done.join("\n\n") });
-      const said = await desk.work(user, { land: false });
-      done.push(`${at + 1}. ${step}\n${describeWork(said)}`);
+      const part = `${at + 1}. ${step}`;
+      const said = await desk.work(user, { part });
+      done.push(`${part}\n${describeWork(said)}`);
       desk.findings(done.join("\n\n"));
       yield progress("planAndExecute.done", { step: at + 1, stopReason: said.stopReason });
     }

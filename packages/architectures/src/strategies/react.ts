@@ -1,11 +1,12 @@
-import type {
-  AgentEvent,
-  AgentSession,
-  Architecture,
-  ChatMessage,
-  Dependencies,
-  MaybePromise,
-  RunContext,
+import {
+  type AgentEvent,
+  type AgentSession,
+  type Architecture,
+  type ChatMessage,
+  type Dependencies,
+  type MaybePromise,
+  type RunContext,
+  textOf,
 } from "@ravi/kernel";
 import { toolLoop } from "@ravi/kernel/loop";
 import { DelegatingContext } from "../context/delegating-context.ts";
@@ -15,7 +16,7 @@ import { saidIn } from "../desk/said.ts";
 import { interrupt } from "../session.ts";
 import { NO_WORKERS } from "./shared.ts";
 
-/** Keeps a session's messages in step with the context's window. */
+/** Keeps a session's messages in step with the context's window. What was said last is the best there is when the time ends. */
 class MirrorContext extends DelegatingContext {
   private readonly session: AgentSession;
 
@@ -26,6 +27,7 @@ class MirrorContext extends DelegatingContext {
 
   override remember(message: ChatMessage): MaybePromise<void> {
     this.session.messages.push(message);
+    if (message.role === "assistant" && textOf(message).trim() !== "") this.session.output = textOf(message);
     return this.inner.remember(message);
   }
 }

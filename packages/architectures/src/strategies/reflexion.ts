@@ -52,7 +52,9 @@ export class Reflexion implements Architecture {
     const best = new Best();
     for (let attempt = 1; attempt <= this.maxTries; attempt++) {
       yield progress("reflexion.attempt", { attempt });
-      const said = await desk.work(this.prompts.attempt({ task: prompt, lessons }));
+      // With an answer at hand, a last turn for another one would be paid for and thrown away.
+      const land = best.text === undefined;
+      const said = await desk.work(this.prompts.attempt({ task: prompt, lessons }), { land });
       if (said.stopReason === "budget") return desk.finish(best.orElse(said));
       const user = this.prompts.evaluate({ task: prompt, answer: said.text });
       desk.best(best.text ?? said.text);

@@ -12,7 +12,7 @@ import {
 } from "@ravi/kernel";
 import { messageOf, readArguments, toolSpec, truncateText } from "@ravi/kernel/loop";
 import { describeWork, saidBy, workedOut } from "../desk/said.ts";
-import { isObject } from "../parse/json.ts";
+import { isObject, readJson } from "../parse/json.ts";
 import type { RewooStep } from "../parse/rewoo-plan.ts";
 
 /** What a step found, or why it found nothing. */
@@ -64,6 +64,9 @@ export function evidenceOf(outcome: Outcome): Evidence {
     return { text: truncateText(textOf({ content }), MOST_CHARS), isError };
   }
   const worked = workedOut(outcome as Parameters<typeof workedOut>[0]);
+  // Silence is nothing found.
+  if (worked.error === undefined && worked.text.trim() === "")
+    return failed(`no answer (${worked.stopReason})`);
   return { text: describeWork(worked), isError: worked.error !== undefined };
 }
 
@@ -76,10 +79,21 @@ function toolNamed(name: string, tools: readonly (Tool | DelegateTool)[]): Tool 
 
 /** Who plans in words writes `search[weather]`: a lone text goes to the tool's only parameter. */
 function argumentsFor(tool: Tool | DelegateTool, input: JsonValue): JsonObject {
-  if (isObject(input)) return input;
   const { properties, required } = toolSpec(tool).parameters;
+  const known: object = typeof properties === "object" && properties !== null ? properties : {};
+  const typed = (name: string, value: JsonValue): JsonValue => valueFor(Reflect.get(known, name), value);
+  if (isObject(input))
+    return Object.fromEntries(
+      Object.entries(input).map(([name, value]) => [name, value === undefined ? null : typed(name, value)]),
+    );
   const needed: readonly unknown[] = Array.isArray(required) ? required : [];
-  const known = typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
-  const first = needed[0] ?? known[0];
-  return typeof first === "string" ? { [first]: input } : {};
+  const first = needed[0] ?? Object.keys(known)[0];
+  return typeof first === "string" ? { [first]: typed(first, input) } : {};
+}
+
+/** What another step has found is a text. Where a tool takes none, it is what the text says: a number, a list. */
+function valueFor(schema: unknown, value: JsonValue): JsonValue {
+  if (typeof value !== "string" || typeof schema !== "object" || schema === null) return value;
+  const type: unknown = Reflect.get(schema, "type");
+  return typeof type !== "string" || type === "string" ? value : (readJson(value) ?? value);
 }

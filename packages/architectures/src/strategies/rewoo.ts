@@ -79,7 +79,9 @@ export class ReWOO implements Architecture {
       });
       if (stop !== undefined) throw stop;
     }
-    const found = describeEvidence(steps, evidence);
+    for (const { id } of planned.slice(this.maxSteps))
+      evidence.set(id, failed("not run: the plan was too long"));
+    const found = describeEvidence(planned, evidence);
     const answer = await desk.ask({ user: this.prompts.solve({ task: prompt, evidence: found }) });
     const said = answerTo(plan, answer);
     // What was said without anything found, as after a plan that nobody could read, is no answer from evidence.

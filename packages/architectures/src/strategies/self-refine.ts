@@ -48,6 +48,11 @@ export class SelfRefine implements Architecture {
       yield progress("selfRefine.critique", { round, satisfied });
       desk.note("selfRefine", { rounds: round, satisfied });
       if (satisfied) break;
+      // A critic who says nothing leaves nothing to heed, and another draft would be paid for all the same.
+      if (critique.text.trim() === "") {
+        yield progress("selfRefine.kept", { round, because: critique.stopReason });
+        break;
+      }
       const feedback = readText(critique.text, ["feedback", "critique", "criticism", "comments"]);
       const refined = await desk.ask({
         user: this.prompts.refine({ task: prompt, answer: draft.text, feedback }),

@@ -7,10 +7,10 @@ import {
   checkInteger,
   type Dependencies,
 } from "@ravi/kernel";
-import { toolLoop } from "@ravi/kernel/loop";
+import type { LoopExtension } from "@ravi/kernel/loop";
 import { Desk } from "../desk/desk.ts";
 import { loopPlan } from "../desk/loop-plan.ts";
-import { type Said, saidIn } from "../desk/said.ts";
+import type { Said } from "../desk/said.ts";
 import { describeWorkers, withExtraTools } from "../desk/worker.ts";
 import { type OwnPrompts, PROMPTS } from "../prompts.ts";
 import { StrategyAgent } from "../strategy-agent.ts";
@@ -64,15 +64,15 @@ export class Supervisor implements Architecture {
       withExtraTools(deps, team.tools()),
       [session.instructions, system].join("\n\n").trim(),
     );
-    const result = await toolLoop(plan, desk.lane(), task, {
+    const extension: LoopExtension = {
       before: (call) => team.before(call),
       afterHires: async (hires) => {
         const results = await team.afterHires(hires);
         desk.findings(team.found());
         return results;
       },
-    });
-    return saidIn(result);
+    };
+    return desk.work(task, { plan, extension });
   }
 
   private spawner({ model, tools, maxTurns }: Dependencies): SpawnWorker | undefined {

@@ -51,6 +51,8 @@ export class TreeOfThoughts implements Architecture {
       const candidates = await this.propose(desk, paths);
       // Nobody thought of anything more: the answer comes from what there is.
       if (candidates.length === 0) break;
+      // They were paid for, also where the money or the time ends before they are scored.
+      desk.findings(candidates.map((thoughts) => thoughts.join(" → ")).join("\n"));
       const scored = await this.score(desk, candidates);
       paths = prune(scored, this.beam);
       const kept = paths.map(({ thoughts, score }) => ({ thought: thoughts.at(-1) ?? "", score }));

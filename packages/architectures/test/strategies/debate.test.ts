@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { type Agent, AgentId, DeadlineExceededError } from "@ravi/kernel";
+import { bareContext } from "@ravi/kernel/loop";
 import { Debate } from "@ravi/architectures";
 import { agreementOf, answerIn, candidatesOf, countVotes } from "../../src/strategies/agreement.ts";
 import { asked, broke, run, says, told, usageOf, worker } from "../support.ts";
@@ -89,6 +91,23 @@ describe("J10: Debate", () => {
     expect(told(events, "debate.vote")).toEqual([{ votes: [null, null, null], winner: 1 }]);
   });
 
+  test("when the time ends in the first round, the answer of whoever was in time is given", async () => {
+    const late = new DeadlineExceededError({ deadline: 1 });
+    const ctx = bareContext();
+    const slow: Agent = {
+      id: AgentId("slow"),
+      run: async () => {
+        ctx.check = () => {
+          throw late;
+        };
+        throw late;
+      },
+    };
+    const debaters = { ann: worker("ann", ["Answer: red"]), slow };
+    const { result } = await run(new Debate({ debaters }), [], { ctx });
+    expect(result).toEqual({ status: "partial", output: "red", stopReason: "deadline" });
+  });
+
   test("agreement is the mean over all pairs of what they share", () => {
     expect(agreementOf(["Yes!", "yes", "YES."])).toBe(1);
     expect(agreementOf(["a b", "c d"])).toBe(0);
@@ -96,6 +115,15 @@ describe("J10: Debate", () => {
     expect(agreementOf([])).toBe(0);
     expect(agreementOf(["a b", "a c"])).toBeCloseTo(1 / 3);
     expect(answerIn("because\nAnswer: first\n**Final answer:** second")).toBe("second");
+  });
+
+  test("an answer of several lines is not cut down to its first", () => {
+    expect(answerIn("because\nAnswer: an old pond\na frog jumps in\n\nI hope you like it!")).toBe(
+      "an old pond\na frog jumps in",
+    );
+    const code = "```js\nconst a = 1;\n\nreturn a;\n```";
+    expect(answerIn(`because\nAnswer:\n${code}\n\nI hope it runs!`)).toBe(code);
+    expect(answerIn("no reasons\nAnswer:")).toBe("no reasons\nAnswer:");
   });
 
   test.each([

@@ -33,6 +33,9 @@ describe("J10: ReWOO", () => {
     );
     expect(model.calls).toHaveLength(1 + 8 + 1);
     expect(told(events, "rewoo.plan")).toMatchObject([{ left: 3 }]);
+    expect(asked(model.calls.at(-1)?.request)).toContain(
+      '#E11 (LLM "think 10"): error: not run: the plan was',
+    );
     expect(session.cumulativeUsage).toEqual(usageOf(model));
   });
 
@@ -49,6 +52,20 @@ describe("J10: ReWOO", () => {
     expect(told(events, "rewoo.plan")).toEqual([{ levels: [["E1"]], stuck: {}, left: 0 }]);
     expect(told(events, "rewoo.unreadable")).toEqual([]);
     expect(result).toEqual({ status: "partial", output: "Oslo", stopReason: "length" });
+  });
+
+  test("a number that one step has found is a number for the next, and a text where that takes texts", async () => {
+    const script = ['#E1 = add[{"a": 1, "b": 2}]\n#E2 = add[{"a": "#E1", "b": 4}]\n#E3 = look_up[#E2]', "7"];
+    const { result, model } = await run(new ReWOO(), script, { tools });
+    expect(asked(model.calls[1]?.request)).toContain("facts about 7");
+    expect(result.status).toBe("completed");
+  });
+
+  test("an agent that says nothing has found nothing", async () => {
+    const silent = delegateTo(worker("silent", ["", ""]));
+    const { result, model } = await run(new ReWOO(), ["#E1 = silent[who?]", "a guess"], { tools: [silent] });
+    expect(asked(model.calls[1]?.request)).toContain("error: no answer (steps)");
+    expect(result).toEqual({ status: "partial", output: "a guess", stopReason: "steps" });
   });
 
   test("a cycle is found and named; what does not depend on it runs", async () => {

@@ -75,4 +75,14 @@ describe("J10: SelfRefine", () => {
       expect(result).toEqual({ status: "partial", output, stopReason: "budget" });
     },
   );
+
+  test("a critic who says nothing is not paid for again, and neither is a draft that heeds nothing", async () => {
+    const { result, model, events } = await run(new SelfRefine(), [
+      "a draft",
+      { text: "", finishReason: "filtered" },
+    ]);
+    expect(result).toEqual({ status: "completed", output: "a draft", stopReason: "done" });
+    expect(model.calls).toHaveLength(2);
+    expect(told(events, "selfRefine.kept")).toEqual([{ round: 1, because: "filtered" }]);
+  });
 });

@@ -86,6 +86,8 @@ describe("J10: TreeOfThoughts", () => {
 
   test.each([
     [0, ""],
+    [1, "a0\nb0\nc0"],
+    [3, "a0\nb0\nc0"],
     [4, "b0"],
     [12, "b0\nb1"],
     [20, "b0\nb1\nb2"],

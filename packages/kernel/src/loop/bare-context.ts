@@ -38,7 +38,7 @@ import { asRavi, type BareChild, refuseLayers, startChild, timeLimitOf } from ".
 import { type BareInbox, bareInbox } from "./bare-inbox.ts";
 import { BareSignals } from "./bare-signals.ts";
 import { callBareTool } from "./bare-tool.ts";
-import { sleep, waitWithin } from "./bare-wait.ts";
+import { sleep, timersOf, waitWithin } from "./bare-wait.ts";
 import { bothHooks } from "./both-hooks.ts";
 import { Conversation } from "./conversation.ts";
 import { readStream } from "./read-stream.ts";
@@ -217,6 +217,7 @@ class Bare implements BareContext {
 
   async hire<T>(leaf: Omit<HireLeaf<T>, "kind">): Promise<HireOutcome<T>> {
     const delayMs = timeLimitOf(leaf);
+    if (delayMs !== undefined) timersOf(this.shared.clock);
     let child: BareChild<T>;
     try {
       child = this.start(leaf);

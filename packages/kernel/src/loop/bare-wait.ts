@@ -32,12 +32,15 @@ export function waitWithin<T>(
 }
 
 function startTimer(clock: Clock, delayMs: number, callback: () => void): { cancel(): void } {
-  if (clock.setTimer === undefined) {
-    throw new InvalidValueError({
-      field: "clock.setTimer",
-      value: undefined,
-      expected: "a clock with timers, because this waits for a time (the kernel has none of its own)",
-    });
-  }
-  return clock.setTimer(callback, delayMs);
+  return timersOf(clock)(callback, delayMs);
+}
+
+/** Refuses a clock without timers. Asked for before something is begun that nobody could end in time. */
+export function timersOf(clock: Clock): NonNullable<Clock["setTimer"]> {
+  if (clock.setTimer !== undefined) return clock.setTimer.bind(clock);
+  throw new InvalidValueError({
+    field: "clock.setTimer",
+    value: undefined,
+    expected: "a clock with timers, because this waits for a time (the kernel has none of its own)",
+  });
 }

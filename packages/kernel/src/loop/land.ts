@@ -37,7 +37,7 @@ export async function land(ctx: RunContext, options: LandOptions): Promise<Agent
   const output = await lastTurn(ctx, options.model, request, options.hasWorked === true ? SMALLER : []);
   return {
     status: "partial",
-    output: output || (options.said ?? lastText(rest.messages)),
+    output: output.trim() === "" ? (options.said ?? lastText(rest.messages)) : output,
     stopReason: options.stopReason,
   };
 }
@@ -104,6 +104,6 @@ const WRAP_UP = {
 } as const;
 
 function lastText(messages: readonly ChatMessage[]): string {
-  const last = messages.findLast((message) => message.role === "assistant" && textOf(message) !== "");
+  const last = messages.findLast((message) => message.role === "assistant" && textOf(message).trim() !== "");
   return last === undefined ? "" : textOf(last);
 }

@@ -21,9 +21,10 @@ export interface Answer<T> {
 /** Reads an answer that must have a shape. A `problem` is for the model. */
 export async function readStructured<T>(text: string, reading: Reading<T>): Promise<Parsed<Answer<T>>> {
   const { schema, isWrapped, validator } = reading;
+  const json = withoutFence(text);
   let value: JsonValue;
   try {
-    value = parseJson(withoutFence(text), "the answer");
+    value = parseJson(json, "the answer");
   } catch (error) {
     return { ok: false, problem: messageOf(error) };
   }
@@ -33,7 +34,7 @@ export async function readStructured<T>(text: string, reading: Reading<T>): Prom
     return answered(parsed.value, JSON.stringify(inside.value));
   // Not every server holds its model to the shape that was asked for.
   const bare = await parseWith(schema, value, validator);
-  if (bare.ok) return answered(bare.value, text);
+  if (bare.ok) return answered(bare.value, json);
   return parsed?.ok === false ? parsed : bare;
 }
 
@@ -50,7 +51,7 @@ function withoutFence(text: string): string {
   if (start === -1 || /^\s*[[{"]/.test(text)) return text;
   const body = text.indexOf("\n", start);
   const end = text.lastIndexOf(FENCE);
-  return body === -1 || end <= body ? text : text.slice(body + 1, end);
+  return body === -1 || end <= body ? text : text.slice(body + 1, end).trim();
 }
 
 /** Adds the value to a result that has one; a result that does not fit stays as it is. */
