@@ -1,6 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import * as z from "zod";
 import {
+  defineTool,
   addUsage,
   HistoryRetention,
   type JournalRecord,
@@ -12,7 +14,7 @@ import {
   SessionId,
   type Usage,
 } from "@ravi/kernel";
-import { Reflexion, SelfRefine, StrategyAgent } from "@ravi/architectures";
+import { PlanAndExecute, Reflexion, SelfRefine, StrategyAgent } from "@ravi/architectures";
 import { KeywordMemory, MemoryHistory } from "@ravi/context";
 import { ExecutionTracker, ModelMeter } from "@ravi/resources";
 import { MemoryJournal, Runtime, type RuntimeOptions } from "@ravi/runtime";
@@ -236,30 +238,71 @@ test("J10: a strategy whose time ends gives the best answer so far, called parti
   });
 });
 
-test("J10: so it does where the model's client throws an error of its own when it is aborted", async () => {
+test.each([
+  [
+    "throws an error of its own when it is aborted",
+    (): never => {
+      throw new Error("aborted");
+    },
+  ],
+  ["does not stop when it is told to", (): void => {}],
+])("J10: so it does where the model's client %s", async (_, onAbort) => {
   const clock = virtualClock({ now: 0 });
   const { id, info } = thinker();
   let calls = 0;
   const model: LLMClient = {
     id,
     info,
-    generate: async (_, options) => {
-      if (++calls > 1)
-        await new Promise((_resolve, reject) => {
-          options?.signal?.addEventListener("abort", () => reject(new Error("aborted")), { once: true });
+    generate: async (_request, options) => {
+      const hanging = new Promise<void>((resolve, reject) => {
+        options?.signal?.addEventListener("abort", () => void Promise.try(onAbort).catch(reject), {
+          once: true,
         });
+        if (++calls === 1) resolve();
+      });
+      await hanging;
       return { message: { role: "assistant", content: "the first draft" }, finishReason: "stop" };
     },
   };
   const agent = new StrategyAgent({ name: "thinker", model, architecture: new SelfRefine() });
   const { result } = new Runtime({ clock }).run(agent, "the task", { executionBudget: { deadlineS: 10 } });
   await clock.advance(0);
-  await clock.advance(10_001);
+  await clock.advance(10_200);
   expect(await result).toMatchObject({
     status: "partial",
     output: "the first draft",
     stopReason: "deadline",
   });
+});
+
+test("J10: and what was found by then, where there is no draft yet and a tool does not stop", async () => {
+  const clock = virtualClock({ now: 0 });
+  const model = scriptedModel(
+    [
+      { text: '["look it up", "write it down"]' },
+      "it is 42",
+      { toolCalls: [{ name: "hang", arguments: {} }] },
+    ],
+    { clock },
+  );
+  const hang = defineTool({
+    name: "hang",
+    description: "never ends",
+    input: z.object({}),
+    execute: () => new Promise<never>(() => {}),
+  });
+  const agent = new StrategyAgent({
+    name: "thinker",
+    model,
+    tools: [hang],
+    architecture: new PlanAndExecute(),
+  });
+  const { result } = new Runtime({ clock }).run(agent, "the task", { executionBudget: { deadlineS: 10 } });
+  await clock.advance(0);
+  await clock.advance(10_200);
+  const { status, output } = await result;
+  expect(status).toBe("partial");
+  expect(output).toContain("it is 42");
 });
 
 describe("J8, J10: a strategy without a seat for its workers", () => {

@@ -1,6 +1,13 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { defineTool, type LLMClient, type Logger, type RunEvent } from "@ravi/kernel";
+import {
+  type ChatContext,
+  defineTool,
+  type LLMClient,
+  type Logger,
+  type Pipeline,
+  type RunEvent,
+} from "@ravi/kernel";
 import { scriptedModel } from "@ravi/testing";
 import { Runtime } from "@ravi/runtime";
 import { MemoryJournal } from "../src/journal/memory-journal.ts";
@@ -45,6 +52,26 @@ describe("J3: a function that is called with each event", () => {
       };
       const { output } = await new Runtime(ports).run(teller, "", { onEvent }).result;
       expect([text, output]).toEqual(["streamed in pieces", "streamed in pieces"]);
+    }
+  });
+
+  test("R10: is told where an answer begins anew, of which a part had come when it failed", async () => {
+    const twice: Pipeline<ChatContext> = { isNoop: false, admit() {}, run: (_, core) => core().catch(core) };
+    for (const ports of [{}, { journal: new MemoryJournal() }]) {
+      const cut = { text: "first half", fault: { type: "cut", afterDeltas: 1 } } as const;
+      const model = scriptedModel([cut, "good", "more"], { chunkSize: 3 });
+      const teller = agent("teller", async (ctx) => {
+        await ctx.llm(model, ask("go"));
+        return done(String((await ctx.llm(model, ask("on"))).message.content));
+      });
+      const shown: string[] = [];
+      const onEvent = ({ event }: RunEvent): void => {
+        if (event.type === "text") shown.push(event.delta);
+        if (event.type === "progress") shown.push(event.name);
+      };
+      const runtime = new Runtime({ ...ports, pipelines: { chat: twice } });
+      expect((await runtime.run(teller, "", { onEvent }).result).status).toBe("completed");
+      expect(shown).toEqual(["fir", "answerRestarted", "goo", "d", "mor", "e"]);
     }
   });
 

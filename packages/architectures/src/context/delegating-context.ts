@@ -144,6 +144,10 @@ export class DelegatingContext implements Required<RunContext> {
     this.inner.emit(event);
   }
 
+  draft(text: string): void {
+    this.inner.draft?.(text);
+  }
+
   record(name: string, make: () => MaybePromise<JsonValue>): MaybePromise<JsonValue> {
     return this.inner.record(name, make);
   }

@@ -118,12 +118,15 @@ export class Desk {
 
   /** The best answer so far: what the run gives when it is cut off. An empty one is not better than any. */
   best(text: string): void {
-    if (text.trim() !== "") this.session.output = text;
+    if (text.trim() === "") return;
+    this.session.output = text;
+    this.deps.runtime.draft?.(text);
   }
 
   /** What is known so far, for a last turn that makes an answer of it when the money ends. */
   findings(text: string): void {
     this.session.metadata["findings"] = text;
+    if (this.session.output === "") this.deps.runtime.draft?.(text);
   }
 
   /** What a strategy wants to be known about its run. */

@@ -34,7 +34,7 @@ export type AgentEvent =
       readonly limit: number;
       readonly scope: string;
     }
-  /** Whatever an agent or a strategy wants to show beside these. */
+  /** Whatever an agent, a strategy or the runtime wants to show beside these: `approvalRequested`, `answerRestarted`, … */
   | { readonly type: "progress"; readonly name: string; readonly data: JsonValue }
   | { readonly type: "error"; readonly error: SerializedError }
   | { readonly type: "completed"; readonly result: AgentResult };

@@ -110,6 +110,12 @@ export interface RunContext {
   emit(event: AgentEvent): void;
 
   /**
+   * The best answer so far, of an agent that does not keep it in its history: what it is cut off with where a call or a tool does not
+   * stop in time. The last one counts.
+   */
+  draft?(text: string): void;
+
+  /**
    * A fact of the agent's own, such as what it read from outside or chose by chance: made once, and read from the record ever
    * after. Plain JSON, or an `InvalidValueError`; a fact that could not be made is not recorded. `make` uses nothing of the
    * context, and is no way to act on the world: after a crash before it was written down, it is made again.

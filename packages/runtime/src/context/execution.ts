@@ -83,6 +83,8 @@ export class Execution implements RunContext {
   audits: Set<Promise<void>> | undefined;
   /** Hires that a layer answered for: there is no child, and an outcome to join all the same. */
   answered: Map<ExecId, HireOutcome> | undefined;
+  /** The best answer so far, by the agent's own words. */
+  drafted: string | undefined;
   /** Counts the model calls: a tool call's key says which of them asked for it. */
   modelCalls = 0;
   toolCalls = 0;
@@ -266,6 +268,10 @@ export class Execution implements RunContext {
 
   emit(event: AgentEvent): void {
     this.engine.publish(event);
+  }
+
+  draft(text: string): void {
+    this.drafted = text;
   }
 
   record(name: string, make: () => MaybePromise<JsonValue>): MaybePromise<JsonValue> {

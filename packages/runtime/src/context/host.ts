@@ -207,18 +207,16 @@ function through(
 
 /** What an error that an agent let through means. A budget or a deadline cuts it off; it has not failed. */
 function fate(exec: Execution, error: unknown): HireOutcome {
+  const output = exec.drafted ?? exec.history.lastText;
   const cutOff = (stopReason: StopReason): HireOutcome => ({
     status: "partial",
-    result: { status: "partial", output: exec.history.lastText, stopReason },
+    result: { status: "partial", output, stopReason },
   });
   exec.noteRefusal(error);
   if (isRaviError(error, "BUDGET_EXHAUSTED")) return cutOff("budget");
   if (isRaviError(error, "DEADLINE_EXCEEDED")) return cutOff("deadline");
   if (isRaviError(error, "PAUSED")) {
-    return {
-      status: "paused",
-      result: { status: "paused", output: exec.history.lastText, stopReason: "paused" },
-    };
+    return { status: "paused", result: { status: "paused", output, stopReason: "paused" } };
   }
   const known: RaviError = isRaviError(error)
     ? error

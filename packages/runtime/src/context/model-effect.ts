@@ -18,7 +18,7 @@ import {
 import { checkTransform } from "@ravi/kernel/loop";
 import { promised, rejected } from "../rejected.ts";
 import { andThen } from "./and-then.ts";
-import { attempt, estimateOf } from "./attempt.ts";
+import { attempt, type AttemptOptions, estimateOf } from "./attempt.ts";
 import { Bill } from "./bill.ts";
 import type { ChatCall } from "./chat-call.ts";
 import type { Execution } from "./execution.ts";
@@ -59,6 +59,8 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
   private begunModel: LlmLeaf["model"] | undefined;
   private begunRequest: LlmLeaf["request"] | undefined;
   sentTo: ToldCall["sentTo"];
+  /** The try whose answer is streamed. */
+  private answering: AttemptOptions | undefined;
   /** Of what it was begun with; the first attempt goes by it too, where no layer has changed the call. */
   estimate: Estimate | undefined;
   /** What its begin has set aside. For the first of its tries: where the ledger refused that, it was never there. */
@@ -231,7 +233,7 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
       this.begun = undefined;
       this.sentTo = model;
     }
-    return attempt(exec, {
+    const options: AttemptOptions = {
       model,
       request,
       signal,
@@ -245,7 +247,16 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
       begun,
       call: 0,
       tokens: 0,
-    });
+    };
+    if (sink !== undefined) this.beginAnswer(options);
+    return attempt(exec, options);
+  }
+
+  /** Whoever shows an answer while it comes has shown a part of one that is not going on. */
+  private beginAnswer(options: AttemptOptions): void {
+    if (this.answering?.hasStreamed === true)
+      this.exec.emit({ type: "progress", name: "answerRestarted", data: { key: this.key } });
+    this.answering = options;
   }
 
   private streamed(

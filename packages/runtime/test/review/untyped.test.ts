@@ -68,7 +68,7 @@ describe("untyped code", () => {
     "T11: a ledger that has %j to say of what is settled fails no run, beside the run's own neither",
     async (given) => {
       const settled: unknown[] = [];
-      const said = given as object | undefined as Settlement;
+      const said = given as Settlement;
       const model = scriptedModel(() => "ok");
       const asking: Agent = {
         ...agent("a", async (ctx) => done(String((await ctx.llm(model, ask("go"))).message.content))),
