@@ -10,6 +10,7 @@ import {
   type LLMClient,
   type Pipelines,
   type RunContext,
+  type RunEvent,
   Supervision,
 } from "@ravi/kernel";
 import { bareContext } from "@ravi/kernel/loop";
@@ -275,6 +276,8 @@ export class SessionAgent implements Agent, ExtensionContext {
     metadata?: { channel?: string };
   }): RunContext {
     const { clock, ids, options } = this.plan;
+    const { stage, workshop } = this;
+    const hear = ({ event }: RunEvent): void => stage.heard(event);
     return bareContext({
       agent: this,
       supervision: Supervision.root(this.id, { ids, sessionId: this.navigator.id }),
@@ -283,8 +286,10 @@ export class SessionAgent implements Agent, ExtensionContext {
       clock,
       ids,
       validator: options.validator,
-      onEvent:
-        this.stage.isWatched || this.workshop.mayBring ? ({ event }) => this.stage.heard(event) : undefined,
+      // Looked up at each call: somebody may begin to watch when the turn has begun.
+      get onEvent() {
+        return stage.isWatched || workshop.mayBring ? hear : undefined;
+      },
     });
   }
 

@@ -175,10 +175,10 @@ export class Session implements SessionManager {
     if (this.tree.leaf !== this.cursor) await this.append({ kind: "leaf", target: this.cursor });
   }
 
-  /** Takes over the way to an entry of another session, with its labels, and where it came from. */
-  async copyFrom(other: Session, entryId: string): Promise<void> {
+  /** Takes over the way to an entry of another session, with its labels, and where it came from. A note is a branch of its own. */
+  async copyFrom(other: Session, entryId: string, note?: string): Promise<void> {
     other.needPlace(entryId);
-    const { now, newId, log } = this.options;
+    const { now, newId, log, redact } = this.options;
     const entries = new Map<string, SessionEntry>();
     for (const { id } of other.path(entryId)) {
       const entry = await other.read(id);
@@ -189,6 +189,10 @@ export class Session implements SessionManager {
     for (const [target, label] of other.labels) {
       const id = newId();
       if (entries.has(target)) entries.set(id, { kind: "label", id, parent: null, at: now(), target, label });
+    }
+    if (note !== undefined) {
+      const id = newId();
+      entries.set(id, redact.entry({ kind: "branch", id, parent: entryId, at: now(), note }));
     }
     this.origin = { sessionId: other.sessionId, entryId };
     const heads = await log.append([...entries.values()], { at: now(), origin: this.origin });

@@ -18,6 +18,7 @@ import {
   type LandOptions,
   MOST_CUT_OFFS,
   readTurn,
+  soundUsage,
   tellTermination,
   withoutCalls,
 } from "@ravi/kernel/loop";
@@ -63,16 +64,18 @@ export class Engine {
     const { kit } = this;
     for (;;) {
       if (this.steps >= kit.settings.maxSteps) return this.land("steps");
-      this.steps++;
       await this.hear();
-      this.tellStep(HookEvent.STEP_START);
-      kit.tell({ type: "step", step: this.steps });
+      const step = this.steps + 1;
+      this.tellStep(HookEvent.STEP_START, step);
+      kit.tell({ type: "step", step });
       try {
         const result = await this.step();
         if (result !== undefined) return result;
       } finally {
-        this.tellStep(HookEvent.STEP_END);
+        this.tellStep(HookEvent.STEP_END, step);
       }
+      // One whose model call failed is not taken: another attempt takes it again.
+      this.steps = step;
     }
   }
 
@@ -171,7 +174,10 @@ export class Engine {
     const request = this.request(seen);
     try {
       const response = await abortable(ctx.llm(model, request), ctx.signal);
-      meter.answered(response.usage, () => estimateMessages(request.messages) + estimateTools(request.tools));
+      meter.answered(
+        soundUsage(response.usage),
+        () => estimateMessages([...request.messages, response.message]) + estimateTools(request.tools),
+      );
       return response;
     } catch (error) {
       if (isRaviError(error, "BUDGET_EXHAUSTED")) return "budget";
@@ -238,8 +244,8 @@ export class Engine {
     return this.said !== "" || last === undefined ? this.said : textOf(last);
   }
 
-  private tellStep(event: typeof HookEvent.STEP_START | typeof HookEvent.STEP_END): void {
+  private tellStep(event: typeof HookEvent.STEP_START | typeof HookEvent.STEP_END, step: number): void {
     const { ctx } = this.kit;
-    if (ctx.hooks.has(event)) void ctx.hooks.dispatch(event, { ...hookBase(ctx), step: this.steps });
+    if (ctx.hooks.has(event)) void ctx.hooks.dispatch(event, { ...hookBase(ctx), step });
   }
 }

@@ -1,0 +1,55 @@
+import { type LLMClient, ProviderError } from "@ravi/kernel";
+import { scriptedModel } from "@ravi/testing";
+import { expect, it } from "vitest";
+import { session, tool } from "../support.ts";
+
+const busy = new ProviderError({ kind: "OVERLOADED", message: "busy", provider: "p" });
+
+it("O5: a model call that failed and is tried again is one step, so a turn of one step survives it", async () => {
+  const model = scriptedModel([busy, busy, "Done."]);
+  const agent = session({ model, maxSteps: 1 });
+  const steps: number[] = [];
+  const events = agent.events();
+  expect(await agent.invoke("x")).toMatchObject({ status: "completed", output: "Done." });
+  await agent.close();
+  for await (const event of events) if (event.type === "step") steps.push(event.step);
+  expect(steps).toEqual([1, 1, 1]);
+});
+
+it("O7: the answer is counted also where the provider does not count, or counts what is no number", async () => {
+  for (const usage of [undefined, { inputTokens: Number.NaN, outputTokens: 1 }]) {
+    const model: LLMClient = {
+      id: "plain",
+      info: { provider: "p", model: "plain" },
+      async generate() {
+        const content = "x".repeat(4_000);
+        return { message: { role: "assistant", content }, finishReason: "stop", usage };
+      },
+    };
+    const agent = session({ model });
+    await agent.invoke("x");
+    expect(agent.contextUsage().tokens).toBeGreaterThan(1_000);
+  }
+});
+
+it("whoever begins to watch when a turn has begun hears the rest of it, streamed text included", async () => {
+  const model = scriptedModel([{ toolCalls: [{ name: "work", arguments: {} }] }, "Done."]);
+  const agent = session({ model, tools: [tool("work", () => "fine")] });
+  const turn = agent.invoke("x");
+  const events = agent.events();
+  await turn;
+  await agent.close();
+  const seen = new Set<string>();
+  for await (const event of events) seen.add(event.type);
+  expect([...seen]).toEqual(expect.arrayContaining(["step", "toolCall", "toolResult", "text", "settled"]));
+});
+
+it("O13: the note of a fork is kept in a session of its own too", async () => {
+  const agent = session({ model: scriptedModel(() => "ok"), secrets: ["canary-123"] });
+  await agent.invoke("x");
+  const from = agent.sessionManager.leaf ?? "";
+  await agent.fork(from, { newSession: true, note: "another way, canary-123" });
+  const branch = agent.sessionManager.path().at(-1);
+  expect(branch?.entry).toMatchObject({ kind: "branch", parent: from, note: "another way, [secret]" });
+  expect((await agent.invoke("y")).output).toBe("ok");
+});
