@@ -24,9 +24,12 @@ import { type CountTokens, type TokenCounter, tokenCounter } from "./token-count
 export interface SummarizationOptions {
   /** Who writes the summary. It is called only through the context, so it spends from the same ledger. */
   readonly model: LLMClient;
-  /** How much of the newest conversation stays as it is: 32,000 tokens, but never more than half of `triggerTokens`. */
+  /** How much of the newest conversation stays as it is: 32,000 tokens, but never more than half of the room for messages. */
   readonly keepRecentTokens?: number | undefined;
-  /** What a request may take before older messages are summarised: twice `keepRecentTokens`, and at most 80 % of the window. */
+  /**
+   * What a request may take before older messages are summarised: the system prompt, the tools and twice `keepRecentTokens`,
+   * and at most 80 % of the window.
+   */
   readonly triggerTokens?: number | undefined;
   /** How long the summary may get: 2,000 tokens. */
   readonly maxSummaryTokens?: number | undefined;
@@ -92,9 +95,11 @@ export class Summarization implements CompactionStrategy {
     const prompt = validPrompt(messages);
     const known = this.earlier(prompt, context);
     const view = known?.remembered === true ? viewWith(prompt, known.covered, known.summary) : prompt;
-    const trigger = this.triggerFor(context);
+    // What every request carries is no room for messages: without it, each turn would be over the mark again, and pay again.
+    const fixed = this.counter.fixed(context, prompt);
+    const trigger = this.triggerFor(context, fixed);
     if (!this.counter.exceeds(view, context, trigger)) return view;
-    const cut = this.cutOf(prompt, Math.min(this.keepRecentTokens, Math.floor(trigger / 2)));
+    const cut = this.cutOf(prompt, Math.min(this.keepRecentTokens, Math.floor((trigger - fixed) / 2)));
     const pins = pinsOf(prompt);
     const from = Math.max(known?.covered ?? 0, pins.front);
     const fold = prompt
@@ -117,10 +122,10 @@ export class Summarization implements CompactionStrategy {
     return { covered: at + 1, summary, remembered: false };
   }
 
-  private triggerFor(context: CompactionContext): number {
+  private triggerFor(context: CompactionContext, fixed: number): number {
     if (this.triggerTokens !== undefined) return this.triggerTokens;
     const window = context.contextWindow ?? Number.POSITIVE_INFINITY;
-    return Math.max(Math.min(this.keepRecentTokens * 2, Math.floor(window * 0.8)), 2);
+    return Math.max(Math.min(fixed + this.keepRecentTokens * 2, Math.floor(window * 0.8)), 2);
   }
 
   /** The earliest beginning of a group from which on at most `keep` tokens are left, but not later than the last group. */

@@ -86,11 +86,14 @@ interface Sizes {
   readonly said: number;
 }
 
+/** Strategies leave a fifth of a window for the answer. */
+const SHARE = 0.8;
+
 /**
  * What the strategy is told to fit into. After an overflow the window is smaller than was believed, and whoever asks wants
- * it shorter than it is: then it is half of what was said.
+ * it shorter than it is: then there is room for half of what was said, beside what cannot get smaller.
  */
 function targetWindow({ reason, window, plan }: CompactionJob, { frame, said }: Sizes): number {
   const room = window === null ? Infinity : Math.max(1, thresholdOf(window, plan.reserveTokens));
-  return reason === "threshold" ? room : Math.min(room, frame + Math.ceil(said / 2));
+  return reason === "threshold" ? room : Math.min(room, Math.ceil((frame + said / 2) / SHARE));
 }
