@@ -36,15 +36,23 @@ describe("Summarization", () => {
     expect(asked(context.requests[0])).not.toContain('calls read({"n":15})');
   });
 
-  test.each([undefined, 700])(
-    "R28: a long system prompt is no reason to pay for a summary in each turn (triggerTokens: %s)",
-    async (triggerTokens) => {
-      const context = { ...recordingContext(), system: "long", contextWindow: 10_000 };
-      const count = ({ role }: ChatMessage): number => (role === "system" ? 500 : 10);
+  test.each([
+    ["system prompt", undefined],
+    ["system prompt", 700],
+    ["first message", undefined],
+    ["first message", 700],
+  ])(
+    "R28: a long %s is no reason to pay for a summary in each turn (triggerTokens: %s)",
+    async (what, triggerTokens) => {
+      const system = what === "system prompt" ? "long" : "short";
+      const context = { ...recordingContext(), system, contextWindow: 10_000 };
+      const count = ({ content }: ChatMessage): number => (content === "long" ? 500 : 10);
       const options = { model: writer, keepRecentTokens: 200, triggerTokens, countTokens: count };
       const strategy = new Summarization(options);
-      const [, ...talk] = longTranscript(401);
-      let window: readonly ChatMessage[] = [];
+      const talk = longTranscript(402).slice(2);
+      let window: readonly ChatMessage[] = [
+        { role: "user", content: what === "first message" ? "long" : "short" },
+      ];
       for (let at = 0; at < 400; at += 2)
         window = await strategy.compact([...window, ...talk.slice(at, at + 2)], context);
       expect(problemsOf(window)).toEqual([]);
