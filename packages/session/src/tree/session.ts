@@ -112,8 +112,8 @@ export class Session implements SessionManager {
     await this.append({ kind: "label", target: id, label });
   }
 
-  appendCustom(name: string, data: JsonValue): Promise<string> {
-    return this.append({ kind: "custom", name, data });
+  async appendCustom(name: string, data: JsonValue): Promise<string> {
+    return this.append({ kind: "custom", name, data: plainCopy(data) });
   }
 
   /**
@@ -201,6 +201,8 @@ export class Session implements SessionManager {
   }
 
   async close(): Promise<void> {
+    // What somebody has begun to write, and did not wait for, is written.
+    await this.tail;
     await this.options.log.close();
   }
 
@@ -244,4 +246,17 @@ export class Session implements SessionManager {
     const expected = `an entry of session ${this.sessionId}`;
     throw new InvalidValueError({ field: "entry id", value: id, expected });
   }
+}
+
+/** As it will be read again: what its giver does with it meanwhile changes nothing. */
+function plainCopy(data: JsonValue): JsonValue {
+  let text: unknown;
+  let cause: unknown;
+  try {
+    text = JSON.stringify(data);
+    if (typeof text === "string") return JSON.parse(text) as JsonValue;
+  } catch (error) {
+    cause = error;
+  }
+  throw new InvalidValueError({ field: "data", value: data, expected: "plain JSON", cause });
 }
