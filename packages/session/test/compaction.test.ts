@@ -214,3 +214,17 @@ it("O12: who asks under a long system prompt leaves the strategy room for it and
   expect(room).toBeGreaterThan(51_000);
   expect(room).toBeLessThan(52_000);
 });
+
+it("O12: that there was nothing to gain in one session holds nothing back in another", async () => {
+  const model = scriptedModel(() => ({ text: "answer", usage: { inputTokens: 85, outputTokens: 0 } }));
+  let isIdle = true;
+  const strategy = {
+    compact: (messages: readonly ChatMessage[]) => (isIdle ? messages : messages.slice(-1)),
+  };
+  const agent = session({ model, compaction: { strategy, contextWindow: 100, reserveTokens: 20 } });
+  await agent.invoke("a");
+  isIdle = false;
+  await agent.newSession();
+  await agent.invoke("b");
+  expect(agent.sessionManager.entries().map(({ kind }) => kind)).toContain("compaction");
+});
