@@ -108,7 +108,7 @@ export class Engine {
     if (response === "budget") return this.land("budget");
     const { kit } = this;
     this.answered++;
-    const message = withFreshIds(response.message, new Set(this.list.callIds));
+    const message = withFreshIds(response.message, this.list.callIds);
     const text = textOf(message);
     if (text.trim() !== "") this.said = text;
     const answer = readTurn({ ...response, message });
