@@ -123,7 +123,7 @@ export class SessionAgent implements Agent, ExtensionContext {
         running.isOpen = false;
         if (isOwn) this.state.queued.unshift(...mailbox.leftover());
         this.stage.running = undefined;
-        await this.navigator.afterRun();
+        await this.afterRun();
       }
     });
   }
@@ -266,6 +266,15 @@ export class SessionAgent implements Agent, ExtensionContext {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.shutdown();
+  }
+
+  /** What was said is written: that the session could not be let go of is no reason to lose the answer. */
+  private async afterRun(): Promise<void> {
+    try {
+      await this.navigator.afterRun();
+    } catch (error) {
+      this.stage.host.collect({ source: "session", event: "close", error });
+    }
   }
 
   private bare({

@@ -147,7 +147,7 @@ function isText(value: unknown): boolean {
 function isFlag(value: unknown): boolean {
   return typeof value === "boolean";
 }
-function isContent(value: unknown): boolean {
+export function isContent(value: unknown): boolean {
   return typeof value === "string" || (Array.isArray(value) && value.every(isPart));
 }
 

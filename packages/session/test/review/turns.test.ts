@@ -1,4 +1,6 @@
 import { type LLMClient, ProviderError } from "@ravi/kernel";
+import { bareContext } from "@ravi/kernel/loop";
+import { MemorySessionStore, type SessionStore } from "@ravi/session";
 import { scriptedModel } from "@ravi/testing";
 import { expect, it } from "vitest";
 import { session, tool } from "../support.ts";
@@ -52,4 +54,29 @@ it("O13: the note of a fork is kept in a session of its own too", async () => {
   const branch = agent.sessionManager.path().at(-1);
   expect(branch?.entry).toMatchObject({ kind: "branch", parent: from, note: "another way, [secret]" });
   expect((await agent.invoke("y")).output).toBe("ok");
+});
+
+it("a run whose session cannot be let go of afterwards still gives its answer, and the error is collected", async () => {
+  const memory = new MemorySessionStore();
+  const problem = new Error("EIO");
+  const store: SessionStore = {
+    list: () => memory.list(),
+    delete: (id) => memory.delete(id),
+    open: (id) => Object.assign(memory.open(id), { close: () => Promise.reject(problem) }),
+  };
+  const agent = session({ model: scriptedModel(() => "Done."), store });
+  const ctx = bareContext({ agent });
+  expect(await agent.run(ctx, ctx.inbox("x"))).toMatchObject({ status: "completed", output: "Done." });
+  expect(agent.errors).toEqual([{ source: "session", event: "close", error: problem }]);
+});
+
+it("O10: a source that shows what is no content is named, and the turn goes on without it", async () => {
+  for (const state of [7, null, {}, [null], [{ type: "picture" }], [{ type: "image" }]]) {
+    const model = scriptedModel(() => "ok");
+    const look = () => state as never;
+    const agent = session({ model, ephemeral: [{ name: "screen", look }] });
+    expect((await agent.invoke("x")).output).toBe("ok");
+    expect(model.calls[0]?.request.messages.map(({ role }) => role)).toEqual(["system", "user"]);
+    expect(agent.errors).toMatchObject([{ source: "screen", event: "look" }]);
+  }
 });
