@@ -1,5 +1,7 @@
 import type { ChatMessage } from "@ravi/kernel";
+import type { CompactionItem, EntryHead, SessionEntry } from "@ravi/session";
 import { afterEach, expect, it, vi } from "vitest";
+import { expand } from "../../src/tree/expand.ts";
 import { validPrompt } from "../../src/tree/valid-prompt.ts";
 import { problemWith } from "../prompt-check.ts";
 
@@ -50,4 +52,33 @@ it("O19: ids that come again in each turn are numbered without trying all number
   expect(has.mock.calls.length).toBeLessThan(2_000 * 10);
   vi.restoreAllMocks();
   expect(problemWith(prompt)).toBeUndefined();
+});
+
+it("O19: a compaction of many stretches is read again without a search through the whole way for each", async () => {
+  let looks = 0;
+  const said = (id: string): ChatMessage => ({ role: "user", content: id });
+  const headOf = (id: string, kind: EntryHead["kind"]): EntryHead => ({
+    get id() {
+      looks++;
+      return id;
+    },
+    kind,
+    parent: null,
+    at: 0,
+    place: 0,
+    size: 1,
+  });
+  const ids = Array.from({ length: 2_000 }, (_, at) => `m${at}`);
+  const items = ids.map((id, at): CompactionItem =>
+    at % 2 === 0 ? { from: id, to: id } : { message: said(`instead of ${id}`) },
+  );
+  const base = { parent: null, at: 0 };
+  const read = ({ id, kind }: EntryHead): SessionEntry =>
+    kind === "compaction"
+      ? { ...base, id, kind, strategy: "s", items, before: 2, after: 1 }
+      : { ...base, id, kind: "message", message: said(id) };
+  const path = [...ids.map((id) => headOf(id, "message")), headOf("c", "compaction")];
+  const window = (await expand(path, read)).map(({ message }) => message.content);
+  expect(window).toEqual(ids.map((id, at) => (at % 2 === 0 ? id : `instead of ${id}`)));
+  expect(looks).toBeLessThan(2_000 * 10);
 });
