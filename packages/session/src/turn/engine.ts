@@ -163,7 +163,7 @@ export class Engine {
     }
     if (batch.halt !== undefined) return this.halt(batch.halt);
     if (batch.isTerminal)
-      return { status: "completed", output: this.terminalText(batch.messages), stopReason: "done" };
+      return { status: "completed", output: terminalText(response, batch.messages), stopReason: "done" };
     this.cutOffs = isCutOff ? this.cutOffs + 1 : 0;
     return this.cutOffs < MOST_CUT_OFFS ? undefined : this.partial("length");
   }
@@ -239,13 +239,15 @@ export class Engine {
     return { status: "partial", output: this.said, stopReason };
   }
 
-  private terminalText(messages: readonly (ChatMessage | undefined)[]): string {
-    const last = messages.at(-1);
-    return this.said !== "" || last === undefined ? this.said : textOf(last);
-  }
-
   private tellStep(event: typeof HookEvent.STEP_START | typeof HookEvent.STEP_END, step: number): void {
     const { ctx } = this.kit;
     if (ctx.hooks.has(event)) void ctx.hooks.dispatch(event, { ...hookBase(ctx), step });
   }
+}
+
+/** What the model said with its last calls, or what came of the last of them. What it said before them was no answer. */
+function terminalText({ message }: ModelResponse, results: readonly (ChatMessage | undefined)[]): string {
+  const said = textOf(message);
+  const last = results.at(-1);
+  return said.trim() !== "" || last === undefined ? said : textOf(last);
 }

@@ -80,3 +80,18 @@ it("O10: a source that shows what is no content is named, and the turn goes on w
     expect(agent.errors).toMatchObject([{ source: "screen", event: "look" }]);
   }
 });
+
+it("O9: a turn that its tools end gives what came of them, and not what was said before another call", async () => {
+  const call = (text: string) => ({ text, toolCalls: [{ name: "work", arguments: {} }] });
+  const ends = (script: Parameters<typeof scriptedModel>[0]) => {
+    let calls = 0;
+    const agent = session({
+      model: scriptedModel(script),
+      tools: [tool("work", () => `result ${++calls}`)],
+      extensions: [{ name: "end", on: { tool_result: () => ({ terminate: calls === 2 }) } }],
+    });
+    return agent.invoke("x");
+  };
+  expect(await ends([call("Let me look."), call("")])).toMatchObject({ output: "result 2" });
+  expect(await ends([call("Let me look."), call("Here it is.")])).toMatchObject({ output: "Here it is." });
+});
