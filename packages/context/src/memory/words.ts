@@ -27,7 +27,7 @@ export function keywordsOf(text: string): ReadonlySet<string> {
 }
 
 function pairsOf(piece: string): readonly string[] {
-  const characters = [...piece];
+  const characters = Array.from(piece);
   if (characters.length === 1) return characters;
   return characters.slice(1).map((character, at) => `${characters[at]}${character}`);
 }
