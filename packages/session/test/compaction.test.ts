@@ -228,3 +228,14 @@ it("O12: that there was nothing to gain in one session holds nothing back in ano
   await agent.invoke("b");
   expect(agent.sessionManager.entries().map(({ kind }) => kind)).toContain("compaction");
 });
+
+it("O12: a strategy that gives back what are no messages is named, and nothing is written", async () => {
+  for (const made of [5, "all", [null], [{ role: "user" }]]) {
+    const strategy = { name: "odd", compact: () => made as never };
+    const agent = session({ model: scriptedModel(() => "ok"), compaction: strategy });
+    await agent.invoke("x");
+    const problem = await agent.runCompaction().catch((error: unknown) => error);
+    expect(problem).toMatchObject({ code: "INVALID_VALUE", field: "compaction strategy odd" });
+    expect((await agent.sessionManager.messages()).length).toBe(2);
+  }
+});

@@ -3,6 +3,7 @@ import { hookBase } from "@ravi/kernel/loop";
 import { abortable } from "../extensions/abortable.ts";
 import type { CompactionReason, Emit } from "../extensions/events.ts";
 import type { CompactionOutcome } from "../extensions/extension.ts";
+import { isMessages } from "../extensions/host.ts";
 import { itemsOf } from "../tree/expand.ts";
 import type { Session } from "../tree/session.ts";
 import { validPrompt } from "../tree/valid-prompt.ts";
@@ -72,7 +73,10 @@ async function shortened(
     tools,
     llm: (model, request) => ctx.llm(model, request),
   });
-  return (await abortable(made, ctx.signal)) ?? messages;
+  const given = (await abortable(made, ctx.signal)) ?? messages;
+  if (isMessages(given)) return given;
+  const field = `compaction strategy ${plan.strategy?.name ?? ""}`.trimEnd();
+  throw new InvalidValueError({ field, value: given, expected: "to give back a list of messages" });
 }
 
 function isOpenEnded(messages: readonly ChatMessage[]): boolean {
