@@ -229,6 +229,24 @@ describe("T5: what a crash leaves", () => {
     );
   });
 
+  test("T1: a power cut in the first append that left its end and not its beginning is an empty history, not a damaged one", async () => {
+    const whole = (await written()).whole;
+    const [header = "", one = "", two = ""] = whole.toString().split("\n");
+    const start = Buffer.alloc(header.length + 20);
+    const disk = new FakeDisk();
+    const history = await reopened(disk);
+    await history.append(key, many(1));
+    disk.overwrite(Buffer.concat([start, Buffer.from(`${one.slice(20)}\n`)]));
+    expect(await (await reopened(disk)).load(key)).toEqual({ messages: [], head: 0 });
+    // Where a second append stands behind it, the first was acknowledged, and something has happened to it since.
+    disk.overwrite(Buffer.concat([start, Buffer.from(`${one.slice(20)}\n${two}\n`)]));
+    await expect((await reopened(disk)).load(key)).rejects.toMatchObject({ code: "JOURNAL_CORRUPT" });
+    disk.overwrite(Buffer.concat([start, Buffer.from(`${one.slice(20)}\n`)]));
+    const after = await reopened(disk);
+    await after.append(key, [say("on we go")]);
+    expect((await after.load(key)).messages).toEqual([say("on we go")]);
+  });
+
   test("T1: without sync the same power cut loses what was acknowledged (the disk above is honest)", async () => {
     const disk = new FakeDisk();
     const history = await FileHistory.open("/h", { files: disk, sync: false });

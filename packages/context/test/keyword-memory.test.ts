@@ -56,6 +56,15 @@ describe("J11: recall by keywords", () => {
     expect(await texts(memory, ANN, "")).toEqual([]);
   });
 
+  test("where words stand without spaces between them, a part of a text finds it", async () => {
+    const memory = new KeywordMemory();
+    const all = ["我喜欢喝绿茶和咖啡", "会議は月曜日の朝です", "ฉันชอบดื่มกาแฟ", "新しいiPhoneを買う"];
+    for (const text of all) await memory.remember(ANN, text);
+    for (const [at, query] of ["绿茶", "月曜日は?", "กาแฟ", "iphone"].entries())
+      expect(await texts(memory, ANN, query)).toEqual([all[at]]);
+    expect(await texts(memory, ANN, "红酒")).toEqual([]);
+  });
+
   test("accents, case and plurals do not matter, and any script is read", async () => {
     const memory = new KeywordMemory();
     await memory.remember(ANN, "Café at noon");

@@ -36,6 +36,31 @@ describe("Summarization", () => {
     expect(asked(context.requests[0])).not.toContain('calls read({"n":15})');
   });
 
+  test.each([
+    ["system prompt", undefined],
+    ["system prompt", 700],
+    ["first message", undefined],
+    ["first message", 700],
+  ])(
+    "R28: a long %s is no reason to pay for a summary in each turn (triggerTokens: %s)",
+    async (what, triggerTokens) => {
+      const system = what === "system prompt" ? "long" : "short";
+      const context = { ...recordingContext(), system, contextWindow: 10_000 };
+      const count = ({ content }: ChatMessage): number => (content === "long" ? 500 : 10);
+      const options = { model: writer, keepRecentTokens: 200, triggerTokens, countTokens: count };
+      const strategy = new Summarization(options);
+      const talk = longTranscript(402).slice(2);
+      let window: readonly ChatMessage[] = [
+        { role: "user", content: what === "first message" ? "long" : "short" },
+      ];
+      for (let at = 0; at < 400; at += 2)
+        window = await strategy.compact([...window, ...talk.slice(at, at + 2)], context);
+      expect(problemsOf(window)).toEqual([]);
+      expect(context.requests.length).toBeGreaterThan(10);
+      expect(context.requests.length).toBeLessThan(80);
+    },
+  );
+
   test.each(["the whole transcript", "its own window and what is new"])(
     "R28: given %s in each turn, an earlier summary is extended, not made again",
     async (mode) => {

@@ -1,4 +1,4 @@
-import { ErrorCode, InvalidValueError, RaviError } from "@ravi/kernel";
+import { ErrorCode, InvalidValueError, JournalFailedError, RaviError } from "@ravi/kernel";
 
 /** Somebody else writes to the session. Nothing was read or written. */
 export class SessionLockedError extends RaviError {
@@ -40,6 +40,11 @@ export class SessionCorruptError extends RaviError {
     this.line = init.line;
     this.position = init.position;
   }
+}
+
+/** The disk said no. What was done of it was taken back, so it can be tried again. */
+export function sessionFailed(sessionId: string, done: string, cause: unknown): JournalFailedError {
+  return new JournalFailedError({ what: `session ${sessionId} could not be ${done}`, final: false, cause });
 }
 
 /** Something was asked for that needs an idle session, while it works. */

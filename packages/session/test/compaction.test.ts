@@ -196,3 +196,46 @@ it("O12: where the compaction for an overflow fails too, the overflow is the err
   await expect(agent.invoke("b")).rejects.toMatchObject({ kind: "CONTEXT_OVERFLOW" });
   expect(agent.errors).toMatchObject([{ source: "compaction" }]);
 });
+
+it("O12: who asks under a long system prompt leaves the strategy room for it and for half of what was said", async () => {
+  const windows: number[] = [];
+  const strategy = {
+    compact(messages: readonly ChatMessage[], { contextWindow = 0 }: CompactionContext = {}) {
+      windows.push(contextWindow);
+      return messages.slice(-1);
+    },
+  };
+  const model = scriptedModel(() => "a".repeat(4_000), { info: { contextWindow: 200_000 } });
+  const agent = session({ model, prompt: "p".repeat(200_000), compaction: strategy });
+  await agent.invoke("u".repeat(4_000));
+  expect((await agent.runCompaction()).status).toBe("compacted");
+  // Strategies fill 80 % of a window. The prompt takes 50,000 tokens, and each of the two messages 1,000.
+  const [room = 0] = windows.map((window) => window * 0.8);
+  expect(room).toBeGreaterThan(51_000);
+  expect(room).toBeLessThan(52_000);
+});
+
+it("O12: that there was nothing to gain in one session holds nothing back in another", async () => {
+  const model = scriptedModel(() => ({ text: "answer", usage: { inputTokens: 85, outputTokens: 0 } }));
+  let isIdle = true;
+  const strategy = {
+    compact: (messages: readonly ChatMessage[]) => (isIdle ? messages : messages.slice(-1)),
+  };
+  const agent = session({ model, compaction: { strategy, contextWindow: 100, reserveTokens: 20 } });
+  await agent.invoke("a");
+  isIdle = false;
+  await agent.newSession();
+  await agent.invoke("b");
+  expect(agent.sessionManager.entries().map(({ kind }) => kind)).toContain("compaction");
+});
+
+it("O12: a strategy that gives back what are no messages is named, and nothing is written", async () => {
+  for (const made of [5, "all", [null], [{ role: "user" }]]) {
+    const strategy = { name: "odd", compact: () => made as never };
+    const agent = session({ model: scriptedModel(() => "ok"), compaction: strategy });
+    await agent.invoke("x");
+    const problem = await agent.runCompaction().catch((error: unknown) => error);
+    expect(problem).toMatchObject({ code: "INVALID_VALUE", field: "compaction strategy odd" });
+    expect((await agent.sessionManager.messages()).length).toBe(2);
+  }
+});

@@ -59,7 +59,7 @@ interface Slot {
 
 function repair(messages: readonly ChatMessage[]): ChatMessage[] {
   const slots = pair(messages);
-  const used = new Set<string>();
+  const ids = new FreshIds();
   const repaired: ChatMessage[] = [];
   messages.forEach((message, at) => {
     if (message.role === "tool") return;
@@ -68,12 +68,12 @@ function repair(messages: readonly ChatMessage[]): ChatMessage[] {
       repaired.push(message);
       return;
     }
-    const ids = group.map(({ call }) => freshId(call.id, used));
-    const renamed = group.some(({ call }, n) => call.id !== ids[n]);
-    repaired.push(renamed ? withIds(message, ids) : message);
+    const named = group.map(({ call }) => ids.take(call.id));
+    const renamed = group.some(({ call }, n) => call.id !== named[n]);
+    repaired.push(renamed ? withIds(message, named) : message);
     const results = group.map(({ call, result, place }, n) => ({
       place,
-      message: resultOf(call, result, ids[n] ?? call.id),
+      message: resultOf(call, result, named[n] ?? call.id),
     }));
     for (const result of results.toSorted((a, b) => a.place - b.place)) repaired.push(result.message);
   });
@@ -104,11 +104,20 @@ function pair(messages: readonly ChatMessage[]): Map<number, Slot[]> {
   return slots;
 }
 
-function freshId(id: string, used: Set<string>): string {
-  let fresh = id;
-  for (let n = 2; used.has(fresh); n++) fresh = `${id}_${n}`;
-  used.add(fresh);
-  return fresh;
+class FreshIds {
+  private readonly used = new Set<string>();
+  /** From which number on there may be a free one; below it there is none. */
+  private readonly next = new Map<string, number>();
+
+  /** The id itself, or the first of its numbers that is free. It is used from now on. */
+  take(id: string): string {
+    let fresh = id;
+    let n = this.next.get(id) ?? 2;
+    while (this.used.has(fresh)) fresh = `${id}_${n++}`;
+    this.next.set(id, n);
+    this.used.add(fresh);
+    return fresh;
+  }
 }
 
 function withIds(message: CallingMessage, ids: readonly string[]): ChatMessage {

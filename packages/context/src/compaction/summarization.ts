@@ -14,7 +14,7 @@ import {
   type UserMessage,
 } from "@ravi/kernel";
 import { clip } from "./clip.ts";
-import { pinsOf, viewWith } from "./pins.ts";
+import { pinned, type Pins, pinsOf, viewWith } from "./pins.ts";
 import { lastGroupStart, validPrompt } from "./prompt.ts";
 import { isSummary, summaryMessage, summaryText } from "./summary.ts";
 import { SummaryMemory } from "./summary-memory.ts";
@@ -24,9 +24,12 @@ import { type CountTokens, type TokenCounter, tokenCounter } from "./token-count
 export interface SummarizationOptions {
   /** Who writes the summary. It is called only through the context, so it spends from the same ledger. */
   readonly model: LLMClient;
-  /** How much of the newest conversation stays as it is: 32,000 tokens, but never more than half of `triggerTokens`. */
+  /** How much of the newest conversation stays as it is: 32,000 tokens, but never more than half of the room for messages. */
   readonly keepRecentTokens?: number | undefined;
-  /** What a request may take before older messages are summarised: twice `keepRecentTokens`, and at most 80 % of the window. */
+  /**
+   * What a request may take before older messages are summarised: what always stays (the system prompt, the tools, the first
+   * and the newest user message) and twice `keepRecentTokens`, and at most 80 % of the window.
+   */
   readonly triggerTokens?: number | undefined;
   /** How long the summary may get: 2,000 tokens. */
   readonly maxSummaryTokens?: number | undefined;
@@ -92,10 +95,11 @@ export class Summarization implements CompactionStrategy {
     const prompt = validPrompt(messages);
     const known = this.earlier(prompt, context);
     const view = known?.remembered === true ? viewWith(prompt, known.covered, known.summary) : prompt;
-    const trigger = this.triggerFor(context);
-    if (!this.counter.exceeds(view, context, trigger)) return view;
-    const cut = this.cutOf(prompt, Math.min(this.keepRecentTokens, Math.floor(trigger / 2)));
     const pins = pinsOf(prompt);
+    const staying = this.staying(prompt, context, pins);
+    const trigger = this.triggerFor(context, staying);
+    if (!this.counter.exceeds(view, context, trigger)) return view;
+    const cut = this.cutOf(prompt, Math.min(this.keepRecentTokens, Math.floor((trigger - staying) / 2)));
     const from = Math.max(known?.covered ?? 0, pins.front);
     const fold = prompt
       .slice(from, cut)
@@ -117,10 +121,25 @@ export class Summarization implements CompactionStrategy {
     return { covered: at + 1, summary, remembered: false };
   }
 
-  private triggerFor(context: CompactionContext): number {
+  /**
+   * What no summary can take the place of: the system prompt, the tools, and the first and the newest user message. It leaves
+   * no room for others; if it were taken for room, a summary would not get below the mark, and each turn would pay for one.
+   */
+  private staying(prompt: readonly ChatMessage[], context: CompactionContext, pins: Pins): number {
+    const { counter } = this;
+    let tokens = counter.fixed(context, prompt);
+    for (const message of prompt.slice(0, pins.front)) tokens += counter.message(message);
+    for (const at of pinned(pins, { summary: true })) {
+      const message = prompt[at];
+      if (message !== undefined) tokens += counter.message(message);
+    }
+    return tokens;
+  }
+
+  private triggerFor(context: CompactionContext, staying: number): number {
     if (this.triggerTokens !== undefined) return this.triggerTokens;
     const window = context.contextWindow ?? Number.POSITIVE_INFINITY;
-    return Math.max(Math.min(this.keepRecentTokens * 2, Math.floor(window * 0.8)), 2);
+    return Math.max(Math.min(staying + this.keepRecentTokens * 2, Math.floor(window * 0.8)), 2);
   }
 
   /** The earliest beginning of a group from which on at most `keep` tokens are left, but not later than the last group. */

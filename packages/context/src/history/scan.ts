@@ -32,7 +32,10 @@ export function scan(
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const corrupt = (position: number, problem: string, cause?: unknown): JournalCorruptError =>
     new JournalCorruptError({ runId: sessionId, position, problem, cause });
-  if (!buffer.subarray(0, header.length).equals(header)) return unreadableHeader(buffer, header, corrupt);
+  if (!buffer.subarray(0, header.length).equals(header)) {
+    unreadableHeader({ buffer, header, keyText, corrupt });
+    return { messages: [], whole: 0 };
+  }
 
   const rows = rowsOf(buffer, header.length, keyText);
   const messages: ChatMessage[] = [];
@@ -86,11 +89,18 @@ function readMessage(line: Line, fail: (problem: string, cause?: unknown) => Err
   return message;
 }
 
-function unreadableHeader(
-  buffer: Buffer,
-  header: Buffer,
-  corrupt: (position: number, problem: string) => JournalCorruptError,
-): Scan {
+/** Says what is wrong with the file; nothing, if the crash came with the first append: nothing in it was ever acknowledged. */
+function unreadableHeader({
+  buffer,
+  header,
+  keyText,
+  corrupt,
+}: {
+  readonly buffer: Buffer;
+  readonly header: Buffer;
+  readonly keyText: string;
+  readonly corrupt: (position: number, problem: string) => JournalCorruptError;
+}): void {
   const newline = buffer.indexOf(0x0a);
   const first = buffer.toString("utf8", 0, newline === -1 ? buffer.length : newline);
   const version = /^\{"ravi":"history","v":(\d{1,9}),/.exec(first)?.[1];
@@ -98,9 +108,10 @@ function unreadableHeader(
     const expected = `format ${FORMAT}; a newer version of @ravi/context wrote this file, use that one`;
     throw new InvalidValueError({ field: "history format", value: Number(version), expected });
   }
-  // The crash came while the file was made: nothing in it was ever acknowledged.
   const begun = newline === -1 && header.subarray(0, buffer.length).equals(buffer);
   const blank = buffer.every((byte) => byte === 0);
-  if (begun || blank) return { messages: [], whole: 0 };
-  throw corrupt(0, "the header is damaged, or the file belongs to another history");
+  // A block that never got to the disk, and behind it at most the rest of the same append.
+  const torn = HOLE.test(first) && !rowsOf(buffer, 0, keyText).some(({ line }) => (line?.first ?? 1) > 1);
+  if (!begun && !blank && !torn)
+    throw corrupt(0, "the header is damaged, or the file belongs to another history");
 }

@@ -5,15 +5,31 @@ const COMMON = new Set(
   ),
 );
 
-/** The words of a text that it can be found by, each once: lower case, without accents and plural endings. */
+/** Scripts that put no space between words. */
+const UNSPACED =
+  /([\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]+)/u;
+
+/**
+ * The words of a text that it can be found by, each once: lower case, without accents and plural endings. Where words are
+ * not told apart by spaces, each pair of characters stands for one.
+ */
 export function keywordsOf(text: string): ReadonlySet<string> {
-  const words =
+  const runs =
     text
       .normalize("NFKD")
       .toLowerCase()
       .replaceAll(/\p{M}/gu, "")
       .match(/[\p{L}\p{N}]+/gu) ?? [];
-  return new Set(words.filter((word) => !COMMON.has(word)).map(stem));
+  const words = runs.flatMap((run) =>
+    run.split(UNSPACED).flatMap((piece, at) => (at % 2 === 1 ? pairsOf(piece) : [piece])),
+  );
+  return new Set(words.filter((word) => word !== "" && !COMMON.has(word)).map(stem));
+}
+
+function pairsOf(piece: string): readonly string[] {
+  const characters = Array.from(piece);
+  if (characters.length === 1) return characters;
+  return characters.slice(1).map((character, at) => `${characters[at]}${character}`);
 }
 
 function stem(word: string): string {

@@ -58,7 +58,7 @@ export interface BareContextOptions {
   readonly validator?: JsonSchemaValidator | undefined;
   readonly clock?: Clock | undefined;
   readonly ids?: IdSource | undefined;
-  /** Gets every event of the tree. Where it is given, models are streamed. */
+  /** Gets every event of the tree. Where it is given, models are streamed. It is looked up anew at each event and model call. */
   readonly onEvent?: ((event: RunEvent) => void) | undefined;
 }
 
@@ -99,7 +99,9 @@ export function bareContext(options: BareContextOptions = {}): BareContext {
     validator: options.validator,
     clock: options.clock ?? systemClock,
     ids: options.ids ?? systemIds,
-    onEvent: options.onEvent,
+    get onEvent() {
+      return options.onEvent;
+    },
     seq: 0,
     signals: new BareSignals(),
   };

@@ -21,8 +21,8 @@ export class Compactor {
   private readonly plan: CompactionPlan;
   private readonly stage: Stage;
   private isAsked = false;
-  /** From how many tokens on it is tried again, where there was nothing to gain by it. */
-  private againAt = 0;
+  /** From how many tokens on it is tried again in a session, where there was nothing to gain by it. */
+  private again = { sessionId: "", at: 0 };
   /** The place in the conversation that the meter is about. */
   private measured: string | undefined;
 
@@ -51,13 +51,14 @@ export class Compactor {
     this.measured = placeOf(session);
   }
 
-  isDue(model: LLMClient): boolean {
+  isDue(model: LLMClient, { sessionId }: Session): boolean {
     const { auto, strategy, reserveTokens } = this.plan;
     const { tokens } = this.meter;
     if (this.isAsked) return true;
     const canCompact = strategy !== undefined || this.stage.host.handles("session_before_compact");
     const isFull = isDue(tokens, this.windowOf(model), reserveTokens);
-    return auto && canCompact && isFull && tokens >= this.againAt;
+    const { again } = this;
+    return auto && canCompact && isFull && (tokens >= again.at || again.sessionId !== sessionId);
   }
 
   /** After a turn (O12). The turn itself went well: a failure here is collected and not thrown, an abort ends this alone. */
@@ -65,11 +66,11 @@ export class Compactor {
     const { tokens } = this.meter;
     const reason = this.isAsked ? "asked" : "threshold";
     this.isAsked = false;
-    this.againAt = 0;
+    this.again = { sessionId: "", at: 0 };
     try {
       const { status } = await this.run(task, reason);
       if (status === "nothingToDo" || status === "noSmaller")
-        this.againAt = this.muchMore(tokens, task.model);
+        this.again = { sessionId: task.session.sessionId, at: this.muchMore(tokens, task.model) };
     } catch (error) {
       if (task.ctx.signal.aborted) return;
       if (isRaviError(error, "SUSPENDED")) throw error;

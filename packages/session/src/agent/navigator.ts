@@ -79,7 +79,7 @@ export class Navigator {
     const id = this.plan.ids.uuid();
     const next = await this.make(id);
     try {
-      await next.copyFrom(session, entryId);
+      await next.copyFrom(session, entryId, note);
     } catch (error) {
       await next.close();
       throw error;

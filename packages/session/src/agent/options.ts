@@ -48,7 +48,7 @@ export interface SessionAgentOptions {
   readonly prompt?: PromptOptions | string | undefined;
   /** Live state that goes with each model call and is never written. */
   readonly ephemeral?: readonly EphemeralSource[] | undefined;
-  /** Model calls of a turn, without the one that wraps up: 50. */
+  /** Model calls of a turn, without those that failed and were tried again and the one that wraps up: 50. */
   readonly maxSteps?: number | undefined;
   /** Calls of one batch that run at once: all of them. */
   readonly toolConcurrency?: number | undefined;

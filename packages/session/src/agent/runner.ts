@@ -164,9 +164,10 @@ export class Runner {
   }
 
   private async compactIfDue(job: Job): Promise<void> {
-    const { ctx } = job;
+    const { ctx, session } = job;
     // A child keeps nothing that would be worth it.
-    if (this.inherited !== undefined || ctx.signal.aborted || !this.compactor.isDue(this.state.model)) return;
+    if (this.inherited !== undefined || ctx.signal.aborted) return;
+    if (!this.compactor.isDue(this.state.model, session)) return;
     this.state.gate.phase = "compaction";
     try {
       await this.compactor.afterTurn(this.taskOf(job));

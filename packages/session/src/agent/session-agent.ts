@@ -10,6 +10,7 @@ import {
   type LLMClient,
   type Pipelines,
   type RunContext,
+  type RunEvent,
   Supervision,
 } from "@ravi/kernel";
 import { bareContext } from "@ravi/kernel/loop";
@@ -122,7 +123,7 @@ export class SessionAgent implements Agent, ExtensionContext {
         running.isOpen = false;
         if (isOwn) this.state.queued.unshift(...mailbox.leftover());
         this.stage.running = undefined;
-        await this.navigator.afterRun();
+        await this.afterRun();
       }
     });
   }
@@ -267,6 +268,15 @@ export class SessionAgent implements Agent, ExtensionContext {
     await this.shutdown();
   }
 
+  /** What was said is written: that the session could not be let go of is no reason to lose the answer. */
+  private async afterRun(): Promise<void> {
+    try {
+      await this.navigator.afterRun();
+    } catch (error) {
+      this.stage.host.collect({ source: "session", event: "close", error });
+    }
+  }
+
   private bare({
     signal,
     metadata,
@@ -275,6 +285,8 @@ export class SessionAgent implements Agent, ExtensionContext {
     metadata?: { channel?: string };
   }): RunContext {
     const { clock, ids, options } = this.plan;
+    const { stage, workshop } = this;
+    const hear = ({ event }: RunEvent): void => stage.heard(event);
     return bareContext({
       agent: this,
       supervision: Supervision.root(this.id, { ids, sessionId: this.navigator.id }),
@@ -283,8 +295,10 @@ export class SessionAgent implements Agent, ExtensionContext {
       clock,
       ids,
       validator: options.validator,
-      onEvent:
-        this.stage.isWatched || this.workshop.mayBring ? ({ event }) => this.stage.heard(event) : undefined,
+      // Looked up at each call: somebody may begin to watch when the turn has begun.
+      get onEvent() {
+        return stage.isWatched || workshop.mayBring ? hear : undefined;
+      },
     });
   }
 

@@ -27,6 +27,9 @@ interface SentPrompt {
   readonly text: string;
 }
 
+/** Whoever names a channel for each of its users does not fill the memory. */
+const MOST_CHANNELS = 64;
+
 /** Keeps what turns are made with: tools, guardrails, prompts. A child's is made of its parent's. */
 export class Workshop {
   /** As it went out last. */
@@ -56,9 +59,9 @@ export class Workshop {
     this.book = inherited?.workshop.book ?? new PromptBook(plan.options.prompt, plan.cwd);
   }
 
-  /** What is there; after a `reload`, what is there now. Where that cannot be read, the parts that worked go on. */
+  /** What is there; after a `reload`, and while one is under way, what is there now. Where that cannot be read, the parts that worked go on. */
   async loaded(): Promise<Parts> {
-    if (this.parts !== undefined && !this.isStale) return this.parts;
+    if (this.parts !== undefined && !this.isStale && this.loading === undefined) return this.parts;
     try {
       return await this.refresh();
     } catch (error) {
@@ -120,6 +123,8 @@ export class Workshop {
     this.lastPrompt = sent.text;
     this.prompts.delete(channel);
     this.prompts.set(channel, sent);
+    const [oldest] = this.prompts.keys();
+    if (this.prompts.size > MOST_CHANNELS && oldest !== undefined) this.prompts.delete(oldest);
   }
 
   /** Whoever names no channel gets the newest. */

@@ -3,6 +3,7 @@ import { hookBase } from "@ravi/kernel/loop";
 import { abortable } from "../extensions/abortable.ts";
 import type { CompactionReason, Emit } from "../extensions/events.ts";
 import type { CompactionOutcome } from "../extensions/extension.ts";
+import { isMessages } from "../extensions/host.ts";
 import { itemsOf } from "../tree/expand.ts";
 import type { Session } from "../tree/session.ts";
 import { validPrompt } from "../tree/valid-prompt.ts";
@@ -72,7 +73,10 @@ async function shortened(
     tools,
     llm: (model, request) => ctx.llm(model, request),
   });
-  return (await abortable(made, ctx.signal)) ?? messages;
+  const given = (await abortable(made, ctx.signal)) ?? messages;
+  if (isMessages(given)) return given;
+  const field = `compaction strategy ${plan.strategy?.name ?? ""}`.trimEnd();
+  throw new InvalidValueError({ field, value: given, expected: "to give back a list of messages" });
 }
 
 function isOpenEnded(messages: readonly ChatMessage[]): boolean {
@@ -86,11 +90,14 @@ interface Sizes {
   readonly said: number;
 }
 
+/** Strategies leave a fifth of a window for the answer. */
+const SHARE = 0.8;
+
 /**
  * What the strategy is told to fit into. After an overflow the window is smaller than was believed, and whoever asks wants
- * it shorter than it is: then it is half of what was said.
+ * it shorter than it is: then there is room for half of what was said, beside what cannot get smaller.
  */
 function targetWindow({ reason, window, plan }: CompactionJob, { frame, said }: Sizes): number {
   const room = window === null ? Infinity : Math.max(1, thresholdOf(window, plan.reserveTokens));
-  return reason === "threshold" ? room : Math.min(room, frame + Math.ceil(said / 2));
+  return reason === "threshold" ? room : Math.min(room, Math.ceil((frame + said / 2) / SHARE));
 }

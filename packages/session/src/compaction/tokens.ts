@@ -38,9 +38,9 @@ export class ContextMeter {
     return this.counted + this.guessed;
   }
 
-  /** A call came back; `prompt` is what it was asked, for a provider that does not count. */
-  answered(usage: Usage | undefined, prompt: () => number): void {
-    this.counted = usage === undefined ? prompt() : usage.inputTokens + usage.outputTokens;
+  /** A call came back; `guess` is what was asked and answered, for a provider that does not count. */
+  answered(usage: Usage | undefined, guess: () => number): void {
+    this.counted = usage === undefined ? guess() : usage.inputTokens + usage.outputTokens;
     this.guessed = 0;
   }
 

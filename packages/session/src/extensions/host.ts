@@ -147,7 +147,7 @@ function isText(value: unknown): boolean {
 function isFlag(value: unknown): boolean {
   return typeof value === "boolean";
 }
-function isContent(value: unknown): boolean {
+export function isContent(value: unknown): boolean {
   return typeof value === "string" || (Array.isArray(value) && value.every(isPart));
 }
 
@@ -167,7 +167,7 @@ function isPart(part: unknown): boolean {
 
 const ROLES: ReadonlySet<unknown> = new Set(["system", "user", "assistant", "tool"]);
 
-function isMessages(value: unknown): boolean {
+export function isMessages(value: unknown): boolean {
   if (!Array.isArray(value)) return false;
   return value.every(
     (message: unknown) =>

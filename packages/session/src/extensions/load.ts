@@ -28,8 +28,18 @@ export async function loadDefault(path: string, cwd: string): Promise<unknown> {
 
 /** An extension, or a function that makes one. */
 export async function loadExtension(path: string, cwd: string): Promise<Extension> {
-  const exported = await loadDefault(path, cwd);
-  return checkExtension(typeof exported === "function" ? (exported as () => unknown)() : exported, path);
+  return checkExtension(madeBy(await loadDefault(path, cwd), path), path);
+}
+
+/** What a function makes; anything else is what it is. One that throws is named by where it comes from. */
+export function madeBy(source: unknown, where: string): unknown {
+  if (typeof source !== "function") return source;
+  try {
+    return (source as () => unknown)();
+  } catch (cause) {
+    const value = cause instanceof Error ? cause.message : cause;
+    throw new InvalidValueError({ field: where, value, expected: "a function that does not throw", cause });
+  }
 }
 
 export function checkExtension(value: unknown, where: string): Extension {

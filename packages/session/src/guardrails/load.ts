@@ -1,5 +1,5 @@
 import { InvalidValueError } from "@ravi/kernel";
-import { isObject, loadDefault } from "../extensions/load.ts";
+import { isObject, loadDefault, madeBy } from "../extensions/load.ts";
 import type { Guardrail, GuardrailSource } from "./guardrail.ts";
 
 export interface GuardrailSources {
@@ -33,7 +33,7 @@ export function inherit(guardrails: readonly OwnedGuardrail[]): OwnedGuardrail[]
 }
 
 function own(source: GuardrailSource, where: string): OwnedGuardrail {
-  const guardrail: unknown = typeof source === "function" ? source() : source;
+  const guardrail = madeBy(source, where);
   if (isGuardrail(guardrail)) return { guardrail, source, isOwn: true };
   const expected =
     "a guardrail: an object with a name and beforeCall or afterCall, or a function that makes one";

@@ -2,9 +2,9 @@ import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { InvalidValueError, JournalFailedError } from "@ravi/kernel";
-import { SessionCorruptError, SessionLockedError } from "../errors.ts";
+import { SessionCorruptError, sessionFailed, SessionLockedError } from "../errors.ts";
 import { type EntryHead, isSmall, type SessionEntry } from "./entry.ts";
-import { CREATE, hasCode, readAt, remove, type SessionFile, syncFolder, writeAll } from "./files.ts";
+import { CREATE, discard, hasCode, readAt, type SessionFile, syncFolder, writeAll } from "./files.ts";
 import { entryLine, headerLine, readBody, readFront, seedOf } from "./line-format.ts";
 import type { Lock } from "./lock.ts";
 import type { Place } from "./place.ts";
@@ -73,9 +73,9 @@ export class FileLog implements SessionLog {
     // Also of one that takes nothing more: its lock is for the next.
     await this.tail;
     try {
-      await this.file?.close();
-    } finally {
-      await this.lock?.release();
+      await letGo(this.file, this.lock);
+    } catch (cause) {
+      throw sessionFailed(this.id, "closed", cause);
     }
   }
 
@@ -85,9 +85,13 @@ export class FileLog implements SessionLog {
     const from = place - ahead.place;
     if (from >= 0 && from + size <= ahead.bytes.length) return ahead.bytes.subarray(from, from + size);
     const bytes = Buffer.allocUnsafe(Math.max(size, Math.min(READ_AHEAD, this.size - place)));
-    const got = this.file === undefined ? 0 : await readAt(this.file, place, bytes);
-    this.ahead = { place, bytes: bytes.subarray(0, got) };
-    return bytes.subarray(0, Math.min(size, got));
+    try {
+      const got = this.file === undefined ? 0 : await readAt(this.file, place, bytes);
+      this.ahead = { place, bytes: bytes.subarray(0, got) };
+      return bytes.subarray(0, Math.min(size, got));
+    } catch (cause) {
+      throw sessionFailed(this.id, "read", cause);
+    }
   }
 
   private async write(file: SessionFile, entry: SessionEntry): Promise<EntryHead> {
@@ -106,11 +110,11 @@ export class FileLog implements SessionLog {
 
   /** All or nothing. Where not even the rest of a line can be taken back, no more is written behind it. */
   private async takeBack(file: SessionFile, cause: unknown): Promise<JournalFailedError> {
-    const what = `session ${this.id} could not be written`;
     try {
       await file.truncate(this.size);
-      return new JournalFailedError({ what, final: false, cause });
+      return sessionFailed(this.id, "written", cause);
     } catch {
+      const what = `session ${this.id} could not be written`;
       return (this.failed = new JournalFailedError({ what, final: true, cause }));
     }
   }
@@ -125,6 +129,7 @@ export class FileLog implements SessionLog {
     const lock = await this.place.claim();
     const draft = join(lockFolder, `new-${randomUUID()}`);
     let file: SessionFile | undefined;
+    let isNamed = false;
     try {
       let text = headerLine(info);
       let place = Buffer.byteLength(text);
@@ -139,6 +144,7 @@ export class FileLog implements SessionLog {
       await writeAll(file, Buffer.from(text, "utf8"));
       if (sync) await file.sync();
       await files.link(draft, path);
+      isNamed = true;
       if (sync) await syncFolder(files, root);
       this.file = file;
       this.lock = lock;
@@ -147,14 +153,16 @@ export class FileLog implements SessionLog {
       this.count = entries.length;
       return heads;
     } catch (cause) {
-      await file?.close();
-      await lock.release();
+      // It was not acknowledged: whoever tries again must not find it there.
+      if (isNamed) await discard(files, path);
+      // The first error is the one to be told.
+      await letGo(file, lock).catch(() => undefined);
       const hint = "it was begun there meanwhile; open it again";
       if (hasCode(cause, "EEXIST"))
         throw new SessionLockedError({ sessionId: this.id, owner: "somebody else", hint });
-      throw new JournalFailedError({ what: `session ${this.id} could not be begun`, final: false, cause });
+      throw sessionFailed(this.id, "begun", cause);
     } finally {
-      await remove(files, draft);
+      await discard(files, draft);
     }
   }
 
@@ -168,6 +176,15 @@ export class FileLog implements SessionLog {
     const result = this.tail.then(run);
     this.tail = result.catch(() => undefined);
     return result;
+  }
+}
+
+/** The lock is given back also where the file cannot be closed. */
+export async function letGo(file: SessionFile | undefined, lock: Lock | undefined): Promise<void> {
+  try {
+    await file?.close();
+  } finally {
+    await lock?.release();
   }
 }
 

@@ -1,7 +1,8 @@
 import { Buffer } from "node:buffer";
 import { join, resolve } from "node:path";
 import { checkBoolean, checkFields, InvalidValueError, isRaviError, JournalFailedError } from "@ravi/kernel";
-import { FileLog, type Opened } from "./file-log.ts";
+import { sessionFailed } from "../errors.ts";
+import { FileLog, letGo, type Opened } from "./file-log.ts";
 import {
   APPEND,
   hasCode,
@@ -37,6 +38,7 @@ export class FileSessionStore implements SessionStore {
   private readonly files: SessionFiles;
   private readonly sync: boolean;
   private readonly liveness: Liveness;
+  private readonly givenUp = new Set<string>();
 
   constructor(directory: string, options: FileSessionStoreOptions = {}) {
     checkFields("FileSessionStore options", options, ["sync", "files", "liveness"]);
@@ -56,12 +58,16 @@ export class FileSessionStore implements SessionStore {
   }
 
   async list(): Promise<readonly SessionInfo[]> {
-    const names = await namesIn(this.files, this.directory);
     const infos: SessionInfo[] = [];
-    for (const name of names) {
-      if (!name.startsWith("s-") || !name.endsWith(ENDING)) continue;
-      const info = await this.infoIn(join(this.directory, name));
-      if (info !== undefined) infos.push(info);
+    try {
+      for (const name of await namesIn(this.files, this.directory)) {
+        if (!name.startsWith("s-") || !name.endsWith(ENDING)) continue;
+        const info = await this.infoIn(join(this.directory, name));
+        if (info !== undefined) infos.push(info);
+      }
+    } catch (cause) {
+      const what = `the sessions in ${this.directory} could not be listed`;
+      throw new JournalFailedError({ what, final: false, cause });
     }
     return infos.toSorted((a, b) => a.createdAt - b.createdAt);
   }
@@ -73,6 +79,8 @@ export class FileSessionStore implements SessionStore {
     try {
       await remove(this.files, place.path);
       if (this.sync) await syncFolder(this.files, this.directory);
+    } catch (cause) {
+      throw sessionFailed(id, "deleted", cause);
     } finally {
       await lock.release();
     }
@@ -90,9 +98,9 @@ export class FileSessionStore implements SessionStore {
       }
       return { file, lock, size: whole, info, heads };
     } catch (error) {
-      await file?.close();
-      await lock.release();
-      throw isRaviError(error) ? error : failedToOpen(id, error);
+      // The first error is the one to be told.
+      await letGo(file, lock).catch(() => undefined);
+      throw isRaviError(error) ? error : sessionFailed(id, "opened", error);
     }
   }
 
@@ -102,7 +110,7 @@ export class FileSessionStore implements SessionStore {
       return true;
     } catch (error) {
       if (hasCode(error, "ENOENT")) return false;
-      throw failedToOpen(id, error);
+      throw sessionFailed(id, "opened", error);
     }
   }
 
@@ -129,11 +137,7 @@ export class FileSessionStore implements SessionStore {
   }
 
   private placeOf(id: string): Place {
-    const { files, directory: root, sync, liveness } = this;
-    return placeOf(id, { files, root, sync, liveness });
+    const { files, directory: root, sync, liveness, givenUp } = this;
+    return placeOf(id, { files, root, sync, liveness, givenUp });
   }
-}
-
-function failedToOpen(id: string, cause: unknown): JournalFailedError {
-  return new JournalFailedError({ what: `session ${id} could not be opened`, final: false, cause });
 }

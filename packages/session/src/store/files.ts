@@ -84,6 +84,15 @@ export async function namesIn(files: SessionFiles, path: string): Promise<readon
   }
 }
 
+/** Removes what only takes up room. Where that fails it stays there, and nothing depends on it. */
+export async function discard(files: SessionFiles, path: string): Promise<void> {
+  try {
+    await files.unlink(path);
+  } catch {
+    // It is gone already, or in nobody's way.
+  }
+}
+
 /** Removes a name that may be gone already. */
 export async function remove(files: SessionFiles, path: string): Promise<void> {
   try {

@@ -4,12 +4,12 @@ import { join } from "node:path";
 import {
   APPEND,
   CREATE,
+  discard,
   hasCode,
   makeFolder,
   namesIn,
   READ,
   readAt,
-  remove,
   type SessionFiles,
   writeAll,
 } from "./files.ts";
@@ -23,6 +23,8 @@ export interface LockOptions {
   readonly files: SessionFiles;
   readonly folder: string;
   readonly liveness: Liveness;
+  /** Notes of this process that it could not take back when it was done: the disk said no. They hold nothing. */
+  readonly givenUp: Set<string>;
 }
 
 export interface Lock {
@@ -35,39 +37,52 @@ export interface Lock {
  * numbers never come back, and whoever was slow to take over finds a higher number than its own.
  */
 export async function claim(options: LockOptions): Promise<Lock | { readonly heldBy: string }> {
-  const { files, folder, liveness } = options;
+  const { files, folder, liveness, givenUp } = options;
   await makeFolder(files, folder, false);
   for (;;) {
     const notes = await numbersIn(options);
     const top = notes.at(-1) ?? 0;
     if (top > 0) {
-      const holder = await read(files, join(folder, String(top)));
+      const note = join(folder, String(top));
+      const holder = await read(files, note);
       if (holder === undefined) continue;
-      if (holder !== FREE && holder !== "" && !liveness.isGone(holder)) return { heldBy: holder };
+      const isFree = holder === FREE || holder === "" || givenUp.has(note);
+      if (!isFree && !liveness.isGone(holder)) return { heldBy: holder };
     }
     const mine = top + 1;
     if (!(await place(options, mine, liveness.me))) continue;
-    const now = await numbersIn(options);
+    const now = await numbersAfter(options, mine);
     if (now.some((number) => number > mine)) {
-      await remove(files, join(folder, String(mine)));
+      await discard(files, join(folder, String(mine)));
       continue;
     }
-    for (const old of now) if (old < mine) await remove(files, join(folder, String(old)));
+    for (const old of now) if (old < mine) await discard(files, join(folder, String(old)));
     return { release: () => release(options, mine) };
   }
 }
 
+/** The notes now that mine stands. Where they cannot be read nobody is to find it held: whoever asked was told that it is not. */
+async function numbersAfter(options: LockOptions, mine: number): Promise<number[]> {
+  try {
+    return await numbersIn(options);
+  } catch (error) {
+    await release(options, mine).catch(() => undefined);
+    throw error;
+  }
+}
+
 async function release(options: LockOptions, mine: number): Promise<void> {
-  const { files, folder } = options;
+  const { files, folder, givenUp } = options;
   const note = join(folder, String(mine));
   try {
     await place(options, mine + 1, FREE);
   } catch (cause) {
     // No room for another note. Nobody holds one that is empty, and to empty one needs no room.
-    if (!(await isEmptied(files, note))) throw cause;
-    return;
+    if (await isEmptied(files, note)) return;
+    givenUp.add(note);
+    throw cause;
   }
-  await remove(files, note);
+  await discard(files, note);
 }
 
 async function isEmptied(files: SessionFiles, path: string): Promise<boolean> {
@@ -96,18 +111,18 @@ async function place({ files, folder }: LockOptions, number: number, text: strin
   const draft = join(folder, `draft-${randomUUID()}`);
   const file = await files.open(draft, CREATE, 0o600);
   try {
-    await writeAll(file, Buffer.from(text, "utf8"));
-  } finally {
-    await file.close();
-  }
-  try {
+    try {
+      await writeAll(file, Buffer.from(text, "utf8"));
+    } finally {
+      await file.close();
+    }
     await files.link(draft, join(folder, String(number)));
     return true;
   } catch (error) {
     if (hasCode(error, "EEXIST")) return false;
     throw error;
   } finally {
-    await remove(files, draft);
+    await discard(files, draft);
   }
 }
 

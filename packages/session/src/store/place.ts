@@ -1,10 +1,8 @@
 import { join } from "node:path";
-import { JournalFailedError } from "@ravi/kernel";
-import { SessionLockedError } from "../errors.ts";
+import { sessionFailed, SessionLockedError } from "../errors.ts";
 import { fileNameOf } from "./file-name.ts";
-import { makeFolder, namesIn, remove, type SessionFiles } from "./files.ts";
-import { claim, type Lock } from "./lock.ts";
-import type { Liveness } from "./owner.ts";
+import { discard, makeFolder, namesIn, type SessionFiles } from "./files.ts";
+import { claim, type Lock, type LockOptions } from "./lock.ts";
 
 export const ENDING = ".jsonl";
 const LOCKS = "locks";
@@ -20,14 +18,12 @@ export interface Place {
   claim(): Promise<Lock>;
 }
 
-export interface PlaceOptions {
-  readonly files: SessionFiles;
+export interface PlaceOptions extends Pick<LockOptions, "files" | "liveness" | "givenUp"> {
   readonly root: string;
   readonly sync: boolean;
-  readonly liveness: Liveness;
 }
 
-export function placeOf(id: string, { files, root, sync, liveness }: PlaceOptions): Place {
+export function placeOf(id: string, { files, root, sync, liveness, givenUp }: PlaceOptions): Place {
   const name = fileNameOf(id);
   const lockFolder = join(root, LOCKS, name);
   return {
@@ -38,18 +34,15 @@ export function placeOf(id: string, { files, root, sync, liveness }: PlaceOption
     sync,
     async claim() {
       const lock = await makeFolders(files, root, sync)
-        .then(() => claim({ files, folder: lockFolder, liveness }))
+        .then(() => claim({ files, folder: lockFolder, liveness, givenUp }))
         .catch((cause: unknown) => {
-          throw new JournalFailedError({ what: `session ${id} could not be locked`, final: false, cause });
+          throw sessionFailed(id, "locked", cause);
         });
       if ("heldBy" in lock) {
         const hint = `close it there first; if that process is no more, remove ${lockFolder}`;
         throw new SessionLockedError({ sessionId: id, owner: lock.heldBy, hint });
       }
-      // What a crash left of a first write; only the holder of the lock makes such files.
-      for (const draft of await namesIn(files, lockFolder)) {
-        if (draft.startsWith("new-")) await remove(files, join(lockFolder, draft));
-      }
+      await sweep(files, lockFolder);
       return lock;
     },
   };
@@ -59,4 +52,11 @@ export function placeOf(id: string, { files, root, sync, liveness }: PlaceOption
 async function makeFolders(files: SessionFiles, root: string, sync: boolean): Promise<void> {
   await makeFolder(files, root, sync);
   await makeFolder(files, join(root, LOCKS), false);
+}
+
+/** Takes away what a crash left of a first write; only the holder of the lock makes such files. */
+async function sweep(files: SessionFiles, lockFolder: string): Promise<void> {
+  // A folder that cannot be looked into today is swept by the next holder.
+  const names = await namesIn(files, lockFolder).catch(() => []);
+  for (const name of names) if (name.startsWith("new-")) await discard(files, join(lockFolder, name));
 }

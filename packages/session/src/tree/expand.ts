@@ -18,22 +18,19 @@ export async function expand(
   if (compaction !== undefined) {
     const entry = await read(compaction);
     const items = entry.kind === "compaction" ? entry.items : [];
+    const places = new Map(path.map(({ id }, place) => [id, place]));
     for (const item of items) {
-      if ("message" in item) placed.push({ message: item.message, id: null });
-      else await pushMessages(placed, between(path, item), read);
+      if ("message" in item) {
+        placed.push({ message: item.message, id: null });
+        continue;
+      }
+      const from = places.get(item.from);
+      const to = places.get(item.to);
+      if (from !== undefined && to !== undefined) await pushMessages(placed, path.slice(from, to + 1), read);
     }
   }
   await pushMessages(placed, path.slice(at + 1), read);
   return placed;
-}
-
-function between(
-  path: readonly EntryHead[],
-  { from, to }: { from: string; to: string },
-): readonly EntryHead[] {
-  const start = path.findIndex(({ id }) => id === from);
-  const end = path.findIndex(({ id }) => id === to);
-  return start === -1 || end === -1 ? [] : path.slice(start, end + 1);
 }
 
 async function pushMessages(

@@ -34,7 +34,8 @@ type Clean = (text: string) => string;
  * is taken out of error texts, where addresses and headers end up that nobody meant to keep.
  */
 export function redactor(secrets: readonly string[]): Redactor {
-  const long = secrets.filter(({ length }) => length >= LEAST_LENGTH);
+  // Of a secret that was read from a file the end of the line is no part.
+  const long = secrets.map((secret) => secret.trim()).filter(({ length }) => length >= LEAST_LENGTH);
   const known = [...new Set(long.flatMap(secretForms))].toSorted((a, b) => b.length - a.length);
   const clean: Clean = (text) => known.reduce((so, secret) => so.replaceAll(secret, HIDDEN), text);
   const cleanError: Clean = (text) =>
@@ -94,16 +95,41 @@ function cleanTexts<T>(value: T, clean: Clean): T {
   const copy: object = Array.isArray(value) ? [] : {};
   let isSame = true;
   for (const [key, inner] of Object.entries(value)) {
-    const cleaned: unknown = FORM.has(key) ? inner : cleanTexts(inner, clean);
+    const cleaned: unknown = cleanField(key, inner, clean);
     if (cleaned !== inner) isSame = false;
     Reflect.set(copy, key, cleaned);
   }
   return isSame ? value : (copy as T);
 }
 
+function cleanField(key: string, value: unknown, clean: Clean): unknown {
+  if (FORM.has(key)) return value;
+  return key === "arguments" && typeof value === "string"
+    ? cleanJson(value, clean)
+    : cleanTexts(value, clean);
+}
+
+/** The arguments of a call stay JSON, also where the secret was a number in them: a provider reads them in every later turn. */
+function cleanJson(text: string, clean: Clean): string {
+  const cleaned = clean(text);
+  if (cleaned === text || parsed(cleaned) !== undefined) return cleaned;
+  const value = parsed(text);
+  return value === undefined ? cleaned : JSON.stringify(cleanData(value, clean));
+}
+
+function parsed(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    // A model may write what is no JSON; then it is a text like any other.
+    return undefined;
+  }
+}
+
 /** Of an extension's own data the names too: nobody else knows what they mean. */
 function cleanData(data: JsonValue, clean: Clean): JsonValue {
   if (typeof data === "string") return clean(data);
+  if (typeof data === "number") return clean(String(data)) === String(data) ? data : HIDDEN;
   if (typeof data !== "object" || data === null) return data;
   if (isList(data)) return data.map((inner) => cleanData(inner, clean));
   return Object.fromEntries(

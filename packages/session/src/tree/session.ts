@@ -112,8 +112,8 @@ export class Session implements SessionManager {
     await this.append({ kind: "label", target: id, label });
   }
 
-  appendCustom(name: string, data: JsonValue): Promise<string> {
-    return this.append({ kind: "custom", name, data });
+  async appendCustom(name: string, data: JsonValue): Promise<string> {
+    return this.append({ kind: "custom", name, data: plainCopy(data) });
   }
 
   /**
@@ -175,10 +175,10 @@ export class Session implements SessionManager {
     if (this.tree.leaf !== this.cursor) await this.append({ kind: "leaf", target: this.cursor });
   }
 
-  /** Takes over the way to an entry of another session, with its labels, and where it came from. */
-  async copyFrom(other: Session, entryId: string): Promise<void> {
+  /** Takes over the way to an entry of another session, with its labels, and where it came from. A note is a branch of its own. */
+  async copyFrom(other: Session, entryId: string, note?: string): Promise<void> {
     other.needPlace(entryId);
-    const { now, newId, log } = this.options;
+    const { now, newId, log, redact } = this.options;
     const entries = new Map<string, SessionEntry>();
     for (const { id } of other.path(entryId)) {
       const entry = await other.read(id);
@@ -190,6 +190,10 @@ export class Session implements SessionManager {
       const id = newId();
       if (entries.has(target)) entries.set(id, { kind: "label", id, parent: null, at: now(), target, label });
     }
+    if (note !== undefined) {
+      const id = newId();
+      entries.set(id, redact.entry({ kind: "branch", id, parent: entryId, at: now(), note }));
+    }
     this.origin = { sessionId: other.sessionId, entryId };
     const heads = await log.append([...entries.values()], { at: now(), origin: this.origin });
     for (const head of heads) this.tree.add(head);
@@ -197,6 +201,8 @@ export class Session implements SessionManager {
   }
 
   async close(): Promise<void> {
+    // What somebody has begun to write, and did not wait for, is written.
+    await this.tail;
     await this.options.log.close();
   }
 
@@ -240,4 +246,17 @@ export class Session implements SessionManager {
     const expected = `an entry of session ${this.sessionId}`;
     throw new InvalidValueError({ field: "entry id", value: id, expected });
   }
+}
+
+/** As it will be read again: what its giver does with it meanwhile changes nothing. */
+function plainCopy(data: JsonValue): JsonValue {
+  let text: unknown;
+  let cause: unknown;
+  try {
+    text = JSON.stringify(data);
+    if (typeof text === "string") return JSON.parse(text) as JsonValue;
+  } catch (error) {
+    cause = error;
+  }
+  throw new InvalidValueError({ field: "data", value: data, expected: "plain JSON", cause });
 }

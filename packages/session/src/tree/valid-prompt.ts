@@ -38,20 +38,20 @@ function isValid(messages: readonly ChatMessage[]): boolean {
 }
 
 function repaired(messages: readonly ChatMessage[]): ChatMessage[] {
-  const used = new Set<string>();
+  const results = resultsOf(messages);
+  const ids = new CallIds();
   const whole: ChatMessage[] = [];
   for (const [at, message] of messages.entries()) {
     if (message.role === "tool") continue;
-    if (message.role !== "assistant" || (message.toolCalls ?? []).length === 0) {
+    if (message.role !== "assistant" || callsOf(message).length === 0) {
       whole.push(message);
       continue;
     }
-    const results = resultsAfter(messages, at);
-    const named = withFreshIds(message, used);
+    const named = withFreshIds(message, ids);
     whole.push(named);
-    for (const [n, call] of (named.toolCalls ?? []).entries()) {
-      const original = message.toolCalls?.[n]?.id ?? call.id;
-      const result = results.get(original)?.shift();
+    for (const [n, call] of callsOf(named).entries()) {
+      const original = callsOf(message)[n]?.id ?? call.id;
+      const result = results.get(at)?.get(original)?.shift();
       whole.push(result === undefined ? missing(call) : withId(result, call.id));
     }
   }
@@ -84,23 +84,26 @@ function isEmpty(message: ChatMessage): boolean {
     : content.every((part) => part.type === "text" && isBlank(part.text));
 }
 
-/** The results that belong to a message, by the id that they name. The id may come again later, for another call. */
-function resultsAfter(messages: readonly ChatMessage[], at: number): Map<string, ToolMessage[]> {
-  const results = new Map<string, ToolMessage[]>();
-  const mine = new Set(callsOf(messages[at]).map(({ id }) => id));
-  for (let next = at + 1; next < messages.length; next++) {
-    const message = messages[next];
-    if (callsOf(message).some(({ id }) => mine.has(id))) break;
-    if (message?.role !== "tool" || !mine.has(message.toolCallId)) continue;
-    const list = results.get(message.toolCallId);
-    if (list === undefined) results.set(message.toolCallId, [message]);
-    else list.push(message);
+/** The results that belong to the message at each place, by the id that they name. The id may come again later, for another call. */
+function resultsOf(messages: readonly ChatMessage[]): Map<number, Map<string, ToolMessage[]>> {
+  const results = new Map<number, Map<string, ToolMessage[]>>();
+  const open = new Map<string, ToolMessage[]>();
+  for (const [at, message] of messages.entries()) {
+    if (message.role === "tool") {
+      open.get(message.toolCallId)?.push(message);
+      continue;
+    }
+    const calls = callsOf(message);
+    if (calls.length === 0) continue;
+    const own = new Map(calls.map(({ id }): [string, ToolMessage[]] => [id, []]));
+    for (const [id, list] of own) open.set(id, list);
+    results.set(at, own);
   }
   return results;
 }
 
-function callsOf(message: ChatMessage | undefined): readonly ToolCall[] {
-  return message?.role === "assistant" ? (message.toolCalls ?? []) : [];
+function callsOf(message: ChatMessage): readonly ToolCall[] {
+  return message.role === "assistant" ? (message.toolCalls ?? []) : [];
 }
 
 function missing(call: ToolCall): ToolMessage {
@@ -114,25 +117,42 @@ function withId(result: ToolMessage, id: string): ToolMessage {
 /** Room for a number, within what every provider takes. */
 const MAX_BASE = 32;
 
+/** The ids of calls that were made, and others that were not. */
+export class CallIds {
+  private readonly used = new Set<string>();
+  /** From which number on there may be a free one; below it there is none. */
+  private readonly next = new Map<string, number>();
+
+  add(id: string): void {
+    this.used.add(id);
+  }
+
+  /** The id itself, or the first of its numbers that is free. It is used from now on. */
+  take(id: string): string {
+    const free =
+      id !== "" && !this.used.has(id) ? id : this.numbered(id === "" ? "call" : id.slice(0, MAX_BASE));
+    this.used.add(free);
+    return free;
+  }
+
+  private numbered(base: string): string {
+    let n = this.next.get(base) ?? 2;
+    while (this.used.has(`${base}_${n}`)) n++;
+    this.next.set(base, n + 1);
+    return `${base}_${n}`;
+  }
+}
+
 /** A message whose calls have ids that were not used before. Some servers begin at `call_0` in every turn. */
-export function withFreshIds(message: AssistantMessage, used: Set<string>): AssistantMessage {
+export function withFreshIds(message: AssistantMessage, ids: CallIds): AssistantMessage {
   const { toolCalls } = message;
   if (toolCalls === undefined || toolCalls.length === 0) return message;
   let isSame = true;
   const fresh = toolCalls.map((call) => {
-    const id = freshId(call.id, used);
-    used.add(id);
+    const id = ids.take(call.id);
     if (id === call.id) return call;
     isSame = false;
     return { ...call, id };
   });
   return isSame ? message : { ...message, toolCalls: fresh };
-}
-
-function freshId(id: string, used: ReadonlySet<string>): string {
-  if (id !== "" && !used.has(id)) return id;
-  const base = id === "" ? "call" : id.slice(0, MAX_BASE);
-  let n = 2;
-  while (used.has(`${base}_${n}`)) n++;
-  return `${base}_${n}`;
 }

@@ -18,6 +18,7 @@ import {
   type LandOptions,
   MOST_CUT_OFFS,
   readTurn,
+  soundUsage,
   tellTermination,
   withoutCalls,
 } from "@ravi/kernel/loop";
@@ -63,16 +64,18 @@ export class Engine {
     const { kit } = this;
     for (;;) {
       if (this.steps >= kit.settings.maxSteps) return this.land("steps");
-      this.steps++;
       await this.hear();
-      this.tellStep(HookEvent.STEP_START);
-      kit.tell({ type: "step", step: this.steps });
+      const step = this.steps + 1;
+      this.tellStep(HookEvent.STEP_START, step);
+      kit.tell({ type: "step", step });
       try {
         const result = await this.step();
         if (result !== undefined) return result;
       } finally {
-        this.tellStep(HookEvent.STEP_END);
+        this.tellStep(HookEvent.STEP_END, step);
       }
+      // One whose model call failed is not taken: another attempt takes it again.
+      this.steps = step;
     }
   }
 
@@ -105,7 +108,7 @@ export class Engine {
     if (response === "budget") return this.land("budget");
     const { kit } = this;
     this.answered++;
-    const message = withFreshIds(response.message, new Set(this.list.callIds));
+    const message = withFreshIds(response.message, this.list.callIds);
     const text = textOf(message);
     if (text.trim() !== "") this.said = text;
     const answer = readTurn({ ...response, message });
@@ -160,7 +163,7 @@ export class Engine {
     }
     if (batch.halt !== undefined) return this.halt(batch.halt);
     if (batch.isTerminal)
-      return { status: "completed", output: this.terminalText(batch.messages), stopReason: "done" };
+      return { status: "completed", output: terminalText(response, batch.messages), stopReason: "done" };
     this.cutOffs = isCutOff ? this.cutOffs + 1 : 0;
     return this.cutOffs < MOST_CUT_OFFS ? undefined : this.partial("length");
   }
@@ -171,7 +174,10 @@ export class Engine {
     const request = this.request(seen);
     try {
       const response = await abortable(ctx.llm(model, request), ctx.signal);
-      meter.answered(response.usage, () => estimateMessages(request.messages) + estimateTools(request.tools));
+      meter.answered(
+        soundUsage(response.usage),
+        () => estimateMessages([...request.messages, response.message]) + estimateTools(request.tools),
+      );
       return response;
     } catch (error) {
       if (isRaviError(error, "BUDGET_EXHAUSTED")) return "budget";
@@ -233,13 +239,15 @@ export class Engine {
     return { status: "partial", output: this.said, stopReason };
   }
 
-  private terminalText(messages: readonly (ChatMessage | undefined)[]): string {
-    const last = messages.at(-1);
-    return this.said !== "" || last === undefined ? this.said : textOf(last);
-  }
-
-  private tellStep(event: typeof HookEvent.STEP_START | typeof HookEvent.STEP_END): void {
+  private tellStep(event: typeof HookEvent.STEP_START | typeof HookEvent.STEP_END, step: number): void {
     const { ctx } = this.kit;
-    if (ctx.hooks.has(event)) void ctx.hooks.dispatch(event, { ...hookBase(ctx), step: this.steps });
+    if (ctx.hooks.has(event)) void ctx.hooks.dispatch(event, { ...hookBase(ctx), step });
   }
+}
+
+/** What the model said with its last calls, or what came of the last of them. What it said before them was no answer. */
+function terminalText({ message }: ModelResponse, results: readonly (ChatMessage | undefined)[]): string {
+  const said = textOf(message);
+  const last = results.at(-1);
+  return said.trim() !== "" || last === undefined ? said : textOf(last);
 }

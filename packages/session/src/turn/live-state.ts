@@ -1,5 +1,11 @@
-import type { ContentPart, JsonValue, RunContext, UserMessage } from "@ravi/kernel";
-import type { ExtensionHost } from "../extensions/host.ts";
+import {
+  type ContentPart,
+  InvalidValueError,
+  type JsonValue,
+  type RunContext,
+  type UserMessage,
+} from "@ravi/kernel";
+import { type ExtensionHost, isContent } from "../extensions/host.ts";
 import type { EphemeralSource, LiveState } from "../prompt/ephemeral.ts";
 
 /**
@@ -21,6 +27,7 @@ async function look(sources: readonly EphemeralSource[], host: ExtensionHost): P
     try {
       const state = await source.look();
       if (state === undefined) continue;
+      if (!isContent(state)) throw wrong(source.name, state);
       // As a record keeps it; what is no JSON is its own source's fault.
       const content = JSON.parse(JSON.stringify(shown(source.name, state))) as JsonValue;
       seen.push({ role: "user", content });
@@ -29,6 +36,12 @@ async function look(sources: readonly EphemeralSource[], host: ExtensionHost): P
     }
   }
   return seen;
+}
+
+/** A provider would refuse the whole request, in words that name nobody. */
+function wrong(name: string, value: unknown): InvalidValueError {
+  const expected = "a text, a list of content parts, or undefined";
+  return new InvalidValueError({ field: `${name}: look()`, value, expected });
 }
 
 function shown(name: string, state: LiveState): string | readonly ContentPart[] {

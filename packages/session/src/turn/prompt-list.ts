@@ -1,11 +1,11 @@
 import type { ChatMessage } from "@ravi/kernel";
-import { validPrompt } from "../tree/valid-prompt.ts";
+import { CallIds, validPrompt } from "../tree/valid-prompt.ts";
 
 /** What goes to the model in this turn: a list that only grows, until a compaction starts a new one. */
 export class PromptList {
   readonly messages: ChatMessage[];
   /** The ids of all tool calls in it. */
-  readonly callIds = new Set<string>();
+  readonly callIds = new CallIds();
 
   constructor(system: string, history: readonly ChatMessage[]) {
     this.messages = system === "" ? [] : [{ role: "system", content: system }];

@@ -1,10 +1,14 @@
 import { createHash } from "node:crypto";
 import { type AgentResult, isRaviError } from "@ravi/kernel";
 import { abortable } from "../extensions/abortable.ts";
+import type { PromptEntry } from "../store/entry.ts";
 import { attempts } from "./attempts.ts";
 import { Engine } from "./engine.ts";
 import type { TurnKit } from "./kit.ts";
 import { PromptList } from "./prompt-list.ts";
+
+/** The system prompt of a turn that is replayed, as it is written. */
+type Recorded = Pick<PromptEntry, "id" | "text">;
 
 /** One turn, in the order of O3. What is due afterwards (compaction, `settled`) is the agent's. */
 export class Turn {
@@ -46,7 +50,7 @@ export class Turn {
   private async inOrder(
     input: string,
     userId: string,
-    recorded: string | undefined,
+    recorded: Recorded | undefined,
   ): Promise<AgentResult<never>> {
     const { kit } = this;
     const { ctx, session, guard, channel, emit } = kit;
@@ -54,7 +58,9 @@ export class Turn {
     const { text } = await emit("input", { text: input, channel });
     const built = await abortable(kit.systemPrompt(await ctx.now()), ctx.signal);
     const { systemPrompt } = await emit("before_agent_start", { systemPrompt: built, input: text, channel });
-    const system = recorded ?? systemPrompt;
+    // Its own words, where they are the same: of what is written, secrets were taken out.
+    const isSame = recorded === undefined || recorded.id === promptId(systemPrompt);
+    const system = isSame ? systemPrompt : recorded.text;
     kit.useSystemPrompt(system);
     const history = await session.messages();
     const { messages } = await emit("context", { messages: history });
@@ -72,7 +78,7 @@ export class Turn {
   }
 
   /** Where a run that is replayed began this turn, and the system prompt that it went out with. */
-  private async findStart(prefix: string): Promise<string | undefined> {
+  private async findStart(prefix: string): Promise<Recorded | undefined> {
     const { session } = this.kit;
     this.start = session.leaf;
     const userId = `${prefix}-u`;
@@ -83,14 +89,14 @@ export class Turn {
     const entry = await session.read(userId);
     if (entry.kind !== "message" || entry.prompt === undefined) return undefined;
     const prompt = await session.read(entry.prompt);
-    return prompt.kind === "prompt" ? prompt.text : undefined;
+    return prompt.kind === "prompt" ? prompt : undefined;
   }
 
   /** Written once for all turns that use it: a run that is resumed goes out with the prompt that it began with. */
   private async keepPrompt(text: string): Promise<string | undefined> {
     if (text === "") return undefined;
     const { session } = this.kit;
-    const id = `p-${createHash("sha256").update(text, "utf8").digest("hex").slice(0, 32)}`;
+    const id = promptId(text);
     if (!session.has(id)) await session.append({ kind: "prompt", text }, id);
     return id;
   }
@@ -114,6 +120,10 @@ export class Turn {
     const status = isStopped ? "aborted" : "failed";
     await emit("agent_end", { status, output: "", error: this.kit.errorJSON(error) });
   }
+}
+
+function promptId(text: string): string {
+  return `p-${createHash("sha256").update(text, "utf8").digest("hex").slice(0, 32)}`;
 }
 
 async function isEnding(check: () => PromiseLike<void> | void): Promise<boolean> {

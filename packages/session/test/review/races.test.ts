@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { FileSessionStore, SessionBusyError } from "@ravi/session";
+import type { JsonValue } from "@ravi/kernel";
+import { FileSessionStore, MemorySessionStore, SessionBusyError } from "@ravi/session";
 import { scriptedModel } from "@ravi/testing";
 import { expect, it } from "vitest";
 import { folder, session, tool } from "../support.ts";
@@ -60,4 +61,27 @@ it("what is only space is nothing: no turn is begun with it, and none is steered
   expect(messages[0]).toEqual({ role: "user", content: "x" });
   expect(messages[2]).toMatchObject({ role: "tool", isError: true });
   expect(agent.errors).toMatchObject([{ source: "eraser", event: "input" }]);
+});
+
+it("O14: what an extension has begun to write when the session is closed is written", async () => {
+  const store = new MemorySessionStore();
+  const agent = session({ model: model(), store, sessionId: "s" });
+  await agent.invoke("x");
+  const writing = agent.sessionManager.appendCustom("mine", { n: 1 });
+  await agent.close();
+  const id = await writing;
+  expect(await (await agent.open()).read(id)).toMatchObject({ kind: "custom", data: { n: 1 } });
+});
+
+it("O14: an extension's own data is kept as it was given, and what is no JSON is refused in words", async () => {
+  const agent = session({ model: model(), store: new MemorySessionStore() });
+  await agent.invoke("x");
+  const { sessionManager } = agent;
+  const data = { n: [1] };
+  const writing = sessionManager.appendCustom("mine", data);
+  data.n.push(2);
+  expect(await sessionManager.read(await writing)).toMatchObject({ data: { n: [1] } });
+  const cycle: Record<string, JsonValue> = {};
+  cycle["self"] = cycle;
+  await expect(sessionManager.appendCustom("mine", cycle)).rejects.toMatchObject({ code: "INVALID_VALUE" });
 });

@@ -130,3 +130,47 @@ it("O11: a MEMORY.md that cannot be read any more is told, and what it said goes
   expect(model.calls.at(-1)?.request.messages[0]?.content).toContain("Acme pays late.");
   expect(agent.errors).toMatchObject([{ source: "session", event: "prompt", error: { field: path } }]);
 });
+
+it("a turn that is begun while a reload is under way waits for what it brings", async () => {
+  const path = join(await folder(), "extension.mjs");
+  const says = (text: string) =>
+    `export default { name: "e", on: { before_agent_start: () => ({ systemPrompt: "${text}" }) } };`;
+  await writeFile(path, says("one"));
+  const model = scriptedModel(() => "ok");
+  const agent = session({ model, extensions: [path] });
+  await agent.invoke("x");
+  await writeFile(path, says("two"));
+  const reloading = agent.reload();
+  await agent.invoke("y");
+  await reloading;
+  expect(model.calls.map(({ request }) => request.messages[0]?.content)).toEqual(["one", "two"]);
+});
+
+it("O15, O17: a function of a file that throws is an error that names the file", async () => {
+  const path = join(await folder(), "broken.mjs");
+  await writeFile(path, 'export default () => { throw new Error("no config"); };');
+  const model = scriptedModel(() => "ok");
+  for (const options of [{ extensions: [path] }, { guardrails: [path] }]) {
+    const problem = await session({ model, ...options })
+      .invoke("x")
+      .catch((error: unknown) => error);
+    expect(problem).toMatchObject({ code: "INVALID_VALUE", field: path });
+    expect(String(problem)).toContain("no config");
+  }
+});
+
+it("O18: the prompts of the newest channels are kept for children, and no more", async () => {
+  const model = scriptedModel(() => "ok");
+  const channels = Array.from({ length: 65 }, (_, at) => `chat ${at}`);
+  const extension = defineExtension({
+    name: "channels",
+    on: { before_agent_start: ({ channel }) => ({ systemPrompt: `on ${channel}` }) },
+  });
+  const agent = session({ model, extensions: [extension] });
+  for (const channel of channels) await agent.invoke("x", { channel });
+  const child = agent.spawnChild();
+  for (const channel of ["chat 64", "chat 1", "chat 0"]) await child.invoke("y", { channel });
+  const [newest, second, oldest] = model.calls.slice(-3).map(({ request }) => request.messages[0]?.content);
+  expect([newest, second]).toEqual(["on chat 64", "on chat 1"]);
+  expect(oldest).not.toBe("on chat 0");
+});

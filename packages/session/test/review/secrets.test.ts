@@ -97,3 +97,33 @@ it("T13: errors are told without secrets, to extensions and to whoever watches; 
   expect(JSON.stringify(told)).toContain("[secret]");
   expect(JSON.stringify(told)).not.toContain("canary");
 });
+
+it("T13: a secret that is a number in the arguments of a call leaves arguments that can be read", async () => {
+  const root = join(await folder(), "sessions");
+  const model = scriptedModel([
+    { toolCalls: [{ name: "read", arguments: { id: 912345678, list: [1] } }] },
+    "ok",
+  ]);
+  const agent = session({
+    model,
+    secrets: ["12345678"],
+    tools: [tool("read", () => "fine")],
+    store: new FileSessionStore(root),
+  });
+  await agent.invoke("x");
+  await agent.sessionManager.appendCustom("mine", { n: 12345678 });
+  const [, call] = await agent.sessionManager.messages();
+  const [first] = call?.role === "assistant" ? (call.toolCalls ?? []) : [];
+  expect(JSON.parse(first?.arguments ?? "")).toEqual({ id: "[secret]", list: [1] });
+  await agent.close();
+  expect(await written(root)).not.toContain("12345678");
+});
+
+it("T13: a secret that came with the end of its line is a secret without it too", async () => {
+  const root = join(await folder(), "sessions");
+  const model = scriptedModel(["The key is canary-12345."]);
+  const agent = session({ model, secrets: ["canary-12345\n"], store: new FileSessionStore(root) });
+  await agent.invoke("x");
+  await agent.close();
+  expect(await written(root)).toContain("The key is [secret].");
+});

@@ -1,0 +1,97 @@
+import { type LLMClient, ProviderError } from "@ravi/kernel";
+import { bareContext } from "@ravi/kernel/loop";
+import { MemorySessionStore, type SessionStore } from "@ravi/session";
+import { scriptedModel } from "@ravi/testing";
+import { expect, it } from "vitest";
+import { session, tool } from "../support.ts";
+
+const busy = new ProviderError({ kind: "OVERLOADED", message: "busy", provider: "p" });
+
+it("O5: a model call that failed and is tried again is one step, so a turn of one step survives it", async () => {
+  const model = scriptedModel([busy, busy, "Done."]);
+  const agent = session({ model, maxSteps: 1 });
+  const steps: number[] = [];
+  const events = agent.events();
+  expect(await agent.invoke("x")).toMatchObject({ status: "completed", output: "Done." });
+  await agent.close();
+  for await (const event of events) if (event.type === "step") steps.push(event.step);
+  expect(steps).toEqual([1, 1, 1]);
+});
+
+it("O7: the answer is counted also where the provider does not count, or counts what is no number", async () => {
+  for (const usage of [undefined, { inputTokens: Number.NaN, outputTokens: 1 }]) {
+    const model: LLMClient = {
+      id: "plain",
+      info: { provider: "p", model: "plain" },
+      async generate() {
+        const content = "x".repeat(4_000);
+        return { message: { role: "assistant", content }, finishReason: "stop", usage };
+      },
+    };
+    const agent = session({ model });
+    await agent.invoke("x");
+    expect(agent.contextUsage().tokens).toBeGreaterThan(1_000);
+  }
+});
+
+it("whoever begins to watch when a turn has begun hears the rest of it, streamed text included", async () => {
+  const model = scriptedModel([{ toolCalls: [{ name: "work", arguments: {} }] }, "Done."]);
+  const agent = session({ model, tools: [tool("work", () => "fine")] });
+  const turn = agent.invoke("x");
+  const events = agent.events();
+  await turn;
+  await agent.close();
+  const seen = new Set<string>();
+  for await (const event of events) seen.add(event.type);
+  expect([...seen]).toEqual(expect.arrayContaining(["step", "toolCall", "toolResult", "text", "settled"]));
+});
+
+it("O13: the note of a fork is kept in a session of its own too", async () => {
+  const agent = session({ model: scriptedModel(() => "ok"), secrets: ["canary-123"] });
+  await agent.invoke("x");
+  const from = agent.sessionManager.leaf ?? "";
+  await agent.fork(from, { newSession: true, note: "another way, canary-123" });
+  const branch = agent.sessionManager.path().at(-1);
+  expect(branch?.entry).toMatchObject({ kind: "branch", parent: from, note: "another way, [secret]" });
+  expect((await agent.invoke("y")).output).toBe("ok");
+});
+
+it("a run whose session cannot be let go of afterwards still gives its answer, and the error is collected", async () => {
+  const memory = new MemorySessionStore();
+  const problem = new Error("EIO");
+  const store: SessionStore = {
+    list: () => memory.list(),
+    delete: (id) => memory.delete(id),
+    open: (id) => Object.assign(memory.open(id), { close: () => Promise.reject(problem) }),
+  };
+  const agent = session({ model: scriptedModel(() => "Done."), store });
+  const ctx = bareContext({ agent });
+  expect(await agent.run(ctx, ctx.inbox("x"))).toMatchObject({ status: "completed", output: "Done." });
+  expect(agent.errors).toEqual([{ source: "session", event: "close", error: problem }]);
+});
+
+it("O10: a source that shows what is no content is named, and the turn goes on without it", async () => {
+  for (const state of [7, null, {}, [null], [{ type: "picture" }], [{ type: "image" }]]) {
+    const model = scriptedModel(() => "ok");
+    const look = () => state as never;
+    const agent = session({ model, ephemeral: [{ name: "screen", look }] });
+    expect((await agent.invoke("x")).output).toBe("ok");
+    expect(model.calls[0]?.request.messages.map(({ role }) => role)).toEqual(["system", "user"]);
+    expect(agent.errors).toMatchObject([{ source: "screen", event: "look" }]);
+  }
+});
+
+it("O9: a turn that its tools end gives what came of them, and not what was said before another call", async () => {
+  const call = (text: string) => ({ text, toolCalls: [{ name: "work", arguments: {} }] });
+  const ends = (script: Parameters<typeof scriptedModel>[0]) => {
+    let calls = 0;
+    const agent = session({
+      model: scriptedModel(script),
+      tools: [tool("work", () => `result ${++calls}`)],
+      extensions: [{ name: "end", on: { tool_result: () => ({ terminate: calls === 2 }) } }],
+    });
+    return agent.invoke("x");
+  };
+  expect(await ends([call("Let me look."), call("")])).toMatchObject({ output: "result 2" });
+  expect(await ends([call("Let me look."), call("Here it is.")])).toMatchObject({ output: "Here it is." });
+});
