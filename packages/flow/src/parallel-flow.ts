@@ -72,7 +72,9 @@ function shown({ status, output, reason }: StepResult): string {
 function vote(results: readonly StepResult[]): string {
   const votes = new Map<string, number>();
   for (const { status, output } of results) {
-    if (status === "completed") votes.set(output.trim(), (votes.get(output.trim()) ?? 0) + 1);
+    const answer = output.trim();
+    // Who says nothing has not voted.
+    if (status === "completed" && answer !== "") votes.set(answer, (votes.get(answer) ?? 0) + 1);
   }
   let winner = "";
   let most = 0;

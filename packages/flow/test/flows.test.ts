@@ -109,6 +109,7 @@ describe("R25: a parallel flow", () => {
 
   test.each([
     ["the most votes win", ["no", "yes", "yes"], "yes"],
+    ["who says nothing has not voted", ["", " ", "yes"], "yes"],
     ["a tie falls to the first branch", ["no", "yes", "yes", "no"], "no"],
     ["all different: the first", ["c", "a", "b"], "c"],
     ["space around an answer does not count", ["no", " yes\n", "yes"], "yes"],
