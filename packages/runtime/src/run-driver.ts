@@ -8,7 +8,7 @@ import {
   RunMeta,
   type RunResult,
 } from "@ravi/kernel";
-import { admitRun, type Decisions, fullDecisions } from "@ravi/kernel/loop";
+import { admitRun, type Decisions, fullDecisions, messageOf, tellLog } from "@ravi/kernel/loop";
 import { andThen } from "./context/and-then.ts";
 import { mayAdmit, type Plan, planFor } from "./context/plan.ts";
 import { doubtsOf } from "./engine/decisions.ts";
@@ -127,8 +127,22 @@ export class RunDriver {
       if ("result" in ready) return ready.result;
       return await this.goesAt(ready.start, run).toEnd(journal, ready.going);
     } finally {
-      const released = journal.release();
+      const released = this.letGo(journal);
       if (isPromiseLike(released)) await released;
+    }
+  }
+
+  /** What came of the run is known, and on record where it could be: a claim that cannot be given back lapses by itself. */
+  private letGo(journal: RunJournal): MaybePromise<void> {
+    const complain = (error: unknown): void => {
+      const message = `the claim on ${journal.runId} could not be given back; it lapses by itself`;
+      tellLog(this.ports.logger, "error", message, { error: messageOf(error) });
+    };
+    try {
+      const released = journal.release();
+      return isPromiseLike(released) ? Promise.resolve(released).catch(complain) : undefined;
+    } catch (error) {
+      complain(error);
     }
   }
 

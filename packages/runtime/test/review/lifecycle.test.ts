@@ -196,7 +196,6 @@ describe("R24: a journal that fails", () => {
     ["append", 2, ["started", "error", "release"]],
     ["load", 2, ["started", "crash", "error", "release"]],
     ["append", 3, ["started", "crash", "error", "started", "crash", "completed", "release"]],
-    ["release", 1, ["started", "crash", "error", "started", "crash", "completed", "release"]],
   ] as const;
   const cases = PLACES.flatMap((place) => Object.keys(HOW).map((how) => [how, ...place] as const));
 
@@ -234,6 +233,27 @@ describe("R24: a journal that fails", () => {
       expect(log).toEqual(seen);
       expect(handle.status).toBe("failed");
       expect(await within(runtime.close())).toBeUndefined();
+    },
+  );
+
+  test.each(Object.keys(HOW))(
+    "R24: a journal that %s when the claim is given back takes nobody's result, and is complained about",
+    async (how) => {
+      const inner = new MemoryJournal();
+      const release = (): unknown => HOW[how as keyof typeof HOW](new Error("disk I/O error"));
+      const journal = Object.assign(Object.create(inner) as MemoryJournal, { release });
+      const said: unknown[] = [];
+      const error = (...words: unknown[]): void => void said.push(words);
+      const logger = { debug() {}, info() {}, warn() {}, error };
+      const runtime = new Runtime({ journal, logger });
+      const paid = agent("paid", async () => done("for this"));
+      const handle = runtime.run(paid, "", { runId: "r" });
+      expect(await handle.result).toMatchObject({ status: "completed", output: "for this" });
+      expect(said).toEqual([
+        ["the claim on r could not be given back; it lapses by itself", { error: "disk I/O error" }],
+      ]);
+      // And a failure is told as what it was.
+      await expect(runtime.resume("unknown").result).rejects.toThrow("a run that is on record");
     },
   );
 });
