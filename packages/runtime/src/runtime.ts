@@ -7,6 +7,7 @@ import {
   checkInteger,
   ExecId,
   InvalidValueError,
+  isRaviError,
   type Journal,
   type JsonValue,
   type PostedItem,
@@ -120,7 +121,10 @@ export class Runtime {
     await this.post(RunId(runId), { kind: "message", name: to, value: { from, content: message } }, id);
   }
 
-  /** Ends a run for good, wherever it runs. One that nobody knows is refused: whoever misspelt it would take it for stopped. */
+  /**
+   * Ends a run for good, wherever it runs. One that rests, and whose agent is registered here, ends here and now; else it does as soon
+   * as it is resumed. One that nobody knows is refused: whoever misspelt it would take it for stopped.
+   */
   async cancel(runId: string, reason: string): Promise<void> {
     const id = RunId(runId);
     const { journal } = this.ports;
@@ -128,6 +132,16 @@ export class Runtime {
       throw new InvalidValueError({ field: "runId", value: runId, expected: "a run that is on record" });
     }
     await this.post(id, { kind: "cancel", name: "cancel", value: reason });
+    if (journal !== undefined && !this.closed && this.live.find(id) === undefined) await this.endAtRest(id);
+  }
+
+  private async endAtRest(id: RunId): Promise<void> {
+    try {
+      await this.resume(id).result;
+    } catch (error) {
+      // Somebody is at it and reads what was posted, or somebody else knows its agent.
+      if (!isRaviError(error, "JOURNAL_LOCKED") && !isRaviError(error, "AGENT_NOT_FOUND")) throw error;
+    }
   }
 
   /** The runs on record; without a journal, those that live here. */

@@ -279,6 +279,36 @@ describe("R23, R24: waiting and talking", () => {
     expect(await handle.result).toMatchObject({ status: "cancelled", error: { reason: "not needed" } });
   });
 
+  test("R24: one that rests is over as soon as it is cancelled where its agent is known, and elsewhere when it is resumed", async () => {
+    const journal = new MemoryJournal();
+    let calls = 0;
+    const model = scriptedModel(() => `${++calls}`);
+    const resting = agent("resting", async (ctx) => {
+      await ctx.llm(model, { messages: [{ role: "user", content: "go" }] });
+      await ctx.waitFor("never");
+      return done("");
+    });
+    const first = new Runtime({ journal });
+    for (const runId of ["a", "b"]) {
+      const handle = first.run(resting, "", { runId });
+      await until(() => handle.status === "suspended");
+    }
+    await first.close();
+    const statuses = async (runtime: Runtime) => (await runtime.list()).map(({ status }) => status);
+
+    const knowing = new Runtime({ journal: reopened(journal), agents: [resting] });
+    await knowing.cancel("a", "not needed");
+    expect(await statuses(knowing)).toEqual(["cancelled", "suspended"]);
+    const again = { status: "cancelled", error: { reason: "not needed" }, agents: [{ modelCalls: 1 }] };
+    expect(await knowing.resume("a").result).toMatchObject(again);
+    const stranger = new Runtime({ journal: reopened(journal) });
+    await stranger.cancel("b", "not needed");
+    expect(await statuses(stranger)).toEqual(["cancelled", "suspended"]);
+    expect(await stranger.register(resting).resume("b").result).toMatchObject(again);
+    expect(await statuses(stranger)).toEqual(["cancelled", "cancelled"]);
+    expect(calls).toBe(2);
+  });
+
   test("R23: a sleep ends at its time, also after a restart in between", async () => {
     const journal = new MemoryJournal();
     const clock = virtualClock();

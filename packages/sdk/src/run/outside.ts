@@ -23,7 +23,7 @@ export async function deliver(
   return outside(where, (runtime) => runtime.deliver(runId, name, value, { id }), checkOnRecord);
 }
 
-/** Ends a run for good, wherever it lives. */
+/** Ends a run for good, wherever it lives. One that rests is over when somebody resumes it, and does nothing more then. */
 export function cancel(runId: string, reason: string, options: OutsideOptions): Promise<void> {
   return outside(options, (runtime) => runtime.cancel(runId, reason), checkOnRecord);
 }
