@@ -83,6 +83,18 @@ describe("a caller's signal", () => {
     });
   });
 
+  test("R24: an answer goes out under its giver's id, which counts for its name alone", async () => {
+    await played({}, async (runtime, asked) => {
+      await runtime.deliver("r", "word", 1, { id: "click-1" });
+      expect(asked.get("deliver")).toMatchObject({ id: "word#click-1", name: "word", value: 1 });
+      await expect(runtime.deliver("r", "word", 1, { id: "" })).rejects.toMatchObject({
+        code: "INVALID_VALUE",
+      });
+      const misspelt = { key: "click-1" };
+      await expect(runtime.deliver("r", "word", 1, misspelt as never)).rejects.toThrow(/no such field/);
+    });
+  });
+
   test("R9: something else than a signal is refused", async () => {
     await played({}, async (runtime) => {
       const signal = new AbortController() as never;
