@@ -195,7 +195,8 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
       });
     },
     async deliver(runId, name, value, asked = {}) {
-      const { id } = checkFields("deliver options", asked, ["id"]);
+      checkFields("deliver options", asked, ["id"]);
+      const { id } = asked;
       const known = id === undefined ? ids.uuid() : deliveryId(name, id);
       await roots.deliver(RunId(runId), { id: known, name, value });
     },
