@@ -25,6 +25,7 @@ export {
   fullDecisions,
   type InDoubt,
 } from "./loop/decisions.ts";
+export { deliveryId } from "./loop/delivery-id.ts";
 export { hasNoSeat, hireAll } from "./loop/hire-all.ts";
 export { hireResult } from "./loop/hire-result.ts";
 export { land, type LandOptions } from "./loop/land.ts";

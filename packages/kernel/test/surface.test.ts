@@ -103,6 +103,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "checkTools",
       "checkTransform",
       "delegateTo",
+      "deliveryId",
       "exceededIn",
       "fullDecisions",
       "hasMethod",

@@ -13,7 +13,14 @@ import {
   type RunSummary,
   systemIds,
 } from "@ravi/kernel";
-import { checkDecisions, type Decisions, tellLog, versionName, versionOf } from "@ravi/kernel/loop";
+import {
+  checkDecisions,
+  type Decisions,
+  deliveryId,
+  tellLog,
+  versionName,
+  versionOf,
+} from "@ravi/kernel/loop";
 import { Admin } from "./client/admin.ts";
 import { admitRoot } from "./client/admit.ts";
 import { follow, type FollowOptions } from "./client/handle.ts";
@@ -52,7 +59,13 @@ export interface RestateRuntime {
   run<T>(agent: Agent<T>, input: string, options?: RestateRunOptions): RootHandle<T>;
   /** Attaches to a run. What was parked is offered to the newest deployment, and decisions are handed out. */
   resume(runId: string, options?: RestateResumeOptions): RootHandle;
-  deliver(runId: string, name: string, value: JsonValue): Promise<void>;
+  /** Gives a run what it waits for, or will. The same `id` twice under one name counts once, among the newest 200 of a run. */
+  deliver(
+    runId: string,
+    name: string,
+    value: JsonValue,
+    options?: { readonly id?: string | undefined },
+  ): Promise<void>;
   /** Ends a run for good, wherever its agents are. */
   cancel(runId: string, reason: string): Promise<void>;
   list(): Promise<readonly RunSummary[]>;
@@ -181,8 +194,11 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
         cancel,
       });
     },
-    async deliver(runId, name, value) {
-      await roots.deliver(RunId(runId), { id: ids.uuid(), name, value });
+    async deliver(runId, name, value, asked = {}) {
+      checkFields("deliver options", asked, ["id"]);
+      const { id } = asked;
+      const known = id === undefined ? ids.uuid() : deliveryId(name, id);
+      await roots.deliver(RunId(runId), { id: known, name, value });
     },
     async cancel(runId, reason) {
       await roots.stop(RunId(runId), reason);

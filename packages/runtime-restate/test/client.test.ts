@@ -15,7 +15,7 @@ import { resultOf } from "../src/client/result.ts";
 import { restateRuntime, type RestateRuntime } from "../src/index.ts";
 import { begin, refusalOf } from "../src/root/decide.ts";
 import { childLaunch, rootLaunch } from "./fakes.ts";
-import { over, PORTS, StoredTree } from "./tree.ts";
+import { admission, over, PORTS, StoredTree } from "./tree.ts";
 
 const agent: Agent = {
   id: AgentId("a"),
@@ -80,6 +80,18 @@ describe("a caller's signal", () => {
       handle.cancel("no");
       await runtime.deliver("taken", "word", 1);
       expect([...asked.keys()]).toEqual(["start", "deliver"]);
+    });
+  });
+
+  test("R24: an answer goes out under its giver's id, which counts for its name alone", async () => {
+    await played({}, async (runtime, asked) => {
+      await runtime.deliver("r", "word", 1, { id: "click-1" });
+      expect(asked.get("deliver")).toMatchObject({ id: "word#click-1", name: "word", value: 1 });
+      await expect(runtime.deliver("r", "word", 1, { id: "" })).rejects.toMatchObject({
+        code: "INVALID_VALUE",
+      });
+      const misspelt = { key: "click-1" };
+      await expect(runtime.deliver("r", "word", 1, misspelt as never)).rejects.toThrow(/no such field/);
     });
   });
 
@@ -182,4 +194,21 @@ test("R16: the limits of a result are those that counted in the end, with what w
   const { limits } = resultOf("run" as never, tree.standings) ?? {};
   expect(limits?.executionBudget).toMatchObject({ maxTurns: 14, maxCostUsd: null });
   expect(limits?.spawnBudget).toMatchObject({ maxAgents: 50 });
+});
+
+test("R16: a limit that was passed is in the result, also of a run that is suspended while a helper lives", async () => {
+  const tree = await StoredTree.start(rootLaunch({ maxTurns: 3 }));
+  const launch = childLaunch(rootLaunch(), "run/hire:a", "a");
+  const terms = { key: "hire:a", agentId: "a", priority: null, budget: null, onFull: "deny" } as const;
+  await tree.say("hire", { execId: "run", lane: 1, launch, ...terms });
+  const { reserved = "" } = await tree.say("admit", admission("run/hire:a", 1, "llm#1", "n"));
+  const settle = [{ id: reserved, actual: { turns: 7 } }];
+  await tree.say("admit", { ...admission("run/hire:a", 2, "llm#2", "m"), settle });
+  const error = { code: null, name: "E", message: "", retryable: false, fields: {}, cause: null } as const;
+  await tree.say("doubt", { execId: "run/hire:a", lane: 3, key: "tool#1", awakeable: "a", error });
+  const passed = [{ dimension: "turns", used: 7, limit: 3, scope: "lead" }];
+  expect(resultOf("run" as never, tree.standings)).toMatchObject({ status: "suspended", exceeded: passed });
+  await tree.say("over", over("run/hire:a"));
+  await tree.say("over", over("run"));
+  expect(resultOf("run" as never, tree.standings)).toMatchObject({ status: "completed", exceeded: passed });
 });

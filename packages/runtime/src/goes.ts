@@ -143,7 +143,7 @@ export class Goes {
       createContext: createRunContext,
     });
     run.enter(tree);
-    if (journal !== undefined) journal.holder = tree;
+    journal?.heldBy(tree);
     return new LiveRun(tree, start);
   }
 

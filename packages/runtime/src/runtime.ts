@@ -19,7 +19,7 @@ import {
   Supervision,
   systemIds,
 } from "@ravi/kernel";
-import { type Decisions, versionName, versionOf } from "@ravi/kernel/loop";
+import { type Decisions, deliveryId, versionName, versionOf } from "@ravi/kernel/loop";
 import { type Ports, type RuntimePorts, settlePorts } from "./ports.ts";
 import { noJournal, RunDriver } from "./run-driver.ts";
 import { newStart, type RunOptions } from "./run-start.ts";
@@ -99,7 +99,7 @@ export class Runtime {
 
   /**
    * Gives a run what it waits for, or will. It may run in another process. What is not waited for is kept for the next wait of that
-   * name, so whoever may say it twice says it under an `id`: the same one twice counts once.
+   * name, so whoever may say it twice says it under an `id`: the same one twice under one name counts once.
    */
   async deliver(
     runId: string,
@@ -108,7 +108,9 @@ export class Runtime {
     options: { readonly id?: string | undefined } = {},
   ): Promise<void> {
     checkFields("deliver options", options, ["id"]);
-    await this.post(RunId(runId), { kind: "signal", name, value }, options.id);
+    const { id } = options;
+    const known = id === undefined ? undefined : deliveryId(name, id);
+    await this.post(RunId(runId), { kind: "signal", name, value }, known);
   }
 
   /**

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { defineTool, type Meter, Priority, ProviderError, RunId } from "@ravi/kernel";
+import { defineTool, type Meter, type Pipelines, Priority, ProviderError, RunId, textOf } from "@ravi/kernel";
 import { scriptedModel } from "@ravi/testing";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { agent, ask, cut, done, FakeHeadcount, FakeLedger } from "./review/helpers.ts";
@@ -114,6 +114,32 @@ describe("R16, O4: who used what", () => {
       }
     }
   });
+});
+
+test("O4: a call that a layer has answered went to nobody, also by the record", async () => {
+  const model = scriptedModel(() => "ok", { record: false });
+  const answering: Pipelines["chat"] = {
+    isNoop: false,
+    admit: () => {},
+    run: async (context, core) => {
+      const text = context.request.messages.map(textOf).join("");
+      if (text === "judged") context.result = await context.call(model, ask("may it?"));
+      if (text === "cached")
+        context.result = { message: { role: "assistant", content: "" }, finishReason: "stop" };
+      return context.result === undefined ? core() : undefined;
+    },
+  };
+  const lead = agent("lead", async (ctx) => {
+    for (const text of ["asked", "cached", "judged"]) await ctx.llm(model, ask(text));
+    return done("");
+  });
+  const rules = { meter, ledger: () => new FakeLedger({}), pipelines: { chat: answering } };
+  const journal = new MemoryJournal();
+  const whole = await new Runtime({ ...rules, journal }).run(lead, "", { runId: "r" }).result;
+  expect(whole.agents).toMatchObject([{ modelCalls: 1, costUsd: 2 }]);
+  const before = journal.load(RunId("r")).filter(({ key }) => key !== "run:status");
+  const resumed = new Runtime({ ...rules, journal: cut("r", before), agents: [lead] });
+  expect((await resumed.resume("r").result).agents).toEqual(whole.agents);
 });
 
 test("O4: an attempt that failed is a retry, and what it cost is waste", async () => {

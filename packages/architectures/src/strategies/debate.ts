@@ -148,9 +148,10 @@ export class Debate implements Architecture {
 
 /** Where the run ends in the middle of its first round, whoever has answered by then has not been paid for nothing. */
 function keepFirst(desk: Desk, worked: readonly (Worked | undefined)[]): void {
-  if (desk.session.output !== "") return;
-  const first = worked.find((one) => one?.error === undefined && one?.text.trim() !== "");
-  if (first?.error === undefined) desk.best(answerIn(first?.text ?? ""));
+  for (const one of worked) {
+    if (desk.session.output !== "") return;
+    if (one?.error === undefined) desk.best(answerIn(one?.text ?? ""));
+  }
 }
 
 /** What each has said after a round. Who fails is left out of it; when nobody is left, the debate has failed. */

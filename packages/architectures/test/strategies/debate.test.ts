@@ -108,6 +108,14 @@ describe("J10: Debate", () => {
     expect(result).toEqual({ status: "partial", output: "red", stopReason: "deadline" });
   });
 
+  test("when the time ends in the first round, the first to answer need not be the first who was asked", async () => {
+    const { result } = await run(new Debate(), (_, call) => {
+      if (call === 1) return says("Answer: green");
+      throw new DeadlineExceededError({ deadline: 1 });
+    });
+    expect(result).toEqual({ status: "partial", output: "green", stopReason: "deadline" });
+  });
+
   test("agreement is the mean over all pairs of what they share", () => {
     expect(agreementOf(["Yes!", "yes", "YES."])).toBe(1);
     expect(agreementOf(["a b", "c d"])).toBe(0);

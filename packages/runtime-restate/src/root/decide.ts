@@ -160,12 +160,28 @@ export function standingsOf(state: RootState | null, ports: TreePorts): messages
   const { version, result, inDoubt } = state;
   const status = statusOf(state);
   const error = Object.values(state.execs).find(({ suspended }) => suspended !== undefined)?.suspended;
-  const { agentId, launch, raised, own: used } = rootOf(state);
+  const { agentId, launch, raised } = rootOf(state);
   if (status === "running" || status === "waiting") return { known: true, version, agentId, status };
   const { supervision } = launch;
   const granted = Object.values(raised).reduce<Spend>(addSpend, NOTHING_SPENT);
-  const rest = { error, result, inDoubt, accounts: accountsOf(state), supervision, granted, used };
+  const rest = {
+    error,
+    result,
+    inDoubt,
+    accounts: accountsOf(state),
+    supervision,
+    granted,
+    used: usedBy(state),
+  };
   return { known: true, version, agentId, status, ...rest, ...keepersOf(ports) };
+}
+
+/** By the whole tree: whoever is over has left what it spent to one above it. */
+function usedBy(state: RootState): Spend {
+  const living = Object.values(state.execs).filter(
+    ({ phase, parent }) => phase !== "over" && parent !== null,
+  );
+  return living.reduce((sum, { own }) => addSpend(sum, own), rootOf(state).own);
 }
 
 function statusOf(state: RootState): Exclude<messages.Standings["status"], "pending"> {

@@ -36,8 +36,7 @@ export class RunJournal implements Beating {
   private lost: Error | undefined;
   private released = false;
   private renewing: Promise<void> | undefined;
-
-  holder: Holder | undefined;
+  private holder: Holder | undefined;
 
   private constructor(journal: Journal, runId: RunId, owner: string, clock: Clock, epoch: number) {
     this.journal = journal;
@@ -58,6 +57,12 @@ export class RunJournal implements Beating {
     return isPromiseLike(claim)
       ? Promise.resolve(claim).then((granted) => taken(granted?.epoch))
       : taken(claim?.epoch);
+  }
+
+  /** Who works on the run from now on. A go after a crash may come to a journal that was lost meanwhile. */
+  heldBy(holder: Holder): void {
+    this.holder = holder;
+    if (this.lost !== undefined) holder.lost(this.lost);
   }
 
   /** It takes nothing more, for good. */

@@ -11,7 +11,7 @@ import { textAt } from "../engine/body.ts";
 import { accountStatus, restoreOutcome } from "../engine/hire-record.ts";
 import { type Recording, SPEND } from "../engine/recording.ts";
 import type { Answer } from "./signals.ts";
-import { leftBehind, raisesOf, spendsOf } from "./spends.ts";
+import { hasGoneOut, leftBehind, raisesOf, spendsOf } from "./spends.ts";
 import type { Tree } from "./tree.ts";
 
 /**
@@ -169,22 +169,26 @@ function restoreAccounts(tree: Tree, recording: Recording): void {
     const account = isHire(record.key) && record.phase === "end" ? accounts.find(idOf(record)) : undefined;
     if (account !== undefined) account.status = accountStatus(restoreOutcome(record.body));
   }
+  const called = new Set<string>();
   for (const { exec, key, spend, isInside } of spendsOf(recording)) {
     const { usage, toolCalls = 0, retries = 0, waste = 0, cost = 0 } = spend;
     const account = accounts.find(exec);
     if (account === undefined) continue;
     account.toolCalls += toolCalls;
     account.retries += retries;
-    if (!isInside && MODEL_CALL.test(key)) account.modelCalls++;
+    const call = `${exec}\n${key}`;
+    if (!isInside && MODEL_CALL.test(key) && hasGoneOut(spend) && !called.has(call)) {
+      called.add(call);
+      account.modelCalls++;
+    }
     if (usage !== undefined) account.charge(usage, spend.priced === true ? cost : null, waste);
   }
   for (const { exec, key, attempt } of begunAgain(recording)) {
     const account = accounts.find(exec);
     if (account === undefined || !recording.of(exec).isRepeat(key, attempt)) continue;
-    // A call that was begun again was counted with each begin.
     account.retries++;
-    if (MODEL_CALL.test(key)) account.modelCalls--;
-    else account.toolCalls--;
+    // A tool that was called again was counted with each begin.
+    if (!MODEL_CALL.test(key)) account.toolCalls--;
   }
 }
 

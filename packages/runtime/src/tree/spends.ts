@@ -3,14 +3,15 @@ import { textAt } from "../engine/body.ts";
 import { attemptOf, RAISE, type Recording, SPEND } from "../engine/recording.ts";
 
 /** What a bill says, as it is on record. */
-type RecordedSpend = Partial<Spend> & {
-  readonly usage?: Usage;
-  readonly priced?: boolean;
-  readonly retries?: number;
-  readonly waste?: number;
-  /** The largest call in it, where it is the sum of several. */
-  readonly largest?: Pick<Spend, "tokens" | "cost">;
-};
+type RecordedSpend = Partial<Spend> &
+  Contents & {
+    readonly usage?: Usage;
+    readonly priced?: boolean;
+    readonly retries?: number;
+    readonly waste?: number;
+    /** The largest call in it, where it is the sum of several. */
+    readonly largest?: Pick<Spend, "tokens" | "cost">;
+  };
 
 interface SpendOnRecord {
   readonly exec: ExecId;
@@ -129,6 +130,11 @@ function contains(end: JournalRecord, { call }: JsonObject): boolean {
   const { calls = 0, open = [] } = billOf(end);
   // Notes without a number are of a time when an end had them all.
   return typeof call !== "number" || (call <= calls && !open.includes(call));
+}
+
+/** Whether the agent's own call was sent, and not only what layers asked a model inside of it. One that a cache answered was not. */
+export function hasGoneOut({ turns, retries = 0, calls = 0, open = [] }: RecordedSpend): boolean {
+  return turns === undefined || retries > 0 || turns + open.length > calls;
 }
 
 /** Effects that ended while calls of theirs were not answered, where it is still not known what those took. */

@@ -190,3 +190,27 @@ test("R24: a heartbeat that finds the journal failed for good ends a run that wa
   expect(await ended).toBe(fault);
   expect(clock.pending).toBe(0);
 });
+
+test("R24: a run that is taken over while it waits to be started again after a crash ends here", async () => {
+  const clock = virtualClock();
+  const { journal } = told(clock);
+  let goes = 0;
+  const crashing: Agent = {
+    id: AgentId("crashing"),
+    async run(ctx, inbox) {
+      if (goes++ === 0) throw new Error("a bug of its own");
+      return waiting.run(ctx, inbox);
+    },
+  };
+  const restart = { shouldRetry: () => true, delayMs: () => 2 * BEAT, reset: () => {} };
+  const handle = new Runtime({ journal, clock, restart }).run(crashing, "", { runId: "taken" });
+  const ended = handle.result.catch((error: unknown) => error);
+  await turn();
+  const lost = (): null => null;
+  journal.claim = lost;
+  await clock.advance(3 * BEAT);
+  await turn();
+  expect(handle.status).toBe("failed");
+  expect(await ended).toMatchObject({ code: "JOURNAL_LOCKED" });
+  expect(clock.pending).toBe(0);
+});

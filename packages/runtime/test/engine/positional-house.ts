@@ -96,8 +96,8 @@ class PositionalRuntime implements RuntimeUnderTest {
     return this.handle(known, world.whenDone(execId));
   }
 
-  async deliver(...[runId, name, value]: Parameters<RuntimeUnderTest["deliver"]>): Promise<void> {
-    this.runs.get(runId)?.world.deliver(name, value);
+  async deliver(...[runId, name, value, how]: Parameters<RuntimeUnderTest["deliver"]>): Promise<void> {
+    this.runs.get(runId)?.world.deliver(name, value, how?.id);
   }
 
   async cancel(runId: string, reason: string): Promise<void> {

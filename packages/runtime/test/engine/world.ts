@@ -21,6 +21,7 @@ import {
   systemIds,
   type Usage,
 } from "@ravi/kernel";
+import { deliveryId } from "@ravi/kernel/loop";
 import { createRunContext } from "../../src/context/create-run-context.ts";
 import { outcomeToJSON, restoreOutcome } from "../../src/engine/hire-record.ts";
 import { PositionalEngine } from "./positional-engine.ts";
@@ -85,6 +86,7 @@ export class World {
   epoch = 1;
   private readonly ledger: Ledger | undefined;
   private readonly delivered = new Map<string, JsonValue[]>();
+  private readonly known = new Set<string>();
   private readonly taken = new Map<string, JsonValue>();
   private readonly live = new Map<ExecId, PositionalEngine>();
   private readonly changed = new Set<() => void>();
@@ -173,7 +175,9 @@ export class World {
     for (const child of this.of(execId).children) this.cancel(child, reason);
   }
 
-  deliver(name: string, value: JsonValue): void {
+  deliver(name: string, value: JsonValue, id?: string): void {
+    if (id !== undefined && this.known.has(deliveryId(name, id))) return;
+    if (id !== undefined) this.known.add(deliveryId(name, id));
     this.delivered.set(name, [...(this.delivered.get(name) ?? []), value]);
     this.notify();
   }

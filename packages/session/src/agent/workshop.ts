@@ -135,9 +135,13 @@ export class Workshop {
   }
 
   private async load(): Promise<Parts> {
-    this.isStale = false;
     try {
-      return (this.parts = await this.make());
+      for (;;) {
+        this.isStale = false;
+        const parts = (this.parts = await this.make());
+        // What was read before another `reload` may be old.
+        if (!this.isStale) return parts;
+      }
     } catch (error) {
       // The next turn tries again only where there is nothing to go on with.
       this.isStale ||= this.parts === undefined;

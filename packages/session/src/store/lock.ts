@@ -46,7 +46,9 @@ export async function claim(options: LockOptions): Promise<Lock | { readonly hel
       const note = join(folder, String(top));
       const holder = await read(files, note);
       if (holder === undefined) continue;
-      const isFree = holder === FREE || holder === "" || givenUp.has(note);
+      // Whoever was told to remove the folder has made its numbers come back: then the note may be another's.
+      const isGivenUp = givenUp.has(note) && holder === liveness.me;
+      const isFree = holder === FREE || holder === "" || isGivenUp;
       if (!isFree && !liveness.isGone(holder)) return { heldBy: holder };
     }
     const mine = top + 1;

@@ -120,3 +120,22 @@ it("O19: a disk that is gone for a while leaves no session locked by the process
     expect([from, await turn()]).toEqual([from, true]);
   }
 });
+
+it("O19: what a process could not take back is not taken for its own where another holds the session by now", async () => {
+  const disk = new FakeDisk({ random: () => 0.5 });
+  const liveness = (me: string) => ({ me, isGone: () => false });
+  const mine = new FileSessionStore("/sessions", { files: disk, liveness: liveness("me") });
+  const others = new FileSessionStore("/sessions", { files: disk, liveness: liveness("other") });
+  const first = session({ model, store: mine, sessionId: "s" });
+  await first.invoke("one");
+  disk.dieAfter(0);
+  await expect(first.close()).rejects.toMatchObject({ code: "JOURNAL_FAILED" });
+  disk.mend();
+  const second = session({ model, store: others, sessionId: "s" });
+  const locked = await second.open().catch(String);
+  const folder = String(locked).slice(String(locked).indexOf("/sessions"));
+  for (const name of await disk.readdir(folder)) await disk.unlink(`${folder}/${name}`);
+  await second.open();
+  const third = session({ model, store: mine, sessionId: "s" });
+  await expect(third.open()).rejects.toMatchObject({ code: "JOURNAL_LOCKED" });
+});

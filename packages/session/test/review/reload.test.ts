@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { defineExtension } from "@ravi/session";
@@ -144,6 +145,31 @@ it("a turn that is begun while a reload is under way waits for what it brings", 
   await agent.invoke("y");
   await reloading;
   expect(model.calls.map(({ request }) => request.messages[0]?.content)).toEqual(["one", "two"]);
+});
+
+it("a turn that waits for a reload gets what is there after the last one, also where that came in the middle of another", async () => {
+  const path = join(await folder(), "extension.mjs");
+  const says = (text: string) =>
+    `export default { name: "e", on: { before_agent_start: () => ({ systemPrompt: "${text}" }) } };`;
+  await writeFile(path, says("one"));
+  const model = scriptedModel(() => "ok");
+  let made = 0;
+  // Guardrails are made after the extensions were read.
+  const meanwhile = () => {
+    if (++made === 2) {
+      writeFileSync(path, says("the third"));
+      void agent.reload();
+    }
+    return { name: "g", beforeCall: () => undefined };
+  };
+  const agent = session({ model, extensions: [path], guardrails: [meanwhile] });
+  await agent.invoke("x");
+  await writeFile(path, says("two"));
+  const reloading = agent.reload();
+  await agent.invoke("y");
+  await reloading;
+  expect(model.calls.map(({ request }) => request.messages[0]?.content)).toEqual(["one", "the third"]);
+  expect(made).toBe(3);
 });
 
 it("O15, O17: a function of a file that throws is an error that names the file", async () => {

@@ -59,7 +59,12 @@ export interface RuntimeUnderTest {
     runId: string,
     options?: { readonly decisions?: Readonly<Record<string, "retry" | "skip" | "fail">> },
   ): RootHandle;
-  deliver(runId: string, name: string, value: JsonValue): Promise<void>;
+  deliver(
+    runId: string,
+    name: string,
+    value: JsonValue,
+    options?: { readonly id?: string | undefined },
+  ): Promise<void>;
   cancel(runId: string, reason: string): Promise<void>;
   list(): MaybePromise<readonly RunSummary[]>;
   delete(runId: string): Promise<void>;

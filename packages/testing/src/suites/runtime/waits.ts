@@ -21,6 +21,23 @@ export const waitCases: readonly RuntimeCase[] = [
   },
   {
     rule: "R24",
+    says: "an answer that is delivered twice under one id counts once, and one id may answer several names",
+    async run({ create }) {
+      const reader = agent("reader", async (ctx) => {
+        const words = [await ctx.waitFor("word"), await ctx.waitFor("other"), await ctx.waitFor("word")];
+        return done(words.map(word).join(" "));
+      });
+      const runtime = await create({ agents: [reader] });
+      const handle = runtime.run(reader, "", { runId: "wait-4" });
+      await runtime.deliver("wait-4", "word", "one", { id: "click-1" });
+      await runtime.deliver("wait-4", "word", "one", { id: "click-1" });
+      await runtime.deliver("wait-4", "other", "two", { id: "click-1" });
+      await runtime.deliver("wait-4", "word", "three", { id: "click-2" });
+      expect((await handle.result).output).toBe("one two three");
+    },
+  },
+  {
+    rule: "R24",
     says: "a run waits for what another runtime delivers, and says that it waits",
     async run({ create }) {
       const reader = agent("reader", async (ctx) => done(JSON.stringify(await ctx.waitFor("answer"))));
