@@ -4,13 +4,15 @@ import { greatestUsage } from "../answer/greatest-usage.ts";
 import { ReportedError } from "../failure/reported-error.ts";
 import type { Answer } from "../protocol.ts";
 import { finishReasonOf } from "./finish.ts";
+import { thoughtPart } from "./kept.ts";
+import { assembleReasoning } from "./reasoning.ts";
 import { assembleToolCalls } from "./tool-calls.ts";
 import { readUsage } from "./usage.ts";
 
-export function collectAnswer(): Answer {
-  const tools = assembleToolCalls();
+export function collectAnswer(provider: string): Answer {
+  const tools = assembleToolCalls(provider);
+  const reasoning = assembleReasoning();
   let text = "";
-  let reasoning = "";
   let refused = false;
   let said: string | undefined;
   let usage: Usage | undefined;
@@ -36,14 +38,10 @@ export function collectAnswer(): Answer {
   const readTexts = (source: unknown): ModelEvent[] => {
     const events: ModelEvent[] = [];
     const content = readContent(field(source, "content"));
-    const thought =
-      stringOr(field(source, "reasoning_content"), undefined) ??
-      stringOr(field(source, "reasoning"), undefined) ??
-      content.reasoning;
+    const thought = reasoning.add(source, content.reasoning);
     const refusal = stringOr(field(source, "refusal"), "");
     if (refusal !== "") refused = true;
     const spoken = content.text + refusal;
-    reasoning += thought;
     text += spoken;
     if (thought !== "") events.push({ type: "reasoning", delta: thought });
     if (spoken !== "") events.push({ type: "text", delta: spoken });
@@ -51,10 +49,9 @@ export function collectAnswer(): Answer {
   };
   const response = (): ModelResponse => {
     const calls = tools.calls();
+    const thoughts = thoughtPart(reasoning.thought(), provider);
     const content: string | ContentPart[] =
-      reasoning === ""
-        ? text
-        : [{ type: "reasoning", text: reasoning }, ...(text === "" ? [] : [{ type: "text" as const, text }])];
+      thoughts.length === 0 ? text : [...thoughts, ...(text === "" ? [] : [{ type: "text" as const, text }])];
     const message: AssistantMessage = {
       role: "assistant",
       content,

@@ -5,19 +5,24 @@ import type {
   ChatCompletionContentPart,
   ChatCompletionMessageParam,
 } from "openai/resources/chat/completions";
+import type { Target } from "../protocol.ts";
 import { unknownPart } from "../request/unknown-part.ts";
+import { isKept, keptFields, keptWithCall } from "./kept.ts";
+
+type Reader = Pick<Target, "provider" | "isCompatible" | "notice">;
 
 /** A conversation as Chat Completions has it. What it has no place for is left out, and the model is told so in its place. */
-export function chatMessages(messages: readonly ChatMessage[], notice: Notice): ChatCompletionMessageParam[] {
+export function chatMessages(messages: readonly ChatMessage[], reader: Reader): ChatCompletionMessageParam[] {
   return messages.map((message) => {
-    if (hasReasoning(message))
-      notice("reasoning of earlier turns stays behind: Chat Completions has no place for it");
-    return chatMessage(message, notice);
+    if (losesReasoning(message, reader))
+      reader.notice("reasoning of earlier turns stays behind: Chat Completions has no place for it");
+    return chatMessage(message, reader);
   });
 }
 
-function hasReasoning({ content }: ChatMessage): boolean {
-  return typeof content !== "string" && content.some((part) => part.type === "reasoning");
+function losesReasoning({ content }: ChatMessage, { provider, isCompatible }: Reader): boolean {
+  if (typeof content === "string") return false;
+  return content.some((part) => part.type === "reasoning" && !(isCompatible && isKept(part, provider)));
 }
 
 /** OpenAI refuses longer ids of tool calls, and other providers make them. */
@@ -26,7 +31,8 @@ const MAX_ID = 40;
 /** What OpenAI accepts as the name of a speaker. */
 const SPEAKER = /^[^\s<|\\/>]{1,64}$/;
 
-function chatMessage(message: ChatMessage, notice: Notice): ChatCompletionMessageParam {
+function chatMessage(message: ChatMessage, reader: Reader): ChatCompletionMessageParam {
+  const { notice } = reader;
   switch (message.role) {
     case "system":
       return { role: "system", content: message.content };
@@ -39,7 +45,7 @@ function chatMessage(message: ChatMessage, notice: Notice): ChatCompletionMessag
       };
     }
     case "assistant":
-      return assistantMessage(message, notice);
+      return assistantMessage(message, reader);
     default:
       return {
         role: "tool",
@@ -49,22 +55,27 @@ function chatMessage(message: ChatMessage, notice: Notice): ChatCompletionMessag
   }
 }
 
-function assistantMessage(message: AssistantMessage, notice: Notice): ChatCompletionAssistantMessageParam {
+function assistantMessage(message: AssistantMessage, reader: Reader): ChatCompletionAssistantMessageParam {
   const { toolCalls = [] } = message;
-  const content = plainText(message, notice);
-  if (toolCalls.length === 0) return { role: "assistant", content };
+  const { provider, isCompatible } = reader;
+  const content = plainText(message, reader.notice);
+  // OpenAI itself sends nothing to be kept, and takes no fields of others.
+  const kept = isCompatible ? keptFields(message, provider) : {};
+  if (toolCalls.length === 0) return { role: "assistant", content, ...kept };
   return {
     role: "assistant",
     content: content === "" ? null : content,
-    tool_calls: toolCalls.map(({ id, name, arguments: text }) => ({
-      id: shortId(id, MAX_ID),
+    ...kept,
+    tool_calls: toolCalls.map((call) => ({
+      id: shortId(call.id, MAX_ID),
       type: "function",
-      function: { name, arguments: text },
+      function: { name: call.name, arguments: call.arguments },
+      ...(isCompatible ? keptWithCall(call, provider) : {}),
     })),
   };
 }
 
-/** Assistants and tools may only send text here. Reasoning stays behind: the protocol cannot carry it back. */
+/** Assistants and tools may only send text here. */
 function plainText({ content }: AssistantMessage | ToolMessage, notice: Notice): string {
   if (typeof content === "string") return content;
   return content

@@ -48,7 +48,8 @@ export function rename(param: string, to: string): Remedy {
 }
 
 const UNSUPPORTED_CODE = /^(?:unsupported|unknown|unrecognized)_(?:parameter|value|argument)/i;
-const UNSUPPORTED =
+/** How servers say that they do not take something. */
+export const UNSUPPORTED =
   /(?:un|not )supported|(?:does|do) not support|un(?:recognized|known|expected) (?:request )?(?:parameter|argument|field|key)|extra (?:inputs|fields|forbidden)|not permitted|not allowed|must be verified/i;
 
 /**

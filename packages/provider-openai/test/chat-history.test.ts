@@ -1,0 +1,156 @@
+import type { ChatMessage, LLMClient, ModelResponse } from "@ravi/kernel";
+import { expect, test } from "vitest";
+import { chunk, client, DONE, HELLO, rawServer, type RawServer, streamed } from "./support.ts";
+
+/** What a server answered, and what it is sent back in the second turn. */
+
+const CALL = { id: "call_a", type: "function", function: { name: "weather", arguments: "{}" } };
+
+/** A server that answers with a message first, in one piece or in several, and then with what the test says. */
+function answering(
+  message: object,
+  deltas: readonly object[] = [message],
+  later: (index: number) => { readonly status: number; readonly body: object } = () => OK,
+): Promise<RawServer> {
+  return rawServer((response, request, index) => {
+    if (index > 0) {
+      const { status, body } = later(index);
+      response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+      return;
+    }
+    if (request.headers["x-how"] === "stream") {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.end(deltas.map((delta) => chunk(delta)).join("") + chunk({}, "tool_calls") + DONE);
+      return;
+    }
+    response.writeHead(200, { "content-type": "application/json" });
+    response.end(JSON.stringify({ choices: [{ message, finish_reason: "tool_calls" }] }));
+  });
+}
+
+const OK = {
+  status: 200,
+  body: { choices: [{ message: { content: "It rains." }, finish_reason: "stop" }] },
+};
+
+const refused = (message: string) => ({ status: 400, body: { error: { message } } });
+
+type How = "generate" | "stream";
+const WAYS: readonly How[] = ["generate", "stream"];
+
+const clientFor = (server: RawServer, how: How): LLMClient => client(server, { headers: { "x-how": how } });
+
+async function firstAnswer(model: LLMClient, how: How): Promise<ModelResponse> {
+  return how === "stream" ? (await streamed(model)).response : model.generate(HELLO);
+}
+
+function continued({ message }: ModelResponse): readonly ChatMessage[] {
+  const results = (message.toolCalls ?? []).map(({ id, name }): ChatMessage => ({
+    role: "tool",
+    toolCallId: id,
+    name,
+    content: "rain",
+  }));
+  return [...HELLO.messages, message, ...results];
+}
+
+const sentBack = (server: RawServer, request = 1): unknown => {
+  const { messages } = server.bodies[request] ?? {};
+  return Array.isArray(messages) ? messages[1] : undefined;
+};
+
+test.each(WAYS)("DeepSeek gets its reasoning back in the field that it came in (%s)", async (how) => {
+  await using server = await answering({ reasoning_content: "Oslo it is.", tool_calls: [CALL] }, [
+    { reasoning_content: "Oslo " },
+    { reasoning_content: "it is." },
+    { tool_calls: [{ index: 0, ...CALL }] },
+  ]);
+  const model = clientFor(server, how);
+  await model.generate({ messages: continued(await firstAnswer(model, how)) });
+  expect(sentBack(server)).toEqual({
+    role: "assistant",
+    content: null,
+    reasoning_content: "Oslo it is.",
+    tool_calls: [CALL],
+  });
+});
+
+test.each(WAYS)("Gemini gets the signature of its calls back (%s)", async (how) => {
+  const signed = { ...CALL, extra_content: { google: { thought_signature: "c2lnbmVk" } } };
+  await using server = await answering({ tool_calls: [signed] }, [{ tool_calls: [{ index: 0, ...signed }] }]);
+  const model = clientFor(server, how);
+  await model.generate({ messages: continued(await firstAnswer(model, how)) });
+  expect(sentBack(server)).toEqual({ role: "assistant", content: null, tool_calls: [signed] });
+});
+
+test.each(WAYS)("OpenRouter gets sealed and signed reasoning back, put together (%s)", async (how) => {
+  const head = { type: "reasoning.text", format: "anthropic-claude-v1", index: 0 };
+  const sealed = { type: "reasoning.encrypted", data: "c2VhbGVk", id: "r2", index: 1 };
+  const details = [{ ...head, text: "Oslo it is.", signature: "c2ln" }, sealed];
+  await using server = await answering(
+    { reasoning: "Oslo it is.", reasoning_details: details, tool_calls: [CALL] },
+    [
+      { reasoning: "Oslo ", reasoning_details: [{ ...head, text: "Oslo " }] },
+      { reasoning: "it is.", reasoning_details: [{ ...head, text: "it is." }] },
+      { reasoning_details: [{ ...head, signature: "c2ln" }] },
+      { reasoning_details: [sealed], tool_calls: [{ index: 0, ...CALL }] },
+    ],
+  );
+  const model = clientFor(server, how);
+  const first = await firstAnswer(model, how);
+  await model.generate({ messages: continued(first) });
+  expect(sentBack(server)).toEqual({
+    role: "assistant",
+    content: null,
+    reasoning_details: details,
+    tool_calls: [CALL],
+  });
+  expect(JSON.stringify(first).split("Oslo it is.")).toHaveLength(2);
+});
+
+test("neither OpenAI itself nor another provider gets what a server wants back", async () => {
+  const signed = { ...CALL, extra_content: { google: { thought_signature: "c2lnbmVk" } } };
+  await using server = await answering({ reasoning_content: "Oslo.", tool_calls: [signed] });
+  const messages = continued(await client(server).generate(HELLO));
+  const plain = { role: "assistant", content: null, tool_calls: [CALL] };
+  await client(server, { provider: "other" }).generate({ messages });
+  expect(sentBack(server)).toEqual(plain);
+  const bodies: unknown[] = [];
+  const own = client(server, {
+    api: "chat",
+    baseURL: "https://api.openai.com/v1",
+    fetch: async (_, init) => {
+      bodies.push(JSON.parse(String(init?.body)));
+      return Response.json(OK.body);
+    },
+  });
+  await own.generate({ messages });
+  expect(bodies).toEqual([expect.objectContaining({ messages: expect.arrayContaining([plain]) })]);
+});
+
+test("reasoning that a server does not take back is left out from then on", async () => {
+  await using server = await answering({ reasoning: "Oslo.", tool_calls: [CALL] }, [], (index) =>
+    index === 1 ? refused("'messages.1': property 'reasoning' is unsupported") : OK,
+  );
+  const model = client(server);
+  const messages = continued(await model.generate(HELLO));
+  await model.generate({ messages });
+  await model.generate({ messages });
+  const plain = { role: "assistant", content: null, tool_calls: [CALL] };
+  expect(sentBack(server, 1)).toEqual({ ...plain, reasoning: "Oslo." });
+  expect([2, 3].map((request) => sentBack(server, request))).toEqual([plain, plain]);
+});
+
+test("where a server misses the reasoning of another model, it is told that there was none", async () => {
+  await using server = await answering({ tool_calls: [CALL] }, [], (index) =>
+    index === 1
+      ? refused("The `reasoning_content` in the thinking mode must be passed back to the API.")
+      : OK,
+  );
+  const model = client(server);
+  const messages = continued(await model.generate(HELLO));
+  await model.generate({ messages });
+  await model.generate({ messages });
+  const told = { role: "assistant", content: null, tool_calls: [CALL], reasoning_content: "" };
+  expect([2, 3].map((request) => sentBack(server, request))).toEqual([told, told]);
+});
