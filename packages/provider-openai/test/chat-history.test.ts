@@ -154,3 +154,96 @@ test("where a server misses the reasoning of another model, it is told that ther
   const told = { role: "assistant", content: null, tool_calls: [CALL], reasoning_content: "" };
   expect([2, 3].map((request) => sentBack(server, request))).toEqual([told, told]);
 });
+
+test("a server that takes no names of speakers is told them in the text", async () => {
+  const detail = { type: "extra_forbidden", loc: ["body", "messages", 0, "user", "name"] };
+  const body = {
+    object: "error",
+    message: { detail: [{ ...detail, msg: "Extra inputs are not permitted" }] },
+  };
+  await using server = await rawServer((response, _, index) => {
+    const sent = index === 0 ? { status: 422, body } : OK;
+    response.writeHead(sent.status, { "content-type": "application/json" }).end(JSON.stringify(sent.body));
+  });
+  const model = client(server);
+  const messages: ChatMessage[] = [
+    { role: "user", name: "ada", content: "hello" },
+    { role: "user", name: "bob", content: [{ type: "text", text: "hi" }] },
+  ];
+  await model.generate({ messages });
+  await model.generate({ messages });
+  const told = [
+    { role: "user", content: "ada: hello" },
+    {
+      role: "user",
+      content: [
+        { type: "text", text: "bob:" },
+        { type: "text", text: "hi" },
+      ],
+    },
+  ];
+  expect(server.bodies.slice(1).map((sent) => sent["messages"])).toEqual([told, told]);
+});
+
+test("a name that has no place of its own is said in the text, and is not lost", async () => {
+  await using server = await rawServer((response) => {
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(OK.body));
+  });
+  await client(server).generate({ messages: [{ role: "user", name: "Ada Lovelace", content: "hello" }] });
+  expect(server.bodies[0]?.["messages"]).toEqual([{ role: "user", content: "Ada Lovelace: hello" }]);
+});
+
+test.each([
+  ["none", "", "{}"],
+  ["broken", '{"city": "Os', '{"unreadable_arguments":"{\\"city\\": \\"Os"}'],
+  ["no object", "[1]", '{"unreadable_arguments":"[1]"}'],
+  ["as the model wrote them", '{ "city":"Oslo" }', '{ "city":"Oslo" }'],
+])("arguments that are %s make no conversation unsendable", async (_, text, sent) => {
+  await using server = await rawServer((response) => {
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(OK.body));
+  });
+  const message: ChatMessage = {
+    role: "assistant",
+    content: "",
+    toolCalls: [{ id: "call_a", name: "weather", arguments: text }],
+  };
+  const request = { messages: [...HELLO.messages, message] };
+  await client(server).generate(request);
+  const fn = { name: "weather", arguments: sent };
+  expect(sentBack(server, 0)).toMatchObject({ tool_calls: [{ function: fn }] });
+  // OpenAI itself takes them as they are.
+  const bodies: string[] = [];
+  const fetch = async (_input: unknown, init: RequestInit | undefined): Promise<Response> => {
+    bodies.push(String(init?.body));
+    return Response.json(OK.body);
+  };
+  await client(server, { api: "chat", baseURL: "https://api.openai.com/v1", fetch }).generate(request);
+  expect(bodies[0]).toContain(JSON.stringify(text));
+});
+
+test("a turn in which nothing was said is not sent, nor an image that is at no URL", async () => {
+  await using server = await rawServer((response) => {
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(OK.body));
+  });
+  await client(server).generate({
+    messages: [
+      { role: "user", content: [{ type: "image", url: "./picture.png" }] },
+      { role: "assistant", content: [{ type: "reasoning", text: "cut off" }] },
+      { role: "user", content: "go on" },
+    ],
+  });
+  expect(server.bodies[0]?.["messages"]).toEqual([
+    { role: "user", content: [{ type: "text", text: "[an image was left out: it is at no URL]" }] },
+    { role: "user", content: "go on" },
+  ]);
+});
+
+test("DeepSeek, which has no structured output, is asked for the shape in words", async () => {
+  await using server = await rawServer((response, _, index) => {
+    const sent = index === 0 ? refused("This response_format type is unavailable now") : OK;
+    response.writeHead(sent.status, { "content-type": "application/json" }).end(JSON.stringify(sent.body));
+  });
+  const schema = { type: "object", properties: {} };
+  await client(server).generate({ ...HELLO, output: { name: "answer", schema } });
+  expect(server.bodies[1]).not.toHaveProperty("response_format");
+});
