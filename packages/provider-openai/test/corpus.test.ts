@@ -250,6 +250,34 @@ const STREAMS: readonly (readonly [string, string | Buffer, Expected])[] = [
   ["usage as text", STOP + usageFrame("many") + DONE, { usage: undefined }],
   ["usage absent", STOP + DONE, { usage: undefined }],
   [
+    "Gemini's thoughts, which only the total counts",
+    STOP + usageFrame({ prompt_tokens: 20, completion_tokens: 198, total_tokens: 623 }) + DONE,
+    { usage: { inputTokens: 20, outputTokens: 603 } },
+  ],
+  [
+    "what was found in a cache and is counted beside the input",
+    STOP +
+      usageFrame({
+        prompt_tokens: 10,
+        completion_tokens: 40,
+        total_tokens: 9_050,
+        prompt_tokens_details: { cached_tokens: 9_000 },
+      }) +
+      DONE,
+    { usage: { inputTokens: 9_010, outputTokens: 40, cachedInputTokens: 9_000 } },
+  ],
+  [
+    "what was written into a cache",
+    STOP +
+      usageFrame({
+        prompt_tokens: 100,
+        completion_tokens: 4,
+        prompt_tokens_details: { cached_tokens: 30, cache_write_tokens: 60 },
+      }) +
+      DONE,
+    { usage: { inputTokens: 100, outputTokens: 4, cachedInputTokens: 30, cacheWriteTokens: 60 } },
+  ],
+  [
     "cached and reasoning tokens, hostile ones cut down",
     STOP +
       usageFrame({
