@@ -7,10 +7,10 @@ import { saidBy } from "./messages.ts";
 /** A change of each message that needs it, now and in all later requests. */
 interface MessageRemedy {
   /** Whether the server's words mean it. */
-  fits(words: string): boolean;
+  readonly fits: (words: string) => boolean;
   readonly effect: string;
   /** The message as it is sent instead; undefined where there is nothing to change. */
-  change(message: unknown): unknown;
+  readonly change: (message: unknown) => unknown;
 }
 
 const KEPT = new RegExp(String.raw`\b(?:${KEPT_FIELDS.join("|")})\b`);

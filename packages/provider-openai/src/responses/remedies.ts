@@ -31,6 +31,8 @@ function askInWords(body: RequestBody): RequestBody {
 const UNREADABLE = /encrypted content .{0,200}could not be (?:verified|decrypted)/i;
 /** A server that looks the item up although it was sent whole. */
 const NOT_KEPT = /item with id '[^']{1,200}' not found/i;
+/** What followed from it was not sent: the call of a tool that runs at the server, say, which is not kept. */
+const LEADS_NOWHERE = /reasoning'? was provided without its required following item/i;
 const NO_REASONING = /reasoning (?:input )?items? can only be provided to/i;
 
 /**
@@ -42,18 +44,21 @@ function reasoningRemedy({ status, code, message }: Rejection, sent: RequestBody
   if (status !== 400 && status !== 404) return undefined;
   const isUnreadable =
     code === "invalid_encrypted_content" || UNREADABLE.test(message) || NOT_KEPT.test(message);
-  if (!isUnreadable && !NO_REASONING.test(message)) return undefined;
+  const leadsNowhere = LEADS_NOWHERE.test(message);
+  if (!isUnreadable && !leadsNowhere && !NO_REASONING.test(message)) return undefined;
   const items = listOf(sent["input"]).filter(isReasoning);
   if (items.length === 0) return undefined;
   const seals = new Set(items.map(sealOf));
   const isRefused = (item: unknown): boolean =>
-    isReasoning(item) && (!isUnreadable || seals.has(sealOf(item)));
+    isReasoning(item) && ((!isUnreadable && !leadsNowhere) || seals.has(sealOf(item)));
   return {
     param: "input",
     repeats: true,
     effect: isUnreadable
       ? "the reasoning in it is not its own, and is left out"
-      : "the model takes no reasoning of earlier turns, and it is left out from now on",
+      : leadsNowhere
+        ? "the reasoning in it is left out, because what followed from it was not kept"
+        : "the model takes no reasoning of earlier turns, and it is left out from now on",
     apply: (body) => ({ ...body, input: listOf(body["input"]).filter((item) => !isRefused(item)) }),
   };
 }
