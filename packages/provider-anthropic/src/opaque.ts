@@ -43,7 +43,10 @@ export function opaqueBlock(part: ReasoningPart, provider: string): ContentBlock
 /** What Anthropic's own tools leave in an answer; never a call of ours, which has its place in `toolCalls`. */
 function isServerBlock(block: object): block is ContentBlockParam {
   const { type } = fieldsOf(block);
-  return typeof type === "string" && /^(?:server_tool_use|\w+_tool_result|container_upload)$/.test(type);
+  return (
+    typeof type === "string" &&
+    /^(?:(?:server|mcp)_tool_use|mcp_tool_listing|\w+_tool_result|container_upload)$/.test(type)
+  );
 }
 
 /** A thought goes out with every request after it; its fingerprint is made once. */

@@ -209,4 +209,30 @@ describe("what only Anthropic can read", () => {
       },
     ]);
   });
+
+  test("a call of a connected MCP server goes back with its result", async () => {
+    const used = { type: "mcp_tool_use", id: "mcptoolu_1", name: "echo", server_name: "s", input: {} };
+    const got = { type: "mcp_tool_result", tool_use_id: "mcptoolu_1", is_error: false, content: [] };
+    await using server = await byteServer((response) =>
+      response
+        .writeHead(200, { "content-type": "text/event-stream" })
+        .end(
+          START +
+            open(0, used) +
+            piece(0, { type: "input_json_delta", partial_json: '{"a":1}' }) +
+            close(0) +
+            open(1, got) +
+            close(1) +
+            ended("pause_turn"),
+        ),
+    );
+    const model = client(server, { cache: false });
+    const ask = { role: "user" as const, content: "go" };
+    const { response } = await streamed(model, { messages: [ask] });
+    await streamed(model, { messages: [ask, response.message] });
+    expect((await server.nth(1)).body["messages"]).toEqual([
+      { role: "user", content: [{ type: "text", text: "go" }] },
+      { role: "assistant", content: [{ ...used, input: { a: 1 } }, got] },
+    ]);
+  });
 });

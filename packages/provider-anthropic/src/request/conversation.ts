@@ -192,6 +192,6 @@ function closeEnds(turns: Turn[]): void {
   }
   const last = turns.at(-1);
   // A turn that Anthropic paused goes on where it stopped.
-  const paused = /^server_tool_use$|_tool_result$/.test(last?.content.at(-1)?.type ?? "");
+  const paused = /^(?:server|mcp)_tool_use$|_tool_result$/.test(last?.content.at(-1)?.type ?? "");
   if (last?.role === "assistant" && !paused) add(turns, "user", textBlocks("Go on."));
 }
