@@ -1,5 +1,6 @@
 import { field, isObject, stringOr } from "@ravi/kernel/provider";
 import type { RequestBody } from "../protocol.ts";
+import { wordsOf } from "./words.ts";
 
 /** What to do about something that a server does not take. */
 export interface Remedy {
@@ -30,7 +31,7 @@ export function rejectionOf(error: Error): Rejection {
     status: typeof status === "number" ? status : undefined,
     code: stringOr(field(error, "code"), ""),
     param: stringOr(field(error, "param"), ""),
-    message: error.message,
+    message: wordsOf(error),
   };
 }
 
