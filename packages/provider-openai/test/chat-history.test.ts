@@ -1,4 +1,5 @@
 import type { ChatMessage, LLMClient, ModelResponse } from "@ravi/kernel";
+import { field, listOf } from "@ravi/kernel/provider";
 import { expect, test } from "vitest";
 import { chunk, client, DONE, HELLO, rawServer, type RawServer, streamed } from "./support.ts";
 
@@ -246,4 +247,36 @@ test("DeepSeek, which has no structured output, is asked for the shape in words"
   const schema = { type: "object", properties: {} };
   await client(server).generate({ ...HELLO, output: { name: "answer", schema } });
   expect(server.bodies[1]).not.toHaveProperty("response_format");
+});
+
+test("Mistral gets ids of nine letters and digits, the same for a call and its result", async () => {
+  const message = "Tool call id was call_a but must be a-z, A-Z, 0-9, with a length of 9.";
+  await using server = await answering({ tool_calls: [CALL, { ...CALL, id: "abcDEF123" }] }, [], (index) =>
+    index === 1 ? refused(message) : OK,
+  );
+  const model = client(server);
+  const messages = continued(await model.generate(HELLO));
+  await model.generate({ messages });
+  await model.generate({ messages });
+  const idsIn = (body: unknown): unknown => {
+    const [, assistant, ...results] = listOf(field(body, "messages"));
+    const calls = listOf(field(assistant, "tool_calls")).map((call) => field(call, "id"));
+    return [calls, results.map((result) => field(result, "tool_call_id"))];
+  };
+  const ids = [expect.stringMatching(/^[a-z\d]{9}$/), "abcDEF123"];
+  expect(server.bodies.slice(2).map(idsIn)).toEqual([
+    [ids, ids],
+    [ids, ids],
+  ]);
+  const [calls, results] = listOf(idsIn(server.bodies[2]));
+  expect(calls).toEqual(results);
+});
+
+test("a server that takes one temperature alone gets none", async () => {
+  await using server = await rawServer((response, _, index) => {
+    const sent = index === 0 ? refused("invalid temperature: only 1 is allowed for this model") : OK;
+    response.writeHead(sent.status, { "content-type": "application/json" }).end(JSON.stringify(sent.body));
+  });
+  await client(server).generate({ ...HELLO, temperature: 0.7 });
+  expect(server.bodies[1]).not.toHaveProperty("temperature");
 });

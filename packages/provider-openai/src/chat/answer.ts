@@ -1,5 +1,5 @@
 import type { AssistantMessage, ContentPart, ModelEvent, ModelResponse, Usage } from "@ravi/kernel";
-import { field, isObject, listOf, stringOr, UnusableAnswer } from "@ravi/kernel/provider";
+import { field, isObject, listOf, reasonMeantBy, stringOr, UnusableAnswer } from "@ravi/kernel/provider";
 import { greatestUsage } from "../answer/greatest-usage.ts";
 import { ReportedError } from "../failure/reported-error.ts";
 import type { Answer } from "../protocol.ts";
@@ -8,6 +8,9 @@ import { thoughtPart } from "./kept.ts";
 import { assembleReasoning } from "./reasoning.ts";
 import { assembleToolCalls } from "./tool-calls.ts";
 import { readUsage } from "./usage.ts";
+
+/** The model, or its server, failed, though there is an answer: that of Gemini for a call which cannot be read is empty. */
+const FAILED = /^(?:network_)?error$|malformed_function_call/i;
 
 export function collectAnswer(provider: string): Answer {
   const tools = assembleToolCalls(provider);
@@ -19,6 +22,10 @@ export function collectAnswer(provider: string): Answer {
   let id: string | undefined;
   let model: string | undefined;
 
+  const readSpent = (value: unknown): void => {
+    const spent = readUsage(value);
+    if (spent !== undefined) usage = greatestUsage(usage, spent);
+  };
   const readHead = (body: unknown): void => {
     const error = field(body, "error");
     if (error !== undefined && error !== null && error !== false) throw new ReportedError(error);
@@ -26,12 +33,14 @@ export function collectAnswer(provider: string): Answer {
     id ??= stringOr(field(body, "id"), undefined);
     model ??= stringOr(field(body, "model"), undefined);
     // Some servers count on in each chunk, and some send a broken count, or zeros, after a good one.
-    const spent = readUsage(field(body, "usage"));
-    if (spent !== undefined) usage = greatestUsage(usage, spent);
+    readSpent(field(body, "usage"));
+    readSpent(field(field(body, "x_groq"), "usage"));
   };
   const readEnd = (choice: unknown): void => {
     const reason = field(choice, "finish_reason");
-    if (typeof reason === "string" && /^error$/i.test(reason))
+    // Moonshot tells it here.
+    readSpent(field(choice, "usage"));
+    if (typeof reason === "string" && FAILED.test(reason))
       throw new ReportedError(field(choice, "error") ?? "the model failed");
     if (typeof reason === "string" && reason !== "") said = reason;
   };
@@ -87,10 +96,12 @@ export function collectAnswer(provider: string): Answer {
       readHead(completion);
       const choice = listOf(field(completion, "choices"))[0];
       const message = field(choice, "message");
-      if (!isObject(message)) throw new UnusableAnswer("the server sent an answer without a message");
+      readEnd(choice);
+      // Of what was filtered there may be no message at all.
+      if (!isObject(message) && reasonMeantBy(said ?? "") !== "filtered")
+        throw new UnusableAnswer("the server sent an answer without a message");
       const events = readTexts(message);
       for (const item of listOf(field(message, "tool_calls"))) tools.addWhole(item);
-      readEnd(choice);
       said ??= "";
       return events;
     },

@@ -46,7 +46,34 @@ const REMEDIES: readonly MessageRemedy[] = [
       };
     },
   },
+  {
+    // Mistral's own are so; those of others, and of servers that host its models, are not.
+    fits: (words) => /tool call id .{0,200}length of 9/i.test(words),
+    effect: "the ids of calls have nine letters and digits from now on",
+    change: (message) => {
+      if (!isObject(message)) return undefined;
+      const { tool_call_id: id, tool_calls: calls } = message;
+      if (typeof id === "string") return { ...message, tool_call_id: nineLetters(id) };
+      if (!Array.isArray(calls)) return undefined;
+      return {
+        ...message,
+        tool_calls: calls.map((call: unknown) =>
+          isObject(call) ? { ...call, id: nineLetters(String(call["id"])) } : call,
+        ),
+      };
+    },
+  },
 ];
+
+const NINE_LETTERS = /^[a-zA-Z\d]{9}$/;
+
+/** The same id always becomes the same. */
+function nineLetters(id: string): string {
+  if (NINE_LETTERS.test(id)) return id;
+  let hash = 7;
+  for (const letter of id) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 36 ** 9;
+  return hash.toString(36).padStart(9, "0");
+}
 
 /** What to change in the messages of a request that was refused for something that stands in them. */
 export function messageRemedy({ status, message }: Rejection, sent: RequestBody): Remedy | undefined {

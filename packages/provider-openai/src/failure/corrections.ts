@@ -51,7 +51,7 @@ export function rename(param: string, to: string): Remedy {
 const UNSUPPORTED_CODE = /^(?:unsupported|unknown|unrecognized)_(?:parameter|value|argument)/i;
 /** How servers say that they do not take something. */
 export const UNSUPPORTED =
-  /(?:un|not )supported|(?:does|do) not support|un(?:recognized|known|expected) (?:request )?(?:parameter|argument|field|key)|extra (?:inputs|fields|forbidden)|not permitted|not allowed|is unavailable|must be verified/i;
+  /(?:un|not )supported|(?:does|do) not support|un(?:recognized|known|expected) (?:request )?(?:parameter|argument|field|key)|extra (?:inputs|fields|forbidden)|not permitted|not allowed|is unavailable|only \S{1,10} is allowed|must be verified/i;
 
 /**
  * Which of the remedies fits a refusal, for a parameter that the server names as one it does not take. A value that is out of
