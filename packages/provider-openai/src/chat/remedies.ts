@@ -19,6 +19,12 @@ const REMEDIES: readonly Remedy[] = [
     (param) => leaveOut(param),
   ),
   {
+    // Some accounts may not have the newest models stream; the answer then comes in one piece.
+    param: "stream",
+    effect: "answers come in one piece from now on",
+    apply: (body) => without(without(body, "stream"), "stream_options"),
+  },
+  {
     param: "response_format",
     words: /json_schema|structured output/i,
     effect: "the model is asked for the shape of its answer in words from now on",

@@ -9,6 +9,8 @@ const REMEDIES: readonly Remedy[] = [
   leaveOut("reasoning", /\breasoning\b/i),
   leaveOut("include", /encrypted[ _]content/i),
   ...["parallel_tool_calls", "text.verbosity", "prompt_cache_key", "store"].map((param) => leaveOut(param)),
+  // Some accounts may not have the newest models stream; the answer then comes in one piece.
+  leaveOut("stream"),
   {
     param: "text.format",
     words: /json_schema|structured output/i,
