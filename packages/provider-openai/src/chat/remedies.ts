@@ -1,4 +1,4 @@
-import { field, listOf } from "@ravi/kernel/provider";
+import { field, fieldsOf, listOf } from "@ravi/kernel/provider";
 import {
   chooseRemedy,
   leaveOut,
@@ -7,6 +7,7 @@ import {
   rename,
   without,
 } from "../failure/corrections.ts";
+import { type SchemaPlaces, unfitSchema } from "../failure/unfit-schemas.ts";
 import type { RequestBody } from "../protocol.ts";
 import { outputInWords } from "../request/output-format.ts";
 import { messageRemedy } from "./message-remedies.ts";
@@ -33,8 +34,24 @@ const REMEDIES: readonly Remedy[] = [
 ];
 
 export function chatRemedy(rejection: Rejection, sent: RequestBody): Remedy | undefined {
-  return chooseRemedy(rejection, sent, REMEDIES) ?? messageRemedy(rejection, sent);
+  return (
+    unfitSchema(rejection, sent, PLACES) ??
+    chooseRemedy(rejection, sent, REMEDIES) ??
+    messageRemedy(rejection, sent)
+  );
 }
+
+const PLACES: SchemaPlaces = {
+  output: {
+    param: "response_format",
+    schemaOf: (body) => field(field(body["response_format"], "json_schema"), "schema"),
+    inWords: askInWords,
+  },
+  tool: {
+    read: (tool) => field(tool, "function"),
+    write: (tool, description) => ({ ...fieldsOf(tool), function: description }),
+  },
+};
 
 function askInWords(body: RequestBody): RequestBody {
   const schema = field(field(body["response_format"], "json_schema"), "schema");

@@ -1,5 +1,6 @@
 import { field, listOf, stringOr } from "@ravi/kernel/provider";
 import { chooseRemedy, leaveOut, type Rejection, type Remedy, without } from "../failure/corrections.ts";
+import { type SchemaPlaces, unfitSchema } from "../failure/unfit-schemas.ts";
 import type { RequestBody } from "../protocol.ts";
 import { outputInWords } from "../request/output-format.ts";
 
@@ -20,8 +21,21 @@ const REMEDIES: readonly Remedy[] = [
 ];
 
 export function responsesRemedy(rejection: Rejection, sent: RequestBody): Remedy | undefined {
-  return reasoningRemedy(rejection, sent) ?? chooseRemedy(rejection, sent, REMEDIES);
+  return (
+    reasoningRemedy(rejection, sent) ??
+    unfitSchema(rejection, sent, PLACES) ??
+    chooseRemedy(rejection, sent, REMEDIES)
+  );
 }
+
+const PLACES: SchemaPlaces = {
+  output: {
+    param: "text.format",
+    schemaOf: (body) => field(field(body["text"], "format"), "schema"),
+    inWords: askInWords,
+  },
+  tool: { read: (tool) => tool, write: (_, description) => description },
+};
 
 function askInWords(body: RequestBody): RequestBody {
   const schema = field(field(body["text"], "format"), "schema");
