@@ -77,6 +77,17 @@ describe("O6: classifyError", () => {
       http(400, { message: "Unknown parameter: 'safety_identifier'" }),
       "FORMAT_ERROR",
     ],
+    ["a call that the model got wrong", http(400, { code: "tool_use_failed" }), "SERVER_ERROR"],
+    [
+      "an answer whose shape the model got wrong, in a stream",
+      { error: { type: "invalid_request_error", code: "json_validate_failed", message: "no" } },
+      "SERVER_ERROR",
+    ],
+    [
+      "a gateway's moderation",
+      http(403, { message: "The model requires moderation and your input was flagged" }),
+      "CONTENT_BLOCKED",
+    ],
     ["a gateway's code", { error: { code: 429, message: "upstream" } }, "RATE_LIMIT"],
     ["a gateway's code as text", { error: { code: "502", message: "upstream" } }, "SERVER_ERROR"],
     [

@@ -12,6 +12,7 @@ test.each([
   ["timeout", "length"],
   ["content-filter", "filtered"],
   ["SPII", "filtered"],
+  ["content_filter: PROHIBITED_CONTENT", "filtered"],
   ["refusal", "refused"],
 ])("T10: an ending said as %j is %s", (word, reason) => {
   expect(reasonMeantBy(word)).toBe(reason);

@@ -20,6 +20,7 @@ import { explain } from "./failure/explain.ts";
 import type { AiSdkCallOptions, AiSdkModel, AiSdkReader } from "./model.ts";
 import { type AiSdkOptions, checkModel, checkOptions } from "./options.ts";
 import { callOptions } from "./request/call-options.ts";
+import { tagOf } from "./request/keepsake.ts";
 import { tellWarnings } from "./warnings.ts";
 
 /**
@@ -40,7 +41,6 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): LLMCli
   const who = { provider, model: model.modelId };
   const scrub = scrubber([...(options.secrets ?? []), ...Object.values(options.headers ?? {})]);
   const notice = onceEach(logger, info);
-  const tag = `ai-sdk/${model.provider}`;
 
   const begin = (given: CallOptions | undefined): ProviderCall =>
     startCall(given, { ...who, idleTimeoutMs, clock, timers: globalThis });
@@ -56,7 +56,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): LLMCli
     const target = {
       version: model.specificationVersion,
       supportedUrls,
-      tag,
+      tag: tagOf(model.provider),
       systemAnywhere: options.systemAnywhere ?? /^(?:openai|azure)\b/.test(model.provider),
       takesToolFiles: !model.provider.endsWith(".chat"),
       headers: options.headers,
@@ -80,7 +80,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): LLMCli
         const prepared = await prepare(request, call, given);
         const result = await call.wait(model.doGenerate(prepared));
         tellWarnings(notice, field(result, "warnings"));
-        const answer = collectAnswer(tag);
+        const answer = collectAnswer(model.provider);
         answer.addWhole(result);
         checkEnding(answer);
         return answer.response();
@@ -98,7 +98,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): LLMCli
         const prepared = await prepare(request, call, given);
         opened = model.doStream(prepared).then(({ stream }) => stream.getReader());
         const reader = await call.wait(opened);
-        const answer = collectAnswer(tag);
+        const answer = collectAnswer(model.provider);
         while (answer.ending === undefined) {
           const { done, value } = await call.wait(reader.read());
           if (done) break;

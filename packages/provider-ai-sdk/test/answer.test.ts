@@ -31,6 +31,39 @@ describe("T10: an answer", () => {
     expect(response.finishReason).toBe("stop");
   });
 
+  test("keeps text and thoughts in their order, so that they go back as they came", async () => {
+    const said = [
+      { type: "reasoning", text: "first", providerMetadata: { p: { signature: "1" } } },
+      { type: "text", text: "a" },
+      { type: "text", text: "b" },
+      { type: "reasoning", text: "second", providerMetadata: { p: { signature: "2" } } },
+      { type: "text", text: "c" },
+    ];
+    const parts = said.flatMap(({ text, ...part }, index) => [
+      { ...part, type: `${part.type}-start`, id: `${index}` },
+      { ...part, type: `${part.type}-delta`, id: `${index}`, delta: text },
+    ]);
+    const model = fixedModel({
+      result: { content: said, finishReason: STOP, usage: USAGE },
+      parts: [...parts, FINISH],
+    });
+    const client = fromAiSdk(model);
+    const whole = await client.generate(ask("go"));
+    const { response } = await streamed(client);
+    expect(response.message).toEqual(whole.message);
+    await client.generate({ messages: [...ask("go").messages, whole.message, ...ask("on").messages] });
+    const options = (signature: string) => ({ providerOptions: { p: { signature } } });
+    expect(model.seen[2]?.prompt[1]).toEqual({
+      role: "assistant",
+      content: [
+        { type: "reasoning", text: "first", ...options("1") },
+        { type: "text", text: "ab" },
+        { type: "reasoning", text: "second", ...options("2") },
+        { type: "text", text: "c" },
+      ],
+    });
+  });
+
   test("gives calls with the same id, or none, ids of their own", async () => {
     const content = ["a", "a", "", undefined].map((toolCallId) => ({
       type: "tool-call",
@@ -184,10 +217,40 @@ describe("O1: usage", () => {
       { inputTokens: 10, outputTokens: 5, cachedInputTokens: 2, cacheWriteTokens: 3, reasoningTokens: 5 },
     ],
     [undefined, undefined],
+    // Google's, in v2: thoughts are counted beside the output, and only the total has them.
+    [
+      { inputTokens: 20, outputTokens: 198, reasoningTokens: 405, totalTokens: 623 },
+      { inputTokens: 20, outputTokens: 603, reasoningTokens: 405 },
+    ],
+    // Bedrock's, in v2: what was read from a cache and written into it is in the total alone.
+    [
+      { inputTokens: 100, outputTokens: 5, cachedInputTokens: 90, totalTokens: 225 },
+      { inputTokens: 220, outputTokens: 5, cachedInputTokens: 90 },
+    ],
   ])("%j is %j", async (usage, expected) => {
     const model = fixedModel({ result: { content: [], finishReason: STOP, usage } });
     expect((await fromAiSdk(model).generate(ask("go"))).usage).toEqual(expected);
   });
+
+  test.each(["anthropic.messages", "vertex.anthropic.messages"])(
+    "of %s in v2 has the cache beside the input",
+    async (provider) => {
+      const usage = { inputTokens: 100, outputTokens: 5, cachedInputTokens: 90, totalTokens: 105 };
+      const providerMetadata = { anthropic: { cacheCreationInputTokens: 30 } };
+      const ending = { finishReason: "stop", usage, providerMetadata };
+      const client = fromAiSdk(
+        fixedModel({
+          version: "v2",
+          provider,
+          result: { content: [], ...ending },
+          parts: [{ type: "finish", ...ending }],
+        }),
+      );
+      const expected = { inputTokens: 220, outputTokens: 5, cachedInputTokens: 90, cacheWriteTokens: 30 };
+      expect((await client.generate(ask("go"))).usage).toEqual(expected);
+      expect((await streamed(client)).response.usage).toEqual(expected);
+    },
+  );
 });
 
 test("warnings of the model go to the logger, in the words of every version", async () => {

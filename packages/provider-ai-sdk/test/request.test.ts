@@ -64,6 +64,45 @@ describe("R19: the options of a call", () => {
   });
 });
 
+test("R19: the names of speakers are said in the text", async () => {
+  const model = fixedModel();
+  await fromAiSdk(model).generate({
+    messages: [
+      { role: "user", name: "ada", content: "hello" },
+      { role: "user", name: "bob", content: [{ type: "text", text: "hi" }] },
+    ],
+  });
+  expect(model.seen[0]?.prompt).toEqual([
+    { role: "user", content: [{ type: "text", text: "ada: hello" }] },
+    {
+      role: "user",
+      content: [
+        { type: "text", text: "bob:" },
+        { type: "text", text: "hi" },
+      ],
+    },
+  ]);
+});
+
+test("R19: a summary of the reasoning, which no version has a word for, is left out with notice", async () => {
+  const logger = notingLogger();
+  await fromAiSdk(fixedModel(), { logger }).generate(ask("go", { reasoning: { summary: true } }));
+  expect(logger.notes.map(([text]) => text)).toEqual([expect.stringContaining("reasoning.summary")]);
+});
+
+test("R19: calls of several turns with one id get ids of their own, and so do their results", async () => {
+  const model = fixedModel();
+  const turn = (result: string): ChatMessage[] => [
+    { role: "assistant", content: "", toolCalls: [{ id: "call_0", name: "t", arguments: "{}" }] },
+    { role: "tool", toolCallId: "call_0", name: "t", content: result },
+  ];
+  await fromAiSdk(model).generate({ messages: [...ask("go").messages, ...turn("a"), ...turn("b")] });
+  const call = (toolCallId: string) => ({ content: [expect.objectContaining({ toolCallId })] });
+  expect(model.seen[0]?.prompt.slice(1)).toEqual(
+    ["call_0", "call_0", "call_0_2", "call_0_2"].map((id) => expect.objectContaining(call(id))),
+  );
+});
+
 describe("files", () => {
   const file = { type: "file", mediaType: "application/pdf", filename: "a.pdf" };
 

@@ -53,11 +53,12 @@ export function anthropic(model: string, options: AnthropicOptions = {}): LLMCli
   const corrections = new Set<Correction>();
   let connection: Connection | undefined;
 
-  const prepared = (request: ModelRequest): Prepared => {
+  const prepared = (request: ModelRequest, isOwn: boolean): Prepared => {
     const refusesFormat = corrections.has("output_config.format") || corrections.has("output_config");
     const ready = prepare(request, {
       model,
       provider,
+      isOwn,
       known,
       maxOutputTokens: limits.maxOutputTokens,
       options: { ...options, apiVersion: versionOf(options) },
@@ -73,7 +74,7 @@ export function anthropic(model: string, options: AnthropicOptions = {}): LLMCli
     how: { readonly stream: boolean; readonly idempotencyKey: string | undefined },
   ): Promise<{ readonly response: Response; readonly outputTool: string | undefined }> => {
     if (call.stopped !== undefined) throw call.stopped;
-    const { client } = (connection ??= connect(options));
+    const { client, isOwn } = (connection ??= connect(options));
     const post = (body: Body, key: string | undefined): Promise<Response> =>
       call.wait(
         client
@@ -87,7 +88,7 @@ export function anthropic(model: string, options: AnthropicOptions = {}): LLMCli
           })
           .asResponse(),
       );
-    const first = prepared(request);
+    const first = prepared(request, isOwn);
     try {
       return { response: await post(first.body, how.idempotencyKey), outputTool: first.outputTool };
     } catch (error) {
@@ -95,7 +96,7 @@ export function anthropic(model: string, options: AnthropicOptions = {}): LLMCli
       if (correction === undefined) throw error;
       corrections.add(correction);
       notice(`${correction} is left out: the server does not take it`);
-      const second = prepared(request);
+      const second = prepared(request, isOwn);
       // Another body under the same key would be a contradiction.
       const key = how.idempotencyKey === undefined ? undefined : `${how.idempotencyKey}:corrected`;
       return { response: await post(second.body, key), outputTool: second.outputTool };

@@ -8,6 +8,8 @@ import { carefulFetch } from "./wire/careful-fetch.ts";
 export interface Connection {
   readonly client: Anthropic;
   readonly scrub: Scrub;
+  /** A server of Anthropic's. */
+  readonly isOwn: boolean;
 }
 
 /** The longest that a timer can be: the time limits are ours. */
@@ -29,6 +31,7 @@ export function connect(options: AnthropicOptions): Connection {
     const expected = "a key: give anthropic(model, { apiKey }), or set ANTHROPIC_API_KEY";
     throw new InvalidValueError({ field: "apiKey", value: undefined, expected });
   }
+  const isOwn = url === undefined || /(?:^|\.)anthropic\.com$/.test(url.hostname);
   const client = new Anthropic({
     // Without one the client would look for credentials on the disk. The header that carries it is taken off below.
     apiKey: key ?? "none",
@@ -36,7 +39,7 @@ export function connect(options: AnthropicOptions): Connection {
     baseURL: url === undefined ? null : `${url.origin}${pathOf(url)}`,
     ...(url === undefined ? {} : { defaultQuery: Object.fromEntries(url.searchParams) }),
     defaultHeaders: {
-      ...authorization(key, url),
+      ...authorization(key, isOwn),
       ...(options.apiVersion === undefined ? {} : { "anthropic-version": options.apiVersion }),
       ...headers,
     },
@@ -54,13 +57,12 @@ export function connect(options: AnthropicOptions): Connection {
     // The client sends these along by itself.
     ...(env["ANTHROPIC_CUSTOM_HEADERS"] ?? "").split(/[\s:]+/),
   ]);
-  return { client, scrub };
+  return { client, scrub, isOwn };
 }
 
 /** The client sends the key as a bearer. Many servers that only speak the protocol still look for the older header. */
-function authorization(key: string | null | undefined, url: URL | undefined): Record<string, string | null> {
+function authorization(key: string | null | undefined, isOwn: boolean): Record<string, string | null> {
   if (key === undefined || key === null) return { authorization: null };
-  const isOwn = url === undefined || /(?:^|\.)anthropic\.com$/.test(url.hostname);
   return isOwn ? {} : { "x-api-key": key };
 }
 

@@ -10,27 +10,32 @@ import { fingerprint } from "./fingerprint.ts";
 
 /** The part that carries such a block through a conversation. The text is not kept twice, but a change of it is noticed. */
 export function opaquePart(block: Fields, provider: string): ReasoningPart | undefined {
-  const kept = keptOf(block);
   const text = block["type"] === "thinking" ? (textIn(block["thinking"]) ?? "") : "";
-  if (kept === undefined) return text === "" ? undefined : { type: "reasoning", text };
+  const kept = keptOf(block, text);
+  if (kept["signature"] === "" && text === "") return undefined;
   return { type: "reasoning", text, opaque: { provider, data: JSON.stringify(kept) } };
 }
 
-function keptOf(block: Fields): Fields | undefined {
+function keptOf(block: Fields, text: string): Fields {
   if (block["type"] !== "thinking") return block;
-  const signature = textIn(block["signature"]);
-  if (signature === undefined) return undefined;
-  return { type: "thinking", signature, of: fingerprint(textIn(block["thinking"]) ?? "") };
+  return { type: "thinking", signature: textIn(block["signature"]) ?? "", of: fingerprint(text) };
 }
 
-/** The block that a part carries; undefined where there is none of this provider, or its text is no longer the signed one. */
-export function opaqueBlock(part: ReasoningPart, provider: string): ContentBlockParam | undefined {
+/**
+ * The block that a part carries; undefined where there is none of this provider, or its text is no longer the signed one. Only
+ * servers that are not Anthropic's own think without signing it, and some of them want it back all the same.
+ */
+export function opaqueBlock(
+  part: ReasoningPart,
+  provider: string,
+  isOwn = true,
+): ContentBlockParam | undefined {
   if (part.opaque?.provider !== provider) return undefined;
   const kept = tryParse(part.opaque.data);
   const { type, signature, of, data } = fieldsOf(kept);
   switch (type) {
     case "thinking":
-      return typeof signature === "string" && of === fingerprintOf(part)
+      return typeof signature === "string" && (signature !== "" || !isOwn) && of === fingerprintOf(part)
         ? { type, thinking: part.text, signature }
         : undefined;
     case "redacted_thinking":
@@ -43,7 +48,10 @@ export function opaqueBlock(part: ReasoningPart, provider: string): ContentBlock
 /** What Anthropic's own tools leave in an answer; never a call of ours, which has its place in `toolCalls`. */
 function isServerBlock(block: object): block is ContentBlockParam {
   const { type } = fieldsOf(block);
-  return typeof type === "string" && /^(?:server_tool_use|\w+_tool_result|container_upload)$/.test(type);
+  return (
+    typeof type === "string" &&
+    /^(?:(?:server|mcp)_tool_use|mcp_tool_listing|\w+_tool_result|container_upload)$/.test(type)
+  );
 }
 
 /** A thought goes out with every request after it; its fingerprint is made once. */

@@ -2,7 +2,18 @@ import type { ModelEvent } from "@ravi/kernel";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { collectAnswer } from "../src/answer/answer.ts";
-import { byteServer, call, client, ended, open, close, piece, START, streamed } from "./support.ts";
+import {
+  byteServer,
+  call,
+  client,
+  ended,
+  failureOf,
+  open,
+  close,
+  piece,
+  START,
+  streamed,
+} from "./support.ts";
 
 const RUNS = process.env["RAVI_LONG"] ? 20_000 : 100;
 const PATIENCE = { timeout: process.env["RAVI_LONG"] ? 900_000 : 60_000 };
@@ -207,6 +218,62 @@ describe("what only Anthropic can read", () => {
           found,
         ],
       },
+    ]);
+  });
+
+  test("thoughts without a signature go back to a server that is not Anthropic's own", async () => {
+    const thought =
+      open(0, { type: "thinking", thinking: "" }) +
+      piece(0, { type: "thinking_delta", thinking: "hm" }) +
+      close(0);
+    await using server = await byteServer((response) =>
+      response
+        .writeHead(200, { "content-type": "text/event-stream" })
+        .end(START + thought + call(1, "f", "{}") + ended("tool_use")),
+    );
+    const model = client(server, { cache: false });
+    const ask = { role: "user" as const, content: "go" };
+    const { response } = await streamed(model, { messages: [ask] });
+    await streamed(model, { messages: [ask, response.message] });
+    const sent = (await server.nth(1)).body["messages"];
+    expect(Array.isArray(sent) ? sent[1] : undefined).toMatchObject({
+      content: [{ type: "thinking", thinking: "hm", signature: "" }, { type: "tool_use" }],
+    });
+    const bodies: string[] = [];
+    const own = client(server, {
+      baseURL: "https://api.anthropic.com",
+      fetch: async (_, init) => {
+        bodies.push(String(init?.body));
+        return Response.json({ type: "error", error: { type: "api_error", message: "no" } }, { status: 500 });
+      },
+    });
+    await failureOf(own.generate({ messages: [ask, response.message] }));
+    expect(bodies).toEqual([expect.not.stringContaining("hm")]);
+  });
+
+  test("a call of a connected MCP server goes back with its result", async () => {
+    const used = { type: "mcp_tool_use", id: "mcptoolu_1", name: "echo", server_name: "s", input: {} };
+    const got = { type: "mcp_tool_result", tool_use_id: "mcptoolu_1", is_error: false, content: [] };
+    await using server = await byteServer((response) =>
+      response
+        .writeHead(200, { "content-type": "text/event-stream" })
+        .end(
+          START +
+            open(0, used) +
+            piece(0, { type: "input_json_delta", partial_json: '{"a":1}' }) +
+            close(0) +
+            open(1, got) +
+            close(1) +
+            ended("pause_turn"),
+        ),
+    );
+    const model = client(server, { cache: false });
+    const ask = { role: "user" as const, content: "go" };
+    const { response } = await streamed(model, { messages: [ask] });
+    await streamed(model, { messages: [ask, response.message] });
+    expect((await server.nth(1)).body["messages"]).toEqual([
+      { role: "user", content: [{ type: "text", text: "go" }] },
+      { role: "assistant", content: [{ ...used, input: { a: 1 } }, got] },
     ]);
   });
 });

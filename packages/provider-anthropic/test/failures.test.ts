@@ -68,6 +68,16 @@ describe("O6: what a status means", () => {
     expect(message).toContain("999");
   });
 
+  test.each([
+    ["a detail", { detail: "prompt is too long: 10 tokens" }],
+    ["a list", [{ error: { message: "prompt is too long: 10 tokens" } }]],
+    ["details", { message: { detail: [{ msg: "prompt is too long: 10 tokens" }] } }],
+  ])("O6: what a server says in a shape of its own, as %s, is understood", async (_, body) => {
+    const error = await refused({ status: 400, body: JSON.stringify(body) });
+    expect(error).toMatchObject({ kind: "CONTEXT_OVERFLOW", retryable: true });
+    expect(error.message).toContain("prompt is too long");
+  });
+
   test("O6: the message is what the server said, not its JSON", async () => {
     const { message } = await refused({ status: 400, body: said("max_tokens: Field required") });
     expect(message).toBe("anthropic/test-model: max_tokens: Field required");

@@ -11,7 +11,7 @@ import { headerSecrets, onceEach, type ProviderCall, scrubber, startCall } from 
 import { connect, type Connection } from "./connection.ts";
 import { explain } from "./failure/provider-error.ts";
 import { checkOptions, type OpenAIOptions } from "./options.ts";
-import { readWhole, streamReader } from "./read-answer.ts";
+import { readToEnd, readWhole, streamReader } from "./read-answer.ts";
 import { makeSender } from "./send.ts";
 
 /**
@@ -66,10 +66,14 @@ export function openai(model: string, options: OpenAIOptions = {}): LLMClient {
       const idempotencyKey = callOptions?.idempotencyKey;
       let headers: Headers | undefined;
       try {
-        const response = await send(call, request, { stream: false, idempotencyKey });
+        const { protocol, isCompatible } = connection();
+        // OpenAI's own models may think for longer than a silent connection lives: the call would be paid for and lost.
+        const stream = protocol.api === "responses" && !isCompatible;
+        const response = await send(call, request, { stream, idempotencyKey });
         ({ headers } = response);
-        const answer = connection().protocol.collect(provider);
-        await readWhole({ response, call, limits, answer });
+        const answer = protocol.collect(provider);
+        const isStream = stream && /\bevent-stream\b/.test(headers.get("content-type") ?? "");
+        await (isStream ? readToEnd : readWhole)({ response, call, limits, answer });
         return answer.response();
       } catch (error) {
         throw failure(error, call, headers);

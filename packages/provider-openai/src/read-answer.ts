@@ -23,6 +23,14 @@ export async function readWhole({ response, call, limits, answer }: Reading): Pr
   return answer.addWhole(parseAnswer(text, response.headers));
 }
 
+/** An answer that is streamed though nobody listens. */
+export async function readToEnd(reading: Reading): Promise<void> {
+  const next = streamReader(reading);
+  while ((await next()) !== undefined) {
+    // What counts is in the answer.
+  }
+}
+
 /**
  * Gives what came with each piece of a streamed answer, and undefined at its end. An end that comes before the server said
  * why is a failure. Batches and not single events: an iterator around this one would cost more than all that is done here.

@@ -1,8 +1,9 @@
-import { classifyError, ErrorKind, type ModelRequest } from "@ravi/kernel";
+import { ErrorKind, type ModelRequest } from "@ravi/kernel";
 import { headerText, type Notice, type ProviderCall } from "@ravi/kernel/provider";
 import { APIError } from "openai";
 import type { Connection } from "./connection.ts";
 import { correct, learn, rejectionOf, type Remedy } from "./failure/corrections.ts";
+import { meaningOf } from "./failure/words.ts";
 
 interface SendOptions {
   readonly stream: boolean;
@@ -40,7 +41,7 @@ export function makeSender({ model, provider, connection, notice }: SenderSetup)
     } catch (error) {
       if (call.stopped !== undefined || !(error instanceof APIError)) throw error;
       // A prompt that was filtered or is too long was read before it was refused, and Azure charges for that.
-      const { kind } = classifyError(error);
+      const { kind } = meaningOf(error);
       if (kind === ErrorKind.CONTENT_BLOCKED || kind === ErrorKind.CONTEXT_OVERFLOW) throw error;
       const remedy = protocol.remedyFor(rejectionOf(error), body);
       if (remedy === undefined) throw error;

@@ -250,6 +250,44 @@ const STREAMS: readonly (readonly [string, string | Buffer, Expected])[] = [
   ["usage as text", STOP + usageFrame("many") + DONE, { usage: undefined }],
   ["usage absent", STOP + DONE, { usage: undefined }],
   [
+    "usage beside the reason, as Moonshot has it",
+    frame({ choices: [{ index: 0, delta: {}, finish_reason: "stop", usage: GOOD_USAGE }] }) + DONE,
+    { usage: { inputTokens: 5, outputTokens: 2 } },
+  ],
+  [
+    "usage in Groq's own field",
+    STOP + frame({ choices: [], x_groq: { usage: GOOD_USAGE } }) + DONE,
+    { usage: { inputTokens: 5, outputTokens: 2 } },
+  ],
+  [
+    "Gemini's thoughts, which only the total counts",
+    STOP + usageFrame({ prompt_tokens: 20, completion_tokens: 198, total_tokens: 623 }) + DONE,
+    { usage: { inputTokens: 20, outputTokens: 603 } },
+  ],
+  [
+    "what was found in a cache and is counted beside the input",
+    STOP +
+      usageFrame({
+        prompt_tokens: 10,
+        completion_tokens: 40,
+        total_tokens: 9_050,
+        prompt_tokens_details: { cached_tokens: 9_000 },
+      }) +
+      DONE,
+    { usage: { inputTokens: 9_010, outputTokens: 40, cachedInputTokens: 9_000 } },
+  ],
+  [
+    "what was written into a cache",
+    STOP +
+      usageFrame({
+        prompt_tokens: 100,
+        completion_tokens: 4,
+        prompt_tokens_details: { cached_tokens: 30, cache_write_tokens: 60 },
+      }) +
+      DONE,
+    { usage: { inputTokens: 100, outputTokens: 4, cachedInputTokens: 30, cacheWriteTokens: 60 } },
+  ],
+  [
     "cached and reasoning tokens, hostile ones cut down",
     STOP +
       usageFrame({
@@ -307,6 +345,12 @@ const BROKEN_STREAMS: readonly (readonly [string, string | Buffer, string, strin
   ["an event named error", `event: error\ndata: {"message":"boom","code":"502"}\n\n${DONE}`, "SERVER_ERROR"],
   ["an error as text", frame({ error: "boom" }), "SERVER_ERROR"],
   ["a finish that is an error", chunk({ content: "hi" }) + chunk({}, "error") + DONE, "SERVER_ERROR"],
+  ["a finish that is a broken network", chunk({}, "network_error") + DONE, "SERVER_ERROR"],
+  [
+    "a finish that is a call which cannot be read",
+    chunk({}, "function_call_filter: MALFORMED_FUNCTION_CALL") + DONE,
+    "SERVER_ERROR",
+  ],
   ["a finish that is an ERROR", chunk({ content: "hi" }) + chunk({}, "ERROR") + DONE, "SERVER_ERROR"],
   [
     "a JSON error instead of a stream",
@@ -357,6 +401,11 @@ const WHOLES: readonly (readonly [string, string, Expected])[] = [
   ["no reason", message({ content: "hi" }, null), { text: "hi" }],
   ["a refusal", message({ content: null, refusal: "no" }), { text: "no", finishReason: "refused" }],
   ["a filter", message({ content: "" }, "content_filter"), { finishReason: "filtered" }],
+  [
+    "a filter that left no message",
+    message(undefined, "content_filter: PROHIBITED_CONTENT"),
+    { finishReason: "filtered" },
+  ],
   [
     "arguments as an object",
     message(

@@ -81,6 +81,17 @@ describe.each(APIS)("over %s:", (api) => {
       },
     );
 
+    test("O6: what the server behind a gateway said is read, and told", async () => {
+      const raw = body("This model's maximum context length is 10 tokens");
+      const metadata = { raw, provider_name: "Somebody" };
+      const error = await refusedWith({
+        status: 400,
+        body: body("Provider returned error", { code: 400, metadata }),
+      });
+      expect(error).toMatchObject({ kind: "CONTEXT_OVERFLOW", retryable: true });
+      expect(error.message).toContain("maximum context length is 10 tokens");
+    });
+
     test("O6: a quota that is used up is not retried", async () => {
       const error = await refusedWith({
         status: 429,

@@ -33,13 +33,11 @@ describe.each(["chat", "responses"] as const)("against the loopback server, over
       message: {
         role: "assistant",
         content: [
-          api === "chat"
-            ? { type: "reasoning", text: "Two cities." }
-            : {
-                type: "reasoning",
-                text: "Two cities.",
-                opaque: { provider: "openai", data: expect.any(String) },
-              },
+          {
+            type: "reasoning",
+            text: "Two cities.",
+            opaque: { provider: "openai", data: expect.any(String) },
+          },
           { type: "text", text: "I will look." },
         ],
         toolCalls: CALLS.map(({ id, name, arguments: args }) => ({

@@ -292,6 +292,8 @@ describe("strict schemas", () => {
     });
   });
 
+  const shared = z.object({ id: z.string() }).meta({ id: "Shared" });
+
   test.each<[string, z.ZodType]>([
     ["an optional property", z.object({ a: z.string().optional() })],
     ["an optional property far below", z.object({ a: z.array(z.object({ b: z.string().optional() })) })],
@@ -301,6 +303,10 @@ describe("strict schemas", () => {
     ["a length", z.object({ a: z.string().max(5) })],
     ["a tuple", z.object({ a: z.tuple([z.string(), z.number()]) })],
     ["an object that may have more", z.looseObject({ a: z.string() })],
+    ["a description beside a reference", z.object({ a: shared, b: shared.describe("the second") })],
+    ["a pattern that looks ahead", z.object({ a: z.string().regex(/^(?=.*x).+$/) })],
+    ["a pattern that looks back", z.object({ a: z.string().regex(/(?<!y)x/) })],
+    ["values of two kinds", z.object({ a: z.literal(["x", 1]) })],
   ])("with %s it is sent as it is: strict mode would change its meaning", async (_, input) => {
     const sentTool = await toolSent(input);
     expect(sentTool).not.toHaveProperty("strict");

@@ -485,6 +485,11 @@ export const STREAMS: readonly (readonly [string, string, Expected])[] = [
     terminal([callItem(0, '{"__proto__":1}', { call_id: "__proto__", name: "constructor", id: "toString" })]),
     { finishReason: "toolCalls", calls: [["__proto__", "constructor", '{"__proto__":1}']] },
   ],
+  [
+    "reasoning that only the total counts",
+    withUsage({ input_tokens: 20, output_tokens: 198, total_tokens: 623 }),
+    { text: "hi", usage: { inputTokens: 20, outputTokens: 603 } },
+  ],
   ["usage", withUsage(GOOD_USAGE), { text: "hi", usage: { inputTokens: 5, outputTokens: 2 } }],
   [
     "usage before the end only",

@@ -192,6 +192,7 @@ describe("reasoning", () => {
 
   test.each([
     [400, "The encrypted content gAAA...c90= could not be verified.", "invalid_encrypted_content"],
+    [400, "Item 'rs_0' of type 'reasoning' was provided without its required following item.", null],
     [404, "Item with id 'rs_0' not found. Items are not persisted when `store` is set to false.", null],
   ])("R19: that a server cannot read (%i) is left out after one refusal", async (status, message, code) => {
     await using server = await rawServer((response, _, index) => {

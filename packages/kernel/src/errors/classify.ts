@@ -47,6 +47,9 @@ function kindOf({ status: given, code, message }: Facts): ErrorKind | undefined 
   if (BILLING.test(code) || (status === 429 && BILLING.test(message))) return ErrorKind.BILLING;
   if ((isRefused || status === 403) && MONEY_IS_OUT.test(message)) return ErrorKind.BILLING;
   if (BLOCKED.test(code) || (status === 400 && BLOCKED.test(message))) return ErrorKind.CONTENT_BLOCKED;
+  if (status === 403 && FLAGGED.test(message)) return ErrorKind.CONTENT_BLOCKED;
+  // Refused as if the request were wrong, though the model has written what cannot be read: it may do better.
+  if (isRefused && MISWRITTEN.test(code)) return ErrorKind.SERVER_ERROR;
   if (given === undefined && BLOCKED_IN_STREAM.test(code)) return ErrorKind.CONTENT_BLOCKED;
   switch (status) {
     case 401:
@@ -101,6 +104,10 @@ const MONEY_IS_OUT =
   /credit balance is too low|reached your .{0,40}usage limit|exceeded your current quota|insufficient (?:funds|credits?|balance)/i;
 const BLOCKED =
   /content_?(filter|policy|blocked)|safety(?!_(?:identifier|settings))|moderation_blocked|blocked by .{0,30}content filter|content management policy/i;
+/** Said where a key may not be used so: for this prompt. */
+const FLAGGED = /requires moderation|input was flagged/i;
+/** Groq's codes for a call, or an answer of a given shape, that the model got wrong. */
+const MISWRITTEN = /\b(?:tool_use_failed|json_validate_failed)\b/;
 /** A prompt that was found to break the rules of use, in an answer that had begun. */
 const BLOCKED_IN_STREAM = /\binvalid_prompt\b|(?:\b|_)policy(?:\b|_)/;
 const PERMANENT = /deactivated|revoked|disabled|suspended|banned|not (?:allowed|permitted|authorized)/i;

@@ -37,8 +37,12 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
   refusal: "refused",
 };
 
-/** What the word for an ending means; undefined where it is not known. Servers write the same words in their own letters. */
+/**
+ * What the word for an ending means; undefined where it is not known. Servers write the same words in their own letters, and
+ * some say more after a colon: `content_filter: PROHIBITED_CONTENT`.
+ */
 export function reasonMeantBy(word: string): FinishReason | undefined {
-  const plain = word.trim().toLowerCase().replaceAll(/[\s-]/g, "_");
+  const [first = ""] = word.split(":", 1);
+  const plain = first.trim().toLowerCase().replaceAll(/[\s-]/g, "_");
   return Object.hasOwn(REASONS, plain) ? REASONS[plain] : undefined;
 }

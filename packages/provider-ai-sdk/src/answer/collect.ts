@@ -1,6 +1,12 @@
-import type { AssistantMessage, ContentPart, ModelEvent, ModelResponse } from "@ravi/kernel";
+import {
+  type AssistantMessage,
+  type ContentPart,
+  type ModelEvent,
+  type ModelResponse,
+  textOf,
+} from "@ravi/kernel";
 import { field, listOf, stringOr } from "@ravi/kernel/provider";
-import { reasoningKeepsake } from "../request/keepsake.ts";
+import { reasoningKeepsake, tagOf } from "../request/keepsake.ts";
 import { type Ending, endingOf, finishReasonOf } from "./finish.ts";
 import { assembleToolCalls } from "./tool-calls.ts";
 import { usageOf } from "./usage.ts";
@@ -15,26 +21,41 @@ export interface AnswerCollector {
   response(): ModelResponse;
 }
 
-interface Thought {
+/** A piece of text, or of reasoning. */
+interface Passage {
+  readonly type: "text" | "reasoning";
   text: string;
   metadata: unknown;
 }
 
-export function collectAnswer(tag: string): AnswerCollector {
+/** For the answer of one model, by whose provider its keepsakes are known. */
+export function collectAnswer(provider: string): AnswerCollector {
+  const tag = tagOf(provider);
   const tools = assembleToolCalls(tag);
-  /** In the order in which they began. */
-  const thoughts = new Map<string, Thought>();
+  /** In the order in which they began: some servers refuse thoughts that have changed their place. */
+  const passages: Passage[] = [];
+  const thoughts = new Map<string, Passage>();
   const files: ContentPart[] = [];
-  let text = "";
   let ending: Ending | undefined;
   let usage: ModelResponse["usage"];
   let id: string | undefined;
   let model: string | undefined;
 
-  const thoughtOf = (key: string): Thought => {
-    const known = thoughts.get(key) ?? { text: "", metadata: undefined };
+  const begin = (type: Passage["type"]): Passage => {
+    const passage: Passage = { type, text: "", metadata: undefined };
+    passages.push(passage);
+    return passage;
+  };
+  const thoughtOf = (key: string): Passage => {
+    const known = thoughts.get(key) ?? begin("reasoning");
     thoughts.set(key, known);
     return known;
+  };
+  const say = (delta: string): ModelEvent[] => {
+    if (delta === "") return [];
+    const last = passages.at(-1);
+    (last?.type === "text" ? last : begin("text")).text += delta;
+    return [{ type: "text", delta }];
   };
   const think = (key: string, part: unknown, delta: string): ModelEvent[] => {
     const thought = thoughtOf(key);
@@ -49,7 +70,7 @@ export function collectAnswer(tag: string): AnswerCollector {
   };
   const readEnd = (part: unknown): void => {
     ending = endingOf(field(part, "finishReason"));
-    usage = usageOf(field(part, "usage"));
+    usage = usageOf(field(part, "usage"), { provider, metadata: field(part, "providerMetadata") });
   };
 
   const add = (part: unknown): readonly ModelEvent[] => {
@@ -57,8 +78,7 @@ export function collectAnswer(tag: string): AnswerCollector {
     const delta = stringOr(field(part, "delta"), "");
     switch (field(part, "type")) {
       case "text-delta":
-        text += delta;
-        return delta === "" ? [] : [{ type: "text", delta }];
+        return say(delta);
       case "reasoning-start":
       case "reasoning-delta":
       case "reasoning-end":
@@ -84,11 +104,12 @@ export function collectAnswer(tag: string): AnswerCollector {
       for (const [index, part] of listOf(field(result, "content")).entries()) {
         const said = stringOr(field(part, "text"), "");
         const type = field(part, "type");
-        if (type === "text") text += said;
+        if (type === "text") say(said);
         else if (type === "reasoning") think(String(index), part, said);
         else add(part);
       }
-      if (text === "") text = stringOr(field(result, "structuredOutputText"), "");
+      if (!passages.some(({ type }) => type === "text"))
+        say(stringOr(field(result, "structuredOutputText"), ""));
       readEnd(result);
     },
     get ending() {
@@ -97,15 +118,13 @@ export function collectAnswer(tag: string): AnswerCollector {
     response() {
       const calls = tools.calls();
       const parts: ContentPart[] = [
-        ...[...thoughts.values()].map(({ text: thought, metadata }): ContentPart => ({
-          type: "reasoning",
-          text: thought,
-          opaque: reasoningKeepsake(tag, metadata),
-        })),
-        ...(text === "" ? [] : [{ type: "text" as const, text }]),
+        ...passages.map(({ type, text, metadata }): ContentPart =>
+          type === "text" ? { type, text } : { type, text, opaque: reasoningKeepsake(tag, metadata) },
+        ),
         ...files,
       ];
-      const content: AssistantMessage["content"] = parts.every(({ type }) => type === "text") ? text : parts;
+      const isText = parts.every(({ type }) => type === "text");
+      const content: AssistantMessage["content"] = isText ? textOf({ content: parts }) : parts;
       const reason = ending === undefined || ending.reason === "error" ? "other" : ending.reason;
       return {
         message: { role: "assistant", content, ...(calls.length === 0 ? {} : { toolCalls: calls }) },

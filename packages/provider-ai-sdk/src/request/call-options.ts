@@ -22,6 +22,9 @@ export function callOptions(
   if (reasoning?.effort !== undefined && target.version !== "v4") {
     target.notice(`reasoning.effort was left out: ${target.version} has no word for it; use providerOptions`);
   }
+  if (reasoning?.summary !== undefined) {
+    target.notice("reasoning.summary was left out: the AI SDK has no word for it; use providerOptions");
+  }
   const options = {
     prompt: promptOf(request.messages, target),
     maxOutputTokens: request.maxOutputTokens,

@@ -4,6 +4,11 @@ import { field, isObject, tryParse } from "@ravi/kernel/provider";
 /** What a provider of the AI SDK wants back with the next turn: the metadata of a piece of reasoning, or of a tool call. */
 export type Keepsake = NonNullable<(ReasoningPart | ToolCall)["opaque"]>;
 
+/** Whose it is: `ai-sdk/openai.responses`, say. */
+export function tagOf(provider: string): string {
+  return `ai-sdk/${provider}`;
+}
+
 /** Also where there is no metadata: it says whose reasoning this is. */
 export function reasoningKeepsake(tag: string, metadata: unknown): Keepsake {
   return { provider: tag, data: JSON.stringify(isObject(metadata) ? { metadata } : {}) };

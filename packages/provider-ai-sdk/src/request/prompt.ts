@@ -6,14 +6,12 @@ import {
   textOf,
   type ToolCall,
   type ToolMessage,
+  type UserMessage,
 } from "@ravi/kernel";
-import { plainId } from "@ravi/kernel/provider";
+import { type CallIds, callIds } from "./call-ids.ts";
 import { filePart, type FileTarget, leaveOut, leaveUnknownOut, toolFilePart } from "./files.ts";
 import { inputOf } from "./input.ts";
 import { keptOptions } from "./keepsake.ts";
-
-/** An id that every provider takes: OpenAI refuses more than 40 characters, Anthropic all but letters, digits, `_` and `-`. */
-const MAX_ID = 40;
 
 export interface PromptTarget extends FileTarget {
   /** Whose reasoning can go back: `ai-sdk/openai.responses`, say. */
@@ -23,14 +21,19 @@ export interface PromptTarget extends FileTarget {
   readonly takesToolFiles: boolean;
 }
 
+interface Writing extends PromptTarget {
+  readonly ids: CallIds;
+}
+
 /** The conversation as the model's version of the AI SDK has it. */
 export function promptOf(messages: readonly ChatMessage[], target: PromptTarget): readonly object[] {
   const prompt: object[] = [];
+  const writing: Writing = { ...target, ids: callIds() };
   let opened = false;
   for (const message of messages) {
     const isLateSystem = message.role === "system" && opened && !target.systemAnywhere;
     if (message.role !== "system") opened = true;
-    const mapped = isLateSystem ? lateSystem(message.content) : promptMessage(message, target);
+    const mapped = isLateSystem ? lateSystem(message.content) : promptMessage(message, writing);
     if (mapped !== undefined) prompt.push(mapped);
   }
   return prompt;
@@ -41,12 +44,12 @@ function lateSystem(text: string): object {
   return { role: "user", content: textPart(`<system>\n${text}\n</system>`) };
 }
 
-function promptMessage(message: ChatMessage, target: PromptTarget): object | undefined {
+function promptMessage(message: ChatMessage, target: Writing): object | undefined {
   switch (message.role) {
     case "system":
       return { role: "system", content: message.content.toWellFormed() };
     case "user":
-      return withContent("user", userParts(message.content, target));
+      return withContent("user", userParts(message, target));
     case "assistant":
       return withContent("assistant", assistantParts(message, target));
     default:
@@ -59,7 +62,13 @@ function withContent(role: string, content: readonly object[]): object | undefin
   return content.length === 0 ? undefined : { role, content };
 }
 
-function userParts(content: string | readonly ContentPart[], target: PromptTarget): readonly object[] {
+/** There is no field for the name of a speaker, so it is said in the text. */
+function userParts({ content, name }: UserMessage, target: PromptTarget): readonly object[] {
+  if (name !== undefined && typeof content === "string") return textPart(`${name}: ${content}`);
+  return [...textPart(name === undefined ? "" : `${name}:`), ...spokenParts(content, target)];
+}
+
+function spokenParts(content: string | readonly ContentPart[], target: PromptTarget): readonly object[] {
   return listOf(content).flatMap((part): object[] => {
     switch (part.type) {
       case "text":
@@ -76,7 +85,7 @@ function userParts(content: string | readonly ContentPart[], target: PromptTarge
   });
 }
 
-function assistantParts(message: AssistantMessage, target: PromptTarget): readonly object[] {
+function assistantParts(message: AssistantMessage, target: Writing): readonly object[] {
   const parts = listOf(message.content).flatMap((part): object[] => {
     switch (part.type) {
       case "text":
@@ -101,20 +110,20 @@ function reasoningPart({ text, opaque }: ReasoningPart, target: PromptTarget): o
   return [{ type: "reasoning", text: text.toWellFormed(), ...keptOptions(opaque) }];
 }
 
-function toolCallPart({ id, name, arguments: args, opaque }: ToolCall, target: PromptTarget): object {
+function toolCallPart({ id, name, arguments: args, opaque }: ToolCall, target: Writing): object {
   return {
     type: "tool-call",
-    toolCallId: plainId(id, MAX_ID),
+    toolCallId: target.ids.begin(id),
     toolName: name,
     input: inputOf(args),
     ...(opaque?.provider === target.tag ? keptOptions(opaque) : {}),
   };
 }
 
-function toolResult(message: ToolMessage, target: PromptTarget): object {
+function toolResult(message: ToolMessage, target: Writing): object {
   return {
     type: "tool-result",
-    toolCallId: plainId(message.toolCallId, MAX_ID),
+    toolCallId: target.ids.latest(message.toolCallId),
     toolName: message.name,
     output: toolOutput(message, target),
   };

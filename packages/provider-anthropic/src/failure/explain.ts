@@ -32,8 +32,9 @@ function judge(error: unknown): FailureVerdict {
   if (!(error instanceof APIError)) return { kind: ErrorKind.UNKNOWN, retryable: false, said };
   const { status, error: body } = fieldsOf(error);
   const report = readReport(body ?? said);
-  const verdict = classifyReport(report, typeof status === "number" ? status : undefined);
-  return report.message === "" ? { ...verdict, said } : verdict;
+  // A body of a shape that nobody knows is in what the client says of it.
+  const message = report.message === "" ? said : report.message;
+  return classifyReport({ ...report, message }, typeof status === "number" ? status : undefined);
 }
 
 function faultOf(error: unknown): ConnectionFault | undefined {

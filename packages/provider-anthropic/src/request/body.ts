@@ -13,6 +13,8 @@ export type Body = Readonly<Record<string, unknown>>;
 export interface Target {
   readonly model: string;
   readonly provider: string;
+  /** A server of Anthropic's. */
+  readonly isOwn: boolean;
   readonly known: KnownModel;
   /** Where the request does not say. */
   readonly maxOutputTokens: number;
@@ -34,7 +36,7 @@ const WITHOUT_SAMPLING = "2026-10-21";
 /** The body of a request, but for whether it is streamed. */
 export function prepare(request: ModelRequest, target: Target): Prepared {
   const { notice, options } = target;
-  const conversation = toConversation(request.messages, target.provider, notice);
+  const conversation = toConversation(request.messages, target.provider, notice, target.isOwn);
   const specs = request.tools ?? [];
   const output = planOutput({
     output: request.output,

@@ -24,6 +24,8 @@ export interface Turn {
 
 interface Translation {
   readonly provider: string;
+  /** A server of Anthropic's. */
+  readonly isOwn: boolean;
   readonly notice: Notice;
   readonly newId: (id: string) => string;
   readonly toolNames: Set<string>;
@@ -37,9 +39,10 @@ export function toConversation(
   source: readonly ChatMessage[],
   provider: string,
   notice: Notice,
+  isOwn = true,
 ): Conversation {
   const toolNames = new Set<string>();
-  const translation: Translation = { provider, notice, newId: callIds(), toolNames };
+  const translation: Translation = { provider, isOwn, notice, newId: callIds(), toolNames };
   const begin = source.findIndex((message) => message.role !== "system");
   const head = begin === -1 ? source : source.slice(0, begin);
   const turns: Turn[] = [];
@@ -102,13 +105,16 @@ function addAnswer(
   add(turns, "user", [...results, ...spoken]);
 }
 
-function answerBlocks({ content }: AssistantMessage, { provider, notice }: Translation): ContentBlockParam[] {
+function answerBlocks(
+  { content }: AssistantMessage,
+  { provider, isOwn, notice }: Translation,
+): ContentBlockParam[] {
   if (typeof content === "string") return textBlocks(content);
   return content.flatMap((part) => {
     if (part.type === "text") return textBlocks(part.text);
     if (part.type === "image" || part.type === "file") return [noteOf(part, "only text can be sent here")];
     if (part.type !== "reasoning") return [unknownNote(part)];
-    const block = opaqueBlock(part, provider);
+    const block = opaqueBlock(part, provider, isOwn);
     if (block !== undefined) return [block];
     notice("reasoning without a signature of this provider is left out");
     return [];
@@ -192,6 +198,6 @@ function closeEnds(turns: Turn[]): void {
   }
   const last = turns.at(-1);
   // A turn that Anthropic paused goes on where it stopped.
-  const paused = /^server_tool_use$|_tool_result$/.test(last?.content.at(-1)?.type ?? "");
+  const paused = /^(?:server|mcp)_tool_use$|_tool_result$/.test(last?.content.at(-1)?.type ?? "");
   if (last?.role === "assistant" && !paused) add(turns, "user", textBlocks("Go on."));
 }

@@ -1,22 +1,31 @@
 import type { AssistantMessage, ContentPart, ModelEvent, ModelResponse, Usage } from "@ravi/kernel";
-import { field, isObject, listOf, stringOr, UnusableAnswer } from "@ravi/kernel/provider";
+import { field, isObject, listOf, reasonMeantBy, stringOr, UnusableAnswer } from "@ravi/kernel/provider";
 import { greatestUsage } from "../answer/greatest-usage.ts";
 import { ReportedError } from "../failure/reported-error.ts";
 import type { Answer } from "../protocol.ts";
 import { finishReasonOf } from "./finish.ts";
+import { thoughtPart } from "./kept.ts";
+import { assembleReasoning } from "./reasoning.ts";
 import { assembleToolCalls } from "./tool-calls.ts";
 import { readUsage } from "./usage.ts";
 
-export function collectAnswer(): Answer {
-  const tools = assembleToolCalls();
+/** The model, or its server, failed, though there is an answer: that of Gemini for a call which cannot be read is empty. */
+const FAILED = /^(?:network_)?error$|malformed_function_call/i;
+
+export function collectAnswer(provider: string): Answer {
+  const tools = assembleToolCalls(provider);
+  const reasoning = assembleReasoning();
   let text = "";
-  let reasoning = "";
   let refused = false;
   let said: string | undefined;
   let usage: Usage | undefined;
   let id: string | undefined;
   let model: string | undefined;
 
+  const readSpent = (value: unknown): void => {
+    const spent = readUsage(value);
+    if (spent !== undefined) usage = greatestUsage(usage, spent);
+  };
   const readHead = (body: unknown): void => {
     const error = field(body, "error");
     if (error !== undefined && error !== null && error !== false) throw new ReportedError(error);
@@ -24,26 +33,24 @@ export function collectAnswer(): Answer {
     id ??= stringOr(field(body, "id"), undefined);
     model ??= stringOr(field(body, "model"), undefined);
     // Some servers count on in each chunk, and some send a broken count, or zeros, after a good one.
-    const spent = readUsage(field(body, "usage"));
-    if (spent !== undefined) usage = greatestUsage(usage, spent);
+    readSpent(field(body, "usage"));
+    readSpent(field(field(body, "x_groq"), "usage"));
   };
   const readEnd = (choice: unknown): void => {
     const reason = field(choice, "finish_reason");
-    if (typeof reason === "string" && /^error$/i.test(reason))
+    // Moonshot tells it here.
+    readSpent(field(choice, "usage"));
+    if (typeof reason === "string" && FAILED.test(reason))
       throw new ReportedError(field(choice, "error") ?? "the model failed");
     if (typeof reason === "string" && reason !== "") said = reason;
   };
   const readTexts = (source: unknown): ModelEvent[] => {
     const events: ModelEvent[] = [];
     const content = readContent(field(source, "content"));
-    const thought =
-      stringOr(field(source, "reasoning_content"), undefined) ??
-      stringOr(field(source, "reasoning"), undefined) ??
-      content.reasoning;
+    const thought = reasoning.add(source, content.reasoning);
     const refusal = stringOr(field(source, "refusal"), "");
     if (refusal !== "") refused = true;
     const spoken = content.text + refusal;
-    reasoning += thought;
     text += spoken;
     if (thought !== "") events.push({ type: "reasoning", delta: thought });
     if (spoken !== "") events.push({ type: "text", delta: spoken });
@@ -51,10 +58,9 @@ export function collectAnswer(): Answer {
   };
   const response = (): ModelResponse => {
     const calls = tools.calls();
+    const thoughts = thoughtPart(reasoning.thought(), provider);
     const content: string | ContentPart[] =
-      reasoning === ""
-        ? text
-        : [{ type: "reasoning", text: reasoning }, ...(text === "" ? [] : [{ type: "text" as const, text }])];
+      thoughts.length === 0 ? text : [...thoughts, ...(text === "" ? [] : [{ type: "text" as const, text }])];
     const message: AssistantMessage = {
       role: "assistant",
       content,
@@ -90,10 +96,12 @@ export function collectAnswer(): Answer {
       readHead(completion);
       const choice = listOf(field(completion, "choices"))[0];
       const message = field(choice, "message");
-      if (!isObject(message)) throw new UnusableAnswer("the server sent an answer without a message");
+      readEnd(choice);
+      // Of what was filtered there may be no message at all.
+      if (!isObject(message) && reasonMeantBy(said ?? "") !== "filtered")
+        throw new UnusableAnswer("the server sent an answer without a message");
       const events = readTexts(message);
       for (const item of listOf(field(message, "tool_calls"))) tools.addWhole(item);
-      readEnd(choice);
       said ??= "";
       return events;
     },

@@ -1,23 +1,44 @@
-import type { AssistantMessage, ChatMessage, ContentPart, FilePart, ToolMessage } from "@ravi/kernel";
+import type {
+  AssistantMessage,
+  ChatMessage,
+  ContentPart,
+  FilePart,
+  ImagePart,
+  ToolMessage,
+} from "@ravi/kernel";
 import { leftOut, type Notice, shortId } from "@ravi/kernel/provider";
 import type {
   ChatCompletionAssistantMessageParam,
   ChatCompletionContentPart,
+  ChatCompletionContentPartText,
   ChatCompletionMessageParam,
 } from "openai/resources/chat/completions";
+import type { Target } from "../protocol.ts";
+import { isAddress } from "../request/address.ts";
+import { sendableArguments } from "../request/sendable-arguments.ts";
 import { unknownPart } from "../request/unknown-part.ts";
+import { isKept, keptFields, keptWithCall } from "./kept.ts";
+
+type Reader = Pick<Target, "provider" | "isCompatible" | "notice">;
 
 /** A conversation as Chat Completions has it. What it has no place for is left out, and the model is told so in its place. */
-export function chatMessages(messages: readonly ChatMessage[], notice: Notice): ChatCompletionMessageParam[] {
-  return messages.map((message) => {
-    if (hasReasoning(message))
-      notice("reasoning of earlier turns stays behind: Chat Completions has no place for it");
-    return chatMessage(message, notice);
+export function chatMessages(messages: readonly ChatMessage[], reader: Reader): ChatCompletionMessageParam[] {
+  return messages.flatMap((message) => {
+    if (losesReasoning(message, reader))
+      reader.notice("reasoning of earlier turns stays behind: Chat Completions has no place for it");
+    const translated = chatMessage(message, reader);
+    // Many servers refuse a turn in which nothing is said, as one may be that was cut off while the model thought.
+    return isEmpty(translated) ? [] : [translated];
   });
 }
 
-function hasReasoning({ content }: ChatMessage): boolean {
-  return typeof content !== "string" && content.some((part) => part.type === "reasoning");
+function losesReasoning({ content }: ChatMessage, { provider, isCompatible }: Reader): boolean {
+  if (typeof content === "string") return false;
+  return content.some((part) => part.type === "reasoning" && !(isCompatible && isKept(part, provider)));
+}
+
+function isEmpty(message: ChatCompletionMessageParam): boolean {
+  return message.role === "assistant" && message.content === "" && message.tool_calls === undefined;
 }
 
 /** OpenAI refuses longer ids of tool calls, and other providers make them. */
@@ -26,20 +47,21 @@ const MAX_ID = 40;
 /** What OpenAI accepts as the name of a speaker. */
 const SPEAKER = /^[^\s<|\\/>]{1,64}$/;
 
-function chatMessage(message: ChatMessage, notice: Notice): ChatCompletionMessageParam {
+function chatMessage(message: ChatMessage, reader: Reader): ChatCompletionMessageParam {
+  const { notice } = reader;
   switch (message.role) {
     case "system":
       return { role: "system", content: message.content };
     case "user": {
       const { content, name } = message;
-      return {
-        role: "user",
-        content: typeof content === "string" ? content : content.flatMap((part) => userPart(part, notice)),
-        ...(name !== undefined && SPEAKER.test(name) ? { name } : {}),
-      };
+      const said = typeof content === "string" ? content : content.flatMap((part) => userPart(part, notice));
+      if (name === undefined) return { role: "user", content: said };
+      return SPEAKER.test(name)
+        ? { role: "user", content: said, name }
+        : { role: "user", content: saidBy(name, said) };
     }
     case "assistant":
-      return assistantMessage(message, notice);
+      return assistantMessage(message, reader);
     default:
       return {
         role: "tool",
@@ -49,22 +71,37 @@ function chatMessage(message: ChatMessage, notice: Notice): ChatCompletionMessag
   }
 }
 
-function assistantMessage(message: AssistantMessage, notice: Notice): ChatCompletionAssistantMessageParam {
+/** A name that has no place of its own is said in the text. */
+export function saidBy<Part>(
+  name: string,
+  content: string | readonly Part[],
+): string | (Part | ChatCompletionContentPartText)[] {
+  return typeof content === "string"
+    ? `${name}: ${content}`
+    : [{ type: "text", text: `${name}:` }, ...content];
+}
+
+function assistantMessage(message: AssistantMessage, reader: Reader): ChatCompletionAssistantMessageParam {
   const { toolCalls = [] } = message;
-  const content = plainText(message, notice);
-  if (toolCalls.length === 0) return { role: "assistant", content };
+  const { provider, isCompatible } = reader;
+  const content = plainText(message, reader.notice);
+  // OpenAI itself sends nothing to be kept, and takes no fields of others.
+  const kept = isCompatible ? keptFields(message, provider) : {};
+  if (toolCalls.length === 0) return { role: "assistant", content, ...kept };
   return {
     role: "assistant",
     content: content === "" ? null : content,
-    tool_calls: toolCalls.map(({ id, name, arguments: text }) => ({
-      id: shortId(id, MAX_ID),
+    ...kept,
+    tool_calls: toolCalls.map((call) => ({
+      id: shortId(call.id, MAX_ID),
       type: "function",
-      function: { name, arguments: text },
+      function: { name: call.name, arguments: sendableArguments(call.arguments, isCompatible) },
+      ...(isCompatible ? keptWithCall(call, provider) : {}),
     })),
   };
 }
 
-/** Assistants and tools may only send text here. Reasoning stays behind: the protocol cannot carry it back. */
+/** Assistants and tools may only send text here. */
 function plainText({ content }: AssistantMessage | ToolMessage, notice: Notice): string {
   if (typeof content === "string") return content;
   return content
@@ -89,7 +126,7 @@ function userPart(part: ContentPart, notice: Notice): ChatCompletionContentPart[
     case "text":
       return [{ type: "text", text: part.text }];
     case "image":
-      return [{ type: "image_url", image_url: { url: part.url } }];
+      return [imagePart(part)];
     case "file":
       return [filePart(part)];
     case "reasoning":
@@ -107,9 +144,16 @@ const AUDIO: ReadonlyMap<string, "wav" | "mp3"> = new Map([
   ["audio/mp3", "mp3"],
 ]);
 
+function imagePart(part: ImagePart | FilePart): ChatCompletionContentPart {
+  const { url } = part;
+  return isAddress(url)
+    ? { type: "image_url", image_url: { url } }
+    : { type: "text", text: leftOut(part, "it is at no URL") };
+}
+
 function filePart(part: FilePart): ChatCompletionContentPart {
   const { url, mediaType, name } = part;
-  if (mediaType.startsWith("image/")) return { type: "image_url", image_url: { url } };
+  if (mediaType.startsWith("image/")) return imagePart(part);
   // The id of a file that was uploaded before.
   if (/^file-[\w-]+$/.test(url)) return { type: "file", file: { file_id: url } };
   if (!url.startsWith("data:"))

@@ -9,5 +9,5 @@ export const CHAT: Protocol = Object.freeze({
   path: "/chat/completions",
   body: chatBody,
   remedyFor: chatRemedy,
-  collect: () => collectAnswer(),
+  collect: collectAnswer,
 });

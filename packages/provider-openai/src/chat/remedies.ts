@@ -1,4 +1,4 @@
-import { field, listOf } from "@ravi/kernel/provider";
+import { field, fieldsOf, listOf } from "@ravi/kernel/provider";
 import {
   chooseRemedy,
   leaveOut,
@@ -7,8 +7,10 @@ import {
   rename,
   without,
 } from "../failure/corrections.ts";
+import { type SchemaPlaces, unfitSchema } from "../failure/unfit-schemas.ts";
 import type { RequestBody } from "../protocol.ts";
 import { outputInWords } from "../request/output-format.ts";
+import { messageRemedy } from "./message-remedies.ts";
 
 /** Only what an answer can do without. The limit of the answer is never left out, because the budget was reserved by it. */
 const REMEDIES: readonly Remedy[] = [
@@ -18,6 +20,12 @@ const REMEDIES: readonly Remedy[] = [
     (param) => leaveOut(param),
   ),
   {
+    // Some accounts may not have the newest models stream; the answer then comes in one piece.
+    param: "stream",
+    effect: "answers come in one piece from now on",
+    apply: (body) => without(without(body, "stream"), "stream_options"),
+  },
+  {
     param: "response_format",
     words: /json_schema|structured output/i,
     effect: "the model is asked for the shape of its answer in words from now on",
@@ -26,8 +34,24 @@ const REMEDIES: readonly Remedy[] = [
 ];
 
 export function chatRemedy(rejection: Rejection, sent: RequestBody): Remedy | undefined {
-  return chooseRemedy(rejection, sent, REMEDIES);
+  return (
+    unfitSchema(rejection, sent, PLACES) ??
+    chooseRemedy(rejection, sent, REMEDIES) ??
+    messageRemedy(rejection, sent)
+  );
 }
+
+const PLACES: SchemaPlaces = {
+  output: {
+    param: "response_format",
+    schemaOf: (body) => field(field(body["response_format"], "json_schema"), "schema"),
+    inWords: askInWords,
+  },
+  tool: {
+    read: (tool) => field(tool, "function"),
+    write: (tool, description) => ({ ...fieldsOf(tool), function: description }),
+  },
+};
 
 function askInWords(body: RequestBody): RequestBody {
   const schema = field(field(body["response_format"], "json_schema"), "schema");

@@ -19,7 +19,7 @@ export function chatBody(request: ModelRequest, target: Target): RequestBody {
   const limit = target.isCompatible ? "max_tokens" : "max_completion_tokens";
   const body: Record<string, unknown> = {
     model: target.model,
-    messages: chatMessages(request.messages, target.notice),
+    messages: chatMessages(request.messages, target),
     tools: tools.length === 0 ? undefined : tools.map(functionTool),
     tool_choice: tools.length === 0 ? undefined : toolChoice(request.toolChoice),
     response_format:

@@ -1,6 +1,7 @@
 import type { ModelEvent, ToolCall } from "@ravi/kernel";
 import { field, textIn, uniqueIds } from "@ravi/kernel/provider";
 import { argumentText } from "../answer/argument-text.ts";
+import { callKeepsake } from "./kept.ts";
 import { type JsonExtent, jsonExtent } from "./json-extent.ts";
 
 type ToolCallEvent = Extract<ModelEvent, { type: "toolCall" }>;
@@ -26,6 +27,8 @@ interface Draft {
   name: string | undefined;
   readonly pieces: string[];
   readonly extent: JsonExtent;
+  /** What the server wants back with it. */
+  extra: unknown;
   /** Its first event has gone out: id and name are settled. */
   told: boolean;
 }
@@ -35,9 +38,10 @@ interface Piece {
   readonly id: string | undefined;
   readonly name: string | undefined;
   readonly text: string;
+  readonly extra: unknown;
 }
 
-export function assembleToolCalls(): ToolCallAssembly {
+export function assembleToolCalls(provider = "openai"): ToolCallAssembly {
   const drafts: Draft[] = [];
   const byIndex = new Map<number, Draft>();
   const byId = new Map<string, Draft>();
@@ -51,6 +55,7 @@ export function assembleToolCalls(): ToolCallAssembly {
       name: undefined,
       pieces: [],
       extent: jsonExtent(),
+      extra: undefined,
       told: false,
     };
     drafts.push(draft);
@@ -83,6 +88,7 @@ export function assembleToolCalls(): ToolCallAssembly {
       draft.name = grown(draft.name, piece.name);
       if (piece.id !== undefined && draft.id === piece.id) byId.set(piece.id, draft);
     }
+    draft.extra = piece.extra ?? draft.extra;
     if (piece.text === "") return;
     draft.pieces.push(piece.text);
     draft.extent.add(piece.text);
@@ -109,7 +115,13 @@ export function assembleToolCalls(): ToolCallAssembly {
     },
     addWhole: (item) => fill(begin(), readPiece(item)),
     flush: () => drafts.filter((draft) => !draft.told).map(tell),
-    calls: () => drafts.map(({ id = "", name = "", pieces }) => ({ id, name, arguments: pieces.join("") })),
+    calls: () =>
+      drafts.map(({ id = "", name = "", pieces, extra }) => ({
+        id,
+        name,
+        arguments: pieces.join(""),
+        ...callKeepsake(extra, provider),
+      })),
   };
 }
 
@@ -149,6 +161,7 @@ function readPiece(item: unknown): Piece {
     id: textIn(field(item, "id")),
     name: textIn(field(target, "name")),
     text: argumentText(field(target, "arguments")),
+    extra: field(item, "extra_content"),
   };
 }
 

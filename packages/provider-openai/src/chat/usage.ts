@@ -6,23 +6,25 @@ import { countIn, field } from "@ravi/kernel/provider";
  * trusted must not be settled, and what is not said is charged as it was reserved.
  */
 export function readUsage(value: unknown): Usage | undefined {
-  const inputTokens = countIn(field(value, "prompt_tokens"));
+  const sent = countIn(field(value, "prompt_tokens"));
   const written = countIn(field(value, "completion_tokens"));
-  if (inputTokens === undefined || written === undefined) return undefined;
+  if (sent === undefined || written === undefined) return undefined;
   const reasoningTokens = countIn(field(field(value, "completion_tokens_details"), "reasoning_tokens"));
-  const cachedInputTokens =
-    countIn(field(field(value, "prompt_tokens_details"), "cached_tokens")) ??
-    countIn(field(value, "prompt_cache_hit_tokens"));
-  const total = countIn(field(value, "total_tokens"));
-  // Some servers count the reasoning beside the output. Their total gives it away.
-  const apart = reasoningTokens !== undefined && total === inputTokens + written + reasoningTokens;
-  const outputTokens = apart ? written + reasoningTokens : written;
+  const details = field(value, "prompt_tokens_details");
+  const found = countIn(field(details, "cached_tokens")) ?? countIn(field(value, "prompt_cache_hit_tokens"));
+  const kept = countIn(field(details, "cache_write_tokens"));
+  // What servers count beside the rest is given away by their total: what was found in a cache, and the reasoning, of which
+  // not all of them say how much it was.
+  const total = countIn(field(value, "total_tokens")) ?? 0;
+  const isBeside = found !== undefined && found > sent && total >= sent + found + written;
+  const inputTokens = isBeside ? sent + found : sent;
+  const cached = Math.min(found ?? 0, inputTokens);
+  const outputTokens = Math.max(written, total - inputTokens);
   return {
     inputTokens,
     outputTokens,
-    ...(cachedInputTokens === undefined
-      ? {}
-      : { cachedInputTokens: Math.min(cachedInputTokens, inputTokens) }),
+    ...(found === undefined ? {} : { cachedInputTokens: cached }),
+    ...(kept === undefined ? {} : { cacheWriteTokens: Math.min(kept, inputTokens - cached) }),
     ...(reasoningTokens === undefined ? {} : { reasoningTokens: Math.min(reasoningTokens, outputTokens) }),
   };
 }

@@ -1,5 +1,6 @@
 import { field, isObject, stringOr } from "@ravi/kernel/provider";
 import type { RequestBody } from "../protocol.ts";
+import { wordsOf } from "./words.ts";
 
 /** What to do about something that a server does not take. */
 export interface Remedy {
@@ -30,7 +31,7 @@ export function rejectionOf(error: Error): Rejection {
     status: typeof status === "number" ? status : undefined,
     code: stringOr(field(error, "code"), ""),
     param: stringOr(field(error, "param"), ""),
-    message: error.message,
+    message: wordsOf(error),
   };
 }
 
@@ -48,8 +49,9 @@ export function rename(param: string, to: string): Remedy {
 }
 
 const UNSUPPORTED_CODE = /^(?:unsupported|unknown|unrecognized)_(?:parameter|value|argument)/i;
-const UNSUPPORTED =
-  /(?:un|not )supported|(?:does|do) not support|un(?:recognized|known|expected) (?:request )?(?:parameter|argument|field|key)|extra (?:inputs|fields|forbidden)|not permitted|not allowed|must be verified/i;
+/** How servers say that they do not take something. */
+export const UNSUPPORTED =
+  /(?:un|not )supported|(?:does|do) not support|un(?:recognized|known|expected) (?:request )?(?:parameter|argument|field|key)|extra (?:inputs|fields|forbidden)|not permitted|not allowed|is unavailable|only \S{1,10} is allowed|must be verified/i;
 
 /**
  * Which of the remedies fits a refusal, for a parameter that the server names as one it does not take. A value that is out of

@@ -1,4 +1,4 @@
-import { classifyError, ErrorKind, isRaviError, type RaviError } from "@ravi/kernel";
+import { ErrorKind, isRaviError, type RaviError } from "@ravi/kernel";
 import {
   type ConnectionFault,
   type FailureContext as CallContext,
@@ -9,6 +9,7 @@ import {
 } from "@ravi/kernel/provider";
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from "openai";
 import { ReportedError } from "./reported-error.ts";
+import { meaningOf, wordsOf } from "./words.ts";
 
 export interface FailureContext extends CallContext {
   /** Which protocol was spoken. */
@@ -26,8 +27,8 @@ export function explain(error: unknown, context: FailureContext): RaviError {
 function judge(error: unknown, api: FailureContext["api"]): FailureVerdict {
   const onTheWay = transportVerdict(error, faultOf(error));
   if (onTheWay !== undefined) return onTheWay;
-  const said = error instanceof Error ? error.message : String(error);
-  const { kind, retryable, status } = classifyError(error);
+  const said = wordsOf(error);
+  const { kind, retryable, status } = meaningOf(error);
   if (status !== undefined && status >= 300 && status < 400) {
     const advice =
       "; redirects are not followed, so that no key is sent elsewhere: set baseURL to where it leads";

@@ -52,9 +52,11 @@ function narrow(value: unknown, depth: number, budget: { properties: number }): 
   if (!isObject(value) || depth > MAX_DEPTH) return undefined;
   const node: Node = { ...value };
   if (!Object.keys(node).every((key) => KEYWORDS.has(key))) return undefined;
-  const { type, properties, items, anyOf } = node;
-  const describes = type ?? node["$ref"] ?? node["enum"] ?? anyOf;
-  if (describes === undefined && !("const" in node)) return undefined;
+  const { type, properties, items, anyOf, $ref, pattern } = node;
+  if ((type ?? $ref ?? anyOf) === undefined) return undefined;
+  // A reference stands alone there, and a pattern looks neither ahead nor back.
+  if ($ref !== undefined && Object.keys(node).length > 1) return undefined;
+  if (typeof pattern === "string" && /\(\?<?[=!]/.test(pattern)) return undefined;
   const below = (inner: unknown): Node | undefined => narrow(inner, depth + 1, budget);
 
   const result: Record<string, unknown> = { ...node };

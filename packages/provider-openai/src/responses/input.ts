@@ -7,11 +7,14 @@ import type {
   UserMessage,
 } from "@ravi/kernel";
 import { type Notice, plainId } from "@ravi/kernel/provider";
+import { sendableArguments } from "../request/sendable-arguments.ts";
 import { keptIn, reasoningItem } from "./kept.ts";
 import { inputParts, inputText } from "./parts.ts";
 
 export interface InputContext {
   readonly provider: string;
+  /** Not a server of OpenAI's. */
+  readonly isCompatible: boolean;
   readonly notice: Notice;
 }
 
@@ -58,7 +61,7 @@ function assistantItems(message: AssistantMessage, ids: CallIds, context: InputC
   const sendCalls = (upTo: number): void => {
     for (; sent < Math.min(upTo, toolCalls.length); sent++) {
       const call = toolCalls[sent];
-      if (call !== undefined) items.push(callItem(call, ids));
+      if (call !== undefined) items.push(callItem(call, ids, context));
     }
   };
   let phase: string | undefined;
@@ -89,8 +92,9 @@ function assistantItems(message: AssistantMessage, ids: CallIds, context: InputC
   return items;
 }
 
-function callItem({ id, name, arguments: text }: ToolCall, ids: CallIds): JsonObject {
-  return { type: "function_call", call_id: ids.begin(id), name: callName(name), arguments: text };
+function callItem({ id, name, arguments: text }: ToolCall, ids: CallIds, context: InputContext): JsonObject {
+  const args = sendableArguments(text, context.isCompatible);
+  return { type: "function_call", call_id: ids.begin(id), name: callName(name), arguments: args };
 }
 
 /** A name that a model made up, or another provider allowed, must not make the whole conversation unsendable. */

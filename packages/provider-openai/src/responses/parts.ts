@@ -1,5 +1,6 @@
 import type { ContentPart, FilePart, ImagePart, JsonObject } from "@ravi/kernel";
 import { leftOut, type Notice } from "@ravi/kernel/provider";
+import { isAddress } from "../request/address.ts";
 import { unknownPart } from "../request/unknown-part.ts";
 
 /** The parts of a user's message or of a tool's result. What has no place is replaced by a sentence that says so. */
@@ -28,13 +29,10 @@ export function inputText(text: string): JsonObject {
 /** The id of a file that was uploaded before. */
 const UPLOADED = /^file-[\w-]+$/;
 
-/** A path is none, also with the letter of a drive before it: the server would refuse the whole request for it. */
-const ADDRESS = /^[a-z][a-z\d+.-]+:/i;
-
 function imagePart(part: ImagePart | FilePart, notice: Notice): JsonObject {
   const { url } = part;
   if (UPLOADED.test(url)) return { type: "input_image", detail: "auto", file_id: url };
-  return ADDRESS.test(url)
+  return isAddress(url)
     ? { type: "input_image", detail: "auto", image_url: url }
     : withoutAddress(part, notice);
 }
@@ -53,5 +51,5 @@ function filePart(part: FilePart, notice: Notice): JsonObject {
   }
   if (UPLOADED.test(url)) return { type: "input_file", file_id: url };
   if (url.startsWith("data:")) return { type: "input_file", file_data: url, filename: name ?? "file" };
-  return ADDRESS.test(url) ? { type: "input_file", file_url: url } : withoutAddress(part, notice);
+  return isAddress(url) ? { type: "input_file", file_url: url } : withoutAddress(part, notice);
 }

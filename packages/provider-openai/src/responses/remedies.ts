@@ -1,5 +1,6 @@
 import { field, listOf, stringOr } from "@ravi/kernel/provider";
 import { chooseRemedy, leaveOut, type Rejection, type Remedy, without } from "../failure/corrections.ts";
+import { type SchemaPlaces, unfitSchema } from "../failure/unfit-schemas.ts";
 import type { RequestBody } from "../protocol.ts";
 import { outputInWords } from "../request/output-format.ts";
 
@@ -9,6 +10,8 @@ const REMEDIES: readonly Remedy[] = [
   leaveOut("reasoning", /\breasoning\b/i),
   leaveOut("include", /encrypted[ _]content/i),
   ...["parallel_tool_calls", "text.verbosity", "prompt_cache_key", "store"].map((param) => leaveOut(param)),
+  // Some accounts may not have the newest models stream; the answer then comes in one piece.
+  leaveOut("stream"),
   {
     param: "text.format",
     words: /json_schema|structured output/i,
@@ -18,8 +21,21 @@ const REMEDIES: readonly Remedy[] = [
 ];
 
 export function responsesRemedy(rejection: Rejection, sent: RequestBody): Remedy | undefined {
-  return reasoningRemedy(rejection, sent) ?? chooseRemedy(rejection, sent, REMEDIES);
+  return (
+    reasoningRemedy(rejection, sent) ??
+    unfitSchema(rejection, sent, PLACES) ??
+    chooseRemedy(rejection, sent, REMEDIES)
+  );
 }
+
+const PLACES: SchemaPlaces = {
+  output: {
+    param: "text.format",
+    schemaOf: (body) => field(field(body["text"], "format"), "schema"),
+    inWords: askInWords,
+  },
+  tool: { read: (tool) => tool, write: (_, description) => description },
+};
 
 function askInWords(body: RequestBody): RequestBody {
   const schema = field(field(body["text"], "format"), "schema");
@@ -31,6 +47,8 @@ function askInWords(body: RequestBody): RequestBody {
 const UNREADABLE = /encrypted content .{0,200}could not be (?:verified|decrypted)/i;
 /** A server that looks the item up although it was sent whole. */
 const NOT_KEPT = /item with id '[^']{1,200}' not found/i;
+/** What followed from it was not sent: the call of a tool that runs at the server, say, which is not kept. */
+const LEADS_NOWHERE = /reasoning'? was provided without its required following item/i;
 const NO_REASONING = /reasoning (?:input )?items? can only be provided to/i;
 
 /**
@@ -42,18 +60,21 @@ function reasoningRemedy({ status, code, message }: Rejection, sent: RequestBody
   if (status !== 400 && status !== 404) return undefined;
   const isUnreadable =
     code === "invalid_encrypted_content" || UNREADABLE.test(message) || NOT_KEPT.test(message);
-  if (!isUnreadable && !NO_REASONING.test(message)) return undefined;
+  const leadsNowhere = LEADS_NOWHERE.test(message);
+  if (!isUnreadable && !leadsNowhere && !NO_REASONING.test(message)) return undefined;
   const items = listOf(sent["input"]).filter(isReasoning);
   if (items.length === 0) return undefined;
   const seals = new Set(items.map(sealOf));
   const isRefused = (item: unknown): boolean =>
-    isReasoning(item) && (!isUnreadable || seals.has(sealOf(item)));
+    isReasoning(item) && ((!isUnreadable && !leadsNowhere) || seals.has(sealOf(item)));
   return {
     param: "input",
     repeats: true,
     effect: isUnreadable
       ? "the reasoning in it is not its own, and is left out"
-      : "the model takes no reasoning of earlier turns, and it is left out from now on",
+      : leadsNowhere
+        ? "the reasoning in it is left out, because what followed from it was not kept"
+        : "the model takes no reasoning of earlier turns, and it is left out from now on",
     apply: (body) => ({ ...body, input: listOf(body["input"]).filter((item) => !isRefused(item)) }),
   };
 }

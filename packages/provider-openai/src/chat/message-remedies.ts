@@ -1,0 +1,96 @@
+import { field, isObject, listOf, textIn } from "@ravi/kernel/provider";
+import { type Rejection, type Remedy, UNSUPPORTED, without } from "../failure/corrections.ts";
+import type { RequestBody } from "../protocol.ts";
+import { KEPT_FIELDS } from "./kept.ts";
+import { saidBy } from "./messages.ts";
+
+/** A change of each message that needs it, now and in all later requests. */
+interface MessageRemedy {
+  /** Whether the server's words mean it. */
+  readonly fits: (words: string) => boolean;
+  readonly effect: string;
+  /** The message as it is sent instead; undefined where there is nothing to change. */
+  readonly change: (message: unknown) => unknown;
+}
+
+const KEPT = new RegExp(String.raw`\b(?:${KEPT_FIELDS.join("|")})\b`);
+
+const REMEDIES: readonly MessageRemedy[] = [
+  {
+    // Said of the turns of another model, which had none or has left it out.
+    fits: (words) => /reasoning_content/.test(words) && /missing|must be passed back/i.test(words),
+    effect: "an assistant's message without reasoning says from now on that there was none",
+    change: (message) =>
+      isObject(message) && message["role"] === "assistant" && message["reasoning_content"] === undefined
+        ? { ...message, reasoning_content: "" }
+        : undefined,
+  },
+  {
+    fits: (words) => KEPT.test(words) && UNSUPPORTED.test(words),
+    effect: "reasoning of earlier turns is left out from now on",
+    change: (message) =>
+      isObject(message) && KEPT_FIELDS.some((name) => name in message)
+        ? KEPT_FIELDS.reduce(without, message)
+        : undefined,
+  },
+  {
+    fits: (words) => /\bmessages\b.{0,60}\bname\b/.test(words) && UNSUPPORTED.test(words),
+    effect: "the name of a speaker is said in the text from now on",
+    change: (message) => {
+      const name = textIn(field(message, "name"));
+      if (!isObject(message) || name === undefined) return undefined;
+      const { content } = message;
+      return {
+        ...without(message, "name"),
+        content: saidBy(name, typeof content === "string" ? content : listOf(content)),
+      };
+    },
+  },
+  {
+    // Mistral's own are so; those of others, and of servers that host its models, are not.
+    fits: (words) => /tool call id .{0,200}length of 9/i.test(words),
+    effect: "the ids of calls have nine letters and digits from now on",
+    change: (message) => {
+      if (!isObject(message)) return undefined;
+      const { tool_call_id: id, tool_calls: calls } = message;
+      if (typeof id === "string") return { ...message, tool_call_id: nineLetters(id) };
+      if (!Array.isArray(calls)) return undefined;
+      return {
+        ...message,
+        tool_calls: calls.map((call: unknown) =>
+          isObject(call) ? { ...call, id: nineLetters(String(call["id"])) } : call,
+        ),
+      };
+    },
+  },
+];
+
+const NINE_LETTERS = /^[a-zA-Z\d]{9}$/;
+
+/** The same id always becomes the same. */
+function nineLetters(id: string): string {
+  if (NINE_LETTERS.test(id)) return id;
+  let hash = 7;
+  for (const letter of id) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 36 ** 9;
+  return hash.toString(36).padStart(9, "0");
+}
+
+/** What to change in the messages of a request that was refused for something that stands in them. */
+export function messageRemedy({ status, message }: Rejection, sent: RequestBody): Remedy | undefined {
+  if (status !== 400 && status !== 422) return undefined;
+  const messages = listOf(sent["messages"]);
+  const found = REMEDIES.find(
+    ({ fits, change }) => fits(message) && messages.some((each) => change(each) !== undefined),
+  );
+  if (found === undefined) return undefined;
+  const { effect, change } = found;
+  return {
+    param: "messages",
+    repeats: true,
+    effect,
+    apply: (body) => ({
+      ...body,
+      messages: listOf(body["messages"]).map((each) => change(each) ?? each),
+    }),
+  };
+}
