@@ -105,6 +105,7 @@ test("no run costs more than was estimated, whatever its model does", async () =
     fc.constant("fits"),
     fc.constant("fails"),
     fc.constant("says no usage"),
+    fc.constant("calls what is not there"),
   );
   await fc.assert(
     fc.asyncProperty(
@@ -121,7 +122,8 @@ test("no run costs more than was estimated, whatever its model does", async () =
           if (kind === "fails") return new ProviderError({ kind: "SERVER_ERROR", message: "cut off" });
           // As long as the model may answer, whatever it says.
           const usage = kind === "says no usage" ? null : { outputTokens: most };
-          return { text, usage };
+          const toolCalls = [{ name: `nobody${left.length}`, arguments: {} }];
+          return kind === "calls what is not there" ? { toolCalls, usage } : { text, usage };
         });
         const output = hasOutput ? z.object({ n: z.number() }) : undefined;
         const who = agent({ name: "who", model, instructions, output, settings: { maxOutputTokens } });
@@ -135,6 +137,15 @@ test("no run costs more than was estimated, whatever its model does", async () =
     ),
     { numRuns: RUNS },
   );
+});
+
+test("nor does one whose model calls tools without end, and has none", async () => {
+  const model = scriptedModel((_, call) => ({ toolCalls: [{ name: `nobody${call}`, arguments: {} }] }));
+  const who = agent({ name: "who", model, settings: { maxOutputTokens: 100 } });
+  const worst = await estimate(who, "Hi", { prices, retry: false });
+  const { status } = await run(who, "Hi", { prices, retry: false });
+  expect(status).toBe("partial");
+  expect(model.calls.length).toBeLessThanOrEqual(worst.calls ?? 0);
 });
 
 test("an estimate that forgot the repeated attempts would be caught", async () => {
