@@ -33,7 +33,7 @@ describe("calls that go wrong become messages that the model can act on", () => 
   });
 
   test("a tool, of an agent that has none: the call does not go back, as servers refuse it then", async () => {
-    const model = scriptedModel([{ text: "I look.", ...asks("search") }, "done"]);
+    const model = scriptedModel([{ text: "I look.", toolCalls: [{ name: "search" }] }, "done"]);
     const { ctx, result } = await run(new ReActAgent({ name: "a", model }));
     expect(result).toMatchObject({ status: "completed", output: "done" });
     expect(ctx.window().slice(1, 3)).toEqual([
