@@ -95,6 +95,8 @@ describe("estimate", () => {
   test("takes a book of prices too, and refuses misspelt options", async () => {
     expect((await estimate(plain(), "Hi", { prices: new PriceBook({ prices }) })).usd).not.toBeNull();
     await expect(estimate(plain(), "Hi", { budgets: {} } as object)).rejects.toThrow(/budgets/);
+    for (const retry of [{ maxRetries: -1 }, { maxRetries: Number.NaN }, { maxRetry: 2 }, null] as object[])
+      await expect(estimate(plain(), "Hi", { prices, retry })).rejects.toThrow(/^retry/);
   });
 });
 

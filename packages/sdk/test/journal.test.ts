@@ -169,6 +169,23 @@ describe("a run with a journal", () => {
     });
     // @ts-expect-error A caller in JavaScript.
     await expect(cancel("r", "no", {})).rejects.toMatchObject({ field: "journal" });
+    await expect(runs({ journal: "" })).rejects.toMatchObject({ field: "journal" });
+    // @ts-expect-error A caller in JavaScript, whose command line had no id.
+    await expect(resume(undefined, { agents: who, journal })).rejects.toThrow(/runId is undefined/);
+  });
+
+  test("that could not be started ends its events, and says why to whoever asks for the result after them", async () => {
+    const lost: unknown[] = [];
+    const keep = (error: unknown): void => void lost.push(error);
+    process.on("unhandledRejection", keep);
+    const greeter = agent({ name: "greeter", model: scriptedModel(() => "Hello.") });
+    await run(greeter, "Hi", { journal, runId: "taken" });
+    const handle = start(greeter, "Hi", { journal, runId: "taken" });
+    expect(await Array.fromAsync(handle.events())).toEqual([]);
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off("unhandledRejection", keep);
+    await expect(handle.result).rejects.toThrow(/runId is "taken"/);
+    expect(lost).toEqual([]);
   });
 
   test("the journal of a directory is closed when its last run is over; one of the user's own stays open", async () => {

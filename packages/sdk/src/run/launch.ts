@@ -103,7 +103,11 @@ export function launch<T>(
       return handle.status;
     },
     result,
-    events: () => handle.events(),
+    events() {
+      // Whoever reads them to their end asks for the result after it, and that it was rejected before must not end the process.
+      result.catch(() => {});
+      return handle.events();
+    },
     cancel: (reason) => handle.cancel(reason),
     async suspend() {
       await runtime.close();
