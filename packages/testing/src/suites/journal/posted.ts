@@ -77,8 +77,10 @@ export const postedCases: readonly JournalCase[] = [
     async run({ journal, second }) {
       const other = await second();
       const ids = Array.from({ length: 20 }, (_, n) => `s${n}`);
-      const posts = ids.flatMap((id) =>
-        [journal, other].map((one) => attempt(() => one.post(R1, signal(id)))),
+      const posts = ids.flatMap((id, n) =>
+        (n % 2 === 0 ? [journal, other] : [other, journal]).map((one) =>
+          attempt(() => one.post(R1, signal(id))),
+        ),
       );
       await Promise.all(posts);
       const items = await journal.items(R1, 0);
