@@ -128,6 +128,19 @@ describe("a run with a journal", () => {
     expect(sent).toEqual([]);
   });
 
+  test("that is over says so to whoever still answers it", async () => {
+    const { agent: who } = clerk();
+    const handle = start(who, "Write to Ada", { journal });
+    const name = await asked(handle);
+    await handle.suspend();
+    await expect(handle.deliver(name, true)).rejects.toThrow(/this one is suspended: deliver\(runId/);
+    await deliver(handle.runId, name, true, { journal });
+    const again = startResume(handle.runId, { agents: who, journal });
+    expect((await again.result).status).toBe("completed");
+    await expect(again.deliver(name, true)).rejects.toThrow(/this one is completed/);
+    await expect(again.send("more")).rejects.toThrow(/this one is completed/);
+  });
+
   test("is cancelled from outside", async () => {
     const handle = start(clerk().agent, "Write to Ada", { journal });
     await asked(handle);
