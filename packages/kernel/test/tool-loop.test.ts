@@ -194,10 +194,12 @@ describe("R18: onBudget", () => {
     return { ctx, asked };
   };
   const turns = (): LLMClient => scripted([{ call: "x" }, { call: "x" }, "done"]);
+  const tools: readonly Tool[] = [{ name: "x", description: "", input: {}, execute: () => "" }];
 
   test("ask: with more granted it goes on where it stood", async () => {
     const { ctx, asked } = poor(1, [true, true]);
-    const result = await toolLoop(plan({ model: turns(), onBudget: "ask" }), ctx, "go");
+    const able = plan({ model: turns(), tools, validator: () => [], onBudget: "ask" });
+    const result = await toolLoop(able, ctx, "go");
     expect(result).toEqual({ status: "completed", output: "done", stopReason: "done" });
     expect(asked).toEqual(["turns", "turns"]);
   });

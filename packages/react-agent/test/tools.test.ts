@@ -32,6 +32,19 @@ describe("calls that go wrong become messages that the model can act on", () => 
     });
   });
 
+  test("a tool, of an agent that has none: the call does not go back, as servers refuse it then", async () => {
+    const model = scriptedModel([{ text: "I look.", toolCalls: [{ name: "search" }] }, "done"]);
+    const { ctx, result } = await run(new ReActAgent({ name: "a", model }));
+    expect(result).toMatchObject({ status: "completed", output: "done" });
+    expect(ctx.window().slice(1, 3)).toEqual([
+      { role: "assistant", content: "I look." },
+      { role: "user", content: expect.stringContaining("you have none") },
+    ]);
+    const deaf = scriptedModel((_, call) => asks(`search${call}`));
+    const { result: cut } = await run(new ReActAgent({ name: "a", model: deaf }));
+    expect([cut.status, deaf.calls.length]).toEqual(["partial", 2]);
+  });
+
   test("invalid arguments, broken JSON, and a tool that throws", async () => {
     expect(await resultOf(add, '{"a":1}')).toMatchObject({
       content: expect.stringMatching(/^error: the arguments do not fit add: b: /),

@@ -95,6 +95,8 @@ describe("estimate", () => {
   test("takes a book of prices too, and refuses misspelt options", async () => {
     expect((await estimate(plain(), "Hi", { prices: new PriceBook({ prices }) })).usd).not.toBeNull();
     await expect(estimate(plain(), "Hi", { budgets: {} } as object)).rejects.toThrow(/budgets/);
+    for (const retry of [{ maxRetries: -1 }, { maxRetries: Number.NaN }, { maxRetry: 2 }, null] as object[])
+      await expect(estimate(plain(), "Hi", { prices, retry })).rejects.toThrow(/^retry/);
   });
 });
 
@@ -105,6 +107,7 @@ test("no run costs more than was estimated, whatever its model does", async () =
     fc.constant("fits"),
     fc.constant("fails"),
     fc.constant("says no usage"),
+    fc.constant("calls what is not there"),
   );
   await fc.assert(
     fc.asyncProperty(
@@ -121,7 +124,8 @@ test("no run costs more than was estimated, whatever its model does", async () =
           if (kind === "fails") return new ProviderError({ kind: "SERVER_ERROR", message: "cut off" });
           // As long as the model may answer, whatever it says.
           const usage = kind === "says no usage" ? null : { outputTokens: most };
-          return { text, usage };
+          const toolCalls = [{ name: `nobody${left.length}`, arguments: {} }];
+          return kind === "calls what is not there" ? { toolCalls, usage } : { text, usage };
         });
         const output = hasOutput ? z.object({ n: z.number() }) : undefined;
         const who = agent({ name: "who", model, instructions, output, settings: { maxOutputTokens } });
@@ -135,6 +139,15 @@ test("no run costs more than was estimated, whatever its model does", async () =
     ),
     { numRuns: RUNS },
   );
+});
+
+test("nor does one whose model calls tools without end, and has none", async () => {
+  const model = scriptedModel((_, call) => ({ toolCalls: [{ name: `nobody${call}`, arguments: {} }] }));
+  const who = agent({ name: "who", model, settings: { maxOutputTokens: 100 } });
+  const worst = await estimate(who, "Hi", { prices, retry: false });
+  const { status } = await run(who, "Hi", { prices, retry: false });
+  expect(status).toBe("partial");
+  expect(model.calls.length).toBeLessThanOrEqual(worst.calls ?? 0);
 });
 
 test("an estimate that forgot the repeated attempts would be caught", async () => {

@@ -128,6 +128,19 @@ describe("a run with a journal", () => {
     expect(sent).toEqual([]);
   });
 
+  test("that is over says so to whoever still answers it", async () => {
+    const { agent: who } = clerk();
+    const handle = start(who, "Write to Ada", { journal });
+    const name = await asked(handle);
+    await handle.suspend();
+    await expect(handle.deliver(name, true)).rejects.toThrow(/this one is suspended: deliver\(runId/);
+    await deliver(handle.runId, name, true, { journal });
+    const again = startResume(handle.runId, { agents: who, journal });
+    expect((await again.result).status).toBe("completed");
+    await expect(again.deliver(name, true)).rejects.toThrow(/this one is completed/);
+    await expect(again.send("more")).rejects.toThrow(/this one is completed/);
+  });
+
   test("is cancelled from outside", async () => {
     const handle = start(clerk().agent, "Write to Ada", { journal });
     await asked(handle);
@@ -169,6 +182,23 @@ describe("a run with a journal", () => {
     });
     // @ts-expect-error A caller in JavaScript.
     await expect(cancel("r", "no", {})).rejects.toMatchObject({ field: "journal" });
+    await expect(runs({ journal: "" })).rejects.toMatchObject({ field: "journal" });
+    // @ts-expect-error A caller in JavaScript, whose command line had no id.
+    await expect(resume(undefined, { agents: who, journal })).rejects.toThrow(/runId is undefined/);
+  });
+
+  test("that could not be started ends its events, and says why to whoever asks for the result after them", async () => {
+    const lost: unknown[] = [];
+    const keep = (error: unknown): void => void lost.push(error);
+    process.on("unhandledRejection", keep);
+    const greeter = agent({ name: "greeter", model: scriptedModel(() => "Hello.") });
+    await run(greeter, "Hi", { journal, runId: "taken" });
+    const handle = start(greeter, "Hi", { journal, runId: "taken" });
+    expect(await Array.fromAsync(handle.events())).toEqual([]);
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off("unhandledRejection", keep);
+    await expect(handle.result).rejects.toThrow(/runId is "taken"/);
+    expect(lost).toEqual([]);
   });
 
   test("the journal of a directory is closed when its last run is over; one of the user's own stays open", async () => {

@@ -44,6 +44,15 @@ describe("model", () => {
     expect(() => model("my:x", { models: { my: () => ({}) as never } })).toThrow(/models\["my"\]\("x"\)/);
   });
 
+  test("what makes no model, and what has no name to price it by, are refused by name", () => {
+    const who = (options: object): unknown => agent({ name: "who", model: "my:small", ...options });
+    expect(() => who({ models: null })).toThrow(/models is null; expected functions by their prefix/);
+    expect(() => who({ models: { my: "small" } })).toThrow(/models\["my"\] is "small"/);
+    const { id, generate } = scriptedModel(["Hi."]);
+    for (const info of [null, {}, { provider: "my" }])
+      expect(() => who({ model: { id, generate, info } })).toThrow(/its info with provider and model/);
+  });
+
   test("an OpenAI-compatible server is reached by its base URL, streamed", async () => {
     await using server = await loopbackOpenAI({ script: ["Good morning."] });
     const client = model("openai:small", { baseURL: server.url, apiKey: "sk-loopback" });

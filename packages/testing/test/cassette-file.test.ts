@@ -5,6 +5,10 @@ import { record, replay, scriptedModel } from "../src/index.ts";
 import { failureOf, recording, stream } from "./cassettes/support.ts";
 import { ask, collect, temporaryFile } from "./helpers.ts";
 
+/** Calls of which nothing came that can be told again. */
+const UNTOLD = [{}, { response: { text: "hi" } }, { events: {} }].map((told) =>
+  JSON.stringify({ type: "call", client: "a", n: 1, request: { messages: [] }, ...told }),
+);
 const KEY = "sk-proj-0123456789abcdefghij";
 
 describe("T13: a cassette holds no secret", () => {
@@ -51,6 +55,27 @@ describe("T13: a cassette holds no secret", () => {
     const request = ask("The word is correct horse, tell bob@example.org and eve@example.org");
     expect((await again.generate(request)).message.content).toBe("[redacted] says hello");
   });
+
+  test("of those that were named, as they stand in the arguments of a call", async () => {
+    const file = temporaryFile("run.jsonl");
+    const secret = 'corr"ect\\horse\nstaple';
+    const answer = { toolCalls: [{ name: "login", arguments: { password: secret } }] };
+    const live = record(scriptedModel([answer, answer]), file, { redact: [secret] });
+    await live.generate(ask("log in"));
+    await collect(stream(live, ask("log in again")));
+    expect(readFileSync(file, "utf8")).not.toMatch(/horse|staple/);
+  });
+
+  test("whose pattern fits what stands in its place, or whose client is called like it", async () => {
+    for (const redact of [[/\b(?:redacted|word)\b/], ["act", "word"], ["scripted", "word"]]) {
+      const file = temporaryFile("run.jsonl");
+      const live = record(scriptedModel(["a word"]), file, { redact });
+      await live.generate(ask("the word"));
+      const again = replay(file, { redact });
+      const { message } = await again.generate(ask("the word"));
+      expect(message.content).toBe("a [redacted]");
+    }
+  });
 });
 
 describe("a cassette's file", () => {
@@ -65,10 +90,44 @@ describe("a cassette's file", () => {
     expect(again.unused.map(({ n }) => n)).toEqual([1]);
   });
 
+  test("is read whole where an editor has left its last line open, or marked the encoding, or ended lines its own way", async () => {
+    const file = temporaryFile("run.jsonl");
+    const live = recording(["1", "2"], file);
+    await live.generate(ask("a"));
+    await live.generate(ask("b"));
+    writeFileSync(file, `\uFEFF${readFileSync(file, "utf8").trimEnd().replaceAll("\n", "\r\n")}`);
+    expect((await replay(file).generate(ask("b"))).message.content).toBe("2");
+    await record(scriptedModel(["3"]), file, { append: true }).generate(ask("c"));
+    const again = replay(file);
+    for (const [asked, said] of [
+      ["a", "1"],
+      ["b", "2"],
+      ["c", "3"],
+    ] as const)
+      expect((await again.generate(ask(asked))).message.content).toBe(said);
+    again.assertAllUsed();
+  });
+
+  test("keeps a stream that ended without a finish, as it was", async () => {
+    const file = temporaryFile("run.jsonl");
+    const live = recording([{ text: "half", fault: { type: "unfinished" } }], file);
+    const heard = await collect(stream(live, ask("a")));
+    expect(await collect(stream(replay(file), ask("a")))).toEqual(heard);
+  });
+
+  test("and what is to be kept out of it are checked", () => {
+    const file = temporaryFile("run.jsonl");
+    const model = scriptedModel(["1"]);
+    expect(() => record(model, "")).toThrow(/the path of a file/);
+    expect(() => record(model, file, { redact: "secret" as never })).toThrow(/a list of texts and patterns/);
+    expect(() => record(model, file, { append: "yes" as never })).toThrow(/append/);
+    expect(() => replay(file, { normalize: "x" as never })).toThrow(/normalize/);
+  });
+
   test("names the line that is damaged", async () => {
     const file = temporaryFile("run.jsonl");
     await recording(["1"], file).generate(ask("a"));
-    for (const line of ["not json", "[]", "null", '{"type":"call"}', '{"type":"song"}']) {
+    for (const line of ["not json", "[]", "null", '{"type":"call"}', '{"type":"song"}', ...UNTOLD]) {
       writeFileSync(`${file}.broken`, `${readFileSync(file, "utf8")}${line}\n`);
       expect(() => replay(`${file}.broken`)).toThrow(/run\.jsonl\.broken:3 is .*record the cassette again/s);
     }

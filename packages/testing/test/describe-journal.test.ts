@@ -29,7 +29,7 @@ describe("the suite", () => {
     test.concurrent(`catches a journal that ${says}`, { timeout: 60_000 }, async () => {
       const found = journalCases.filter((each) => each.says.includes(caughtBy));
       expect(found.map((each) => each.says)).not.toEqual([]);
-      const suite: JournalSuite = { second: again(Broken) };
+      const suite: JournalSuite = { second: again(Broken), reopen: again(Broken) };
       for (const each of found)
         await expect(assertJournalCase(each, (setup) => new Broken(setup), suite)).rejects.toThrow(Error);
     });

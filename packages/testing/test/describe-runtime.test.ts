@@ -58,3 +58,12 @@ test("R16: a runtime that keeps no cap on turns fails the case about it, and doe
   for (const each of found)
     await expect(assertRuntimeCase(each, () => house, caps)).rejects.toThrow("failed");
 });
+
+test("R14: a runtime that hires at any depth fails the case about it", async () => {
+  const house: RuntimeHouse = { create: () => LAWLESS, crash: () => {}, close: () => {} };
+  const found = runtimeCases.filter(({ says }) => says.includes("nobody is hired deeper"));
+  expect(found).toHaveLength(1);
+  const caps = { headcount: () => expect.fail("no seats here"), ledger: () => expect.fail("no ledger here") };
+  for (const each of found)
+    await expect(assertRuntimeCase(each, () => house, caps)).rejects.toThrow("too deep");
+});

@@ -209,6 +209,14 @@ describe("faults", () => {
       { kind: "RATE_LIMIT", retryAfterMs: 60_000 },
     ],
     [
+      { status: 429, headers: { "retry-after": "0.5" } },
+      { kind: "RATE_LIMIT", retryAfterMs: 500 },
+    ],
+    [
+      { status: 503, headers: { "Retry-After-Ms": "20", "retry-after": "1" } },
+      { kind: "OVERLOADED", retryAfterMs: 20 },
+    ],
+    [
       { status: 429, code: "insufficient_quota" },
       { kind: "BILLING", retryable: false },
     ],

@@ -24,6 +24,7 @@ const OPTIONS = [
 export function model(spec: string, options: ModelOptions = {}): LLMClient {
   checkFields("model options", names(options), OPTIONS);
   const { models = {}, ...rest } = options;
+  checkModels(models);
   const { prefix, name } = split(spec, models);
   const own = Object.hasOwn(models, prefix) ? models[prefix] : undefined;
   if (own !== undefined) return checkModel(`models["${prefix}"]("${name}")`, own(name));
@@ -62,17 +63,39 @@ function unknown(spec: unknown, models: Models): InvalidValueError {
   return new InvalidValueError({ field: "model", value: spec, expected });
 }
 
+function checkModels(models: unknown): void {
+  const expected = "functions by their prefix, such as { local: (name) => openai(name, { baseURL }) }";
+  if (typeof models !== "object" || models === null)
+    throw new InvalidValueError({ field: "models", value: models, expected });
+  for (const [prefix, value] of Object.entries(models) as [string, unknown][])
+    if (typeof value !== "function")
+      throw new InvalidValueError({ field: `models["${prefix}"]`, value, expected });
+}
+
 function checkModel(field: string, value: unknown): LLMClient {
   if (
     typeof value === "object" &&
     value !== null &&
     "generate" in value &&
     typeof value.generate === "function" &&
-    "info" in value
+    "info" in value &&
+    isNamed(value.info)
   )
     return value as LLMClient;
-  const expected = 'an LLMClient, or a text such as "openai:gpt-5-mini"';
+  const expected =
+    'an LLMClient (an id, its info with provider and model, and generate), or a text such as "openai:gpt-5-mini"';
   throw new InvalidValueError({ field, value, expected });
+}
+
+/** Its calls are priced and told by these. */
+function isNamed(info: unknown): boolean {
+  if (typeof info !== "object" || info === null) return false;
+  return (
+    "provider" in info &&
+    typeof info.provider === "string" &&
+    "model" in info &&
+    typeof info.model === "string"
+  );
 }
 
 /** Only the names are checked here; a value would be shown where a name is wrong, and one of them is a key. */

@@ -1,4 +1,5 @@
 import { checkBoolean, InvalidValueError } from "@ravi/kernel";
+import { retry as retryLayer } from "@ravi/middleware";
 import { checkLayers } from "../agents/layers.ts";
 import type { HostOptions } from "./options.ts";
 
@@ -22,8 +23,12 @@ export function checkHost(options: HostOptions): void {
     wrong("onEvent", onEvent, "a function of an event");
   if (handleSignals !== undefined) checkBoolean("handleSignals", handleSignals);
   if (middleware !== undefined) checkLayers("middleware", middleware);
-  if (retry !== undefined && retry !== false && typeof retry !== "object")
-    wrong("retry", retry, "options such as { maxRetries: 3 }, or false");
+  if (retry !== undefined && retry !== false) {
+    if (typeof retry !== "object" || retry === null)
+      wrong("retry", retry, "options such as { maxRetries: 3 }, or false");
+    // It checks its options by itself, for an estimate as well as for a run.
+    retryLayer(retry);
+  }
   if (restart !== undefined && restart !== false && !has(restart, "shouldRetry"))
     wrong("restart", restart, "a RestartPolicy, such as a RetryPolicy of @ravi/supervision, or false");
 }
@@ -36,6 +41,12 @@ export function checkAgent(field: string, agent: unknown): void {
 
 export function checkInput(input: unknown): void {
   if (typeof input !== "string") wrong("input", input, "a text; write an object as JSON");
+}
+
+/** A run id that nobody gave would be made up, and then not be found. */
+export function checkRunId(runId: unknown): void {
+  if (typeof runId !== "string" || runId === "")
+    wrong("runId", runId, "the id of a run that is on record, as runs({ journal }) lists them");
 }
 
 function has(value: unknown, method: string): boolean {

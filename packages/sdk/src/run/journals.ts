@@ -29,7 +29,7 @@ export function checkOnRecord(given: unknown): void {
 
 /** Without one there is nothing to look into, and "no runs" would be a wrong answer. */
 export function checkGiven(given: unknown): void {
-  if (typeof given === "string" || (typeof given === "object" && given !== null)) return;
+  if ((typeof given === "string" && given !== "") || (typeof given === "object" && given !== null)) return;
   const expected = "the directory of a journal, or an open one";
   throw new InvalidValueError({ field: "journal", value: given, expected });
 }

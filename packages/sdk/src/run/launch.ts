@@ -1,5 +1,6 @@
 import {
   type Agent,
+  InvalidValueError,
   isPromiseLike,
   type JsonValue,
   type RootHandle,
@@ -75,6 +76,7 @@ export function launch<T>(
   const told = tell(handle, options);
   const isListening = options.handleSignals ?? (journal !== undefined && isInterruptWanted());
   let wasInterrupted = false;
+  let isOver = false;
   const stop = (): void => {
     wasInterrupted = true;
     void runtime.close();
@@ -88,6 +90,7 @@ export function launch<T>(
       await told;
       return sdkResult(result, { agentId: handle.agentId, asked: limits, log });
     } finally {
+      isOver = true;
       stopListening?.();
       await ownHistory?.close?.();
       await borrowed.giveBack();
@@ -97,20 +100,34 @@ export function launch<T>(
     if (wasInterrupted && made.status === "suspended") say(howToResume(made, agents, borrowed));
     return made;
   });
+  /** The journal of a directory is closed with its run; one of the user's own still takes what is said. */
+  const checkOpen = (): void => {
+    if (isOver && directory !== undefined) throw overAlready(handle);
+  };
   return {
     runId: handle.runId,
     get status() {
       return handle.status;
     },
     result,
-    events: () => handle.events(),
+    events() {
+      // Whoever reads them to their end asks for the result after it, and that it was rejected before must not end the process.
+      result.catch(() => {});
+      return handle.events();
+    },
     cancel: (reason) => handle.cancel(reason),
     async suspend() {
       await runtime.close();
       return result;
     },
-    deliver: (name, value, how) => runtime.deliver(handle.runId, name, value, how),
-    send: (message, how) => runtime.send(handle.runId, message, how),
+    async deliver(name, value, how) {
+      checkOpen();
+      return runtime.deliver(handle.runId, name, value, how);
+    },
+    async send(message, how) {
+      checkOpen();
+      return runtime.send(handle.runId, message, how);
+    },
   };
 }
 
@@ -131,6 +148,14 @@ async function tell(handle: RootHandle, { onEvent, logger }: HostOptions): Promi
       failedWith(error);
     }
   }
+}
+
+function overAlready({ runId, status }: RootHandle): InvalidValueError {
+  const expected =
+    status === "suspended"
+      ? "a run under way; this one is suspended: deliver(runId, name, value, { journal }) reaches it, and resume goes on"
+      : `a run under way; this one is ${status}`;
+  return new InvalidValueError({ field: "runId", value: runId, expected });
 }
 
 function howToResume(

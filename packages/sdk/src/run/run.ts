@@ -8,7 +8,7 @@ import {
 } from "@ravi/kernel";
 import { ownLimits } from "../agents/blueprint.ts";
 import { isDefaultUsd, limitsFor, toExecutionBudget, toSpawnBudget } from "../limits.ts";
-import { checkAgent, checkHost, checkInput } from "./check.ts";
+import { checkAgent, checkHost, checkInput, checkRunId } from "./check.ts";
 import { checkOnRecord } from "./journals.ts";
 import { launch, type SdkHandle } from "./launch.ts";
 import { RESUME_OPTIONS, type ResumeOptions, RUN_OPTIONS, type RunOptions } from "./options.ts";
@@ -75,6 +75,7 @@ export async function resume<T>(runId: string, options: ResumeOptions<T>): Promi
 export function startResume<T>(runId: string, options: ResumeOptions<T>): SdkHandle<T>;
 export function startResume(runId: string, options: ResumeOptions): SdkHandle;
 export function startResume<T>(runId: string, options: ResumeOptions<T>): SdkHandle<T> {
+  checkRunId(runId);
   checkFields("resume options", options, RESUME_OPTIONS);
   checkHost(options);
   const { agents, decisions, signal } = options;

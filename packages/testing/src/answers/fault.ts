@@ -6,6 +6,7 @@ import {
   type ModelInfo,
   ProviderError,
 } from "@ravi/kernel";
+import { lowerCased, retryAfterMs } from "@ravi/kernel/provider";
 import type { AnswerFault } from "./answer.ts";
 
 type StatusFault = Extract<AnswerFault, { type: "status" }>;
@@ -60,8 +61,9 @@ export function errorOfFault(
   if (fault.type === "status") {
     const { status, code, message } = fault;
     const { kind } = classifyError({ status, code, message });
-    const retryAfterMs = readRetryAfter(headerOf(fault, "retry-after"), now);
-    return new ProviderError({ ...who, kind, message: statusMessage(fault), status, retryAfterMs });
+    const headers = lowerCased(fault.headers);
+    const wait = retryAfterMs({ get: (name) => headers[name] }, now);
+    return new ProviderError({ ...who, kind, message: statusMessage(fault), status, retryAfterMs: wait });
   }
   if (fault.type === "cut" && fault.error !== undefined) return fault.error;
   return new ProviderError({ ...who, kind: "SERVER_ERROR", message: WHAT_HAPPENED[fault.type] });
@@ -75,15 +77,4 @@ const WHAT_HAPPENED = {
 
 export function statusMessage(fault: StatusFault): string {
   return fault.message ?? `refused with status ${fault.status} (scripted)`;
-}
-
-function headerOf(fault: StatusFault, name: string): string | undefined {
-  return Object.entries(fault.headers ?? {}).find(([key]) => key.toLowerCase() === name)?.[1];
-}
-
-/** Seconds or an HTTP date. What is neither, or lies in the past, says nothing. */
-function readRetryAfter(value: string | undefined, now: number): number | undefined {
-  if (value === undefined) return undefined;
-  const ms = /^\d+$/.test(value.trim()) ? Number(value) * 1_000 : Date.parse(value) - now;
-  return ms >= 0 ? ms : undefined;
 }

@@ -37,10 +37,14 @@ export interface Cassette {
   /** How many bytes hold whole lines. What follows was torn off by a crash. */
   readonly wholeBytes: number;
   readonly bytes: number;
+  /** Its last line is whole and not ended, as some editors leave it. */
+  readonly endsOpen: boolean;
 }
 
 /** Reads a cassette. A torn last line is left out; any other damage is an error that names the line. */
 export function readCassette(file: string): Cassette | undefined {
+  if (typeof file !== "string" || file === "")
+    throw new InvalidValueError({ field: "cassette", value: file, expected: "the path of a file" });
   let bytes: Buffer;
   try {
     bytes = readFileSync(file);
@@ -53,30 +57,41 @@ export function readCassette(file: string): Cassette | undefined {
       cause,
     });
   }
-  const wholeBytes = bytes.lastIndexOf(0x0a) + 1;
-  const text = bytes.subarray(0, wholeBytes).toString("utf8");
+  const ended = bytes.lastIndexOf(0x0a) + 1;
+  const endsOpen = isLine(parse(bytes.subarray(ended).toString("utf8")));
+  const wholeBytes = endsOpen ? bytes.length : ended;
+  // Some editors put a mark of the encoding in front.
+  const text = bytes
+    .subarray(0, wholeBytes)
+    .toString("utf8")
+    .replace(/^\u{feff}/u, "");
   const lines = text
     .split("\n")
     .flatMap((line, index) => (line.trim() === "" ? [] : [parseLine(line, file, index + 1)]));
-  return { lines, wholeBytes, bytes: bytes.length };
+  return { lines, wholeBytes, bytes: bytes.length, endsOpen };
 }
 
 function parseLine(text: string, file: string, number: number): CassetteLine {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    // Not even JSON: told below.
-  }
+  const value = parse(text);
   if (isLine(value)) return value;
-  const expected = 'a recording: one line of JSON with type "client" or "call"; record the cassette again';
+  const expected =
+    'a recording: one line of JSON with type "client", or "call" with a request and what came of it; record the cassette again';
   throw new InvalidValueError({ field: `${file}:${number}`, value: text.slice(0, 80), expected });
+}
+
+/** Undefined where it is not even JSON. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function isLine(value: unknown): value is CassetteLine {
   if (typeof value !== "object" || value === null || !("type" in value)) return false;
   if (value.type === "client") return "id" in value && typeof value.id === "string" && "info" in value;
-  if (value.type !== "call" || !("client" in value) || !("request" in value)) return false;
+  if (value.type !== "call" || !("client" in value) || !("request" in value) || !isTold(value)) return false;
   const { request } = value;
   return (
     typeof request === "object" &&
@@ -84,4 +99,13 @@ function isLine(value: unknown): value is CassetteLine {
     "messages" in request &&
     Array.isArray(request.messages)
   );
+}
+
+/** Something came of it: an answer, events or a failure. */
+function isTold(call: object): boolean {
+  if ("response" in call) {
+    const { response } = call;
+    return typeof response === "object" && response !== null && "message" in response;
+  }
+  return "events" in call ? Array.isArray(call.events) : "error" in call;
 }

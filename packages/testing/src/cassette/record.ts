@@ -31,8 +31,10 @@ export function record(client: LLMClient, file: string, options: RecordOptions =
     request: redact(request),
   });
   const write = (line: CallLine): void => {
-    const { events } = line;
-    append.write(redact(events === undefined ? line : { ...line, events: redactEvents(events, redact) }));
+    const { type, client: id, n, events, ...told } = line;
+    const heard = events === undefined ? told : { ...told, events: redactEvents(events, redact) };
+    // Whose call it is stays as it is, or nobody would find it.
+    append.write({ type, client: id, n, ...redact(heard) });
   };
 
   async function* recorded(
@@ -48,6 +50,7 @@ export function record(client: LLMClient, file: string, options: RecordOptions =
         if (event.type === "finish") write({ ...line, events });
         yield event;
       }
+      if (!events.some(({ type }) => type === "finish")) write({ ...line, events });
     } catch (error) {
       if (!isCancellation(error)) write({ ...line, events, error: errorToJSON(error) });
       throw error;
@@ -88,6 +91,7 @@ function openFile(file: string, client: LLMClient, append: boolean): Appender {
   }
   // A torn last line would run into the next one.
   if (before !== undefined && before.wholeBytes < before.bytes) truncateSync(file, before.wholeBytes);
+  if (before?.endsOpen === true) appendFileSync(file, "\n");
   let introduced = before?.lines.some((line) => line.type === "client" && line.id === client.id) ?? false;
   // One write for each line, at the file's end: writers that share it do not mix.
   const put = (line: CassetteLine): void =>

@@ -1,5 +1,5 @@
 import type { ModelEvent } from "@ravi/kernel";
-import { secretPatterns } from "@ravi/kernel/loop";
+import { secretForms, secretPatterns } from "@ravi/kernel/loop";
 
 export type Redact = <T>(value: T) => T;
 
@@ -12,7 +12,9 @@ const PATTERNS = secretPatterns(REDACTED);
  * is the same before and after.
  */
 export function redactor(more: readonly (string | RegExp)[]): Redact {
-  const texts = more.filter((each) => typeof each === "string" && each !== "").toSorted(longestFirst);
+  // As it stands in a JSON text too: that is what the arguments of a tool call are.
+  const forms = more.flatMap((each) => (typeof each === "string" && each !== "" ? secretForms(each) : []));
+  const texts = [...new Set(forms)].toSorted(longestFirst);
   const patterns = more.flatMap((each) =>
     typeof each === "string"
       ? []
@@ -20,8 +22,8 @@ export function redactor(more: readonly (string | RegExp)[]): Redact {
   );
   const clean = (text: string): string => {
     let result = text;
-    for (const secret of texts) result = result.replaceAll(secret, REDACTED);
-    for (const pattern of patterns) result = result.replaceAll(pattern, REDACTED);
+    for (const secret of [...texts, ...patterns])
+      result = outside(result, (piece) => piece.replaceAll(secret, REDACTED));
     for (const [pattern, replacement] of PATTERNS) result = result.replaceAll(pattern, replacement);
     return result;
   };
@@ -32,9 +34,14 @@ export function redactor(more: readonly (string | RegExp)[]): Redact {
     ) as T;
 }
 
+/** All but what stands in a secret's place already: that may look like another one. */
+function outside(text: string, change: (piece: string) => string): string {
+  return text.includes(REDACTED) ? text.split(REDACTED).map(change).join(REDACTED) : change(text);
+}
+
 /** None must leave the rest of another behind. */
-function longestFirst(a: string | RegExp, b: string | RegExp): number {
-  return String(b).length - String(a).length;
+function longestFirst(a: string, b: string): number {
+  return b.length - a.length;
 }
 
 /** A secret may come in pieces, none of which looks like one. What hides one is then kept as a single, clean piece. */

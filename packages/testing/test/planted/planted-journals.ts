@@ -4,6 +4,7 @@ import type {
   JournalRecord,
   JournalWatch,
   JsonObject,
+  PostedItem,
   PostedRecord,
   RunId,
   RunSummary,
@@ -147,6 +148,83 @@ export const PLANTED_JOURNALS: readonly PlantedJournal[] = [
   listing("suspended", "running"),
   listing("cancelled", "failed"),
   listing("partial", "completed"),
+  {
+    says: "lets every claim last as long as it likes itself",
+    caughtBy: "a claim lasts as long as was asked for",
+    Broken: class extends HonestJournal {
+      override claim(run: RunId, owner: string, ttlMs: number) {
+        return super.claim(run, owner, Math.max(ttlMs, 30_000));
+      }
+    },
+  },
+  {
+    says: "looks whether a run is free, and takes it a moment later",
+    caughtBy: "of many who claim a run at one moment",
+    Broken: class extends HonestJournal {
+      private readonly seenFree = new Set<RunId>();
+      override claim(run: RunId, owner: string, ttlMs: number) {
+        const known = this.store.runs.get(run);
+        if (known !== undefined && this.seenFree.has(run)) known.owner = null;
+        const claim = super.claim(run, owner, ttlMs);
+        if (claim !== null) this.seenFree.add(run);
+        queueMicrotask(() => this.seenFree.delete(run));
+        return claim;
+      }
+    },
+  },
+  {
+    says: "loads a list that goes on growing",
+    caughtBy: "what was loaded stays as it was",
+    Broken: class extends HonestJournal {
+      private readonly living: JournalRecord[] = [];
+      override load(run: RunId) {
+        this.living.splice(0, Infinity, ...super.load(run));
+        return this.living;
+      }
+      override append(run: RunId, epoch: number, entries: readonly JournalEntry[]) {
+        super.append(run, epoch, entries);
+        this.load(run);
+      }
+    },
+  },
+  {
+    says: "numbers items by those that it posted itself",
+    caughtBy: "items that several processes post at one moment",
+    Broken: class extends HonestJournal {
+      private posted = 0;
+      override post(run: RunId, item: PostedItem) {
+        if (this.store.items.get(run)?.has(item.id) === true) return;
+        super.post(run, item);
+        const items = this.store.items.get(run);
+        const text = items?.get(item.id) ?? "";
+        items?.set(item.id, text.replace(/"seq":\d+/, `"seq":${++this.posted}`));
+      }
+    },
+  },
+  {
+    says: "lists its own runs alone",
+    caughtBy: "a second handle lists what this one writes",
+    Broken: class extends HonestJournal {
+      private readonly own = new Set<RunId>();
+      override claim(run: RunId, owner: string, ttlMs: number) {
+        this.own.add(run);
+        return super.claim(run, owner, ttlMs);
+      }
+      override list() {
+        return super.list().filter(({ runId }) => this.own.has(runId));
+      }
+    },
+  },
+  {
+    says: "forgets with its process which epochs were given out",
+    caughtBy: "one made anew refuses the writer of a deleted one",
+    Broken: class extends HonestJournal {
+      constructor(setup: JournalSetup, store?: HonestStore) {
+        super(setup, store);
+        this.store.floor = 0;
+      }
+    },
+  },
   {
     says: "loses bodies of more than 1.1 MB",
     caughtBy: "bodies of any size come back whole",

@@ -16,17 +16,23 @@ const EMPTY = "Your answer was empty. Answer now, or call a tool.";
 const LOST_CALL =
   "You meant to call a tool, but no call arrived. Call it again, or give your final answer without one.";
 
+const NO_TOOLS = "You called a tool, and you have none. Give your final answer without one.";
+
 /** How often in a row a model may be cut off in the middle of its calls. */
 export const MOST_CUT_OFFS = 3;
 
-/** What an answer means for the loop: calls to make, an answer, an end, or nothing at all. */
-export function readTurn(response: ModelResponse): Turn {
+/**
+ * What an answer means for the loop: calls to make, an answer, an end, or nothing at all. Calls of a model that was given no tools can
+ * be neither made nor sent back, since servers refuse calls where there are no tools.
+ */
+export function readTurn(response: ModelResponse, hasTools = true): Turn {
   const { message, finishReason } = response;
   if (finishReason === "refused" || finishReason === "filtered")
     return { kind: "end", stopReason: finishReason };
-  if (message.toolCalls !== undefined && message.toolCalls.length > 0)
-    return { kind: "tools", isCutOff: isCutOff(response) };
+  const calls = message.toolCalls?.length ?? 0;
+  if (calls > 0 && hasTools) return { kind: "tools", isCutOff: isCutOff(response) };
   if (finishReason === "length") return { kind: "end", stopReason: "length" };
+  if (calls > 0) return { kind: "nothing", tell: NO_TOOLS };
   if (finishReason === "toolCalls") return { kind: "nothing", tell: LOST_CALL };
   const text = textOf(message);
   return text.trim() === "" ? { kind: "nothing", tell: EMPTY } : { kind: "answer", text };

@@ -56,6 +56,8 @@ class Loop<T> {
   /** Made when the first tool is asked for. */
   private steps: ToolSteps<T> | undefined;
   private readonly prompt: Prompt;
+  /** Somebody makes calls: its tools, or an extension that stands for them. */
+  private readonly hasTools: boolean;
   /** The last text of the model in this run. */
   private said = "";
   private hasWorked = false;
@@ -69,6 +71,7 @@ class Loop<T> {
     this.mail = mail;
     this.extension = extension;
     this.prompt = new Prompt(plan, ctx);
+    this.hasTools = plan.tools.length > 0 || extension.before !== undefined;
   }
 
   // The steps are in here and not in a function of their own: each that is asynchronous costs a turn two more promises.
@@ -94,7 +97,7 @@ class Loop<T> {
           result = this.unanswered(error);
         }
         if (response !== undefined) {
-          const turn = readTurn(response);
+          const turn = readTurn(response, this.hasTools);
           const remembered = this.hear(response.message, turn);
           if (isPromiseLike(remembered)) await remembered;
           if (turn.kind === "tools") {

@@ -1,5 +1,16 @@
+import type { Journal } from "@ravi/kernel";
 import { expect } from "vitest";
 import { attempt, claimed, entry, INVALID, type JournalCase, keysOf, LOCKED, R1, R2, TTL } from "./stage.ts";
+
+/** Who gets a run that nobody holds, of many who claim it at once. */
+async function grantedTo(handles: readonly Journal[], round: number): Promise<readonly string[]> {
+  const claims = Array.from({ length: 10 }, async (_, n) => {
+    const owner = `${round} ${n}`;
+    const claim = await handles[n % handles.length]?.claim(R1, owner, TTL);
+    return claim === null || claim === undefined ? [] : [owner];
+  });
+  return (await Promise.all(claims)).flat();
+}
 
 export const claimCases: readonly JournalCase[] = [
   {
@@ -25,6 +36,44 @@ export const claimCases: readonly JournalCase[] = [
       expect(await journal.claim(R1, "two", TTL)).toBeNull();
       await clock.advance(1);
       expect(await claimed(journal, R1, "two")).toBeGreaterThan(epoch);
+    },
+  },
+  {
+    rule: "R24",
+    says: "a claim lasts as long as was asked for, and a renewal as long as that asks for",
+    async run({ journal, clock }) {
+      expect(await journal.claim(R1, "one", 10)).not.toBeNull();
+      await clock.advance(9);
+      expect(await journal.claim(R1, "two", TTL)).toBeNull();
+      expect(await journal.claim(R1, "one", 2 * TTL)).not.toBeNull();
+      await clock.advance(2 * TTL - 1);
+      expect(await journal.claim(R1, "two", TTL)).toBeNull();
+      await clock.advance(1);
+      expect(await journal.claim(R1, "two", 10)).not.toBeNull();
+      await clock.advance(10);
+      expect(await journal.claim(R1, "one", TTL)).not.toBeNull();
+    },
+  },
+  {
+    rule: "R24",
+    says: "of many who claim a run at one moment, one gets it",
+    async run({ journal, clock }) {
+      for (let round = 0; round < 3; round++) {
+        expect(await grantedTo([journal], round)).toHaveLength(1);
+        await clock.advance(TTL);
+      }
+    },
+  },
+  {
+    rule: "T5",
+    says: "of many who claim a run at one moment through several handles, one gets it",
+    needs: "second",
+    async run({ journal, second, clock }) {
+      const handles = [journal, await second()];
+      for (let round = 0; round < 3; round++) {
+        expect(await grantedTo(handles, round)).toHaveLength(1);
+        await clock.advance(TTL);
+      }
     },
   },
   {

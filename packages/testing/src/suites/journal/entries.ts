@@ -1,6 +1,17 @@
 import { ExecId, RunId } from "@ravi/kernel";
 import { expect } from "vitest";
-import { attempt, claimed, entry, INVALID, type JournalCase, keysOf, LOCKED, R1, R2 } from "./stage.ts";
+import {
+  attempt,
+  claimed,
+  entry,
+  INVALID,
+  type JournalCase,
+  keysOf,
+  LOCKED,
+  R1,
+  R2,
+  signal,
+} from "./stage.ts";
 
 export const entryCases: readonly JournalCase[] = [
   {
@@ -29,6 +40,25 @@ export const entryCases: readonly JournalCase[] = [
       expect(await keysOf(journal, R1)).toEqual(keys);
       await Promise.all(appended);
       expect(await keysOf(journal, R1)).toEqual(keys);
+    },
+  },
+  {
+    rule: "R24",
+    says: "what was loaded stays as it was, whatever is appended and posted later",
+    async run({ journal }) {
+      const epoch = await claimed(journal, R1);
+      await journal.append(R1, epoch, [entry(R1, "a")]);
+      await journal.post(R1, signal("a"));
+      const [loaded, items, listed] = [
+        await journal.load(R1),
+        await journal.items(R1, 0),
+        await journal.list(),
+      ];
+      await journal.append(R1, epoch, [entry(R1, "b")]);
+      await journal.post(R1, signal("b"));
+      await claimed(journal, R2);
+      expect([loaded, items, listed].map(({ length }) => length)).toEqual([1, 1, 1]);
+      expect(listed[0]?.entries).toBe(1);
     },
   },
   {

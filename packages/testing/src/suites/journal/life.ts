@@ -9,6 +9,7 @@ import {
   type JournalCase,
   keysOf,
   lengthOf,
+  LOCKED,
   note,
   R1,
   R2,
@@ -126,6 +127,41 @@ export const lifeCases: readonly JournalCase[] = [
         [1, "s"],
         [2, "t"],
       ]);
+    },
+  },
+  {
+    rule: "T5",
+    says: "a second handle lists what this one writes; what it deletes is gone here too, and its writer is refused",
+    needs: "second",
+    async run({ journal, second }) {
+      const other = await second();
+      expect(await other.list()).toEqual([]);
+      const epoch = await claimed(journal, R1);
+      await journal.append(R1, epoch, [note(R1, "run:start", 5, { agent: "lead" })]);
+      expect(await summary(other, R1)).toMatchObject({ status: "running", entries: 1 });
+      await journal.append(R1, epoch, [note(R1, "run:status", 6, { status: "completed" })]);
+      expect(await other.list()).toEqual(await journal.list());
+      expect(await summary(other, R1)).toMatchObject({ status: "completed", entries: 2 });
+      await other.delete(R1);
+      expect([await journal.list(), await journal.load(R1)]).toEqual([[], []]);
+      await expect(attempt(() => journal.append(R1, epoch, [entry(R1, "a")]))).rejects.toMatchObject(LOCKED);
+    },
+  },
+  {
+    rule: "T5",
+    says: "after reopening, a released run is free, and one made anew refuses the writer of a deleted one",
+    needs: "reopen",
+    async run({ journal, reopen }) {
+      await journal.release(R2, await claimed(journal, R2, "one"));
+      const old = await claimed(journal, R1, "one");
+      await journal.append(R1, old, [entry(R1, "a")]);
+      await journal.delete(R1);
+      const again = await reopen(journal);
+      expect(await again.claim(R2, "two", 1_000)).not.toBeNull();
+      const epoch = await claimed(again, R1, "two");
+      await expect(attempt(() => again.append(R1, old, [entry(R1, "b")]))).rejects.toMatchObject(LOCKED);
+      await again.append(R1, epoch, [entry(R1, "c")]);
+      expect(await keysOf(again, R1)).toEqual(["c"]);
     },
   },
   {

@@ -70,4 +70,23 @@ export const postedCases: readonly JournalCase[] = [
       expect(await other.items(R1, 1)).toEqual(await journal.items(R1, 1));
     },
   },
+  {
+    rule: "R24",
+    says: "items that several processes post at one moment are numbered without a gap, each id once",
+    needs: "second",
+    async run({ journal, second }) {
+      const other = await second();
+      const ids = Array.from({ length: 20 }, (_, n) => `s${n}`);
+      const posts = ids.flatMap((id, n) =>
+        (n % 2 === 0 ? [journal, other] : [other, journal]).map((one) =>
+          attempt(() => one.post(R1, signal(id))),
+        ),
+      );
+      await Promise.all(posts);
+      const items = await journal.items(R1, 0);
+      expect(items.map(({ seq }) => seq)).toEqual(ids.map((_, n) => n + 1));
+      expect(new Set(items.map(({ id }) => id))).toEqual(new Set(ids));
+      expect(await other.items(R1, 0)).toEqual(items);
+    },
+  },
 ];

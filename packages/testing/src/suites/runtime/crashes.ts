@@ -74,6 +74,55 @@ export const crashCases: readonly RuntimeCase[] = [
     },
   },
   {
+    rule: "R16",
+    says: "what a run has used before a crash is in its result, with what it used after it",
+    async run({ create, crash }) {
+      const model = scriptedModel(() => ({ text: "ok", usage: { inputTokens: 3, outputTokens: 2 } }));
+      const child = agent("child", async (ctx) => {
+        await ctx.llm(model, say("of the child"));
+        return done("");
+      });
+      const lead = agent("lead", async (ctx) => {
+        await ctx.llm(model, say("before"));
+        await ctx.hire({ agent: child, input: "" });
+        await ctx.waitFor("on");
+        await ctx.llm(model, say("after"));
+        return done("");
+      });
+      const first = await create({ agents: [lead, child] });
+      await untilWaiting(first.run(lead, "", { runId: "crash-10" }));
+      await crash(first);
+      const second = await create({ agents: [lead, child] });
+      await second.deliver("crash-10", "on", true);
+      const ended = await second.resume("crash-10").result;
+      expect([ended.usage.inputTokens, ended.usage.outputTokens]).toEqual([9, 6]);
+      const again = await second.resume("crash-10").result;
+      expect([again.usage.inputTokens, again.usage.outputTokens]).toEqual([9, 6]);
+    },
+  },
+  {
+    rule: "R24",
+    says: "two who go on with one run at the same moment make and pay for nothing twice",
+    async run({ create, crash }) {
+      const model = scriptedModel(() => "ok");
+      const lead = agent("lead", async (ctx) => {
+        await ctx.waitFor("on");
+        for (let n = 0; n < 5; n++) await ctx.llm(model, say(`${n}`));
+        return done("once");
+      });
+      const first = await create({ agents: [lead] });
+      await untilWaiting(first.run(lead, "", { runId: "crash-11" }));
+      await crash(first);
+      const both = [await create({ agents: [lead] }), await create({ agents: [lead] })];
+      await both[0]?.deliver("crash-11", "on", true);
+      const ends = await Promise.allSettled(both.map(async (one) => one.resume("crash-11").result));
+      // Whoever comes second may be refused, or see the same end.
+      const outputs = ends.flatMap((end) => (end.status === "fulfilled" ? [end.value.output] : []));
+      expect(new Set(outputs)).toEqual(new Set(["once"]));
+      expect(model.calls).toHaveLength(5);
+    },
+  },
+  {
     rule: "R24",
     says: "an idempotent call that was in flight is made again, with the same key, and reported",
     async run({ create, crash }) {

@@ -79,6 +79,20 @@ export const hireCases: readonly RuntimeCase[] = [
   },
   {
     rule: "R14",
+    says: "nobody is hired deeper than the tree may grow",
+    async run({ create, caps }) {
+      const leaf = agent("leaf", async () => done("too deep"));
+      const middle = agent("middle", async (ctx) =>
+        done(outputOf(await ctx.hire({ agent: leaf, input: "" }))),
+      );
+      const lead = agent("lead", async (ctx) => done(outputOf(await ctx.hire({ agent: middle, input: "" }))));
+      const runtime = await create({ agents: [lead, middle, leaf], headcount: caps.headcount });
+      const { output } = await runtime.run(lead, "", { spawnBudget: { maxDepth: 1 } }).result;
+      expect(output).toBe("denied");
+    },
+  },
+  {
+    rule: "R14",
     says: "a hire that may wait gets the seat of somebody who ends",
     async run({ create, caps }) {
       const child = agent("child", async (ctx, inbox) => {

@@ -65,6 +65,30 @@ export const lifeCases: readonly RuntimeCase[] = [
     },
   },
   {
+    rule: "R24",
+    needs: "checks",
+    says: "a run under an id that is taken does not start, and leaves the other one as it is",
+    async run({ create }) {
+      const inputs: string[] = [];
+      const waiter = agent("waiter", async (ctx, inbox) => {
+        inputs.push(inbox.input);
+        return done(word(await ctx.waitFor("word")));
+      });
+      const runtime = await create({ agents: [waiter] });
+      const other = await create({ agents: [waiter] });
+      const handle = runtime.run(waiter, "first", { runId: "life-6" });
+      await untilWaiting(handle);
+      for (const one of [runtime, other])
+        await expect(async () => one.run(waiter, "second", { runId: "life-6" }).result).rejects.toThrow(
+          Error,
+        );
+      await runtime.deliver("life-6", "word", "on");
+      expect((await handle.result).output).toBe("on");
+      await expect(async () => other.run(waiter, "third", { runId: "life-6" }).result).rejects.toThrow(Error);
+      expect(inputs).toEqual(["first"]);
+    },
+  },
+  {
     rule: "R11",
     says: "events are numbered without a gap, the same for all observers, and one who breaks off changes nothing",
     async run({ create }) {

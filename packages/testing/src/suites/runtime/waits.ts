@@ -65,6 +65,18 @@ export const waitCases: readonly RuntimeCase[] = [
     },
   },
   {
+    rule: "R16",
+    needs: "checks",
+    says: "a deadline ends a run that waits, and all whom it has hired, and says so",
+    async run({ create }) {
+      const idle = agent("idle", async (ctx) => done(word(await ctx.waitFor("never"))));
+      const lead = agent("lead", async (ctx) => done(outputOf(await ctx.hire({ agent: idle, input: "" }))));
+      const runtime = await create({ agents: [lead, idle] });
+      const result = await runtime.run(lead, "", { executionBudget: { deadlineS: 0.05 } }).result;
+      expect(result).toMatchObject({ status: "partial", stopReason: "deadline" });
+    },
+  },
+  {
     rule: "R8",
     says: "a child is asked, answers, and is joined; one that ends without an answer is not waited for",
     async run({ create }) {
