@@ -236,7 +236,7 @@ describe("R27: toolCache", () => {
     return { call, clock };
   }
 
-  it("R27: gives a named tool's result again, for the same tenant and arguments, until it expires", async () => {
+  it("R27: gives a named tool's result again, for the same tenant, user and arguments, until it expires", async () => {
     const { call, clock } = setupTool({ ttlMs: 100 });
     expect(await call()).toBe("result 1");
     expect(await call()).toBe("result 1");
@@ -244,6 +244,9 @@ describe("R27: toolCache", () => {
     expect(await call({ args: { q: "y" } })).toBe("result 3");
     await clock.advance(100);
     expect(await call()).toBe("result 4");
+    const hers = await call({ userId: "alice" });
+    expect(await call({ userId: "alice" })).toBe(hers);
+    expect(await call({ userId: "bob" })).not.toBe(hers);
   });
 
   it("R27: keeps nothing of other tools, of errors, or under arguments that are not plain JSON", async () => {
