@@ -231,6 +231,25 @@ describe("R27: fallback", () => {
   });
 });
 
+it("R27: after a limit for all attempts around one for each, whoever stands outside may still go on", async () => {
+  const clock = virtualClock();
+  const main = fakeModel("main");
+  const context = chatContext({ clock, model: main });
+  const own = context.signal;
+  const core = (): Promise<void> => (context.model === main ? new Promise(() => {}) : coreOf(context)());
+  const layers = [
+    fallback({ models: [fakeModel("spare", "from the spare")] }),
+    timeout({ timeoutMs: 100 }),
+    retry({ baseMs: 0 }),
+    timeout({ timeoutMs: 60 }),
+  ];
+  const running = new MiddlewarePipeline<ChatContext>(layers).run(context, core);
+  await clock.runAll();
+  await running;
+  expect(context.result?.message.content).toBe("from the spare");
+  expect(context.signal).toBe(own);
+});
+
 describe("R27: timeout", () => {
   function hanging(options: { listens: boolean; late?: Error }) {
     const clock = virtualClock();

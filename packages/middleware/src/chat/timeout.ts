@@ -59,7 +59,8 @@ export function timeout(options: TimeoutOptions = {}): ChatMiddleware {
         timer.cancel();
         leave();
         token.dispose();
-        context.signal = outer;
+        // Where a limit further out has given this call up, the signal is that one's to set: a newer attempt may have it by now.
+        if (!outer.aborted) context.signal = outer;
       }
     },
   };
