@@ -224,8 +224,8 @@ describe("one layer retries, and only one", () => {
       let calls = 0;
       const scripted = scriptedModel(["At last."]);
       const deaf: LLMClient = {
-        ...scripted,
-        stream: undefined,
+        id: scripted.id,
+        info: scripted.info,
         generate: (request, options) =>
           ++calls === 1 ? new Promise(() => {}) : scripted.generate(request, options),
       };
