@@ -170,7 +170,7 @@ describe("R27: fallback", () => {
   });
 
   it("R27: an onFallback that fails keeps nobody from the next model", async () => {
-    const broken = [
+    const broken: readonly (() => unknown)[] = [
       () => {
         throw new Error("no metrics");
       },

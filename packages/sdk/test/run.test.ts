@@ -221,13 +221,13 @@ describe("one layer retries, and only one", () => {
     "a %s in a pipeline waits for no model that does not hear of its time limit",
     async (_, layers, said) => {
       const clock = virtualClock();
-      let calls = 0;
+      let asked = 0;
       const scripted = scriptedModel(["At last."]);
       const deaf: LLMClient = {
         id: scripted.id,
         info: scripted.info,
         generate: (request, options) =>
-          ++calls === 1 ? new Promise(() => {}) : scripted.generate(request, options),
+          ++asked === 1 ? new Promise(() => {}) : scripted.generate(request, options),
       };
       const chat = new MiddlewarePipeline<ChatContext>(layers);
       const running = run(agent({ name: "a", model: deaf }), "Hi", { clock, middleware: { chat } });
