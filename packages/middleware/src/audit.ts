@@ -26,7 +26,7 @@ export interface Audited {
 export async function audited(
   about: Audited,
   run: () => Promise<void>,
-  outcome: () => AuditEntry["outcome"],
+  ended: () => Pick<AuditEntry, "outcome"> & { readonly details?: JsonObject },
 ): Promise<void> {
   const { context } = about;
   const began = context.clock.now();
@@ -50,7 +50,8 @@ export async function audited(
     }
     throw error;
   }
-  await write(about, "end", outcome(), { durationMs: context.clock.now() - began });
+  const { outcome, details } = ended();
+  await write(about, "end", outcome, { ...details, durationMs: context.clock.now() - began });
 }
 
 async function write(

@@ -34,7 +34,8 @@ export function hookBase(context: AnyContext): HookBase {
     execId: meta.execId,
     sessionId:
       "sessionId" in context
-        ? SessionId(context.sessionId)
+        ? // As it is: of a malformed one its guard has to tell.
+          (context.sessionId as SessionId)
         : (meta.supervision?.sessionId ?? SessionId(meta.runId)),
     at: context.clock.now(),
   };

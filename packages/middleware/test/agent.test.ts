@@ -49,6 +49,41 @@ describe("R27: rateLimiter", () => {
     expect((await through(layer, { clock, tenantId: "a" })).ran).toBe(1);
   });
 
+  it.each(["refuse", "wait"] as const)(
+    "R27: a clock that goes back by an hour blocks for a window, not for an hour (%s)",
+    async (onExceed) => {
+      const clock = virtualClock();
+      let now = 7_200_000;
+      const at = { ...clock, now: () => now };
+      const layer = rateLimiter({ limit: 1, windowMs: 1_000, onExceed, maxWaitMs: 0 });
+      expect((await through(layer, { clock: at })).ran).toBe(1);
+      now -= 3_600_000;
+      expect(String((await through(layer, { clock: at })).error)).toMatch(/in 1000 ms/);
+      now += 1_000;
+      expect((await through(layer, { clock: at })).ran).toBe(1);
+    },
+  );
+
+  it("R27: who stops waiting after its place was forgotten takes nobody else's", async () => {
+    const clock = virtualClock();
+    let late = 0;
+    const at = { ...clock, now: () => clock.now() + late };
+    const layer = rateLimiter({ limit: 1, windowMs: 1_000, onExceed: "wait" });
+    await through(layer, { clock: at });
+    const token = new CancellationToken();
+    const waiting = through(layer, { clock: at, token });
+    // The machine slept: the time has gone on, and no timer has come.
+    late = 5_000;
+    expect((await through(layer, { clock: at })).ran).toBe(1);
+    token.cancel("enough");
+    expect((await waiting).ran).toBe(0);
+    const next = through(layer, { clock: at });
+    await clock.advance(999);
+    expect(await Promise.race([next, Promise.resolve("waits")])).toBe("waits");
+    await clock.advance(1);
+    expect((await next).ran).toBe(1);
+  });
+
   it("R27: in no window of that length do more begin, whatever the times", PATIENCE, async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -171,6 +206,15 @@ describe("R27: sessionValidation", () => {
   });
 });
 
+it("T8: a malformed session is refused in the same words, whether anybody listens or not", async () => {
+  const alone = await through(sessionValidation(), { sessionId: "" });
+  const hooks = recordingHooks();
+  const heard = await through(sessionValidation(), { sessionId: "", hooks });
+  expect(String(heard.error)).toBe(String(alone.error));
+  expect(isRaviError(heard.error, "MIDDLEWARE_TERMINATION")).toBe(true);
+  expect(hooks.events).toHaveLength(1);
+});
+
 describe("R27: auditLogger", () => {
   const logOf = () => {
     const entries: AuditEntry[] = [];
@@ -194,6 +238,8 @@ describe("R27: auditLogger", () => {
     const open = logOf();
     await through(auditLogger({ log: open, recordContent: true }), { input: "private" });
     expect(JSON.stringify(open.entries)).toContain("private");
+    expect(open.entries.at(-1)?.details).toMatchObject({ output: "ok" });
+    expect(JSON.stringify(log.entries)).not.toContain('"output"');
   });
 
   it("R27: a guardrail's stop is a denial, another failure an error", async () => {

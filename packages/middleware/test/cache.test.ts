@@ -189,6 +189,38 @@ describe("R27: cache", () => {
   });
 });
 
+it("R27: nobody waits for a shared call that was given up, whatever its model does; what that gives in the end is no one's", async () => {
+  const pipeline = new MiddlewarePipeline<ChatContext>([cache({ shareInFlight: true })]);
+  const token = new CancellationToken();
+  const release = Promise.withResolvers<void>();
+  const leader = chatContext({ token });
+  const leading = pipeline.run(leader, async () => {
+    await release.promise;
+    throw overloaded();
+  });
+  const [second, third, fourth] = [chatContext(), chatContext(), chatContext()];
+  const waiting = pipeline.run(second, coreOf(second));
+  token.cancel("too slow");
+  await waiting;
+  expect(second.result?.message.content).toBe("ok");
+
+  // Its late end takes no newer call off the list.
+  const slow = Promise.withResolvers<void>();
+  const other = { messages: [user("another question")] };
+  third.request = other;
+  fourth.request = other;
+  const asking = pipeline.run(third, async () => {
+    await slow.promise;
+    third.result = answer("shared");
+  });
+  release.resolve();
+  await expect(leading).rejects.toThrow("overloaded");
+  const sharing = pipeline.run(fourth, coreOf(fourth));
+  slow.resolve();
+  await Promise.all([asking, sharing]);
+  expect(fourth.result).toMatchObject({ cached: true, message: { content: "shared" } });
+});
+
 describe("R27: toolCache", () => {
   function setupTool(options: Partial<Parameters<typeof toolCache>[0]> = {}) {
     let calls = 0;
@@ -204,7 +236,7 @@ describe("R27: toolCache", () => {
     return { call, clock };
   }
 
-  it("R27: gives a named tool's result again, for the same tenant and arguments, until it expires", async () => {
+  it("R27: gives a named tool's result again, for the same tenant, user and arguments, until it expires", async () => {
     const { call, clock } = setupTool({ ttlMs: 100 });
     expect(await call()).toBe("result 1");
     expect(await call()).toBe("result 1");
@@ -212,6 +244,9 @@ describe("R27: toolCache", () => {
     expect(await call({ args: { q: "y" } })).toBe("result 3");
     await clock.advance(100);
     expect(await call()).toBe("result 4");
+    const hers = await call({ userId: "alice" });
+    expect(await call({ userId: "alice" })).toBe(hers);
+    expect(await call({ userId: "bob" })).not.toBe(hers);
   });
 
   it("R27: keeps nothing of other tools, of errors, or under arguments that are not plain JSON", async () => {

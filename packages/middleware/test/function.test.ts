@@ -20,6 +20,7 @@ import {
   contentTruncator,
   fileValidator,
   MiddlewarePipeline,
+  piiToolRedaction,
   schemaValidator,
   toolAudit,
   toolCallValidation,
@@ -264,6 +265,16 @@ describe("R27: contentTruncator", () => {
   });
 });
 
+it("R27: of very many parts little more than the limit is left, with one notice of the rest", async () => {
+  const content = Array.from({ length: 5_000 }, () => ({ type: "text", text: "0123456789" }) as const);
+  const { context } = await through(contentTruncator({ maxLength: 300 }), {
+    gives: { content, isError: false },
+  });
+  const parts = context.result?.content;
+  expect(parts).toHaveLength(31);
+  expect(parts?.at(-1)).toEqual({ type: "text", text: "\n[… 49700 characters left out …]\n" });
+});
+
 describe("R27: schemaValidator", () => {
   const schemas = { search: z.object({ hits: z.array(z.string()) }) };
 
@@ -284,6 +295,20 @@ describe("R27: schemaValidator", () => {
     expect((await through(schemaValidator({ schemas }), { name: "other" })).context.result?.isError).toBe(
       false,
     );
+  });
+
+  it("R27: a result that a redactor further in has cleaned is judged by what is left of it", async () => {
+    for (const [hits, isError] of [
+      [["bob@example.com"], false],
+      ["bob@example.com", true],
+    ] as const) {
+      const context = functionContext();
+      const layers = [schemaValidator({ schemas }), piiToolRedaction()];
+      await new MiddlewarePipeline<FunctionContext>(layers).run(context, async () => {
+        context.result = { content: JSON.stringify({ hits }), isError: false, value: { hits } };
+      });
+      expect(context.result?.isError).toBe(isError);
+    }
   });
 
   it("R27: a raw JSON Schema needs a validator, and a broken one fails closed", async () => {

@@ -539,6 +539,32 @@ describe("R27: tracing", () => {
     }
   });
 
+  it.each(["startSpan", "metric", "setAttribute", "recordError", "end"])(
+    "R27: a telemetry whose %s throws loses no answer, and hides no error",
+    async (broken) => {
+      const fails = (name: string) => (): void => {
+        if (name === broken) throw new Error("the exporter is down");
+      };
+      const span = {
+        setAttribute: fails("setAttribute"),
+        recordError: fails("recordError"),
+        end: fails("end"),
+      };
+      const startSpan = () => {
+        fails("startSpan")();
+        return span;
+      };
+      const layer = tracing({ telemetry: { isNoop: false, startSpan, metric: fails("metric") } });
+      const { context, error } = await through(layer, { says: "paid for" });
+      expect([context.result?.message.content, error]).toEqual(["paid for", undefined]);
+      const boom = overloaded();
+      const failing = new MiddlewarePipeline<ChatContext>([layer]).run(chatContext(), () =>
+        Promise.reject(boom),
+      );
+      await expect(failing).rejects.toBe(boom);
+    },
+  );
+
   it("R27: a failed call ends its span with the error; a no-op telemetry costs no span", async () => {
     const sink = telemetry();
     const boom = overloaded();

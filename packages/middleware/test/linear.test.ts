@@ -1,5 +1,6 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { ADVERSARIAL } from "./adversarial.ts";
+import { readEscapes } from "../src/text/escapes.ts";
 import { filterWhole } from "../src/text/filter.ts";
 import { type Detector, Reader } from "../src/text/reader.ts";
 import { BUILT_IN } from "../src/text/redactor.ts";
@@ -29,6 +30,19 @@ describe("T16: every built-in pattern is linear", () => {
       expect(readsOf(BUILT_IN, whole)).toBeLessThan(whole.length * 64);
     },
   );
+
+  it.each([
+    ["backslashes", "\\".repeat(16_000)],
+    ["backslashes before no escape", `${"\\".repeat(63)}x`.repeat(250)],
+    ["backslashes before half an escape", `${"\\".repeat(63)}u00`.repeat(250)],
+  ])("T16: each of %s is looked at a few times at most", (_what, text) => {
+    const look = vi.spyOn(String.prototype, "charCodeAt");
+    const view = readEscapes(text, true);
+    const looks = look.mock.calls.length;
+    look.mockRestore();
+    expect(view.text).toBe(text);
+    expect(looks).toBeLessThan(text.length * 3);
+  });
 
   it("T16: the count bites: an e-mail pattern that looks to the end of the run fails it", () => {
     const naive: Detector = {

@@ -169,6 +169,26 @@ describe("R27: fallback", () => {
     expect(steps).toEqual(["main → second", "second → third"]);
   });
 
+  it("R27: an onFallback that fails keeps nobody from the next model", async () => {
+    const broken: readonly (() => unknown)[] = [
+      () => {
+        throw new Error("no metrics");
+      },
+      () => Promise.reject(new Error("no metrics")),
+    ];
+    for (const onFallback of broken) {
+      const layer = fallback({ models: [fakeModel("second", "from the second")], onFallback });
+      const { clock, context, run } = setup({ script: [overloaded()], layers: [layer] });
+      expect(await finish(run(), clock)).toBeUndefined();
+      expect(context.result?.message.content).toBe("from the second");
+    }
+  });
+
+  it("R27: what is no model is refused when the layer is made, and not in the middle of an outage", () => {
+    const models: unknown = [fakeModel("second"), undefined];
+    expect(() => Reflect.apply(fallback, undefined, [{ models }])).toThrow(/fallback\.models\[1\]/);
+  });
+
   it("R27: throws the last failure when all fail, and stops at one that is final", async () => {
     const last = new ProviderError({ kind: "AUTH", message: "no key for the second" });
     const never = fakeModel("never");
@@ -211,6 +231,25 @@ describe("R27: fallback", () => {
   });
 });
 
+it("R27: after a limit for all attempts around one for each, whoever stands outside may still go on", async () => {
+  const clock = virtualClock();
+  const main = fakeModel("main");
+  const context = chatContext({ clock, model: main });
+  const own = context.signal;
+  const core = (): Promise<void> => (context.model === main ? new Promise(() => {}) : coreOf(context)());
+  const layers = [
+    fallback({ models: [fakeModel("spare", "from the spare")] }),
+    timeout({ timeoutMs: 100 }),
+    retry({ baseMs: 0 }),
+    timeout({ timeoutMs: 60 }),
+  ];
+  const running = new MiddlewarePipeline<ChatContext>(layers).run(context, core);
+  await clock.runAll();
+  await running;
+  expect(context.result?.message.content).toBe("from the spare");
+  expect(context.signal).toBe(own);
+});
+
 describe("R27: timeout", () => {
   function hanging(options: { listens: boolean; late?: Error }) {
     const clock = virtualClock();
@@ -248,17 +287,28 @@ describe("R27: timeout", () => {
     },
   );
 
-  it("R27: a call that fails late is heard, and leaves no unhandled rejection", async () => {
+  it.each([
+    ["hears of it", () => {}],
+    [
+      "throws",
+      () => {
+        throw new Error("a broken onLate");
+      },
+    ],
+    ["rejects", () => Promise.reject(new Error("a broken onLate"))],
+  ])("R27: a call that fails late leaves no unhandled rejection, whoever %s", async (_, then) => {
     const { clock, context, core, settle } = hanging({ listens: false });
     const late: unknown[] = [];
+    const onLate = (error: unknown): unknown => {
+      late.push(error);
+      return then();
+    };
     const unhandled: unknown[] = [];
     const listener = (reason: unknown): void => void unhandled.push(reason);
     process.on("unhandledRejection", listener);
     try {
       await finish(
-        new MiddlewarePipeline<ChatContext>([
-          timeout({ timeoutMs: 10, onLate: (error) => void late.push(error) }),
-        ]).run(context, core),
+        new MiddlewarePipeline<ChatContext>([timeout({ timeoutMs: 10, onLate })]).run(context, core),
         clock,
       );
       settle.reject(new Error("connection reset"));

@@ -16,6 +16,7 @@ import {
   NO_HOOKS,
   ProviderError,
   RunMeta,
+  SessionId,
   systemClock,
 } from "@ravi/kernel";
 
@@ -89,6 +90,7 @@ export function functionContext(
     readonly args?: unknown;
     readonly callId?: string;
     readonly meta?: RunMeta;
+    readonly userId?: string | null;
   } = {},
 ): FunctionContext {
   const name = options.name ?? "search";
@@ -96,6 +98,13 @@ export function functionContext(
   return {
     ...common,
     meta: options.meta ?? common.meta,
+    scope: {
+      userId: options.userId ?? null,
+      tenantId: common.meta.tenantId,
+      sessionId: SessionId("session-1"),
+      runId: common.meta.runId,
+      metadata: {},
+    },
     functionName: name,
     callId: options.callId ?? "call_0",
     tool: { name, description: "", input: {}, execute: () => "" },

@@ -241,6 +241,39 @@ describe("wrapModel: stream", () => {
     expect((await reading).text).toBe("example.com is a host");
   });
 
+  it("T13: an attempt that was given up, and breaks off late, takes nothing from what the next one holds back", async () => {
+    const clock = virtualClock();
+    const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const key = "sk-ant-api03-AAAABBBBCCCCDDDDEEEEFFFF1234567890abcd";
+    let attempts = 0;
+    const deaf: LLMClient = {
+      ...fakeModel("deaf"),
+      async *stream() {
+        if (++attempts === 1) {
+          await first.promise;
+          throw overloaded();
+        }
+        yield { type: "text", delta: `the key: ${key.slice(0, 30)}` };
+        first.resolve();
+        await second.promise;
+        yield { type: "text", delta: `${key.slice(30)} it is` };
+        yield { type: "finish", response: answer(`the key: ${key} it is`) };
+      },
+    };
+    const layers = [retry({ baseMs: 0 }), timeout({ timeoutMs: 10 }), piiRedaction()];
+    const reading = (async () => {
+      let text = "";
+      for await (const event of wrapModel(deaf, layers, { clock }).stream?.(request) ?? [])
+        if (event.type === "text") text += event.delta;
+      return text;
+    })();
+    await clock.advance(10);
+    await clock.advance(1);
+    second.resolve();
+    expect(await reading).toBe("the key: [SECRET] it is");
+    expect(attempts).toBe(2);
+  });
+
   it("a time limit in the middle of a stream is final too, and its model is stopped", async () => {
     const clock = virtualClock();
     const inner = {
@@ -259,6 +292,7 @@ describe("wrapModel: stream", () => {
     const { error, text } = await reading;
     expect(text).toBe("half ");
     expect(isRaviError(error, "PROVIDER_ERROR") && error.retryable).toBe(false);
+    expect(String(error)).toMatch(/took longer than 100 ms; part of the answer was streamed/);
     expect(inner.calls).toBe(1);
     expect(clock.pending).toBe(0);
   });

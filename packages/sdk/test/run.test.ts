@@ -1,6 +1,13 @@
-import { MiddlewareTermination, ProviderError, type RunEvent, ToolError } from "@ravi/kernel";
+import {
+  type ChatContext,
+  type LLMClient,
+  MiddlewareTermination,
+  ProviderError,
+  type RunEvent,
+  ToolError,
+} from "@ravi/kernel";
 import { MemoryHistory } from "@ravi/context";
-import { MiddlewarePipeline, retry } from "@ravi/middleware";
+import { fallback, MiddlewarePipeline, retry, timeout } from "@ravi/middleware";
 import { type Answer, scriptedModel, virtualClock } from "@ravi/testing";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
@@ -206,6 +213,28 @@ describe("one layer retries, and only one", () => {
     expect((await running).status).toBe("completed");
     expect(passes).toBe(2);
   });
+
+  test.each([
+    ["retry", [retry({ random: () => 0 }), timeout({ timeoutMs: 10 })], "At last."],
+    ["fallback", [fallback({ models: [scriptedModel(["Spare."])] }), timeout({ timeoutMs: 10 })], "Spare."],
+  ])(
+    "a %s in a pipeline waits for no model that does not hear of its time limit",
+    async (_, layers, said) => {
+      const clock = virtualClock();
+      let asked = 0;
+      const scripted = scriptedModel(["At last."]);
+      const deaf: LLMClient = {
+        id: scripted.id,
+        info: scripted.info,
+        generate: (request, options) =>
+          ++asked === 1 ? new Promise(() => {}) : scripted.generate(request, options),
+      };
+      const chat = new MiddlewarePipeline<ChatContext>(layers);
+      const running = run(agent({ name: "a", model: deaf }), "Hi", { clock, middleware: { chat } });
+      await clock.advance(60_000);
+      expect((await running).output).toBe(said);
+    },
+  );
 });
 
 describe("start", () => {

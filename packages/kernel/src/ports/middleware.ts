@@ -1,5 +1,6 @@
 import type { ToolResult } from "../agent/leaves.ts";
 import type { AgentResult } from "../agent/agent.ts";
+import type { RunScope } from "../agent/scope.ts";
 import type { Clock } from "../core/clock.ts";
 import type { JsonValue } from "../core/json.ts";
 import type { AbortSignalLike, MaybePromise } from "../core/types.ts";
@@ -44,6 +45,8 @@ interface LevelContext {
   readonly agentName: string;
   readonly runId: string;
   readonly meta: RunMeta;
+  /** For whom the run works; absent outside a run. */
+  readonly scope?: RunScope | undefined;
   readonly hooks: Hooks;
   readonly clock: Clock;
   /**

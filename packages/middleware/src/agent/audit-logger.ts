@@ -31,7 +31,11 @@ export function auditLogger(options: AuditLoggerOptions): AgentMiddleware {
         target: context.agentName,
         details: { sessionId: context.sessionId, ...content },
       };
-      return audited(about, next, () => (context.result === undefined ? "error" : "ok"));
+      return audited(about, next, () => {
+        const { result } = context;
+        if (result === undefined) return { outcome: "error" };
+        return { outcome: "ok", details: recordContent ? { output: result.output } : {} };
+      });
     },
   };
 }

@@ -44,6 +44,8 @@ export function rateLimiter(options: RateLimiterOptions = {}): AgentMiddleware {
       }
       const key = keyOf(context);
       const times = forget(starts.get(key) ?? [], now - windowMs);
+      // In a wait no place is further off than that.
+      bound(times, onExceed === "wait" ? now + maxWaitMs : now);
       starts.set(key, times);
       const waitMs = waitFor(times, now, limit, windowMs);
       if (waitMs > 0 && (onExceed === "refuse" || waitMs > maxWaitMs)) {
@@ -77,7 +79,8 @@ async function waitOrLeave(
   try {
     await sleep(context.clock, waitMs, context.signal);
   } catch (error) {
-    times.splice(times.indexOf(at), 1);
+    const place = times.indexOf(at);
+    if (place !== -1) times.splice(place, 1);
     throw error;
   }
 }
@@ -86,6 +89,11 @@ function forget(times: number[], until: number): number[] {
   const first = times.findIndex((time) => time > until);
   if (first !== 0) times.splice(0, first === -1 ? times.length : first);
   return times;
+}
+
+/** A start that is later than any can be was counted before the clock went back. It must not block until the clock is there again. */
+function bound(times: number[], latest: number): void {
+  for (let at = times.length - 1; at >= 0 && (times[at] ?? latest) > latest; at--) times[at] = latest;
 }
 
 function sweep(starts: Map<string, number[]>, until: number): void {

@@ -1,4 +1,5 @@
 import {
+  type AbortSignalLike,
   type ChatContext,
   type ModelResponse,
   type Next,
@@ -23,10 +24,13 @@ export interface CacheOptions {
   readonly shareInFlight?: boolean | undefined;
 }
 
+type Answer = ModelResponse | undefined;
+/** Calls under way, by key; each gives its answer, or undefined when it failed or was given up. */
+type Flights = Map<string, Promise<Answer>>;
+
 interface Shelf {
   readonly answers: ExpiringCache<ModelResponse>;
-  /** Calls under way, by key; each gives its answer, or undefined when it failed. */
-  readonly flights: Map<string, Promise<ModelResponse | undefined>> | undefined;
+  readonly flights: Flights | undefined;
 }
 
 /**
@@ -79,18 +83,30 @@ async function answer(
   context: ChatContext,
   next: Next,
 ): Promise<void> {
-  const flight = flights === undefined ? undefined : Promise.withResolvers<ModelResponse | undefined>();
-  if (flight !== undefined) flights?.set(key, flight.promise);
+  const flight = flights === undefined ? undefined : takeOff(flights, key, context.signal);
   let kept: ModelResponse | undefined;
   try {
     await next();
     kept = keepable(context.result);
     if (kept !== undefined) answers.set(key, kept, context.clock.now());
   } finally {
-    // Off the list before the others are told, so that one of them becomes the next to ask.
-    flights?.delete(key);
-    flight?.resolve(kept);
+    flight?.land(kept);
   }
+}
+
+/** Puts a call under way on the list. One that is given up is off it at once: its model may never hear of that. */
+function takeOff(flights: Flights, key: string, signal: AbortSignalLike): { land(kept: Answer): void } {
+  const { promise, resolve } = Promise.withResolvers<Answer>();
+  flights.set(key, promise);
+  const land = (kept: Answer): void => {
+    signal.removeEventListener("abort", giveUp);
+    // Off the list before the others are told, so that one of them becomes the next to ask.
+    if (flights.get(key) === promise) flights.delete(key);
+    resolve(kept);
+  };
+  const giveUp = (): void => land(undefined);
+  signal.addEventListener("abort", giveUp, { once: true });
+  return { land };
 }
 
 /** A frozen copy, or undefined for an answer that is cut off, refused or filtered. */

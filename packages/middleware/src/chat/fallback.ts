@@ -10,6 +10,7 @@ import {
   isRetryableKind,
 } from "@ravi/kernel";
 import { hookBase } from "../guard.ts";
+import { quietly } from "../observer.ts";
 import { checkFunction, checkWord } from "../options.ts";
 import type { ChatMiddleware } from "../types.ts";
 
@@ -18,7 +19,7 @@ export interface FallbackOptions {
   readonly models: readonly LLMClient[];
   /** Which failures lead to the next model. Default: the temporary ones, and a model that is not there. */
   readonly on?: readonly ErrorKind[] | undefined;
-  /** Told each time, before the next model is called. */
+  /** Told each time, before the next model is called. What it throws is left out. */
   readonly onFallback?: ((step: FallbackStep) => void) | undefined;
 }
 
@@ -80,7 +81,7 @@ function mayFallBack(error: unknown, kinds: ReadonlySet<ErrorKind>): boolean {
 }
 
 function tell(context: ChatContext, step: FallbackStep, onFallback: FallbackOptions["onFallback"]): void {
-  onFallback?.(step);
+  quietly(() => onFallback?.(step));
   if (!context.hooks.has(HookEvent.RETRY)) return;
   const about = { attempt: 1, delayMs: 0, error: errorToJSON(step.error) };
   void context.hooks.dispatch(HookEvent.RETRY, { ...hookBase(context), ...about });
@@ -106,6 +107,11 @@ function checked(options: FallbackOptions): {
       value: models,
       expected: "a list of at least one model",
     });
+  }
+  for (const [at, model] of (models as readonly unknown[]).entries()) {
+    const generate: unknown = typeof model === "object" && model !== null && Reflect.get(model, "generate");
+    if (typeof generate === "function") continue;
+    throw new InvalidValueError({ field: `fallback.models[${at}]`, value: model, expected: "an LLMClient" });
   }
   const kinds = (options.on ?? DEFAULT_KINDS).map((kind) =>
     checkWord("fallback.on", kind, Object.values(ErrorKind)),

@@ -7,13 +7,14 @@ import {
   ProviderError,
 } from "@ravi/kernel";
 import { checkFunction, checkNumber } from "../options.ts";
+import { quietly } from "../observer.ts";
 import { setTimer } from "../timer.ts";
 import type { ChatMiddleware } from "../types.ts";
 
 export interface TimeoutOptions {
   /** How long the call inside may take. Default 60,000. */
   readonly timeoutMs?: number | undefined;
-  /** Told when a call that was given up fails after all; by default that is forgotten. */
+  /** Told when a call that was given up fails after all; by default that is forgotten. What it throws is left out. */
   readonly onLate?: ((error: unknown) => void) | undefined;
 }
 
@@ -51,14 +52,15 @@ export function timeout(options: TimeoutOptions = {}): ChatMiddleware {
         // Where the call itself failed this hears the same error again; where it was given up, whatever comes late. That
         // it then reports the abort which we caused is no news.
         call.catch((late: unknown) => {
-          if (late !== error && !isCancellation(late)) options.onLate?.(late);
+          if (late !== error && !isCancellation(late)) quietly(() => options.onLate?.(late));
         });
         throw error;
       } finally {
         timer.cancel();
         leave();
         token.dispose();
-        context.signal = outer;
+        // Where a limit further out has given this call up, the signal is that one's to set: a newer attempt may have it by now.
+        if (!outer.aborted) context.signal = outer;
       }
     },
   };

@@ -8,6 +8,7 @@ import {
   InvalidValueError,
   textOf,
 } from "@ravi/kernel";
+import { quietly } from "../observer.ts";
 import type { ChatMiddleware } from "../types.ts";
 
 export interface TracingOptions {
@@ -16,7 +17,10 @@ export interface TracingOptions {
   readonly recordContent?: boolean | undefined;
 }
 
-/** A span around each model call, with the attributes of OpenTelemetry's `gen_ai` conventions. */
+/**
+ * A span around each model call, with the attributes of OpenTelemetry's `gen_ai` conventions. What the telemetry throws is
+ * left out: an answer that was paid for is not lost by measuring it.
+ */
 export function tracing(options: TracingOptions): ChatMiddleware {
   checkFields("tracing", options, ["telemetry", "recordContent"]);
   const { telemetry } = options;
@@ -30,18 +34,21 @@ export function tracing(options: TracingOptions): ChatMiddleware {
     async process(context, next) {
       if (telemetry.isNoop) return next();
       const began = context.clock.now();
-      const span = telemetry.startSpan(`chat ${context.model.info.model}`, attributesOf(context));
+      const span = quietly(() =>
+        telemetry.startSpan(`chat ${context.model.info.model}`, attributesOf(context)),
+      );
       try {
         await next();
-        describeResult(span, context, recordContent);
+        quietly(() => describeResult(span, context, recordContent));
       } catch (error) {
-        span.recordError(error);
+        quietly(() => span?.recordError(error));
         throw error;
       } finally {
-        telemetry.metric("gen_ai.client.operation.duration", (context.clock.now() - began) / 1_000, {
-          "gen_ai.operation.name": "chat",
-        });
-        span.end();
+        const seconds = (context.clock.now() - began) / 1_000;
+        quietly(() =>
+          telemetry.metric("gen_ai.client.operation.duration", seconds, { "gen_ai.operation.name": "chat" }),
+        );
+        quietly(() => span?.end());
       }
       return undefined;
     },
@@ -61,8 +68,8 @@ function attributesOf({ agentName, meta, model, request }: ChatContext): JsonObj
   };
 }
 
-function describeResult(span: Span, { result }: ChatContext, recordContent: boolean): void {
-  if (result === undefined) return;
+function describeResult(span: Span | undefined, { result }: ChatContext, recordContent: boolean): void {
+  if (span === undefined || result === undefined) return;
   span.setAttribute("gen_ai.response.finish_reasons", result.finishReason);
   if (result.model !== undefined) span.setAttribute("gen_ai.response.model", result.model);
   if (result.id !== undefined) span.setAttribute("gen_ai.response.id", result.id);

@@ -23,22 +23,29 @@ export function contentTruncator(options: ContentTruncatorOptions = {}): Functio
   };
 }
 
-/** Of several parts the first ones keep what they need; images and files are left as they are. */
+/** Of several parts the first ones keep what they need; the last says what is gone. Images and files are left as they are. */
 function truncateContent(
   content: string | readonly ContentPart[],
   maxLength: number,
 ): string | readonly ContentPart[] {
   if (typeof content === "string") return truncate(content, maxLength);
   let left = maxLength;
+  let missing = 0;
   let isSame = true;
-  const parts = content.map((part) => {
-    if (part.type !== "text") return part;
+  const parts = content.flatMap((part): readonly ContentPart[] => {
+    if (part.type !== "text" || part.text.length === 0) return [part];
+    // A notice for each of a thousand parts would be longer than they are.
+    if (left === 0) {
+      missing += part.text.length;
+      return [];
+    }
     const text = truncate(part.text, left);
     left = Math.max(0, left - text.length);
-    if (text === part.text) return part;
+    if (text === part.text) return [part];
     isSame = false;
-    return { ...part, text };
+    return [{ ...part, text }];
   });
+  if (missing > 0) return [...parts, { type: "text", text: noticeOf(missing) }];
   return isSame ? content : parts;
 }
 

@@ -1,6 +1,7 @@
 import {
   type JsonSchemaValidator,
   type SchemaLike,
+  type ToolResult,
   checkFields,
   InvalidValueError,
   isStandardSchema,
@@ -41,10 +42,20 @@ export function schemaValidator(options: SchemaValidatorOptions): FunctionMiddle
       const { result } = context;
       if (schema === undefined || result === undefined || result.isError) return;
       const reason = await ask({ layer: LAYER, context, onError }, async () => {
-        const parsed = await parseWith(schema, result.value, options.validator);
+        const parsed = await parseWith(schema, valueOf(result), options.validator);
         return parsed.ok ? undefined : `its result does not have the right form (${parsed.problem})`;
       });
       if (reason !== undefined) refuseCall(context, LAYER, reason, onViolation);
     },
   };
+}
+
+/** A redactor further in leaves the value out where it has taken something from the text, which is what a model reads. */
+function valueOf({ value, content }: ToolResult): unknown {
+  if (value !== undefined || typeof content !== "string" || content === "") return value;
+  try {
+    return JSON.parse(content);
+  } catch {
+    return content;
+  }
 }

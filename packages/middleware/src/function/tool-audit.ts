@@ -34,7 +34,7 @@ export function toolAudit(options: ToolAuditOptions): FunctionMiddleware {
         target: context.functionName,
         details: { callId: context.callId, ...args },
       };
-      return audited(about, next, () => (context.result?.isError === false ? "ok" : "error"));
+      return audited(about, next, () => ({ outcome: context.result?.isError === false ? "ok" : "error" }));
     },
   };
 }

@@ -1,4 +1,4 @@
-import { type ToolResult, checkFields, checkInteger, deepFreeze } from "@ravi/kernel";
+import { type FunctionContext, type ToolResult, checkFields, checkInteger, deepFreeze } from "@ravi/kernel";
 import { keyOf } from "../canonical.ts";
 import { expiringCache } from "../expiring-cache.ts";
 import { checkNames, checkNumber } from "../options.ts";
@@ -13,7 +13,10 @@ export interface ToolCacheOptions {
   readonly ttlMs?: number | undefined;
 }
 
-/** Gives the same result to the same call of a tool that only looks things up. Errors are not kept. */
+/**
+ * Gives the same result to the same call of a tool that only looks things up, for the same tenant and user: a tool may look up
+ * what is theirs. Errors are not kept.
+ */
 export function toolCache(options: ToolCacheOptions): FunctionMiddleware {
   checkFields("toolCache", options, ["tools", "maxEntries", "ttlMs"]);
   const tools = new Set(checkNames("toolCache.tools", options.tools));
@@ -26,10 +29,7 @@ export function toolCache(options: ToolCacheOptions): FunctionMiddleware {
     name: "toolCache",
     insideOf: ["redactor"],
     async process(context, next) {
-      const { functionName, meta } = context;
-      const key = tools.has(functionName)
-        ? keyOf({ tenant: meta.tenantId, tool: functionName, arguments: context.arguments ?? null })
-        : undefined;
+      const key = tools.has(context.functionName) ? keyOfCall(context) : undefined;
       if (key === undefined) return next();
       const known = results.get(key, context.clock.now());
       if (known !== undefined) {
@@ -42,6 +42,15 @@ export function toolCache(options: ToolCacheOptions): FunctionMiddleware {
       return undefined;
     },
   };
+}
+
+function keyOfCall({ functionName, meta, scope, arguments: args }: FunctionContext): string | undefined {
+  return keyOf({
+    tenant: meta.tenantId,
+    user: scope?.userId ?? null,
+    tool: functionName,
+    arguments: args ?? null,
+  });
 }
 
 /** A frozen copy of a success; undefined for an error, and for what is more than plain JSON. */

@@ -10,6 +10,7 @@ import {
   type ModelRequest,
   type ModelResponse,
   type StreamTransform,
+  CancellationError,
   CancellationToken,
   classifyError,
   ErrorKind,
@@ -59,6 +60,10 @@ export function chatCall(call: ChatCallOptions): ChatCall {
   const meta = RunMeta.standalone({ cancellation, clock, tenantId: call.tenantId });
   const transforms: StreamTransform[] = [];
   let hasStreamed = false;
+  /** The newest attempt, while it is under way: one that a layer gave up before it may go on, and is not heard. */
+  let streaming: object | undefined;
+  /** Of the newest attempt that was begun. */
+  let last: AbortSignalLike | undefined;
   const context: ChatContext = {
     agentName: call.agentName,
     runId: meta.runId,
@@ -93,12 +98,14 @@ export function chatCall(call: ChatCallOptions): ChatCall {
     events: AsyncIterable<ModelEvent>,
     signal: AbortSignalLike,
     sink: Sink,
+    attempt: object,
   ): Promise<void> => {
     refuseNoStream(events);
     for await (const event of events) {
       refuseNoEvent(event);
       // A provider may be slow to notice; what it still sends is for nobody.
       if (signal.aborted) throw cancellationOf(signal);
+      if (streaming !== attempt) throw new CancellationError({ reason: "another attempt has begun" });
       if (event.type === "finish") {
         await deliver(flush(transforms), sink);
         settle(context, signal, event.response);
@@ -118,15 +125,21 @@ export function chatCall(call: ChatCallOptions): ChatCall {
     generate,
     async stream(sink) {
       const { model, signal } = context;
-      if (hasStreamed) throw partly(model, new Error("part of an earlier answer has been read already"));
+      if (hasStreamed) throw partly(model, whyAgain(last));
+      last = signal;
       if (model.stream === undefined) return generate();
       if (signal.aborted) throw cancellationOf(signal);
+      // What a transform held back belongs to its attempt, and not to the next.
+      if (streaming !== undefined) discard(transforms);
+      const attempt = {};
+      streaming = attempt;
       try {
-        await readAll(model.stream(context.request, callOptions()), signal, sink);
+        await readAll(model.stream(context.request, callOptions()), signal, sink, attempt);
       } catch (error) {
-        // What a transform held back belongs to this attempt, and not to the next.
-        discard(transforms);
+        if (streaming === attempt) discard(transforms);
         throw hasStreamed && !isStop(error) ? partly(model, error) : error;
+      } finally {
+        if (streaming === attempt) streaming = undefined;
       }
       return undefined;
     },
@@ -160,6 +173,11 @@ function partly(model: LLMClient, cause: unknown): ProviderError {
     retryable: false,
     cause,
   });
+}
+
+/** Why there is another attempt: a layer gave up the one before (its time was up, perhaps), or does not say. */
+function whyAgain(signal: AbortSignalLike | undefined): Error {
+  return signal?.aborted === true ? cancellationOf(signal) : new Error("the answer was asked for again");
 }
 
 function systemTextOf({ messages }: ModelRequest): string {

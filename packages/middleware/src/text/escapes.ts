@@ -34,15 +34,16 @@ export function readJson(text: string, isLast: boolean): View {
 export function readEscapes(text: string, isLast: boolean): View {
   return readWith(text, isLast, (at) => {
     let count = 1;
-    while (count <= MOST_BACKSLASHES && text.charCodeAt(at + count) === BACKSLASH) count++;
-    return count > MOST_BACKSLASHES ? undefined : escapeAfter(text, at, count);
+    while (text.charCodeAt(at + count) === BACKSLASH) count++;
+    // Those of a run at once: counted anew from each of them, it would take 63 times as long.
+    return count > MOST_BACKSLASHES ? count - MOST_BACKSLASHES : escapeAfter(text, at, count);
   });
 }
 
 function readWith(
   text: string,
   isLast: boolean,
-  escapeAt: (at: number) => Escape | typeof UNDECIDED | undefined,
+  escapeAt: (at: number) => Escape | typeof UNDECIDED | number,
 ): View {
   let at = text.indexOf("\\");
   if (at === -1) return sameView(text);
@@ -52,7 +53,8 @@ function readWith(
     const escape = escapeAt(at);
     if (escape === UNDECIDED && !isLast) return view.view();
     // What is no escape stands for itself.
-    if (escape === undefined || escape === UNDECIDED) view.copyTo(++at);
+    if (escape === UNDECIDED) view.copyTo(++at);
+    else if (typeof escape === "number") view.copyTo((at += escape));
     else {
       view.put(escape.length, escape.text);
       at += escape.length;
@@ -63,17 +65,17 @@ function readWith(
   return view.view();
 }
 
-/** What so many backslashes and the characters after them stand for. */
-function escapeAfter(text: string, at: number, backslashes: number): Escape | typeof UNDECIDED | undefined {
+/** What so many backslashes and the characters after them stand for, or how many of them stand for themselves. */
+function escapeAfter(text: string, at: number, backslashes: number): Escape | typeof UNDECIDED | number {
   const letter = at + backslashes;
   if (letter >= text.length) return UNDECIDED;
   if (text.charAt(letter) !== "u") {
     const meant = ESCAPES.get(text.charAt(letter));
-    return meant === undefined ? undefined : { length: backslashes + 1, text: meant };
+    return meant === undefined ? backslashes : { length: backslashes + 1, text: meant };
   }
   for (let place = letter + 1; place <= letter + 4; place++) {
     if (place >= text.length) return UNDECIDED;
-    if (!isHex(text.charCodeAt(place))) return undefined;
+    if (!isHex(text.charCodeAt(place))) return backslashes;
   }
   const code = Number.parseInt(text.slice(letter + 1, letter + 5), 16);
   return { length: backslashes + 5, text: String.fromCharCode(code) };

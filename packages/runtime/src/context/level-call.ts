@@ -1,4 +1,12 @@
-import type { AbortSignalLike, AgentResult, AgentRunContext, Clock, Hooks, RunMeta } from "@ravi/kernel";
+import type {
+  AbortSignalLike,
+  AgentResult,
+  AgentRunContext,
+  Clock,
+  Hooks,
+  RunMeta,
+  RunScope,
+} from "@ravi/kernel";
 import type { Execution } from "./execution.ts";
 
 /** What a layer sees at any level, read from the execution when it asks: a signal is made for whoever reads one. */
@@ -21,6 +29,10 @@ export class LevelCall {
 
   get meta(): RunMeta {
     return this.exec.meta;
+  }
+
+  get scope(): RunScope {
+    return this.exec.scope;
   }
 
   get hooks(): Hooks {

@@ -47,7 +47,8 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
   context: ChatCall | undefined;
   readonly exec: Execution;
   private readonly leaf: LlmLeaf;
-  private transforms: StreamTransform[] | undefined;
+  transforms: StreamTransform[] | undefined;
+  sink: ((event: Delta) => void) | undefined;
   private readonly bill = new Bill();
   private scope: EffectScope | undefined;
   private started = 0;
@@ -192,9 +193,9 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
     return this.bill.isSettled;
   }
 
-  /** A model call of a layer's own. */
+  /** A model call of a layer's own. A time limit around that layer stops it too. */
   nested(model: LlmLeaf["model"], request: LlmLeaf["request"]): Promise<ModelResponse> {
-    return this.attempt(model, request, undefined, undefined, true);
+    return this.attempt(model, request, this.context?.ownSignal, undefined, true);
   }
 
   addTransform(transform: StreamTransform): void {
@@ -264,9 +265,8 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
     request: LlmLeaf["request"],
     signal: AbortSignalLike | undefined,
   ): Promise<ModelResponse> {
-    const { exec } = this;
-    if (!exec.engine.isWatched) return this.attempt(model, request, signal, undefined);
-    return streamOut(exec, this.transforms, (sink) => this.attempt(model, request, signal, sink));
+    if (!this.exec.engine.isWatched) return this.attempt(model, request, signal, undefined);
+    return streamOut(this, signal, (sink) => this.attempt(model, request, signal, sink));
   }
 
   /** What is on record is told again, marked as such, with what it cost then. */

@@ -1,35 +1,64 @@
-import type { ModelEvent, ModelResponse, StreamTransform } from "@ravi/kernel";
+import type { AbortSignalLike, ModelEvent, ModelResponse, StreamTransform } from "@ravi/kernel";
 import type { Execution } from "./execution.ts";
 
 type Delta = Exclude<ModelEvent, { type: "finish" }>;
+type Sink = (event: Delta) => void;
 
-/** One attempt whose deltas reach observers through the layers' transforms, so that what a redactor removes never does. */
+/** A call whose attempts are streamed. */
+interface Streamed {
+  readonly exec: Execution;
+  readonly transforms: readonly StreamTransform[] | undefined;
+  /** Of the newest attempt, while it is under way. */
+  sink: Sink | undefined;
+}
+
+/**
+ * One attempt whose deltas reach observers through the layers' transforms, so that what a redactor removes never does. An attempt
+ * that a layer has given up may go on all the same: it is not heard, and leaves alone what a newer one has in the transforms.
+ */
 export async function streamOut(
-  exec: Execution,
-  added: readonly StreamTransform[] | undefined,
-  attempt: (sink: (event: Delta) => void) => Promise<ModelResponse>,
+  call: Streamed,
+  signal: AbortSignalLike | undefined,
+  attempt: (sink: Sink) => Promise<ModelResponse>,
 ): Promise<ModelResponse> {
-  if (added === undefined) return attempt((event) => emitDelta(exec, event));
+  const { exec } = call;
   // The one added last is the innermost, and sees an event first.
-  const transforms = added.toReversed();
+  const transforms = call.transforms?.toReversed();
+  if (call.sink !== undefined) discard(transforms);
+  const sink: Sink = (event) => {
+    if (call.sink !== sink || signal?.aborted === true) return;
+    if (transforms === undefined) emitDelta(exec, event);
+    else emitThrough(exec, transforms, 0, [event]);
+  };
+  call.sink = sink;
   try {
-    const response = await attempt((event) => emitThrough(exec, transforms, 0, [event]));
-    for (const [at, transform] of transforms.entries())
-      emitThrough(exec, transforms, at + 1, transform.flush());
+    const response = await attempt(sink);
+    if (call.sink !== sink || transforms === undefined) return response;
+    if (signal?.aborted === true) discard(transforms);
+    else emitRest(exec, transforms);
     return response;
   } catch (error) {
-    for (const transform of transforms) discard(transform);
+    if (call.sink === sink) discard(transforms);
     throw error;
+  } finally {
+    if (call.sink === sink) call.sink = undefined;
   }
 }
 
-/** It begins anew with the next attempt, and what it held is nobody's. */
-function discard(transform: StreamTransform): void {
-  try {
-    transform.flush();
-  } catch {
-    // A guard that trips over the rest of an answer which has failed anyway: why it failed says more.
+/** They begin anew with the next attempt, and what they held is nobody's. */
+function discard(transforms: readonly StreamTransform[] = []): void {
+  for (const transform of transforms) {
+    try {
+      transform.flush();
+    } catch {
+      // A guard that trips over the rest of an answer which has failed anyway: why it failed says more.
+    }
   }
+}
+
+function emitRest(exec: Execution, transforms: readonly StreamTransform[]): void {
+  for (const [at, transform] of transforms.entries())
+    emitThrough(exec, transforms, at + 1, transform.flush());
 }
 
 /** Sends events through the transforms from the `at`-th on, and what comes out of the last to the observers. */

@@ -39,10 +39,24 @@ export function pipelinesOf(field: string, layers: Layers | undefined): Pipeline
   };
 }
 
-/** A list of layers that may go into a longer one. A pipeline is one layer of it. */
-export function layersOf<C>(level: MiddlewareLevel, layers: LevelLayers<C> | undefined): readonly Layer<C>[] {
-  if (layers === undefined) return [];
-  return isList(layers) ? layers : [asLayer(level, layers)];
+/**
+ * A layer around all others. A pipeline is run inside of it as it is, and not as one layer more: what gives up on a call in
+ * there and begins another would have to wait for the first.
+ */
+export function around(
+  outermost: Layer<ChatContext>,
+  layers: LevelLayers<ChatContext> = [],
+): Pipeline<ChatContext> {
+  if (isList(layers)) return new MiddlewarePipeline([outermost, ...layers], { level: "chat" });
+  const outer = new MiddlewarePipeline([outermost], { level: "chat" });
+  return {
+    isNoop: false,
+    get hasAdmits() {
+      return layers.hasAdmits;
+    },
+    admit: (context, gate) => layers.admit(context, gate),
+    run: (context, core) => outer.run(context, () => layers.run(context, core)),
+  };
 }
 
 /** Whether it tries failed calls again by itself; then nobody else should. */
@@ -67,21 +81,4 @@ function isList<C>(layers: LevelLayers<C>): layers is readonly Layer<C>[] {
 
 function isPipeline(value: unknown): boolean {
   return typeof value === "object" && value !== null && typeof Reflect.get(value, "run") === "function";
-}
-
-function asLayer<C>(level: MiddlewareLevel, pipeline: Pipeline<C>): Layer<C> {
-  return {
-    level,
-    name: "pipeline",
-    admit: (context, gate) => pipeline.admit(context, gate),
-    async process(context, next) {
-      let isFirst = true;
-      // A layer inside that repeats goes through here again.
-      await pipeline.run(context, () => {
-        const step = isFirst ? next() : next.again();
-        isFirst = false;
-        return step;
-      });
-    },
-  };
 }

@@ -1,9 +1,9 @@
 import type { Agent, ChatContext, HistoryProvider, Hooks, Journal, Layer, Pipelines } from "@ravi/kernel";
-import { MiddlewarePipeline, retry, type RetryOptions } from "@ravi/middleware";
+import { retry, type RetryOptions } from "@ravi/middleware";
 import { Runtime } from "@ravi/runtime";
 import { RetryPolicy, SpawnTracker } from "@ravi/supervision";
 import { blueprintOf, staffOf } from "../agents/blueprint.ts";
-import { checkLayers, hasRetry, layersOf, pipelinesOf } from "../agents/layers.ts";
+import { around, checkLayers, hasRetry, pipelinesOf } from "../agents/layers.ts";
 import { ledgerFor } from "./ledger.ts";
 import { meteringFor } from "./meters.ts";
 import type { HostOptions } from "./options.ts";
@@ -49,11 +49,9 @@ function pipelinesFor(
 ): Pipelines {
   const { chat, ...others } = checkLayers("middleware", middleware);
   const shared = pipelinesOf("middleware", others);
-  const layers = layersOf("chat", chat);
-  if (how === false || hasRetry(chat))
-    return { ...shared, chat: new MiddlewarePipeline(layers, { level: "chat" }) };
+  if (how === false || hasRetry(chat)) return { ...shared, ...pipelinesOf("middleware", { chat }) };
   const outermost = retryUnlessOwn({ random: ids && (() => ids.random()), ...how }, agents);
-  return { ...shared, chat: new MiddlewarePipeline([outermost, ...layers], { level: "chat" }) };
+  return { ...shared, chat: around(outermost, chat) };
 }
 
 /** A call is tried again by one layer only, so agents that bring their own are left to it. */
