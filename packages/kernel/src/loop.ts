@@ -82,3 +82,4 @@ export {
 } from "./loop/tool-turn.ts";
 export { warningsIn } from "./loop/warnings-in.ts";
 export { truncateText } from "./loop/truncate.ts";
+export { onAbort } from "./run/on-abort.ts";

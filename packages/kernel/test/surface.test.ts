@@ -124,6 +124,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "makeAtOnce",
       "messageOf",
       "newRoot",
+      "onAbort",
       "parseWith",
       "planLoop",
       "readApproval",

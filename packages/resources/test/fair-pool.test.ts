@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import {
   CancellationToken,
   isPromiseLike,
@@ -250,4 +250,18 @@ describe("FairPool: a 429 slows everybody down", () => {
     (await other.acquire(NORMAL)).release();
     expect([pool.active, other.active]).toEqual([0, 0]);
   });
+});
+
+test("T4: many who wait under one signal share a listener, and all of them leave the line with it", async () => {
+  const pool = new FairPool({ concurrency: 1, clock: virtualClock() });
+  await pool.acquire({ priority: Priority.NORMAL });
+  const stop = new AbortController();
+  const { signal } = stop;
+  const added = vi.spyOn(signal, "addEventListener");
+  const waiting = Array.from({ length: 50 }, async () => pool.acquire({ priority: Priority.NORMAL, signal }));
+  expect([added.mock.calls.length, pool.waiting]).toEqual([1, 50]);
+  stop.abort();
+  const ends = await Promise.allSettled(waiting);
+  expect(ends.every(({ status }) => status === "rejected")).toBe(true);
+  expect(pool.waiting).toBe(0);
 });

@@ -269,6 +269,22 @@ describe("R14: what could never end is refused at once", () => {
   });
 });
 
+test("R14: many who wait under one signal share a listener, and leave none behind", async () => {
+  const { hold, queue, tracker } = pool(2);
+  hold("a");
+  const abort = new AbortController();
+  const listeners = watchListeners(abort.signal);
+  const waiting = Array.from({ length: 50 }, (_, n) => queue(`q${n}`, NORMAL, "lead", abort.signal));
+  expect(listeners.count).toBe(1);
+  tracker.release(AgentId("a"));
+  await waiting[0];
+  expect(listeners.count).toBe(1);
+  abort.abort("enough");
+  const ends = await Promise.allSettled(waiting);
+  expect(ends.map(({ status }) => status)).toEqual(["fulfilled", ...Array(49).fill("rejected")]);
+  expect(tracker.totalSpawned).toBe(3);
+});
+
 function watchListeners(signal: AbortSignal): { count: number } {
   const seen = { count: 0 };
   const { addEventListener, removeEventListener } = signal;

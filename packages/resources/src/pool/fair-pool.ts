@@ -14,6 +14,7 @@ import {
   Priority,
   type TimerHandle,
 } from "@ravi/kernel";
+import { onAbort } from "@ravi/kernel/loop";
 import { type Bucket, fill, fullBucket, take, waitFor } from "./bucket.ts";
 import { FairQueue, type Place } from "./fair-queue.ts";
 import { type TimerClock, withTimers } from "./timers.ts";
@@ -105,6 +106,7 @@ export class FairPool implements Limiter {
 
   private wait(priority: Priority, tokens: number, signal: AbortSignalLike | undefined): Promise<Permit> {
     return new Promise((resolve, reject) => {
+      let unlisten: (() => void) | undefined;
       const leave = (): void => {
         this.queue.leave(place);
         reject(
@@ -115,13 +117,13 @@ export class FairPool implements Limiter {
         this.pump();
       };
       const grant = (permit: Permit): void => {
-        signal?.removeEventListener("abort", leave);
+        unlisten?.();
         resolve(permit);
       };
       // What a line is charged is what is scarce: tokens where they are limited, calls otherwise.
       const cost = this.tokens === undefined ? 1 : Math.max(1, tokens);
       const place: Place<Waiter> = this.queue.add({ tokens, grant }, priority, cost, this.clock.now());
-      signal?.addEventListener("abort", leave, { once: true });
+      if (signal !== undefined) unlisten = onAbort(signal, leave);
       this.pump();
     });
   }

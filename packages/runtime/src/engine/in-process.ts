@@ -27,7 +27,7 @@ import {
 import { rejected } from "../rejected.ts";
 import { withScope } from "../scope.ts";
 import type { Account } from "../tree/accounts.ts";
-import { spendAhead } from "../tree/spends.ts";
+import { SpendAhead } from "../tree/spend-ahead.ts";
 import type { Answer } from "../tree/signals.ts";
 import type { Tree } from "../tree/tree.ts";
 import { Children } from "./children.ts";
@@ -64,6 +64,7 @@ export class InProcessEngine implements DurableEngine, Recorded {
   private lazyRecorder: Recorder | undefined;
   private lazyChildren: Children | undefined;
   private readonly seat: Seat | undefined;
+  private ahead: SpendAhead | undefined;
   private stopTimer: (() => void) | undefined;
 
   constructor({ tree, start, token, ledger, account }: InProcessOptions) {
@@ -172,7 +173,7 @@ export class InProcessEngine implements DurableEngine, Recorded {
     const { recording } = this.tree;
     if (recording === undefined || !this.recorder.isCatchingUp) return left;
     // What is on record ahead was put back into the ledger already; when the agent asked, it was not spent yet.
-    const ahead = spendAhead(recording, this.start.execId);
+    const ahead = (this.ahead ??= new SpendAhead(recording, this.start.execId)).spend;
     const before = (amount: number | null, more: number): number | null =>
       amount === null ? null : amount + more;
     return {

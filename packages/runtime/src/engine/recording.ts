@@ -19,7 +19,12 @@ export class ExecRecording {
   startedAt: number | undefined;
   /** Called when the last of them was asked for. */
   onCaughtUp: (() => void) | undefined;
+  /** Called with the key of each that is asked for, once. */
+  onTaken: ((key: string) => void) | undefined;
   private unread = 0;
+  /** In the order of the record, and how many at its front were asked for: whoever looks for the next looks past none of those. */
+  private readonly order: RecordedStep[] = [];
+  private readInFront = 0;
   /** The ends of attempts that were taken back, by key. */
   private withdrawn: Map<string, JournalRecord[]> | undefined;
 
@@ -54,6 +59,7 @@ export class ExecRecording {
     if (step === undefined) {
       step = { key: record.key, attempt: 0, begin: undefined, end: undefined, read: false };
       this.steps.set(record.key, step);
+      this.order.push(step);
       this.unread++;
     }
     step.attempt = Math.max(step.attempt, record.attempt);
@@ -67,6 +73,7 @@ export class ExecRecording {
     if (step !== undefined && !step.read) {
       step.read = true;
       this.unread--;
+      this.onTaken?.(key);
       if (this.unread === 0) this.onCaughtUp?.();
     }
     return step;
@@ -89,9 +96,13 @@ export class ExecRecording {
    */
   nextUnread(batch?: ReadonlySet<string>, orLate = false): RecordedStep | undefined {
     if (this.unread === 0) return undefined;
-    for (const step of this.steps.values()) {
+    const { order } = this;
+    while (order[this.readInFront]?.read === true) this.readInFront++;
+    for (let at = this.readInFront; at < order.length; at++) {
+      const step = order[at];
+      if (step === undefined || step.read) continue;
       const isBeside = batch?.has(step.key) === true || (orLate && step.key.startsWith(LATE));
-      if (!step.read && !isBeside) return step;
+      if (!isBeside) return step;
     }
     return undefined;
   }

@@ -138,13 +138,9 @@ export class SqliteJournal implements Journal {
   async load(runId: RunId): Promise<readonly JournalRecord[]> {
     this.checkOpen();
     await this.commits.settled();
-    return this.reading(runId, () => {
-      const run = this.runs.find(runId);
-      if (run === undefined) return [];
-      const records = this.read(runId, run);
-      this.appender.learn(runId, run, records);
-      return records;
-    });
+    return this.reading(runId, () =>
+      this.runs.find(runId) === undefined ? [] : this.atOneMoment(() => this.loadNow(runId)),
+    );
   }
 
   append(runId: RunId, epoch: number, entries: readonly JournalEntry[]): Promise<void> {
@@ -246,6 +242,26 @@ export class SqliteJournal implements Journal {
       if (isRaviError(cause)) throw cause;
       if (isBusy(cause)) throw new JournalFailedError({ what: "the journal is locked", final: false, cause });
       throw new JournalCorruptError({ runId: what, position: 0, problem: "the file cannot be read", cause });
+    }
+  }
+
+  private loadNow(runId: RunId): readonly JournalRecord[] {
+    const run = this.runs.find(runId);
+    if (run === undefined) return [];
+    const records = this.read(runId, run);
+    this.appender.learn(runId, run, records);
+    return records;
+  }
+
+  /** Many rows are read one after the other: whoever deletes the run meanwhile would make it look damaged. */
+  private atOneMoment<T>(act: () => T): T {
+    const { db } = this;
+    db.exec("BEGIN");
+    try {
+      return act();
+    } finally {
+      // Some failures have ended it by themselves.
+      if (db.isTransaction) db.exec("COMMIT");
     }
   }
 

@@ -73,7 +73,8 @@ async function restoreSeats(tree: Tree, recording: Recording): Promise<void> {
   const unseated = new Set(recording.records.filter(isUnseated).map(idOf));
   /** Who found no seat at first and has worked all the same: it waited for one, and got it when one was free. */
   const queue = new Map<ExecId, JournalRecord>();
-  const take = async (execId: ExecId, begin: JournalRecord): Promise<boolean> => {
+  const below = new Map<ExecId, ExecId[]>();
+  const take = async (execId: ExecId, begin: JournalRecord): Promise<"seated" | "full" | "denied"> => {
     const { agentId, parentId, priority } = begin.body as {
       agentId: AgentId;
       parentId: AgentId;
@@ -82,10 +83,11 @@ async function restoreSeats(tree: Tree, recording: Recording): Promise<void> {
     try {
       await headcount.acquire(agentId, priority, { parentId });
       seated.set(execId, agentId);
-      return true;
+      return "seated";
     } catch (error) {
       // It was denied then as well, or it was waiting in the queue; its hire asks again by itself.
-      if (isRaviError(error, "BUDGET_EXHAUSTED") || isRaviError(error, "INVALID_VALUE")) return false;
+      if (isRaviError(error, "BUDGET_EXHAUSTED")) return error.dimension === "agents" ? "full" : "denied";
+      if (isRaviError(error, "INVALID_VALUE")) return "denied";
       throw error;
     }
   };
@@ -94,21 +96,41 @@ async function restoreSeats(tree: Tree, recording: Recording): Promise<void> {
     const execId = idOf(record);
     if (unseated.has(execId)) continue;
     if (record.phase === "begin") {
-      if (!(await take(execId, record)) && !recording.of(execId).isCaughtUp) queue.set(execId, record);
+      const hired = below.get(record.exec);
+      if (hired === undefined) below.set(record.exec, [execId]);
+      else hired.push(execId);
+      if ((await take(execId, record)) !== "seated" && !recording.of(execId).isCaughtUp)
+        queue.set(execId, record);
       continue;
     }
     // With all whom it had hired: who has no end of its own was ended by this one.
-    const isHere = (id: ExecId): boolean => id === execId || id.startsWith(`${execId}/`);
-    for (const id of queue.keys()) if (isHere(id)) queue.delete(id);
-    const leaving = [...seated].filter(([id]) => isHere(id)).toReversed();
-    for (const [id, agentId] of leaving) {
+    const leaving = withAllBelow(execId, below);
+    for (const id of leaving) queue.delete(id);
+    const before = seated.size;
+    for (const id of leaving.toReversed()) {
+      const agentId = seated.get(id);
+      if (agentId !== undefined) await headcount.release(agentId);
       seated.delete(id);
-      await headcount.release(agentId);
     }
-    if (leaving.length === 0) continue;
-    for (const [next, begin] of queue) if (await take(next, begin)) queue.delete(next);
+    if (seated.size === before) continue;
+    for (const [next, begin] of queue) {
+      const taken = await take(next, begin);
+      if (taken === "seated") queue.delete(next);
+      // Nor is there a seat for those behind it: to ask for each of them at each end would take minutes for some thousands.
+      if (taken === "full") break;
+    }
   }
   for (const execId of seated.keys()) tree.restored.seats.add(execId);
+}
+
+/** Those above come before those whom they have hired. */
+function withAllBelow(execId: ExecId, below: ReadonlyMap<ExecId, readonly ExecId[]>): ExecId[] {
+  const all = [execId];
+  for (let at = 0; at < all.length; at++) {
+    const next = all[at];
+    if (next !== undefined) for (const hired of below.get(next) ?? []) all.push(hired);
+  }
+  return all;
 }
 
 /** Living executions get their ledgers now; what others have spent counts in the nearest one above them. */

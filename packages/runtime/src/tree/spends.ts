@@ -156,28 +156,3 @@ export function* raisesOf(
     if (phase === "note" && key.startsWith(RAISE)) yield { exec, key, more: body["value"] as Partial<Spend> };
   }
 }
-
-const DIMENSIONS = ["tokens", "cost", "turns", "toolCalls"] as const;
-
-/**
- * What an execution, and whom it has hired, will have spent by the end of what is on record of it, less what will have been
- * granted to them.
- */
-export function spendAhead(recording: Recording, execId: ExecId): Spend {
-  const unread = recording.of(execId).unreadKeys();
-  const hires = unread.map((key) => ExecId(execId, key));
-  const sum = { tokens: 0, cost: 0, turns: 0, toolCalls: 0 };
-  const isAhead = (exec: ExecId, key: string): boolean =>
-    exec === execId
-      ? unread.includes(key)
-      : hires.some((hire) => exec === hire || exec.startsWith(`${hire}/`));
-  for (const { exec, key, spend, isToCome } of spendsOf(recording)) {
-    if (isToCome || !isAhead(exec, key)) continue;
-    for (const dimension of DIMENSIONS) sum[dimension] += spend[dimension] ?? 0;
-  }
-  for (const { exec, key, more } of raisesOf(recording)) {
-    if (!isAhead(exec, key)) continue;
-    for (const dimension of DIMENSIONS) sum[dimension] -= more[dimension] ?? 0;
-  }
-  return sum;
-}

@@ -1,14 +1,14 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import { DatabaseSync, StatementSync } from "node:sqlite";
 import { ExecId, type Journal, RunId, type RunStatus } from "@ravi/kernel";
 import { virtualClock } from "@ravi/testing";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { MemoryBlobs } from "../../src/journal/blobs.ts";
 import { MemoryJournal } from "../../src/journal/memory-journal.ts";
 import { SqliteJournal } from "../../src/journal/sqlite-journal.ts";
 import { temporaryDirectory } from "./helpers/directory.ts";
-import { entry, RUN } from "./helpers/sample.ts";
+import { entry, RUN, written } from "./helpers/sample.ts";
 
 const DAY = 86_400_000;
 
@@ -121,4 +121,43 @@ test("room that a deleted run leaves is used again", async () => {
   }
   await journal.close();
   expect(statSync(join(directory, "ravi.db")).size).toBeLessThan(3 * 50 * 2_400);
+});
+
+test("T5: to delete a run takes no look at the blobs of all others, also in a file of an earlier release", async () => {
+  const directory = temporaryDirectory();
+  await SqliteJournal.open(directory).close();
+  const plan = (first = ""): string => {
+    using db = new DatabaseSync(join(directory, "ravi.db"));
+    db.exec(first);
+    const steps = db.prepare("EXPLAIN QUERY PLAN SELECT 1 FROM blob_uses WHERE ref = ?").all("sha256-00");
+    return steps.map(({ detail }) => String(detail)).join();
+  };
+  expect(plan()).toMatch(/^SEARCH blob_uses USING/);
+  expect(plan("DROP INDEX blob_users")).toMatch(/^SCAN blob_uses/);
+  await SqliteJournal.open(directory).close();
+  expect(plan()).toMatch(/^SEARCH blob_uses USING/);
+});
+
+test("T5: a run that another process deletes while it is read is read whole, and is no damage", async () => {
+  const directory = temporaryDirectory();
+  await written(directory, 40);
+  const journal = SqliteJournal.open(directory);
+  const other = new DatabaseSync(join(directory, "ravi.db"));
+  const { all } = StatementSync.prototype;
+  let deleted = 0;
+  const reading = vi.spyOn(StatementSync.prototype, "all").mockImplementation(function (
+    this: StatementSync,
+    ...given
+  ) {
+    const rows = all.apply(this, given);
+    // After the first rows, as another process may do it.
+    if (deleted++ === 0) other.exec("BEGIN; DELETE FROM log; DELETE FROM tips; DELETE FROM runs; COMMIT");
+    return rows;
+  });
+  onTestFinished(() => reading.mockRestore());
+  expect(await journal.load(RUN)).toHaveLength(40);
+  expect(deleted).toBeGreaterThan(1);
+  expect(await journal.load(RUN)).toEqual([]);
+  other.close();
+  await journal.close();
 });

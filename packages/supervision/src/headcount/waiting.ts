@@ -1,34 +1,36 @@
 import { cancellationOf, type AbortSignalLike } from "@ravi/kernel";
+import { onAbort } from "@ravi/kernel/loop";
 import type { Seat, Waiter } from "./seat.ts";
 
 /**
- * Resolves when the waiting seat gets its slot, rejects when it leaves without one or the signal aborts. `onAbort` then
+ * Resolves when the waiting seat gets its slot, rejects when it leaves without one or the signal aborts. `leave` then
  * says what the abort does to the seat. In any case nothing stays behind on the seat or the signal.
  */
 export function granted(
   seat: Seat,
   signal: AbortSignalLike | undefined,
-  onAbort: () => void = noop,
+  leave: () => void = noop,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
+    let unlisten = noop;
     const waiter: Waiter = {
       granted() {
-        signal?.removeEventListener("abort", abort);
+        unlisten();
         resolve();
       },
       dropped(error) {
-        signal?.removeEventListener("abort", abort);
+        unlisten();
         reject(error);
       },
     };
     const abort = (): void => {
       seat.waiters = seat.waiters?.filter((other) => other !== waiter);
       if (signal !== undefined) reject(cancellationOf(signal));
-      onAbort();
+      leave();
     };
     seat.waiters ??= [];
     seat.waiters.push(waiter);
-    signal?.addEventListener("abort", abort, { once: true });
+    if (signal !== undefined) unlisten = onAbort(signal, abort);
   });
 }
 

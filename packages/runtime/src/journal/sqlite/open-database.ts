@@ -3,7 +3,7 @@ import type * as Sqlite from "node:sqlite";
 import { InvalidValueError } from "@ravi/kernel";
 import { nodeFiles } from "../../platform.ts";
 import { isBusy, isDamaged } from "./errors.ts";
-import { APPLICATION_ID, FORMAT, SCHEMA } from "./schema.ts";
+import { APPLICATION_ID, FORMAT, INDEX, SCHEMA } from "./schema.ts";
 
 const FILE = "ravi.db";
 /** Opening waits this long for others that open, or mend after a crash, at the same moment. */
@@ -110,6 +110,7 @@ function setUp(db: Sqlite.DatabaseSync, path: string): void {
     const header = { format: pragma(db, "user_version"), application: pragma(db, "application_id") };
     refuseForeign(path, header);
     if (header.format === 0) create(db, path);
+    db.exec(INDEX);
     db.exec("COMMIT");
   } catch (error) {
     db.exec("ROLLBACK");

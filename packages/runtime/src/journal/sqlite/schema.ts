@@ -62,3 +62,6 @@ export const SCHEMA = `
   CREATE TABLE deleted (epoch INTEGER NOT NULL);
   INSERT INTO deleted VALUES (0);
 `;
+
+/** Made wherever it is missing: files of earlier releases have none, and without it each blob of a deleted run costs a look at all uses. */
+export const INDEX = "CREATE INDEX IF NOT EXISTS blob_users ON blob_uses (ref)";

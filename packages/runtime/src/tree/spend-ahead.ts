@@ -1,0 +1,75 @@
+import { ExecId, type Spend } from "@ravi/kernel";
+import type { Recording } from "../engine/recording.ts";
+import { raisesOf, spendsOf } from "./spends.ts";
+
+type Sum = { -readonly [D in keyof Spend]: number };
+
+/**
+ * What an execution, and whom it has hired, will have spent by the end of what is on record of it, less what will have been
+ * granted to them. The record is read once, and what the agent has asked for again is taken off: to add it all up each time that
+ * the agent looks at its budget takes minutes for some thousand calls.
+ */
+export class SpendAhead {
+  private readonly sum: Sum = nothing();
+  /** By the key under which the execution itself asks for it. */
+  private readonly byKey = new Map<string, Sum>();
+
+  constructor(recording: Recording, execId: ExecId) {
+    const mine = recording.of(execId);
+    const keys = new Map<string, string>();
+    for (const key of mine.unreadKeys()) {
+      keys.set(`${execId}\n${key}`, key);
+      keys.set(ExecId(execId, key), key);
+    }
+    const keyOf = (exec: ExecId, key: string): string | undefined =>
+      exec === execId ? keys.get(`${exec}\n${key}`) : keyAbove(exec, execId.length, keys);
+    for (const { exec, key, spend, isToCome } of spendsOf(recording))
+      if (!isToCome) this.add(keyOf(exec, key), spend, 1);
+    for (const { exec, key, more } of raisesOf(recording)) this.add(keyOf(exec, key), more, -1);
+    // A constant first: see docs/decisions/0012.
+    const taken = (key: string): void => this.taken(key);
+    mine.onTaken = taken;
+  }
+
+  get spend(): Spend {
+    return { ...this.sum, cost: this.sum.cost / NANOS };
+  }
+
+  private add(key: string | undefined, spend: Partial<Spend>, sign: 1 | -1): void {
+    if (key === undefined) return;
+    let sum = this.byKey.get(key);
+    if (sum === undefined) this.byKey.set(key, (sum = nothing()));
+    const { tokens = 0, cost = 0, turns = 0, toolCalls = 0 } = spend;
+    // Whole billionths of a dollar: what is taken off is exactly what was added.
+    const amounts = { tokens, cost: Math.round(cost * NANOS), turns, toolCalls };
+    move(sum, amounts, sign);
+    move(this.sum, amounts, sign);
+  }
+
+  private taken(key: string): void {
+    const sum = this.byKey.get(key);
+    if (sum !== undefined) move(this.sum, sum, -1);
+  }
+}
+
+const NANOS = 1e9;
+
+function nothing(): Sum {
+  return { tokens: 0, cost: 0, turns: 0, toolCalls: 0 };
+}
+
+function move(sum: Sum, { tokens, cost, turns, toolCalls }: Spend, sign: 1 | -1): void {
+  sum.tokens += sign * tokens;
+  sum.cost += sign * cost;
+  sum.turns += sign * turns;
+  sum.toolCalls += sign * toolCalls;
+}
+
+/** Of the hire that an execution is, or is below of, where that is one of those. */
+function keyAbove(exec: ExecId, from: number, keys: ReadonlyMap<string, string>): string | undefined {
+  for (let end = exec.length; end > from; end = exec.lastIndexOf("/", end - 1)) {
+    const key = keys.get(exec.slice(0, end));
+    if (key !== undefined) return key;
+  }
+  return undefined;
+}
