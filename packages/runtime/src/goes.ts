@@ -64,12 +64,17 @@ export class Goes {
     if (going.recording !== undefined) return this.resume(journal, going, going.recording);
     // One that has just begun is on record as running without a word.
     const go = this.begin(journal, going);
-    return go.toEnd((result) => {
+    const next = (result: RunResult): MaybePromise<RunResult> => {
       const { crash } = go;
       return this.isToGoAgain(journal, crash)
         ? this.restart(journal, going, crash)
         : this.close(journal, result);
-    });
+    };
+    const { isAddressed, tree } = this.run;
+    // Whoever was cancelled while it waited for its layers, or for its journal, must not begin to pay.
+    return isAddressed && tree !== undefined
+      ? tree.signals.look().then(() => go.toEnd(next))
+      : go.toEnd(next);
   }
 
   private async resume(journal: RunJournal, going: Going, recording: Recording): Promise<RunResult> {

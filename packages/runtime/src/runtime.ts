@@ -241,7 +241,7 @@ export class Runtime {
     if (journal === undefined) return live?.accept(item);
     await journal.post(runId, item);
     // In the order of the journal: something that was left before may not have been read yet.
-    await live?.tree?.signals.look();
+    await live?.look();
   }
 
   private journal(): Journal {
