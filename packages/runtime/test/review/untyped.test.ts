@@ -122,3 +122,16 @@ describe("untyped code", () => {
     expect(output).toContain("hire.input");
   });
 });
+
+test("a time that nobody would keep is refused: a spawned child is not waited for", async () => {
+  const lead = agent("lead", async (ctx) => {
+    await ctx.spawn(
+      agent("child", async () => done("ok")),
+      { input: "", timeoutS: 5 },
+    );
+    return done("ok");
+  });
+  const { status, error } = await new Runtime().run(lead, "").result;
+  expect(status).toBe("failed");
+  expect(error?.message).toMatch(/spawn\.timeoutS is 5; expected .*deadlineS/);
+});
