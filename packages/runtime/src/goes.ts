@@ -15,7 +15,7 @@ import {
 import type { Decisions } from "@ravi/kernel/loop";
 import { andThen } from "./context/and-then.ts";
 import { createRunContext } from "./context/create-run-context.ts";
-import { undecided } from "./engine/decisions.ts";
+import { stillMeant, undecided } from "./engine/decisions.ts";
 import { Recording } from "./engine/recording.ts";
 import type { RunJournal } from "./engine/run-journal.ts";
 import { RUN_STATUS } from "./journal/run-facts.ts";
@@ -88,18 +88,21 @@ export class Goes {
   }
 
   private async goAgain(journal: RunJournal, going: Going, first: Recording): Promise<RunResult> {
+    let { decisions } = going;
     for (let recording = first; ;) {
-      const go = this.begin(journal, { ...going, recording });
+      const go = this.begin(journal, { recording, decisions });
       try {
         await this.restore(recording);
       } catch (error) {
         this.run.tree?.close();
         throw error;
       }
-      const doubt = undecided(recording.records, going.decisions);
+      const doubt = undecided(recording.records, decisions);
       const result = doubt === undefined ? await go.toEnd() : go.suspended(doubt);
       if (!this.isToGoAgain(journal, go.crash)) return this.close(journal, result);
-      recording = await this.afterCrash(go.crash);
+      const next = await this.afterCrash(go.crash);
+      decisions = stillMeant(decisions, recording.records, next.records);
+      recording = next;
     }
   }
 
