@@ -322,10 +322,7 @@ export class InProcessEngine implements DurableEngine, Recorded {
 
   private async nextSignal(name: string): Promise<Answer> {
     const { value, leave } = this.tree.signals.next(name);
-    try {
-      return await orStopped(this, value);
-    } finally {
-      leave();
-    }
+    // Left as soon as it is stopped: what comes then is for whoever waits next.
+    return orStopped(this, { promise: value, cancel: leave });
   }
 }

@@ -135,3 +135,13 @@ test("a time that nobody would keep is refused: a spawned child is not waited fo
   expect(status).toBe("failed");
   expect(error?.message).toMatch(/spawn\.timeoutS is 5; expected .*deadlineS/);
 });
+
+test.each([undefined, null, "text", {}])("a compaction strategy that gives %j is named", async (given) => {
+  const compaction = { name: "cutter", compact: () => given } as CompactionStrategy;
+  const talker = agent("talker", async (ctx) => {
+    await ctx.window();
+    return done("ok");
+  });
+  const { error } = await new Runtime({ compaction }).run(talker, "").result;
+  expect(error?.message).toMatch(/^what cutter gave is .*; expected a list of messages/);
+});
