@@ -76,7 +76,8 @@ export class Runtime {
 
   /**
    * Starts a run. Errors of the run are in its result's status; the promise rejects only where it could not be started, where its
-   * journal fails, or where another process has taken it over: then what came of it is not known here.
+   * journal fails, where it has one and its history cannot be kept (resume it then), or where another process has taken it over: then
+   * what came of it is not known here.
    */
   run<T>(agent: Agent<T>, input: string, options?: RunOptions): RootHandle<T>;
   run<A extends Agent>(agent: A, input: string, options?: RunOptions): RootHandle<AnswerOf<A>>;
