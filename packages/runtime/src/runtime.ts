@@ -22,6 +22,7 @@ import { type Decisions, versionName, versionOf } from "@ravi/kernel/loop";
 import { type Ports, type RuntimePorts, settlePorts } from "./ports.ts";
 import { noJournal, RunDriver } from "./run-driver.ts";
 import { newStart, type RunOptions } from "./run-start.ts";
+import { checkItem } from "./journal/posted.ts";
 import { LiveHandle, Underway } from "./underway.ts";
 import { EventHub, type EventListener } from "./tree/event-hub.ts";
 import { LiveRuns } from "./live-runs.ts";
@@ -129,6 +130,8 @@ export class Runtime {
       throw new InvalidValueError({ field: "runId", value: runId, expected: "a run that is on record" });
     }
     await this.post(id, { kind: "cancel", name: "cancel", value: reason });
+    // Nobody may be there to hear it just now: a run that has crashed waits for its next go.
+    this.live.find(id)?.token.cancel(reason);
   }
 
   /** The runs on record; without a journal, those that live here. */
@@ -239,7 +242,10 @@ export class Runtime {
         expected: "a run that lives here, as there is no journal",
       });
     }
-    if (journal === undefined) return live?.accept(item);
+    if (journal === undefined) {
+      checkItem(item);
+      return live?.accept(item);
+    }
     await journal.post(runId, item);
     // In the order of the journal: something that was left before may not have been read yet.
     await live?.look();

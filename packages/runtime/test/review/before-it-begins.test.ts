@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { scriptedModel, virtualClock } from "@ravi/testing";
-import { type AgentRunContext, type Journal, type Pipeline, RunId } from "@ravi/kernel";
+import { type AgentRunContext, type Journal, type Pipeline, type RestartPolicy, RunId } from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { agent, ask, done, until, within } from "./helpers.ts";
 
@@ -92,4 +92,19 @@ describe("T4: a layer that never lets a run begin", () => {
     expect(await within(result)).toMatchObject({ status: "partial", stopReason: "deadline" });
     expect(clock.pending).toBe(0);
   });
+});
+
+test("R17: a run that waits for its next go after a crash is cancelled at once", async () => {
+  const clock = virtualClock();
+  let goes = 0;
+  const crashing = agent("crashing", async () => {
+    goes++;
+    throw new Error("a bug");
+  });
+  const restart: RestartPolicy = { shouldRetry: () => true, delayMs: () => 600_000, reset() {} };
+  const runtime = new Runtime({ clock, journal: new MemoryJournal(), restart });
+  const { result } = runtime.run(crashing, "", { runId: "r" });
+  await until(() => goes === 1 && clock.pending > 0);
+  await runtime.cancel("r", "enough");
+  expect(await within(result)).toMatchObject({ status: "cancelled", error: { reason: "enough" } });
 });
