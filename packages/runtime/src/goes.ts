@@ -15,7 +15,7 @@ import {
 import type { Decisions } from "@ravi/kernel/loop";
 import { andThen } from "./context/and-then.ts";
 import { createRunContext } from "./context/create-run-context.ts";
-import { undecided } from "./engine/decisions.ts";
+import { stillMeant, undecided } from "./engine/decisions.ts";
 import { Recording } from "./engine/recording.ts";
 import type { RunJournal } from "./engine/run-journal.ts";
 import { RUN_STATUS } from "./journal/run-facts.ts";
@@ -64,12 +64,17 @@ export class Goes {
     if (going.recording !== undefined) return this.resume(journal, going, going.recording);
     // One that has just begun is on record as running without a word.
     const go = this.begin(journal, going);
-    return go.toEnd((result) => {
+    const next = (result: RunResult): MaybePromise<RunResult> => {
       const { crash } = go;
       return this.isToGoAgain(journal, crash)
         ? this.restart(journal, going, crash)
         : this.close(journal, result);
-    });
+    };
+    const { isAddressed, tree } = this.run;
+    // Whoever was cancelled while it waited for its layers, or for its journal, must not begin to pay.
+    return isAddressed && tree !== undefined
+      ? tree.signals.look().then(() => go.toEnd(next))
+      : go.toEnd(next);
   }
 
   private async resume(journal: RunJournal, going: Going, recording: Recording): Promise<RunResult> {
@@ -83,18 +88,21 @@ export class Goes {
   }
 
   private async goAgain(journal: RunJournal, going: Going, first: Recording): Promise<RunResult> {
+    let { decisions } = going;
     for (let recording = first; ;) {
-      const go = this.begin(journal, { ...going, recording });
+      const go = this.begin(journal, { recording, decisions });
       try {
         await this.restore(recording);
       } catch (error) {
         this.run.tree?.close();
         throw error;
       }
-      const doubt = undecided(recording.records, going.decisions);
+      const doubt = undecided(recording.records, decisions);
       const result = doubt === undefined ? await go.toEnd() : go.suspended(doubt);
       if (!this.isToGoAgain(journal, go.crash)) return this.close(journal, result);
-      recording = await this.afterCrash(go.crash);
+      const next = await this.afterCrash(go.crash);
+      decisions = stillMeant(decisions, recording.records, next.records);
+      recording = next;
     }
   }
 

@@ -63,6 +63,8 @@ export class LiveRun {
 
   private over(outcome: HireOutcome): RunResult {
     this.leave(outcome);
+    // Unwound for another go at a root that has crashed. Where there is none, they have ended with it.
+    if (this.tree.suspension !== undefined) this.tree.accounts.cancelSuspended();
     return this.resultOf(outcome);
   }
 

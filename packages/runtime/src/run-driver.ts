@@ -14,6 +14,7 @@ import { mayAdmit, type Plan, planFor } from "./context/plan.ts";
 import { doubtsOf } from "./engine/decisions.ts";
 import { Recording } from "./engine/recording.ts";
 import { RunJournal } from "./engine/run-journal.ts";
+import { orGivenUp } from "./given-up.ts";
 import { type Going, Goes, NEW, noteOf } from "./goes.ts";
 import { processOwner } from "./journal/owner.ts";
 import { RUN_START, RUN_STATUS } from "./journal/run-facts.ts";
@@ -100,14 +101,17 @@ export class RunDriver {
     return mayAdmit(plan.agent) ? this.throughLayers(plan, start, run) : start;
   }
 
-  private throughLayers({ agent, hooks }: Plan, start: Start, { token }: Underway): MaybePromise<Start> {
+  private throughLayers({ agent, hooks }: Plan, start: Start, run: Underway): MaybePromise<Start> {
     const { ports } = this;
     const { clock } = ports;
+    const { token } = run;
     const { root, deadline, tenantId } = start;
     const meta = RunMeta.of({ supervision: root, cancellation: token, deadline, tenantId, ...ports });
     const layers = agent === undefined ? [] : [agent];
     const asked = { layers, whom: root, input: start.input, meta, hooks, clock };
-    return andThen(admitRun(asked), ({ input, refused }) =>
+    const admitted = admitRun(asked);
+    const inTime = isPromiseLike(admitted) ? orGivenUp(admitted, run, clock, deadline) : admitted;
+    return andThen(inTime, ({ input, refused }) =>
       input === start.input && refused === undefined ? start : { ...start, input, refused },
     );
   }

@@ -63,7 +63,19 @@ export function newStart(ports: Ports, agent: Agent, input: string, options: Run
   const { deadlineS } = root.executionBudget;
   const deadline = deadlineS === null ? null : clock.now() + deadlineS * 1000;
   const { tenantId = null, userId = null, metadata } = options;
-  return { agent, input, root, deadline, tenantId, userId, metadata: frozen(metadata) };
+  return { agent, input, root, deadline, tenantId, userId, metadata: frozen(metadata && copyOf(metadata)) };
+}
+
+/**
+ * As a resumed run reads it. What the caller holds stays its own: it is not frozen with the run's. What cannot be written down is
+ * refused by a journal, where there is one.
+ */
+function copyOf(metadata: JsonObject): JsonObject {
+  try {
+    return JSON.parse(JSON.stringify(metadata)) as JsonObject;
+  } catch {
+    return { ...metadata };
+  }
 }
 
 const OPTIONS: readonly (keyof RunOptions)[] = [
@@ -103,7 +115,7 @@ export function readStart(agents: ReadonlyMap<string, Agent>, body: JsonObject):
 const NO_METADATA: JsonObject = Object.freeze({});
 
 function frozen(metadata: JsonObject | undefined): JsonObject {
-  return metadata === undefined ? NO_METADATA : deepFreeze({ ...metadata });
+  return metadata === undefined ? NO_METADATA : deepFreeze(metadata);
 }
 
 /** Whether nothing in its record is a caller's or a layer's own: that may be no plain data, which shows when it is written as text. */

@@ -23,6 +23,7 @@ import { type Decisions, deliveryId, versionName, versionOf } from "@ravi/kernel
 import { type Ports, type RuntimePorts, settlePorts } from "./ports.ts";
 import { noJournal, RunDriver } from "./run-driver.ts";
 import { newStart, type RunOptions } from "./run-start.ts";
+import { checkItem } from "./journal/posted.ts";
 import { LiveHandle, Underway } from "./underway.ts";
 import { EventHub, type EventListener } from "./tree/event-hub.ts";
 import { LiveRuns } from "./live-runs.ts";
@@ -77,7 +78,8 @@ export class Runtime {
 
   /**
    * Starts a run. Errors of the run are in its result's status; the promise rejects only where it could not be started, where its
-   * journal fails, or where another process has taken it over: then what came of it is not known here.
+   * journal fails, where it has one and its history cannot be kept (resume it then), or where another process has taken it over: then
+   * what came of it is not known here.
    */
   run<T>(agent: Agent<T>, input: string, options?: RunOptions): RootHandle<T>;
   run<A extends Agent>(agent: A, input: string, options?: RunOptions): RootHandle<AnswerOf<A>>;
@@ -134,7 +136,10 @@ export class Runtime {
       throw new InvalidValueError({ field: "runId", value: runId, expected: "a run that is on record" });
     }
     await this.post(id, { kind: "cancel", name: "cancel", value: reason });
-    if (journal !== undefined && !this.closed && this.live.find(id) === undefined) await this.endAtRest(id);
+    const live = this.live.find(id);
+    // Nobody may be there to hear it just now: a run that has crashed waits for its next go.
+    if (live !== undefined) live.token.cancel(reason);
+    else if (journal !== undefined && !this.closed) await this.endAtRest(id);
   }
 
   private async endAtRest(id: RunId): Promise<void> {
@@ -254,10 +259,13 @@ export class Runtime {
         expected: "a run that lives here, as there is no journal",
       });
     }
-    if (journal === undefined) return live?.accept(item);
+    if (journal === undefined) {
+      checkItem(item);
+      return live?.accept(item);
+    }
     await journal.post(runId, item);
     // In the order of the journal: something that was left before may not have been read yet.
-    await live?.tree?.signals.look();
+    await live?.look();
   }
 
   private journal(): Journal {

@@ -36,6 +36,8 @@ export class Underway implements Linked<Underway> {
   private readonly startedAt: number;
   /** Undefined where the record says which it is. */
   private readonly agent: Agent | undefined;
+  /** Something was left in its journal before it began. */
+  isAddressed = false;
   /** What was said to it before there was anybody to hear it, where no journal keeps it. */
   private early: PostedItem[] | undefined;
 
@@ -65,6 +67,12 @@ export class Underway implements Linked<Underway> {
     const { runId, agent, startedAt } = this;
     const name = agent === undefined ? this.agentId : versionName(agent);
     return { runId, agent: name, status: this.seenStatus, startedAt, updatedAt: startedAt, entries: 0 };
+  }
+
+  /** Something was left for it in its journal. Before there is anybody to hear it, that is the first thing to be looked at. */
+  look(): Promise<void> | undefined {
+    if (this.tree === undefined) this.isAddressed = true;
+    return this.tree?.signals.look();
   }
 
   /** Something from outside, where no journal keeps it. */

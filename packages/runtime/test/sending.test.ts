@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { type Agent, AgentId, ExecId, type Journal, RunId } from "@ravi/kernel";
+import { type Agent, AgentId, ExecId, type Journal, type JsonValue, RunId } from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
+import { agent, done } from "./review/helpers.ts";
 
 /** Says what it is told, in order, until somebody says "stop". */
 const listener: Agent = {
@@ -144,4 +145,20 @@ test("R24: a question that was read before a crash is not read again, wherever t
     const { output } = await runtime.resume("run-1").result;
     expect({ kept, output }).toEqual({ kept, output: expected });
   }
+});
+
+test.each([
+  ["without a journal", undefined],
+  ["on a journal", new MemoryJournal()],
+])("%s what is delivered is checked by the same rules", async (_, journal) => {
+  const runtime = new Runtime({ journal });
+  const waiting = runtime.run(
+    agent("waiting", async (ctx) => done(String(await ctx.waitFor("answer")))),
+    "",
+    { runId: "r" },
+  );
+  const nothing = Reflect.get({}, "nothing") as JsonValue;
+  await expect(runtime.deliver("r", "answer", nothing)).rejects.toThrow("item.value is undefined");
+  await runtime.deliver("r", "answer", "42");
+  expect((await waiting.result).output).toBe("42");
 });

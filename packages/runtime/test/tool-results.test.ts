@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import {
   defineTool,
   type Pipeline,
+  type Pipelines,
   type FunctionContext,
   RunId,
   type Tool,
@@ -114,4 +115,50 @@ test.each([
   expect((await new Runtime(ports()).run(worker, "").result).output).toMatch(refusals[0]);
   const told = await new Runtime({ ...ports(), validator: () => [] }).run(worker, "").result;
   expect(told.output).toMatch(refusals[1]);
+});
+
+describe("what a tool returned is the same after a restart", () => {
+  const returned = { n: 7, tags: ["a"] };
+  const truncate: Pipeline<FunctionContext> = {
+    isNoop: false,
+    admit: () => {},
+    async run(context, core) {
+      await core();
+      if (context.result !== undefined) context.result = { ...context.result, content: "{}" };
+    },
+  };
+
+  test.each([
+    ["a text", "soon", {}, "soon"],
+    ["plain JSON", returned, {}, returned],
+    [
+      "plain JSON, through layers",
+      returned,
+      { function: { ...truncate, run: (_, core) => core() } },
+      returned,
+    ],
+    ["what is no plain JSON is not there", new Date(0), {}, undefined],
+    ["nor what a layer has told otherwise", returned, { function: truncate }, undefined],
+  ] satisfies readonly (readonly [string, unknown, Pipelines, unknown])[])(
+    "%s",
+    async (_, value, pipelines, again) => {
+      const seen: unknown[] = [];
+      const giver = defineTool({ ...quick, name: "giver", execute: () => value });
+      const worker = agent("worker", async (ctx) => {
+        seen.push((await ctx.tool({ id: "1", name: "giver", arguments: "{}" }, giver)).value);
+        await ctx.waitFor("go on");
+        return done("ok");
+      });
+      const journal = new MemoryJournal();
+      const first = new Runtime({ journal, pipelines });
+      const { result } = first.run(worker, "", { runId: "r" });
+      await until(() => seen.length === 1);
+      await first.close();
+      await result;
+      const second = new Runtime({ journal, pipelines, agents: [worker] });
+      await second.deliver("r", "go on", true);
+      expect((await second.resume("r").result).status).toBe("completed");
+      expect(seen).toEqual([value, again]);
+    },
+  );
 });

@@ -39,6 +39,7 @@ export interface HireLeaf<T = unknown> {
   readonly priority?: Priority | undefined;
   readonly executionBudget?: ExecutionBudgetOptions | undefined;
   readonly retention?: HistoryRetention | undefined;
+  /** How long its parent waits for it. Not for `spawn`, after which nobody waits: `executionBudget.deadlineS` limits the child itself. */
   readonly timeoutS?: number | undefined;
   /** What happens to a child that is not done in time. Default: cancel. */
   readonly onTimeout?: "cancel" | "leave" | undefined;
@@ -52,7 +53,7 @@ export interface HireLeaf<T = unknown> {
 export interface ToolResult<R = unknown> {
   readonly content: string | readonly ContentPart[];
   readonly isError: boolean;
-  /** What the tool returned; undefined after an error, and after a replay when it was not plain JSON. */
+  /** What the tool returned; undefined after an error, and after a replay when it was not plain JSON or a layer told something else. */
   readonly value?: R | undefined;
 }
 

@@ -117,8 +117,9 @@ export interface RunContext {
 
   /**
    * A fact of the agent's own, such as what it read from outside or chose by chance: made once, and read from the record ever
-   * after. Plain JSON, or an `InvalidValueError`; a fact that could not be made is not recorded. `make` uses nothing of the
-   * context, and is no way to act on the world: after a crash before it was written down, it is made again.
+   * after. Plain JSON, or an `InvalidValueError`. That it could not be made is recorded too, unless the run was stopped: a replay
+   * throws the same. `make` uses nothing of the context, and is no way to act on the world: after a crash before it was written
+   * down, it is made again.
    */
   record(name: string, make: () => MaybePromise<JsonValue>): MaybePromise<JsonValue>;
 

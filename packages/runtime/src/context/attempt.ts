@@ -13,7 +13,7 @@ import {
   type Reservation,
   type Spend,
 } from "@ravi/kernel";
-import { answerProblem, LinkedList, readStream, soundUsage } from "@ravi/kernel/loop";
+import { answerProblem, LinkedList, messageOf, readStream, soundUsage, tellLog } from "@ravi/kernel/loop";
 import { rejected } from "../rejected.ts";
 import type { Bill } from "./bill.ts";
 import type { Execution } from "./execution.ts";
@@ -89,7 +89,16 @@ async function inLine(
     refuseStopped(exec, options.signal);
     return await reserve(exec, options, estimate);
   } finally {
-    permit?.release({ tokens: options.tokens });
+    if (permit !== undefined) release(exec, permit, options.tokens);
+  }
+}
+
+/** What came of the call was paid for, whatever the limiter says to it. */
+function release({ ports }: Execution, permit: Permit, tokens: number): void {
+  try {
+    permit.release({ tokens });
+  } catch (error) {
+    tellLog(ports.logger, "warn", "the limiter did not take a place back", { error: messageOf(error) });
   }
 }
 

@@ -33,6 +33,7 @@ import { andThen } from "./and-then.ts";
 import { failureOf, runBatch } from "./batch.ts";
 import type { Execution } from "./execution.ts";
 import { hire } from "./hires.ts";
+import { refuseStopped } from "./reserved.ts";
 
 // The short way of an execution that nothing was given to: no journal, no limit, no layer, no listener. What is left of the
 // rules (one lane, cancellation) is kept by the execution itself. A turn of it costs a quarter of what the long way costs.
@@ -97,7 +98,7 @@ async function bareModelCall(
   { model, request }: Pick<LlmLeaf, "model" | "request">,
   isNested: boolean,
 ): Promise<ModelResponse> {
-  exec.token.check();
+  refuseStopped(exec, undefined);
   return counted(tally, model, await model.generate(request, callOptions(exec)), isNested);
 }
 

@@ -7,7 +7,7 @@ import {
   isRaviError,
   type MaybePromise,
 } from "@ravi/kernel";
-import { tellLog, tellOwn, tellTermination } from "@ravi/kernel/loop";
+import { messageOf, tellLog, tellOwn, tellTermination } from "@ravi/kernel/loop";
 import type { Execution } from "./execution.ts";
 import { leaveSentCalls } from "./sent-calls.ts";
 import { settleLeft } from "./settlement.ts";
@@ -15,6 +15,9 @@ import { audit } from "./observe.ts";
 
 /** How long an agent, or what it has left running, may go on after it was told to stop, before nobody waits for it any more. */
 export const GRACE_MS = 50;
+
+/** How long an audit log may take for the last entries: it may be far away, but it changes no run. */
+const AUDIT_MS = 10_000;
 
 /** An agent that is done, and what remains to be done about it. */
 export interface Ending {
@@ -81,15 +84,24 @@ export function leaveCalls({ exec, isCrash }: Pick<Ending, "exec"> & Partial<End
 }
 
 /** Money of calls that nobody waits for any more; nor does anybody wait for a ledger that never answers. */
-async function settledInTime({ ports, agentId }: Execution, settled: Promise<void>): Promise<void> {
+function settledInTime(exec: Execution, settled: Promise<void>): Promise<void> {
+  const problem = `the ledger of ${exec.agentId} does not answer; what it was told of its last calls may not be counted`;
+  return inTime(exec, settled, GRACE_MS, problem);
+}
+
+/** For what never rejects. */
+async function inTime(
+  { ports }: Execution,
+  work: Promise<unknown>,
+  limitMs: number,
+  problem: string,
+): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
-  const timer = ports.clock.setTimer?.(() => resolve(false), GRACE_MS);
-  void settled.then(() => resolve(true));
+  const timer = ports.clock.setTimer?.(() => resolve(false), limitMs);
+  void work.then(() => resolve(true));
   const isInTime = await promise;
   timer?.cancel();
-  if (isInTime) return;
-  const message = `the ledger of ${agentId} does not answer; what it was told of its last calls may not be counted`;
-  tellLog(ports.logger, "warn", message);
+  if (!isInTime) tellLog(ports.logger, "warn", problem);
 }
 
 function endChildren({ exec, outcome, isCrash }: Ending): MaybePromise<void> {
@@ -98,7 +110,29 @@ function endChildren({ exec, outcome, isCrash }: Ending): MaybePromise<void> {
 }
 
 function keepHistory({ exec, outcome }: Ending): MaybePromise<void> {
-  return "result" in outcome ? exec.history.keep() : undefined;
+  if (exec.ports.history === undefined || !("result" in outcome)) return undefined;
+  const { supervision, engine } = exec;
+  // A run that is on record is not over then: whoever resumes it has its result, and its history is written.
+  if (supervision.isRoot && engine.isDurable) return exec.history.keep();
+  return unlessItFails(exec, "kept", () => exec.history.keep());
+}
+
+/** The agent has done its work and is paid: what it gave is not lost for what is kept beside it. */
+function unlessItFails(
+  { ports, agentId }: Execution,
+  what: string,
+  act: () => MaybePromise<void>,
+): MaybePromise<void> {
+  const complain = (error: unknown): void => {
+    const message = `the history of ${agentId} could not be ${what}; its result stands`;
+    tellLog(ports.logger, "error", message, { error: messageOf(error) });
+  };
+  try {
+    const done = act();
+    return isPromiseLike(done) ? Promise.resolve(done).catch(complain) : done;
+  } catch (error) {
+    return complain(error);
+  }
 }
 
 function tellObservers({ exec, outcome }: Ending): void {
@@ -111,7 +145,7 @@ function forgetHistory({ exec }: Ending): MaybePromise<void> {
   const { history } = exec.ports;
   if (history === undefined || exec.supervision.retention !== HistoryRetention.RUN) return undefined;
   const key = exec.history.key();
-  return key === undefined ? undefined : history.clear(key);
+  return key === undefined ? undefined : unlessItFails(exec, "cleared", () => history.clear(key));
 }
 
 function tellListeners({ exec, outcome, startedAt }: Ending): void {
@@ -141,5 +175,8 @@ function drainListeners({ exec }: Ending): MaybePromise<void> {
 }
 
 function drainAudits({ exec }: Ending): MaybePromise<void> {
-  return exec.audits === undefined ? undefined : Promise.all(exec.audits).then(() => {});
+  const { audits, agentId } = exec;
+  if (audits === undefined || audits.size === 0) return undefined;
+  const problem = `the audit log does not answer; what ${agentId} did last may not be in it`;
+  return inTime(exec, Promise.all(audits), AUDIT_MS, problem);
 }

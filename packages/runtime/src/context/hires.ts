@@ -2,6 +2,7 @@ import {
   type HireOutcome,
   type HireSpec,
   type HireUsage,
+  InvalidValueError,
   type JsonValue,
   type MaybePromise,
   type RunHandle,
@@ -33,6 +34,11 @@ function hired(exec: Execution, spec: HireSpec, outcome: HireOutcome): HireOutco
 }
 
 export async function spawn(exec: Execution, terms: Terms): Promise<RunHandle> {
+  if (terms.timeoutS !== undefined) {
+    // It says how long a parent waits. Left aside in silence it would be a limit that is none.
+    const expected = "nothing, as nobody waits for it; executionBudget.deadlineS limits its time";
+    throw new InvalidValueError({ field: "spawn.timeoutS", value: terms.timeoutS, expected });
+  }
   const prepared = await prepareHire(exec, terms, true);
   const { spec } = prepared;
   if (prepared.answered !== undefined) return handleOf(exec, prepared);

@@ -12,6 +12,7 @@ export class ExecutionInbox implements Inbox {
   /** Messages that were handed back. */
   private again: InboxMessage[] | undefined;
   private deliveries: Map<string, number> | undefined;
+  private replied: Set<string> | undefined;
   private reads = 0;
   /** Of the next read; asked for before every turn. */
   protected nextRead = "inbox#1";
@@ -62,8 +63,14 @@ export class ExecutionInbox implements Inbox {
     });
   }
 
+  /** The first counts: whoever asked has it, and it is on record. */
   async reply(message: InboxMessage, value: JsonValue): Promise<void> {
-    await this.inLane("inbox.reply", () => this.engine.reply(`reply:${message.id}`, message.id, value));
+    const { id } = message;
+    await this.inLane("inbox.reply", () => {
+      if (this.replied?.has(id) === true) return;
+      (this.replied ??= new Set()).add(id);
+      return this.engine.reply(`reply:${id}`, id, value);
+    });
   }
 
   /** The same inbox with another input, as a layer around the run wants it. */

@@ -67,8 +67,12 @@ export class AgentCall extends LevelCall implements AgentRunContext {
   }
 }
 
-/** A layer gave up on an attempt, or all was stopped: what comes late must not replace the answer of a newer attempt. */
+/**
+ * A layer gave up on an attempt, or all was stopped: what comes late must not replace the answer of a newer attempt. Of a run that is
+ * only suspended there is no newer one, and what is there already need not be paid for, or asked about, when it goes on.
+ */
 export function refuseLate(exec: Execution, own: AbortSignalLike | undefined): void {
+  if (exec.engine.suspension !== undefined) return;
   if (own === undefined) exec.token.check();
   else own.throwIfAborted();
 }

@@ -14,7 +14,7 @@ import {
   totalTokens,
   type Usage,
 } from "@ravi/kernel";
-import { warningsIn } from "@ravi/kernel/loop";
+import { messageOf, tellLog, warningsIn } from "@ravi/kernel/loop";
 import { andThen } from "./and-then.ts";
 import type { AttemptOptions } from "./attempt.ts";
 import type { Paid } from "./bill.ts";
@@ -131,7 +131,7 @@ function isRefusal(
 export async function settleFailure(exec: Execution, call: SentCall, error: unknown): Promise<never> {
   const { options, estimate } = call;
   const { status, retryAfterMs, kind } = classifyError(error);
-  if (kind === "RATE_LIMIT" && retryAfterMs !== undefined) exec.ports.limiter?.slowDown(retryAfterMs);
+  if (kind === "RATE_LIMIT" && retryAfterMs !== undefined) slowDown(exec, retryAfterMs);
   const refused = isRefusal(error, status, kind, options);
   if (estimate === undefined && !refused) {
     // Nobody counts what may be lost: there is neither a limit nor a line.
@@ -141,6 +141,15 @@ export async function settleFailure(exec: Execution, call: SentCall, error: unkn
   if (!refused && !isProgramError(error)) await settleWhole(exec, call, true);
   else await book(exec, call, { usage: NO_USAGE, cost: 0, isWaste: true }, ONLY_THE_TURN);
   throw error;
+}
+
+/** A limiter that cannot take it, as where a provider named no time at all, must not keep the money from being settled. */
+function slowDown({ ports }: Execution, retryAfterMs: number): void {
+  try {
+    ports.limiter?.slowDown(retryAfterMs);
+  } catch (error) {
+    tellLog(ports.logger, "warn", "the limiter was not slowed down", { error: messageOf(error) });
+  }
 }
 
 type Actual = Parameters<Reservation["settle"]>[0];

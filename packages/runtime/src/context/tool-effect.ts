@@ -32,6 +32,7 @@ import { refuseCancelled, reservedInTime } from "./reserved.ts";
 import { tellToolAgain, tellToolEnd, tellToolStart, type ToldTool } from "./tell-tool.ts";
 import { ToolModels } from "./tool-models.ts";
 import { withinTime } from "./tool-time.ts";
+import { formOf, valueIn } from "./tool-value.ts";
 
 export type AskedTool = Pick<ToolLeaf, "call" | "tool" | "validator" | "onResult">;
 
@@ -110,12 +111,16 @@ export class ToolEffect implements Effect<ToolResult>, ToldTool {
     const { content, isError } = result;
     // A layer that was not compiled may set anything.
     this.isRecordGiven = typeof content === "string" && typeof isError === "boolean";
-    return { content, isError, spend: this.spentSoFar() };
+    const spend = this.spentSoFar();
+    const form = formOf(result, this.context !== undefined);
+    return form === undefined ? { content, isError, spend } : { content, isError, value: form, spend };
   }
 
   restore(body: JsonObject): ToolResult {
     const content = body["content"] as ToolResult["content"];
-    const result: ToolResult = { content, isError: body["isError"] === true };
+    const value = valueIn(content, body["value"]);
+    const isError = body["isError"] === true;
+    const result: ToolResult = value === undefined ? { content, isError } : { content, isError, value };
     this.tell(result);
     return result;
   }

@@ -7,6 +7,7 @@ import {
   type HistoryProvider,
   HistoryRetention,
   HookEvent,
+  InvalidValueError,
   isPromiseLike,
   type MaybePromise,
   sameValue,
@@ -33,6 +34,7 @@ export class Window {
   private readonly own: ChatMessage[] | undefined;
   /** How many messages the history had when the run began. */
   private ownFrom = 0;
+  private head: number | undefined;
   private loaded = false;
   private system: string | undefined;
   private lastSaid: ChatMessage | undefined;
@@ -88,14 +90,18 @@ export class Window {
   }
 
   private async write(history: HistoryProvider, key: HistoryKey, own: readonly ChatMessage[]): Promise<void> {
-    // An agent that never looked at its window has no place in the history on record: it adds at the end.
-    if (!this.loaded) this.ownFrom = (await history.load(key, 0)).head;
-    if (this.exec.engine.start.isResumed) {
-      // A run that was resumed may have been killed right after it wrote: what stands there already is not written again.
-      const { messages } = await history.load(key);
-      if (sameValue(messages.slice(this.ownFrom, this.ownFrom + own.length), own)) return;
-    }
-    await history.append(key, own);
+    // A run that was resumed may have been killed right after it wrote: what stands there already is not written again.
+    const isWritten =
+      this.exec.engine.start.isResumed && this.standsIn((await history.load(key)).messages, own);
+    if (!isWritten) await history.append(key, own);
+  }
+
+  /** Behind what the run began with, where others may have written too. One that never looked has written at the end. */
+  private standsIn(messages: readonly ChatMessage[], own: readonly ChatMessage[]): boolean {
+    const last = messages.length - own.length;
+    for (let at = this.loaded ? this.ownFrom : Math.max(0, last); at <= last; at++)
+      if (sameValue(messages.slice(at, at + own.length), own)) return true;
+    return false;
   }
 
   private async load(): Promise<void> {
@@ -103,8 +109,11 @@ export class Window {
     const key = this.key();
     if (history === undefined || key === undefined) return;
     const head = async (): Promise<number> => (await history.load(key, 0)).head;
-    const known = await this.exec.lane.within("window", () => this.exec.engine.fact("history:head", head));
-    const { messages } = await history.load(key, Number(known));
+    // Kept where the history then fails: whoever looks again has its head on record.
+    this.head ??= Number(
+      await this.exec.lane.within("window", () => this.exec.engine.fact("history:head", head)),
+    );
+    const { messages } = await history.load(key, this.head);
     // Somebody else has asked in the meantime.
     if (this.loaded) return;
     this.ownFrom = messages.length;
@@ -143,6 +152,11 @@ export class Window {
     const before = (this.body ??= [...this.withoutSystem()]);
     const { length } = before;
     const take = (after: readonly ChatMessage[]): readonly ChatMessage[] => {
+      const isList: boolean = Array.isArray(after);
+      if (!isList) {
+        const field = `what ${strategy.name ?? "compaction"} gave`;
+        throw new InvalidValueError({ field, value: after, expected: "a list of messages" });
+      }
       if (after !== before) {
         // What was added while the strategy was at work was not looked at by it.
         this.restart(before.length === length ? after : [...after, ...before.slice(length)]);

@@ -51,3 +51,20 @@ function isBelow(exec: string, over: ReadonlySet<string>): boolean {
     if (over.has(exec.slice(0, end))) return true;
   return false;
 }
+
+/** Those on calls that nobody has made since: one that was made again, and is in doubt again, is for somebody to decide on anew. */
+export function stillMeant(
+  decisions: Decisions,
+  before: readonly JournalRecord[],
+  after: readonly JournalRecord[],
+): Decisions {
+  const [then, now] = [attemptsIn(before), attemptsIn(after)];
+  return Object.fromEntries(Object.entries(decisions).filter(([full]) => then.get(full) === now.get(full)));
+}
+
+function attemptsIn(records: readonly JournalRecord[]): ReadonlyMap<string, number> {
+  const attempts = new Map<string, number>();
+  for (const { exec, key, phase, attempt } of records)
+    if (phase === "begin") attempts.set(`${exec}:${key}`, attempt);
+  return attempts;
+}

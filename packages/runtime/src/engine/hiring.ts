@@ -52,6 +52,7 @@ export class Hiring implements Recordable<HireOutcome>, Child {
   private readonly engine: InProcessEngine;
   private readonly account: Account;
   private living: InProcessEngine | undefined;
+  private lastMail: Mailbox | undefined;
   private lazyHandle: RunHandle | undefined;
   private decided: HireTimes | undefined;
   private queuedMs = 0;
@@ -84,9 +85,8 @@ export class Hiring implements Recordable<HireOutcome>, Child {
     return this.current;
   }
 
-  /** Undefined for one that is over. */
   get mailbox(): Mailbox | undefined {
-    return this.living?.mailbox;
+    return this.living?.mailbox ?? this.lastMail;
   }
 
   /** Never rejects for the child's own fate. */
@@ -222,6 +222,8 @@ export class Hiring implements Recordable<HireOutcome>, Child {
 
   /** The seat is free whatever else fails: what is told of the end runs code of others. */
   private leave(child: InProcessEngine, outcome: HireOutcome | undefined, lease: Lease | undefined): void {
+    // A resumed child may have read a question before the crash, and answer and end before its parent comes to ask again.
+    if (this.isKept && this.engine.tree.recording !== undefined) this.lastMail = child.mailbox;
     try {
       child.over(outcome);
     } finally {

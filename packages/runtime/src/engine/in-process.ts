@@ -239,7 +239,8 @@ export class InProcessEngine implements DurableEngine, Recorded {
 
   async wait(spec: WaitSpec): Promise<JsonValue> {
     const answer = await this.recorder.fact(spec.key, () => {
-      spec.onWait?.();
+      // Told again after a restart, unless it was answered meanwhile: a second answer would be kept for the next question.
+      if (!this.tree.signals.has(spec.name)) spec.onWait?.();
       return this.nextSignal(spec.name);
     });
     return (answer as Answer).value;
@@ -322,10 +323,7 @@ export class InProcessEngine implements DurableEngine, Recorded {
 
   private async nextSignal(name: string): Promise<Answer> {
     const { value, leave } = this.tree.signals.next(name);
-    try {
-      return await orStopped(this, value);
-    } finally {
-      leave();
-    }
+    // Left as soon as it is stopped: what comes then is for whoever waits next.
+    return orStopped(this, { promise: value, cancel: leave });
   }
 }

@@ -142,6 +142,10 @@ export class Accounts {
     for (const account of this.all) if (account.status === "running") account.status = "suspended";
   }
 
+  cancelSuspended(): void {
+    for (const account of this.all) if (account.status === "suspended") account.status = "cancelled";
+  }
+
   get list(): readonly Account[] {
     return this.all;
   }

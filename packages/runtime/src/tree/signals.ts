@@ -68,6 +68,11 @@ export class Signals {
     this.stopIfIdle();
   }
 
+  /** Whether a value of that name is here already. */
+  has(name: string): boolean {
+    return this.early?.has(name) === true;
+  }
+
   /** The next value of that name, which may be here already. `leave` gives up waiting. */
   next(name: string): { readonly value: Promise<Answer>; readonly leave: () => void } {
     const kept = this.early?.get(name);

@@ -248,3 +248,16 @@ describe("review: ends", () => {
     expect(told).toEqual(["llm_start", "llm_end 0.25", "llm_start", "llm_end 0", "tool_start", "tool_end"]);
   });
 });
+
+test("R17: whom a root had hired that crashed and is not started again was cancelled with it", async () => {
+  const child = agent("child", async (ctx) => done(String(await ctx.waitFor("never"))));
+  const lead = agent("lead", async (ctx) => {
+    await ctx.spawn(child, { input: "" });
+    throw new Error("a bug");
+  });
+  const restart = { shouldRetry: () => false, delayMs: () => 0, reset() {} };
+  const { result } = new Runtime({ journal: new MemoryJournal(), restart }).run(lead, "");
+  const { status, agents } = await result;
+  expect(status).toBe("failed");
+  expect(agents?.map((each) => each.status)).toEqual(["failed", "cancelled"]);
+});

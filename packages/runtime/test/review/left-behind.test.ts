@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { defineTool, type LLMClient, type Meter, type ModelResponse } from "@ravi/kernel";
-import { virtualClock } from "@ravi/testing";
+import { defineTool, type LLMClient, type Meter, type ModelResponse, type ToolContext } from "@ravi/kernel";
+import { scriptedModel, virtualClock } from "@ravi/testing";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { agent, ask, done, FakeLedger, turns, until } from "./helpers.ts";
 
@@ -173,4 +173,28 @@ test("R24: every model call of a tool has an idempotency key of its own", async 
   });
   await new Runtime({ meter }).run(lead, "").result;
   expect([asked.times, asked.keys.size]).toEqual([2, 2]);
+});
+
+test.each([
+  ["with nothing given", undefined],
+  ["on a journal", new MemoryJournal()],
+])("a tool that goes on after its agent's end pays for nothing more (%s)", async (_, journal) => {
+  let kept: ToolContext | undefined;
+  const model = scriptedModel(() => "too late");
+  const keeper = defineTool({
+    name: "keeper",
+    description: "",
+    input: z.object({}),
+    execute: (_args, context) => {
+      kept = context;
+      return "done";
+    },
+  });
+  const worker = agent("worker", async (ctx) => {
+    await ctx.batch([{ kind: "tool", call: { id: "1", name: "keeper", arguments: "{}" }, tool: keeper }]);
+    return done("ok");
+  });
+  await new Runtime({ journal }).run(worker, "").result;
+  await expect(kept?.llm(model, ask("?"))).rejects.toThrow("worker has ended");
+  expect(model.calls).toHaveLength(0);
 });

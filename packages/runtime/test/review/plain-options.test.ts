@@ -78,3 +78,15 @@ describe.each(HOUSES)("%s", (_, house) => {
     expect(copy?.idempotencyKey).toContain(result.runId);
   });
 });
+
+test("metadata of a run stays its caller's, who may go on with it", async () => {
+  const metadata = { user: { name: "Ada" } };
+  let seen: unknown;
+  const reader = agent("reader", async (ctx) => {
+    metadata.user.name = "Bob";
+    seen = ctx.scope.metadata;
+    return done("ok");
+  });
+  expect((await new Runtime().run(reader, "", { metadata }).result).status).toBe("completed");
+  expect(seen).toEqual({ user: { name: "Ada" } });
+});

@@ -6,11 +6,12 @@ import {
   type LLMClient,
   type ModelResponse,
   type Pipeline,
+  RunId,
 } from "@ravi/kernel";
 import { scriptedModel, virtualClock, type VirtualClock } from "@ravi/testing";
 import { Runtime } from "@ravi/runtime";
 import { MemoryJournal } from "../../src/journal/memory-journal.ts";
-import { agent, ask, done, FakeHeadcount, FakeLedger, turns, until, within } from "./helpers.ts";
+import { agent, ask, cut, done, FakeHeadcount, FakeLedger, turns, until, within } from "./helpers.ts";
 
 async function closed(runtime: Runtime, clock: VirtualClock): Promise<void> {
   const closing = runtime.close();
@@ -205,4 +206,27 @@ describe("review: a replay decides the same", () => {
     await turns();
     expect(await resumed.result).toMatchObject({ status: "completed", inDoubt: ["d:llm:m#1"] });
   });
+});
+
+test("R23: a child that had read a question at the crash may answer and end before it is asked again", async () => {
+  const clock = virtualClock({ now: 0 });
+  const child = agent("child", async (_ctx, inbox) => {
+    const message = await inbox.receive();
+    await inbox.reply(message, `${String(message.content)}!`);
+    return done("ended");
+  });
+  const lead = agent("lead", async (ctx) => {
+    const handle = await ctx.spawn(child, { input: "" });
+    for (let n = 0; n < 20; n++) await ctx.now();
+    return done(String(await ctx.ask(handle, "question")));
+  });
+  const journal = new MemoryJournal();
+  const runtime = new Runtime({ journal, clock });
+  expect((await runtime.run(lead, "", { runId: "r" }).result).output).toBe("question!");
+  const records = journal.load(RunId("r"));
+  for (let n = 1; n < records.length; n++) {
+    const resumed = new Runtime({ journal: cut("r", records.slice(0, n)), clock, agents: [lead] });
+    const { output } = await resumed.resume("r").result;
+    expect({ n, output }).toEqual({ n, output: "question!" });
+  }
 });

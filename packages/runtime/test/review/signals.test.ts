@@ -9,6 +9,7 @@ import {
   type FunctionContext,
   type Hooks,
   type Pipeline,
+  type RunEvent,
 } from "@ravi/kernel";
 import { MemoryJournal } from "../../src/journal/memory-journal.ts";
 import { agent, ask, done, until, within } from "./helpers.ts";
@@ -152,4 +153,32 @@ describe("review: answers from outside", () => {
     await clock.advance(1_000);
     expect(await resumed.result).toMatchObject({ status: "completed", output: "yes" });
   });
+});
+
+test("R24: what was answered while a run was suspended is not asked for again when it goes on", async () => {
+  const asked: string[] = [];
+  const onEvent = ({ event }: RunEvent): void => {
+    if (event.type === "progress") asked.push(event.name);
+  };
+  const pay = defineTool({
+    name: "pay",
+    description: "",
+    input: z.object({}),
+    needsApproval: true,
+    execute: () => "paid",
+  });
+  const payer = agent("payer", async (ctx) => {
+    const { content } = await ctx.tool({ id: "1", name: "pay", arguments: "{}" }, pay);
+    return done(String(content));
+  });
+  const journal = new MemoryJournal();
+  const first = new Runtime({ journal });
+  const { result } = first.run(payer, "", { runId: "r", onEvent });
+  await until(() => asked.length === 1);
+  await first.close();
+  await result;
+  const second = new Runtime({ journal, agents: [payer] });
+  await second.deliver("r", "approval:r:tool:pay#1", true);
+  expect((await second.resume("r", { onEvent }).result).output).toBe("paid");
+  expect(asked).toEqual(["approvalRequested"]);
 });

@@ -122,3 +122,26 @@ describe("untyped code", () => {
     expect(output).toContain("hire.input");
   });
 });
+
+test("a time that nobody would keep is refused: a spawned child is not waited for", async () => {
+  const lead = agent("lead", async (ctx) => {
+    await ctx.spawn(
+      agent("child", async () => done("ok")),
+      { input: "", timeoutS: 5 },
+    );
+    return done("ok");
+  });
+  const { status, error } = await new Runtime().run(lead, "").result;
+  expect(status).toBe("failed");
+  expect(error?.message).toMatch(/spawn\.timeoutS is 5; expected .*deadlineS/);
+});
+
+test.each([undefined, null, "text", {}])("a compaction strategy that gives %j is named", async (given) => {
+  const compaction = { name: "cutter", compact: () => given } as CompactionStrategy;
+  const talker = agent("talker", async (ctx) => {
+    await ctx.window();
+    return done("ok");
+  });
+  const { error } = await new Runtime({ compaction }).run(talker, "").result;
+  expect(error?.message).toMatch(/^what cutter gave is .*; expected a list of messages/);
+});

@@ -1,0 +1,40 @@
+import { CancellationError, type Clock, type TimerHandle } from "@ravi/kernel";
+import { GRACE_MS } from "./context/ending.ts";
+import { armDeadline } from "./engine/deadline.ts";
+import type { Underway } from "./underway.ts";
+
+/**
+ * What is waited for before a run begins. Where the run is stopped, or its time is up, that has as long to end as an agent has; then the
+ * run is not begun, and nothing is on record of it.
+ */
+export function orGivenUp<T>(
+  work: PromiseLike<T>,
+  run: Underway,
+  clock: Clock,
+  deadline: number | null,
+): Promise<T> {
+  const { token } = run;
+  return new Promise((resolve, reject) => {
+    let grace: TimerHandle | undefined;
+    const giveGrace = (why: CancellationError): void => {
+      grace ??= clock.setTimer?.(() => {
+        leave();
+        token.cancel(why);
+        reject(why);
+      }, GRACE_MS);
+    };
+    const closed = (): void =>
+      giveGrace(new CancellationError({ reason: run.suspended ?? "it was suspended" }));
+    const unlisten = token.onCancel(giveGrace);
+    const disarm = armDeadline({ clock, token, deadline, recording: undefined });
+    run.wake = closed;
+    const leave = (): void => {
+      grace?.cancel();
+      unlisten();
+      disarm();
+      run.wake = undefined;
+    };
+    if (run.suspended !== undefined) closed();
+    Promise.resolve(work).finally(leave).then(resolve, reject);
+  });
+}

@@ -1,0 +1,77 @@
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { defineTool, type LLMClient, type Pipeline } from "@ravi/kernel";
+import { MemoryJournal, Runtime } from "@ravi/runtime";
+import { agent, ask, done, until } from "./helpers.ts";
+
+// A run is suspended while something of it is under way, which comes to its end all the same. It is kept, with layers as without.
+
+function through<C>(): Pipeline<C> {
+  return { isNoop: false, admit: () => {}, run: (_, core) => core() };
+}
+
+const LAYERS = [
+  ["without layers", {}],
+  ["with layers", { function: through(), chat: through() }],
+] as const;
+
+describe("what is there when a run is suspended", () => {
+  test.each(LAYERS)("T5: the result of a tool is not asked about (%s)", async (_, pipelines) => {
+    const paid = Promise.withResolvers<string>();
+    let payments = 0;
+    const pay = defineTool({
+      name: "pay",
+      description: "",
+      input: z.object({}),
+      execute: () => {
+        payments++;
+        return paid.promise;
+      },
+    });
+    const payer = agent("payer", async (ctx) => {
+      const { content } = await ctx.tool({ id: "1", name: "pay", arguments: "{}" }, pay);
+      return done(String(content));
+    });
+    const journal = new MemoryJournal();
+    const first = new Runtime({ journal, pipelines });
+    const { result } = first.run(payer, "", { runId: "r" });
+    await until(() => payments === 1);
+    const closing = first.close();
+    paid.resolve("paid");
+    await closing;
+    expect((await result).status).toBe("suspended");
+    const second = new Runtime({ journal, pipelines, agents: [payer] });
+    expect(await second.resume("r").result).toMatchObject({ status: "completed", output: "paid" });
+    expect(payments).toBe(1);
+  });
+
+  test.each(LAYERS)("T5: the answer of a model is not paid for again (%s)", async (_, pipelines) => {
+    const thought = Promise.withResolvers<void>();
+    let calls = 0;
+    const model: LLMClient = {
+      id: "m",
+      info: { provider: "p", model: "m" },
+      async generate() {
+        calls++;
+        await thought.promise;
+        const usage = { inputTokens: 10, outputTokens: 5 };
+        return { message: { role: "assistant", content: "42" }, finishReason: "stop", usage };
+      },
+    };
+    const thinker = agent("thinker", async (ctx) =>
+      done(String((await ctx.llm(model, ask("?"))).message.content)),
+    );
+    const journal = new MemoryJournal();
+    const first = new Runtime({ journal, pipelines });
+    const { result } = first.run(thinker, "", { runId: "r" });
+    await until(() => calls === 1);
+    const closing = first.close();
+    thought.resolve();
+    await closing;
+    expect((await result).status).toBe("suspended");
+    const second = new Runtime({ journal, pipelines, agents: [thinker] });
+    const again = await second.resume("r").result;
+    expect(again).toMatchObject({ output: "42", usage: { inputTokens: 10, outputTokens: 5 } });
+    expect(calls).toBe(1);
+  });
+});

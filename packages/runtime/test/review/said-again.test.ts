@@ -1,0 +1,70 @@
+import { describe, expect, test } from "vitest";
+import type { HistoryProvider, RunHandle } from "@ravi/kernel";
+import { MemoryJournal, Runtime } from "@ravi/runtime";
+import { agent, done, turns, within } from "./helpers.ts";
+
+const JOURNALS = [
+  ["without a journal", () => undefined],
+  ["on a journal", () => new MemoryJournal()],
+] as const;
+
+describe.each(JOURNALS)("what is done again %s", (_, make) => {
+  test("R23: a second reply to one message changes nothing", async () => {
+    const child = agent("child", async (_ctx, inbox) => {
+      const message = await inbox.receive();
+      await inbox.reply(message, "one");
+      await inbox.reply(message, "two");
+      return done("replied");
+    });
+    const lead = agent("lead", async (ctx) => {
+      const handle = await ctx.spawn(child, { input: "" });
+      const reply = await ctx.ask(handle, "?");
+      return done(`${String(reply)} ${(await ctx.join(handle)).status}`);
+    });
+    const { result } = new Runtime({ journal: make() }).run(lead, "");
+    expect((await result).output).toBe("one completed");
+  });
+
+  test("R10: a window whose history failed once may be looked at again", async () => {
+    let fails = true;
+    const history: HistoryProvider = {
+      async load(_key, upTo) {
+        if (upTo !== 0 && fails) {
+          fails = false;
+          throw new Error("not now");
+        }
+        return { messages: [{ role: "user", content: "from before" }], head: 1 };
+      },
+      append: async () => {},
+      clear: async () => {},
+    };
+    const looker = agent("looker", async (ctx) => {
+      try {
+        await ctx.window();
+      } catch {
+        return done(String((await ctx.window()).length));
+      }
+      return done("it did not fail");
+    });
+    const { result } = new Runtime({ journal: make(), history }).run(looker, "");
+    expect((await result).output).toBe("1");
+  });
+
+  test("R24: an answer that comes as its waiter is stopped is for whoever waits next", async () => {
+    let waiting: RunHandle | undefined;
+    const child = agent("child", async (ctx) => done(String(await ctx.waitFor("answer"))));
+    const lead = agent("lead", async (ctx) => {
+      waiting = await ctx.spawn(child, { input: "" });
+      await ctx.waitFor("go on");
+      return done(String(await ctx.waitFor("answer")));
+    });
+    const runtime = new Runtime({ journal: make() });
+    const { result } = runtime.run(lead, "", { runId: "r" });
+    await turns();
+    waiting?.cancel("no longer needed");
+    const delivered = runtime.deliver("r", "answer", "42");
+    await runtime.deliver("r", "go on", true);
+    await delivered;
+    expect(await within(result)).toMatchObject({ output: "42" });
+  });
+});
