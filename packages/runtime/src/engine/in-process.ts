@@ -240,7 +240,7 @@ export class InProcessEngine implements DurableEngine, Recorded {
   async wait(spec: WaitSpec): Promise<JsonValue> {
     const answer = await this.recorder.fact(spec.key, () => {
       // Told again after a restart, unless it was answered meanwhile: a second answer would be kept for the next question.
-      if (!this.tree.signals.has(spec.name)) spec.onWait?.();
+      if (this.tree.recording === undefined || !this.tree.signals.has(spec.name)) spec.onWait?.();
       return this.nextSignal(spec.name);
     });
     return (answer as Answer).value;

@@ -70,7 +70,11 @@ export const waitCases: readonly RuntimeCase[] = [
     says: "a deadline ends a run that waits, and all whom it has hired, and says so",
     async run({ create }) {
       const idle = agent("idle", async (ctx) => done(word(await ctx.waitFor("never"))));
-      const lead = agent("lead", async (ctx) => done(outputOf(await ctx.hire({ agent: idle, input: "" }))));
+      const lead = agent("lead", async (ctx) => {
+        // Its helper may be told of the same moment a little earlier.
+        await ctx.hire({ agent: idle, input: "" });
+        return done(word(await ctx.waitFor("never")));
+      });
       const runtime = await create({ agents: [lead, idle] });
       const result = await runtime.run(lead, "", { executionBudget: { deadlineS: 0.05 } }).result;
       expect(result).toMatchObject({ status: "partial", stopReason: "deadline" });
