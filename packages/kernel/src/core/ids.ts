@@ -36,6 +36,13 @@ export function agentIdOf(field: string, name: string): AgentId {
   return checked as AgentId;
 }
 
+/** Whether it is one already, as every hire asks of the id that was just made for it. One that is very long is looked at in its parts. */
+export function isAgentId(text: string): text is AgentId {
+  const slash = text.indexOf("/");
+  const last = text.length - 1;
+  return slash !== 0 && slash !== last && last >= 0 && last < MAX_ID_LENGTH && isPrintable(text);
+}
+
 /** Of one who is hired: the numbers of all hires on the way down, so that no two agents of a tree have the same. */
 export function hiredId(parent: AgentId, agent: AgentId, number: number): AgentId {
   const slash = parent.indexOf("/");

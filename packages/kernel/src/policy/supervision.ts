@@ -1,6 +1,6 @@
 import { checkFields, checkInteger, checkOneOf } from "../core/check.ts";
 import { type IdSource, systemIds } from "../core/clock.ts";
-import { AgentId, RunId, SessionId, TopicId } from "../core/ids.ts";
+import { AgentId, isAgentId, RunId, SessionId, TopicId } from "../core/ids.ts";
 import type { JsonObject } from "../core/json.ts";
 import { BudgetExhaustedError, InvalidValueError } from "../errors/errors.ts";
 import { type ExecutionBudget, type ExecutionBudgetOptions, executionBudget } from "./execution-budget.ts";
@@ -225,6 +225,7 @@ function freshId<Id extends string>(ids: IdSource, check: (value: string) => Id)
 
 function readAgentId(field: string, value: unknown): AgentId {
   const text = readText(field, value);
+  if (isAgentId(text)) return text;
   const slash = text.indexOf("/");
   return slash === -1 ? AgentId(text) : AgentId(text.slice(0, slash), text.slice(slash + 1));
 }
