@@ -545,6 +545,25 @@ describe("observers", () => {
 });
 
 describe("keeping house", () => {
+  test("many runs are pruned together, so that they share what a journal does for one", async () => {
+    const inner = new MemoryJournal();
+    const clock = virtualClock({ now: 1 });
+    let [under, most] = [0, 0];
+    const deleting = async (runId: RunId): Promise<void> => {
+      most = Math.max(most, ++under);
+      await Promise.resolve();
+      inner.delete(runId);
+      under--;
+    };
+    const journal = Object.assign(Object.create(inner) as MemoryJournal, { delete: deleting });
+    const runtime = new Runtime({ journal, clock });
+    const quick = agent("quick", async () => done(""));
+    for (let n = 0; n < 150; n++) await runtime.run(quick, "", { runId: `r${n}` }).result;
+    await clock.advance(10);
+    expect(await runtime.prune({ olderThanMs: 1 })).toHaveLength(150);
+    expect([most, await runtime.list()]).toEqual([100, []]);
+  });
+
   test("runs on record are listed, deleted and pruned by age", async () => {
     const journal = new MemoryJournal();
     const clock = virtualClock({ now: 1_000 });
