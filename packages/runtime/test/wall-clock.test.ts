@@ -1,7 +1,11 @@
 import { wallClock } from "@ravi/runtime";
 import { afterEach, expect, test, vi } from "vitest";
 
-afterEach(() => void vi.useRealTimers());
+afterEach(() => {
+  // In this order: whoever is spied on last is put back first.
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
 
 const DAY_MS = 86_400_000;
 

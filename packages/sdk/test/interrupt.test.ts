@@ -14,7 +14,10 @@ let directory: string;
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), "ravi-sdk-"));
 });
-afterEach(() => rm(directory, { recursive: true, force: true }));
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await rm(directory, { recursive: true, force: true });
+});
 
 interface Ended {
   readonly code: number | null;
