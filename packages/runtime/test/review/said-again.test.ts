@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { HistoryProvider, RunHandle } from "@ravi/kernel";
+import type { HistoryProvider, JsonValue, RunHandle } from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { agent, done, turns, within } from "./helpers.ts";
 
@@ -67,4 +67,21 @@ describe.each(JOURNALS)("what is done again %s", (_, make) => {
     await delivered;
     expect(await within(result)).toMatchObject({ output: "42" });
   });
+});
+
+test("R23: after a reply that cannot be written down, another one counts", async () => {
+  const child = agent("child", async (_ctx, inbox) => {
+    const message = await inbox.receive();
+    const ring: Record<string, JsonValue> = {};
+    ring["self"] = ring;
+    await expect(inbox.reply(message, ring)).rejects.toMatchObject({ code: "INVALID_VALUE" });
+    await inbox.reply(message, "a ring");
+    return done("replied");
+  });
+  const lead = agent("lead", async (ctx) => {
+    const handle = await ctx.spawn(child, { input: "" });
+    return done(String(await ctx.ask(handle, "?")));
+  });
+  const { result } = new Runtime({ journal: new MemoryJournal() }).run(lead, "");
+  expect(await within(result)).toMatchObject({ output: "a ring" });
 });

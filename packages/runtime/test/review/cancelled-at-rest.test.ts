@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import * as z from "zod";
+import { defineTool } from "@ravi/kernel";
+import { MemoryJournal, Runtime } from "@ravi/runtime";
+import { virtualClock } from "@ravi/testing";
+import { agent, done, until } from "./helpers.ts";
+
+// A run that rests is cancelled. It ends, whatever somebody would have to do before it could go on.
+
+test("R24: nobody is asked about a tool of a run that was cancelled; its result says that it is in doubt", async () => {
+  const clock = virtualClock();
+  let payments = 0;
+  const pay = defineTool({
+    name: "pay",
+    description: "",
+    input: z.object({}),
+    execute: () => {
+      payments++;
+      return new Promise<string>(() => {});
+    },
+  });
+  const payer = agent("payer", async (ctx) => {
+    await ctx.tool({ id: "1", name: "pay", arguments: "{}" }, pay);
+    return done("paid");
+  });
+  const lead = agent("lead", async (ctx) => done((await ctx.hire({ agent: payer, input: "" })).status));
+  const journal = new MemoryJournal();
+  const first = new Runtime({ journal, clock });
+  const { result } = first.run(lead, "", { runId: "r" });
+  await until(() => payments === 1);
+  const closing = first.close();
+  await clock.advance(200);
+  await closing;
+  expect((await result).status).toBe("suspended");
+
+  const second = new Runtime({ journal, clock, agents: [lead] });
+  await second.cancel("r", "not needed");
+  expect(await second.list()).toMatchObject([{ status: "cancelled" }]);
+  expect(await second.resume("r").result).toMatchObject({
+    status: "cancelled",
+    error: { reason: "not needed" },
+    inDoubt: ["r/hire:payer#1:tool:pay#1"],
+  });
+  expect(payments).toBe(1);
+});
