@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import * as z from "zod";
-import { defineTool } from "@ravi/kernel";
+import { defineTool, type Journal } from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { virtualClock } from "@ravi/testing";
 import { agent, done, until } from "./helpers.ts";
@@ -42,4 +42,23 @@ test("R24: nobody is asked about a tool of a run that was cancelled; its result 
     inDoubt: ["r/hire:payer#1:tool:pay#1"],
   });
   expect(payments).toBe(1);
+});
+
+test("R24: whoever knows no agent leaves the wish, and keeps nobody from resuming the run meanwhile", async () => {
+  const journal = new MemoryJournal();
+  const waiter = agent("waiter", async (ctx) => done(String(await ctx.waitFor("never"))));
+  const first = new Runtime({ journal });
+  const handle = first.run(waiter, "", { runId: "r" });
+  await until(() => handle.status === "suspended");
+  await first.close();
+  let claims = 0;
+  const claim: Journal["claim"] = (...asked) => {
+    claims++;
+    return journal.claim(...asked);
+  };
+  const outside = Object.assign(Object.create(journal) as MemoryJournal, { claim });
+  await new Runtime({ journal: outside }).cancel("r", "not needed");
+  expect(claims).toBe(0);
+  const { result } = new Runtime({ journal, agents: [waiter] }).resume("r");
+  expect(await result).toMatchObject({ status: "cancelled", error: { reason: "not needed" } });
 });
