@@ -50,6 +50,7 @@ export {
   tighterBudget,
 } from "./loop/limits.ts";
 export { checkRun, newRoot, versionName, versionOf } from "./loop/run-start.ts";
+export { ownMetadata } from "./loop/own-metadata.ts";
 export { type Parsed, parseWith } from "./loop/parse-with.ts";
 export { type Approval, readApproval } from "./loop/read-approval.ts";
 export { readResult } from "./loop/read-result.ts";
@@ -62,6 +63,7 @@ export {
   toolFailure,
   toolFailureOf,
 } from "./loop/tool-call.ts";
+export { refuseSpawnTime } from "./loop/spawn-time.ts";
 export { soundUsage } from "./loop/sound-usage.ts";
 export { LEAST_RESULT_CHARS, shorten, withNote } from "./loop/tool-content.ts";
 export { jsonSchemaOf, toolSpec } from "./loop/tool-spec.ts";

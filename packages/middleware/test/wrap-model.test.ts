@@ -274,6 +274,33 @@ describe("wrapModel: stream", () => {
     expect(attempts).toBe(2);
   });
 
+  it("T13: what an attempt held back that was given up is not part of what the next one says", async () => {
+    const clock = virtualClock();
+    let attempts = 0;
+    const deaf: LLMClient = {
+      ...fakeModel("deaf"),
+      async *stream() {
+        if (++attempts === 1) {
+          yield { type: "text", delta: "sk-" };
+          await new Promise(() => {});
+        }
+        yield { type: "text", delta: "no key" };
+        yield { type: "finish", response: answer("no key") };
+      },
+    };
+    const layers = [piiRedaction(), retry({ baseMs: 0 }), timeout({ timeoutMs: 10 })];
+    const reading = (async () => {
+      let text = "";
+      for await (const event of wrapModel(deaf, layers, { clock }).stream?.(request) ?? [])
+        if (event.type === "text") text += event.delta;
+      return text;
+    })();
+    await clock.advance(10);
+    await clock.advance(1);
+    expect(await reading).toBe("no key");
+    expect(attempts).toBe(2);
+  });
+
   it("a time limit in the middle of a stream is final too, and its model is stopped", async () => {
     const clock = virtualClock();
     const inner = {

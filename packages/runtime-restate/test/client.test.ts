@@ -172,6 +172,22 @@ test("R21: a layer around a root can tell the agent's own hooks", async () => {
   });
 });
 
+test("J5: a layer around a root sees for whom it is to work, in a copy of its own", async () => {
+  const metadata = { tags: ["a"] };
+  const seen: unknown[] = [];
+  const layer: Pipelines["agent"] = {
+    isNoop: false,
+    admit: ({ scope }) => void seen.push(scope),
+    run: (_context, core) => core(),
+  };
+  await played({ start: { isNew: true }, standings: OVER }, async (runtime) => {
+    const guarded = { ...agent, pipelines: { agent: layer } };
+    await runtime.run(guarded, "", { userId: "alice", metadata }).result;
+    expect(seen).toMatchObject([{ userId: "alice", tenantId: null, metadata: { tags: ["a"] } }]);
+    expect(Object.isFrozen(metadata.tags)).toBe(false);
+  });
+});
+
 test("R24: a misspelt decision reaches no server", async () => {
   await played({}, async (runtime, asked) => {
     const decisions = { "run:tool:pay#1": "rety" as "retry" };

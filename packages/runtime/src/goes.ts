@@ -8,6 +8,7 @@ import {
   type JournalEntry,
   type JsonObject,
   type MaybePromise,
+  type NeedsDecisionError,
   type RunId,
   type RunResult,
   type Supervision,
@@ -15,7 +16,7 @@ import {
 import type { Decisions } from "@ravi/kernel/loop";
 import { andThen } from "./context/and-then.ts";
 import { createRunContext } from "./context/create-run-context.ts";
-import { stillMeant, undecided } from "./engine/decisions.ts";
+import { needsDecision, stillMeant, undecided } from "./engine/decisions.ts";
 import { Recording } from "./engine/recording.ts";
 import type { RunJournal } from "./engine/run-journal.ts";
 import { RUN_STATUS } from "./journal/run-facts.ts";
@@ -97,13 +98,22 @@ export class Goes {
         this.run.tree?.close();
         throw error;
       }
-      const doubt = undecided(recording.records, decisions);
+      const doubt = this.doubtIn(recording, decisions);
       const result = doubt === undefined ? await go.toEnd() : go.suspended(doubt);
       if (!this.isToGoAgain(journal, go.crash)) return this.close(journal, result);
       const next = await this.afterCrash(go.crash);
       decisions = stillMeant(decisions, recording.records, next.records);
       recording = next;
     }
+  }
+
+  /** What somebody has to decide on first. Of a run that was cancelled nothing is asked: its result says what may have been done. */
+  private doubtIn({ records }: Recording, decisions: Decisions): NeedsDecisionError | undefined {
+    const { tree } = this.run;
+    const doubts = undecided(records, decisions);
+    if (tree?.isCancelled !== true) return needsDecision(doubts);
+    for (const { full } of doubts) tree.inDoubt.add(full);
+    return undefined;
   }
 
   /** Never on a journal that takes nothing more: each go would end at its first entry. */

@@ -20,7 +20,7 @@ import { processOwner } from "./journal/owner.ts";
 import { RUN_START, RUN_STATUS } from "./journal/run-facts.ts";
 import { recordedResult } from "./live-run.ts";
 import type { Ports } from "./ports.ts";
-import { readStart, type Start, isPlainStart, startRecord } from "./run-start.ts";
+import { readStart, type Start, isPlainStart, scopeOf, startRecord } from "./run-start.ts";
 import type { Underway } from "./underway.ts";
 
 /** A run that may go, or the result of one that is over. */
@@ -108,7 +108,8 @@ export class RunDriver {
     const { root, deadline, tenantId } = start;
     const meta = RunMeta.of({ supervision: root, cancellation: token, deadline, tenantId, ...ports });
     const layers = agent === undefined ? [] : [agent];
-    const asked = { layers, whom: root, input: start.input, meta, hooks, clock };
+    const scope = scopeOf(start);
+    const asked = { layers, whom: root, input: start.input, meta, scope, hooks, clock };
     const admitted = admitRun(asked);
     const inTime = isPromiseLike(admitted) ? orGivenUp(admitted, run, clock, deadline) : admitted;
     return andThen(inTime, ({ input, refused }) =>

@@ -13,7 +13,7 @@ import {
   type SpawnBudgetOptions,
   Supervision,
 } from "@ravi/kernel";
-import { checkRun, newRoot, refuseUnkept, versionName } from "@ravi/kernel/loop";
+import { checkRun, newRoot, ownMetadata, refuseUnkept, versionName } from "@ravi/kernel/loop";
 import { withAgentLedger } from "./tree/ledgers.ts";
 import { textAt } from "./engine/body.ts";
 import { type ResultRecord, resultToJSON } from "./engine/hire-record.ts";
@@ -63,19 +63,7 @@ export function newStart(ports: Ports, agent: Agent, input: string, options: Run
   const { deadlineS } = root.executionBudget;
   const deadline = deadlineS === null ? null : clock.now() + deadlineS * 1000;
   const { tenantId = null, userId = null, metadata } = options;
-  return { agent, input, root, deadline, tenantId, userId, metadata: frozen(metadata && copyOf(metadata)) };
-}
-
-/**
- * As a resumed run reads it. What the caller holds stays its own: it is not frozen with the run's. What cannot be written down is
- * refused by a journal, where there is one.
- */
-function copyOf(metadata: JsonObject): JsonObject {
-  try {
-    return JSON.parse(JSON.stringify(metadata)) as JsonObject;
-  } catch {
-    return { ...metadata };
-  }
+  return { agent, input, root, deadline, tenantId, userId, metadata: ownMetadata(metadata) };
 }
 
 const OPTIONS: readonly (keyof RunOptions)[] = [
@@ -112,7 +100,7 @@ export function readStart(agents: ReadonlyMap<string, Agent>, body: JsonObject):
   };
 }
 
-const NO_METADATA: JsonObject = Object.freeze({});
+const NO_METADATA = ownMetadata(undefined);
 
 function frozen(metadata: JsonObject | undefined): JsonObject {
   return metadata === undefined ? NO_METADATA : deepFreeze(metadata);

@@ -139,7 +139,8 @@ export class Runtime {
     const live = this.live.find(id);
     // Nobody may be there to hear it just now: a run that has crashed waits for its next go.
     if (live !== undefined) live.token.cancel(reason);
-    else if (journal !== undefined && !this.closed) await this.endAtRest(id);
+    // Whoever knows no agent does not claim it either: somebody may be about to resume it.
+    else if (journal !== undefined && !this.closed && this.agents.size > 0) await this.endAtRest(id);
   }
 
   private async endAtRest(id: RunId): Promise<void> {

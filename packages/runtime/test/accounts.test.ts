@@ -166,3 +166,39 @@ test("O4: an attempt that failed is a retry, and what it cost is waste", async (
   expect(agents).toMatchObject([{ modelCalls: 1, retries: 1, wasteUsd: 2, costUsd: 3 }]);
   expect(cost).toBe(3);
 });
+
+test("T5: a call whose judge could not be reached is still one call after a restart", async () => {
+  const judge = scriptedModel(() => {
+    throw new Error("socket hang up");
+  });
+  const model = scriptedModel(() => "ok");
+  const pipelines: Pipelines = {
+    chat: {
+      isNoop: false,
+      admit: () => {},
+      async run(context, core) {
+        await context.call(judge, ask("may it?")).catch(() => {});
+        await core();
+      },
+    },
+  };
+  const caller = agent("caller", async (ctx) => {
+    await ctx.llm(model, ask("?"));
+    return done(String(await ctx.waitFor("word")));
+  });
+  const journal = new MemoryJournal();
+  const whole = new Runtime({ journal, pipelines });
+  const { result } = whole.run(caller, "", { runId: "r" });
+  await whole.deliver("r", "word", "on");
+  expect((await result).agents).toMatchObject([{ modelCalls: 1 }]);
+  const records = journal.load(RunId("r"));
+  const atWait = records.findIndex(({ key }) => key.startsWith("wait"));
+  const resumed = new Runtime({
+    journal: cut("r", records.slice(0, atWait)),
+    pipelines,
+    agents: [caller],
+  });
+  await resumed.deliver("r", "word", "on");
+  expect((await resumed.resume("r").result).agents).toMatchObject([{ modelCalls: 1 }]);
+  expect(model.calls).toHaveLength(1);
+});

@@ -1,4 +1,5 @@
 import type { AgentResult } from "../agent/agent.ts";
+import type { RunScope } from "../agent/scope.ts";
 import type { Clock } from "../core/clock.ts";
 import { agentName } from "../core/ids.ts";
 import { isPromiseLike, type MaybePromise } from "../core/types.ts";
@@ -15,6 +16,8 @@ export interface AdmitRunOptions {
   readonly whom: Pick<Supervision, "agentId" | "runId" | "sessionId">;
   readonly input: string;
   readonly meta: RunMeta;
+  /** For whom the agent is to work. */
+  readonly scope?: RunScope | undefined;
   /** What all of the tree listen to, and what the agent brings along. */
   readonly hooks: Hooks;
   readonly clock: Clock;
@@ -37,13 +40,14 @@ const NO_WAITING: Gate = {
 
 /** The layers around an agent see its input, and one of them may answer for it. No promise where no layer makes one. */
 export function admitRun(options: AdmitRunOptions): MaybePromise<AdmittedRun> {
-  const { layers, whom, input, meta, hooks, clock } = options;
+  const { layers, whom, input, meta, scope, hooks, clock } = options;
   const { agentId, runId, sessionId } = whom;
   const context: AgentRunContext = {
     agentName: agentName(agentId),
     runId,
     sessionId,
     meta,
+    scope,
     hooks,
     clock,
     signal: meta.cancellation.signal,

@@ -18,7 +18,7 @@ import type { RunContext, WindowOptions } from "../agent/run-context.ts";
 import { type RunScope, scopeForWorker } from "../agent/scope.ts";
 import { type Clock, type IdSource, systemClock, systemIds } from "../core/clock.ts";
 import { AgentId, ExecId, agentName, hiredId } from "../core/ids.ts";
-import { deepFreeze, type JsonObject, type JsonValue } from "../core/json.ts";
+import type { JsonObject, JsonValue } from "../core/json.ts";
 import { checkPlainJson } from "../core/plain-json.ts";
 import { type AbortSignalLike, isPromiseLike, type MaybePromise } from "../core/types.ts";
 import { DeadlineExceededError, InvalidValueError, ToolError } from "../errors/errors.ts";
@@ -41,8 +41,10 @@ import { callBareTool } from "./bare-tool.ts";
 import { sleep, timersOf, waitWithin } from "./bare-wait.ts";
 import { bothHooks } from "./both-hooks.ts";
 import { Conversation } from "./conversation.ts";
+import { ownMetadata } from "./own-metadata.ts";
 import { readStream } from "./read-stream.ts";
 import { soundUsage } from "./sound-usage.ts";
+import { refuseSpawnTime } from "./spawn-time.ts";
 import { messageOf, readArguments, toolFailure, toolFailureOf } from "./tool-call.ts";
 
 export interface BareContextOptions {
@@ -88,12 +90,12 @@ export function bareContext(options: BareContextOptions = {}): BareContext {
     options.supervision ??
     Supervision.root(options.agentId ?? agent?.id ?? AgentId("agent"), { ids: options.ids });
   const shared: Shared = {
-    scope: deepFreeze({
+    scope: Object.freeze({
       userId: options.userId ?? null,
       tenantId: options.tenantId ?? null,
       sessionId: supervision.sessionId,
       runId: supervision.runId,
-      metadata: { ...options.metadata },
+      metadata: ownMetadata(options.metadata),
     }),
     hooks: options.hooks ?? NO_HOOKS,
     validator: options.validator,
@@ -252,6 +254,7 @@ class Bare implements BareContext {
   }
 
   async spawn<T>(agent: Agent<T>, options: Omit<HireLeaf<T>, "kind" | "agent">): Promise<RunHandle<T>> {
+    refuseSpawnTime(options);
     return this.start({ ...options, agent }).handle;
   }
 
@@ -277,9 +280,12 @@ class Bare implements BareContext {
     return waitWithin(reply, this.meta.cancellation, { clock: this.shared.clock, delayMs, late });
   }
 
-  waitFor(name: string): Promise<JsonValue> {
+  async waitFor(name: string): Promise<JsonValue> {
+    this.meta.check();
     const { value, leave } = this.shared.signals.next(name);
-    return waitWithin(value, this.meta.cancellation).finally(leave);
+    // Left as soon as it is stopped: what comes then is for whoever waits next.
+    const unlisten = this.meta.cancellation.onCancel(leave);
+    return waitWithin(value, this.meta.cancellation).finally(unlisten);
   }
 
   deliver(name: string, value: JsonValue): void {

@@ -2,6 +2,7 @@ import { type Agent, type CancellationToken, type ContextPorts, RunMeta, Supervi
 import { admitRun, bothHooks } from "@ravi/kernel/loop";
 import { outcomeToJSON } from "../outcome.ts";
 import type { Launch } from "../root/messages.ts";
+import { scopeOfRun } from "../scope.ts";
 
 /**
  * The layers around a root agent, the runtime's outside and its own inside, see its input in the process that starts the run:
@@ -22,7 +23,8 @@ export async function admitRoot(
   const { clock, ids } = ports;
   const meta = RunMeta.of({ supervision: whom, cancellation, deadline, tenantId, clock, ids });
   const hooks = bothHooks(ports.hooks, agent.hooks);
-  const { input, refused } = await admitRun({ layers, whom, input: launch.input, meta, hooks, clock });
+  const scope = scopeOfRun(launch, whom);
+  const { input, refused } = await admitRun({ layers, whom, input: launch.input, meta, scope, hooks, clock });
   if (refused === undefined) return { ...launch, input };
   return { ...launch, input, refused: outcomeToJSON({ status: refused.status, result: refused }) };
 }

@@ -5,7 +5,6 @@ import {
   type BlobStore,
   type ContextPorts,
   type CreateRunContext,
-  deepFreeze,
   errorToJSON,
   ExecId,
   type ExecutionStart,
@@ -17,6 +16,7 @@ import type { Ingress } from "../ingress.ts";
 import { EXECUTION } from "../names.ts";
 import { outcomeToJSON } from "../outcome.ts";
 import type { Launch } from "../root/messages.ts";
+import { scopeOfRun } from "../scope.ts";
 import { Attempt } from "./attempt.ts";
 import { RestateEngine } from "./engine.ts";
 import type { Courier } from "./courier.ts";
@@ -98,11 +98,10 @@ async function park(
 }
 
 function startOf(agent: Agent, launch: Launch): ExecutionStart {
-  const { execId, input, tenantId, userId, metadata, deadline, onPreempt } = launch;
+  const { execId, input, tenantId, deadline, onPreempt } = launch;
   const supervision = Supervision.fromJSON(launch.supervision);
-  const { sessionId, runId } = supervision;
-  const whole = deepFreeze({ userId, tenantId, sessionId, runId, metadata: { ...metadata } });
-  const scope = execId === ExecId(runId) ? whole : scopeForWorker(whole, supervision.agentId);
+  const whole = scopeOfRun(launch, supervision);
+  const scope = execId === ExecId(whole.runId) ? whole : scopeForWorker(whole, supervision.agentId);
   return {
     agent,
     execId: execId as ExecId,

@@ -131,7 +131,7 @@ export class Bill {
       ...(this.attempts > 1 && { retries: this.attempts - 1 }),
       ...(this.waste > 0 && { waste: this.waste / 1e9 }),
       ...(this.turns > 1 && { largest: { tokens: this.largestTokens, cost: this.largestNano / 1e9 } }),
-      ...(this.calls > 0 && { calls: this.calls }),
+      ...(this.calls > 0 && { calls: this.calls, own: this.attempts }),
       ...(this.open.length > 0 && { open: [...this.open] }),
     };
   }

@@ -12,7 +12,14 @@ import {
   type RaviError,
   type Supervision,
 } from "@ravi/kernel";
-import { admitRun, hiredId, refuseLimits, tighterBudget, versionName } from "@ravi/kernel/loop";
+import {
+  admitRun,
+  hiredId,
+  refuseLimits,
+  scopeForWorker,
+  tighterBudget,
+  versionName,
+} from "@ravi/kernel/loop";
 import { NOTHING_USED } from "../engine/hire-record.ts";
 import { withAgentLedger } from "../tree/ledgers.ts";
 import { andThen } from "./and-then.ts";
@@ -57,8 +64,9 @@ function admitted(
   const { runId, sessionId } = supervision;
   const whom = { agentId: terms.agent.id, runId, sessionId };
   const layers = agent === undefined ? [] : [agent];
+  const scope = scopeForWorker({ ...exec.scope, sessionId }, settled.agentId);
   return andThen(
-    admitRun({ layers, whom, input: terms.input, meta, hooks, clock: ports.clock }),
+    admitRun({ layers, whom, input: terms.input, meta, scope, hooks, clock: ports.clock }),
     ({ input, refused }) => {
       const spec = new Hire(exec, terms, input, settled);
       if (refused === undefined) return { spec, answered: undefined };

@@ -2,12 +2,12 @@ import {
   type HireOutcome,
   type HireSpec,
   type HireUsage,
-  InvalidValueError,
   type JsonValue,
   type MaybePromise,
   type RunHandle,
   ToolError,
 } from "@ravi/kernel";
+import { refuseSpawnTime } from "@ravi/kernel/loop";
 import { rejected } from "../rejected.ts";
 import { andThen } from "./and-then.ts";
 import type { Execution } from "./execution.ts";
@@ -34,11 +34,7 @@ function hired(exec: Execution, spec: HireSpec, outcome: HireOutcome): HireOutco
 }
 
 export async function spawn(exec: Execution, terms: Terms): Promise<RunHandle> {
-  if (terms.timeoutS !== undefined) {
-    // It says how long a parent waits. Left aside in silence it would be a limit that is none.
-    const expected = "nothing, as nobody waits for it; executionBudget.deadlineS limits its time";
-    throw new InvalidValueError({ field: "spawn.timeoutS", value: terms.timeoutS, expected });
-  }
+  refuseSpawnTime(terms);
   const prepared = await prepareHire(exec, terms, true);
   const { spec } = prepared;
   if (prepared.answered !== undefined) return handleOf(exec, prepared);

@@ -63,13 +63,13 @@ export class ExecutionInbox implements Inbox {
     });
   }
 
-  /** The first counts: whoever asked has it, and it is on record. */
+  /** The first counts: whoever asked has it, and it is on record. One that could not be given is none. */
   async reply(message: InboxMessage, value: JsonValue): Promise<void> {
     const { id } = message;
-    await this.inLane("inbox.reply", () => {
+    await this.inLane("inbox.reply", async () => {
       if (this.replied?.has(id) === true) return;
+      await this.engine.reply(`reply:${id}`, id, value);
       (this.replied ??= new Set()).add(id);
-      return this.engine.reply(`reply:${id}`, id, value);
     });
   }
 

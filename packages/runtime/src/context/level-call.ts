@@ -14,6 +14,8 @@ export class LevelCall {
   readonly exec: Execution;
   /** A layer's own, in place of the execution's. */
   ownSignal: AbortSignalLike | undefined;
+  /** The same, of the newest attempt at the call. */
+  newestSignal: AbortSignalLike | undefined;
 
   constructor(exec: Execution) {
     this.exec = exec;
@@ -68,11 +70,11 @@ export class AgentCall extends LevelCall implements AgentRunContext {
 }
 
 /**
- * A layer gave up on an attempt, or all was stopped: what comes late must not replace the answer of a newer attempt. Of a run that is
- * only suspended there is no newer one, and what is there already need not be paid for, or asked about, when it goes on.
+ * A layer gave up on an attempt, or all was stopped: what comes late must not replace the answer of a newer attempt. What the newest
+ * gives in a run that is only suspended is kept: it need not be paid for, or asked about, when the run goes on.
  */
-export function refuseLate(exec: Execution, own: AbortSignalLike | undefined): void {
-  if (exec.engine.suspension !== undefined) return;
+export function refuseLate({ exec, newestSignal }: LevelCall, own: AbortSignalLike | undefined): void {
+  if (exec.engine.suspension !== undefined && own === newestSignal) return;
   if (own === undefined) exec.token.check();
   else own.throwIfAborted();
 }

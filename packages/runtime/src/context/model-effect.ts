@@ -204,8 +204,9 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
 
   private innermost(context: ChatCall): Promise<void> {
     const { ownSignal } = context;
+    context.newestSignal = ownSignal;
     return this.streamed(context.model, context.request, ownSignal).then((result) => {
-      refuseLate(this.exec, ownSignal);
+      refuseLate(context, ownSignal);
       context.result = result;
     });
   }

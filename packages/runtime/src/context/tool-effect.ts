@@ -231,6 +231,7 @@ export class ToolEffect implements Effect<ToolResult>, ToldTool {
 
   private innermost(context: FunctionCall, scope: EffectScope): MaybePromise<void> {
     const { ownSignal } = context;
+    context.newestSignal = ownSignal;
     // A layer may have waited before it called on.
     refuseCancelled(this.exec);
     ownSignal?.throwIfAborted();
@@ -302,7 +303,7 @@ function makeIt(_: void, call: ToolEffect, scope: EffectScope): MaybePromise<Too
 }
 
 function takeResult(result: ToolResult, context: FunctionCall, own: AbortSignalLike | undefined): void {
-  refuseLate(context.exec, own);
+  refuseLate(context, own);
   context.result = result;
 }
 

@@ -2,15 +2,16 @@ import { type JournalRecord, NeedsDecisionError } from "@ravi/kernel";
 import type { Decisions, InDoubt } from "@ravi/kernel/loop";
 import { textAt } from "./body.ts";
 
+/** What nobody has decided on. */
+export function undecided(records: readonly JournalRecord[], decisions: Decisions): readonly Doubt[] {
+  return doubtsOf(records).filter(({ full }) => decisions[full] === undefined);
+}
+
 /**
  * What has to be decided on before the run may go on; undefined where that is nothing. All of it at once: whoever is decided on would be
  * made again, and then be unwound with all the others by the next that is not.
  */
-export function undecided(
-  records: readonly JournalRecord[],
-  decisions: Decisions,
-): NeedsDecisionError | undefined {
-  const [first, ...others] = doubtsOf(records).filter(({ full }) => decisions[full] === undefined);
+export function needsDecision([first, ...others]: readonly Doubt[]): NeedsDecisionError | undefined {
   if (first === undefined) return undefined;
   const { execId, key, tool } = first;
   return new NeedsDecisionError({

@@ -223,7 +223,7 @@ export class Hiring implements Recordable<HireOutcome>, Child {
   /** The seat is free whatever else fails: what is told of the end runs code of others. */
   private leave(child: InProcessEngine, outcome: HireOutcome | undefined, lease: Lease | undefined): void {
     // A resumed child may have read a question before the crash, and answer and end before its parent comes to ask again.
-    if (this.isKept && this.engine.tree.recording !== undefined) this.lastMail = child.mailbox;
+    if (this.isKept && child.start.isResumed) this.lastMail = child.mailbox;
     try {
       child.over(outcome);
     } finally {

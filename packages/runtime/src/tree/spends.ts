@@ -120,7 +120,12 @@ function moneyIn(body: JsonObject): RecordedSpend {
 }
 
 /** What the bill of an end has in it: its calls up to that number, without those that were open when it was written. */
-type Contents = { readonly calls?: number; readonly open?: readonly number[] };
+type Contents = {
+  readonly calls?: number;
+  readonly open?: readonly number[];
+  /** How many of them were tries at the call itself. */
+  readonly own?: number;
+};
 
 function billOf({ body }: JournalRecord): Contents {
   return (body["spend"] ?? {}) as Contents;
@@ -133,7 +138,9 @@ function contains(end: JournalRecord, { call }: JsonObject): boolean {
 }
 
 /** Whether the agent's own call was sent, and not only what layers asked a model inside of it. One that a cache answered was not. */
-export function hasGoneOut({ turns, retries = 0, calls = 0, open = [] }: RecordedSpend): boolean {
+export function hasGoneOut({ own, turns, retries = 0, calls = 0, open = [] }: RecordedSpend): boolean {
+  if (own !== undefined) return own > 0;
+  // Those of a time when it was not said are told by their numbers.
   return turns === undefined || retries > 0 || turns + open.length > calls;
 }
 

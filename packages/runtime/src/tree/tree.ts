@@ -181,6 +181,11 @@ export class Tree implements Reachable, Holder {
     }
   }
 
+  /** It ends for good, and does not keep its place. */
+  get isCancelled(): boolean {
+    return this.token.isCancelled && this.suspension === undefined;
+  }
+
   /** Ends the run in this process; it keeps its place. Whoever waits or comes next is unwound. */
   suspend(message: string, why?: RaviError): Suspension {
     if (this.suspension === undefined) {

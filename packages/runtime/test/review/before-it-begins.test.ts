@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { scriptedModel, virtualClock } from "@ravi/testing";
 import { type AgentRunContext, type Journal, type Pipeline, type RestartPolicy, RunId } from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
-import { agent, ask, done, until, within } from "./helpers.ts";
+import { agent, ask, done, turns, until, within } from "./helpers.ts";
 
 // A run exists for its caller before anything of it is under way: its layers look at its input, its journal is claimed. What is said to
 // it meanwhile is heard.
@@ -77,6 +77,18 @@ describe("T4: a layer that never lets a run begin", () => {
     ]);
     expect(clock.pending).toBe(0);
     expect(journal?.load(RunId("l")) ?? []).toEqual([]);
+  });
+
+  test("does not outlast its end where that was there first", async () => {
+    const clock = virtualClock({ now: 0 });
+    const runtime = new Runtime({ clock, pipelines: never, journal: new MemoryJournal() });
+    const { result } = runtime.run(worker, "");
+    const closing = runtime.close();
+    const ended = result.catch(String);
+    await turns();
+    await clock.advance(100);
+    expect(await within(ended)).toMatch("the runtime was closed");
+    expect(await within(closing)).not.toBe("pending");
   });
 
   test("and one that ends when it is told to is not given up: the run is partial", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { defineTool, type LLMClient, type Pipeline } from "@ravi/kernel";
+import { type ChatContext, defineTool, type LLMClient, type Pipeline } from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { agent, ask, done, until } from "./helpers.ts";
 
@@ -73,5 +73,50 @@ describe("what is there when a run is suspended", () => {
     const again = await second.resume("r").result;
     expect(again).toMatchObject({ output: "42", usage: { inputTokens: 10, outputTokens: 5 } });
     expect(calls).toBe(1);
+  });
+
+  test("T9: an attempt that a layer has given up does not take the place of a newer answer", async () => {
+    const slow = Promise.withResolvers<void>();
+    const looked = Promise.withResolvers<void>();
+    let calls = 0;
+    const model: LLMClient = {
+      id: "m",
+      info: { provider: "p", model: "m" },
+      async generate() {
+        const content = `answer ${++calls}`;
+        if (calls === 1) await slow.promise;
+        return { message: { role: "assistant", content }, finishReason: "stop" };
+      },
+    };
+    const seen: unknown[] = [];
+    const impatient: Pipeline<ChatContext> = {
+      isNoop: false,
+      admit: () => {},
+      async run(context, core) {
+        const { signal } = context;
+        const limit = new AbortController();
+        context.signal = limit.signal;
+        const first = core().catch(() => {});
+        limit.abort();
+        context.signal = signal;
+        await core();
+        await looked.promise;
+        await first;
+        seen.push(context.result?.message.content);
+      },
+    };
+    const thinker = agent("thinker", async (ctx) =>
+      done(String((await ctx.llm(model, ask("?"))).message.content)),
+    );
+    const journal = new MemoryJournal();
+    const first = new Runtime({ journal, pipelines: { chat: impatient } });
+    const { result } = first.run(thinker, "", { runId: "r" });
+    await until(() => calls === 2);
+    const closing = first.close();
+    slow.resolve();
+    looked.resolve();
+    await closing;
+    expect((await result).status).toBe("suspended");
+    expect(seen).toEqual(["answer 2"]);
   });
 });

@@ -1,7 +1,14 @@
 import { describe, expect, test } from "vitest";
-import type { HistoryProvider, RunHandle } from "@ravi/kernel";
+import {
+  type ChatMessage,
+  type HistoryProvider,
+  HistoryRetention,
+  type JsonValue,
+  RunId,
+  type RunHandle,
+} from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
-import { agent, done, turns, within } from "./helpers.ts";
+import { agent, cut, done, turns, within } from "./helpers.ts";
 
 const JOURNALS = [
   ["without a journal", () => undefined],
@@ -67,4 +74,49 @@ describe.each(JOURNALS)("what is done again %s", (_, make) => {
     await delivered;
     expect(await within(result)).toMatchObject({ output: "42" });
   });
+});
+
+test("R23: after a reply that cannot be written down, another one counts", async () => {
+  const child = agent("child", async (_ctx, inbox) => {
+    const message = await inbox.receive();
+    const ring: Record<string, JsonValue> = {};
+    ring["self"] = ring;
+    await expect(inbox.reply(message, ring)).rejects.toMatchObject({ code: "INVALID_VALUE" });
+    await inbox.reply(message, "a ring");
+    return done("replied");
+  });
+  const lead = agent("lead", async (ctx) => {
+    const handle = await ctx.spawn(child, { input: "" });
+    return done(String(await ctx.ask(handle, "?")));
+  });
+  const { result } = new Runtime({ journal: new MemoryJournal() }).run(lead, "");
+  expect(await within(result)).toMatchObject({ output: "a ring" });
+});
+
+test("R10: what stands in the history already is not written again, also where others have written before it", async () => {
+  const messages: ChatMessage[] = [];
+  const history: HistoryProvider = {
+    load: async (_key, upTo = messages.length) => ({
+      messages: messages.slice(0, upTo),
+      head: messages.length,
+    }),
+    append: async (_key, own) => void messages.push(...own),
+    clear: async () => {},
+  };
+  const said: ChatMessage = { role: "user", content: "said by one" };
+  const other: ChatMessage = { role: "user", content: "said by another" };
+  const speaker = agent("speaker", async (ctx) => {
+    await ctx.window();
+    await ctx.remember(said);
+    messages.push(other);
+    return done("");
+  });
+  const journal = new MemoryJournal();
+  const retention = HistoryRetention.PERMANENT;
+  await new Runtime({ journal, history }).run(speaker, "", { runId: "r", retention }).result;
+  expect(messages).toEqual([other, said]);
+  // Killed right after it wrote, before its end was on record.
+  const records = journal.load(RunId("r")).filter(({ key }) => key !== "run:status");
+  await new Runtime({ journal: cut("r", records), history, agents: [speaker] }).resume("r").result;
+  expect(messages.filter((message) => message === said)).toHaveLength(1);
 });

@@ -11,6 +11,7 @@ import {
   type Spend,
 } from "@ravi/kernel";
 import { MemoryJournal, Runtime, type RuntimeOptions } from "@ravi/runtime";
+import { virtualClock } from "@ravi/testing";
 import { agent, ask, cut, done, FakeLedger, turns, until, within } from "./helpers.ts";
 
 // A run is suspended while one of its model calls waits for its place in a line, or for its money: nothing was sent, and that is known.
@@ -34,6 +35,8 @@ const permit = { release() {}, [Symbol.dispose]() {} };
 class World {
   readonly journal = new MemoryJournal();
   readonly ledger = new FakeLedger();
+  /** Nobody's grace is over before the ledger has answered, however busy the machine is. */
+  readonly clock = virtualClock();
   sent = 0;
   waiting = 0;
   isOpen = false;
@@ -74,7 +77,7 @@ class World {
   });
 
   runtime(more: RuntimeOptions): Runtime {
-    return new Runtime({ journal: this.journal, agents: [this.lead], ...more });
+    return new Runtime({ journal: this.journal, clock: this.clock, agents: [this.lead], ...more });
   }
 
   /** Suspended in the middle of a call that waits, as often as said, then to its end. */

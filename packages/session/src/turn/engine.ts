@@ -111,7 +111,7 @@ export class Engine {
     const message = withFreshIds(response.message, this.list.callIds);
     const text = textOf(message);
     if (text.trim() !== "") this.said = text;
-    const answer = readTurn({ ...response, message });
+    const answer = readTurn({ ...response, message }, kit.merged.tools.length > 0);
     if (answer.kind === "tools") return this.callTools({ ...response, message }, answer.isCutOff);
     // An empty message would be refused by some providers when it goes back, and calls that are not answered by all.
     if (text.trim() !== "") await this.keep(withoutCalls(message), { response });

@@ -95,3 +95,16 @@ it("O9: a turn that its tools end gives what came of them, and not what was said
   expect(await ends([call("Let me look."), call("")])).toMatchObject({ output: "result 2" });
   expect(await ends([call("Let me look."), call("Here it is.")])).toMatchObject({ output: "Here it is." });
 });
+
+it("O9: a call of a session that has no tools does not go back, and is not answered for ever", async () => {
+  const calling = { text: "I look.", toolCalls: [{ name: "search", arguments: {} }] };
+  const model = scriptedModel([calling, "done"]);
+  expect(await session({ model }).invoke("x")).toMatchObject({ status: "completed", output: "done" });
+  expect(model.calls[1]?.request.messages.slice(-2)).toEqual([
+    { role: "assistant", content: "I look." },
+    { role: "user", content: expect.stringContaining("you have none") },
+  ]);
+  const deaf = scriptedModel(() => calling);
+  expect((await session({ model: deaf }).invoke("x")).status).toBe("partial");
+  expect(deaf.calls).toHaveLength(2);
+});

@@ -1,0 +1,55 @@
+import { describe, expect, test } from "vitest";
+import { type Agent, AgentId, type AgentResult, type JsonValue, type RunHandle } from "@ravi/kernel";
+import { bareContext } from "@ravi/kernel/loop";
+
+// What holds in a Runtime holds here too.
+
+const done = (output: JsonValue): AgentResult => ({
+  status: "completed",
+  output: String(output),
+  stopReason: "done",
+});
+const waiter: Agent = {
+  id: AgentId("waiter"),
+  run: async (ctx) => done(await ctx.waitFor("answer")),
+};
+
+describe("a bare context keeps what a runtime keeps", () => {
+  test("J5: what the caller says of a run is copied: its own stays as it is, and the run's does not change with it", () => {
+    const metadata = { tags: ["a"] };
+    const { scope } = bareContext({ metadata });
+    metadata.tags.push("b");
+    expect(metadata.tags).toEqual(["a", "b"]);
+    expect(scope.metadata).toEqual({ tags: ["a"] });
+    expect(Object.isFrozen(scope.metadata["tags"])).toBe(true);
+  });
+
+  test("R23: spawn refuses a time that nobody keeps", async () => {
+    const spawned = bareContext().spawn(waiter, { input: "", timeoutS: 5 });
+    await expect(spawned).rejects.toMatchObject({ code: "INVALID_VALUE", field: "spawn.timeoutS" });
+  });
+
+  test("R24: an answer that comes as its waiter is stopped is for whoever waits next", async () => {
+    const ctx = bareContext();
+    const handle: RunHandle = await ctx.spawn(waiter, { input: "" });
+    handle.cancel("no longer needed");
+    ctx.deliver("answer", 42);
+    expect((await ctx.join(handle)).status).toBe("cancelled");
+    const next = await ctx.spawn(waiter, { input: "" });
+    expect(await ctx.join(next)).toMatchObject({ result: { output: "42" } });
+  });
+
+  test("R24: one that is stopped already takes no answer", async () => {
+    const ctx = bareContext();
+    const stopped: Agent = {
+      id: AgentId("stopped"),
+      async run(inner) {
+        inner.meta.cancellation.cancel("no longer needed");
+        return done(await inner.waitFor("answer"));
+      },
+    };
+    ctx.deliver("answer", 42);
+    expect((await ctx.hire({ agent: stopped, input: "" })).status).toBe("cancelled");
+    expect(await ctx.waitFor("answer")).toBe(42);
+  });
+});

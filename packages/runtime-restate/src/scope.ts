@@ -1,0 +1,11 @@
+import type { RunScope, Supervision } from "@ravi/kernel";
+import { ownMetadata } from "@ravi/kernel/loop";
+import type { Launch } from "./root/messages.ts";
+
+/** For whom the run works that something is launched in. */
+export function scopeOfRun(
+  { userId, tenantId, metadata }: Launch,
+  { sessionId, runId }: Supervision,
+): RunScope {
+  return Object.freeze({ userId, tenantId, sessionId, runId, metadata: ownMetadata(metadata) });
+}

@@ -1,0 +1,64 @@
+import { expect, test } from "vitest";
+import * as z from "zod";
+import { defineTool, type Journal } from "@ravi/kernel";
+import { MemoryJournal, Runtime } from "@ravi/runtime";
+import { virtualClock } from "@ravi/testing";
+import { agent, done, until } from "./helpers.ts";
+
+// A run that rests is cancelled. It ends, whatever somebody would have to do before it could go on.
+
+test("R24: nobody is asked about a tool of a run that was cancelled; its result says that it is in doubt", async () => {
+  const clock = virtualClock();
+  let payments = 0;
+  const pay = defineTool({
+    name: "pay",
+    description: "",
+    input: z.object({}),
+    execute: () => {
+      payments++;
+      return new Promise<string>(() => {});
+    },
+  });
+  const payer = agent("payer", async (ctx) => {
+    await ctx.tool({ id: "1", name: "pay", arguments: "{}" }, pay);
+    return done("paid");
+  });
+  const lead = agent("lead", async (ctx) => done((await ctx.hire({ agent: payer, input: "" })).status));
+  const journal = new MemoryJournal();
+  const first = new Runtime({ journal, clock });
+  const { result } = first.run(lead, "", { runId: "r" });
+  await until(() => payments === 1);
+  const closing = first.close();
+  await clock.advance(200);
+  await closing;
+  expect((await result).status).toBe("suspended");
+
+  const second = new Runtime({ journal, clock, agents: [lead] });
+  await second.cancel("r", "not needed");
+  expect(await second.list()).toMatchObject([{ status: "cancelled" }]);
+  expect(await second.resume("r").result).toMatchObject({
+    status: "cancelled",
+    error: { reason: "not needed" },
+    inDoubt: ["r/hire:payer#1:tool:pay#1"],
+  });
+  expect(payments).toBe(1);
+});
+
+test("R24: whoever knows no agent leaves the wish, and keeps nobody from resuming the run meanwhile", async () => {
+  const journal = new MemoryJournal();
+  const waiter = agent("waiter", async (ctx) => done(String(await ctx.waitFor("never"))));
+  const first = new Runtime({ journal });
+  const handle = first.run(waiter, "", { runId: "r" });
+  await until(() => handle.status === "suspended");
+  await first.close();
+  let claims = 0;
+  const claim: Journal["claim"] = (...asked) => {
+    claims++;
+    return journal.claim(...asked);
+  };
+  const outside = Object.assign(Object.create(journal) as MemoryJournal, { claim });
+  await new Runtime({ journal: outside }).cancel("r", "not needed");
+  expect(claims).toBe(0);
+  const { result } = new Runtime({ journal, agents: [waiter] }).resume("r");
+  expect(await result).toMatchObject({ status: "cancelled", error: { reason: "not needed" } });
+});
