@@ -19,6 +19,9 @@ export interface Plan {
   readonly function: NonNullable<Pipelines["function"]> | undefined;
 }
 
+type Core<C> = Parameters<NonNullable<Pipeline<C>["runDirect"]>>[1];
+type WayIn<C> = Parameters<Pipeline<C>["run"]>[2];
+
 const BARE: Plan = Object.freeze({ hooks: NO_HOOKS, agent: undefined, chat: undefined, function: undefined });
 
 export function planFor(agent: Agent, ports: ContextPorts): Plan {
@@ -49,10 +52,11 @@ function join<C extends { result: unknown }>(
       andThen(first.admit(context, gate), () =>
         isUnset(context.result) ? second.admit(context, gate) : undefined,
       ),
-    run: (context, core) => first.run(context, () => second.run(context, core)),
+    // The inner layers are told what became of the way to them: nothing is paid for an attempt that was given up outside.
+    run: (context, core, way) => first.run(context, (to) => second.run(context, core, to || undefined), way),
     ...(first.runDirect !== undefined && {
-      runDirect: (context: C, core: () => MaybePromise<void>) =>
-        first.runDirect?.(context, () => runLayers(second, context, core)),
+      runDirect: (context: C, core: Core<C>, way?: WayIn<C>) =>
+        first.runDirect?.(context, (to) => runLayers(second, context, core, to || undefined), way),
     }),
   };
 }
@@ -61,11 +65,12 @@ function join<C extends { result: unknown }>(
 export function runLayers<C>(
   layers: Pipeline<C>,
   context: C,
-  core: () => MaybePromise<void>,
+  core: Core<C>,
+  way?: WayIn<C>,
 ): MaybePromise<void> {
   return layers.runDirect === undefined
-    ? layers.run(context, () => promised(core))
-    : layers.runDirect(context, core);
+    ? layers.run(context, (inner) => promised(() => core(inner)), way)
+    : layers.runDirect(context, core, way);
 }
 
 /** Whether a layer may have something to say, or to wait for, before a call begins. */
