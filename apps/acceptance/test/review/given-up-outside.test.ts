@@ -8,7 +8,7 @@ import { virtualClock } from "@ravi/testing";
 // Two pipelines around one model, the runtime's outside and the agent's inside. The model does not listen to its signal: its first
 // call fails long after the outer pipeline has given it up and begun another.
 
-describe("T11: an attempt that the runtime's layers gave up is not repeated by the agent's own", () => {
+describe("T9: an attempt that the runtime's layers gave up is not repeated by the agent's own", () => {
   test.each<[string, (clock: ReturnType<typeof virtualClock>) => Layer<ChatContext>]>([
     ["a time limit that aborts the call", () => timeout({ timeoutMs: 1_000 })],
     [
