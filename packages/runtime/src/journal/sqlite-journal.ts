@@ -134,6 +134,13 @@ export class SqliteJournal implements Journal {
     });
   }
 
+  abandon(runId: RunId, epoch: number): Promise<void> {
+    return this.write(() => {
+      this.runs.abandon(runId, epoch);
+      this.appender.forget(runId);
+    });
+  }
+
   /** With what was appended here before, also if nobody waited for it. */
   async load(runId: RunId): Promise<readonly JournalRecord[]> {
     this.checkOpen();

@@ -46,6 +46,7 @@ export function withBlobs(journal: Journal, blobs: BlobStore): Journal {
   return {
     claim: (runId, owner, ttlMs) => journal.claim(runId, owner, ttlMs),
     release: (runId, epoch) => journal.release(runId, epoch),
+    ...(journal.abandon !== undefined && { abandon: (runId, epoch) => journal.abandon?.(runId, epoch) }),
     post: (runId, item) => journal.post(runId, item),
     items: (runId, after) => journal.items(runId, after),
     ...(journal.watch !== undefined && {

@@ -106,6 +106,11 @@ export class Runs {
     this.updateFence.run(0, current.no);
   }
 
+  abandon(runId: RunId, epoch: number): void {
+    const current = this.find(runId);
+    if (current?.fence === epoch && current.entries === 0) this.delete(current);
+  }
+
   /** False, and nothing is changed, when another epoch holds the run or the number of its entries is not `from`. */
   advance({ run, epoch, entries, last, at }: NewTip, from: number): boolean {
     return Number(this.moveTip.run(entries, last, at, run, epoch, from).changes) === 1;
