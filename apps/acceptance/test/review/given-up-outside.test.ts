@@ -1,5 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { type ChatContext, ErrorKind, type Layer, type LLMClient, ProviderError } from "@ravi/kernel";
+import {
+  type ChatContext,
+  ErrorKind,
+  type Layer,
+  type LLMClient,
+  type Pipeline,
+  ProviderError,
+} from "@ravi/kernel";
 import { MiddlewarePipeline, retry, timeout } from "@ravi/middleware";
 import { ReActAgent } from "@ravi/react-agent";
 import { Runtime } from "@ravi/runtime";
@@ -53,6 +60,23 @@ describe("T9: an attempt that the runtime's layers gave up is not repeated by th
     expect(await result).toMatchObject({ status: "completed", output: "hi" });
     expect(calls).toBe(2);
   });
+});
+
+test("T9: a pipeline of somebody's own may call its core with anything", async () => {
+  let calls = 0;
+  const model: LLMClient = {
+    id: "shaky",
+    info: { provider: "test", model: "shaky" },
+    async generate() {
+      if (++calls === 1) throw tired;
+      return { message: { role: "assistant", content: "hi" }, finishReason: "stop" };
+    },
+  };
+  const own = new MiddlewarePipeline<ChatContext>([(_, next) => next()]);
+  const agent = new ReActAgent({ name: "greeter", model, middleware: { chat: own } });
+  const twice: Pipeline<ChatContext> = { isNoop: false, admit() {}, run: (_, core) => core().catch(core) };
+  const { result } = new Runtime({ pipelines: { chat: twice } }).run(agent, "Hello");
+  expect(await result).toMatchObject({ status: "completed", output: "hi" });
 });
 
 const tired = new ProviderError({ kind: ErrorKind.OVERLOADED, message: "busy" });

@@ -7,7 +7,7 @@ import {
   type Pipeline,
   type Pipelines,
 } from "@ravi/kernel";
-import { bothHooks, isUnset } from "@ravi/kernel/loop";
+import { bothHooks, hasMethod, isUnset } from "@ravi/kernel/loop";
 import { promised } from "../rejected.ts";
 import { andThen } from "./and-then.ts";
 
@@ -53,12 +53,17 @@ function join<C extends { result: unknown }>(
         isUnset(context.result) ? second.admit(context, gate) : undefined,
       ),
     // The inner layers are told what became of the way to them: nothing is paid for an attempt that was given up outside.
-    run: (context, core, way) => first.run(context, (to) => second.run(context, core, to || undefined), way),
+    run: (context, core, way) => first.run(context, (to) => second.run(context, core, wayOf(to)), way),
     ...(first.runDirect !== undefined && {
       runDirect: (context: C, core: Core<C>, way?: WayIn<C>) =>
-        first.runDirect?.(context, (to) => runLayers(second, context, core, to || undefined), way),
+        first.runDirect?.(context, (to) => runLayers(second, context, core, wayOf(to)), way),
     }),
   };
+}
+
+/** A pipeline of somebody's own may call its core with anything, as `.catch(core)` does. */
+function wayOf<C>(given: unknown): WayIn<C> {
+  return hasMethod(given, "isGivenUp") ? (given as WayIn<C>) : undefined;
 }
 
 /** No promise where neither the core nor a layer makes one, and the layers can do without. */
