@@ -109,7 +109,7 @@ describe("dispatching", () => {
     const { hooks } = managed();
     const heard: number[] = [];
     const leaves = Array.from({ length: 10_000 }, (_, n) =>
-      hooks.onAny((event) => {
+      hooks.onAny((...[event]) => {
         if (event !== STEP_START) return;
         heard.push(n);
         // All but every thousandth, while the first of them is told.

@@ -648,6 +648,17 @@ describe("keeping house", () => {
     expect(await runtime.list()).toEqual([]);
   });
 
+  test("T17: agents that are made for one run each are not kept, where nothing can be resumed", async () => {
+    const runtime = new Runtime();
+    const once = (version: string) => ({ ...agent("once", async () => done(version)), version });
+    expect((await runtime.run(once("1"), "").result).output).toBe("1");
+    const asked = () => runtime.run(once("2"), "", { version: "1" });
+    expect(asked).toThrow(expect.objectContaining({ code: "AGENT_NOT_FOUND" }));
+    // One that is meant to be found is registered.
+    runtime.register(once("1"));
+    expect((await asked().result).output).toBe("1");
+  });
+
   test("a cancel of a run that nobody knows is refused: its sender would take it for stopped", async () => {
     const journal = new MemoryJournal();
     const runtime = new Runtime({ journal });
