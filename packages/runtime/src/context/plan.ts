@@ -20,7 +20,7 @@ export interface Plan {
 }
 
 type Core<C> = Parameters<NonNullable<Pipeline<C>["runDirect"]>>[1];
-type WayIn<C> = Parameters<Pipeline<C>["run"]>[2];
+type WayIn = Parameters<Pipeline<never>["run"]>[2];
 
 const BARE: Plan = Object.freeze({ hooks: NO_HOOKS, agent: undefined, chat: undefined, function: undefined });
 
@@ -55,15 +55,15 @@ function join<C extends { result: unknown }>(
     // The inner layers are told what became of the way to them: nothing is paid for an attempt that was given up outside.
     run: (context, core, way) => first.run(context, (to) => second.run(context, core, wayOf(to)), way),
     ...(first.runDirect !== undefined && {
-      runDirect: (context: C, core: Core<C>, way?: WayIn<C>) =>
+      runDirect: (context: C, core: Core<C>, way?: WayIn) =>
         first.runDirect?.(context, (to) => runLayers(second, context, core, wayOf(to)), way),
     }),
   };
 }
 
 /** A pipeline of somebody's own may call its core with anything, as `.catch(core)` does. */
-function wayOf<C>(given: unknown): WayIn<C> {
-  return hasMethod(given, "isGivenUp") ? (given as WayIn<C>) : undefined;
+function wayOf(given: unknown): WayIn {
+  return hasMethod(given, "isGivenUp") ? (given as WayIn) : undefined;
 }
 
 /** No promise where neither the core nor a layer makes one, and the layers can do without. */
@@ -71,7 +71,7 @@ export function runLayers<C>(
   layers: Pipeline<C>,
   context: C,
   core: Core<C>,
-  way?: WayIn<C>,
+  way?: WayIn,
 ): MaybePromise<void> {
   return layers.runDirect === undefined
     ? layers.run(context, (inner) => promised(() => core(inner)), way)

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type {
+  Ledger,
   LLMClient,
   Logger,
   MaybePromise,
@@ -136,7 +137,7 @@ describe("T4: a meter that never says what a call cost", () => {
     const world = new World({ reserve: 0, settle: 0 });
     const asked = Promise.withResolvers<Price>();
     const settled: unknown[] = [];
-    const reserve = world.ledger.reserve.bind(world.ledger);
+    const reserve: Ledger["reserve"] = world.ledger.reserve.bind(world.ledger);
     Object.assign(world.ledger, {
       reserve: async (wanted: Partial<Spend>): Promise<Reservation> => {
         const reservation = await reserve(wanted);
