@@ -22,6 +22,9 @@ const FLAT: ReadonlySet<HookEvent> = new Set<FlatEvent>([
   HookEvent.TOOL_START,
 ]);
 
+/** So many are gone through faster than anything else could be done about it. */
+const FEW = 32;
+
 /**
  * The listeners of one event. Each event has an emitter of its own, with one name in it: an emission takes 16 ns with finding
  * the channel, and 28 ns where one emitter has the names of all events.
@@ -31,6 +34,8 @@ export class Channel {
   private readonly isFlat: boolean;
   private readonly problems: Problems;
   private readonly emitter = new EventEmitter<{ told: [payload: unknown] }>();
+  /** How many listen. */
+  private live = 0;
   /** Of the dispatch that is under way, made for the first listener that gives a promise. */
   private round: Round | undefined;
 
@@ -41,25 +46,40 @@ export class Channel {
   }
 
   get isEmpty(): boolean {
-    return this.emitter.listenerCount("told") === 0;
+    return this.live === 0;
   }
 
   get listeners(): readonly Listener[] {
-    return this.emitter.listeners("told") as Listener[];
+    return (this.emitter.listeners("told") as Listener[]).filter(({ live }) => live);
   }
 
   add(listener: Listener): void {
+    this.live++;
     this.emitter.on("told", listener);
   }
 
+  /** Again, it does nothing. */
   remove(listener: Listener): void {
+    if (!listener.live) return;
     listener.live = false;
-    this.emitter.off("told", listener);
+    this.live--;
+    // The emitter goes through all of them to take one off. Of many, those that left are passed over until they are as many as stay.
+    const { live, emitter } = this;
+    const gone = emitter.listenerCount("told") - live;
+    if (gone + live <= FEW) emitter.off("told", listener);
+    else if (gone >= live) this.sweep();
   }
 
   clear(): void {
     for (const listener of this.listeners) listener.live = false;
+    this.live = 0;
     this.emitter.removeAllListeners();
+  }
+
+  private sweep(): void {
+    const { listeners, emitter } = this;
+    emitter.removeAllListeners();
+    for (const listener of listeners) emitter.on("told", listener);
   }
 
   /** Gives the round of those who are still at work, if there are any. Throws where the payload cannot be copied. */

@@ -105,6 +105,29 @@ describe("registering", () => {
 });
 
 describe("dispatching", () => {
+  test("R20: of very many who leave one by one, from the middle of a dispatch too, the others are told once and in order", () => {
+    const { hooks } = managed();
+    const heard: number[] = [];
+    const leaves = Array.from({ length: 10_000 }, (_, n) =>
+      hooks.onAny((...[event]) => {
+        if (event !== STEP_START) return;
+        heard.push(n);
+        // All but every thousandth, while the first of them is told.
+        if (n === 0) for (const [at, leave] of leaves.entries()) if (at % 1_000 !== 0) leave();
+      }),
+    );
+    const stayed = Array.from({ length: 10 }, (_, n) => n * 1_000);
+    hooks.dispatch(STEP_START, step());
+    expect(heard.splice(0)).toEqual(stayed);
+    const off = hooks.on(STEP_START, () => heard.push(-1));
+    hooks.dispatch(STEP_START, step());
+    expect(heard).toEqual([...stayed, -1]);
+    for (const leave of leaves) leave();
+    expect(hooks.has(STEP_START)).toBe(true);
+    off();
+    expect(EVENTS.filter((event) => hooks.has(event))).toEqual([]);
+  });
+
   test("R20: listeners leave and come during a dispatch: who left is not called, who came waits for the next", () => {
     const { hooks } = managed();
     const heard: string[] = [];

@@ -19,6 +19,10 @@ const model: LLMClient = {
     usage: { inputTokens: 10, outputTokens: 1 },
   }),
 };
+const remembering: LLMClient = {
+  ...model,
+  generate: async (request) => ({ ...(await model.generate(request)), cached: true }),
+};
 const say = { messages: [{ role: "user", content: "go" }] } as const;
 const agent = (name: string, run: Agent["run"]): Agent => ({ id: AgentId(name), run });
 const done = { status: "completed", output: "", stopReason: "done" } as const;
@@ -102,6 +106,9 @@ describe("a hire in a bare context says what it took", () => {
         { kind: "llm", model, request: say },
       ]);
       await inner.hire({ agent: leaf, input: "" });
+      // From a cache that says what it took the first time: this time it took nothing.
+      await inner.llm(remembering, say);
+      await inner.batch([{ kind: "llm", model: remembering, request: say }]);
       throw broke;
     });
     const [outcome] = await hireAll(ctx, [{ kind: "hire", agent: worker, input: "" }]);

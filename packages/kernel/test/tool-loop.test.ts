@@ -204,6 +204,19 @@ describe("R18: onBudget", () => {
     expect(asked).toEqual(["turns", "turns"]);
   });
 
+  test("ask: a call that was refused and then granted is one step", async () => {
+    const { ctx } = poor(1, [true, true]);
+    const steps: number[] = [];
+    const emit = ctx.emit.bind(ctx);
+    ctx.emit = (event) => {
+      if (event.type === "step") steps.push(event.step);
+      emit(event);
+    };
+    const able = plan({ model: turns(), tools, validator: () => [], onBudget: "ask", maxSteps: 3 });
+    expect(await toolLoop(able, ctx, "go")).toMatchObject({ status: "completed", output: "done" });
+    expect(steps).toEqual([1, 2, 2, 3, 3]);
+  });
+
   test("ask: refused, it lands", async () => {
     const { ctx, asked } = poor(1, [false]);
     const result = await toolLoop(plan({ model: turns(), onBudget: "ask" }), ctx, "go");

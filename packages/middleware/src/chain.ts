@@ -1,4 +1,4 @@
-import { isPromiseLike, type MaybePromise, type Next } from "@ravi/kernel";
+import { isPromiseLike, type MaybePromise, type Next, type Pipeline } from "@ravi/kernel";
 import {
   AGAIN_TOO_EARLY,
   AGAIN_WHILE_RUNNING,
@@ -10,7 +10,10 @@ import {
 import type { WithResult } from "./types.ts";
 
 /** Gives a promise only where it makes one. */
-export type Core = () => MaybePromise<void>;
+export type Core = (way?: WayIn | void) => MaybePromise<void>;
+
+/** What a pipeline around this one says of its call; see `Pipeline` of the kernel. */
+export type WayIn = NonNullable<Parameters<Pipeline<never>["run"]>[2]>;
 
 /** A layer that has something to do around the call, made ready once when the pipeline is built. */
 export interface Link<C> {
@@ -23,6 +26,8 @@ interface Passage<C> {
   readonly links: readonly Link<C>[];
   readonly context: C;
   readonly core: Core;
+  /** Of the pipeline around this one. */
+  readonly way: WayIn | undefined;
   /** The core was done at once, without a promise. */
   isDone: boolean;
   /** A layer did not simply return what its call gave: its promise has to be waited for. */
@@ -41,10 +46,11 @@ export function pass<C extends WithResult>(
   links: readonly Link<C>[],
   context: C,
   core: Core,
+  way: WayIn | undefined,
 ): MaybePromise<void> {
   const outermost = links[0];
-  if (outermost === undefined) return core();
-  const passage = { links, context, core, isDone: false, isWaiting: false, isOver: false };
+  if (outermost === undefined) return core(way);
+  const passage = { links, context, core, way, isDone: false, isWaiting: false, isOver: false };
   const passed = new Stay(passage, outermost, 0, undefined).run();
   if (!passage.isDone || passage.isWaiting) return passed;
   passage.isOver = true;
@@ -55,7 +61,7 @@ export function pass<C extends WithResult>(
  * a layer that waited is never taken for one that did not; and at the earliest in the second tick, so that a layer which did
  * not wait is found out even where the call was done at once.
  */
-class Stay<C extends WithResult> {
+class Stay<C extends WithResult> implements WayIn {
   private readonly passage: Passage<C>;
   private readonly link: Link<C>;
   private readonly at: number;
@@ -144,7 +150,7 @@ class Stay<C extends WithResult> {
     const { passage } = this;
     let failure: Failure | undefined;
     try {
-      const running = started(passage.core);
+      const running = started(passage.core, this);
       passage.isDone = !isPromiseLike(running);
       await (passage.isDone ? TICK : running);
       if (passage.isOver) return;
@@ -200,8 +206,9 @@ class Stay<C extends WithResult> {
   }
 
   /** Somebody further out no longer waits for this call: nothing new may be begun, and nothing paid. */
-  private isGivenUp(): boolean {
-    return this.isOver || (this.outer?.isGivenUp() ?? false);
+  isGivenUp(): boolean {
+    const outer = this.outer ?? this.passage.way;
+    return this.isOver || (outer?.isGivenUp() ?? false);
   }
 
   /** The layer may drop the refusal, or catch it: its misuse is remembered. */
@@ -216,9 +223,9 @@ class Stay<C extends WithResult> {
 const TICK = Promise.resolve();
 
 /** What throws before its first await fails like any other. */
-function started(begin: Core): MaybePromise<void> {
+function started(begin: Core, way: WayIn): MaybePromise<void> {
   try {
-    return begin();
+    return begin(way);
   } catch (error) {
     return rejected(error);
   }

@@ -9,7 +9,7 @@ import {
   InvalidValueError,
   isPromiseLike,
 } from "@ravi/kernel";
-import { type Core, type Link, pass } from "./chain.ts";
+import { type Core, type Link, pass, type WayIn } from "./chain.ts";
 import { checkLayers, layerName } from "./checks.ts";
 import type { WithResult } from "./types.ts";
 
@@ -72,14 +72,16 @@ export class MiddlewarePipeline<C extends WithResult> implements Pipeline<C> {
     return admits.length === 0 ? undefined : admitFrom(admits, 0, context, gate);
   }
 
-  run(context: C, core: () => Promise<void>): Promise<void> {
-    return Promise.resolve(pass(this.plan.links, context, core));
+  run(context: C, core: (way?: WayIn | void) => Promise<void>, way?: WayIn): Promise<void> {
+    return Promise.resolve(pass(this.plan.links, context, core, way));
   }
 
   /** `run` for a core that may be done at once. No promise where neither the core nor a layer makes one. */
-  runDirect(context: C, core: Core): MaybePromise<void> {
+  runDirect(context: C, core: Core, way?: WayIn): MaybePromise<void> {
     // Whoever has put a `run` of their own in its place, a guard perhaps, is not passed by.
-    return this.run === RUN ? pass(this.plan.links, context, core) : this.run(context, async () => core());
+    return this.run === RUN
+      ? pass(this.plan.links, context, core, way)
+      : this.run(context, async (inner) => core(inner), way);
   }
 }
 

@@ -13,7 +13,7 @@ import {
   type RunResult,
   type Supervision,
 } from "@ravi/kernel";
-import type { Decisions } from "@ravi/kernel/loop";
+import { type Decisions, messageOf, tellLog } from "@ravi/kernel/loop";
 import { andThen } from "./context/and-then.ts";
 import { createRunContext } from "./context/create-run-context.ts";
 import { needsDecision, stillMeant, undecided } from "./engine/decisions.ts";
@@ -46,6 +46,8 @@ export class Goes {
   /** How often it was written down how the run stands. */
   private statuses = 0;
   private crashes = 0;
+  /** How long to wait before the next go. */
+  private delayMs = 0;
 
   constructor(ports: Ports, ambientScope: boolean, start: Start, run: Underway) {
     this.ports = ports;
@@ -116,20 +118,31 @@ export class Goes {
     return undefined;
   }
 
-  /** Never on a journal that takes nothing more: each go would end at its first entry. */
+  /** Never on a journal that takes nothing more: each go would end at its first entry. A policy that fails starts nothing again. */
   private isToGoAgain({ isLost }: RunJournal, crash: unknown): boolean {
-    const { restart } = this.ports;
-    if (crash !== undefined && !isLost && restart?.shouldRetry(this.execId, crash) === true) return true;
-    restart?.reset(this.execId);
+    const { restart, logger } = this.ports;
+    if (restart === undefined) return false;
+    try {
+      // Only a clear yes is one, whatever a policy without types may return.
+      const isWanted: unknown = crash !== undefined && !isLost && restart.shouldRetry(this.execId, crash);
+      if (isWanted === true) {
+        this.delayMs = restart.delayMs(this.crashes + 1);
+        return true;
+      }
+      restart.reset(this.execId);
+    } catch (error) {
+      const message = `the restart policy failed; ${this.execId} is not started again`;
+      tellLog(logger, "error", message, { error: messageOf(error) });
+    }
     return false;
   }
 
   /** Waits as long as the policy says, and reads what is on record by then. */
   private async afterCrash(crash: unknown): Promise<Recording> {
-    const { clock, restart, hooks, journal } = this.ports;
+    const { clock, hooks, journal } = this.ports;
     const { root } = this.start;
     const attempt = ++this.crashes;
-    const delayMs = restart?.delayMs(attempt) ?? 0;
+    const { delayMs } = this;
     if (hooks.has(HookEvent.RETRY))
       void hooks.dispatch(HookEvent.RETRY, retryPayload(root, clock.now(), attempt, delayMs, crash));
     await sleep(clock, delayMs, this.run);

@@ -77,11 +77,11 @@ export class RunDriver {
   async goOn(runId: RunId, decisions: Decisions, run: Underway): Promise<RunResult> {
     const { journal: store } = this.ports;
     if (store === undefined) throw noJournal();
-    return this.claimed(store, runId, run, async () => {
+    return this.claimed(store, runId, run, async (journal) => {
       const recording = new Recording(await store.load(runId));
       const start = recording.aboutRun(RUN_START);
       if (start === undefined) {
-        if (recording.records.length === 0) await forgetClaim(store, runId);
+        if (recording.records.length === 0) await journal.abandon();
         throw new InvalidValueError({ field: "runId", value: runId, expected: "a run that is on record" });
       }
       const status = recording.aboutRun(RUN_STATUS);
@@ -154,11 +154,6 @@ export class RunDriver {
   private goesAt(start: Start, run: Underway): Goes {
     return new Goes(this.ports, this.ambientScope, start, run);
   }
-}
-
-/** A run that nobody has started is not listed for having been asked for. What was posted to it early stays. */
-async function forgetClaim(store: Journal, runId: RunId): Promise<void> {
-  if ((await store.items(runId, 0)).length === 0) await store.delete(runId);
 }
 
 export function noJournal(): InvalidValueError {

@@ -29,7 +29,7 @@ import { EventHub, type EventListener } from "./tree/event-hub.ts";
 import { LiveRuns } from "./live-runs.ts";
 
 export interface RuntimeOptions extends RuntimePorts {
-  /** Those that a resume may look up. `run` adds the agent that it is given. */
+  /** Those that a resume may look up. With a journal, `run` adds the agent that it is given. */
   readonly agents?: readonly Agent[] | undefined;
   /** Whether `getRunScope()` knows the run in tools and hooks. Off by default: it costs something on every step. */
   readonly ambientScope?: boolean | undefined;
@@ -86,7 +86,8 @@ export class Runtime {
   run<T>(agent: Agent<T>, input: string, options: RunOptions = {}): RootHandle<T> {
     const meant = versionOf(this.agents, agent, options?.version);
     const start = newStart(this.ports, meant, input, options);
-    this.register(meant);
+    // Without a journal nothing is ever resumed: a service that makes an agent for each of its users must not keep them all.
+    if (this.ports.journal !== undefined) this.register(meant);
     return this.launch(start.root, options, (run) => this.driver.begin(start, run), meant) as RootHandle<T>;
   }
 

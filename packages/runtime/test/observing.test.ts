@@ -3,15 +3,20 @@ import * as z from "zod";
 import {
   type ChatContext,
   defineTool,
+  HookEvent,
+  type HookPayloads,
+  type Hooks,
   type LLMClient,
   type Logger,
+  NO_HOOKS,
   type Pipeline,
+  ProviderError,
   type RunEvent,
 } from "@ravi/kernel";
 import { scriptedModel } from "@ravi/testing";
 import { Runtime } from "@ravi/runtime";
 import { MemoryJournal } from "../src/journal/memory-journal.ts";
-import { agent, ask, done } from "./review/helpers.ts";
+import { agent, ask, done, until } from "./review/helpers.ts";
 import { team } from "./team.ts";
 
 describe("J3: a function that is called with each event", () => {
@@ -189,4 +194,49 @@ test("R9: under rules, a copy of what a tool and a provider get holds all of it"
   const { output } = await new Runtime({ journal: new MemoryJournal() }).run(caller, "").result;
   expect(seen).toEqual([[false, "string"]]);
   expect(output).toContain("idempotencyKey llm scope signal");
+});
+
+describe("R24: a call that failed, told again by a replay", () => {
+  test("names the model that it was sent to last, and why it failed, as the first time", async () => {
+    const failing = (name: string): LLMClient => ({
+      id: name,
+      info: { provider: "test", model: name },
+      generate: () => Promise.reject(new ProviderError({ kind: "AUTH", message: `${name} refused` })),
+    });
+    const spare = failing("spare");
+    const falling: Pipeline<ChatContext> = {
+      isNoop: false,
+      admit() {},
+      run: (context, core) =>
+        core().catch(() => {
+          context.model = spare;
+          return core();
+        }),
+    };
+    const told: unknown[] = [];
+    const hooks: Hooks = {
+      ...NO_HOOKS,
+      has: (event) => event === HookEvent.LLM_END,
+      dispatch(event, payload) {
+        if (event !== HookEvent.LLM_END) return;
+        const { model, status, error, replayed } = payload as HookPayloads["llm_end"];
+        told.push({ model, status, message: error?.message, replayed });
+      },
+    };
+    const journal = new MemoryJournal();
+    const asking = agent("asking", async (ctx) => {
+      await ctx.llm(failing("own"), ask("go")).catch(() => {});
+      return done(String(await ctx.waitFor("a")));
+    });
+    const runtime = () => new Runtime({ journal, hooks, agents: [asking], pipelines: { chat: falling } });
+    const first = runtime();
+    const handle = first.run(asking, "", { runId: "r" });
+    await until(() => handle.status === "suspended");
+    await first.close();
+    const second = runtime();
+    await second.deliver("r", "a", "go on");
+    expect(await second.resume("r").result).toMatchObject({ status: "completed" });
+    const end = { model: "spare", status: "error", message: "spare refused" };
+    expect(told).toEqual([end, { ...end, replayed: true }]);
+  });
 });

@@ -6,6 +6,8 @@ import {
   type AgentResult,
   CancellationError,
   defineTool,
+  type BlobStore,
+  type Journal,
   type JsonValue,
   LaneViolationError,
   type Logger,
@@ -18,6 +20,7 @@ import {
 import { scriptedModel, virtualClock } from "@ravi/testing";
 import { getRunScope, Runtime, SqliteJournal } from "@ravi/runtime";
 import { MemoryJournal } from "../src/journal/memory-journal.ts";
+import { withBlobs } from "../src/journal/with-blobs.ts";
 import { temporaryDirectory } from "./journal/helpers/directory.ts";
 import { team } from "./team.ts";
 
@@ -27,6 +30,8 @@ const ask = (text: string) => ({ messages: [{ role: "user", content: text }] }) 
 function agent<T = unknown>(name: string, run: Agent<T>["run"]): Agent<T> {
   return { id: AgentId(name), run };
 }
+
+const NO_BLOBS: BlobStore = { put: () => "", get: () => new Uint8Array() };
 
 async function until(condition: () => boolean): Promise<void> {
   for (let turn = 0; !condition(); turn++) {
@@ -598,6 +603,35 @@ describe("keeping house", () => {
     await journal.close();
   });
 
+  test.each([
+    ["memory", () => new MemoryJournal()],
+    ["SQLite", () => SqliteJournal.open(temporaryDirectory())],
+    ["with blobs beside it", () => withBlobs(new MemoryJournal(), NO_BLOBS)],
+  ])(
+    "R24: what is delivered while a run is looked for that is not there yet is kept (%s)",
+    async (_, open) => {
+      const journal: Journal = open();
+      // Somebody else delivers at the worst moment: when it was seen that nothing was posted.
+      const worst: Journal = Object.assign(Object.create(journal) as Journal, {
+        items: async (...asked: Parameters<Journal["items"]>) => {
+          const found = await journal.items(...asked);
+          await journal.post(asked[0], { id: "1", kind: "signal", name: "a", value: "early", at: 0 });
+          return found;
+        },
+        abandon: async (...asked: Parameters<NonNullable<Journal["abandon"]>>) => {
+          await journal.post(asked[0], { id: "1", kind: "signal", name: "a", value: "early", at: 0 });
+          return journal.abandon?.(...asked);
+        },
+      });
+      await expect(new Runtime({ journal: worst }).resume("later").result).rejects.toThrow("on record");
+      const runtime = new Runtime({ journal });
+      expect(await runtime.list()).toEqual([]);
+      const patient = agent("patient", async (ctx) => done(String(await ctx.waitFor("a"))));
+      expect((await runtime.run(patient, "", { runId: "later" }).result).output).toBe("early");
+      await journal.close();
+    },
+  );
+
   test("without a journal those that live here are listed, as they would be on record", async () => {
     const clock = virtualClock({ now: 7_000 });
     const runtime = new Runtime({ clock });
@@ -612,6 +646,17 @@ describe("keeping house", () => {
     ]);
     await runtime.close();
     expect(await runtime.list()).toEqual([]);
+  });
+
+  test("T17: agents that are made for one run each are not kept, where nothing can be resumed", async () => {
+    const runtime = new Runtime();
+    const once = (version: string) => ({ ...agent("once", async () => done(version)), version });
+    expect((await runtime.run(once("1"), "").result).output).toBe("1");
+    const asked = () => runtime.run(once("2"), "", { version: "1" });
+    expect(asked).toThrow(expect.objectContaining({ code: "AGENT_NOT_FOUND" }));
+    // One that is meant to be found is registered.
+    runtime.register(once("1"));
+    expect((await asked().result).output).toBe("1");
   });
 
   test("a cancel of a run that nobody knows is refused: its sender would take it for stopped", async () => {

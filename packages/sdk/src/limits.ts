@@ -7,6 +7,7 @@ import {
   checkIntegerOrNull,
   type ExecutionBudget,
   type ExecutionBudgetOptions,
+  InvalidValueError,
   type RunLimits,
   type SpawnBudget,
   type SpawnBudgetOptions,
@@ -111,12 +112,21 @@ export function checkBudget(field: string, budget: Budget): Partial<Limits["budg
   checkFields(field, budget, ["usd", "tokens", "turns", "toolCalls", "seconds"]);
   const { usd, tokens, turns, toolCalls, seconds } = budget;
   return {
-    ...(usd !== undefined && { usd: checkAmountOrNull(`${field}.usd`, usd, "not negative") }),
+    ...(usd !== undefined && { usd: checkDollars(`${field}.usd`, usd) }),
     ...(tokens !== undefined && { tokens: checkIntegerOrNull(`${field}.tokens`, tokens, 0) }),
     ...(turns !== undefined && { turns: checkIntegerOrNull(`${field}.turns`, turns, 0) }),
     ...(toolCalls !== undefined && { toolCalls: checkIntegerOrNull(`${field}.toolCalls`, toolCalls, 0) }),
     ...(seconds !== undefined && { seconds: checkAmountOrNull(`${field}.seconds`, seconds, "positive") }),
   };
+}
+
+/** A ledger counts whole billionths. It would refuse what is more, but under the name of another package. */
+const MOST_DOLLARS = Math.floor(Number.MAX_SAFE_INTEGER / 1e9);
+
+function checkDollars(field: string, value: number | null): number | null {
+  const usd = checkAmountOrNull(field, value, "not negative");
+  if (usd === null || usd <= MOST_DOLLARS) return usd;
+  throw new InvalidValueError({ field, value, expected: `at most ${MOST_DOLLARS}, or null for no limit` });
 }
 
 export function checkTree(field: string, tree: TreeLimits): TreeLimits {

@@ -41,6 +41,14 @@ describe("limits", () => {
     expect((await run(greeter(), "Hi", { budget: null })).limits.budget).toEqual(none);
   });
 
+  test("more dollars than can be counted are refused by the name that they were written under", () => {
+    const expected = /budget\.usd is 1000000000; expected at most 9007199, or null for no limit/;
+    const refused = (): unknown => start(greeter(), "Hi", { budget: { usd: 1e9 } });
+    expect(refused).toThrow(expected);
+    expect(() => greeter({ budget: { usd: 1e9 } })).toThrow(expected);
+    expect(() => greeter({ budget: { usd: 9_007_199 } })).not.toThrow();
+  });
+
   test("an agent's own limits go before the defaults, and the run's before the agent's", async () => {
     const own = greeter({ budget: { tokens: 900_000, turns: 7 } });
     expect((await run(own, "Hi")).limits.budget).toEqual({

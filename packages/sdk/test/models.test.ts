@@ -44,6 +44,23 @@ describe("model", () => {
     expect(() => model("my:x", { models: { my: () => ({}) as never } })).toThrow(/models\["my"\]\("x"\)/);
   });
 
+  test("what is said to a prefix of one's own, which makes its models itself, is refused and not shown", () => {
+    const models = { my: (name: string) => scriptedModel([name]) };
+    for (const options of [
+      { baseURL: "http://127.0.0.1:1/v1" },
+      { apiKey: "sk-secret" },
+      { contextWindow: 9 },
+    ]) {
+      const [name] = Object.keys(options);
+      const made = () => model("my:small", { models, ...options });
+      expect(made).toThrow(
+        new RegExp(`model options.${name} is .*; expected nothing: models\\["my"\\] makes`),
+      );
+      expect(made).not.toThrow(/sk-secret/);
+    }
+    expect(model("my:small", { models, baseURL: undefined }).info.provider).toBe("scripted");
+  });
+
   test("what makes no model, and what has no name to price it by, are refused by name", () => {
     const who = (options: object): unknown => agent({ name: "who", model: "my:small", ...options });
     expect(() => who({ models: null })).toThrow(/models is null; expected functions by their prefix/);

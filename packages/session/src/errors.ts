@@ -1,7 +1,10 @@
 import { ErrorCode, InvalidValueError, JournalFailedError, RaviError } from "@ravi/kernel";
 
+// Their names are texts, because a minifier renames classes, and the name is written down with an error.
+
 /** Somebody else writes to the session. Nothing was read or written. */
 export class SessionLockedError extends RaviError {
+  static override readonly name = "SessionLockedError";
   override readonly code = ErrorCode.JOURNAL_LOCKED;
   readonly sessionId: string;
   /** The field by which other errors of this code say what is locked. */
@@ -21,6 +24,7 @@ export class SessionLockedError extends RaviError {
 
 /** A session's file is not as it was written. Nothing of it was changed. */
 export class SessionCorruptError extends RaviError {
+  static override readonly name = "SessionCorruptError";
   override readonly code = ErrorCode.JOURNAL_CORRUPT;
   readonly sessionId: string;
   readonly runId: string;
@@ -49,6 +53,7 @@ export function sessionFailed(sessionId: string, done: string, cause: unknown): 
 
 /** Something was asked for that needs an idle session, while it works. */
 export class SessionBusyError extends InvalidValueError {
+  static override readonly name = "SessionBusyError";
   constructor(init: { operation: string; phase: string }) {
     super({
       field: "SessionAgent.phase",

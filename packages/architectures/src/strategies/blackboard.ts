@@ -14,7 +14,7 @@ import { describeWorkers } from "../desk/worker.ts";
 import { readChoice } from "../parse/choice.ts";
 import { readVerdict } from "../parse/verdict.ts";
 import { type OwnPrompts, PROMPTS } from "../prompts.ts";
-import { checkAgent, checkWorkers, ownPrompts, progress } from "./shared.ts";
+import { checkAgent, checkWorkers, ownPrompts, progress, withRole } from "./shared.ts";
 
 export interface BlackboardOptions {
   /** Who may write on the board, by name. */
@@ -94,7 +94,9 @@ export class Blackboard implements Architecture {
 
   declaredWorkers(): Readonly<Record<string, Agent>> {
     const { experts, coordinator } = this;
-    return coordinator === undefined || coordinator === true ? experts : { ...experts, coordinator };
+    return coordinator === undefined || coordinator === true
+      ? experts
+      : withRole(experts, "coordinator", coordinator);
   }
 
   /** Whose turn it is. What the coordinator says illegibly, or cannot say, is decided by turn. */

@@ -13,7 +13,15 @@ import { describeWork, type Said, type Worked } from "../desk/said.ts";
 import { readChoice } from "../parse/choice.ts";
 import { type OwnPrompts, PROMPTS } from "../prompts.ts";
 import { agreementOf, answerIn, candidatesOf, countVotes, mostShared } from "./agreement.ts";
-import { checkAgent, checkShare, checkWorkers, NO_WORKERS, ownPrompts, progress } from "./shared.ts";
+import {
+  checkAgent,
+  checkShare,
+  checkWorkers,
+  NO_WORKERS,
+  ownPrompts,
+  progress,
+  withRole,
+} from "./shared.ts";
 
 export interface DebateOptions {
   /** Agents who debate, by name. */
@@ -111,7 +119,7 @@ export class Debate implements Architecture {
   }
 
   declaredWorkers(): Readonly<Record<string, Agent>> {
-    return this.judge === undefined ? this.debaters : { ...this.debaters, judge: this.judge };
+    return this.judge === undefined ? this.debaters : withRole(this.debaters, "judge", this.judge);
   }
 
   private speak(desk: Desk, before: Heard): Promise<readonly (Worked | undefined)[]> {

@@ -63,3 +63,14 @@ export function ownPrompts<P extends object>(
 }
 
 export const NO_WORKERS: Readonly<Record<string, Agent>> = Object.freeze({});
+
+/** With one more, by its role. A worker may be called so too: then the role is told apart, and nobody is left out. */
+export function withRole(
+  workers: Readonly<Record<string, Agent>>,
+  role: string,
+  agent: Agent,
+): Readonly<Record<string, Agent>> {
+  let name = role;
+  for (let n = 2; Object.hasOwn(workers, name); n++) name = `${role} ${n}`;
+  return { ...workers, [name]: agent };
+}

@@ -39,7 +39,10 @@ export interface HireLeaf<T = unknown> {
   readonly priority?: Priority | undefined;
   readonly executionBudget?: ExecutionBudgetOptions | undefined;
   readonly retention?: HistoryRetention | undefined;
-  /** How long its parent waits for it. Not for `spawn`, after which nobody waits: `executionBudget.deadlineS` limits the child itself. */
+  /**
+   * How long its parent waits for it, from its begin on: what the layers around the agent do in their `admit` comes before that. Not
+   * for `spawn`, after which nobody waits: `executionBudget.deadlineS` limits the child itself.
+   */
   readonly timeoutS?: number | undefined;
   /** What happens to a child that is not done in time. Default: cancel. */
   readonly onTimeout?: "cancel" | "leave" | undefined;

@@ -54,7 +54,9 @@ export function ownLane(asker: RunContext, hooks: Hooks | undefined): OwnLane {
 type Given = ModelResponse | HireOutcome | Outcome;
 
 function usedBy(given: Given): Usage {
-  if ("response" in given) return given.response.usage ?? NO_USAGE;
+  if ("response" in given) return usedBy(given.response);
+  // Whatever a cache of somebody's own says it took the first time: now it took nothing.
+  if ("cached" in given && given.cached === true) return NO_USAGE;
   // Who lives on says it all when it is joined.
   const isCounted = "usage" in given && !("handle" in given);
   return isCounted ? (given.usage ?? NO_USAGE) : NO_USAGE;

@@ -117,6 +117,8 @@ export interface Effect<T = unknown> {
   replayed?(body: JsonObject): void;
   /** What it has cost, where it failed after something was paid. */
   spend(): JsonObject | undefined;
+  /** What else is written down of a failure, beside its `error` and its `spend`: `replayed` tells it again. */
+  failureNote?(): JsonObject;
   /**
    * Nothing of it is under way, and what it has cost so far is known: it waits for its first try, or for another. Where it is
    * stopped by then, that is written down, so that nobody has to doubt it later.

@@ -65,6 +65,8 @@ export interface Journal {
   /** Null when another owner holds it. Claiming again as the same owner renews it; a claim that lapsed goes to the next. */
   claim(runId: RunId, owner: string, ttlMs: number): MaybePromise<{ readonly epoch: number } | null>;
   release(runId: RunId, epoch: number): MaybePromise<void>;
+  /** Releases a run that has no entries, so that it is not listed for having been asked for. What was posted to it stays. */
+  abandon?(runId: RunId, epoch: number): MaybePromise<void>;
   load(runId: RunId): MaybePromise<readonly JournalRecord[]>;
   /** All or nothing, durable when it resolves. A stale epoch is a `JournalLockedError`. */
   append(runId: RunId, epoch: number, entries: readonly JournalEntry[]): MaybePromise<void>;

@@ -99,15 +99,22 @@ export interface FunctionContext extends LevelContext {
   result: ToolResult | undefined;
 }
 
+/** One way inward through a pipeline. */
+interface WayIn {
+  /** Somebody further out no longer waits for it: nothing new may be begun, and nothing paid. */
+  isGivenUp(): boolean;
+}
+
 /** Layers put together. `isNoop` says that there are none, and then nobody calls it. */
 export interface Pipeline<C> {
   readonly isNoop: boolean;
   /** False says that no layer has an `admit`, so that nothing is made ready for one. */
   readonly hasAdmits?: boolean | undefined;
   admit(context: C, gate: Gate): MaybePromise<void>;
-  run(context: C, core: () => Promise<void>): Promise<void>;
+  /** The core is told by which way it is called; where it is a pipeline too, that one is `run` with it. */
+  run(context: C, core: (way?: WayIn | void) => Promise<void>, way?: WayIn): Promise<void>;
   /** `run` for a core that may be done at once. No promise where neither the core nor a layer makes one. */
-  runDirect?(context: C, core: () => MaybePromise<void>): MaybePromise<void>;
+  runDirect?(context: C, core: (way?: WayIn | void) => MaybePromise<void>, way?: WayIn): MaybePromise<void>;
 }
 
 /** What an agent (or a runtime) takes: a pipeline for each level that it wants. */

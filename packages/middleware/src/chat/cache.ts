@@ -35,7 +35,8 @@ interface Shelf {
 
 /**
  * Gives the same answer to the same question: same tenant, model, parameters, messages and tools. Only complete answers are
- * kept. It must stand inside of every redactor, so that it never keeps what should not be kept.
+ * kept. It must stand inside of every redactor, so that it never keeps what should not be kept. Outside of a fallback it keeps a
+ * spare model's answer too, which says so in its `model`; inside of one each model has answers of its own.
  */
 export function cache(options: CacheOptions = {}): ChatMiddleware {
   checkFields("cache", options, ["maxEntries", "ttlMs", "shareInFlight"]);

@@ -117,7 +117,8 @@ async function outcomeOf(
     return await store(effect.record(await inTime(options, effect.run(scope))), blobs);
   } catch (error) {
     const spend = effect.spend();
-    return { here: { error: errorToJSON(error), ...(spend !== undefined && { spend }) } };
+    const more = effect.failureNote?.();
+    return { here: { error: errorToJSON(error), ...more, ...(spend !== undefined && { spend }) } };
   }
 }
 

@@ -138,6 +138,7 @@ function unlessItFails(
 function tellObservers({ exec, outcome }: Ending): void {
   if ("result" in outcome) exec.emit({ type: "completed", result: outcome.result });
   else if ("error" in outcome) exec.emit({ type: "error", error: errorToJSON(outcome.error) });
+  exec.isTold = true;
 }
 
 /** A history that lives only as long as the run goes with it, whatever its end. */

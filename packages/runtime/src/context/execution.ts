@@ -96,6 +96,8 @@ export class Execution implements RunContext {
   inLine = 0;
   /** Its agent has ended: what it left running pays for nothing more. */
   isOver = false;
+  /** Observers know how it ended. */
+  isTold = false;
   /** The limit that has refused it last, itself or whom it hired. */
   stoppedBy: StoppedBy | undefined;
   private checks = 0;
@@ -266,8 +268,9 @@ export class Execution implements RunContext {
     this.history.add(message);
   }
 
+  /** Nothing comes after the end that was told: a context may be kept for longer. */
   emit(event: AgentEvent): void {
-    this.engine.publish(event);
+    if (!this.isTold) this.engine.publish(event);
   }
 
   draft(text: string): void {

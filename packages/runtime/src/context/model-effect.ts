@@ -3,6 +3,7 @@ import {
   type ChatContext,
   type Effect,
   type EffectScope,
+  errorFromJSON,
   type Estimate,
   type JsonObject,
   type LlmLeaf,
@@ -12,6 +13,7 @@ import {
   type ModelResponse,
   NO_USAGE,
   type Pipeline,
+  type SerializedError,
   type StreamTransform,
   type Usage,
 } from "@ravi/kernel";
@@ -189,6 +191,11 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
     return this.bill.isEmpty ? undefined : this.bill.toJSON();
   }
 
+  failureNote(): JsonObject {
+    const sentTo = this.elsewhere();
+    return { ...(this.bill.estimated && { estimated: true }), ...(sentTo !== undefined && { sentTo }) };
+  }
+
   isSettled(): boolean {
     return this.bill.isSettled;
   }
@@ -281,7 +288,7 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
     const { usage = NO_USAGE, cost = 0, priced = true } = spend ?? {};
     const costUsd = priced ? cost : null;
     const then = { started, replayed: true, usage, costUsd, estimated: body["estimated"] === true } as const;
-    if (response === undefined) tellCallEnd(exec, this, { status: "error", ...then });
+    if (response === undefined) tellCallEnd(exec, this, { status: "error", error: errorIn(body), ...then });
     else tellCallEnd(exec, this, { status: "ok", response, ...then });
   }
 
@@ -307,6 +314,12 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
   get request(): LlmLeaf["request"] {
     return this.leaf.request;
   }
+}
+
+/** Undefined where it was withdrawn. */
+function errorIn(body: JsonObject): unknown {
+  const error = body["error"];
+  return error === undefined ? undefined : errorFromJSON(error as SerializedError);
 }
 
 /** Keeps the estimate for the first attempt, and says in the entry of the begin what that sets aside. */

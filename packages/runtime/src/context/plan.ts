@@ -7,7 +7,7 @@ import {
   type Pipeline,
   type Pipelines,
 } from "@ravi/kernel";
-import { bothHooks, isUnset } from "@ravi/kernel/loop";
+import { bothHooks, hasMethod, isUnset } from "@ravi/kernel/loop";
 import { promised } from "../rejected.ts";
 import { andThen } from "./and-then.ts";
 
@@ -18,6 +18,9 @@ export interface Plan {
   readonly chat: NonNullable<Pipelines["chat"]> | undefined;
   readonly function: NonNullable<Pipelines["function"]> | undefined;
 }
+
+type Core<C> = Parameters<NonNullable<Pipeline<C>["runDirect"]>>[1];
+type WayIn = Parameters<Pipeline<never>["run"]>[2];
 
 const BARE: Plan = Object.freeze({ hooks: NO_HOOKS, agent: undefined, chat: undefined, function: undefined });
 
@@ -49,23 +52,30 @@ function join<C extends { result: unknown }>(
       andThen(first.admit(context, gate), () =>
         isUnset(context.result) ? second.admit(context, gate) : undefined,
       ),
-    run: (context, core) => first.run(context, () => second.run(context, core)),
+    // The inner layers are told what became of the way to them: nothing is paid for an attempt that was given up outside.
+    run: (context, core, way) => first.run(context, (to) => second.run(context, core, wayOf(to)), way),
     ...(first.runDirect !== undefined && {
-      runDirect: (context: C, core: () => MaybePromise<void>) =>
-        first.runDirect?.(context, () => runLayers(second, context, core)),
+      runDirect: (context: C, core: Core<C>, way?: WayIn) =>
+        first.runDirect?.(context, (to) => runLayers(second, context, core, wayOf(to)), way),
     }),
   };
+}
+
+/** A pipeline of somebody's own may call its core with anything, as `.catch(core)` does. */
+function wayOf(given: unknown): WayIn {
+  return hasMethod(given, "isGivenUp") ? (given as WayIn) : undefined;
 }
 
 /** No promise where neither the core nor a layer makes one, and the layers can do without. */
 export function runLayers<C>(
   layers: Pipeline<C>,
   context: C,
-  core: () => MaybePromise<void>,
+  core: Core<C>,
+  way?: WayIn,
 ): MaybePromise<void> {
   return layers.runDirect === undefined
-    ? layers.run(context, () => promised(core))
-    : layers.runDirect(context, core);
+    ? layers.run(context, (inner) => promised(() => core(inner)), way)
+    : layers.runDirect(context, core, way);
 }
 
 /** Whether a layer may have something to say, or to wait for, before a call begins. */

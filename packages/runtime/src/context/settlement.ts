@@ -14,7 +14,7 @@ import {
   totalTokens,
   type Usage,
 } from "@ravi/kernel";
-import { messageOf, tellLog, warningsIn } from "@ravi/kernel/loop";
+import { LinkedList, messageOf, tellLog, warningsIn } from "@ravi/kernel/loop";
 import { andThen } from "./and-then.ts";
 import type { AttemptOptions } from "./attempt.ts";
 import type { Paid } from "./bill.ts";
@@ -42,10 +42,30 @@ export function settle(
     return lose(exec, call, undefined, error);
   }
   if (!isPromiseLike(price)) return pay(exec, call, usage, price, isWaste);
-  return Promise.resolve(price).then(
-    (known) => pay(exec, call, usage, known, isWaste),
-    (error: unknown) => lose(exec, call, undefined, error),
-  );
+  return pricedLate(exec, call, usage, price, isWaste);
+}
+
+/** A meter may never answer: until it does, the call is one that its agent may have to leave behind. */
+async function pricedLate(
+  exec: Execution,
+  call: SentCall,
+  usage: Usage,
+  price: PromiseLike<Price>,
+  isWaste: boolean,
+): Promise<void> {
+  const calls = (exec.sentCalls ??= new LinkedList());
+  calls.add(call);
+  let known: Price;
+  try {
+    known = await price;
+  } catch (error) {
+    if (call.isLeft) throw error;
+    calls.delete(call);
+    return lose(exec, call, undefined, error);
+  }
+  if (call.isLeft) return undefined;
+  calls.delete(call);
+  return pay(exec, call, usage, known, isWaste);
 }
 
 /** Paid for, and not delivered. Where nobody can say what it took, nothing that was set aside comes back. */

@@ -26,6 +26,7 @@ import type { InProcessEngine } from "./in-process.ts";
 import type { Mailbox } from "./mailbox.ts";
 import type { Recordable } from "./recordable.ts";
 import { InProcessStart } from "./start.ts";
+import { orStopped } from "./waiting.ts";
 
 /** How many levels of hires may begin inside each other before one waits a tick: 200 fill the stack that Node gives on ARM. */
 const LEVELS_AT_ONCE = 16;
@@ -162,7 +163,7 @@ export class Hiring implements Recordable<HireOutcome>, Child {
     let child: InProcessEngine;
     try {
       const asked = spec.denial();
-      const denied = isPromiseLike(asked) ? await asked : asked;
+      const denied = isPromiseLike(asked) ? await this.permittedInTime(asked) : asked;
       if (denied !== undefined) throw denied;
       // With a headcount all seats of a batch are taken, in order, before anybody begins: so it is awaited in any case.
       const seat = this.takeSeat();
@@ -287,6 +288,22 @@ export class Hiring implements Recordable<HireOutcome>, Child {
     const { engine, spec } = this;
     const seatedAt = engine.tree.recording?.of(spec.execId).startedAt ?? engine.clock.now();
     return Math.max(0, seatedAt - (until - (spec.timeoutMs ?? 0)));
+  }
+
+  /** A policy may be slow, or hang: that is the hire's time too. A fresh process asks it afresh. */
+  private async permittedInTime<T>(asked: PromiseLike<T>): Promise<T> {
+    const { engine, spec } = this;
+    const { clock, tree } = engine;
+    const deadline = Math.min(this.times.deadline ?? Infinity, clock.now() + (spec.timeoutMs ?? Infinity));
+    if (deadline === Infinity) return asked;
+    const token = engine.token.child();
+    const disarm = armDeadline({ clock, token, deadline, recording: tree.recording?.of(spec.execId) });
+    try {
+      return await orStopped({ token, suspension: undefined }, Promise.resolve(asked));
+    } finally {
+      disarm();
+      token.dispose();
+    }
   }
 
   private takeSeat(): MaybePromise<Lease> | undefined {

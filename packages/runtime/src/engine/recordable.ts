@@ -14,6 +14,7 @@ export interface Recordable<T> {
   restore(body: JsonObject): T;
   replayed?(body: JsonObject): void;
   spend(): JsonObject | undefined;
+  failureNote?(): JsonObject;
   isSettled?(): boolean;
   skipped?(): T;
 }

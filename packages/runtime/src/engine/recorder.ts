@@ -296,7 +296,7 @@ export class Recorder {
     if (!isWithdrawn && (stopped !== undefined || !isFinal(error))) throw error;
     const spend = effect.spend();
     const how = isWithdrawn ? WITHDRAWN : { error: errorToJSON(error) };
-    const body = { ...how, ...(spend !== undefined && { spend }) };
+    const body = { ...how, ...effect.failureNote?.(), ...(spend !== undefined && { spend }) };
     const at = effect.endedAt ?? this.clock.now();
     await journal.append([this.entry(effect.key, attempt, "end", body, false, at)]);
     throw error;

@@ -106,6 +106,14 @@ export class RunJournal implements Beating {
       : renewing.then(() => journal.release(runId, epoch));
   }
 
+  /** A run that nobody has started is not listed for having been asked for. What was posted to it early stays. */
+  async abandon(): Promise<void> {
+    const { journal, runId, epoch } = this;
+    if (journal.abandon !== undefined) return journal.abandon(runId, epoch);
+    // What is posted at this very moment would go with it: whoever can do better has `abandon`.
+    if ((await journal.items(runId, 0)).length === 0) await journal.delete(runId);
+  }
+
   beat(): void {
     this.renewing = this.renew();
   }

@@ -85,6 +85,11 @@ export class MemoryJournal implements Journal {
     else if (run.hasEnded) this.letGoAfter(run);
   }
 
+  abandon(runId: RunId, epoch: number): void {
+    const run = this.find(runId);
+    if (run?.claim.epoch === epoch && run.isEmpty) this.drop(run);
+  }
+
   load(runId: RunId): readonly JournalRecord[] {
     return this.find(runId)?.records() ?? [];
   }
@@ -139,13 +144,7 @@ export class MemoryJournal implements Journal {
   /** Also under a living claim: its holder's next append is refused. */
   delete(runId: RunId): void {
     const run = this.find(runId);
-    this.latest = undefined;
-    if (run !== undefined) {
-      this.epochFloor = Math.max(this.epochFloor, run.claim.epoch);
-      this.runs.delete(run);
-      this.byId.delete(run);
-      this.ended.delete(run);
-    }
+    if (run !== undefined) this.drop(run);
     // Nearly always it is empty, and to look for a new text in a map takes a microsecond.
     if (this.posted.size > 0) this.posted.delete(runId);
   }
@@ -164,6 +163,14 @@ export class MemoryJournal implements Journal {
         this.posted.delete(runId);
     }
     return gone;
+  }
+
+  private drop(run: MemoryRun): void {
+    this.latest = undefined;
+    this.epochFloor = Math.max(this.epochFloor, run.claim.epoch);
+    this.runs.delete(run);
+    this.byId.delete(run);
+    this.ended.delete(run);
   }
 
   private letGoAfter(run: MemoryRun): void {

@@ -26,7 +26,7 @@ import { bodyOf } from "./large-body.ts";
 import { isOwnerGone } from "./owner.ts";
 import { stringify } from "./plain-json.ts";
 import { checkItem } from "./posted.ts";
-import { type PruneOptions, prunePlan } from "./retention.ts";
+import { type PruneOptions, type PrunePlan, prunePlan } from "./retention.ts";
 import { Appender } from "./sqlite/appender.ts";
 import { Arrivals } from "./sqlite/arrivals.ts";
 import { SqliteBlobs } from "./sqlite/blobs.ts";
@@ -134,6 +134,13 @@ export class SqliteJournal implements Journal {
     });
   }
 
+  abandon(runId: RunId, epoch: number): Promise<void> {
+    return this.write(() => {
+      this.runs.abandon(runId, epoch);
+      this.appender.forget(runId);
+    });
+  }
+
   /** With what was appended here before, also if nobody waited for it. */
   async load(runId: RunId): Promise<readonly JournalRecord[]> {
     this.checkOpen();
@@ -182,6 +189,8 @@ export class SqliteJournal implements Journal {
 
   /** Tells at once of what is posted through this object, and within half a second of what other processes post. */
   watch(runId: RunId, listener: () => void): JournalWatch {
+    // Nothing comes any more, and nothing is left behind.
+    if (this.closing !== undefined) return { coversAll: false, stop() {} };
     return this.arrivals.watchers.add(runId, listener);
   }
 
@@ -205,12 +214,23 @@ export class SqliteJournal implements Journal {
   async prune(options: PruneOptions): Promise<readonly RunId[]> {
     const now = this.clock.now();
     const plan = prunePlan(options, now);
-    return this.write(() => {
-      const gone = this.runs.prunable(plan, now);
-      for (const runId of gone) this.remove(runId);
+    const old = await this.write(() => this.runs.prunable(plan, now));
+    const gone: RunId[] = [];
+    // A few at a time: whoever else writes, here or in another process, waits for one transaction and not for all of it.
+    for (let at = 0; at < old.length; at += PRUNED_AT_ONCE)
+      gone.push(...(await this.write(() => this.pruneNow(old.slice(at, at + PRUNED_AT_ONCE), plan))));
+    await this.write(() => {
       for (const runId of this.posted.orphansBefore(plan.before)) this.posted.delete(runId);
-      return gone;
     });
+    return gone;
+  }
+
+  /** Somebody may have taken one up again meanwhile. */
+  private pruneNow(old: readonly RunId[], plan: PrunePlan): RunId[] {
+    const now = this.clock.now();
+    const gone = old.filter((runId) => this.runs.isPrunable(runId, plan, now));
+    for (const runId of gone) this.remove(runId);
+    return gone;
   }
 
   /** Waits for what was begun, then lets the file go. Afterwards only `close` may be called. */
@@ -292,6 +312,8 @@ export class SqliteJournal implements Journal {
     throw new InvalidValueError({ field: "journal", value: "closed", expected });
   }
 }
+
+const PRUNED_AT_ONCE = 100;
 
 function storeOf(db: DatabaseSync, appender: Appender) {
   const begin = db.prepare("BEGIN IMMEDIATE");

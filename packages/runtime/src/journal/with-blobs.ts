@@ -7,6 +7,7 @@ import {
   JournalFailedError,
   type JournalRecord,
   type MaybePromise,
+  type RunId,
 } from "@ravi/kernel";
 import { bodyOf, largeBody } from "./large-body.ts";
 
@@ -43,9 +44,12 @@ export function withBlobs(journal: Journal, blobs: BlobStore): Journal {
       throw new JournalCorruptError({ runId: record.exec, position: record.seq, problem, cause });
     }
   };
+  /** The newest append of a run that waits for its blobs. What comes after it waits too, and fails with it. */
+  const late = new Map<RunId, Promise<void>>();
   return {
     claim: (runId, owner, ttlMs) => journal.claim(runId, owner, ttlMs),
     release: (runId, epoch) => journal.release(runId, epoch),
+    ...(journal.abandon !== undefined && { abandon: (runId, epoch) => journal.abandon?.(runId, epoch) }),
     post: (runId, item) => journal.post(runId, item),
     items: (runId, after) => journal.items(runId, after),
     ...(journal.watch !== undefined && {
@@ -55,10 +59,17 @@ export function withBlobs(journal: Journal, blobs: BlobStore): Journal {
     delete: (runId) => journal.delete(runId),
     close: () => journal.close(),
     append(runId, epoch, entries): MaybePromise<void> {
+      const before = late.get(runId);
+      const isSmall = !entries.some(({ body }) => largeBody(body) !== undefined);
       // Most entries are small, and go the short way.
-      if (!entries.some(({ body }) => largeBody(body) !== undefined))
-        return journal.append(runId, epoch, entries);
-      return kept(entries).then((small) => journal.append(runId, epoch, small));
+      if (isSmall && before === undefined) return journal.append(runId, epoch, entries);
+      const written = inOrder(before, isSmall ? entries : kept(entries), (small) =>
+        journal.append(runId, epoch, small),
+      );
+      late.set(runId, written);
+      const forget = (): void => void (late.get(runId) === written && late.delete(runId));
+      written.then(forget, forget);
+      return written;
     },
     load(runId): MaybePromise<readonly JournalRecord[]> {
       const all = (records: readonly JournalRecord[]): MaybePromise<readonly JournalRecord[]> =>
@@ -67,4 +78,14 @@ export function withBlobs(journal: Journal, blobs: BlobStore): Journal {
       return isPromiseLike(loaded) ? Promise.resolve(loaded).then(all) : all(loaded);
     },
   };
+}
+
+async function inOrder(
+  before: Promise<void> | undefined,
+  entries: MaybePromise<readonly JournalEntry[]>,
+  append: (entries: readonly JournalEntry[]) => MaybePromise<void>,
+): Promise<void> {
+  // Both: where the first fails, nobody else would hear the other fail.
+  const [small] = await Promise.all([entries, before]);
+  await append(small);
 }

@@ -116,7 +116,9 @@ export class EventHub {
     return subscription;
   }
 
+  /** After its end nobody is told anything, whoever has kept a context. */
   publish(at: number, agentId: AgentId, execId: ExecId, event: AgentEvent): void {
+    if (this.over) return;
     const numbered: RunEvent = { seq: ++this.seq, at, agentId, execId, event };
     // What one of them does with it must not reach another. For one alone it is not worth an eighth of the time of a delta.
     const observers = this.observers?.size ?? 0;

@@ -161,3 +161,30 @@ test("T5: a run that another process deletes while it is read is read whole, and
   other.close();
   await journal.close();
 });
+
+test("T5: pruning very many holds up nobody who writes meanwhile, and spares what is taken up again", async () => {
+  const clock = virtualClock({ now: 100 * DAY });
+  const journal = SqliteJournal.open(temporaryDirectory(), { clock });
+  const ids = Array.from({ length: 250 }, (_, n) => RunId(`run-${n}`));
+  await Promise.all(ids.map((id) => ended(journal, id, clock.now() - 8 * DAY, "completed")));
+  const pruning = journal.prune({ olderThanMs: 7 * DAY });
+  let posts = 0;
+  while (journal.list().length === ids.length)
+    await journal.post(RUN, { id: `${posts++}`, kind: "signal", name: "n", value: 1, at: clock.now() });
+  const last = RunId("run-249");
+  expect(await journal.claim(last, "two", DAY)).not.toBeNull();
+  expect(journal.list().length).toBeGreaterThan(2);
+  expect(await pruning).toHaveLength(249);
+  expect(journal.list().map(({ runId }) => runId)).toEqual([last]);
+  await journal.close();
+});
+
+test("T4: who begins to listen to a journal that is closed leaves no timer behind", async () => {
+  const journal = SqliteJournal.open(temporaryDirectory());
+  await journal.close();
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { stop } = journal.watch(RUN, () => {});
+  expect(vi.getTimerCount()).toBe(0);
+  stop();
+});

@@ -1,5 +1,15 @@
 import { describe, expect, test } from "vitest";
-import type { LLMClient, Logger, MaybePromise, ModelResponse, Reservation, Spend } from "@ravi/kernel";
+import type {
+  Ledger,
+  LLMClient,
+  Logger,
+  MaybePromise,
+  Meter,
+  ModelResponse,
+  Price,
+  Reservation,
+  Spend,
+} from "@ravi/kernel";
 import { Runtime } from "@ravi/runtime";
 import { virtualClock } from "@ravi/testing";
 import { agent, ask, done, FakeLedger } from "./helpers.ts";
@@ -62,9 +72,9 @@ class World {
   };
 
   /** Cancelled after so long; what is open when the result is there, and when that is. */
-  async cancelledAfter(ms: number, run: Parameters<typeof agent>[1]) {
+  async cancelledAfter(ms: number, run: Parameters<typeof agent>[1], meter?: Meter) {
     const { clock, ledger, logger } = this;
-    const runtime = new Runtime({ clock, logger, ledger: () => ledger });
+    const runtime = new Runtime({ clock, logger, meter, ledger: () => ledger });
     const handle = runtime.run(agent("a", run), "");
     const end = handle.result.then(({ status }) => ({ status, open: this.open, at: clock.now() }));
     await clock.advance(ms);
@@ -114,5 +124,36 @@ describe("T4: a ledger that answers late", () => {
     expect(world.said).toContain(
       "the ledger of a does not answer; what it was told of its last calls may not be counted",
     );
+  });
+});
+
+describe("T4: a meter that never says what a call cost", () => {
+  const estimate = () => ({ inputTokens: 3, maxOutputTokens: 10, price: { usd: 1 } });
+
+  test.each<[string, Promise<Price>]>([
+    ["says nothing", new Promise(() => {})],
+    ["speaks when all is over", Promise.resolve({ usd: 0.1 })],
+  ])("%s: what was set aside counts as spent when the run is cancelled, once", async (_, price) => {
+    const world = new World({ reserve: 0, settle: 0 });
+    const asked = Promise.withResolvers<Price>();
+    const settled: unknown[] = [];
+    const reserve: Ledger["reserve"] = world.ledger.reserve.bind(world.ledger);
+    Object.assign(world.ledger, {
+      reserve: async (wanted: Partial<Spend>): Promise<Reservation> => {
+        const reservation = await reserve(wanted);
+        return {
+          ...reservation,
+          settle(actual) {
+            settled.push(actual);
+            return reservation.settle(actual);
+          },
+        };
+      },
+    });
+    const end = await world.cancelledAfter(5, asking(world), { estimate, price: () => asked.promise });
+    expect(end).toMatchObject({ status: "cancelled", open: 0 });
+    asked.resolve(price);
+    await world.clock.runAll();
+    expect(settled).toEqual([{ estimated: true }]);
   });
 });

@@ -7,6 +7,7 @@ import {
   type Lease,
   type LLMClient,
   type ModelResponse,
+  type Permissions,
   RunId,
 } from "@ravi/kernel";
 import { scriptedModel, virtualClock } from "@ravi/testing";
@@ -39,6 +40,26 @@ describe("review: time", () => {
     const run = new Runtime({ clock }).run(lead, "");
     await clock.advance(10_000);
     expect(await within(run.result)).toMatchObject({ status: "completed", output: "partial" });
+  });
+
+  test.each([
+    ["the time that its parent waits", { timeoutS: 1 }],
+    ["its own time", { executionBudget: { deadlineS: 1 } }],
+  ])("T4: a policy that never says whether a child may be hired: %s covers that too", async (_, limit) => {
+    for (const services of [{}, { journal: new MemoryJournal() }]) {
+      const clock = virtualClock();
+      const child = agent("child", async () => done("it began"));
+      const lead = agent("lead", async (ctx) => {
+        const { status } = await ctx.hire({ agent: child, input: "", ...limit });
+        return done(status);
+      });
+      const permissions: Permissions = { isNoop: false, check: () => new Promise(() => {}) };
+      const run = new Runtime({ clock, permissions, ...services }).run(lead, "");
+      await turns();
+      await clock.advance(10_000);
+      expect(await within(run.result)).toMatchObject({ status: "completed", output: "partial" });
+      expect(clock.pending).toBe(0);
+    }
   });
 
   test("R15: the time that a child is parked does not count for the time limit of its hire", async () => {

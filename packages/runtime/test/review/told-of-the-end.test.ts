@@ -82,3 +82,34 @@ describe("where telling of the end fails", () => {
     expect(watches).toBe(0);
   });
 });
+
+describe("a context that is kept after its agent's end", () => {
+  const late = { type: "progress", name: "late", data: null } as const;
+
+  test("R13: tells nothing more, neither while the run goes on nor after it", async () => {
+    const kept: RunContext[] = [];
+    const kid = agent("kid", async (ctx) => {
+      kept.push(ctx);
+      return done("");
+    });
+    const lead = agent("lead", async (ctx) => {
+      kept.push(ctx);
+      await ctx.hire({ agent: kid, input: "" });
+      for (const context of kept) context.emit(late);
+      return done("");
+    });
+    const heard: string[] = [];
+    const { result } = new Runtime().run(lead, "", {
+      onEvent: ({ agentId, event }) => void heard.push(`${agentId}: ${event.type}`),
+    });
+    await result;
+    for (const context of kept) context.emit(late);
+    expect(heard).toEqual([
+      "lead: started",
+      "kid/1: started",
+      "kid/1: completed",
+      "lead: progress",
+      "lead: completed",
+    ]);
+  });
+});

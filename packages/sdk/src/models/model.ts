@@ -27,6 +27,7 @@ export function model(spec: string, options: ModelOptions = {}): LLMClient {
   checkModels(models);
   const { prefix, name } = split(spec, models);
   const own = Object.hasOwn(models, prefix) ? models[prefix] : undefined;
+  if (own !== undefined) refuseUnused(prefix, rest);
   if (own !== undefined) return checkModel(`models["${prefix}"]("${name}")`, own(name));
   const load = Object.hasOwn(BUILT_IN, prefix) ? BUILT_IN[prefix] : undefined;
   if (load === undefined) throw unknown(spec, models);
@@ -38,6 +39,15 @@ export function model(spec: string, options: ModelOptions = {}): LLMClient {
     ...(maxOutputTokens !== undefined && { maxOutputTokens }),
   };
   return lazyModel(`${prefix}/${name}`, info, () => load(name, rest));
+}
+
+/** A function of the user's own makes the model as it likes; left aside in silence, an address would be another one. */
+function refuseUnused(prefix: string, options: ProviderOptions): void {
+  for (const [name, value] of Object.entries(options)) {
+    if (value === undefined) continue;
+    const expected = `nothing: models["${prefix}"] makes that model, and says such things itself`;
+    throw new InvalidValueError({ field: `model options.${name}`, value: "(not shown)", expected });
+  }
 }
 
 /** What an agent's `model` stands for. */

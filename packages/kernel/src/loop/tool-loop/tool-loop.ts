@@ -86,6 +86,7 @@ class Loop<T> {
     for (let step = 1; step <= plan.maxSteps; step++) {
       tellStep(ctx, HookEvent.STEP_START, step, plan.clock, at);
       ctx.emit({ type: "step", step });
+      let isAgain = false;
       try {
         if (mail?.isWaiting === true) await this.readMail(mail);
         let response: ModelResponse | undefined;
@@ -117,9 +118,12 @@ class Loop<T> {
         }
         const end = isPromiseLike(result) ? await result : result;
         if (end !== undefined) return end;
+        // More was granted for a call that was refused: it is this step still.
+        isAgain = response === undefined;
       } finally {
         at = tellStep(ctx, HookEvent.STEP_END, step, plan.clock);
       }
+      if (isAgain) step--;
     }
     return this.land("steps");
   }

@@ -40,6 +40,7 @@ export class Runs {
   private readonly tips: RowWriter;
   private readonly dataVersion: StatementSync;
   private readonly selectAll: StatementSync;
+  private readonly selectListed: StatementSync;
   private readonly deleteRun: StatementSync;
   private readonly deleteTip: StatementSync;
   private readonly selectFloor: StatementSync;
@@ -62,10 +63,10 @@ export class Runs {
     );
     this.tips = new RowWriter(db, "REPLACE INTO tips", 5);
     this.dataVersion = db.prepare("PRAGMA data_version");
-    this.selectAll = db.prepare(
-      `SELECT id, owner, epoch, expires, agent, status, started, updated, entries
-       FROM runs JOIN tips ON run = no ORDER BY no`,
-    );
+    const listed = `SELECT id, owner, epoch, expires, agent, status, started, updated, entries
+       FROM runs JOIN tips ON run = no`;
+    this.selectAll = db.prepare(`${listed} ORDER BY no`);
+    this.selectListed = db.prepare(`${listed} WHERE id = ?`);
     this.deleteRun = db.prepare("DELETE FROM runs WHERE no = ?");
     this.deleteTip = db.prepare("DELETE FROM tips WHERE run = ?");
     this.selectFloor = db.prepare("SELECT epoch FROM deleted");
@@ -106,6 +107,11 @@ export class Runs {
     this.updateFence.run(0, current.no);
   }
 
+  abandon(runId: RunId, epoch: number): void {
+    const current = this.find(runId);
+    if (current?.fence === epoch && current.entries === 0) this.delete(current);
+  }
+
   /** False, and nothing is changed, when another epoch holds the run or the number of its entries is not `from`. */
   advance({ run, epoch, entries, last, at }: NewTip, from: number): boolean {
     return Number(this.moveTip.run(entries, last, at, run, epoch, from).changes) === 1;
@@ -136,8 +142,14 @@ export class Runs {
   /** Those that the plan lets go, and that nobody holds. */
   prunable(plan: PrunePlan, now: number): RunId[] {
     return this.listed()
-      .filter((run) => !isHeld(run, now) && isPrunable(summaryOf(run), plan))
+      .filter((run) => isFree(run, plan, now))
       .map((run) => run.id);
+  }
+
+  /** The same of one of them, at another moment. */
+  isPrunable(runId: RunId, plan: PrunePlan, now: number): boolean {
+    const run = this.selectListed.get(runId) as (Record<string, unknown> & ListedRun) | undefined;
+    return run !== undefined && isFree(run, plan, now);
   }
 
   delete(run: StoredRun): void {
@@ -149,6 +161,10 @@ export class Runs {
   private listed(): (Record<string, unknown> & ListedRun)[] {
     return this.selectAll.all() as (Record<string, unknown> & ListedRun)[];
   }
+}
+
+function isFree(run: ListedRun, plan: PrunePlan, now: number): boolean {
+  return !isHeld(run, now) && isPrunable(summaryOf(run), plan);
 }
 
 function summaryOf(run: ListedRun): RunSummary {

@@ -1,0 +1,60 @@
+import { describe, expect, test } from "vitest";
+import { type BlobStore, ExecId, type JournalEntry, RunId } from "@ravi/kernel";
+import { MemoryJournal } from "../../src/journal/memory-journal.ts";
+import { withBlobs } from "../../src/journal/with-blobs.ts";
+
+const RUN = RunId("r");
+const entry = (key: string, text: string): JournalEntry => ({
+  exec: ExecId(RUN),
+  key,
+  attempt: 1,
+  phase: "note",
+  at: 0,
+  body: { text },
+});
+const LARGE = "x".repeat(300_000);
+
+/** A store whose puts come to their end when they are told to. */
+function slowStore() {
+  const kept = new Map<string, Uint8Array>();
+  const done = Promise.withResolvers<void>();
+  const blobs: BlobStore = {
+    async put(bytes) {
+      await done.promise;
+      const ref = `blob-${kept.size}`;
+      kept.set(ref, bytes);
+      return ref;
+    },
+    get: (ref) => kept.get(ref) ?? new Uint8Array(),
+  };
+  return { blobs, done };
+}
+
+describe("a journal with its large bodies beside it", () => {
+  test("R24: what is appended after a large entry stands after it, and others do not wait for it", async () => {
+    const { blobs, done } = slowStore();
+    const journal = withBlobs(new MemoryJournal(), blobs);
+    const epoch = (await journal.claim(RUN, "o", 1_000))?.epoch ?? 0;
+    const other = RunId("other");
+    const others = (await journal.claim(other, "o", 1_000))?.epoch ?? 0;
+    const large = journal.append(RUN, epoch, [entry("a", LARGE)]);
+    const small = journal.append(RUN, epoch, [entry("b", "small")]);
+    await journal.append(other, others, [{ ...entry("c", "small"), exec: ExecId(other) }]);
+    done.resolve();
+    await Promise.all([large, small]);
+    await journal.append(RUN, epoch, [entry("d", "small")]);
+    expect((await journal.load(RUN)).map(({ key }) => key)).toEqual(["a", "b", "d"]);
+  });
+
+  test("R24: where its blob cannot be kept, nothing stands in the place of what came before", async () => {
+    const { blobs, done } = slowStore();
+    const journal = withBlobs(new MemoryJournal(), blobs);
+    const epoch = (await journal.claim(RUN, "o", 1_000))?.epoch ?? 0;
+    const appends = [entry("a", LARGE), entry("b", "small")].map(async (each) =>
+      journal.append(RUN, epoch, [each]),
+    );
+    done.reject(new Error("the bucket is gone"));
+    for (const append of appends) await expect(append).rejects.toMatchObject({ code: "JOURNAL_FAILED" });
+    expect(await journal.load(RUN)).toEqual([]);
+  });
+});
