@@ -1,4 +1,4 @@
-import { InvalidValueError } from "@ravi/kernel";
+import { type Headcount, InvalidValueError, type Ledger } from "@ravi/kernel";
 import type { RuntimePorts } from "./ports.ts";
 
 type Needs = {
@@ -15,7 +15,7 @@ const NEEDS: Needs = {
   ledger: "a function",
   meter: ["estimate", "price"],
   limiter: ["acquire", "slowDown"],
-  hooks: ["has", "dispatch", "drain"],
+  hooks: ["has", "dispatch"],
   pipelines: [],
   history: ["load", "append", "clear"],
   compaction: ["compact"],
@@ -38,6 +38,21 @@ export function checkPorts(ports: RuntimePorts): void {
   }
   for (const [level, pipeline] of Object.entries(ports.pipelines ?? {}))
     if (pipeline !== undefined) checkPort(`runtime options.pipelines.${level}`, pipeline, ["run"]);
+}
+
+/** What has to come of a factory. */
+const MADE = {
+  headcount: ["acquire", "release", "isPaused", "whenResumed"],
+  ledger: ["reserve", "charge", "child", "remaining"],
+} as const satisfies {
+  readonly headcount: readonly (keyof Headcount)[];
+  readonly ledger: readonly (keyof Ledger)[];
+};
+
+/** What a factory has made for a run. A factory that forgets to give it back would leave limits that nobody keeps. */
+export function made<T extends object>(name: keyof typeof MADE, value: T): T {
+  checkPort(`what runtime options.${name} gives`, value, MADE[name]);
+  return value;
 }
 
 function checkPort(field: string, value: unknown, needs: "a function" | readonly string[]): void {

@@ -171,7 +171,7 @@ function tellListeners({ exec, outcome, startedAt }: Ending): void {
 }
 
 function drainListeners({ exec }: Ending): MaybePromise<void> {
-  return exec.hooks.drain();
+  return exec.hooks.drain?.();
 }
 
 function drainAudits({ exec }: Ending): MaybePromise<void> {

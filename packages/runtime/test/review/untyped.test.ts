@@ -1,14 +1,15 @@
 import { describe, expect, test } from "vitest";
-import type {
-  Agent,
-  CompactionStrategy,
-  Journal,
-  Ledger,
-  LLMClient,
-  ModelResponse,
-  Reservation,
+import {
+  type Agent,
+  type CompactionStrategy,
+  type Hooks,
+  type Journal,
+  type Ledger,
+  type LLMClient,
+  type ModelResponse,
+  type Reservation,
   RunId,
-  Settlement,
+  type Settlement,
 } from "@ravi/kernel";
 import { Runtime } from "@ravi/runtime";
 import { scriptedModel } from "@ravi/testing";
@@ -144,4 +145,57 @@ test.each([undefined, null, "text", {}])("a compaction strategy that gives %j is
   });
   const { error } = await new Runtime({ compaction }).run(talker, "").result;
   expect(error?.message).toMatch(/^what cutter gave is .*; expected a list of messages/);
+});
+
+describe("a factory that gives no port", () => {
+  const model = scriptedModel(() => "paid");
+  const worker = agent("worker", async (ctx) => {
+    await ctx.llm(model, ask("pay"));
+    return done("paid");
+  });
+
+  test.each([
+    ["nothing", undefined],
+    ["what is no ledger", {}],
+    ["a promise of one", Promise.resolve(ledger([]))],
+  ])(
+    "R18: %s instead of a ledger is refused before anything is paid: a limit would be kept by nobody",
+    async (_, given) => {
+      const runtime = new Runtime({ ledger: () => given as never });
+      await expect(
+        runtime.run(worker, "", { executionBudget: { maxTurns: 1 } }).result,
+      ).rejects.toMatchObject({
+        code: "INVALID_VALUE",
+        message: expect.stringMatching(
+          /^what runtime options\.ledger gives is .*; expected an object with the methods reserve, charge, child, remaining$/,
+        ),
+      });
+      expect(model.calls).toHaveLength(0);
+    },
+  );
+
+  test("R14: nothing instead of a headcount is refused, and leaves nothing claimed", async () => {
+    const journal = new MemoryJournal();
+    const runtime = new Runtime({ journal, headcount: () => undefined as never });
+    await expect(
+      runtime.run(worker, "", { runId: "r", spawnBudget: { maxAgents: 1 } }).result,
+    ).rejects.toMatchObject({ field: "what runtime options.headcount gives" });
+    expect(journal.claim(RunId("r"), "another", 1_000)).not.toBeNull();
+  });
+});
+
+test("R20: hooks are what can be asked and told: nobody is waited for where they cannot be drained", async () => {
+  const told: string[] = [];
+  const hooks: Hooks = { has: () => true, dispatch: (event) => void told.push(event) };
+  const idle: Agent = { ...agent("idle", async () => done("ok")), hooks };
+  expect(await new Runtime().run(idle, "").result).toMatchObject({ status: "completed" });
+  expect(
+    await new Runtime({ hooks }).run(
+      agent("idle", async () => done("ok")),
+      "",
+    ).result,
+  ).toMatchObject({
+    status: "completed",
+  });
+  expect(told).toEqual(["run_start", "run_end", "run_start", "run_end"]);
 });
