@@ -6,6 +6,7 @@ import {
   type Journal,
   type Ledger,
   type LLMClient,
+  MiddlewareTermination,
   type ModelResponse,
   type Reservation,
   RunId,
@@ -199,3 +200,50 @@ test("R20: hooks are what can be asked and told: nobody is waited for where they
   });
   expect(told).toEqual(["run_start", "run_end", "run_start", "run_end"]);
 });
+
+test.each<[string, Partial<Hooks>]>([
+  ["throw", { dispatch: () => fail("broken") }],
+  ["reject", { dispatch: async () => fail("broken") }],
+  ["cannot be asked", { has: () => fail("broken") }],
+  ["cannot be drained", { drain: () => fail("broken") }],
+  ["reject when they are drained", { drain: async () => fail("broken") }],
+])("T8: hooks of one's own that %s change no run, and the log hears of it", async (_, broken) => {
+  const errors: unknown[] = [];
+  const quiet = (): void => {};
+  const error = (...said: unknown[]): void => void errors.push(said);
+  const logger = { debug: quiet, info: quiet, warn: quiet, error };
+  const hooks: Hooks = { has: () => true, dispatch: quiet, ...broken };
+  const idle = agent("idle", async () => done("ok"));
+  for (const [runtime, hooked] of [
+    [new Runtime({ hooks, logger }), idle],
+    [new Runtime({ logger }), { ...idle, hooks }],
+  ] as const) {
+    errors.length = 0;
+    expect(await runtime.run(hooked, "").result).toMatchObject({ status: "completed", output: "ok" });
+    expect(errors[0]).toEqual(["hooks failed; the run goes on without them", { error: "broken" }]);
+  }
+});
+
+test("R20: the same hooks for the runtime and for the agent are told once", async () => {
+  const told: string[] = [];
+  const hooks: Hooks = { has: () => true, dispatch: (event) => void told.push(event) };
+  const idle: Agent = { ...agent("idle", async () => done("ok")), hooks };
+  await new Runtime({ hooks }).run(idle, "").result;
+  expect(told).toEqual(["run_start", "run_end"]);
+});
+
+test("J4: a pipeline that does not say that it is a no-op is run", async () => {
+  const model = scriptedModel(() => "paid");
+  const guard = { admit: () => {}, run: () => Promise.reject(new MiddlewareTermination("not you")) };
+  const worker = agent("worker", async (ctx) => {
+    await ctx.llm(model, ask("pay"));
+    return done("paid");
+  });
+  const { result } = new Runtime({ pipelines: { chat: guard as never } }).run(worker, "");
+  expect(await result).toMatchObject({ status: "failed", error: { code: "MIDDLEWARE_TERMINATION" } });
+  expect(model.calls).toHaveLength(0);
+});
+
+function fail(message: string): never {
+  throw new Error(message);
+}
