@@ -1,4 +1,10 @@
-import { type Headcount, InvalidValueError, type Ledger } from "@ravi/kernel";
+import {
+  checkFields,
+  type Headcount,
+  InvalidValueError,
+  type Ledger,
+  type MiddlewareLevel,
+} from "@ravi/kernel";
 import type { RuntimePorts } from "./ports.ts";
 
 type Needs = {
@@ -30,12 +36,16 @@ const NEEDS: Needs = {
   logger: ["debug", "info", "warn", "error"],
 };
 
+const LEVELS = ["agent", "chat", "function"] as const satisfies readonly MiddlewareLevel[];
+
 /** A service that cannot serve would be found out in the middle of a run, or never: an audit log that writes nothing down, say. */
 export function checkPorts(ports: RuntimePorts): void {
   for (const [name, needs] of Object.entries(NEEDS)) {
     const value: unknown = Reflect.get(ports, name);
     if (value !== undefined) checkPort(`runtime options.${name}`, value, needs);
   }
+  // A guard at a level that is misspelt would guard nothing.
+  if (ports.pipelines !== undefined) checkFields("runtime options.pipelines", ports.pipelines, LEVELS);
   for (const [level, pipeline] of Object.entries(ports.pipelines ?? {}))
     if (pipeline !== undefined) checkPort(`runtime options.pipelines.${level}`, pipeline, ["run"]);
 }

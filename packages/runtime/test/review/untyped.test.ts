@@ -244,6 +244,17 @@ test("J4: a pipeline that does not say that it is a no-op is run", async () => {
   expect(model.calls).toHaveLength(0);
 });
 
+test("J4: a pipeline at a level that there is not is refused, and not left out", () => {
+  const guard = {
+    isNoop: false,
+    admit: () => {},
+    run: () => Promise.reject(new MiddlewareTermination("not you")),
+  };
+  expect(() => new Runtime({ pipelines: { chats: guard } as never })).toThrow(
+    "runtime options.pipelines.chats is an object; expected no such field; known are agent, chat, function",
+  );
+});
+
 function fail(message: string): never {
   throw new Error(message);
 }
