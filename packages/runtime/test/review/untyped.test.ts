@@ -125,6 +125,23 @@ describe("untyped code", () => {
   });
 });
 
+test.each([
+  ["onFull", "wait", '"deny" or "queue"'],
+  ["onPreempt", "pause", '"park" or "return"'],
+  ["onTimeout", "kill", '"cancel" or "leave"'],
+])("T11: a hire whose %s is %s is refused, and says what there is", async (field, value, expected) => {
+  const kid = agent("kid", async () => done("hired"));
+  const lead = agent("lead", async (ctx) => {
+    const terms = { agent: kid, input: "", [field]: value };
+    const hired = await ctx.hire(terms).then(({ status }) => status, String);
+    const spawned = await ctx.spawn(kid, terms).then(({ status }) => status, String);
+    return done(`${hired} | ${spawned}`);
+  });
+  const { output } = await new Runtime().run(lead, "").result;
+  const problem = `InvalidValueError: hire.${field} is "${value}"; expected ${expected}`;
+  expect(output).toBe(`${problem} | ${problem}`);
+});
+
 test("a time that nobody would keep is refused: a spawned child is not waited for", async () => {
   const lead = agent("lead", async (ctx) => {
     await ctx.spawn(
