@@ -262,6 +262,13 @@ describe("TokenBudget", () => {
     expect(() => budget.compact(longTranscript(50))).toThrow(/takes 500 tokens, and 80 of the window of 100/);
   });
 
+  test("R28: who has said too much by itself is not told to get less from a tool", () => {
+    const budget = new TokenBudget({ contextWindow: 100 });
+    expect(() => budget.compact([user("too much ".repeat(1_000))])).toThrow(
+      /; shorten the message or the system prompt/,
+    );
+  });
+
   test("R28: an unknown window is an error that says where to give it", () => {
     expect(() => new TokenBudget().compact([user("a")])).toThrow(/TokenBudget\(\{ contextWindow \}\)/);
   });

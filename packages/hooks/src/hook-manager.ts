@@ -70,7 +70,10 @@ export class HookManager implements Hooks, HookSource {
   }
 
   /** One callback for every event. */
-  onAny(callback: AnyHookCallback): () => void {
+  onAny(callback: AnyHookCallback): () => void;
+  // By itself, since TypeScript takes no function of the event alone for one of pairs.
+  onAny(callback: (event: HookEvent) => unknown): () => void;
+  onAny(callback: AnyHookCallback | ((event: HookEvent) => unknown)): () => void {
     checkCallback(callback);
     const owner = subscription(callback);
     const call = callback as (event: HookEvent, payload: unknown) => unknown;

@@ -67,7 +67,7 @@ function fakeRun(hooks: Hooks): Outcome {
 async function isDrained(hooks: Hooks, clock: VirtualClock): Promise<boolean> {
   let drained = false;
   const wait = async (): Promise<void> => {
-    await hooks.drain();
+    await hooks.drain?.();
     drained = true;
   };
   const failed = wait().catch(() => {});

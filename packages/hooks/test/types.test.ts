@@ -25,10 +25,16 @@ test("R20: comparing the event of onAny or of a log entry narrows its payload", 
     // @ts-expect-error not every payload has a usage
     void payload.usage;
   });
-  expectTypeOf(hooks.onAny).parameter(0).toEqualTypeOf<AnyHookCallback>();
+  expectTypeOf(hooks.onAny).parameter(0).toEqualTypeOf<AnyHookCallback | ((event: HookEvent) => unknown)>();
   for (const entry of new RunLogger().entries()) {
     if (entry.event === HookEvent.HANDOFF) expectTypeOf(entry.payload.to).toEqualTypeOf<string>();
   }
+});
+
+test("R20: onAny takes a function of the event alone", () => {
+  hooks.onAny((event) => expectTypeOf(event).toEqualTypeOf<HookEvent>());
+  hooks.onAny(async (event) => expectTypeOf(event).toEqualTypeOf<HookEvent>());
+  hooks.onAny(() => {});
 });
 
 test("R20: an unknown event, a foreign payload and a write to a payload do not compile", () => {

@@ -75,12 +75,12 @@ describe("R20: an agent's own hooks beside those of its runtime", () => {
   it("R20: drain waits for whichever has something to wait for, and is no promise where neither has", async () => {
     const both = (shared?: Promise<void>, own?: Promise<void>): Hooks =>
       bothHooks(fake(STEP_START, [], "shared", shared), fake(STEP_START, [], "own", own));
-    expect(both().drain()).toBeUndefined();
+    expect(both().drain?.()).toBeUndefined();
     const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    expect(both(first.promise).drain()).toBe(first.promise);
-    expect(both(undefined, second.promise).drain()).toBe(second.promise);
+    expect(both(first.promise).drain?.()).toBe(first.promise);
+    expect(both(undefined, second.promise).drain?.()).toBe(second.promise);
     let isDrained = false;
-    const drained = Promise.resolve(both(first.promise, second.promise).drain()).then(
+    const drained = Promise.resolve(both(first.promise, second.promise).drain?.()).then(
       () => (isDrained = true),
     );
     first.resolve();

@@ -92,6 +92,9 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
       expected: "createRunContext of @ravi/runtime",
     });
   }
+  // A guard at a level that is misspelt would guard nothing.
+  if (given.pipelines !== undefined)
+    checkFields("runtime options.pipelines", given.pipelines, ["agent", "chat", "function"]);
   const { clock = wallClock, ids = systemIds, hooks = NO_HOOKS } = given;
   const ports: ContextPorts = { ...given, clock, ids, hooks };
   const agents = new Map<string, Agent>();

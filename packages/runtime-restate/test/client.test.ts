@@ -95,6 +95,18 @@ describe("a caller's signal", () => {
     });
   });
 
+  test("J4: a pipeline at a level that there is not is refused, and not left out", () => {
+    const pipelines = { chats: {} } as Pipelines;
+    const make = (): unknown =>
+      restateRuntime({
+        createContext,
+        pipelines,
+        ingress: "http://localhost:1",
+        admin: "http://localhost:2",
+      });
+    expect(make).toThrow(/^runtime options\.pipelines\.chats is .*; known are agent, chat, function$/);
+  });
+
   test("R9: something else than a signal is refused", async () => {
     await played({}, async (runtime) => {
       const signal = new AbortController() as never;

@@ -72,7 +72,7 @@ export class LiveRun {
     this.leave(undefined);
     if (!(error instanceof Suspension)) throw error;
     this.tree.accounts.suspend();
-    return this.make("suspended", { output: "", error: error.why });
+    return this.make("suspended", { output: "", error: error.why ?? error });
   }
 
   /** What fails before there is anybody to run leaves nothing behind either. */

@@ -1,4 +1,10 @@
-import { InvalidValueError } from "@ravi/kernel";
+import {
+  checkFields,
+  type Headcount,
+  InvalidValueError,
+  type Ledger,
+  type MiddlewareLevel,
+} from "@ravi/kernel";
 import type { RuntimePorts } from "./ports.ts";
 
 type Needs = {
@@ -15,7 +21,7 @@ const NEEDS: Needs = {
   ledger: "a function",
   meter: ["estimate", "price"],
   limiter: ["acquire", "slowDown"],
-  hooks: ["has", "dispatch", "drain"],
+  hooks: ["has", "dispatch"],
   pipelines: [],
   history: ["load", "append", "clear"],
   compaction: ["compact"],
@@ -30,14 +36,33 @@ const NEEDS: Needs = {
   logger: ["debug", "info", "warn", "error"],
 };
 
+const LEVELS = ["agent", "chat", "function"] as const satisfies readonly MiddlewareLevel[];
+
 /** A service that cannot serve would be found out in the middle of a run, or never: an audit log that writes nothing down, say. */
 export function checkPorts(ports: RuntimePorts): void {
   for (const [name, needs] of Object.entries(NEEDS)) {
     const value: unknown = Reflect.get(ports, name);
     if (value !== undefined) checkPort(`runtime options.${name}`, value, needs);
   }
+  // A guard at a level that is misspelt would guard nothing.
+  if (ports.pipelines !== undefined) checkFields("runtime options.pipelines", ports.pipelines, LEVELS);
   for (const [level, pipeline] of Object.entries(ports.pipelines ?? {}))
     if (pipeline !== undefined) checkPort(`runtime options.pipelines.${level}`, pipeline, ["run"]);
+}
+
+/** What has to come of a factory. */
+const MADE = {
+  headcount: ["acquire", "release", "isPaused", "whenResumed"],
+  ledger: ["reserve", "charge", "child", "remaining"],
+} as const satisfies {
+  readonly headcount: readonly (keyof Headcount)[];
+  readonly ledger: readonly (keyof Ledger)[];
+};
+
+/** What a factory has made for a run. A factory that forgets to give it back would leave limits that nobody keeps. */
+export function made<T extends object>(name: keyof typeof MADE, value: T): T {
+  checkPort(`what runtime options.${name} gives`, value, MADE[name]);
+  return value;
 }
 
 function checkPort(field: string, value: unknown, needs: "a function" | readonly string[]): void {

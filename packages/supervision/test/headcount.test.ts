@@ -32,6 +32,12 @@ describe("R14: acquire", () => {
     expect(denial(() => headcount.acquire(b))).toMatchObject({ used: 2, limit: 2 });
   });
 
+  test("R5: without a budget there are the fifty of the defaults", () => {
+    const headcount = new SpawnTracker();
+    for (let hired = 1; hired < 50; hired++) headcount.acquire(AgentId("helper", hired));
+    expect(denial(() => headcount.acquire(a))).toMatchObject({ used: 50, limit: 50 });
+  });
+
   test("R14: the root counts from the start", () => {
     const one = tracker(1);
     expect(one.held).toBe(1);

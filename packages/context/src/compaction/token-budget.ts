@@ -99,12 +99,16 @@ export class TokenBudget implements CompactionStrategy {
       {
         maxTokens,
         window,
-        advice:
-          "return less from the tool, or add a ToolResultCompaction({ includeUnread: true }) with a larger maxChars",
+        advice: smallest.some(({ role }) => role === "tool") ? LESS_FROM_TOOLS : LESS_ASKED,
       },
     );
   }
 }
+
+const LESS_FROM_TOOLS =
+  "return less from the tool, or add a ToolResultCompaction({ includeUnread: true }) with a larger maxChars";
+const LESS_ASKED =
+  "shorten the message or the system prompt, offer fewer tools, or take a model with a larger window";
 
 /** The same kind of error as a provider's refusal of too long a prompt, but before anything is paid, and final. */
 function overflow(

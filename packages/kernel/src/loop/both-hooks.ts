@@ -43,8 +43,8 @@ class BothHooks implements Hooks {
   }
 
   drain(): MaybePromise<void> {
-    const shared = this.shared.drain();
-    const own = this.own.drain();
+    const shared = this.shared.drain?.();
+    const own = this.own.drain?.();
     if (!isPromiseLike(shared)) return own;
     if (!isPromiseLike(own)) return shared;
     return Promise.all([shared, own]).then(() => {});

@@ -117,8 +117,8 @@ export interface Hooks {
    * out as it is, without a copy. `tellOwn` is for whoever tells: it goes by `dispatch` where there is none.
    */
   dispatchOwn?<E extends HookEvent>(event: E, payload: HookPayloads[E]): MaybePromise<void>;
-  /** Resolves when every dispatch so far is done or cut off. */
-  drain(): MaybePromise<void>;
+  /** Resolves when every dispatch so far is done or cut off. A run waits for it at its end, where there is one. */
+  drain?(): MaybePromise<void>;
 }
 
 /** Hooks that nobody listens on. */

@@ -29,7 +29,7 @@ export async function restartAfter(
     const base = { agentName: agentName(agentId), agentId, runId, execId, sessionId, at: clock.now() };
     const retry = { attempt: crashes, delayMs, error: errorToJSON(error) };
     void hooks.dispatch(HookEvent.RETRY, { ...base, ...retry });
-    await hooks.drain();
+    await hooks.drain?.();
   }
   return { delayMs };
 }

@@ -171,8 +171,13 @@ function tellListeners({ exec, outcome, startedAt }: Ending): void {
   });
 }
 
-function drainListeners({ exec }: Ending): MaybePromise<void> {
-  return exec.hooks.drain();
+/** Whoever has cancelled a run does not wait for a listener that hangs: T4. Those of a whole tree are waited for once, by its root. */
+function drainListeners({ exec, outcome }: Ending): MaybePromise<void> {
+  const drained = exec.hooks.drain?.();
+  if (outcome.status !== "cancelled" || !isPromiseLike(drained)) return drained;
+  if (!exec.supervision.isRoot) return undefined;
+  const problem = `listeners of ${exec.agentId} were still at work when it was cancelled; they are not waited for`;
+  return inTime(exec, Promise.resolve(drained), GRACE_MS, problem);
 }
 
 function drainAudits({ exec }: Ending): MaybePromise<void> {

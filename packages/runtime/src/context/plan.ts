@@ -10,6 +10,7 @@ import {
 import { bothHooks, hasMethod, isUnset } from "@ravi/kernel/loop";
 import { promised } from "../rejected.ts";
 import { andThen } from "./and-then.ts";
+import { guardedHooks } from "./guarded-hooks.ts";
 
 /** What surrounds one agent's runs, put together once: the runtime's layers outside, the agent's own inside. */
 export interface Plan {
@@ -30,11 +31,16 @@ export function planFor(agent: Agent, ports: ContextPorts): Plan {
   if (own === undefined && shared === undefined && agent.hooks === undefined && ports.hooks === NO_HOOKS)
     return BARE;
   return {
-    hooks: bothHooks(ports.hooks, agent.hooks),
+    hooks: hooksFor(agent, ports),
     agent: join(shared?.agent, own?.agent),
     chat: join(shared?.chat, own?.chat),
     function: join(shared?.function, own?.function),
   };
+}
+
+function hooksFor({ hooks: own }: Agent, { hooks: shared, logger }: ContextPorts): Hooks {
+  const guarded = guardedHooks(shared, logger);
+  return own === undefined || own === shared ? guarded : bothHooks(guarded, guardedHooks(own, logger));
 }
 
 /** Undefined when there is no layer at all, so that the hot path has one thing to ask. */
@@ -42,8 +48,9 @@ function join<C extends { result: unknown }>(
   outer: Pipeline<C> | undefined,
   inner: Pipeline<C> | undefined,
 ): Pipeline<C> | undefined {
-  const first = outer?.isNoop === false ? outer : undefined;
-  const second = inner?.isNoop === false ? inner : undefined;
+  // Only who says so is none: a guard that does not say is not left out.
+  const first = outer?.isNoop === true ? undefined : outer;
+  const second = inner?.isNoop === true ? undefined : inner;
   if (first === undefined || second === undefined) return first ?? second;
   return {
     isNoop: false,

@@ -261,3 +261,14 @@ test("R17: whom a root had hired that crashed and is not started again was cance
   expect(status).toBe("failed");
   expect(agents?.map((each) => each.status)).toEqual(["failed", "cancelled"]);
 });
+
+test("R24: the result of a run that was suspended by a close says why, as one that waits for a decision does", async () => {
+  const waiting = agent("waiting", async (ctx) => done(String(await ctx.waitFor("never"))));
+  const runtime = new Runtime({ journal: new MemoryJournal() });
+  const { result } = runtime.run(waiting, "");
+  await runtime.close();
+  expect(await result).toMatchObject({
+    status: "suspended",
+    error: { code: "SUSPENDED", message: "suspended: the runtime was closed" },
+  });
+});

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { Clock, RunContext, TimerHandle } from "@ravi/kernel";
+import type { Agent, Clock, Hooks, RunContext, TimerHandle } from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
+import { virtualClock } from "@ravi/testing";
 import { agent, done, FakeHeadcount, until } from "./helpers.ts";
 
 // The end of an execution is told to its engine by whoever waits for it: whatever the end, nothing stays behind.
@@ -111,5 +112,52 @@ describe("a context that is kept after its agent's end", () => {
       "lead: progress",
       "lead: completed",
     ]);
+  });
+});
+
+describe("listeners that hang", () => {
+  const hooks: Hooks = { has: () => true, dispatch: () => {}, drain: () => new Promise<void>(() => {}) };
+
+  test.each([1, 4])(
+    "T4: hold up no run that was cancelled for longer than its grace, %d deep, and the log says so",
+    async (depth) => {
+      const clock = virtualClock();
+      const warnings: string[] = [];
+      const quiet = (): void => {};
+      const logger = {
+        debug: quiet,
+        info: quiet,
+        warn: (text: string) => void warnings.push(text),
+        error: quiet,
+      };
+      const at = (level: number): Agent =>
+        agent(`level-${level}`, async (ctx) =>
+          level === 1 ? waiting(ctx) : done((await ctx.hire({ agent: at(level - 1), input: "" })).status),
+        );
+      const run = new Runtime({ clock, hooks, logger }).run(at(depth), "");
+      await clock.advance(1);
+      run.cancel("enough");
+      await clock.advance(100);
+      expect(run.status).toBe("cancelled");
+      expect(await run.result).toMatchObject({ status: "cancelled" });
+      expect(warnings).toEqual([
+        `listeners of level-${depth} were still at work when it was cancelled; they are not waited for`,
+      ]);
+      expect(clock.pending).toBe(0);
+    },
+  );
+
+  test("R20: those of a run that ends by itself are waited for", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const slow: Hooks = { has: () => true, dispatch: () => {}, drain: () => promise };
+    const clock = virtualClock();
+    const run = new Runtime({ clock, hooks: slow }).run(
+      agent("lead", async () => done("fine")),
+      "",
+    );
+    await clock.advance(1_000);
+    expect(run.status).toBe("running");
+    resolve();
+    expect(await run.result).toMatchObject({ status: "completed" });
   });
 });

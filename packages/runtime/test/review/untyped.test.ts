@@ -1,14 +1,16 @@
 import { describe, expect, test } from "vitest";
-import type {
-  Agent,
-  CompactionStrategy,
-  Journal,
-  Ledger,
-  LLMClient,
-  ModelResponse,
-  Reservation,
+import {
+  type Agent,
+  type CompactionStrategy,
+  type Hooks,
+  type Journal,
+  type Ledger,
+  type LLMClient,
+  MiddlewareTermination,
+  type ModelResponse,
+  type Reservation,
   RunId,
-  Settlement,
+  type Settlement,
 } from "@ravi/kernel";
 import { Runtime } from "@ravi/runtime";
 import { scriptedModel } from "@ravi/testing";
@@ -123,6 +125,23 @@ describe("untyped code", () => {
   });
 });
 
+test.each([
+  ["onFull", "wait", '"deny" or "queue"'],
+  ["onPreempt", "pause", '"park" or "return"'],
+  ["onTimeout", "kill", '"cancel" or "leave"'],
+])("T11: a hire whose %s is %s is refused, and says what there is", async (field, value, expected) => {
+  const kid = agent("kid", async () => done("hired"));
+  const lead = agent("lead", async (ctx) => {
+    const terms = { agent: kid, input: "", [field]: value };
+    const hired = await ctx.hire(terms).then(({ status }) => status, String);
+    const spawned = await ctx.spawn(kid, terms).then(({ status }) => status, String);
+    return done(`${hired} | ${spawned}`);
+  });
+  const { output } = await new Runtime().run(lead, "").result;
+  const problem = `InvalidValueError: hire.${field} is "${value}"; expected ${expected}`;
+  expect(output).toBe(`${problem} | ${problem}`);
+});
+
 test("a time that nobody would keep is refused: a spawned child is not waited for", async () => {
   const lead = agent("lead", async (ctx) => {
     await ctx.spawn(
@@ -145,3 +164,114 @@ test.each([undefined, null, "text", {}])("a compaction strategy that gives %j is
   const { error } = await new Runtime({ compaction }).run(talker, "").result;
   expect(error?.message).toMatch(/^what cutter gave is .*; expected a list of messages/);
 });
+
+describe("a factory that gives no port", () => {
+  const model = scriptedModel(() => "paid");
+  const worker = agent("worker", async (ctx) => {
+    await ctx.llm(model, ask("pay"));
+    return done("paid");
+  });
+
+  test.each([
+    ["nothing", undefined],
+    ["what is no ledger", {}],
+    ["a promise of one", Promise.resolve(ledger([]))],
+  ])(
+    "R18: %s instead of a ledger is refused before anything is paid: a limit would be kept by nobody",
+    async (_, given) => {
+      const runtime = new Runtime({ ledger: () => given as never });
+      await expect(
+        runtime.run(worker, "", { executionBudget: { maxTurns: 1 } }).result,
+      ).rejects.toMatchObject({
+        code: "INVALID_VALUE",
+        message: expect.stringMatching(
+          /^what runtime options\.ledger gives is .*; expected an object with the methods reserve, charge, child, remaining$/,
+        ),
+      });
+      expect(model.calls).toHaveLength(0);
+    },
+  );
+
+  test("R14: nothing instead of a headcount is refused, and leaves nothing claimed", async () => {
+    const journal = new MemoryJournal();
+    const runtime = new Runtime({ journal, headcount: () => undefined as never });
+    await expect(
+      runtime.run(worker, "", { runId: "r", spawnBudget: { maxAgents: 1 } }).result,
+    ).rejects.toMatchObject({ field: "what runtime options.headcount gives" });
+    expect(journal.claim(RunId("r"), "another", 1_000)).not.toBeNull();
+  });
+});
+
+test("R20: hooks are what can be asked and told: nobody is waited for where they cannot be drained", async () => {
+  const told: string[] = [];
+  const hooks: Hooks = { has: () => true, dispatch: (event) => void told.push(event) };
+  const idle: Agent = { ...agent("idle", async () => done("ok")), hooks };
+  expect(await new Runtime().run(idle, "").result).toMatchObject({ status: "completed" });
+  expect(
+    await new Runtime({ hooks }).run(
+      agent("idle", async () => done("ok")),
+      "",
+    ).result,
+  ).toMatchObject({
+    status: "completed",
+  });
+  expect(told).toEqual(["run_start", "run_end", "run_start", "run_end"]);
+});
+
+test.each<[string, Partial<Hooks>]>([
+  ["throw", { dispatch: () => fail("broken") }],
+  ["reject", { dispatch: async () => fail("broken") }],
+  ["cannot be asked", { has: () => fail("broken") }],
+  ["cannot be drained", { drain: () => fail("broken") }],
+  ["reject when they are drained", { drain: async () => fail("broken") }],
+])("T8: hooks of one's own that %s change no run, and the log hears of it", async (_, broken) => {
+  const errors: unknown[] = [];
+  const quiet = (): void => {};
+  const error = (...said: unknown[]): void => void errors.push(said);
+  const logger = { debug: quiet, info: quiet, warn: quiet, error };
+  const hooks: Hooks = { has: () => true, dispatch: quiet, ...broken };
+  const idle = agent("idle", async () => done("ok"));
+  for (const [runtime, hooked] of [
+    [new Runtime({ hooks, logger }), idle],
+    [new Runtime({ logger }), { ...idle, hooks }],
+  ] as const) {
+    errors.length = 0;
+    expect(await runtime.run(hooked, "").result).toMatchObject({ status: "completed", output: "ok" });
+    expect(errors[0]).toEqual(["hooks failed; the run goes on without them", { error: "broken" }]);
+  }
+});
+
+test("R20: the same hooks for the runtime and for the agent are told once", async () => {
+  const told: string[] = [];
+  const hooks: Hooks = { has: () => true, dispatch: (event) => void told.push(event) };
+  const idle: Agent = { ...agent("idle", async () => done("ok")), hooks };
+  await new Runtime({ hooks }).run(idle, "").result;
+  expect(told).toEqual(["run_start", "run_end"]);
+});
+
+test("J4: a pipeline that does not say that it is a no-op is run", async () => {
+  const model = scriptedModel(() => "paid");
+  const guard = { admit: () => {}, run: () => Promise.reject(new MiddlewareTermination("not you")) };
+  const worker = agent("worker", async (ctx) => {
+    await ctx.llm(model, ask("pay"));
+    return done("paid");
+  });
+  const { result } = new Runtime({ pipelines: { chat: guard as never } }).run(worker, "");
+  expect(await result).toMatchObject({ status: "failed", error: { code: "MIDDLEWARE_TERMINATION" } });
+  expect(model.calls).toHaveLength(0);
+});
+
+test("J4: a pipeline at a level that there is not is refused, and not left out", () => {
+  const guard = {
+    isNoop: false,
+    admit: () => {},
+    run: () => Promise.reject(new MiddlewareTermination("not you")),
+  };
+  expect(() => new Runtime({ pipelines: { chats: guard } as never })).toThrow(
+    "runtime options.pipelines.chats is an object; expected no such field; known are agent, chat, function",
+  );
+});
+
+function fail(message: string): never {
+  throw new Error(message);
+}

@@ -40,7 +40,7 @@ export class CallLog {
         if (event === HookEvent.TOOL_END) this.addToolCall(payload as HookPayloads["tool_end"]);
         return others?.has(event) === true ? others.dispatch(event, payload) : undefined;
       },
-      drain: () => others?.drain(),
+      drain: () => others?.drain?.(),
     };
   }
 

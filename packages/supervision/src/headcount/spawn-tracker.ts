@@ -33,7 +33,7 @@ const OPTIONS = ["rootId", "clock", "agingMs"] as const;
 
 /** The headcount of one run: one for the whole tree, however deep. */
 export class SpawnTracker extends RosterHeadcount {
-  constructor(budget: SpawnBudget | SpawnBudgetOptions, options: SpawnTrackerOptions = {}) {
+  constructor(budget: SpawnBudget | SpawnBudgetOptions = {}, options: SpawnTrackerOptions = {}) {
     checkFields("options", options, OPTIONS);
     super(
       new Roster({
