@@ -123,6 +123,15 @@ describe("FairPool: cancelling", () => {
     expect([pool.waiting, clock.pending]).toEqual([0, 0]);
   });
 
+  test("with what is no signal nobody stands in line: a place that nobody holds would be lost for good", async () => {
+    const pool = new FairPool({ concurrency: 1 });
+    const permit = now(pool.acquire(NORMAL));
+    const wrong: object = { ...NORMAL, signal: new AbortController() };
+    expect(complaint(() => pool.acquire(wrong as typeof NORMAL)).field).toBe("signal");
+    permit.release();
+    expect([pool.waiting, pool.active]).toEqual([0, 0]);
+  });
+
   test("a signal that is aborted already is refused at once", () => {
     const stop = new AbortController();
     stop.abort();

@@ -5,6 +5,7 @@ import {
   checkInteger,
   checkIntegerOrNull,
   checkOneOf,
+  checkSignal,
   type Clock,
   InvalidValueError,
   type Limiter,
@@ -80,7 +81,7 @@ export class FairPool implements Limiter {
   }
 
   acquire(request: LimiterRequest): MaybePromise<Permit> {
-    const { signal } = request;
+    const signal = checkSignal("signal", request.signal);
     const priority = PRIORITIES.has(request.priority)
       ? request.priority
       : checkOneOf("priority", request.priority, Priority);

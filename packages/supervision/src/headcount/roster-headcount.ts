@@ -1,5 +1,6 @@
 import {
   cancellationOf,
+  checkSignal,
   type AcquireOptions,
   type AbortSignalLike,
   type AgentId,
@@ -74,6 +75,7 @@ export class RosterHeadcount implements Headcount {
 
   /** Resolves at once when it is not paused. Rejects when aborted, or when it is released while paused. */
   async whenResumed(id: AgentId, signal?: AbortSignalLike): Promise<void> {
+    checkSignal("signal", signal);
     const seat = this.roster.staff.get(id);
     if (seat?.state !== "paused") return;
     if (signal?.aborted === true) throw cancellationOf(signal);
@@ -97,7 +99,7 @@ export class RosterHeadcount implements Headcount {
   }
 
   private async queue(id: AgentId, priority: Priority, options: QueueOptions): Promise<Lease> {
-    const { signal } = options;
+    const signal = checkSignal("signal", options.signal);
     if (signal?.aborted === true) throw cancellationOf(signal);
     const seat = this.roster.hire(request(id, priority, options));
     const lease = new SeatLease(this.roster, seat);
