@@ -127,13 +127,14 @@ export class ModelMeter implements Meter {
 
   /**
    * Only upwards: a text that happened to take little says nothing about the next one. It goes by the factor of that
-   * estimate, so many calls in flight that all took more teach the same once.
+   * estimate, so many calls in flight that all took more teach the same once. What is no number teaches nothing: it would be in
+   * every later estimate.
    */
   private learn(info: ModelInfo, usage: Usage, estimate: MeterEstimate): void {
     if (estimate.inputTokens <= 0 || usage.inputTokens <= estimate.inputTokens) return;
     const needed = estimate.factor * (usage.inputTokens / estimate.inputTokens) * LEARNT_MARGIN;
     const known = this.modelOf(info);
-    known.learnt = Math.min(MOST_FACTOR, Math.max(needed, known.learnt));
+    if (needed > known.learnt) known.learnt = Math.min(MOST_FACTOR, needed);
   }
 }
 

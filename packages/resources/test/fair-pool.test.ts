@@ -142,6 +142,18 @@ describe("FairPool: cancelling", () => {
 });
 
 describe("FairPool: rates", () => {
+  test("a call that is said to have taken more than can be true holds the others for five minutes at most", async () => {
+    const clock = virtualClock();
+    const pool = new FairPool({ tokensPerMinute: 1000, clock });
+    now(pool.acquire({ ...NORMAL, tokens: 10 })).release({ tokens: Number.MAX_SAFE_INTEGER });
+    const next = pool.acquire({ ...NORMAL, tokens: 1000 });
+    await clock.advance(299_000);
+    expect([pool.active, pool.waiting]).toEqual([0, 1]);
+    await clock.advance(1_000);
+    expect([pool.active, pool.waiting]).toEqual([1, 0]);
+    (await next).release();
+  });
+
   test("of 60 requests a minute, 60 go at once and then one a second", async () => {
     const clock = virtualClock();
     const pool = new FairPool({ requestsPerMinute: 60, clock });
