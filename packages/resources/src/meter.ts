@@ -1,6 +1,8 @@
 import {
+  checkFields,
   checkInteger,
   type Estimate,
+  InvalidValueError,
   isPromiseLike,
   type MaybePromise,
   type Meter,
@@ -22,6 +24,13 @@ export interface ModelMeterOptions {
   /** For a request and a model that both do not say how long an answer may be. Default 4,096. Send the model the same figure. */
   readonly defaultMaxOutputTokens?: number | undefined;
 }
+
+const OPTIONS = [
+  "prices",
+  "tokenizer",
+  "imageTokens",
+  "defaultMaxOutputTokens",
+] as const satisfies readonly (keyof ModelMeterOptions)[];
 
 /** An estimate whose price says which rates it was made with. */
 export interface MeterEstimate extends Estimate {
@@ -61,7 +70,12 @@ export class ModelMeter implements Meter {
   private latest: KnownModel | undefined;
 
   constructor(options: ModelMeterOptions = {}) {
-    const { prices } = options;
+    checkFields("options", options, OPTIONS);
+    const { prices, tokenizer = "auto" } = options;
+    if (tokenizer !== "auto" && tokenizer !== "characters" && typeof tokenizer !== "function") {
+      const expected = `"auto", "characters" or a function that counts the tokens of a text`;
+      throw new InvalidValueError({ field: "tokenizer", value: tokenizer, expected });
+    }
     this.prices = isSource(prices) ? prices : new PriceBook({ prices });
     this.options = options;
     this.defaultMaxOutput = checkInteger(

@@ -4,6 +4,7 @@ import {
   type Ledger,
   type MaybePromise,
   type Reservation,
+  type ReserveOptions,
   type Settlement,
   type Spend,
 } from "@ravi/kernel";
@@ -16,7 +17,7 @@ import {
 export function reserveAll(
   ledgers: readonly Ledger[],
   estimate: Partial<Spend>,
-  options?: { readonly wrapUp?: boolean | undefined },
+  options?: ReserveOptions,
 ): MaybePromise<Reservation> {
   const held: Reservation[] = [];
   for (let index = 0; index < ledgers.length; index++) {
@@ -38,7 +39,7 @@ async function laterAll(
   first: PromiseLike<Reservation>,
   rest: readonly Ledger[],
   estimate: Partial<Spend>,
-  options: { readonly wrapUp?: boolean | undefined } | undefined,
+  options: ReserveOptions | undefined,
 ): Promise<Reservation> {
   try {
     held.push(await first);

@@ -1,5 +1,6 @@
 import {
   cancellationOf,
+  checkFields,
   type AbortSignalLike,
   CancellationError,
   checkInteger,
@@ -37,6 +38,14 @@ export interface FairPoolOptions {
  */
 const LONGEST_HOLD_MS = 300_000;
 
+const OPTIONS = [
+  "concurrency",
+  "requestsPerMinute",
+  "tokensPerMinute",
+  "clock",
+  "agingMs",
+] as const satisfies readonly (keyof FairPoolOptions)[];
+
 const PRIORITIES = new Set(Object.values(Priority));
 
 interface Waiter {
@@ -60,6 +69,7 @@ export class FairPool implements Limiter {
   private timer: TimerHandle | undefined;
 
   constructor(options: FairPoolOptions = {}) {
+    checkFields("options", options, OPTIONS);
     this.clock = withTimers(options.clock);
     this.concurrency = checkIntegerOrNull("concurrency", options.concurrency, 1) ?? Infinity;
     const now = this.clock.now();
