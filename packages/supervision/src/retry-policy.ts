@@ -1,5 +1,6 @@
 import {
   ErrorCode,
+  InvalidValueError,
   type RestartPolicy,
   checkFields,
   checkInteger,
@@ -37,6 +38,7 @@ const FINAL: ReadonlySet<ErrorCode> = new Set([
   ErrorCode.NEEDS_DECISION,
   ErrorCode.NON_DETERMINISM,
   ErrorCode.JOURNAL_CORRUPT,
+  ErrorCode.JOURNAL_LOCKED,
 ]);
 /** How far the causes of an error are followed. */
 const MAX_CAUSES = 16;
@@ -58,7 +60,11 @@ export class RetryPolicy implements RestartPolicy {
     this.baseMs = checkInteger("baseMs", given.baseMs ?? 1000, 0);
     this.maxMs = checkInteger("maxMs", given.maxMs ?? 30_000, 0);
     this.maxTracked = checkInteger("maxTracked", given.maxTracked ?? 10_000, 1);
-    this.random = given.random ?? (() => systemIds.random());
+    const { random = () => systemIds.random() } = given;
+    if (typeof random !== "function") {
+      throw new InvalidValueError({ field: "random", value: random, expected: "a function" });
+    }
+    this.random = random;
   }
 
   /** Asks and counts. An error that a restart cannot mend is not counted. */
@@ -97,6 +103,8 @@ function isFinal(error: unknown): boolean {
   let inner = error;
   for (let depth = 0; depth < MAX_CAUSES; depth++) {
     if (isRaviError(inner) && FINAL.has(inner.code)) return true;
+    // One that could not write this once may be tried again.
+    if (isRaviError(inner, "JOURNAL_FAILED") && inner.final) return true;
     if (!(inner instanceof Error) && !isRaviError(inner)) return false;
     inner = inner.cause;
   }

@@ -6,6 +6,8 @@ import {
   DeadlineExceededError,
   InvalidValueError,
   JournalCorruptError,
+  JournalFailedError,
+  JournalLockedError,
   MiddlewareError,
   MiddlewareTermination,
   NeedsDecisionError,
@@ -66,6 +68,11 @@ describe("R17: RetryPolicy", () => {
     ["a decision that is wanted", new NeedsDecisionError({ execId: "x", key: "k", what: "a tool" })],
     ["a changed program", new NonDeterminismError({ execId: "x", key: "k", recorded: "a", requested: "b" })],
     ["a damaged journal", new JournalCorruptError({ runId: "x", position: 1, problem: "torn" })],
+    ["a run that another has", new JournalLockedError({ runId: "x", owner: "b" })],
+    [
+      "a journal that takes nothing more",
+      new JournalFailedError({ what: "append", final: true, cause: "full" }),
+    ],
   ];
   test.each(final)("R17: %s is never retried, and not counted", (_what, error) => {
     const policy = new RetryPolicy(1);
@@ -82,6 +89,7 @@ describe("R17: RetryPolicy", () => {
     ["a bug", new TypeError("x is not a function")],
     ["a tool's failure", new ToolError({ toolName: "t", message: "no" })],
     ["a broken layer", new MiddlewareError({ layer: "l", problem: "next() twice" })],
+    ["a journal that was busy", new JournalFailedError({ what: "append", final: false, cause: "busy" })],
     ["nothing known", undefined],
     ["a thrown text", "boom"],
     ["a thrown null", null],
@@ -138,6 +146,7 @@ describe("R17: RetryPolicy", () => {
     ["a negative number of retries", () => new RetryPolicy(-1)],
     ["half a retry", () => new RetryPolicy({ maxRetries: 0.5 })],
     ["a misspelt option", () => new RetryPolicy({ maxRetry: 1 } as never)],
+    ["a chance that is no function", () => new RetryPolicy({ random: 0.5 as never })],
     ["an attempt that is no number", () => new RetryPolicy().delayMs(Number.NaN)],
   ])("R17: %s is refused", (_what, act) => {
     expect(act).toThrow(InvalidValueError);
