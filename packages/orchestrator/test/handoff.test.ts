@@ -93,6 +93,14 @@ describe("a child that was cut off or never came is never a success to its paren
       },
       /a was not hired: .*agents.*\. Do it yourself/,
     ],
+    ...(["totalAgents", "depth"] as const).map((dimension): (typeof outcomes)[number] => [
+      `denial for good, by ${dimension}`,
+      {
+        status: "denied",
+        error: new BudgetExhaustedError({ dimension, used: 3, limit: 3, scope: "lead" }),
+      },
+      /a was not hired: .*\. Do it yourself\.$/,
+    ]),
     ["refusal", { status: "denied", error }, /a was not hired: boom$/],
     ["failure", { status: "failed", error }, /a did not succeed: boom/],
     ["cancellation", { status: "cancelled", error }, /a was stopped: boom/],

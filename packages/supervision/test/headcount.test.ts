@@ -219,6 +219,9 @@ describe("R14: acquire", () => {
     const two = tracker(2);
     expect(() => two.acquire(a, NORMAL, { parentId: b })).toThrow(/parentId is "b".*holds a slot/);
     expect(two.held).toBe(1);
+    // Whoever forgot to say who the root is.
+    const unsaid = new SpawnTracker({ maxAgents: 2 });
+    expect(() => unsaid.acquire(a, NORMAL, { parentId: lead })).toThrow(/whose root is root: `rootId` says/);
   });
 
   test("R14: maxTotal counts every hire of the run, the root and finished ones included", () => {

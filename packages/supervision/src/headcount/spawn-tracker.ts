@@ -14,7 +14,7 @@ import { RosterHeadcount } from "./roster-headcount.ts";
 import { readSnapshot } from "./snapshot.ts";
 
 export interface SpawnTrackerOptions {
-  /** Holds a slot from the start, is never paused and never gives it back; called `root` unless given. */
+  /** Holds a slot from the start, is never paused and never gives it back; called `root` unless given. In a run: its root. */
   readonly rootId?: AgentId | undefined;
   readonly clock?: Clock | undefined;
   /** How long somebody waits until its place in the queue rises by one priority step; a minute unless given. */
