@@ -253,12 +253,29 @@ describe("R14: acquire", () => {
     expect(one.snapshot()).toEqual(before);
   });
 
+  test("R14: a clock that fails leaves everybody where it was", () => {
+    let isBroken = false;
+    const now = (): number => {
+      if (isBroken) throw new Error("no time");
+      return 0;
+    };
+    const two = new SpawnTracker({ maxAgents: 2 }, { rootId: lead, clock: { now } });
+    two.acquire(a, LOW);
+    const before = two.snapshot();
+    isBroken = true;
+    expect(() => two.acquire(b, HIGH)).toThrow("no time");
+    expect(() => two.reprioritize(a, BACKGROUND)).not.toThrow();
+    two.reprioritize(a, LOW);
+    expect([two.held, two.snapshot()]).toEqual([2, before]);
+  });
+
   test.each([
     ["an empty id", () => tracker(2).acquire("" as AgentId)],
     ["an id that is no text", () => tracker(2).acquire(7 as never)],
     ["a priority between the steps", () => tracker(2).acquire(a, 3 as never)],
     ["an unknown answer to a full pool", () => tracker(2).acquire(a, NORMAL, { onFull: "wait" } as never)],
     ["an unknown option", () => new SpawnTracker({}, { rootId: lead, aging: 5 } as never)],
+    ["a clock that is a function", () => new SpawnTracker({}, { rootId: lead, clock: Date.now as never })],
     ["an aging of 0", () => new SpawnTracker({}, { rootId: lead, agingMs: 0 })],
     ["a cap of 0", () => tracker(0)],
   ])("R14: %s is refused with the field's name", (_what, act) => {

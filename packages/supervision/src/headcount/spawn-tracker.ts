@@ -1,6 +1,7 @@
 import {
   AgentId,
   type Clock,
+  InvalidValueError,
   type SpawnBudget,
   type SpawnBudgetOptions,
   checkFields,
@@ -35,11 +36,15 @@ const OPTIONS = ["rootId", "clock", "agingMs"] as const;
 export class SpawnTracker extends RosterHeadcount {
   constructor(budget: SpawnBudget | SpawnBudgetOptions, options: SpawnTrackerOptions = {}) {
     checkFields("options", options, OPTIONS);
+    const { clock = systemClock } = options;
+    if (typeof clock?.now !== "function") {
+      throw new InvalidValueError({ field: "clock", value: clock, expected: "an object with a method now" });
+    }
     super(
       new Roster({
         budget: spawnBudget(budget),
         rootId: checkAgentId("rootId", options.rootId ?? ROOT),
-        clock: options.clock ?? systemClock,
+        clock,
         agingMs: checkInteger("agingMs", options.agingMs ?? AGING_MS, 1),
       }),
     );
