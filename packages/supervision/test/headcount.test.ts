@@ -1,9 +1,11 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, expectTypeOf, test } from "vitest";
 import {
   AgentId,
   BudgetExhaustedError,
   type Headcount,
+  type HireLeaf,
   InvalidValueError,
+  type Lease,
   Priority,
   spawnBudget,
   Supervision,
@@ -244,6 +246,17 @@ describe("R14: acquire", () => {
       limit: 2,
     });
     expect(new SpawnTracker({ maxDepth: 0 }, { rootId: lead }).held).toBe(1);
+  });
+
+  test("R14: what to do when it is full may be known at run time only, as the `onFull` of a hire", async () => {
+    const two = tracker(3);
+    const ask = (id: AgentId, onFull: HireLeaf["onFull"]) => two.acquire(id, NORMAL, { onFull });
+    expectTypeOf(ask).returns.toEqualTypeOf<Lease | Promise<Lease>>();
+    expectTypeOf(two.acquire(a)).toEqualTypeOf<Lease>();
+    expect(ask(b, undefined)).not.toHaveProperty("then");
+    const waits = ask(c, "queue");
+    two.release(a);
+    expect((await waits).agentId).toBe(c);
   });
 
   test("R14: a denied hire leaves nothing behind", () => {

@@ -48,6 +48,12 @@ export class RosterHeadcount implements Headcount {
   acquire(id: AgentId, priority: Priority | undefined, options: QueueOptions): Promise<Lease>;
   /** Throws a `BudgetExhaustedError` when denied. */
   acquire(id: AgentId, priority?: Priority, options?: AcquireOptions): Lease;
+  /** Where whoever asks is told what to do, as by the `onFull` of a hire. */
+  acquire(
+    id: AgentId,
+    priority: Priority | undefined,
+    options: Omit<QueueOptions, "onFull"> & { readonly onFull?: "deny" | "queue" | undefined },
+  ): Lease | Promise<Lease>;
   acquire(
     id: AgentId,
     priority: Priority = Priority.NORMAL,
