@@ -177,6 +177,19 @@ describe("R16: a helper that is silent", () => {
     expect(ends).toEqual(["answered"]);
   });
 
+  test("and late with two tasks: each answer says what it answers", async () => {
+    const time = clock();
+    const model = scriptedModel([hands(["slow", "x"], ["slow", "y"]), "nothing yet", "now I know"]);
+    const subAgents = [{ agent: slow(500, []), askTimeoutS: 60, onTimeout: "leave" as const }];
+    const running = lead([], subAgents, { model }, { clock: time });
+    await time.advance(600_000);
+    const { ctx } = await running;
+    expect(ctx.window().slice(-3, -1)).toEqual([
+      { role: "user", content: "[slow, who was late with: x] at last" },
+      { role: "user", content: "[slow, who was late with: y] at last" },
+    ]);
+  });
+
   test("and left behind by a lead that is cut off, is cancelled: nobody outlives the lead", async () => {
     const ends: string[] = [];
     const time = clock();
