@@ -1,10 +1,11 @@
 import {
   ErrorCode,
+  errorToJSON,
   InvalidValueError,
   type RestartPolicy,
+  type SerializedError,
   checkFields,
   checkInteger,
-  isRaviError,
   systemIds,
 } from "@ravi/kernel";
 
@@ -40,8 +41,6 @@ const FINAL: ReadonlySet<ErrorCode> = new Set([
   ErrorCode.JOURNAL_CORRUPT,
   ErrorCode.JOURNAL_LOCKED,
 ]);
-/** How far the causes of an error are followed. */
-const MAX_CAUSES = 16;
 
 /** Restarts a crashed execution a few times, then gives up. */
 export class RetryPolicy implements RestartPolicy {
@@ -98,15 +97,15 @@ export class RetryPolicy implements RestartPolicy {
   }
 }
 
-/** Looks through wrappers too: a provider's failure inside a plain `Error` is still one. */
+/**
+ * Looks through wrappers too: a provider's failure inside a plain `Error` is still one. It goes by what a journal keeps of an
+ * error, so that a run that is read again decides the same.
+ */
 function isFinal(error: unknown): boolean {
-  let inner = error;
-  for (let depth = 0; depth < MAX_CAUSES; depth++) {
-    if (isRaviError(inner) && FINAL.has(inner.code)) return true;
+  for (let at: SerializedError | null = errorToJSON(error); at !== null; at = at.cause) {
+    if (at.code !== null && FINAL.has(at.code)) return true;
     // One that could not write this once may be tried again.
-    if (isRaviError(inner, "JOURNAL_FAILED") && inner.final) return true;
-    if (!(inner instanceof Error) && !isRaviError(inner)) return false;
-    inner = inner.cause;
+    if (at.code === ErrorCode.JOURNAL_FAILED && at.fields["final"] === true) return true;
   }
   return false;
 }

@@ -97,6 +97,22 @@ describe("R17: RetryPolicy", () => {
     expect(new RetryPolicy(1).shouldRetry("x", error)).toBe(true);
   });
 
+  test("R17: it decides the same of an error and of what is on record of it", () => {
+    const provider = new ProviderError({ kind: "OVERLOADED", message: "busy" });
+    const wrap = (cause: unknown): Error => new Error("the step failed", { cause });
+    const deep = Array.from({ length: 12 }).reduce<unknown>(wrap, provider);
+    for (const error of [deep, wrap({ cause: provider }), { cause: provider }, wrap(provider)]) {
+      const recorded = errorFromJSON(errorToJSON(error));
+      expect(new RetryPolicy(1).shouldRetry("x", error)).toBe(new RetryPolicy(1).shouldRetry("x", recorded));
+    }
+    const hostile = new Proxy(new Error("odd"), {
+      get: () => {
+        throw new TypeError("not to be read");
+      },
+    });
+    expect(new RetryPolicy(1).shouldRetry("x", hostile)).toBe(true);
+  });
+
   test("R17: an error that is its own cause is looked at once", () => {
     const error = new Error("round");
     error.cause = error;
