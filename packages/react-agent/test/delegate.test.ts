@@ -65,7 +65,7 @@ describe("asDelegate", () => {
     ["executionBudget", { turns: 5 }],
     ["description", 5],
   ])("a mistake in its terms is found when it is made: %s", (term, value) => {
-    const make = () => researcher().asDelegate({ [term]: value } as object);
+    const make = () => researcher().asDelegate({ [term]: value });
     expect(make).toThrow(InvalidValueError);
     expect(make).toThrow(term);
   });
