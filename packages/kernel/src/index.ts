@@ -8,6 +8,7 @@ export {
   checkInteger,
   checkIntegerOrNull,
   checkOneOf,
+  checkSignal,
 } from "./core/check.ts";
 export { type Clock, type IdSource, systemClock, systemIds, type TimerHandle } from "./core/clock.ts";
 export { AgentId, agentName, ExecId, RunId, SessionId, TopicId } from "./core/ids.ts";

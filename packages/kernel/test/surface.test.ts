@@ -52,6 +52,7 @@ test("the exports of @ravi/kernel are these", () => {
       "checkIntegerOrNull",
       "checkOneOf",
       "checkPlainJson",
+      "checkSignal",
       "checkToolName",
       "classifyError",
       "deepFreeze",

@@ -27,7 +27,9 @@ export function handoffsFor(field: string, subAgents: readonly SubAgentConfig[])
   return subAgents.map((config, at) => {
     const place = `${field}[${at}]`;
     checkFields(place, config, KNOWN);
-    const { agent, name = agentOf(place, config), description } = config;
+    const agentsName = agentOf(place, config);
+    const { agent, name = agentsName, description = describe(config) } = config;
+    checkDescription(`${place}.description`, description);
     const tool = safeName(`${place}.name`, name, "handoff_");
     const before = taken.get(tool);
     if (before !== undefined) {
@@ -37,7 +39,7 @@ export function handoffsFor(field: string, subAgents: readonly SubAgentConfig[])
     taken.set(tool, at);
     return delegateTo(agent, {
       name: tool,
-      description: description ?? describe(config),
+      description,
       ...termsOf(place, config),
     });
   });
@@ -48,11 +50,17 @@ function agentOf(place: string, { agent }: SubAgentConfig): string {
   const isAgent =
     typeof given === "object" &&
     given !== null &&
-    "id" in given &&
+    typeof Reflect.get(given, "id") === "string" &&
     typeof Reflect.get(given, "run") === "function";
   if (isAgent) return agentName(agent.id);
   const expected = "an agent: an object with an id and a run method";
   throw new InvalidValueError({ field: `${place}.agent`, value: agent, expected });
+}
+
+/** A server would refuse the tool, in the middle of a paid run. */
+function checkDescription(field: string, value: unknown): void {
+  if (typeof value === "string") return;
+  throw new InvalidValueError({ field, value, expected: "a text that says when to hand work to it" });
 }
 
 function describe({ agent }: SubAgentConfig): string {

@@ -5,7 +5,8 @@ const MOST_CHARS = 64;
 
 /** A name that models can call: letters, digits, `_` and `-`. Cut where it is too long to stand behind a prefix. */
 export function safeName(field: string, name: string, prefix = ""): string {
-  const safe = name
+  const text: unknown = name;
+  const safe = (typeof text === "string" ? text : "")
     .trim()
     .replaceAll(/[^a-zA-Z0-9_-]+/g, "_")
     .slice(0, MOST_CHARS - prefix.length);

@@ -43,7 +43,9 @@ export class OrchestratorAgent<T = unknown> implements Agent<T> {
 
   constructor(options: OrchestratorAgentOptions<T>) {
     const hiring =
-      options?.dynamicHiring && dynamicHiring(`${OWNER}.dynamicHiring`, options.dynamicHiring, options);
+      options?.dynamicHiring === undefined
+        ? undefined
+        : dynamicHiring(`${OWNER}.dynamicHiring`, options.dynamicHiring, options);
     const plan = planLoop(OWNER, { ...options, tools: toolsOf(options, hiring) }, OWN_FIELDS);
     checkPolicy(options);
     this.plan = plan;
@@ -94,11 +96,14 @@ function toolsOf(
   return [...tools, ...handoffs, ...(hiring === undefined ? [] : [hiring.tool])];
 }
 
+const POLICY_METHODS = ["shouldRetry", "delayMs", "reset"] as const;
+
 function checkPolicy({ retryPolicy }: OrchestratorAgentOptions): void {
-  if (retryPolicy === undefined || typeof retryPolicy?.shouldRetry === "function") return;
+  const isWhole = POLICY_METHODS.every((method) => typeof retryPolicy?.[method] === "function");
+  if (retryPolicy === undefined || isWhole) return;
   throw new InvalidValueError({
     field: `${OWNER}.retryPolicy`,
     value: retryPolicy,
-    expected: "a RestartPolicy, such as a RetryPolicy of @ravi/supervision",
+    expected: `a RestartPolicy with ${POLICY_METHODS.join(", ")}, such as a RetryPolicy of @ravi/supervision`,
   });
 }

@@ -39,9 +39,19 @@ export async function restartCrashed(
     }
     await ctx.sleepUntil((await ctx.now()) + longest);
     const outcomes = await ctx.batch(due.map(({ leaf }) => leaf));
-    for (const [at, attempt] of due.entries()) attempt.outcome = outcomes[at] ?? attempt.outcome;
+    due = due.filter((attempt, at) => isStarted(attempt, outcomes[at]));
   }
   for (const { id } of attempts) policy.reset(id);
+}
+
+/** Who was denied was not started again: what came of it is its crash, and it is not asked for once more. */
+function isStarted(attempt: Attempt, outcome: HireOutcome | undefined): boolean {
+  if (outcome === undefined || outcome.status === "denied") {
+    attempt.restarts--;
+    return false;
+  }
+  attempt.outcome = outcome;
+  return true;
 }
 
 function tellRestart(ctx: RunContext, { leaf, outcome, restarts }: Attempt, delayMs: number): void {

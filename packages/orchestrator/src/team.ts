@@ -18,11 +18,21 @@ export interface TeamOptions {
   readonly maxHelpers: number | undefined;
 }
 
+/** Somebody who works on after its time. */
+interface Late {
+  readonly name: string;
+  readonly task: string;
+  readonly handle: RunHandle;
+}
+
+/** Of a task, as much as tells it from another. */
+const TASK_CHARS = 200;
+
 /** Whom one run of an orchestrator has hired, and what became of them. */
 export class Team implements LoopExtension {
   private readonly ctx: RunContext;
   private readonly options: TeamOptions;
-  private readonly late: { readonly name: string; readonly handle: RunHandle }[] = [];
+  private readonly late: Late[] = [];
   private handoffs = 0;
   private helpers = 0;
 
@@ -53,7 +63,7 @@ export class Team implements LoopExtension {
     if (retryPolicy !== undefined) await restartCrashed(this.ctx, retryPolicy, attempts);
     return attempts.map(({ leaf, outcome, restarts }) => {
       const name = agentName(leaf.agent.id);
-      if (outcome.status === "timedOut") this.late.push({ name, handle: outcome.handle });
+      if (outcome.status === "timedOut") this.late.push({ name, task: leaf.input, handle: outcome.handle });
       return tellOutcome(name, outcome, restarts);
     });
   };
@@ -61,13 +71,17 @@ export class Team implements LoopExtension {
   /** Who was late and left to work is waited for before the lead ends: what it did was paid for. */
   readonly beforeAnswer = async (): Promise<readonly ChatMessage[]> => {
     const messages: ChatMessage[] = [];
+    const names = this.late.map(({ name }) => name);
     for (;;) {
       const [next] = this.late;
       if (next === undefined) return messages;
       const outcome = await this.ctx.join(next.handle);
       this.late.shift();
       const { content } = tellOutcome(next.name, outcome, 0);
-      messages.push({ role: "user", content: `[${next.name}, who was late] ${textOf(content)}` });
+      const isAlone = names.indexOf(next.name) === names.lastIndexOf(next.name);
+      // Two answers of one helper say nothing without what they answer.
+      const what = isAlone ? "" : ` with: ${next.task.slice(0, TASK_CHARS).toWellFormed()}`;
+      messages.push({ role: "user", content: `[${next.name}, who was late${what}] ${textOf(content)}` });
     }
   };
 

@@ -1,4 +1,4 @@
-import { type HireOutcome, isCancellation, isRaviError, type ToolResult } from "@ravi/kernel";
+import { type HireOutcome, isCancellation, isRaviError, type RaviError, type ToolResult } from "@ravi/kernel";
 import { hireResult, toolFailure } from "@ravi/kernel/loop";
 
 /** What a lead's model is told of a hand-off: what happened, what there is of it, and what it can do now. */
@@ -21,11 +21,7 @@ export function tellOutcome(name: string, outcome: HireOutcome, restarts: number
         `${name} has not answered yet and works on. Go on with something else: before you end you will be given its answer.`,
       );
     case "denied":
-      return toolFailure(
-        isRaviError(outcome.error, "BUDGET_EXHAUSTED")
-          ? `${name} was not hired: ${outcome.error.message}. Do it yourself, or hand it over again when somebody else is done.`
-          : `${name} was not hired: ${outcome.error.message}`,
-      );
+      return toolFailure(`${name} was not hired: ${outcome.error.message}${insteadOf(outcome.error)}`);
     case "cancelled":
       return toolFailure(
         isRaviError(outcome.error, "DEADLINE_EXCEEDED")
@@ -38,6 +34,15 @@ export function tellOutcome(name: string, outcome: HireOutcome, restarts: number
       return toolFailure(`${name} did not succeed${tries}: ${outcome.error.message}`);
     }
   }
+}
+
+/** A seat comes back when somebody is done; a hire that the whole run has used up, or one too deep, never does. */
+function insteadOf(error: RaviError): string {
+  if (!isRaviError(error, "BUDGET_EXHAUSTED")) return "";
+  const isForGood = error.dimension === "totalAgents" || error.dimension === "depth";
+  return isForGood
+    ? ". Do it yourself."
+    : ". Do it yourself, or hand it over again when somebody else is done.";
 }
 
 /** Whether hiring again could help. What somebody decided, and what a layer below has retried already, is not repeated. */

@@ -93,6 +93,14 @@ describe("a child that was cut off or never came is never a success to its paren
       },
       /a was not hired: .*agents.*\. Do it yourself/,
     ],
+    ...(["totalAgents", "depth"] as const).map((dimension): (typeof outcomes)[number] => [
+      `denial for good, by ${dimension}`,
+      {
+        status: "denied",
+        error: new BudgetExhaustedError({ dimension, used: 3, limit: 3, scope: "lead" }),
+      },
+      /a was not hired: .*\. Do it yourself\.$/,
+    ]),
     ["refusal", { status: "denied", error }, /a was not hired: boom$/],
     ["failure", { status: "failed", error }, /a did not succeed: boom/],
     ["cancellation", { status: "cancelled", error }, /a was stopped: boom/],
@@ -167,6 +175,19 @@ describe("R16: a helper that is silent", () => {
     expect(ctx.window().at(-2)).toEqual({ role: "user", content: "[slow, who was late] at last" });
     expect(result).toEqual(done("at last I know"));
     expect(ends).toEqual(["answered"]);
+  });
+
+  test("and late with two tasks: each answer says what it answers", async () => {
+    const time = clock();
+    const model = scriptedModel([hands(["slow", "x"], ["slow", "y"]), "nothing yet", "now I know"]);
+    const subAgents = [{ agent: slow(500, []), askTimeoutS: 60, onTimeout: "leave" as const }];
+    const running = lead([], subAgents, { model }, { clock: time });
+    await time.advance(600_000);
+    const { ctx } = await running;
+    expect(ctx.window().slice(-3, -1)).toEqual([
+      { role: "user", content: "[slow, who was late with: x] at last" },
+      { role: "user", content: "[slow, who was late with: y] at last" },
+    ]);
   });
 
   test("and left behind by a lead that is cut off, is cancelled: nobody outlives the lead", async () => {

@@ -1,7 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { HookEvent, MiddlewareTermination, ProviderError, type RestartPolicy } from "@ravi/kernel";
-import { virtualClock } from "@ravi/testing";
-import { agent, done, hands, lead, listening } from "./support.ts";
+import {
+  BudgetExhaustedError,
+  HookEvent,
+  MiddlewareTermination,
+  ProviderError,
+  type RestartPolicy,
+} from "@ravi/kernel";
+import { bareContext } from "@ravi/kernel/loop";
+import { OrchestratorAgent } from "@ravi/orchestrator";
+import { scriptedModel, virtualClock } from "@ravi/testing";
+import { agent, done, hands, lead, listening, toldIn } from "./support.ts";
 
 /** A policy that says yes so many times for each execution, whatever the error is. */
 function policy(times: number, delayMs = 0): RestartPolicy & { readonly counts: Map<string, number> } {
@@ -58,6 +66,23 @@ describe("R17: a helper that crashed is hired again", () => {
         text: "error: flaky did not succeed, also after 2 restarts: flaky failed: oops",
         isError: true,
       },
+    ]);
+  });
+
+  test("until there is no seat for it: the model hears of the crash, which has happened, and not of a hire that never was", async () => {
+    const { agent: crashing, inputs } = flaky(9);
+    const ctx = bareContext({ clock: virtualClock() });
+    const { batch } = ctx;
+    const error = new BudgetExhaustedError({ dimension: "totalAgents", used: 2, limit: 2, scope: "lead" });
+    ctx.batch = async (leaves: readonly never[]): Promise<never> =>
+      (inputs.length === 0 ? await batch.call(ctx, leaves) : [{ status: "denied", error }]) as never;
+    const model = scriptedModel([hands(["flaky", "x"]), "ok"]);
+    const subAgents = [{ agent: crashing }];
+    const orchestrator = new OrchestratorAgent({ name: "lead", model, subAgents, retryPolicy: policy(3) });
+    await orchestrator.run(ctx, ctx.inbox("go"));
+    expect(inputs).toHaveLength(1);
+    expect(toldIn(ctx.window())).toEqual([
+      { text: "error: flaky did not succeed: flaky failed: oops", isError: true },
     ]);
   });
 

@@ -55,6 +55,21 @@ describe("asDelegate", () => {
     expect(() => agent.asDelegate({ name: "w" }).hire({ tsk: "x" })).toThrow(InvalidValueError);
   });
 
+  test.each([
+    ["timeoutS", -5],
+    ["priority", 3],
+    ["retention", "all"],
+    ["onTimeout", "kill"],
+    ["onPreempt", "die"],
+    ["onFull", "wait"],
+    ["executionBudget", { turns: 5 }],
+    ["description", 5],
+  ])("a mistake in its terms is found when it is made: %s", (term, value) => {
+    const make = () => researcher().asDelegate({ [term]: value });
+    expect(make).toThrow(InvalidValueError);
+    expect(make).toThrow(term);
+  });
+
   test("a lead hands a task over and gets the answer; it is told as an event and as a hook", async () => {
     const model = scriptedModel([asks("researcher", { task: "How many live in Bern?" }), "146,000"]);
     const { hooks, heard } = listening();

@@ -1,6 +1,8 @@
 import {
+  checkFields,
   checkInteger,
   type Estimate,
+  InvalidValueError,
   isPromiseLike,
   type MaybePromise,
   type Meter,
@@ -22,6 +24,13 @@ export interface ModelMeterOptions {
   /** For a request and a model that both do not say how long an answer may be. Default 4,096. Send the model the same figure. */
   readonly defaultMaxOutputTokens?: number | undefined;
 }
+
+const OPTIONS = [
+  "prices",
+  "tokenizer",
+  "imageTokens",
+  "defaultMaxOutputTokens",
+] as const satisfies readonly (keyof ModelMeterOptions)[];
 
 /** An estimate whose price says which rates it was made with. */
 export interface MeterEstimate extends Estimate {
@@ -61,7 +70,12 @@ export class ModelMeter implements Meter {
   private latest: KnownModel | undefined;
 
   constructor(options: ModelMeterOptions = {}) {
-    const { prices } = options;
+    checkFields("options", options, OPTIONS);
+    const { prices, tokenizer = "auto" } = options;
+    if (tokenizer !== "auto" && tokenizer !== "characters" && typeof tokenizer !== "function") {
+      const expected = `"auto", "characters" or a function that counts the tokens of a text`;
+      throw new InvalidValueError({ field: "tokenizer", value: tokenizer, expected });
+    }
     this.prices = isSource(prices) ? prices : new PriceBook({ prices });
     this.options = options;
     this.defaultMaxOutput = checkInteger(
@@ -127,13 +141,14 @@ export class ModelMeter implements Meter {
 
   /**
    * Only upwards: a text that happened to take little says nothing about the next one. It goes by the factor of that
-   * estimate, so many calls in flight that all took more teach the same once.
+   * estimate, so many calls in flight that all took more teach the same once. What is no number teaches nothing: it would be in
+   * every later estimate.
    */
   private learn(info: ModelInfo, usage: Usage, estimate: MeterEstimate): void {
     if (estimate.inputTokens <= 0 || usage.inputTokens <= estimate.inputTokens) return;
     const needed = estimate.factor * (usage.inputTokens / estimate.inputTokens) * LEARNT_MARGIN;
     const known = this.modelOf(info);
-    known.learnt = Math.min(MOST_FACTOR, Math.max(needed, known.learnt));
+    if (needed > known.learnt) known.learnt = Math.min(MOST_FACTOR, needed);
   }
 }
 

@@ -123,6 +123,15 @@ describe("FairPool: cancelling", () => {
     expect([pool.waiting, clock.pending]).toEqual([0, 0]);
   });
 
+  test("with what is no signal nobody stands in line: a place that nobody holds would be lost for good", async () => {
+    const pool = new FairPool({ concurrency: 1 });
+    const permit = now(pool.acquire(NORMAL));
+    const wrong: object = { ...NORMAL, signal: new AbortController() };
+    expect(complaint(() => pool.acquire(wrong as typeof NORMAL)).field).toBe("signal");
+    permit.release();
+    expect([pool.waiting, pool.active]).toEqual([0, 0]);
+  });
+
   test("a signal that is aborted already is refused at once", () => {
     const stop = new AbortController();
     stop.abort();
@@ -133,6 +142,18 @@ describe("FairPool: cancelling", () => {
 });
 
 describe("FairPool: rates", () => {
+  test("a call that is said to have taken more than can be true holds the others for five minutes at most", async () => {
+    const clock = virtualClock();
+    const pool = new FairPool({ tokensPerMinute: 1000, clock });
+    now(pool.acquire({ ...NORMAL, tokens: 10 })).release({ tokens: Number.MAX_SAFE_INTEGER });
+    const next = pool.acquire({ ...NORMAL, tokens: 1000 });
+    await clock.advance(299_000);
+    expect([pool.active, pool.waiting]).toEqual([0, 1]);
+    await clock.advance(1_000);
+    expect([pool.active, pool.waiting]).toEqual([1, 0]);
+    (await next).release();
+  });
+
   test("of 60 requests a minute, 60 go at once and then one a second", async () => {
     const clock = virtualClock();
     const pool = new FairPool({ requestsPerMinute: 60, clock });

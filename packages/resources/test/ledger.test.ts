@@ -394,6 +394,25 @@ describe("R18: reserveAll, for a tracker of the user's own beside the run's", ()
     expect([run.open, own.open, own.used.tokens]).toEqual([0, 0, 40]);
   });
 
+  test("T2: one that cannot be given back keeps none of the others, and the refusal is what is told", () => {
+    const run = new ExecutionTracker({ maxTokens: 100 }, { scope: "run" });
+    const none = new ExecutionTracker({ maxTokens: 0 }, { scope: "none" });
+    const stuck: Ledger = Object.assign(new ExecutionTracker(), {
+      reserve: () => ({
+        settle: () => ({ warnings: [], exceeded: [] }),
+        cancel: () => {
+          throw new Error("a ledger of the user's");
+        },
+      }),
+    });
+    expect(exhaustion(() => reserveAll([stuck, run, none], { tokens: 45 })).scope).toBe("none");
+    expect(run.open).toBe(0);
+    const both = reserveAll([stuck, run], { tokens: 45 });
+    if ("then" in both) throw new Error("both answer at once, so the answer is no promise");
+    expect(() => both.cancel()).toThrow("a ledger of the user's");
+    expect([run.open, run.used.tokens]).toEqual([0, 0]);
+  });
+
   test("R18: waits for a remote ledger and gives back what it got when that refuses", async () => {
     const run = new ExecutionTracker({ maxTokens: 100 });
     const far = new ExecutionTracker({ maxTokens: 50 });

@@ -59,6 +59,17 @@ describe("R18: the meter says before a call what it takes at most", () => {
     new ExecutionTracker({ maxTokens: 10_000 }).reserve(spendOf(estimate)).settle({});
   });
 
+  test("R18: a count that is none teaches nothing, and later estimates are what they were", () => {
+    const learning = new ModelMeter({ prices: new PriceBook({ catalogue: false }), tokenizer: hundred });
+    const estimate = learning.estimate(info, request);
+    if ("then" in estimate) throw new Error("nothing had to be loaded");
+    const { inputTokens, maxOutputTokens, price } = estimate;
+    const plain: object = { inputTokens, maxOutputTokens, price };
+    void learning.price(info, { inputTokens: Number.NaN, outputTokens: 1 }, estimate);
+    void learning.price(info, { inputTokens: 900, outputTokens: 1 }, plain as typeof estimate);
+    expect(learning.estimate(info, request)).toEqual(estimate);
+  });
+
   test("R18: it learns from a model that took more than was estimated, once, however many calls were in flight", () => {
     const learning = new ModelMeter({ prices, tokenizer: hundred });
     const estimates = Array.from({ length: 20 }, () => learning.estimate(info, request));

@@ -78,6 +78,22 @@ describe("R18: a ledger survives as plain JSON", () => {
     exhaustion(() => tracker.reserve({ tokens: 1, turns: 1 }));
   });
 
+  test("R18: reservations that nothing is held for are refused: settling them would make money", () => {
+    const tracker = new ExecutionTracker({ maxTokens: 100 });
+    tracker.reserve({ tokens: 60 });
+    const good = tracker.snapshot();
+    const none = { tokens: 0, nanos: 0, turns: 0, toolCalls: 0 };
+    const one = { ...none, id: 1, tokens: 60 };
+    const wrong = (part: object) => complaint(() => ExecutionTracker.restore({ ...good, ...part })).field;
+    expect(wrong({ held: none })).toBe("snapshot.held.tokens");
+    expect(wrong({ open: 0 })).toBe("snapshot.open");
+    expect(wrong({ nextId: 1 })).toBe("snapshot.reservations");
+    expect(wrong({ open: 2, held: { ...none, tokens: 120 }, reservations: [one, one] })).toBe(
+      "snapshot.reservations",
+    );
+    expect(ExecutionTracker.restore(good).used.tokens).toBe(60);
+  });
+
   test("R18: money is not guessed at: a broken, foreign or misplaced snapshot is refused", () => {
     const root = new ExecutionTracker({}, { scope: "run" });
     const child = root.child({}, "child");

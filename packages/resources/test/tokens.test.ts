@@ -276,9 +276,20 @@ describe("the tokenizer is never given a text that would hold it up", () => {
   });
 });
 
-test("counting by characters errs on the high side for prose, code, JSON, other scripts and random text", () => {
+test("counting by characters errs on the high side for prose, code, JSON, tables, other scripts and random text", () => {
   const random = (alphabet: string, seed: number): string =>
     Array.from({ length: 3000 }, (_, n) => alphabet[(n * n * 31 + n * seed) % alphabet.length]).join("");
+  const rows = Array.from({ length: 200 }, (_, n) => (n * n * 31 + n * 17) % 1000);
+  const tables = [
+    rows.map((n) => n % 10).join(" "),
+    rows.map((n) => `${n % 100},${n % 7}`).join("\n"),
+    rows.map((n) => (n / 100).toFixed(2)).join(" "),
+    JSON.stringify(rows),
+    rows.map((n) => `${new Date(n * 1e9).toISOString()} 10.0.${n % 256}.${n % 200} ok`).join("\n"),
+    rows.map((n) => `${n % 16}f a${n % 10} `).join(""),
+    "6f9619ff-8b86-4011-b42d-00cf4fc964ff\n".repeat(50),
+    "x\ny\nz\n".repeat(50),
+  ];
   const samples = [
     "An agent near its limit is told so, gets one last turn without tools, and returns a typed partial result.",
     "export function add(to: Amounts, amounts: Amounts): void { to.tokens += amounts.tokens; }",
@@ -290,6 +301,7 @@ test("counting by characters errs on the high side for prose, code, JSON, other 
     random("abcdefghijklmnopqrstuvwxyz", 17),
     random("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", 7919),
     "0123456789abcdef".repeat(100),
+    ...tables,
   ];
   const tooLow = samples.filter((text) => charactersToTokens(text) < whole(text));
   expect(tooLow).toEqual([]);

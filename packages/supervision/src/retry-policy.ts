@@ -1,9 +1,11 @@
 import {
   ErrorCode,
+  errorToJSON,
+  InvalidValueError,
   type RestartPolicy,
+  type SerializedError,
   checkFields,
   checkInteger,
-  isRaviError,
   systemIds,
 } from "@ravi/kernel";
 
@@ -37,9 +39,8 @@ const FINAL: ReadonlySet<ErrorCode> = new Set([
   ErrorCode.NEEDS_DECISION,
   ErrorCode.NON_DETERMINISM,
   ErrorCode.JOURNAL_CORRUPT,
+  ErrorCode.JOURNAL_LOCKED,
 ]);
-/** How far the causes of an error are followed. */
-const MAX_CAUSES = 16;
 
 /** Restarts a crashed execution a few times, then gives up. */
 export class RetryPolicy implements RestartPolicy {
@@ -58,7 +59,11 @@ export class RetryPolicy implements RestartPolicy {
     this.baseMs = checkInteger("baseMs", given.baseMs ?? 1000, 0);
     this.maxMs = checkInteger("maxMs", given.maxMs ?? 30_000, 0);
     this.maxTracked = checkInteger("maxTracked", given.maxTracked ?? 10_000, 1);
-    this.random = given.random ?? (() => systemIds.random());
+    const { random = () => systemIds.random() } = given;
+    if (typeof random !== "function") {
+      throw new InvalidValueError({ field: "random", value: random, expected: "a function" });
+    }
+    this.random = random;
   }
 
   /** Asks and counts. An error that a restart cannot mend is not counted. */
@@ -92,13 +97,15 @@ export class RetryPolicy implements RestartPolicy {
   }
 }
 
-/** Looks through wrappers too: a provider's failure inside a plain `Error` is still one. */
+/**
+ * Looks through wrappers too: a provider's failure inside a plain `Error` is still one. It goes by what a journal keeps of an
+ * error, so that a run that is read again decides the same.
+ */
 function isFinal(error: unknown): boolean {
-  let inner = error;
-  for (let depth = 0; depth < MAX_CAUSES; depth++) {
-    if (isRaviError(inner) && FINAL.has(inner.code)) return true;
-    if (!(inner instanceof Error) && !isRaviError(inner)) return false;
-    inner = inner.cause;
+  for (let at: SerializedError | null = errorToJSON(error); at !== null; at = at.cause) {
+    if (at.code !== null && FINAL.has(at.code)) return true;
+    // One that could not write this once may be tried again.
+    if (at.code === ErrorCode.JOURNAL_FAILED && at.fields["final"] === true) return true;
   }
   return false;
 }

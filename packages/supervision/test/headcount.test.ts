@@ -1,9 +1,11 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, expectTypeOf, test } from "vitest";
 import {
   AgentId,
   BudgetExhaustedError,
   type Headcount,
+  type HireLeaf,
   InvalidValueError,
+  type Lease,
   Priority,
   spawnBudget,
   Supervision,
@@ -225,6 +227,9 @@ describe("R14: acquire", () => {
     const two = tracker(2);
     expect(() => two.acquire(a, NORMAL, { parentId: b })).toThrow(/parentId is "b".*holds a slot/);
     expect(two.held).toBe(1);
+    // Whoever forgot to say who the root is.
+    const unsaid = new SpawnTracker({ maxAgents: 2 });
+    expect(() => unsaid.acquire(a, NORMAL, { parentId: lead })).toThrow(/whose root is root: `rootId` says/);
   });
 
   test("R14: maxTotal counts every hire of the run, the root and finished ones included", () => {
@@ -249,11 +254,38 @@ describe("R14: acquire", () => {
     expect(new SpawnTracker({ maxDepth: 0 }, { rootId: lead }).held).toBe(1);
   });
 
+  test("R14: what to do when it is full may be known at run time only, as the `onFull` of a hire", async () => {
+    const two = tracker(3);
+    const ask = (id: AgentId, onFull: HireLeaf["onFull"]) => two.acquire(id, NORMAL, { onFull });
+    expectTypeOf(ask).returns.toEqualTypeOf<Lease | Promise<Lease>>();
+    expectTypeOf(two.acquire(a)).toEqualTypeOf<Lease>();
+    expect(ask(b, undefined)).not.toHaveProperty("then");
+    const waits = ask(c, "queue");
+    two.release(a);
+    expect((await waits).agentId).toBe(c);
+  });
+
   test("R14: a denied hire leaves nothing behind", () => {
     const one = tracker(1);
     const before = one.snapshot();
     expect(() => one.acquire(a, CRITICAL)).toThrow(BudgetExhaustedError);
     expect(one.snapshot()).toEqual(before);
+  });
+
+  test("R14: a clock that fails leaves everybody where it was", () => {
+    let isBroken = false;
+    const now = (): number => {
+      if (isBroken) throw new Error("no time");
+      return 0;
+    };
+    const two = new SpawnTracker({ maxAgents: 2 }, { rootId: lead, clock: { now } });
+    two.acquire(a, LOW);
+    const before = two.snapshot();
+    isBroken = true;
+    expect(() => two.acquire(b, HIGH)).toThrow("no time");
+    expect(() => two.reprioritize(a, BACKGROUND)).not.toThrow();
+    two.reprioritize(a, LOW);
+    expect([two.held, two.snapshot()]).toEqual([2, before]);
   });
 
   test.each([
@@ -262,6 +294,7 @@ describe("R14: acquire", () => {
     ["a priority between the steps", () => tracker(2).acquire(a, 3 as never)],
     ["an unknown answer to a full pool", () => tracker(2).acquire(a, NORMAL, { onFull: "wait" } as never)],
     ["an unknown option", () => new SpawnTracker({}, { rootId: lead, aging: 5 } as never)],
+    ["a clock that is a function", () => new SpawnTracker({}, { rootId: lead, clock: Date.now as never })],
     ["an aging of 0", () => new SpawnTracker({}, { rootId: lead, agingMs: 0 })],
     ["a cap of 0", () => tracker(0)],
   ])("R14: %s is refused with the field's name", (_what, act) => {

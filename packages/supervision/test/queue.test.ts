@@ -41,6 +41,18 @@ describe("R14: a queued hire", () => {
     expect(tracker.paused).toEqual(["b"]);
   });
 
+  test("R14: with what is no signal is refused at once, and leaves nobody in the queue", async () => {
+    const { hold, queue, tracker } = pool(2);
+    const first = hold("a");
+    for (const wrong of [new AbortController(), null, "stop"]) {
+      const refused = { code: "INVALID_VALUE", field: "signal" };
+      await expect(queue("b", NORMAL, "lead", wrong as never)).rejects.toMatchObject(refused);
+      await expect(tracker.whenResumed(AgentId("a"), wrong as never)).rejects.toMatchObject(refused);
+    }
+    first.release();
+    expect([tracker.held, tracker.totalSpawned]).toEqual([1, 2]);
+  });
+
   test("R14: waits for a release, holding no slot, and has it in the same tick", async () => {
     const { hold, queue, tracker, granted, clock } = pool(2);
     const first = hold("a");

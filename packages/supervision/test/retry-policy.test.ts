@@ -6,6 +6,8 @@ import {
   DeadlineExceededError,
   InvalidValueError,
   JournalCorruptError,
+  JournalFailedError,
+  JournalLockedError,
   MiddlewareError,
   MiddlewareTermination,
   NeedsDecisionError,
@@ -66,6 +68,11 @@ describe("R17: RetryPolicy", () => {
     ["a decision that is wanted", new NeedsDecisionError({ execId: "x", key: "k", what: "a tool" })],
     ["a changed program", new NonDeterminismError({ execId: "x", key: "k", recorded: "a", requested: "b" })],
     ["a damaged journal", new JournalCorruptError({ runId: "x", position: 1, problem: "torn" })],
+    ["a run that another has", new JournalLockedError({ runId: "x", owner: "b" })],
+    [
+      "a journal that takes nothing more",
+      new JournalFailedError({ what: "append", final: true, cause: "full" }),
+    ],
   ];
   test.each(final)("R17: %s is never retried, and not counted", (_what, error) => {
     const policy = new RetryPolicy(1);
@@ -82,11 +89,28 @@ describe("R17: RetryPolicy", () => {
     ["a bug", new TypeError("x is not a function")],
     ["a tool's failure", new ToolError({ toolName: "t", message: "no" })],
     ["a broken layer", new MiddlewareError({ layer: "l", problem: "next() twice" })],
+    ["a journal that was busy", new JournalFailedError({ what: "append", final: false, cause: "busy" })],
     ["nothing known", undefined],
     ["a thrown text", "boom"],
     ["a thrown null", null],
   ])("R17: %s is a crash", (_what, error) => {
     expect(new RetryPolicy(1).shouldRetry("x", error)).toBe(true);
+  });
+
+  test("R17: it decides the same of an error and of what is on record of it", () => {
+    const provider = new ProviderError({ kind: "OVERLOADED", message: "busy" });
+    const wrap = (cause: unknown): Error => new Error("the step failed", { cause });
+    const deep = Array.from({ length: 12 }).reduce<unknown>(wrap, provider);
+    for (const error of [deep, wrap({ cause: provider }), { cause: provider }, wrap(provider)]) {
+      const recorded = errorFromJSON(errorToJSON(error));
+      expect(new RetryPolicy(1).shouldRetry("x", error)).toBe(new RetryPolicy(1).shouldRetry("x", recorded));
+    }
+    const hostile = new Proxy(new Error("odd"), {
+      get: () => {
+        throw new TypeError("not to be read");
+      },
+    });
+    expect(new RetryPolicy(1).shouldRetry("x", hostile)).toBe(true);
   });
 
   test("R17: an error that is its own cause is looked at once", () => {
@@ -138,6 +162,7 @@ describe("R17: RetryPolicy", () => {
     ["a negative number of retries", () => new RetryPolicy(-1)],
     ["half a retry", () => new RetryPolicy({ maxRetries: 0.5 })],
     ["a misspelt option", () => new RetryPolicy({ maxRetry: 1 } as never)],
+    ["a chance that is no function", () => new RetryPolicy({ random: 0.5 as never })],
     ["an attempt that is no number", () => new RetryPolicy().delayMs(Number.NaN)],
   ])("R17: %s is refused", (_what, act) => {
     expect(act).toThrow(InvalidValueError);

@@ -1,4 +1,5 @@
 import { InvalidValueError } from "../errors/errors.ts";
+import type { AbortSignalLike } from "./types.ts";
 
 /** Checks of single fields. Each returns the value with its type, or throws an `InvalidValueError` that names it. */
 
@@ -41,6 +42,18 @@ export function checkOneOf<T>(field: string, value: unknown, allowed: Readonly<R
   for (const name in allowed) if (allowed[name] === value) return allowed[name] as T;
   const names = Object.entries(allowed).map(([name, option]) => `${name} (${JSON.stringify(option)})`);
   throw new InvalidValueError({ field, value, expected: `one of ${names.join(", ")}` });
+}
+
+/** A signal, or none. Asked before anybody stands in a line with it: what cannot be listened to would stand there for ever. */
+export function checkSignal(field: string, value: unknown): AbortSignalLike | undefined {
+  if (value === undefined) return undefined;
+  const isSignal =
+    typeof value === "object" &&
+    value !== null &&
+    typeof Reflect.get(value, "addEventListener") === "function";
+  if (isSignal) return value as AbortSignalLike;
+  const expected = "an AbortSignal (of an AbortController: its signal)";
+  throw new InvalidValueError({ field, value, expected });
 }
 
 /** Refuses anything but a plain object whose keys are all known, so that a misspelt limit is not silently ignored. */

@@ -1,6 +1,7 @@
+import { checkSignal } from "../core/check.ts";
 import { type Linked, LinkedList } from "../core/linked.ts";
 import type { AbortSignalLike } from "../core/types.ts";
-import { CancellationError, InvalidValueError } from "../errors/errors.ts";
+import { CancellationError } from "../errors/errors.ts";
 import { isCancellation } from "../errors/is.ts";
 
 /**
@@ -88,13 +89,7 @@ class Token implements CancellationToken, Listener {
   private disposed = false;
 
   constructor(outer?: AbortSignalLike, parent?: Token) {
-    if (outer !== undefined && typeof outer?.addEventListener !== "function")
-      throw new InvalidValueError({
-        field: "signal",
-        value: outer,
-        expected: "an AbortSignal (of an AbortController: its signal)",
-      });
-    this.outer = outer;
+    this.outer = outer === undefined ? undefined : checkSignal("signal", outer);
     this.parent = parent;
   }
 

@@ -17,6 +17,15 @@ export interface ExecutionTrackerOptions {
   readonly sameAgent?: boolean | undefined;
 }
 
+export const TRACKER_OPTIONS = [
+  "parent",
+  "scope",
+  "clock",
+  "warnAt",
+  "reserve",
+  "sameAgent",
+] as const satisfies readonly (keyof ExecutionTrackerOptions)[];
+
 export interface RestoreOptions extends Pick<ExecutionTrackerOptions, "parent" | "clock"> {
   /**
    * What becomes of reservations that were open. "charge" (default): their calls may have been paid for, so they count as
@@ -26,3 +35,10 @@ export interface RestoreOptions extends Pick<ExecutionTrackerOptions, "parent" |
   /** Another budget than the recorded one, for a run that goes on with more (or less). */
   readonly budget?: ExecutionBudgetOptions | undefined;
 }
+
+export const RESTORE_OPTIONS = [
+  "parent",
+  "clock",
+  "open",
+  "budget",
+] as const satisfies readonly (keyof RestoreOptions)[];

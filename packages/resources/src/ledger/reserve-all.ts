@@ -4,6 +4,7 @@ import {
   type Ledger,
   type MaybePromise,
   type Reservation,
+  type ReserveOptions,
   type Settlement,
   type Spend,
 } from "@ravi/kernel";
@@ -16,7 +17,7 @@ import {
 export function reserveAll(
   ledgers: readonly Ledger[],
   estimate: Partial<Spend>,
-  options?: { readonly wrapUp?: boolean | undefined },
+  options?: ReserveOptions,
 ): MaybePromise<Reservation> {
   const held: Reservation[] = [];
   for (let index = 0; index < ledgers.length; index++) {
@@ -38,7 +39,7 @@ async function laterAll(
   first: PromiseLike<Reservation>,
   rest: readonly Ledger[],
   estimate: Partial<Spend>,
-  options: { readonly wrapUp?: boolean | undefined } | undefined,
+  options: ReserveOptions | undefined,
 ): Promise<Reservation> {
   try {
     held.push(await first);
@@ -49,12 +50,36 @@ async function laterAll(
   return joined(held);
 }
 
+/** Why there was no reservation counts, also where one of them cannot be given back. */
 function giveBack(held: readonly Reservation[], refusal: unknown): MaybePromise<never> {
-  const waits = held.map((one) => one.cancel()).filter((wait) => isPromiseLike(wait));
-  if (waits.length === 0) throw refusal;
-  return Promise.all(waits).then(() => {
+  const refuse = (): never => {
     throw refusal;
-  });
+  };
+  let given: MaybePromise<void>;
+  try {
+    given = cancelAll(held);
+  } catch {
+    return refuse();
+  }
+  return isPromiseLike(given) ? Promise.resolve(given).then(refuse, refuse) : refuse();
+}
+
+/** One that fails must not keep what the others have set aside. */
+function cancelAll(held: readonly Reservation[]): MaybePromise<void> {
+  const later: PromiseLike<void>[] = [];
+  const failures: unknown[] = [];
+  for (const one of held) {
+    try {
+      const wait = one.cancel();
+      if (isPromiseLike(wait)) later.push(wait);
+    } catch (failure) {
+      failures.push(failure);
+    }
+  }
+  const end = (): void => {
+    if (failures.length > 0) throw failures[0];
+  };
+  return later.length === 0 ? end() : Promise.all(later).then(end);
 }
 
 function joined(held: readonly Reservation[]): Reservation {
@@ -79,10 +104,7 @@ function joined(held: readonly Reservation[]): Reservation {
       };
       return later.length === 0 ? whole([]) : Promise.all(later).then(whole);
     },
-    cancel: () => {
-      const waits = held.map((one) => one.cancel()).filter((wait) => isPromiseLike(wait));
-      return waits.length === 0 ? undefined : Promise.all(waits).then(() => undefined);
-    },
+    cancel: () => cancelAll(held),
   };
 }
 

@@ -1,4 +1,4 @@
-import { type Clock, type ExecutionBudgetOptions, InvalidValueError } from "@ravi/kernel";
+import { checkFields, type Clock, type ExecutionBudgetOptions, InvalidValueError } from "@ravi/kernel";
 import { readSnapshot } from "./snapshot.ts";
 import { ExecutionTracker } from "./tracker.ts";
 
@@ -18,6 +18,11 @@ export function restoreLedgers(
   snapshots: readonly unknown[],
   options: RestoreLedgersOptions = {},
 ): Map<string, ExecutionTracker> {
+  checkFields("options", options, ["clock", "open", "budgets"] satisfies (keyof RestoreLedgersOptions)[]);
+  const given: unknown = snapshots;
+  if (!Array.isArray(given)) {
+    throw new InvalidValueError({ field: "snapshots", value: given, expected: "a list of them" });
+  }
   const waiting = new Map<string, { readonly parent: string | null; readonly snapshot: unknown }>();
   for (const snapshot of snapshots) {
     const { scope, parent } = readSnapshot(snapshot);
@@ -25,6 +30,11 @@ export function restoreLedgers(
       throw new InvalidValueError({ field: "snapshots", value: scope, expected: "each scope once" });
     }
     waiting.set(scope, { parent, snapshot });
+  }
+  for (const scope of Object.keys(options.budgets ?? {})) {
+    if (waiting.has(scope)) continue;
+    const expected = "the scope of one of the snapshots, so that no limit is lost";
+    throw new InvalidValueError({ field: "budgets", value: scope, expected });
   }
   const restored = new Map<string, ExecutionTracker>();
   const restore = (scope: string, path: readonly string[]): ExecutionTracker => {

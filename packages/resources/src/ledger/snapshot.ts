@@ -77,7 +77,7 @@ export function readSnapshot(json: unknown): LedgerState {
   if (reserve !== null && reserve !== false && typeof reserve !== "object") {
     throw wrong("reserve", reserve, "sizes, false or null");
   }
-  return {
+  const state: LedgerState = {
     scope,
     parent,
     sameAgent,
@@ -92,6 +92,22 @@ export function readSnapshot(json: unknown): LedgerState {
     nextId: checkInteger("snapshot.nextId", fields["nextId"], 1),
     reservations: reservations.map((one: unknown, index) => reservation(`reservations[${index}]`, one)),
   };
+  refuseImpossible(state);
+  return state;
+}
+
+/** What is set aside below is held here too. Less than the reservations made here, and settling them would make money. */
+function refuseImpossible({ held, open, nextId, reservations }: LedgerState): void {
+  const ids = new Set(reservations.map(({ id }) => id));
+  if (ids.size < reservations.length || reservations.some(({ id }) => id >= nextId))
+    throw wrong("reservations", reservations, "each id once, and below nextId");
+  if (reservations.length > open)
+    throw wrong("open", open, `at least ${reservations.length}, the reservations listed`);
+  for (const { unit } of DIMENSIONS) {
+    const listed = reservations.reduce((sum, one) => sum + one[unit], 0);
+    if (listed > held[unit])
+      throw wrong(`held.${unit}`, held[unit], `at least ${listed}, what the listed reservations hold`);
+  }
 }
 
 /** The dimensions whose warning was given: their account no longer watches for the threshold. */

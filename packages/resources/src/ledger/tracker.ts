@@ -1,6 +1,8 @@
 import {
   type Actual,
   type ChargeOptions,
+  checkFields,
+  checkOneOf,
   type Clock,
   type ExecutionBudget,
   executionBudget,
@@ -33,9 +35,17 @@ import {
   spentAmounts,
   toSpend,
 } from "./units.ts";
-import type { ExecutionTrackerOptions, RestoreOptions } from "./options.ts";
+import {
+  type ExecutionTrackerOptions,
+  RESTORE_OPTIONS,
+  type RestoreOptions,
+  TRACKER_OPTIONS,
+} from "./options.ts";
 import { heldBack, readReserve, type WrapUpReserve } from "./wrap-up.ts";
 
+/** A misspelt one would count as nothing. */
+const SPENT = DIMENSIONS.map(({ name }) => name);
+const OPEN = Object.freeze({ CHARGE: "charge", KEEP: "keep" });
 const NO_DOUBT: readonly never[] = Object.freeze([]);
 
 /**
@@ -51,6 +61,8 @@ export class ExecutionTracker implements Ledger {
   private doubt: readonly (Spend & { readonly id: number })[] = NO_DOUBT;
 
   constructor(budget: ExecutionBudgetOptions = {}, options: ExecutionTrackerOptions = {}) {
+    checkFields("options", options, TRACKER_OPTIONS);
+    if (options.parent !== undefined) checkParent(options.parent);
     const { parent, scope = "budget", warnAt = parent?.account.warnAt ?? 0.8 } = options;
     if (!(typeof warnAt === "number" && warnAt > 0 && warnAt <= 1)) {
       throw new InvalidValueError({
@@ -58,6 +70,9 @@ export class ExecutionTracker implements Ledger {
         value: warnAt,
         expected: "a part of the limit, above 0 and up to 1",
       });
+    }
+    if (typeof scope !== "string") {
+      throw new InvalidValueError({ field: "scope", value: scope, expected: "a text: whose budget it is" });
     }
     const given = isEmpty(budget) ? executionBudget() : executionBudget(budget);
     this.clock = options.clock ?? parent?.clock ?? systemClock;
@@ -138,6 +153,7 @@ export class ExecutionTracker implements Ledger {
 
   /** The simple case: adds, here and above, then throws at the first limit that is passed. What was spent stays counted. */
   consume(spent: Partial<Spend> = {}): void {
+    checkFields("spend", spent, SPENT);
     this.charge(spent);
     const passed = findOverrun(this.account);
     if (passed !== undefined) throw overrun(passed);
@@ -155,6 +171,7 @@ export class ExecutionTracker implements Ledger {
    * Where there is no limit nothing changes.
    */
   raise(more: Partial<Spend>): void {
+    checkFields("more", more, SPENT);
     raiseAll(this.account, addedAmounts(more));
   }
 
@@ -207,6 +224,8 @@ export class ExecutionTracker implements Ledger {
    * added to it here, because what its children have spent and reserved is in its own snapshot.
    */
   static restore(snapshot: unknown, options: RestoreOptions = {}): ExecutionTracker {
+    checkFields("options", options, RESTORE_OPTIONS);
+    checkOneOf("open", options.open ?? "charge", OPEN);
     const state = readSnapshot(snapshot);
     if ((options.parent?.scope ?? null) !== state.parent) {
       throw new InvalidValueError({
@@ -250,6 +269,12 @@ export class ExecutionTracker implements Ledger {
     }
     return tracker;
   }
+}
+
+/** By what it holds, not by its class, which another copy of this package would not share. */
+function checkParent(parent: object): void {
+  if (typeof parent === "object" && parent !== null && "account" in parent) return;
+  throw new InvalidValueError({ field: "parent", value: parent, expected: "an ExecutionTracker" });
 }
 
 function sizeOf({ tokens, cost }: NonNullable<ChargeOptions["largest"]>): Amounts {

@@ -1,6 +1,6 @@
 /**
  * How much of a rate may be used now. It fills evenly up to a minute's worth, which is what may be taken at once, and can
- * be in debt when a call took more than it said.
+ * be in debt when a call took more than it said, by a few minutes' worth at most.
  */
 export interface Bucket {
   readonly perMinute: number;
@@ -12,6 +12,8 @@ export interface Bucket {
 const MINUTE = 60_000;
 /** A hair less than one is one: levels are sums of fractions. */
 const HAIR = 1e-6;
+/** In minutes. A provider that reports a count which cannot be true must not hold everybody for years. */
+const MOST_DEBT = 4;
 
 export function fullBucket(perMinute: number, now: number): Bucket {
   return { perMinute, level: perMinute, at: now };
@@ -30,5 +32,6 @@ export function waitFor(bucket: Bucket, amount: number): number {
 }
 
 export function take(bucket: Bucket, amount: number): void {
-  bucket.level = Math.min(bucket.perMinute, bucket.level - amount);
+  const { perMinute, level } = bucket;
+  bucket.level = Math.max(-MOST_DEBT * perMinute, Math.min(perMinute, level - amount));
 }

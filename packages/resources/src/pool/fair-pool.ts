@@ -1,10 +1,12 @@
 import {
   cancellationOf,
+  checkFields,
   type AbortSignalLike,
   CancellationError,
   checkInteger,
   checkIntegerOrNull,
   checkOneOf,
+  checkSignal,
   type Clock,
   InvalidValueError,
   type Limiter,
@@ -36,6 +38,14 @@ export interface FairPoolOptions {
  */
 const LONGEST_HOLD_MS = 300_000;
 
+const OPTIONS = [
+  "concurrency",
+  "requestsPerMinute",
+  "tokensPerMinute",
+  "clock",
+  "agingMs",
+] as const satisfies readonly (keyof FairPoolOptions)[];
+
 const PRIORITIES = new Set(Object.values(Priority));
 
 interface Waiter {
@@ -59,6 +69,7 @@ export class FairPool implements Limiter {
   private timer: TimerHandle | undefined;
 
   constructor(options: FairPoolOptions = {}) {
+    checkFields("options", options, OPTIONS);
     this.clock = withTimers(options.clock);
     this.concurrency = checkIntegerOrNull("concurrency", options.concurrency, 1) ?? Infinity;
     const now = this.clock.now();
@@ -80,7 +91,7 @@ export class FairPool implements Limiter {
   }
 
   acquire(request: LimiterRequest): MaybePromise<Permit> {
-    const { signal } = request;
+    const signal = checkSignal("signal", request.signal);
     const priority = PRIORITIES.has(request.priority)
       ? request.priority
       : checkOneOf("priority", request.priority, Priority);

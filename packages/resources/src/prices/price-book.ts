@@ -1,4 +1,5 @@
 import {
+  checkFields,
   type Clock,
   isPromiseLike,
   type MaybePromise,
@@ -19,6 +20,8 @@ export interface PriceBookOptions {
   /** Some prices change with the day or the hour. */
   readonly clock?: Clock | undefined;
 }
+
+const OPTIONS = ["prices", "catalogue", "clock"] as const satisfies readonly (keyof PriceBookOptions)[];
 
 /** A price with the rates that made it and where they come from: plain data, to be recorded with the spend. */
 export interface ListedPrice extends KnownPrice {
@@ -60,6 +63,7 @@ export class PriceBook implements PriceSource {
   private latest: Page | undefined;
 
   constructor(options: PriceBookOptions = {}) {
+    checkFields("options", options, OPTIONS);
     this.own = readOwnPrices(options.prices ?? {});
     this.clock = options.clock ?? systemClock;
     this.data = options.catalogue === false ? null : undefined;

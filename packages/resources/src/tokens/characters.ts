@@ -4,32 +4,55 @@
  * of a token, digits a half, capitals 0.6, other ASCII signs three quarters, and all else by its bytes, half a token each.
  * What goes on after 12 letters and digits in a row (a hash, base64, text without spaces) hardly merges in any vocabulary
  * and counts 0.8 each.
+ *
+ * Letters, digits and signs do not merge with each other, nor a space with the digit after it, so a piece of one kind counts one at
+ * least: a table of small numbers has as many tokens as characters.
  */
 export function charactersToTokens(text: string): number {
-  let tokens = 0;
+  let parts = 0;
+  let piece = 0;
+  let kind = NONE;
   let run = 0;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    const alone = aloneInWord(code);
-    if (alone > 0) {
-      tokens += ++run > LONG_RUN ? 0.8 : alone;
-    } else {
-      run = 0;
-      if (code === 0x20) tokens += 1 / 3;
-      else if (code < 0x80) tokens += 0.75;
-      // Two bytes in UTF-8, or three; each half of a surrogate pair stands for two of four.
-      else if (code < 0x800 || (code >= 0xd800 && code <= 0xdfff)) tokens += 1;
-      else tokens += 1.5;
+    const next = kindOf(code);
+    if (next !== kind) {
+      const isMerged = kind === NONE || (kind === SPACE && next !== DIGIT);
+      parts += isMerged || piece > TOKEN ? piece : TOKEN;
+      piece = 0;
+      kind = next;
     }
+    run = next <= DIGIT ? run + 1 : 0;
+    piece += run > LONG_RUN ? 48 : weightOf(next, code);
   }
-  return Math.ceil(tokens);
+  parts += kind === NONE || kind === SPACE || piece > TOKEN ? piece : TOKEN;
+  return Math.ceil(parts / TOKEN);
 }
 
+/** A token in the smallest parts that are counted: whole numbers are quicker, and thirds of them add up. */
+const TOKEN = 60;
 const LONG_RUN = 12;
 
-/** What a letter or digit counts in a word of ordinary length; 0 for anything else. */
-function aloneInWord(code: number): number {
-  if (code >= 0x61 && code <= 0x7a) return 1 / 3;
-  if (code >= 0x41 && code <= 0x5a) return 0.6;
-  return code >= 0x30 && code <= 0x39 ? 0.5 : 0;
+const LETTER = 0;
+const DIGIT = 1;
+const SPACE = 2;
+const SIGN = 3;
+const OTHER = 4;
+const NONE = 5;
+
+function kindOf(code: number): number {
+  if (code >= 0x61 && code <= 0x7a) return LETTER;
+  if (code === 0x20) return SPACE;
+  if (code >= 0x80) return OTHER;
+  if (code >= 0x30 && code <= 0x39) return DIGIT;
+  return code >= 0x41 && code <= 0x5a ? LETTER : SIGN;
+}
+
+function weightOf(kind: number, code: number): number {
+  if (kind === LETTER) return code >= 0x61 ? 20 : 36;
+  if (kind === SPACE) return 20;
+  if (kind === DIGIT) return 30;
+  if (kind === SIGN) return 45;
+  // Two bytes in UTF-8, or three; each half of a surrogate pair stands for two of four.
+  return code < 0x800 || (code >= 0xd800 && code <= 0xdfff) ? 60 : 90;
 }

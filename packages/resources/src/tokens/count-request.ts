@@ -193,7 +193,7 @@ function isSame(tools: readonly ToolSpec[], others: readonly ToolSpec[]): boolea
 }
 
 /**
- * What is in a `data:` URL is judged by its bytes: a quarter of a token each for text, an eighth for a document such as a PDF.
+ * What is in a `data:` URL is judged by its bytes: a third of a token each for text, an eighth for a document such as a PDF.
  * What is only linked counts as a small file.
  */
 function fileTokens(url: string, mediaType: string): number {

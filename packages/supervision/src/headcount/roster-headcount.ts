@@ -1,5 +1,6 @@
 import {
   cancellationOf,
+  checkSignal,
   type AcquireOptions,
   type AbortSignalLike,
   type AgentId,
@@ -47,6 +48,12 @@ export class RosterHeadcount implements Headcount {
   acquire(id: AgentId, priority: Priority | undefined, options: QueueOptions): Promise<Lease>;
   /** Throws a `BudgetExhaustedError` when denied. */
   acquire(id: AgentId, priority?: Priority, options?: AcquireOptions): Lease;
+  /** Where whoever asks is told what to do, as by the `onFull` of a hire. */
+  acquire(
+    id: AgentId,
+    priority: Priority | undefined,
+    options: Omit<QueueOptions, "onFull"> & { readonly onFull?: "deny" | "queue" | undefined },
+  ): Lease | Promise<Lease>;
   acquire(
     id: AgentId,
     priority: Priority = Priority.NORMAL,
@@ -74,6 +81,7 @@ export class RosterHeadcount implements Headcount {
 
   /** Resolves at once when it is not paused. Rejects when aborted, or when it is released while paused. */
   async whenResumed(id: AgentId, signal?: AbortSignalLike): Promise<void> {
+    checkSignal("signal", signal);
     const seat = this.roster.staff.get(id);
     if (seat?.state !== "paused") return;
     if (signal?.aborted === true) throw cancellationOf(signal);
@@ -97,7 +105,7 @@ export class RosterHeadcount implements Headcount {
   }
 
   private async queue(id: AgentId, priority: Priority, options: QueueOptions): Promise<Lease> {
-    const { signal } = options;
+    const signal = checkSignal("signal", options.signal);
     if (signal?.aborted === true) throw cancellationOf(signal);
     const seat = this.roster.hire(request(id, priority, options));
     const lease = new SeatLease(this.roster, seat);

@@ -179,8 +179,10 @@ export class Roster {
 
   /** Takes a holder's slot and puts it in the queue. */
   protected pause(seat: Seat): void {
+    // Asked first: a clock that fails must not leave somebody between its slot and the queue.
+    const now = this.now();
     this.floor.unhold(seat);
-    this.floor.wait(seat, "paused", this.now());
+    this.floor.wait(seat, "paused", now);
   }
 
   /** Ends somebody who waits. No slot is freed by it, because it holds none. */

@@ -1,6 +1,7 @@
 import {
   AgentId,
   type Clock,
+  InvalidValueError,
   type SpawnBudget,
   type SpawnBudgetOptions,
   checkFields,
@@ -14,7 +15,7 @@ import { RosterHeadcount } from "./roster-headcount.ts";
 import { readSnapshot } from "./snapshot.ts";
 
 export interface SpawnTrackerOptions {
-  /** Holds a slot from the start, is never paused and never gives it back; called `root` unless given. */
+  /** Holds a slot from the start, is never paused and never gives it back; called `root` unless given. In a run: its root. */
   readonly rootId?: AgentId | undefined;
   readonly clock?: Clock | undefined;
   /** How long somebody waits until its place in the queue rises by one priority step; a minute unless given. */
@@ -35,11 +36,15 @@ const OPTIONS = ["rootId", "clock", "agingMs"] as const;
 export class SpawnTracker extends RosterHeadcount {
   constructor(budget: SpawnBudget | SpawnBudgetOptions = {}, options: SpawnTrackerOptions = {}) {
     checkFields("options", options, OPTIONS);
+    const { clock = systemClock } = options;
+    if (typeof clock?.now !== "function") {
+      throw new InvalidValueError({ field: "clock", value: clock, expected: "an object with a method now" });
+    }
     super(
       new Roster({
         budget: spawnBudget(budget),
         rootId: checkAgentId("rootId", options.rootId ?? ROOT),
-        clock: options.clock ?? systemClock,
+        clock,
         agingMs: checkInteger("agingMs", options.agingMs ?? AGING_MS, 1),
       }),
     );

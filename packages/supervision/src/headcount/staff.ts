@@ -34,7 +34,9 @@ export class Staff {
     const parent = this.get(parentId);
     if (parent !== undefined && parent.state !== "queued") return parent;
     const why =
-      parent === undefined ? "is not in this tree, or was released" : "still waits for its first slot";
+      parent === undefined
+        ? `was released, or is not in this tree, whose root is ${this.root.id}: \`rootId\` says who that is`
+        : "still waits for its first slot";
     const expected = `an agent that holds a slot (this one ${why}), or none for the root`;
     throw new InvalidValueError({ field: "parentId", value: parentId, expected });
   }

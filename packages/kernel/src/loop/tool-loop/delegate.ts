@@ -1,10 +1,12 @@
 import type { Agent } from "../../agent/agent.ts";
 import type { HireLeaf } from "../../agent/leaves.ts";
-import { checkFields } from "../../core/check.ts";
+import { checkFields, checkOneOf } from "../../core/check.ts";
 import { agentName } from "../../core/ids.ts";
 import { InvalidValueError } from "../../errors/errors.ts";
 import type { SchemaResult, StandardSchema } from "../../model/schema.ts";
 import { checkToolName, type DelegateTool } from "../../model/tool.ts";
+import { executionBudget } from "../../policy/execution-budget.ts";
+import { HistoryRetention, Priority } from "../../policy/scales.ts";
 
 /** On what terms an agent is hired. */
 export interface DelegateOptions extends Omit<HireLeaf, "kind" | "agent" | "input"> {
@@ -25,6 +27,15 @@ const KNOWN = [
   "onPreempt",
   "onFull",
 ] as const satisfies readonly (keyof DelegateOptions)[];
+
+/** What each term may be, beside the numbers. */
+const CHOICES = Object.freeze({
+  priority: Priority,
+  retention: HistoryRetention,
+  onTimeout: { CANCEL: "cancel", LEAVE: "leave" },
+  onPreempt: { PARK: "park", RETURN: "return" },
+  onFull: { DENY: "deny", QUEUE: "queue" },
+});
 
 interface Task {
   readonly task: string;
@@ -72,6 +83,7 @@ export function delegateTo<T>(agent: Agent<T>, options: DelegateOptions = {}): D
   checkFields("asDelegate", options, KNOWN);
   const { name = agentName(agent.id), description, ...terms } = options;
   checkToolName(name);
+  checkTerms(description, terms);
   return Object.freeze({
     kind: "delegate",
     name,
@@ -87,4 +99,22 @@ export function delegateTo<T>(agent: Agent<T>, options: DelegateOptions = {}): D
       });
     },
   });
+}
+
+/** A mistake is found when the tool is made, and not told to the model in the middle of a paid run. */
+function checkTerms(description: unknown, terms: Omit<DelegateOptions, "name" | "description">): void {
+  if (description !== undefined && typeof description !== "string")
+    throw wrong("description", description, "a text that says when to hand work to it");
+  const { timeoutS } = terms;
+  if (timeoutS !== undefined && !(Number.isFinite(timeoutS) && timeoutS > 0))
+    throw wrong("timeoutS", timeoutS, "seconds above 0");
+  if (terms.executionBudget !== undefined) executionBudget(terms.executionBudget);
+  for (const [term, choices] of Object.entries(CHOICES)) {
+    const value: unknown = Reflect.get(terms, term);
+    if (value !== undefined) checkOneOf<unknown>(`asDelegate.${term}`, value, choices);
+  }
+}
+
+function wrong(term: string, value: unknown, expected: string): InvalidValueError {
+  return new InvalidValueError({ field: `asDelegate.${term}`, value, expected });
 }

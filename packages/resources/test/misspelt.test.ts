@@ -1,0 +1,44 @@
+import { describe, expect, test } from "vitest";
+import { ExecutionTracker, FairPool, ModelMeter, PriceBook, restoreLedgers } from "@ravi/resources";
+import { complaint } from "./helpers.ts";
+
+const lead = () => new ExecutionTracker({ maxCostUsd: 5, maxTokens: 100 }, { scope: "lead" });
+
+/** As somebody without a compiler would write it. */
+const odd = (value: unknown): never => value as never;
+
+describe("what is misspelt is refused by name, and does not count as nothing", () => {
+  test.each([
+    ["a limit of a pool", "options.requestPerMinute", () => new FairPool(odd({ requestPerMinute: 60 }))],
+    ["no options of a pool", "options", () => new FairPool(odd(null))],
+    ["an option of a meter", "options.price", () => new ModelMeter(odd({ price: {} }))],
+    ["a tokenizer", "tokenizer", () => new ModelMeter({ tokenizer: odd("o200k") })],
+    ["an option of a book", "options.catalog", () => new PriceBook(odd({ catalog: false }))],
+    ["an option of a ledger", "options.warn", () => new ExecutionTracker({}, odd({ warn: 0.5 }))],
+    ["no options of a ledger", "options", () => new ExecutionTracker({}, odd(null))],
+    ["a scope", "scope", () => new ExecutionTracker({}, { scope: odd(5) })],
+    ["a parent", "parent", () => new ExecutionTracker({}, { parent: odd({ maxTokens: 5 }) })],
+    ["an option of a child", "options.scop", () => lead().child({}, "below", odd({ scop: "x" }))],
+    ["money that is consumed", "spend.costUsd", () => lead().consume(odd({ costUsd: 100 }))],
+    ["usage that is consumed", "spend.inputTokens", () => lead().consume(odd({ inputTokens: 100 }))],
+    ["what is granted", "more.maxTokens", () => lead().raise(odd({ maxTokens: 5 }))],
+    [
+      "an option of a restore",
+      "options.budgets",
+      () => ExecutionTracker.restore(lead().snapshot(), odd({ budgets: { maxCostUsd: 1 } })),
+    ],
+    [
+      "what becomes of open ones",
+      "open",
+      () => ExecutionTracker.restore(lead().snapshot(), { open: odd("kept") }),
+    ],
+    [
+      "whose limit is lowered",
+      "budgets",
+      () => restoreLedgers([lead().snapshot()], { budgets: { Lead: { maxCostUsd: 1 } } }),
+    ],
+    ["one snapshot, not in a list", "snapshots", () => restoreLedgers(odd(lead().snapshot()))],
+  ])("%s", (_, field, attempt) => {
+    expect(complaint(attempt).field).toBe(field);
+  });
+});
