@@ -353,3 +353,54 @@ describe("waiting and talking", () => {
     expect(tree.resolved.get("m2")).toEqual({ silent: true });
   });
 });
+
+describe("who goes on", () => {
+  const want = (execId: string, lane: number) => ({
+    execId,
+    lane,
+    key: "wait:word#1",
+    name: "word",
+    awakeable: `${execId}-word`,
+  });
+  const two = async (...order: readonly string[]) => {
+    const tree = await StoredTree.start(rootLaunch());
+    for (const [at, name] of ["a", "b"].entries()) await tree.say("hire", hire(at + 1, name));
+    for (const name of order) await tree.say("want", want(`run/hire:${name}`, 1));
+    return tree;
+  };
+
+  test("R24: what is delivered is for whoever has waited the longest, and not for who was hired first", async () => {
+    const tree = await two("b", "a");
+    await tree.say("want", want("run/hire:b", 1));
+    for (const id of ["1", "2", "3"]) await tree.say("deliver", { id, name: "word", value: id });
+    expect(tree.resolved.get("run/hire:b-word")).toMatchObject({ value: "1" });
+    expect(tree.resolved.get("run/hire:a-word")).toMatchObject({ value: "2" });
+    expect(tree.state.signals).toEqual({ word: ["3"] });
+  });
+
+  test("R24: whoever was told to stop takes nothing from those who wait behind it", async () => {
+    const tree = await two("a", "b");
+    await tree.say("stop", { execId: "run/hire:a", stopped: { reason: "enough" } });
+    await tree.say("deliver", { id: "1", name: "word", value: 1 });
+    expect(tree.resolved.get("run/hire:b-word")).toMatchObject({ value: 1 });
+    expect(tree.resolved.has("run/hire:a-word")).toBe(false);
+  });
+
+  test("R9: a stop without a reason has one all the same", async () => {
+    const tree = await StoredTree.start(rootLaunch());
+    await tree.say("stop", { execId: null, stopped: {} as { reason: string } });
+    expect(tree.state.execs["run"]?.stopped).toEqual({ reason: "no reason given" });
+  });
+
+  test("R24: an execution that a worker goes on with by itself is not parked any more; one in doubt waits", async () => {
+    const error = { code: null, name: "E", message: "", retryable: false, fields: {}, cause: null } as const;
+    const tree = await StoredTree.start(rootLaunch());
+    await tree.say("suspended", { execId: "run", error });
+    expect(tree.standings.status).toBe("suspended");
+    await tree.say("admit", admission("run", 1, "llm#1", "a"));
+    expect(tree.standings.status).toBe("running");
+    await tree.say("doubt", { execId: "run", lane: 2, key: "tool#1", awakeable: "d", error });
+    await tree.say("admit", admission("run", 2, "llm#2", "b"));
+    expect(tree.standings.status).toBe("suspended");
+  });
+});

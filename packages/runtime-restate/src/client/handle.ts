@@ -78,9 +78,14 @@ export function follow(options: FollowOptions): RootHandle & { readonly leave: (
       return leftAlone(runId);
     })
     .finally(() => over.abort());
-  const isLeft = (): boolean => over.signal.aborted && status === "suspended";
+  // Of what rests, or could not be followed, the topic is not closed: what there is of it is all there is.
+  let isLost = false;
+  const isLeft = (): boolean => over.signal.aborted && (isLost || status === "suspended");
   // Whoever wants to know awaits it; nobody else must be troubled by it.
-  result.catch(() => (status = "failed"));
+  result.catch(() => {
+    isLost = true;
+    status = "failed";
+  });
   return {
     runId,
     execId: ExecId(runId),

@@ -1,4 +1,4 @@
-import type { Context, RestatePromise } from "@restatedev/restate-sdk";
+import type { Context, internal, RestatePromise } from "@restatedev/restate-sdk";
 import {
   type Agent,
   type BlobStore,
@@ -37,7 +37,7 @@ type Stops = readonly RestatePromise<{ readonly stop: Stopped }>[];
  */
 export class Attempt {
   readonly start: ExecutionStart;
-  readonly context: Context;
+  readonly context: internal.ContextInternal;
   readonly line: Line;
   readonly publisher: Publisher;
   readonly ports: ContextPorts;
@@ -58,7 +58,8 @@ export class Attempt {
 
   private constructor(options: AttemptOptions, standing: Standing, stops: Stops) {
     this.start = options.start;
-    this.context = options.context;
+    // The SDK's context is one that knows whether it replays.
+    this.context = options.context as internal.ContextInternal;
     this.line = options.line;
     this.publisher = options.publisher;
     this.ports = options.ports;
@@ -163,6 +164,14 @@ export class Attempt {
     if (requested === recorded) return;
     const { execId } = this.start;
     throw this.suspend(new NonDeterminismError({ execId, key: requested, recorded, requested }));
+  }
+
+  /** Suspends the execution where it would end while the journal has more of it. */
+  expectEnd(): void {
+    if (this.context.isProcessing()) return;
+    const { execId } = this.start;
+    const [key, recorded, requested] = ["its end", "more steps", "none"] as const;
+    throw this.suspend(new NonDeterminismError({ execId, key, recorded, requested }));
   }
 
   suspend(why: Error): SuspendedError {

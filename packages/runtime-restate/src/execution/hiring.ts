@@ -12,8 +12,10 @@ import {
 } from "@ravi/kernel";
 import { json } from "../json.ts";
 import type { Message } from "../root/decide.ts";
+import { refuseOwnLedger } from "../own-ledger.ts";
 import type { Launch } from "../root/messages.ts";
 import type { Attempt } from "./attempt.ts";
+import { bytesOf, MOST, tooLarge } from "./sizes.ts";
 import { awaiting, type Steps } from "./steps.ts";
 
 type Asked = {
@@ -46,7 +48,8 @@ export function* hiring(
     "hire",
     async (): Promise<Asked> => {
       const denied = [];
-      for (const spec of specs) denied.push(await denialOf(spec));
+      const room = new Room();
+      for (const spec of specs) denied.push(await denialOf(spec, room));
       return { at: ports.clock.now(), keys, denied };
     },
     { serde: json<Asked>() },
@@ -84,14 +87,27 @@ function deniedSeat(refused: SerializedError, at: number): Seat {
 }
 
 /** Not asked again on replay: it is part of what is recorded. */
-async function denialOf(spec: HireSpec): Promise<SerializedError | null> {
+async function denialOf(spec: HireSpec, room: Room): Promise<SerializedError | null> {
   try {
+    refuseOwnLedger(spec.agent);
     spec.supervision();
-    const denied = await spec.denial();
+    const denied = (await spec.denial()) ?? room.refusal(spec.input);
     return denied === undefined ? null : errorToJSON(denied);
   } catch (error) {
     if (!isRaviError(error)) throw error;
     return errorToJSON(error);
+  }
+}
+
+/** What the inputs of one batch may take together: they go in one message. */
+class Room {
+  private taken = 0;
+
+  refusal(input: string): RaviError | undefined {
+    const bytes = this.taken + bytesOf(input);
+    if (bytes > MOST) return tooLarge("hire.input, with those before it in its batch", bytes);
+    this.taken = bytes;
+    return undefined;
   }
 }
 

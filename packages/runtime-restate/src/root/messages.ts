@@ -58,6 +58,8 @@ export type StartMessage = At & {
   readonly launch: Launch;
   /** The seats that were asked for: a tree's supervision has some by default. */
   readonly spawns?: SpawnBudgetOptions | undefined;
+  /** One for each start, so that a repeated message is not taken for somebody else's. */
+  readonly nonce?: string | undefined;
   /** Its caller had given it up before it was started. */
   readonly stopped?: Stopped | undefined;
 };

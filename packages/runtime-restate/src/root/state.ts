@@ -10,7 +10,7 @@ import type {
   Spend,
 } from "@ravi/kernel";
 import type { Decision } from "@ravi/kernel/loop";
-import type { Launch, Stopped, UsedSoFar } from "./messages.ts";
+import type { Launch, StartMessage, Stopped, UsedSoFar } from "./messages.ts";
 
 /** Money that is set aside: it is held until somebody settles it, and charged if nobody does. */
 export interface OpenReservation {
@@ -46,7 +46,8 @@ export interface ExecState {
   /** What was granted beyond the limits to it or to anybody below it, each under its whole key. */
   raised: Record<string, Partial<Spend>>;
   marks: Record<string, Mark>;
-  wants: Record<string, { readonly name: string; readonly awakeable: string }>;
+  /** `n` says who came first, in the whole tree. */
+  wants: Record<string, { readonly name: string; readonly awakeable: string; readonly n?: number }>;
   /** Given in answer to what was asked in this lane: somebody may ask again, because the answer was lost. */
   given: Record<string, { readonly lane: number; readonly value: JsonValue }>;
   mail: InboxMessage[];
@@ -78,6 +79,8 @@ export interface RootState {
   readonly format: 1;
   readonly runId: string;
   readonly startedAt: number;
+  /** The nonce of the message that began it. */
+  readonly startedBy?: string | undefined;
   /** The newest time that anybody told. */
   at: number;
   /** Counts changes of how the run stands. */
@@ -126,13 +129,14 @@ export function newExec(
 export function newRoot(
   launch: Launch,
   root: Pick<ExecState, "agentId" | "priority">,
-  at: number,
+  { at, nonce }: Pick<StartMessage, "at" | "nonce">,
 ): RootState {
   const exec = newExec({ ...root, parent: null, budget: null, launch, phase: "running" });
   return {
     format: 1,
     runId: launch.runId,
     startedAt: at,
+    startedBy: nonce,
     at,
     version: 1,
     entries: 0,

@@ -78,6 +78,13 @@ export class TreeSession {
     if (exec !== undefined && exec.phase !== "over" && used !== undefined) exec.used = used;
   }
 
+  /** Whoever says something goes on: a worker was found by itself, without a `resume`. What is in doubt still waits. */
+  hearFromWorker(execId: string, lane: number): void {
+    const exec = this.state.execs[execId];
+    if (exec !== undefined && lane >= exec.lane && Object.keys(exec.doubts).length === 0)
+      exec.suspended = undefined;
+  }
+
   /** The newest lane of an execution; false for an attempt that is dead, or an execution that is over. */
   enterLane(execId: string, lane: number): boolean {
     const exec = this.state.execs[execId];
