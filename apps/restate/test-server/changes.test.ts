@@ -5,6 +5,8 @@ import {
   type Hooks,
   isRaviError,
   type JsonObject,
+  type LLMClient,
+  type Meter,
   Priority,
   type RunContext,
   type Supervision,
@@ -192,3 +194,39 @@ test("R21: that a seat was lost and given back is told once, also where the agen
   expect(told).toEqual([HookEvent.PREEMPTED, HookEvent.RESUMED]);
   await second.close();
 });
+
+test.each(["made again", "cancelled"])(
+  "R16: what was set aside for a call in flight is in the result of a run that crashed and was %s",
+  async (how) => {
+    const begun = Promise.withResolvers<void>();
+    const silent: LLMClient = {
+      id: "silent",
+      info: { provider: "p", model: "m" },
+      generate: () => (begun.resolve(), new Promise(() => {})),
+    };
+    const caller = (client: LLMClient): Agent =>
+      agent("caller", async (ctx) => {
+        await ctx.llm(client, { messages: [{ role: "user", content: "x" }] });
+        return done("answered");
+      });
+    const meter: Meter = {
+      estimate: () => ({ inputTokens: 90, maxOutputTokens: 10, price: { usd: 1 } }),
+      price: () => ({ usd: 0.1 }),
+    };
+    const runId = `in flight: ${how}`;
+    const here = house(server);
+    const first = await here.create({ agents: [caller(silent)], ledger, meter });
+    first.run(caller(silent), "", { runId, executionBudget: { maxCostUsd: 5 } });
+    await begun.promise;
+    await here.crash(first);
+    const answering = { ...silent, generate: model.generate.bind(model) };
+    const second = await here.create({ agents: [caller(answering)], ledger, meter });
+    if (how === "cancelled") await second.cancel(runId, "enough");
+    const { cost, inDoubt, agents = [] } = await second.resume(runId).result;
+    expect(inDoubt).toEqual([`${runId}:llm:silent#1`]);
+    expect([cost, agents[0]?.costUsd, agents[0]?.wasteUsd]).toEqual(
+      how === "cancelled" ? [1, 1, 1] : [1.1, 1.1, 1],
+    );
+    await second.close();
+  },
+);

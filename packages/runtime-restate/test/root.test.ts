@@ -404,3 +404,56 @@ describe("who goes on", () => {
     expect(tree.standings.status).toBe("suspended");
   });
 });
+
+describe("a call whose outcome nobody knows", () => {
+  const usage = { inputTokens: 90, outputTokens: 10 };
+  const reserve = { tokens: 100, cost: 1, turns: 1 };
+  const call = (nonce: string, key = "llm#1") => ({ ...admission("run", 1, key, nonce), reserve, usage });
+  const account = {
+    execId: "run",
+    agentId: "lead",
+    parent: null,
+    priority: 2,
+    status: "completed",
+    usage: { inputTokens: 5, outputTokens: 5 },
+    costUsd: 0.1,
+    modelCalls: 1,
+    toolCalls: 0,
+    retries: 1,
+    wasteUsd: 0,
+  } as const;
+
+  test("R16: what was set aside for one that is made again is in the account, beside what its second try took", async () => {
+    const tree = await StoredTree.start(rootLaunch());
+    await tree.say("admit", call("a"));
+    const { reserved = "" } = await tree.say("admit", call("b"));
+    const settle = [{ id: reserved, actual: { tokens: 10, cost: 0.1, turns: 1 } }];
+    await tree.say("over", { ...over("run"), account: account as never, settle });
+    expect(tree.standings.accounts).toMatchObject([
+      { usage: { inputTokens: 95, outputTokens: 15 }, costUsd: 1.1, modelCalls: 1, retries: 1, wasteUsd: 1 },
+    ]);
+    expect(tree.state.result).toMatchObject({ costUsd: 1.1 });
+    expect(tree.standings.used).toMatchObject({ cost: 1.1, turns: 2 });
+  });
+
+  test("R16: one that was in flight at the end is in the account and in doubt, with all its tries", async () => {
+    const tree = await StoredTree.start(rootLaunch());
+    await tree.say("admit", call("a"));
+    const again = { execId: "run", lane: 1, id: "again", key: "llm#1", spend: { tokens: 50, turns: 1 } };
+    await tree.say("reserve", { ...again, wrapUp: false, what: undefined, settle: [] });
+    await tree.say("over", over("run"));
+    expect(tree.standings).toMatchObject({
+      inDoubt: ["run:llm#1"],
+      accounts: [{ usage: { inputTokens: 140, outputTokens: 10 }, costUsd: null, modelCalls: 1 }],
+    });
+  });
+
+  test("R16: a further try of a call that is made again is not held any longer than the call itself", async () => {
+    const tree = await StoredTree.start(rootLaunch());
+    await tree.say("admit", call("a"));
+    const again = { execId: "run", lane: 1, id: "again", key: "llm#1", spend: reserve };
+    await tree.say("reserve", { ...again, wrapUp: false, what: undefined, settle: [] });
+    const { reserved } = await tree.say("admit", call("b"));
+    expect(Object.keys(tree.state.open)).toEqual([reserved]);
+  });
+});

@@ -11,6 +11,7 @@ import {
   type MaybePromise,
   type Remaining,
   type Spend,
+  type Usage,
 } from "@ravi/kernel";
 import type { Admission, FromExec, Settle, Stopped } from "../root/messages.ts";
 import { type Paid, paidOf } from "./account.ts";
@@ -63,14 +64,17 @@ export async function pay(options: PaymentOptions): Promise<Recorded> {
   const { execId } = from;
   const nonce = ids.uuid();
   let wanted: Partial<Spend> | undefined;
+  let usage: Usage | undefined;
   let early: Error | undefined;
   try {
-    wanted = wantedBy(effect, await effect.begin(), options.isMetered);
+    const begun = await effect.begin();
+    wanted = wantedBy(effect, begun, options.isMetered);
+    usage = reserveIn(begun)?.usage;
   } catch (error) {
     early = error instanceof Error ? error : new Error(String(error));
   }
   await turn.come();
-  const asked = { key, nonce, onDoubt, reserve: wanted, settle: options.settle };
+  const asked = { key, nonce, onDoubt, reserve: wanted, usage, settle: options.settle };
   const answered = line.ask("admit", { ...from, at: clock.now(), ...asked }, attemptOver);
   turn.pass();
   // A zombie: the run goes on elsewhere. What paid nothing is taken back, so that nobody has to doubt it.
@@ -140,8 +144,14 @@ async function inTime<T>({ token, clock }: PaymentOptions, running: MaybePromise
 function wantedBy(effect: Effect, begin: JsonObject, isMetered: boolean): Partial<Spend> | undefined {
   if (!isMetered) return undefined;
   if (effect.kind === "tool") return { toolCalls: 1 };
-  const reserve = begin["reserve"] as (Partial<Spend> & { readonly priced?: boolean }) | undefined;
+  const reserve = reserveIn(begin);
   if (reserve === undefined) return undefined;
   const { tokens, turns, cost } = reserve;
   return { tokens: tokens ?? 0, turns: turns ?? 0, ...(reserve.priced !== false && { cost: cost ?? 0 }) };
+}
+
+type Aside = Partial<Spend> & { readonly priced?: boolean; readonly usage?: Usage };
+
+function reserveIn(begin: JsonObject): Aside | undefined {
+  return begin["reserve"] as Aside | undefined;
 }

@@ -9,6 +9,7 @@ import {
   type Supervision,
 } from "@ravi/kernel";
 import { warningsIn } from "@ravi/kernel/loop";
+import { addLost } from "./lost.ts";
 import { addSpend, mostSpend } from "./spend.ts";
 import type { Settle } from "./messages.ts";
 import { drop, type ExecState, type OpenReservation, type RootState } from "./state.ts";
@@ -141,9 +142,16 @@ export class Books {
     }
   }
 
-  /** A call whose outcome nobody will ever know: what was set aside for it counts as spent. */
-  async forfeit(id: string): Promise<void> {
-    if (this.state.open[id] !== undefined) await this.settle([{ id, actual: { estimated: true } }]);
+  /** A call whose outcome nobody will ever know: what was set aside for it counts as spent, and a model call is in doubt. */
+  async forfeit(id: string, { isMadeAgain = false } = {}): Promise<void> {
+    const { open, execs, inDoubt } = this.state;
+    const lost = open[id];
+    if (lost === undefined) return;
+    await this.settle([{ id, actual: { estimated: true } }]);
+    const exec = execs[lost.exec];
+    if (exec === undefined || lost.spend.turns === undefined) return;
+    exec.lost = addLost(exec.lost, lost, isMadeAgain);
+    if (lost.of !== undefined && !inDoubt.includes(lost.of)) inDoubt.push(lost.of);
   }
 
   /** Whoever is over leaves what it spent to the one above it. */

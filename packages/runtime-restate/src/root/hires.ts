@@ -59,10 +59,10 @@ export async function over(tree: TreeSession, message: OverMessage): Promise<nul
   const { stopped } = exec;
   const isCancelled = message.isKilled === true && stopped !== undefined;
   const fate = isCancelled ? { status: "cancelled", failure: refusal(stopped.reason) } : message.outcome;
-  const outcome = { ...fate, ...tookBelow(state, execId), at: state.at };
-  exec.outcome = outcome;
   tree.keepUntold(execId, [...tree.takeUntold(execId), ...(await books.settle(message.settle))]);
   await books.close(execId);
+  const outcome = { ...fate, ...tookBelow(state, execId), at: state.at };
+  exec.outcome = outcome;
   exec.wants = {};
   exec.marks = {};
   exec.given = {};

@@ -85,6 +85,8 @@ export type AdmitMessage = FromExec & {
   readonly nonce: string;
   readonly onDoubt: "retry" | "ask";
   readonly reserve?: Partial<Spend> | undefined;
+  /** How the tokens that it sets aside are made up. */
+  readonly usage?: Usage | undefined;
   readonly settle: readonly Settle[];
 };
 export type Admission = Standing & {
@@ -100,6 +102,7 @@ export type Admission = Standing & {
 
 export type ReserveMessage = FromExec & {
   readonly id: string;
+  readonly key?: string | undefined;
   readonly spend: Partial<Spend>;
   readonly wrapUp: boolean;
   readonly what: string | undefined;

@@ -8,8 +8,10 @@ import type {
   Priority,
   SerializedError,
   Spend,
+  Usage,
 } from "@ravi/kernel";
 import type { Decision } from "@ravi/kernel/loop";
+import type { Lost } from "./lost.ts";
 import type { Launch, StartMessage, Stopped, UsedSoFar } from "./messages.ts";
 
 /** Money that is set aside: it is held until somebody settles it, and charged if nobody does. */
@@ -17,6 +19,10 @@ export interface OpenReservation {
   readonly exec: string;
   readonly spend: Partial<Spend>;
   readonly wrapUp: boolean;
+  /** The call that it is for, under its whole key. */
+  readonly of?: string | undefined;
+  /** How its tokens are made up, of the first try at a model call. */
+  readonly usage?: Usage | undefined;
 }
 
 /** A call that was begun and whose outcome is not on record yet. */
@@ -43,6 +49,7 @@ export interface ExecState {
   own: Spend;
   /** The most that one call of its own took: ledgers hold so much back for the last turn. */
   largest: Spend;
+  lost?: Lost | undefined;
   /** What was granted beyond the limits to it or to anybody below it, each under its whole key. */
   raised: Record<string, Partial<Spend>>;
   marks: Record<string, Mark>;
