@@ -208,6 +208,20 @@ test("R11: what there is of a run that cannot be followed has an end", async () 
   });
 });
 
+test("R11: the events of a run that was forgotten after its end have an end, too", async () => {
+  const answers: Record<string, unknown> = {
+    start: { isNew: true },
+    standings: OVER,
+    read: { events: [], isClosed: false },
+  };
+  await played(answers, async (runtime) => {
+    const handle = runtime.run(agent, "");
+    await handle.result;
+    answers["standings"] = { known: false, version: 0, status: "pending" };
+    expect(await Array.fromAsync(handle.events())).toEqual([]);
+  });
+});
+
 test("R24: what cannot be said to a run is refused before it is sent, also by a client that is closed", async () => {
   const refused = { code: "INVALID_VALUE" };
   await played({ deliver: null, stop: { deaf: [] } }, async (runtime, asked) => {
