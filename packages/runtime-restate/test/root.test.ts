@@ -448,6 +448,12 @@ describe("a call whose outcome nobody knows", () => {
     });
   });
 
+  test("R16: one that nobody has set money aside for is in doubt where its execution says that it left it", async () => {
+    const tree = await StoredTree.start(rootLaunch(), {});
+    await tree.say("over", { ...over("run"), settle: [{ left: "run:llm#1" }, { left: "run:llm#1" }] });
+    expect(tree.standings.inDoubt).toEqual(["run:llm#1"]);
+  });
+
   test("R16: a further try of a call that is made again is not held any longer than the call itself", async () => {
     const tree = await StoredTree.start(rootLaunch());
     await tree.say("admit", call("a"));

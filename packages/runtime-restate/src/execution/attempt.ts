@@ -7,13 +7,14 @@ import {
   type ContextPorts,
   DeadlineExceededError,
   type ExecutionStart,
+  InvalidValueError,
   NonDeterminismError,
   SuspendedError,
 } from "@ravi/kernel";
 import { json } from "../json.ts";
 import { ROOT } from "../names.ts";
 import type { Answer, Message, MessageName, Said } from "../root/decide.ts";
-import type { FromExec, Settle, Standing, Stopped } from "../root/messages.ts";
+import type { FromExec, Left, Settle, Standing, Stopped } from "../root/messages.ts";
 import { UsedAccount } from "./account.ts";
 import type { Line } from "./line.ts";
 import type { Publisher } from "./publisher.ts";
@@ -48,8 +49,10 @@ export class Attempt {
   /** Unwinds the execution while it keeps its place. */
   suspension: SuspendedError | undefined;
   /** What the root has not been told yet. */
-  unsettled: readonly Settle[] = [];
+  unsettled: readonly (Settle | Left)[] = [];
   hired = 0;
+  /** Whom it may join and ask. */
+  readonly children = new Set<string>();
   /** Calls of the batch under way that wait for a seat. */
   resting = 0;
   standing: Standing;
@@ -164,6 +167,12 @@ export class Attempt {
     if (requested === recorded) return;
     const { execId } = this.start;
     throw this.suspend(new NonDeterminismError({ execId, key: requested, recorded, requested }));
+  }
+
+  checkChild(child: string): void {
+    if (this.children.has(child)) return;
+    const expected = `a child of ${this.start.execId}`;
+    throw new InvalidValueError({ field: "handle", value: child, expected });
   }
 
   /** Suspends the execution where it would end while the journal has more of it. */

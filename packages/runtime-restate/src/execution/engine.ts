@@ -119,7 +119,8 @@ export class RestateEngine implements DurableEngine {
       return handleOf(this.attempt, this.lane, spec);
     });
   }
-  join(child: ExecId): Promise<HireOutcome> {
+  async join(child: ExecId): Promise<HireOutcome> {
+    this.attempt.checkChild(child);
     return this.lane.one((lane) => joining(this.attempt, lane, child));
   }
 
@@ -129,6 +130,7 @@ export class RestateEngine implements DurableEngine {
     content: JsonValue,
     options: { readonly timeoutMs: number | undefined },
   ): Promise<Heard> {
+    this.attempt.checkChild(child);
     checkSize("ask.message", content);
     return this.lane.one((lane) => asking(this.attempt, lane, { key, child, content, ...options }));
   }

@@ -75,9 +75,10 @@ export function* hiring(
   });
   // One message for all of them: a large tree is hired at once, and its object writes down its state once.
   const hired = yield* awaiting(attempt.callAll("hire", messages), { cut: false });
-  for (const [place, { key }] of wanted.entries()) {
+  for (const [place, { key, execId }] of wanted.entries()) {
     const refused = hired[place]?.denied;
     if (refused !== undefined) seats.set(key, deniedSeat(refused, at));
+    else attempt.children.add(execId);
   }
   return seats;
 }

@@ -83,7 +83,12 @@ async function host(
     return { at: engine.now(), outcome: outcomeToJSON(outcome), account, settle: attempt.unsettled };
   } catch (error) {
     const { suspension } = attempt;
-    if (suspension === undefined || over.aborted) throw error;
+    if (over.aborted || error instanceof restate.TerminalError) throw error;
+    if (suspension === undefined) {
+      // As where its history cannot be kept: the server tries again soon, and whoever waits hears why it has to.
+      await sayParked(options, line, execId, error, over);
+      throw error;
+    }
     const { restarting } = engine;
     if (restarting === undefined) throw await park(options, context, line, launch, suspension.cause);
     tellLog(ports.logger, "warn", `${execId} crashed and is started again: ${suspension.reason}`);

@@ -40,6 +40,8 @@ export type Settle = {
   /** Absent: nothing was sent, and all of it goes back. */
   readonly actual?: (Partial<Spend> & { readonly estimated?: boolean }) | undefined;
 };
+/** A call that did not stop when it was told to, under its whole key. Nobody waits for it; it may have been paid for. */
+export type Left = { readonly left: string };
 
 type At = { readonly at: number };
 /** What an execution has used so far, itself and without those whom it hired. */
@@ -87,7 +89,7 @@ export type AdmitMessage = FromExec & {
   readonly reserve?: Partial<Spend> | undefined;
   /** How the tokens that it sets aside are made up. */
   readonly usage?: Usage | undefined;
-  readonly settle: readonly Settle[];
+  readonly settle: readonly (Settle | Left)[];
 };
 export type Admission = Standing & {
   readonly verdict: "go" | "parked" | "stopped" | "stale" | "doubt";
@@ -106,7 +108,7 @@ export type ReserveMessage = FromExec & {
   readonly spend: Partial<Spend>;
   readonly wrapUp: boolean;
   readonly what: string | undefined;
-  readonly settle: readonly Settle[];
+  readonly settle: readonly (Settle | Left)[];
 };
 export type Reserved = {
   readonly refused?: SerializedError | undefined;
@@ -115,7 +117,7 @@ export type Reserved = {
 };
 
 export type SettleMessage = FromExec & {
-  readonly settle: readonly Settle[];
+  readonly settle: readonly (Settle | Left)[];
   /** Nobody waits for the answer. */
   readonly isOneWay?: boolean | undefined;
 };
@@ -137,7 +139,7 @@ export type OverMessage = At & {
   readonly execId: string;
   readonly outcome: JsonObject;
   readonly account?: AgentAccount | undefined;
-  readonly settle: readonly Settle[];
+  readonly settle: readonly (Settle | Left)[];
   /** It was ended from outside, without a word of its own. */
   readonly isKilled?: boolean | undefined;
 };
