@@ -463,3 +463,24 @@ describe("a call whose outcome nobody knows", () => {
     expect(Object.keys(tree.state.open)).toEqual([reserved]);
   });
 });
+
+test("R24: what came of a child is told and then forgotten, unless somebody may still join it", async () => {
+  const tree = await StoredTree.start(rootLaunch());
+  await tree.say("hire", { ...hire(1, "a"), isJoinable: false });
+  await tree.say("hire", { ...hire(2, "b"), isJoinable: true });
+  for (const name of ["a", "b"]) await tree.say("over", over(`run/hire:${name}`));
+  for (const name of ["a", "b"])
+    expect(tree.resolved.get(`over-${name}`)).toMatchObject({ result: { output: `run/hire:${name}` } });
+  const { execs } = tree.state;
+  expect(execs["run/hire:a"]?.outcome).toEqual({ status: "completed" });
+  expect(execs["run/hire:b"]?.outcome).toMatchObject({ result: { output: "run/hire:b" } });
+  await tree.say("join", { execId: "run", lane: 3, child: "run/hire:b", over: "later" });
+  expect(tree.resolved.get("later")).toMatchObject({ result: { output: "run/hire:b" } });
+  await tree.say("over", over("run"));
+  expect(tree.standings.result).toMatchObject({ result: { output: "run" } });
+  expect(tree.standings.accounts?.map(({ status }) => status)).toEqual([
+    "completed",
+    "completed",
+    "completed",
+  ]);
+});

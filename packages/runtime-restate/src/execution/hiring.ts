@@ -71,7 +71,8 @@ export function* hiring(
     seats.set(key, { over: over?.promise, late, deadline: at + (timeoutMs ?? 0) });
     const launch = launchOf(attempt, spec, at);
     const terms = { agentId, priority: priority ?? null, launch, budget: limitsOf(budget), onFull };
-    return { ...attempt.from(lane), at, key, ...terms, over: over?.id };
+    const isJoinable = spec.isJoinable || spec.onTimeout === "leave";
+    return { ...attempt.from(lane), at, key, ...terms, over: over?.id, isJoinable };
   });
   // One message for all of them: a large tree is hired at once, and its object writes down its state once.
   const hired = yield* awaiting(attempt.callAll("hire", messages), { cut: false });

@@ -132,6 +132,8 @@ export type HireMessage = FromExec & {
   readonly onFull: "deny" | "queue";
   /** Who is told of its end. */
   readonly over?: string | undefined;
+  /** False where nobody else can ask for what came of it. */
+  readonly isJoinable?: boolean | undefined;
 };
 export type Hired = { readonly at: number; readonly denied?: SerializedError | undefined };
 

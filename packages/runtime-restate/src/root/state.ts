@@ -77,7 +77,9 @@ export interface ExecState {
   untold?: readonly BudgetWarning[] | undefined;
   /** As it said last; its `account` says it when it is over. */
   used?: UsedSoFar | undefined;
+  /** Of one whom nobody can join any more, only its status: a message carries the whole state. */
   outcome?: JsonObject | undefined;
+  readonly isJoinable?: boolean | undefined;
   account?: AgentAccount | undefined;
 }
 
@@ -113,7 +115,7 @@ export function drop(record: Record<string, unknown>, key: string): void {
 }
 
 export function newExec(
-  init: Pick<ExecState, "parent" | "agentId" | "priority" | "budget" | "launch" | "phase">,
+  init: Pick<ExecState, "parent" | "agentId" | "priority" | "budget" | "launch" | "phase" | "isJoinable">,
 ): ExecState {
   return {
     ...init,
