@@ -81,12 +81,10 @@ test.each<[string, Agent["run"]]>([
     await until(() => started.status === "suspended");
     await here.crash(first);
     const changed = await here.create({ agents: [agent("changes", run)] });
-    const error = {
-      code: "NON_DETERMINISM",
-      message: expect.stringContaining("give the changed agent a new version"),
-    };
     await changed.deliver(runId, "on", "again");
-    expect(await changed.resume(runId).result).toMatchObject({ status: "suspended", error });
+    const { status, error } = await changed.resume(runId).result;
+    expect([status, error?.code]).toEqual(["suspended", "NON_DETERMINISM"]);
+    expect(error?.message).toContain("give the changed agent a new version");
     await here.crash(changed);
     const right = await here.create({ agents: [old] });
     expect((await right.resume(runId).result).output).toBe('"again"');

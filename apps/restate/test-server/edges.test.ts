@@ -233,7 +233,7 @@ test("R24: a message to a tree that a deployment holds which is gone is moved to
 test("R8: whoever is not a child cannot be joined or asked, and that is said at once", async () => {
   const stranger = {
     runId: RunId("r"),
-    execId: ExecId("r"),
+    execId: ExecId(RunId("r")),
     agentId: AgentId("a"),
     status: "running",
   } as const;
@@ -306,7 +306,7 @@ test("R24: a run whose history cannot be kept says so, and is over when it can",
     return done("written");
   });
   const runtime = await house(server, { history }).create({ agents: [writer] });
-  const { status, error } = await runtime.run(writer, "", { runId: "angry-8", sessionId: "s" }).result;
+  const { status, error } = await runtime.run(writer, "", { runId: "angry-8" }).result;
   expect([status, error?.message]).toEqual(["suspended", expect.stringContaining("the disk is full")]);
   isDown = false;
   expect((await runtime.resume("angry-8").result).output).toBe("written");
