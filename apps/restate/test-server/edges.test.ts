@@ -1,10 +1,14 @@
 import {
   type Agent,
   AgentId,
+  type BlobStore,
   defineTool,
+  ExecId,
+  type HistoryProvider,
   isRaviError,
   type JsonObject,
   type RunEvent,
+  RunId,
   type StandardSchema,
   type Supervision,
 } from "@ravi/kernel";
@@ -224,4 +228,88 @@ test("R24: a message to a tree that a deployment holds which is gone is moved to
   expect((await second.resume("angry-6").result).output).toBe('"up"');
   await elsewhere.close();
   await second.close();
+});
+
+test("R8: whoever is not a child cannot be joined or asked, and that is said at once", async () => {
+  const stranger = {
+    runId: RunId("r"),
+    execId: ExecId(RunId("r")),
+    agentId: AgentId("a"),
+    status: "running",
+  } as const;
+  const lead = agent("lead", async (ctx) => {
+    const handle = { ...stranger, cancel: () => {} };
+    const codes: string[] = [];
+    for (const talk of [() => ctx.join(handle), () => ctx.ask(handle, "?")]) {
+      try {
+        await talk();
+      } catch (error) {
+        codes.push(isRaviError(error) ? error.code : String(error));
+      }
+    }
+    return done(codes.join());
+  });
+  const runtime = await house(server).create({ agents: [lead] });
+  expect((await runtime.run(lead, "").result).output).toBe("INVALID_VALUE,INVALID_VALUE");
+  await runtime.close();
+});
+
+test("R24: what is on record but cannot be read is no outcome of a call: the run is suspended, and goes on later", async () => {
+  const kept = new Map<string, Uint8Array>();
+  let isDown = false;
+  const blobs: BlobStore = {
+    put: (bytes) => (kept.set(`blob ${kept.size}`, bytes), `blob ${kept.size - 1}`),
+    get: (ref) => {
+      if (isDown) throw new Error("the store is down");
+      return kept.get(ref) ?? new Uint8Array();
+    },
+  };
+  const big = defineTool({
+    name: "big",
+    description: "says much",
+    input: ANYTHING,
+    execute: () => "x".repeat(300_000),
+  });
+  const reader = agent("reader", async (ctx) => {
+    const { content } = await ctx.tool({ id: "c", name: "big", arguments: "{}" }, big);
+    return done(`${content.length} ${JSON.stringify(await ctx.waitFor("on"))}`);
+  });
+  const here = house(server, { blobs });
+  const first = await here.create({ agents: [reader] });
+  const started = first.run(reader, "", { runId: "angry-7" });
+  while (started.status !== "suspended") await new Promise((resolve) => setTimeout(resolve, 2));
+  await here.crash(first);
+  isDown = true;
+  const second = await here.create({ agents: [reader] });
+  await second.deliver("angry-7", "on", 1);
+  const { status, error } = await second.resume("angry-7").result;
+  expect([status, error?.message]).toEqual(["suspended", expect.stringContaining("the store is down")]);
+  isDown = false;
+  expect((await second.resume("angry-7").result).output).toBe("300000 1");
+  await second.close();
+});
+
+test("R24: a run whose history cannot be kept says so, and is over when it can", async () => {
+  const kept: unknown[] = [];
+  let isDown = true;
+  const history: HistoryProvider = {
+    load: () => ({ messages: [], head: 0 }),
+    append: (_key, messages) => {
+      if (isDown) throw new Error("the disk is full");
+      kept.push(...messages);
+    },
+    clear: () => {},
+  };
+  const writer = agent("writer", async (ctx) => {
+    await ctx.window();
+    ctx.remember({ role: "user", content: "to be kept" });
+    return done("written");
+  });
+  const runtime = await house(server, { history }).create({ agents: [writer] });
+  const { status, error } = await runtime.run(writer, "", { runId: "angry-8" }).result;
+  expect([status, error?.message]).toEqual(["suspended", expect.stringContaining("the disk is full")]);
+  isDown = false;
+  expect((await runtime.resume("angry-8").result).output).toBe("written");
+  expect(kept).toHaveLength(1);
+  await runtime.close();
 });

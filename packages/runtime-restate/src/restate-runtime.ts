@@ -21,6 +21,7 @@ import {
   versionName,
   versionOf,
 } from "@ravi/kernel/loop";
+import { checkDelivered, checkSeconds } from "./check.ts";
 import { Admin } from "./client/admin.ts";
 import { admitRoot } from "./client/admit.ts";
 import { follow, type FollowOptions } from "./client/handle.ts";
@@ -95,6 +96,7 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
   // A guard at a level that is misspelt would guard nothing.
   if (given.pipelines !== undefined)
     checkFields("runtime options.pipelines", given.pipelines, ["agent", "chat", "function"]);
+  checkSeconds(options);
   const { clock = wallClock, ids = systemIds, hooks = NO_HOOKS } = given;
   const ports: ContextPorts = { ...given, clock, ids, hooks };
   const agents = new Map<string, Agent>();
@@ -176,7 +178,8 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
         (starting = roots.start(runId, async () => {
           const launched = await admitRoot(meant, ports, made, token);
           const { reason } = token;
-          return { launch: launched, spawns, stopped: reason === undefined ? undefined : { reason } };
+          const stopped = reason === undefined ? undefined : { reason };
+          return { launch: launched, spawns, nonce: ids.uuid(), stopped };
         }));
       // What was not started may be the run of somebody else under the same id.
       const cancel = (why: string): void => void starting.then(() => roots.stop(runId, why)).catch(() => {});
@@ -201,9 +204,12 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
       checkFields("deliver options", asked, ["id"]);
       const { id } = asked;
       const known = id === undefined ? ids.uuid() : deliveryId(name, id);
+      checkDelivered(name, value);
       await roots.deliver(RunId(runId), { id: known, name, value });
     },
     async cancel(runId, reason) {
+      if (typeof reason !== "string")
+        throw new InvalidValueError({ field: "cancel reason", value: reason, expected: "a text" });
       await roots.stop(RunId(runId), reason);
     },
     list: () => admin.list(),

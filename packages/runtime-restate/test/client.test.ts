@@ -13,7 +13,7 @@ import {
 import { describe, expect, test } from "vitest";
 import { resultOf } from "../src/client/result.ts";
 import { restateRuntime, type RestateRuntime } from "../src/index.ts";
-import { begin, refusalOf } from "../src/root/decide.ts";
+import { begin, checkKeepers, refusalOf, startedBefore } from "../src/root/decide.ts";
 import { childLaunch, rootLaunch } from "./fakes.ts";
 import { admission, over, PORTS, StoredTree } from "./tree.ts";
 
@@ -142,6 +142,27 @@ describe("a start", () => {
     });
   });
 
+  test("R24: one whose answer was lost is said again, and finds its own run; somebody else's is refused", async () => {
+    await played({ start: { isNew: true }, standings: OVER }, async (runtime, asked) => {
+      await runtime.run(agent, "", { runId: "run" }).result;
+      const { nonce } = asked.get("start") as { readonly nonce: string };
+      const { state } = await begin(PORTS, spoken({ nonce }));
+      expect(startedBefore(state, { nonce })).toEqual({ isNew: true });
+      expect(startedBefore(state, { nonce: "another" })).toEqual({ isNew: false });
+      expect(startedBefore((await begin(PORTS, spoken({}))).state, {})).toEqual({ isNew: false });
+    });
+  });
+
+  test("R16: a worker that keeps no limits does not speak for a tree that is held to some", async () => {
+    const { state } = await begin(PORTS, spoken({ launch: rootLaunch({ maxTurns: 1 }) }));
+    const { headcount, ledger } = PORTS;
+    expect(() => checkKeepers(state, { headcount })).toThrow(/ledger/);
+    expect(() => checkKeepers(state, { ledger })).toThrow(/headcount/);
+    expect(() => checkKeepers(state, PORTS)).not.toThrow();
+    const free = await begin({}, spoken({}));
+    expect(() => checkKeepers(free.state, {})).not.toThrow();
+  });
+
   test("R9: one that was given up stops its tree before anybody enters it", async () => {
     const stopped = { reason: "too late" };
     const { state, outbox } = await begin(PORTS, spoken({ stopped }));
@@ -198,6 +219,63 @@ test("J5: a layer around a root sees for whom it is to work, in a copy of its ow
     expect(seen).toMatchObject([{ userId: "alice", tenantId: null, metadata: { tags: ["a"] } }]);
     expect(Object.isFrozen(metadata.tags)).toBe(false);
   });
+});
+
+test("R11: what there is of a run that cannot be followed has an end", async () => {
+  const missing = { known: false, version: 0, status: "pending" };
+  const answers = {
+    resume: {},
+    query: { rows: [] },
+    standings: missing,
+    read: { events: [], isClosed: false },
+  };
+  await played(answers, async (runtime) => {
+    const handle = runtime.resume("nobody");
+    await expect(handle.result).rejects.toMatchObject({ code: "INVALID_VALUE" });
+    expect(await Array.fromAsync(handle.events())).toEqual([]);
+  });
+});
+
+test("R11: the events of a run that was forgotten after its end have an end, too", async () => {
+  const answers: Record<string, unknown> = {
+    start: { isNew: true },
+    standings: OVER,
+    read: { events: [], isClosed: false },
+  };
+  await played(answers, async (runtime) => {
+    const handle = runtime.run(agent, "");
+    await handle.result;
+    answers["standings"] = { known: false, version: 0, status: "pending" };
+    expect(await Array.fromAsync(handle.events())).toEqual([]);
+  });
+});
+
+test("R24: what cannot be said to a run is refused before it is sent, also by a client that is closed", async () => {
+  const refused = { code: "INVALID_VALUE" };
+  await played({ deliver: null, stop: { deaf: [] } }, async (runtime, asked) => {
+    for (const value of [undefined, 1n, () => {}])
+      await expect(runtime.deliver("r", "word", value as never)).rejects.toMatchObject(refused);
+    await expect(runtime.deliver("r", 7 as never, 1)).rejects.toMatchObject(refused);
+    await expect(runtime.cancel("r", undefined as never)).rejects.toMatchObject(refused);
+    await runtime.close();
+    await expect(runtime.deliver("r", "word", 1)).rejects.toMatchObject(refused);
+    await expect(runtime.cancel("r", "why")).rejects.toMatchObject(refused);
+    expect(asked.size).toBe(0);
+  });
+});
+
+test("R24: a server whose administration is not reached is a typed error that says where it was looked for", async () => {
+  const url = "http://127.0.0.1:1";
+  await using runtime = restateRuntime({ createContext, ingress: url, admin: url });
+  const error = { code: "TOOL_ERROR", retryable: true, message: expect.stringContaining(url) };
+  await expect(runtime.list()).rejects.toMatchObject(error);
+  await expect(runtime.deploy("http://127.0.0.1:2")).rejects.toMatchObject(error);
+});
+
+test.each(["callTimeoutS", "retentionS", "parkS"])("R3: %s is a time", (name) => {
+  const url = "http://127.0.0.1:1";
+  for (const value of [Number.NaN, Infinity, 0, -1, "900"])
+    expect(() => restateRuntime({ createContext, ingress: url, admin: url, [name]: value })).toThrow(name);
 });
 
 test("R24: a misspelt decision reaches no server", async () => {

@@ -3,6 +3,7 @@ import { AgentId, type JsonObject, RaviError } from "@ravi/kernel";
 import { expect, test } from "vitest";
 import { launchRun } from "../src/client/start.ts";
 import { fetchStored, store } from "../src/execution/bodies.ts";
+import { checkSize, MOST } from "../src/execution/sizes.ts";
 import { UsedAccount } from "../src/execution/account.ts";
 import { Ingress } from "../src/ingress.ts";
 import { restateRuntime } from "../src/index.ts";
@@ -142,3 +143,10 @@ test("R16: the tighter limit of agent and caller counts; a ledger of one process
 function status(code: number, body = ""): () => Promise<Response> {
   return async () => new Response(body, { status: code });
 }
+
+test("R24: what the server would refuse for ever is refused by its size on the wire", () => {
+  expect(() => checkSize("f", "x".repeat(MOST - 2))).not.toThrow();
+  expect(() => checkSize("f", "x".repeat(MOST))).toThrow(/f is .*8388610 bytes/);
+  expect(() => checkSize("f", "ü".repeat(MOST / 2))).toThrow(/bytes/);
+  expect(() => checkSize("f", "\n".repeat(MOST / 2))).toThrow(/bytes/);
+});

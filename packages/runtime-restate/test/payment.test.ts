@@ -154,6 +154,22 @@ test("R9: a call that is told to stop and does not is left behind, so that the j
   expect(await paid).toMatchObject({ stored: { here: { error: { code: "CANCELLED" } } } });
 });
 
+test("R16: a model call that is left behind is in doubt, money or not; one that waits for its turn is not", async () => {
+  for (const [isWaiting, left] of [
+    [false, [{ left: "run:llm:m#1" }]],
+    [true, []],
+  ] as const) {
+    const { options, token, clock } = scene({ admit: { ...GO, reserved: undefined } }, () => {
+      token.cancel("enough");
+      return new Promise(() => {});
+    });
+    const effect = { ...options.effect, isSettled: () => isWaiting };
+    const paid = pay({ ...options, effect, isMetered: false });
+    await clock.advance(50);
+    expect((await paid).settle).toEqual(left);
+  }
+});
+
 test("R9: a call that is done at once is recorded as it ended, also where it was told to stop meanwhile", async () => {
   const ends: [run: () => unknown, stored: object][] = [
     [() => "at once", { value: "at once" }],

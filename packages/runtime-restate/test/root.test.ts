@@ -353,3 +353,134 @@ describe("waiting and talking", () => {
     expect(tree.resolved.get("m2")).toEqual({ silent: true });
   });
 });
+
+describe("who goes on", () => {
+  const want = (execId: string, lane: number) => ({
+    execId,
+    lane,
+    key: "wait:word#1",
+    name: "word",
+    awakeable: `${execId}-word`,
+  });
+  const two = async (...order: readonly string[]) => {
+    const tree = await StoredTree.start(rootLaunch());
+    for (const [at, name] of ["a", "b"].entries()) await tree.say("hire", hire(at + 1, name));
+    for (const name of order) await tree.say("want", want(`run/hire:${name}`, 1));
+    return tree;
+  };
+
+  test("R24: what is delivered is for whoever has waited the longest, and not for who was hired first", async () => {
+    const tree = await two("b", "a");
+    await tree.say("want", want("run/hire:b", 1));
+    for (const id of ["1", "2", "3"]) await tree.say("deliver", { id, name: "word", value: id });
+    expect(tree.resolved.get("run/hire:b-word")).toMatchObject({ value: "1" });
+    expect(tree.resolved.get("run/hire:a-word")).toMatchObject({ value: "2" });
+    expect(tree.state.signals).toEqual({ word: ["3"] });
+  });
+
+  test("R24: whoever was told to stop takes nothing from those who wait behind it", async () => {
+    const tree = await two("a", "b");
+    await tree.say("stop", { execId: "run/hire:a", stopped: { reason: "enough" } });
+    await tree.say("deliver", { id: "1", name: "word", value: 1 });
+    expect(tree.resolved.get("run/hire:b-word")).toMatchObject({ value: 1 });
+    expect(tree.resolved.has("run/hire:a-word")).toBe(false);
+  });
+
+  test("R9: a stop without a reason has one all the same", async () => {
+    const tree = await StoredTree.start(rootLaunch());
+    await tree.say("stop", { execId: null, stopped: {} as { reason: string } });
+    expect(tree.state.execs["run"]?.stopped).toEqual({ reason: "no reason given" });
+  });
+
+  test("R24: an execution that a worker goes on with by itself is not parked any more; one in doubt waits", async () => {
+    const error = { code: null, name: "E", message: "", retryable: false, fields: {}, cause: null } as const;
+    const tree = await StoredTree.start(rootLaunch());
+    await tree.say("suspended", { execId: "run", error });
+    expect(tree.standings.status).toBe("suspended");
+    await tree.say("admit", admission("run", 1, "llm#1", "a"));
+    expect(tree.standings.status).toBe("running");
+    await tree.say("doubt", { execId: "run", lane: 2, key: "tool#1", awakeable: "d", error });
+    await tree.say("admit", admission("run", 2, "llm#2", "b"));
+    expect(tree.standings.status).toBe("suspended");
+  });
+});
+
+describe("a call whose outcome nobody knows", () => {
+  const usage = { inputTokens: 90, outputTokens: 10 };
+  const reserve = { tokens: 100, cost: 1, turns: 1 };
+  const call = (nonce: string, key = "llm#1") => ({ ...admission("run", 1, key, nonce), reserve, usage });
+  const account = {
+    execId: "run",
+    agentId: "lead",
+    parent: null,
+    priority: 2,
+    status: "completed",
+    usage: { inputTokens: 5, outputTokens: 5 },
+    costUsd: 0.1,
+    modelCalls: 1,
+    toolCalls: 0,
+    retries: 1,
+    wasteUsd: 0,
+  } as const;
+
+  test("R16: what was set aside for one that is made again is in the account, beside what its second try took", async () => {
+    const tree = await StoredTree.start(rootLaunch());
+    await tree.say("admit", call("a"));
+    const { reserved = "" } = await tree.say("admit", call("b"));
+    const settle = [{ id: reserved, actual: { tokens: 10, cost: 0.1, turns: 1 } }];
+    await tree.say("over", { ...over("run"), account: account as never, settle });
+    expect(tree.standings.accounts).toMatchObject([
+      { usage: { inputTokens: 95, outputTokens: 15 }, costUsd: 1.1, modelCalls: 1, retries: 1, wasteUsd: 1 },
+    ]);
+    expect(tree.state.result).toMatchObject({ costUsd: 1.1 });
+    expect(tree.standings.used).toMatchObject({ cost: 1.1, turns: 2 });
+  });
+
+  test("R16: one that was in flight at the end is in the account and in doubt, with all its tries", async () => {
+    const tree = await StoredTree.start(rootLaunch());
+    await tree.say("admit", call("a"));
+    const again = { execId: "run", lane: 1, id: "again", key: "llm#1", spend: { tokens: 50, turns: 1 } };
+    await tree.say("reserve", { ...again, wrapUp: false, what: undefined, settle: [] });
+    await tree.say("over", over("run"));
+    expect(tree.standings).toMatchObject({
+      inDoubt: ["run:llm#1"],
+      accounts: [{ usage: { inputTokens: 140, outputTokens: 10 }, costUsd: null, modelCalls: 1 }],
+    });
+  });
+
+  test("R16: one that nobody has set money aside for is in doubt where its execution says that it left it", async () => {
+    const tree = await StoredTree.start(rootLaunch(), {});
+    await tree.say("over", { ...over("run"), settle: [{ left: "run:llm#1" }, { left: "run:llm#1" }] });
+    expect(tree.standings.inDoubt).toEqual(["run:llm#1"]);
+  });
+
+  test("R16: a further try of a call that is made again is not held any longer than the call itself", async () => {
+    const tree = await StoredTree.start(rootLaunch());
+    await tree.say("admit", call("a"));
+    const again = { execId: "run", lane: 1, id: "again", key: "llm#1", spend: reserve };
+    await tree.say("reserve", { ...again, wrapUp: false, what: undefined, settle: [] });
+    const { reserved } = await tree.say("admit", call("b"));
+    expect(Object.keys(tree.state.open)).toEqual([reserved]);
+  });
+});
+
+test("R24: what came of a child is told and then forgotten, unless somebody may still join it", async () => {
+  const tree = await StoredTree.start(rootLaunch());
+  await tree.say("hire", { ...hire(1, "a"), isJoinable: false });
+  await tree.say("hire", { ...hire(2, "b"), isJoinable: true });
+  for (const name of ["a", "b"]) await tree.say("over", over(`run/hire:${name}`));
+  for (const name of ["a", "b"])
+    expect(tree.resolved.get(`over-${name}`)).toMatchObject({ result: { output: `run/hire:${name}` } });
+  const { execs } = tree.state;
+  expect(execs["run/hire:a"]?.outcome).toEqual({ status: "completed" });
+  expect(execs["run/hire:b"]?.outcome).toMatchObject({ result: { output: "run/hire:b" } });
+  await tree.say("join", { execId: "run", lane: 3, child: "run/hire:b", over: "later" });
+  expect(tree.resolved.get("later")).toMatchObject({ result: { output: "run/hire:b" } });
+  await tree.say("over", over("run"));
+  expect(tree.standings.result).toMatchObject({ result: { output: "run" } });
+  expect(tree.standings.accounts?.map(({ status }) => status)).toEqual([
+    "completed",
+    "completed",
+    "completed",
+  ]);
+});

@@ -215,6 +215,8 @@ export interface DurableEngine {
   /** Whether its slot was taken, at its `n`-th yield point, as the last admission told. */
   isPaused(n: number): MaybePromise<boolean>;
   whenResumed(): Promise<void>;
+  /** `whenResumed` tells PREEMPTED and RESUMED by itself, each once: an engine whose replay waits there again. */
+  readonly tellsPauses?: boolean | undefined;
 
   /** No promise where the effect makes none. */
   effect<T>(effect: Effect<T>): MaybePromise<T>;

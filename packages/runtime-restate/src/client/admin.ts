@@ -1,4 +1,5 @@
 import { InvalidValueError, type RunSummary, ToolError } from "@ravi/kernel";
+import { messageOf } from "@ravi/kernel/loop";
 import { EXECUTION, ROOT, SUMMARY, TOPIC, WATCHER } from "../names.ts";
 import { pause } from "../pause.ts";
 
@@ -163,7 +164,10 @@ export class Admin {
   ): Promise<string> {
     const headers = { ...this.headers, accept: "application/json", "content-type": "application/json" };
     const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
-    const response = await fetch(`${this.url}${path}`, init);
+    const response = await fetch(`${this.url}${path}`, init).catch((cause: unknown) => {
+      const message = `${method} ${path.split("?")[0] ?? ""} did not reach ${this.url}: ${messageOf(cause)}`;
+      throw new ToolError({ toolName: "restate", message, retryable: true, cause });
+    });
     const text = await response.text();
     if (response.ok || tolerated.includes(response.status)) return text;
     throw new ToolError({

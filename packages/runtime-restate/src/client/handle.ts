@@ -78,9 +78,16 @@ export function follow(options: FollowOptions): RootHandle & { readonly leave: (
       return leftAlone(runId);
     })
     .finally(() => over.abort());
-  const isLeft = (): boolean => over.signal.aborted && status === "suspended";
+  // Of what rests, or could not be followed, the topic is not closed: what there is of it is all there is.
+  let isLost = false;
+  const isLeft = (): boolean => over.signal.aborted && (isLost || status === "suspended");
+  /** Somebody may have it forgotten when it is over, and its topic with it. */
+  const isGone = async (): Promise<boolean> => over.signal.aborted && !(await look()).known;
   // Whoever wants to know awaits it; nobody else must be troubled by it.
-  result.catch(() => (status = "failed"));
+  result.catch(() => {
+    isLost = true;
+    status = "failed";
+  });
   return {
     runId,
     execId: ExecId(runId),
@@ -92,7 +99,7 @@ export function follow(options: FollowOptions): RootHandle & { readonly leave: (
     },
     cancel: options.cancel,
     result,
-    events: () => eventsOf(ingress, runId, signal, isLeft),
+    events: () => eventsOf(ingress, runId, signal, { isLeft, isGone }),
     leave: () => left.abort(),
   };
 }
@@ -104,7 +111,7 @@ async function* eventsOf(
   ingress: Ingress,
   runId: RunId,
   signal: AbortSignal,
-  isLeft: () => boolean,
+  { isLeft, isGone }: { readonly isLeft: () => boolean; readonly isGone: () => Promise<boolean> },
 ): AsyncGenerator<RunEvent, void> {
   for (let from = 0, looks = 0; !signal.aborted; looks++) {
     const isLast = isLeft();
@@ -112,6 +119,7 @@ async function* eventsOf(
     let page: Page;
     try {
       page = await lookAgain<Page>(ingress, target, { from }, signal);
+      if (page.events.length === 0 && !page.isClosed && (await isGone())) return;
     } catch (error) {
       // Whoever looks on has closed his end.
       if (signal.aborted) return;

@@ -80,6 +80,8 @@ export class Roots {
 
   private async ask(runId: string, name: string, message: object): Promise<unknown> {
     const { ingress, clock, closed } = this.options;
+    if (closed.aborted)
+      throw new InvalidValueError({ field: "runtime", value: "closed", expected: "one that is open" });
     const target = { service: ROOT, key: runId, handler: name };
     const said = { at: clock.now(), ...message };
     const answer = await orOpened(ingress.call(target, said, closed, PATIENCE_MS), () => this.open(runId));

@@ -1,15 +1,15 @@
-import {
-  type AbortSignalLike,
-  type Agent,
-  type ExecutionBudgetOptions,
-  type HistoryRetention,
-  type IdSource,
-  InvalidValueError,
-  type JsonObject,
-  type Priority,
-  type SpawnBudgetOptions,
+import type {
+  AbortSignalLike,
+  Agent,
+  ExecutionBudgetOptions,
+  HistoryRetention,
+  IdSource,
+  JsonObject,
+  Priority,
+  SpawnBudgetOptions,
 } from "@ravi/kernel";
-import { checkRun, isLedger, newRoot, versionName } from "@ravi/kernel/loop";
+import { checkRun, newRoot, versionName } from "@ravi/kernel/loop";
+import { refuseOwnLedger } from "../own-ledger.ts";
 import type { Launch } from "../root/messages.ts";
 
 export interface RestateRunOptions {
@@ -49,14 +49,7 @@ export function launchRun(
   { ids, now }: { readonly ids: IdSource; readonly now: number },
 ): Launch {
   checkRun(agent, input, options, OPTIONS);
-  const own = agent.defaults?.executionBudget;
-  if (own !== undefined && isLedger(own)) {
-    throw new InvalidValueError({
-      field: "agent.defaults.executionBudget",
-      value: "a ledger",
-      expected: "limits: a ledger of one process cannot count what others spend",
-    });
-  }
+  refuseOwnLedger(agent);
   const root = newRoot(agent, options, ids);
   const { deadlineS } = root.executionBudget;
   return {

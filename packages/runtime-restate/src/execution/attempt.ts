@@ -1,4 +1,4 @@
-import type { Context, RestatePromise } from "@restatedev/restate-sdk";
+import type { Context, internal, RestatePromise } from "@restatedev/restate-sdk";
 import {
   type Agent,
   type BlobStore,
@@ -7,13 +7,14 @@ import {
   type ContextPorts,
   DeadlineExceededError,
   type ExecutionStart,
+  InvalidValueError,
   NonDeterminismError,
   SuspendedError,
 } from "@ravi/kernel";
 import { json } from "../json.ts";
 import { ROOT } from "../names.ts";
 import type { Answer, Message, MessageName, Said } from "../root/decide.ts";
-import type { FromExec, Settle, Standing, Stopped } from "../root/messages.ts";
+import type { FromExec, Left, Settle, Standing, Stopped } from "../root/messages.ts";
 import { UsedAccount } from "./account.ts";
 import type { Line } from "./line.ts";
 import type { Publisher } from "./publisher.ts";
@@ -37,7 +38,7 @@ type Stops = readonly RestatePromise<{ readonly stop: Stopped }>[];
  */
 export class Attempt {
   readonly start: ExecutionStart;
-  readonly context: Context;
+  readonly context: internal.ContextInternal;
   readonly line: Line;
   readonly publisher: Publisher;
   readonly ports: ContextPorts;
@@ -48,8 +49,10 @@ export class Attempt {
   /** Unwinds the execution while it keeps its place. */
   suspension: SuspendedError | undefined;
   /** What the root has not been told yet. */
-  unsettled: readonly Settle[] = [];
+  unsettled: readonly (Settle | Left)[] = [];
   hired = 0;
+  /** Whom it may join and ask. */
+  readonly children = new Set<string>();
   /** Calls of the batch under way that wait for a seat. */
   resting = 0;
   standing: Standing;
@@ -58,7 +61,8 @@ export class Attempt {
 
   private constructor(options: AttemptOptions, standing: Standing, stops: Stops) {
     this.start = options.start;
-    this.context = options.context;
+    // The SDK's context is one that knows whether it replays.
+    this.context = options.context as internal.ContextInternal;
     this.line = options.line;
     this.publisher = options.publisher;
     this.ports = options.ports;
@@ -163,6 +167,20 @@ export class Attempt {
     if (requested === recorded) return;
     const { execId } = this.start;
     throw this.suspend(new NonDeterminismError({ execId, key: requested, recorded, requested }));
+  }
+
+  checkChild(child: string): void {
+    if (this.children.has(child)) return;
+    const expected = `a child of ${this.start.execId}`;
+    throw new InvalidValueError({ field: "handle", value: child, expected });
+  }
+
+  /** Suspends the execution where it would end while the journal has more of it. */
+  expectEnd(): void {
+    if (this.context.isProcessing()) return;
+    const { execId } = this.start;
+    const [key, recorded, requested] = ["its end", "more steps", "none"] as const;
+    throw this.suspend(new NonDeterminismError({ execId, key, recorded, requested }));
   }
 
   suspend(why: Error): SuspendedError {

@@ -1,9 +1,8 @@
 import { type BlobStore, InvalidValueError, type JsonObject } from "@ravi/kernel";
+import { MOST } from "./sizes.ts";
 
 /** Above this a body goes to the blob store, as in every engine. */
 const LARGE = 256 * 1024;
-/** The server refuses a message of 32 MiB and would try it for ever: what comes near is refused here, as the call's failure. */
-const MOST = 8 * 1024 * 1024;
 
 /** What is recorded of an outcome: itself, or where it lies. */
 export type Stored = { readonly here: JsonObject } | { readonly blob: string };

@@ -11,7 +11,7 @@ import {
 } from "@ravi/kernel";
 import type { Decision } from "@ravi/kernel/loop";
 import { json } from "../json.ts";
-import { fetchStored } from "./bodies.ts";
+import { fetchStored, type Stored } from "./bodies.ts";
 import type { Attempt } from "./attempt.ts";
 import { pausing } from "./pause.ts";
 import { pay, type Recorded } from "./payment.ts";
@@ -82,10 +82,19 @@ export async function settledOf(attempt: Attempt, effect: Effect, one: Settled):
   const made = one.value as Made;
   if ("skipped" in made) return { ok: true, value: effect.skipped?.() };
   const { stored } = made.recorded;
-  const body: JsonObject = stored === undefined ? {} : await fetchStored(stored, attempt.blobs);
+  const body = stored === undefined ? {} : await readBody(attempt, stored);
   if (!made.isFresh) effect.replayed?.(body);
   if (body["error"] === undefined) return { ok: true, value: effect.restore(body) };
   return { ok: false, error: errorFromJSON(body["error"] as SerializedError) };
+}
+
+/** What is on record but cannot be read just now is no outcome of the call: the execution keeps its place. */
+async function readBody(attempt: Attempt, stored: Stored): Promise<JsonObject> {
+  try {
+    return await fetchStored(stored, attempt.blobs);
+  } catch (error) {
+    throw attempt.suspend(error instanceof Error ? error : new Error(String(error)));
+  }
 }
 
 /** It may or may not have been made before a crash, and must not be made twice: somebody is asked. */

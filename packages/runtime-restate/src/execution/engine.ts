@@ -27,9 +27,11 @@ import { batch } from "./batch.ts";
 import { ending, handleOf, joining } from "./child.ts";
 import { hiring } from "./hiring.ts";
 import { Lane } from "./lane.ts";
+import { pausing } from "./pause.ts";
 import { restartAfter, type Restarting } from "./restart.ts";
+import { checkSize } from "./sizes.ts";
 import { awaiting } from "./steps.ts";
-import { asking, learning, reading, resting, sleeping, waiting } from "./waits.ts";
+import { asking, learning, reading, sleeping, waiting } from "./waits.ts";
 
 export interface EngineOptions {
   readonly isWatched: boolean;
@@ -40,6 +42,7 @@ export interface EngineOptions {
 export class RestateEngine implements DurableEngine {
   readonly bare = undefined;
   readonly isDurable = true;
+  readonly tellsPauses = true;
   readonly isWatched: boolean;
   readonly attempt: Attempt;
   /** Its agent crashed, and is to be started again. */
@@ -85,7 +88,7 @@ export class RestateEngine implements DurableEngine {
     return this.attempt.standing.paused;
   }
   whenResumed(): Promise<void> {
-    return this.lane.one((lane) => resting(this.attempt, lane));
+    return this.lane.one((lane) => pausing(this.attempt, lane));
   }
 
   async effect<T>(effect: Effect<T>): Promise<T> {
@@ -116,22 +119,26 @@ export class RestateEngine implements DurableEngine {
       return handleOf(this.attempt, this.lane, spec);
     });
   }
-  join(child: ExecId): Promise<HireOutcome> {
+  async join(child: ExecId): Promise<HireOutcome> {
+    this.attempt.checkChild(child);
     return this.lane.one((lane) => joining(this.attempt, lane, child));
   }
 
-  ask(
+  async ask(
     key: string,
     child: ExecId,
     content: JsonValue,
     options: { readonly timeoutMs: number | undefined },
   ): Promise<Heard> {
+    this.attempt.checkChild(child);
+    checkSize("ask.message", content);
     return this.lane.one((lane) => asking(this.attempt, lane, { key, child, content, ...options }));
   }
   receive(key: string, options: { readonly wait: boolean }): Promise<InboxMessage | null> {
     return this.lane.one((lane) => reading(this.attempt, lane, key, options.wait));
   }
-  reply(_key: string, messageId: string, value: JsonValue): Promise<void> {
+  async reply(_key: string, messageId: string, value: JsonValue): Promise<void> {
+    checkSize("reply", value);
     return this.lane.operation(async (lane) => {
       this.attempt.send("reply", { ...this.attempt.from(lane), messageId, value });
     });
@@ -156,6 +163,7 @@ export class RestateEngine implements DurableEngine {
       restart.reset(start.execId);
     }
     if (attempt.hired > 0) await this.lane.one((lane) => ending(attempt, lane));
+    else attempt.expectEnd();
   }
 
   private async raiseOnce(key: string, more: Partial<Spend>): Promise<void> {

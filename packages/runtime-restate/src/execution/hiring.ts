@@ -12,8 +12,10 @@ import {
 } from "@ravi/kernel";
 import { json } from "../json.ts";
 import type { Message } from "../root/decide.ts";
+import { refuseOwnLedger } from "../own-ledger.ts";
 import type { Launch } from "../root/messages.ts";
 import type { Attempt } from "./attempt.ts";
+import { bytesOf, MOST, tooLarge } from "./sizes.ts";
 import { awaiting, type Steps } from "./steps.ts";
 
 type Asked = {
@@ -46,7 +48,8 @@ export function* hiring(
     "hire",
     async (): Promise<Asked> => {
       const denied = [];
-      for (const spec of specs) denied.push(await denialOf(spec));
+      const room = new Room();
+      for (const spec of specs) denied.push(await denialOf(spec, room));
       return { at: ports.clock.now(), keys, denied };
     },
     { serde: json<Asked>() },
@@ -68,13 +71,15 @@ export function* hiring(
     seats.set(key, { over: over?.promise, late, deadline: at + (timeoutMs ?? 0) });
     const launch = launchOf(attempt, spec, at);
     const terms = { agentId, priority: priority ?? null, launch, budget: limitsOf(budget), onFull };
-    return { ...attempt.from(lane), at, key, ...terms, over: over?.id };
+    const isJoinable = spec.isJoinable || spec.onTimeout === "leave";
+    return { ...attempt.from(lane), at, key, ...terms, over: over?.id, isJoinable };
   });
   // One message for all of them: a large tree is hired at once, and its object writes down its state once.
   const hired = yield* awaiting(attempt.callAll("hire", messages), { cut: false });
-  for (const [place, { key }] of wanted.entries()) {
+  for (const [place, { key, execId }] of wanted.entries()) {
     const refused = hired[place]?.denied;
     if (refused !== undefined) seats.set(key, deniedSeat(refused, at));
+    else attempt.children.add(execId);
   }
   return seats;
 }
@@ -84,14 +89,27 @@ function deniedSeat(refused: SerializedError, at: number): Seat {
 }
 
 /** Not asked again on replay: it is part of what is recorded. */
-async function denialOf(spec: HireSpec): Promise<SerializedError | null> {
+async function denialOf(spec: HireSpec, room: Room): Promise<SerializedError | null> {
   try {
+    refuseOwnLedger(spec.agent);
     spec.supervision();
-    const denied = await spec.denial();
+    const denied = (await spec.denial()) ?? room.refusal(spec.input);
     return denied === undefined ? null : errorToJSON(denied);
   } catch (error) {
     if (!isRaviError(error)) throw error;
     return errorToJSON(error);
+  }
+}
+
+/** What the inputs of one batch may take together: they go in one message. */
+class Room {
+  private taken = 0;
+
+  refusal(input: string): RaviError | undefined {
+    const bytes = this.taken + bytesOf(input);
+    if (bytes > MOST) return tooLarge("hire.input, with those before it in its batch", bytes);
+    this.taken = bytes;
+    return undefined;
   }
 }
 

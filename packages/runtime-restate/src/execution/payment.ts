@@ -11,8 +11,9 @@ import {
   type MaybePromise,
   type Remaining,
   type Spend,
+  type Usage,
 } from "@ravi/kernel";
-import type { Admission, FromExec, Settle, Stopped } from "../root/messages.ts";
+import type { Admission, FromExec, Left, Settle, Stopped } from "../root/messages.ts";
 import { type Paid, paidOf } from "./account.ts";
 import { store, type Stored } from "./bodies.ts";
 import type { Line } from "./line.ts";
@@ -32,14 +33,14 @@ export type Recorded = {
   readonly stored?: Stored | undefined;
   readonly paid: readonly Paid[];
   /** What the root has not been told yet; it goes with the next message. */
-  readonly settle: readonly Settle[];
+  readonly settle: readonly (Settle | Left)[];
 };
 
 export interface PaymentOptions {
   readonly effect: Effect;
   readonly fingerprint: string;
   readonly from: FromExec;
-  readonly settle: readonly Settle[];
+  readonly settle: readonly (Settle | Left)[];
   readonly isMetered: boolean;
   readonly line: Line;
   readonly clock: Clock;
@@ -63,14 +64,17 @@ export async function pay(options: PaymentOptions): Promise<Recorded> {
   const { execId } = from;
   const nonce = ids.uuid();
   let wanted: Partial<Spend> | undefined;
+  let usage: Usage | undefined;
   let early: Error | undefined;
   try {
-    wanted = wantedBy(effect, await effect.begin(), options.isMetered);
+    const begun = await effect.begin();
+    wanted = wantedBy(effect, begun, options.isMetered);
+    usage = reserveIn(begun)?.usage;
   } catch (error) {
     early = error instanceof Error ? error : new Error(String(error));
   }
   await turn.come();
-  const asked = { key, nonce, onDoubt, reserve: wanted, settle: options.settle };
+  const asked = { key, nonce, onDoubt, reserve: wanted, usage, settle: options.settle };
   const answered = line.ask("admit", { ...from, at: clock.now(), ...asked }, attemptOver);
   turn.pass();
   // A zombie: the run goes on elsewhere. What paid nothing is taken back, so that nobody has to doubt it.
@@ -101,20 +105,26 @@ export async function pay(options: PaymentOptions): Promise<Recorded> {
     ledger: options.isMetered ? purse : undefined,
     spent: (spent) => void paid.push(paidOf(spent)),
   };
-  const stored = await outcomeOf(options, scope, early);
+  let left: Left | undefined;
+  const leave = (): void => {
+    if (effect.kind === "llm" && effect.isSettled?.() !== true) left = { left: scope.idempotencyKey };
+  };
+  const stored = await outcomeOf(options, scope, early, leave);
   attemptOver.throwIfAborted();
-  return { ...base, at: clock.now(), verdict: "done", stored, paid, settle: purse.close() };
+  const settle = left === undefined ? purse.close() : [...purse.close(), left];
+  return { ...base, at: clock.now(), verdict: "done", stored, paid, settle };
 }
 
 async function outcomeOf(
   options: PaymentOptions,
   scope: EffectScope,
   early: Error | undefined,
+  leave: () => void,
 ): Promise<Stored> {
   const { effect, blobs } = options;
   try {
     if (early !== undefined) throw early;
-    return await store(effect.record(await inTime(options, effect.run(scope))), blobs);
+    return await store(effect.record(await inTime(options, effect.run(scope), leave)), blobs);
   } catch (error) {
     const spend = effect.spend();
     const more = effect.failureNote?.();
@@ -123,11 +133,18 @@ async function outcomeOf(
 }
 
 /** A call that is told to stop and does not is left behind: the journal must not wait for it. */
-async function inTime<T>({ token, clock }: PaymentOptions, running: MaybePromise<T>): Promise<T> {
+async function inTime<T>(
+  { token, clock }: PaymentOptions,
+  running: MaybePromise<T>,
+  leave: () => void,
+): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   let timer: { cancel(): void } | undefined;
   const unlisten = token.onCancel((error) => {
-    timer ??= clock.setTimer?.(() => reject(error), GRACE_MS);
+    timer ??= clock.setTimer?.(() => {
+      leave();
+      reject(error);
+    }, GRACE_MS);
   });
   try {
     return await Promise.race([running, promise]);
@@ -141,8 +158,14 @@ async function inTime<T>({ token, clock }: PaymentOptions, running: MaybePromise
 function wantedBy(effect: Effect, begin: JsonObject, isMetered: boolean): Partial<Spend> | undefined {
   if (!isMetered) return undefined;
   if (effect.kind === "tool") return { toolCalls: 1 };
-  const reserve = begin["reserve"] as (Partial<Spend> & { readonly priced?: boolean }) | undefined;
+  const reserve = reserveIn(begin);
   if (reserve === undefined) return undefined;
   const { tokens, turns, cost } = reserve;
   return { tokens: tokens ?? 0, turns: turns ?? 0, ...(reserve.priced !== false && { cost: cost ?? 0 }) };
+}
+
+type Aside = Partial<Spend> & { readonly priced?: boolean; readonly usage?: Usage };
+
+function reserveIn(begin: JsonObject): Aside | undefined {
+  return begin["reserve"] as Aside | undefined;
 }

@@ -54,7 +54,8 @@ export class Purse {
     this.putBack();
     const { line, from, effect, clock, attemptOver } = this.options;
     const id = `${from.execId}:${effect.key}:${this.nonce}:${this.count}`;
-    const message = { ...from, at: clock.now(), id, spend, wrapUp, what: options?.what, settle: this.take() };
+    const asked = { id, key: effect.key, spend, wrapUp, what: options?.what };
+    const message = { ...from, at: clock.now(), ...asked, settle: this.take() };
     const reserved = await line.ask("reserve", message, attemptOver);
     this.isNear = reserved.isNear === true;
     this.options.warn(reserved.warnings);

@@ -8,20 +8,23 @@ import {
   errorToJSON,
   ExecId,
   type ExecutionStart,
+  type HireOutcome,
   type RestartPolicy,
   Supervision,
 } from "@ravi/kernel";
-import { scopeForWorker, tellLog } from "@ravi/kernel/loop";
+import { messageOf, scopeForWorker, tellLog } from "@ravi/kernel/loop";
 import type { Ingress } from "../ingress.ts";
 import { EXECUTION } from "../names.ts";
 import { outcomeToJSON } from "../outcome.ts";
 import type { Launch } from "../root/messages.ts";
 import { scopeOfRun } from "../scope.ts";
 import { Attempt } from "./attempt.ts";
+import { hearMismatch } from "./mismatch.ts";
 import { RestateEngine } from "./engine.ts";
 import type { Courier } from "./courier.ts";
 import { Line } from "./line.ts";
 import type { Publishers } from "./publisher.ts";
+import { bytesOf, MOST, tooLarge } from "./sizes.ts";
 import type { Ended } from "./watcher.ts";
 
 export interface ExecutionOptions {
@@ -45,7 +48,13 @@ export function executionService(
 ): restate.WorkflowDefinition<typeof EXECUTION, unknown> {
   const run = (context: restate.WorkflowContext, launch: Launch): Promise<Ended> =>
     host(options, context, launch);
-  return restate.workflow({ name: EXECUTION, handlers: { run }, options: options.service });
+  const hooks = [
+    hearMismatch(({ runId, execId }, why, signal) => {
+      const line = new Line(options.courier, options.ingress, runId);
+      return sayParked(options, line, execId, why, signal);
+    }),
+  ];
+  return restate.workflow({ name: EXECUTION, handlers: { run }, options: { ...options.service, hooks } });
 }
 
 async function host(
@@ -67,14 +76,19 @@ async function host(
   const attempt = await Attempt.open({ context, start, line, publisher, ports, blobs, register });
   const engine = new RestateEngine(attempt, { isWatched, restart });
   try {
-    const outcome = await options.createContext(engine, ports).run();
+    const outcome = carried(execId, await options.createContext(engine, ports).run());
     await publisher.flush();
     const status = outcome.status === "timedOut" ? "failed" : outcome.status;
     const account = engine.used.toJSON(start.supervision, execId as ExecId, status);
     return { at: engine.now(), outcome: outcomeToJSON(outcome), account, settle: attempt.unsettled };
   } catch (error) {
     const { suspension } = attempt;
-    if (suspension === undefined || over.aborted) throw error;
+    if (over.aborted || error instanceof restate.TerminalError) throw error;
+    if (suspension === undefined) {
+      // As where its history cannot be kept: the server tries again soon, and whoever waits hears why it has to.
+      await sayParked(options, line, execId, error, over);
+      throw error;
+    }
     const { restarting } = engine;
     if (restarting === undefined) throw await park(options, context, line, launch, suspension.cause);
     tellLog(ports.logger, "warn", `${execId} crashed and is started again: ${suspension.reason}`);
@@ -82,19 +96,34 @@ async function host(
   }
 }
 
+/** What its agent gave, where the server can carry it. */
+function carried(execId: string, outcome: HireOutcome): HireOutcome {
+  const bytes = bytesOf(outcomeToJSON(outcome));
+  return bytes <= MOST ? outcome : { status: "failed", error: tooLarge(`the result of ${execId}`, bytes) };
+}
+
 /** Says why it cannot go on here and keeps its place; the server offers it again, or whoever resumes the run does. */
 async function park(
-  { ports, parkMs }: ExecutionOptions,
+  options: ExecutionOptions,
   context: restate.Context,
   line: Line,
   { execId }: Launch,
   why: unknown,
 ): Promise<Error> {
-  const { attemptCompletedSignal } = context.request();
+  await sayParked(options, line, execId, why, context.request().attemptCompletedSignal);
+  return new restate.RetryableError(messageOf(why), { retryAfter: options.parkMs });
+}
+
+async function sayParked(
+  { ports }: ExecutionOptions,
+  line: Line,
+  execId: string,
+  why: unknown,
+  signal: AbortSignal,
+): Promise<void> {
   const error = errorToJSON(why);
-  await line.ask("suspended", { at: ports.clock.now(), execId, error }, attemptCompletedSignal);
+  await line.ask("suspended", { at: ports.clock.now(), execId, error }, signal);
   tellLog(ports.logger, "warn", `${execId} is parked: ${error.message}`);
-  return new restate.RetryableError(error.message, { retryAfter: parkMs });
 }
 
 function startOf(agent: Agent, launch: Launch): ExecutionStart {

@@ -1,12 +1,28 @@
 import { RestatePromise } from "@restatedev/restate-sdk";
-import type { ExecId, Heard, InboxMessage, JsonValue, MaybePromise, WaitSpec } from "@ravi/kernel";
+import {
+  errorFromJSON,
+  errorToJSON,
+  type ExecId,
+  type Heard,
+  type InboxMessage,
+  type JsonValue,
+  type MaybePromise,
+  type SerializedError,
+  type WaitSpec,
+} from "@ravi/kernel";
 import { json } from "../json.ts";
 import type { Mail, Standing, Wanted } from "../root/messages.ts";
 import type { Attempt } from "./attempt.ts";
+import { bytesOf, MOST, tooLarge } from "./sizes.ts";
 import { awaiting, type Steps } from "./steps.ts";
 
 type Told<T> = { readonly value: T; readonly standing: Standing };
-type Fact = { readonly key: string; readonly value: JsonValue; readonly at: number };
+type Fact = {
+  readonly key: string;
+  readonly value: JsonValue;
+  readonly refused?: SerializedError | undefined;
+  readonly at: number;
+};
 
 /** A fact, made once and read ever after. */
 export function* learning(
@@ -15,12 +31,17 @@ export function* learning(
   make: () => MaybePromise<JsonValue>,
 ): Steps<JsonValue> {
   const { context, ports } = attempt;
-  const made = context.run("fact", async () => ({ key, value: await make(), at: ports.clock.now() }), {
-    serde: json<Fact>(),
-  });
+  const closure = async (): Promise<Fact> => {
+    const value = await make();
+    const bytes = bytesOf(value);
+    const fact = { key, value, at: ports.clock.now() };
+    return bytes <= MOST ? fact : { ...fact, value: null, refused: errorToJSON(tooLarge(key, bytes)) };
+  };
+  const made = context.run("fact", closure, { serde: json<Fact>() });
   const known = yield* awaiting(made, { cut: false });
   attempt.expect(key, known.key);
   attempt.learnTime(known.at);
+  if (known.refused !== undefined) throw errorFromJSON(known.refused);
   return known.value;
 }
 

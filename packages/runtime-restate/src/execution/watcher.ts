@@ -2,14 +2,14 @@ import * as restate from "@restatedev/restate-sdk";
 import { type AgentAccount, errorToJSON, type JsonObject, ToolError } from "@ravi/kernel";
 import { json } from "../json.ts";
 import { EXECUTION, ROOT, WATCHER } from "../names.ts";
-import type { Launch, OverMessage, Settle } from "../root/messages.ts";
+import type { Launch, Left, OverMessage, Settle } from "../root/messages.ts";
 
 /** What an execution ends with. */
 export type Ended = {
   readonly at: number;
   readonly outcome: JsonObject;
   readonly account: AgentAccount;
-  readonly settle: readonly Settle[];
+  readonly settle: readonly (Settle | Left)[];
 };
 
 /**

@@ -9,8 +9,9 @@ import {
   type Supervision,
 } from "@ravi/kernel";
 import { warningsIn } from "@ravi/kernel/loop";
+import { addLost } from "./lost.ts";
 import { addSpend, mostSpend } from "./spend.ts";
-import type { Settle } from "./messages.ts";
+import type { Left, Settle } from "./messages.ts";
 import { drop, type ExecState, type OpenReservation, type RootState } from "./state.ts";
 
 export type LedgerFactory = (root: Supervision) => Ledger;
@@ -86,9 +87,14 @@ export class Books {
   }
 
   /** One that is not open any more was settled before, by the same message or by a crash. */
-  async settle(settles: readonly Settle[]): Promise<BudgetWarning[]> {
+  async settle(settles: readonly (Settle | Left)[]): Promise<BudgetWarning[]> {
     const warnings: BudgetWarning[] = [];
-    for (const { id, actual } of settles) {
+    for (const settled of settles) {
+      if ("left" in settled) {
+        this.doubt(settled.left);
+        continue;
+      }
+      const { id, actual } = settled;
       const open = this.state.open[id];
       const reservation = this.held.get(id);
       if (open === undefined) continue;
@@ -141,9 +147,21 @@ export class Books {
     }
   }
 
-  /** A call whose outcome nobody will ever know: what was set aside for it counts as spent. */
-  async forfeit(id: string): Promise<void> {
-    if (this.state.open[id] !== undefined) await this.settle([{ id, actual: { estimated: true } }]);
+  /** A call whose outcome nobody will ever know: what was set aside for it counts as spent, and a model call is in doubt. */
+  async forfeit(id: string, { isMadeAgain = false } = {}): Promise<void> {
+    const { open, execs } = this.state;
+    const lost = open[id];
+    if (lost === undefined) return;
+    await this.settle([{ id, actual: { estimated: true } }]);
+    const exec = execs[lost.exec];
+    if (exec === undefined || lost.spend.turns === undefined) return;
+    exec.lost = addLost(exec.lost, lost, isMadeAgain);
+    if (lost.of !== undefined) this.doubt(lost.of);
+  }
+
+  private doubt(call: string): void {
+    const { inDoubt } = this.state;
+    if (!inDoubt.includes(call)) inDoubt.push(call);
   }
 
   /** Whoever is over leaves what it spent to the one above it. */

@@ -1,5 +1,6 @@
 import {
   errorToJSON,
+  InvalidValueError,
   type JsonObject,
   type JsonValue,
   type SerializedError,
@@ -97,6 +98,7 @@ async function act<N extends MessageName>(
 ): Promise<Answer<N>> {
   tree.hearTime(message.at);
   if ("used" in message) tree.hear(message.execId, message.used);
+  if ("lane" in message) tree.hearFromWorker(message.execId, message.lane);
   const handle = MESSAGES[name] as (tree: TreeSession, message: Message<N>) => Promise<Answer<N>>;
   const answer = await handle(tree, message);
   if ("lane" in message) money.forgetMarks(tree, message.execId, message.lane);
@@ -117,17 +119,37 @@ export function refusalOf(
   }
 }
 
+/** A tree that is held to limits is not decided on by a worker that keeps none: workers may differ by mistake. */
+export function checkKeepers(state: RootState, ports: TreePorts): void {
+  const { executionBudget } = Supervision.fromJSON(rootOf(state).launch.supervision);
+  refuseUnkept({ ...keepersOf(ports), isCounted: true }, executionBudget, undefined);
+  if (state.seats === null || ports.headcount !== undefined) return;
+  throw new InvalidValueError({
+    field: "headcount",
+    value: undefined,
+    expected: `one on every worker, as ${state.runId} was begun with one`,
+  });
+}
+
 function keepersOf({ headcount, ledger }: TreePorts): Keepers {
   return { isCounted: headcount !== undefined, isMetered: ledger !== undefined };
+}
+
+/** A start that finds a tree there: it is its own, where the answer to it was lost. */
+export function startedBefore(
+  { startedBy }: RootState,
+  { nonce }: Pick<messages.StartMessage, "nonce">,
+): messages.Started {
+  return { isNew: nonce !== undefined && nonce === startedBy };
 }
 
 /** The first word about a tree. A second one finds it there. */
 export async function begin(
   ports: TreePorts,
-  { launch, at, stopped }: messages.StartMessage,
+  { launch, at, nonce, stopped }: messages.StartMessage,
 ): Promise<Decided<messages.Started>> {
   const { agentId, priority } = Supervision.fromJSON(launch.supervision);
-  const state = newRoot(launch, { agentId, priority }, at);
+  const state = newRoot(launch, { agentId, priority }, { at, nonce });
   const tree = await TreeSession.open(state, ports, at);
   if (stopped !== undefined) tree.stop(launch.execId, stopped, true);
   if (launch.refused === undefined) tree.launch(launch);
@@ -144,7 +166,8 @@ async function enter(tree: TreeSession, message: messages.EnterMessage): Promise
 }
 
 async function stop(tree: TreeSession, message: messages.StopMessage): Promise<messages.StopAnswer> {
-  tree.stop(message.execId ?? tree.state.runId, message.stopped, message.alone === true);
+  const why = { ...message.stopped, reason: message.stopped.reason ?? "no reason given" };
+  tree.stop(message.execId ?? tree.state.runId, why, message.alone === true);
   const isDeaf = ({ phase, stopped, suspended, doubts }: ExecState): boolean =>
     phase === "running" && stopped !== undefined && suspended !== undefined && isEmpty(doubts);
   const deaf = Object.entries(tree.state.execs).filter(([, exec]) => isDeaf(exec));

@@ -19,7 +19,7 @@ import { tookBelow, type TreeSession } from "./tree.ts";
 /** A seat, an account and a child, or why not. Hiring under the same key hires once. */
 export async function hire(tree: TreeSession, message: HireMessage): Promise<Hired> {
   const { state, seats } = tree;
-  const { execId, launch, over: awakeable, agentId, priority, budget, onFull } = message;
+  const { execId, launch, over: awakeable, agentId, priority, budget, onFull, isJoinable } = message;
   const parent = tree.exec(execId);
   const { at } = state;
   const known = tree.exec(launch.execId);
@@ -36,7 +36,7 @@ export async function hire(tree: TreeSession, message: HireMessage): Promise<Hir
   const seating = await seats.take(agentId, priority, parent.agentId, onFull);
   if (typeof seating === "object") return { at, denied: seating.denied };
   const phase = seating === "held" ? "running" : "queued";
-  const exec = newExec({ parent: execId, agentId, priority, budget, launch, phase });
+  const exec = newExec({ parent: execId, agentId, priority, budget, launch, phase, isJoinable });
   if (awakeable !== undefined) exec.joiners.push(awakeable);
   state.execs[launch.execId] = exec;
   state.entries++;
@@ -59,10 +59,11 @@ export async function over(tree: TreeSession, message: OverMessage): Promise<nul
   const { stopped } = exec;
   const isCancelled = message.isKilled === true && stopped !== undefined;
   const fate = isCancelled ? { status: "cancelled", failure: refusal(stopped.reason) } : message.outcome;
-  const outcome = { ...fate, ...tookBelow(state, execId), at: state.at };
-  exec.outcome = outcome;
   tree.keepUntold(execId, [...tree.takeUntold(execId), ...(await books.settle(message.settle))]);
   await books.close(execId);
+  const outcome: JsonObject = { ...fate, ...tookBelow(state, execId), at: state.at };
+  const status: JsonObject = { status: outcome["status"] ?? null };
+  exec.outcome = outcome;
   exec.wants = {};
   exec.marks = {};
   exec.given = {};
@@ -78,9 +79,11 @@ export async function over(tree: TreeSession, message: OverMessage): Promise<nul
   exec.parked = [];
   for (const joiner of exec.joiners) tree.resolve(joiner, outcome);
   exec.joiners = [];
+  if (exec.isJoinable === false) exec.outcome = status;
   await seats.giveBack(exec.agentId);
   if (exec.parent === null) {
     state.result = outcome;
+    exec.outcome = status;
     tree.outbox.isOver = true;
   } else endIfAlone(tree, exec.parent);
   state.entries++;

@@ -40,6 +40,8 @@ export type Settle = {
   /** Absent: nothing was sent, and all of it goes back. */
   readonly actual?: (Partial<Spend> & { readonly estimated?: boolean }) | undefined;
 };
+/** A call that did not stop when it was told to, under its whole key. Nobody waits for it; it may have been paid for. */
+export type Left = { readonly left: string };
 
 type At = { readonly at: number };
 /** What an execution has used so far, itself and without those whom it hired. */
@@ -58,6 +60,8 @@ export type StartMessage = At & {
   readonly launch: Launch;
   /** The seats that were asked for: a tree's supervision has some by default. */
   readonly spawns?: SpawnBudgetOptions | undefined;
+  /** One for each start, so that a repeated message is not taken for somebody else's. */
+  readonly nonce?: string | undefined;
   /** Its caller had given it up before it was started. */
   readonly stopped?: Stopped | undefined;
 };
@@ -83,7 +87,9 @@ export type AdmitMessage = FromExec & {
   readonly nonce: string;
   readonly onDoubt: "retry" | "ask";
   readonly reserve?: Partial<Spend> | undefined;
-  readonly settle: readonly Settle[];
+  /** How the tokens that it sets aside are made up. */
+  readonly usage?: Usage | undefined;
+  readonly settle: readonly (Settle | Left)[];
 };
 export type Admission = Standing & {
   readonly verdict: "go" | "parked" | "stopped" | "stale" | "doubt";
@@ -98,10 +104,11 @@ export type Admission = Standing & {
 
 export type ReserveMessage = FromExec & {
   readonly id: string;
+  readonly key?: string | undefined;
   readonly spend: Partial<Spend>;
   readonly wrapUp: boolean;
   readonly what: string | undefined;
-  readonly settle: readonly Settle[];
+  readonly settle: readonly (Settle | Left)[];
 };
 export type Reserved = {
   readonly refused?: SerializedError | undefined;
@@ -110,7 +117,7 @@ export type Reserved = {
 };
 
 export type SettleMessage = FromExec & {
-  readonly settle: readonly Settle[];
+  readonly settle: readonly (Settle | Left)[];
   /** Nobody waits for the answer. */
   readonly isOneWay?: boolean | undefined;
 };
@@ -125,6 +132,8 @@ export type HireMessage = FromExec & {
   readonly onFull: "deny" | "queue";
   /** Who is told of its end. */
   readonly over?: string | undefined;
+  /** False where nobody else can ask for what came of it. */
+  readonly isJoinable?: boolean | undefined;
 };
 export type Hired = { readonly at: number; readonly denied?: SerializedError | undefined };
 
@@ -132,7 +141,7 @@ export type OverMessage = At & {
   readonly execId: string;
   readonly outcome: JsonObject;
   readonly account?: AgentAccount | undefined;
-  readonly settle: readonly Settle[];
+  readonly settle: readonly (Settle | Left)[];
   /** It was ended from outside, without a word of its own. */
   readonly isKilled?: boolean | undefined;
 };

@@ -32,7 +32,8 @@ export async function admit(tree: TreeSession, message: AdmitMessage): Promise<A
       return { ...answer, verdict: "doubt", attempt: known.attempt };
     }
     // It was begun, and nobody knows how it ended: it is reported, and what was set aside for it counts as spent.
-    if (known.reserved !== undefined) await books.forfeit(known.reserved);
+    for (const [id, { of }] of Object.entries(state.open))
+      if (id === known.reserved || of === `${execId}:${key}`) await books.forfeit(id, { isMadeAgain: true });
     const full = `${execId}:${key}`;
     if (!state.inDoubt.includes(full)) state.inDoubt.push(full);
   }
@@ -41,7 +42,9 @@ export async function admit(tree: TreeSession, message: AdmitMessage): Promise<A
   let refused: Admission["refused"];
   if (message.reserve !== undefined && books.isMetered) {
     const id = `${execId}:${key}:${nonce}`;
-    refused = await books.reserve(id, { exec: execId, spend: message.reserve, wrapUp: false }, undefined);
+    const { reserve: spend, usage } = message;
+    const open = { exec: execId, spend, usage, wrapUp: false, of: `${execId}:${key}` };
+    refused = await books.reserve(id, open, undefined);
     if (refused === undefined) reserved = id;
   }
   const attempt = (known?.attempt ?? 0) + 1;
@@ -53,10 +56,11 @@ export async function admit(tree: TreeSession, message: AdmitMessage): Promise<A
 
 /** For another attempt at the same call, by a layer that repeats it, or one made inside of it. */
 export async function reserve(tree: TreeSession, message: ReserveMessage): Promise<Reserved> {
-  const { execId, id, spend, wrapUp, what } = message;
+  const { execId, id, key, spend, wrapUp, what } = message;
   const { books } = tree;
   const warnings = [...tree.takeUntold(execId), ...(await books.settle(message.settle))];
-  const refused = await books.reserve(id, { exec: execId, spend, wrapUp }, what);
+  const of = key === undefined ? undefined : `${execId}:${key}`;
+  const refused = await books.reserve(id, { exec: execId, spend, wrapUp, of }, what);
   return { warnings, refused };
 }
 

@@ -6,6 +6,7 @@ import { ROOT, STATE, SUMMARY, TOPIC, WATCHER } from "../names.ts";
 import { DOOR } from "../retries.ts";
 import {
   begin,
+  checkKeepers,
   decide,
   decideAll,
   type Decided,
@@ -14,6 +15,7 @@ import {
   refusalOf,
   type Said,
   standingsOf,
+  startedBefore,
   summaryOf,
 } from "./decide.ts";
 import type { StartMessage } from "./messages.ts";
@@ -34,12 +36,14 @@ const QUIET = { journalRetention: 0 } as const;
 
 /**
  * The object of one tree: its headcount, its money and the marks of what was begun, behind one door. A handler reads what is
- * on record, decides, writes it down and passes on what follows from it. It waits for nobody, so the door is never blocked.
+ * on record, decides, writes it down and passes on what follows from it. It waits for nobody, so the door is never blocked; but for
+ * a worker that lacks what the tree was begun with: then another has to answer, and the server tries until one does.
  */
 export function rootObject(ports: TreePorts): restate.VirtualObjectDefinition<typeof ROOT, unknown> {
   const start: Handler = async (context, message) => {
-    if ((await context.get<RootState>(STATE, STORED)) !== null) return { isNew: false };
     const asked = message as JsonObject & StartMessage;
+    const state = await context.get<RootState>(STATE, STORED);
+    if (state !== null) return startedBefore(state, asked);
     const refused = refusalOf(ports, asked);
     return refused === undefined ? take(context, () => begin(ports, asked)) : { isNew: false, refused };
   };
@@ -61,13 +65,16 @@ export function rootObject(ports: TreePorts): restate.VirtualObjectDefinition<ty
     const handler: Handler = async (context, message) => {
       const state = await context.get<RootState>(STATE, STORED);
       if (state === null) return UNKNOWN;
+      checkKeepers(state, ports);
       return take(context, () => decide(state, ports, name, message as never));
     };
     handlers[name] = restate.handlers.object.exclusive(QUIET, handler);
   }
   const several: Several = async (context, { said }) => {
     const state = await context.get<RootState>(STATE, STORED);
-    return state === null ? said.map(() => UNKNOWN) : take(context, () => decideAll(state, ports, said));
+    if (state === null) return said.map(() => UNKNOWN);
+    checkKeepers(state, ports);
+    return take(context, () => decideAll(state, ports, said));
   };
   return restate.object({
     name: ROOT,

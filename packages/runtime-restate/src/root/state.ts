@@ -8,15 +8,21 @@ import type {
   Priority,
   SerializedError,
   Spend,
+  Usage,
 } from "@ravi/kernel";
 import type { Decision } from "@ravi/kernel/loop";
-import type { Launch, Stopped, UsedSoFar } from "./messages.ts";
+import type { Lost } from "./lost.ts";
+import type { Launch, StartMessage, Stopped, UsedSoFar } from "./messages.ts";
 
 /** Money that is set aside: it is held until somebody settles it, and charged if nobody does. */
 export interface OpenReservation {
   readonly exec: string;
   readonly spend: Partial<Spend>;
   readonly wrapUp: boolean;
+  /** The call that it is for, under its whole key. */
+  readonly of?: string | undefined;
+  /** How its tokens are made up, of the first try at a model call. */
+  readonly usage?: Usage | undefined;
 }
 
 /** A call that was begun and whose outcome is not on record yet. */
@@ -43,10 +49,12 @@ export interface ExecState {
   own: Spend;
   /** The most that one call of its own took: ledgers hold so much back for the last turn. */
   largest: Spend;
+  lost?: Lost | undefined;
   /** What was granted beyond the limits to it or to anybody below it, each under its whole key. */
   raised: Record<string, Partial<Spend>>;
   marks: Record<string, Mark>;
-  wants: Record<string, { readonly name: string; readonly awakeable: string }>;
+  /** `n` says who came first, in the whole tree. */
+  wants: Record<string, { readonly name: string; readonly awakeable: string; readonly n?: number }>;
   /** Given in answer to what was asked in this lane: somebody may ask again, because the answer was lost. */
   given: Record<string, { readonly lane: number; readonly value: JsonValue }>;
   mail: InboxMessage[];
@@ -69,7 +77,9 @@ export interface ExecState {
   untold?: readonly BudgetWarning[] | undefined;
   /** As it said last; its `account` says it when it is over. */
   used?: UsedSoFar | undefined;
+  /** Of one whom nobody can join any more, only its status: a message carries the whole state. */
   outcome?: JsonObject | undefined;
+  readonly isJoinable?: boolean | undefined;
   account?: AgentAccount | undefined;
 }
 
@@ -78,6 +88,8 @@ export interface RootState {
   readonly format: 1;
   readonly runId: string;
   readonly startedAt: number;
+  /** The nonce of the message that began it. */
+  readonly startedBy?: string | undefined;
   /** The newest time that anybody told. */
   at: number;
   /** Counts changes of how the run stands. */
@@ -103,7 +115,7 @@ export function drop(record: Record<string, unknown>, key: string): void {
 }
 
 export function newExec(
-  init: Pick<ExecState, "parent" | "agentId" | "priority" | "budget" | "launch" | "phase">,
+  init: Pick<ExecState, "parent" | "agentId" | "priority" | "budget" | "launch" | "phase" | "isJoinable">,
 ): ExecState {
   return {
     ...init,
@@ -126,13 +138,14 @@ export function newExec(
 export function newRoot(
   launch: Launch,
   root: Pick<ExecState, "agentId" | "priority">,
-  at: number,
+  { at, nonce }: Pick<StartMessage, "at" | "nonce">,
 ): RootState {
   const exec = newExec({ ...root, parent: null, budget: null, launch, phase: "running" });
   return {
     format: 1,
     runId: launch.runId,
     startedAt: at,
+    startedBy: nonce,
     at,
     version: 1,
     entries: 0,

@@ -34,7 +34,7 @@ export async function want(tree: TreeSession, message: WantMessage): Promise<Wan
     drop(exec.wants, key);
     return { ...standing, got: { value: early } };
   }
-  exec.wants[key] = { name, awakeable };
+  exec.wants[key] = { name, awakeable, n: exec.wants[key]?.n ?? ++tree.state.entries };
   return standing;
 }
 
@@ -44,17 +44,26 @@ export async function deliver(tree: TreeSession, { id, name, value }: DeliverMes
   if (state.delivered.includes(id)) return null;
   state.delivered = [...state.delivered.slice(-REMEMBERED), id];
   state.entries++;
-  for (const [execId, exec] of Object.entries(state.execs)) {
-    for (const [key, wanted] of Object.entries(exec.wants)) {
-      if (wanted.name !== name) continue;
-      drop(exec.wants, key);
-      exec.given[key] = { lane: exec.lane, value };
-      tree.resolve(wanted.awakeable, { value, standing: await tree.standing(execId) });
-      return null;
-    }
+  const first = longestWaiting(state, name);
+  if (first === undefined) {
+    keepEarly(state, name, [...earlyOf(state, name), value]);
+    return null;
   }
-  keepEarly(state, name, [...earlyOf(state, name), value]);
+  const { execId, exec, key, awakeable } = first;
+  drop(exec.wants, key);
+  exec.given[key] = { lane: exec.lane, value };
+  tree.resolve(awakeable, { value, standing: await tree.standing(execId) });
   return null;
+}
+
+/** Whoever was told to stop does not wait any more: what comes is for the next. */
+function longestWaiting({ execs }: RootState, name: string) {
+  const waiting = Object.entries(execs).flatMap(([execId, exec]) =>
+    exec.stopped !== undefined
+      ? []
+      : Object.entries(exec.wants).map(([key, wanted]) => ({ execId, exec, key, ...wanted })),
+  );
+  return waiting.filter((one) => one.name === name).toSorted((a, b) => (a.n ?? 0) - (b.n ?? 0))[0];
 }
 
 /** A caller chooses the names: one may be that of something every object has. */

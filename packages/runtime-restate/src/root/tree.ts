@@ -9,6 +9,7 @@ import {
   type Usage,
 } from "@ravi/kernel";
 import { Books, type LedgerFactory } from "./books.ts";
+import { withLost } from "./lost.ts";
 import type { Launch, Standing, Stopped, UsedSoFar } from "./messages.ts";
 import { emptyOutbox, type Outbox } from "./outbox.ts";
 import { type HeadcountFactory, Seats } from "./seats.ts";
@@ -76,6 +77,13 @@ export class TreeSession {
   hear(execId: string, used: UsedSoFar | undefined): void {
     const exec = this.state.execs[execId];
     if (exec !== undefined && exec.phase !== "over" && used !== undefined) exec.used = used;
+  }
+
+  /** Whoever says something goes on: a worker was found by itself, without a `resume`. What is in doubt still waits. */
+  hearFromWorker(execId: string, lane: number): void {
+    const exec = this.state.execs[execId];
+    if (exec !== undefined && lane >= exec.lane && Object.keys(exec.doubts).length === 0)
+      exec.suspended = undefined;
   }
 
   /** The newest lane of an execution; false for an attempt that is dead, or an execution that is over. */
@@ -159,9 +167,9 @@ export function rootOf(state: RootState): ExecState & { readonly launch: Launch 
 export function tookBelow(state: RootState, execId: string): { usage: Usage; costUsd: number | null } {
   let usage: Usage = NO_USAGE;
   let nano: number | null = 0;
-  for (const [id, { account, used }] of Object.entries(state.execs)) {
-    const told = account ?? used;
-    if (told === undefined || (id !== execId && !id.startsWith(`${execId}/`))) continue;
+  for (const [id, { account, used, lost }] of Object.entries(state.execs)) {
+    if (id !== execId && !id.startsWith(`${execId}/`)) continue;
+    const told = withLost(account ?? used ?? NOTHING_USED, lost);
     usage = addUsage(usage, told.usage);
     nano = nano === null || told.costUsd === null ? null : nano + Math.round(told.costUsd * 1e9);
   }
@@ -171,11 +179,11 @@ export function tookBelow(state: RootState, execId: string): { usage: Usage; cos
 /** Who worked in the tree and what each used; one that never told has used nothing that anybody knows. */
 export function accountsOf(state: RootState): AgentAccount[] {
   return Object.entries(state.execs).map(([execId, exec]) => {
-    const { account, agentId, parent, priority, used = NOTHING_USED } = exec;
-    if (account !== undefined) return account;
+    const { account, agentId, parent, priority, used = NOTHING_USED, lost } = exec;
+    if (account !== undefined) return withLost(account, lost);
     const above = parent === null ? null : (state.execs[parent]?.agentId ?? null);
     return {
-      ...used,
+      ...withLost(used, lost),
       execId: execId as AgentAccount["execId"],
       agentId: agentId as AgentAccount["agentId"],
       parent: above as AgentAccount["parent"],

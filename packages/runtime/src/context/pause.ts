@@ -12,6 +12,7 @@ export function yieldIfPaused(exec: Execution, n: number): MaybePromise<void> {
 async function wait(exec: Execution): Promise<void> {
   const { engine, hooks, ports } = exec;
   if (engine.start.onPreempt === "return") throw new PausedError({ agentId: exec.agentId });
+  if (engine.tellsPauses === true) return engine.whenResumed().then(() => exec.token.check());
   const since = ports.clock.now();
   if (hooks.has(HookEvent.PREEMPTED)) void hooks.dispatch(HookEvent.PREEMPTED, exec.hookBase(false));
   await engine.whenResumed();

@@ -1,0 +1,36 @@
+import { InvalidValueError } from "@ravi/kernel";
+import { messageOf } from "@ravi/kernel/loop";
+import type { RestateRuntimeOptions } from "./options.ts";
+
+const SECONDS = [
+  "callTimeoutS",
+  "retentionS",
+  "parkS",
+] as const satisfies readonly (keyof RestateRuntimeOptions)[];
+
+/** The server would take what is no time for none, or for one of its own. */
+export function checkSeconds(options: RestateRuntimeOptions): void {
+  for (const name of SECONDS) {
+    const value = options[name];
+    if (value === undefined || (Number.isFinite(value) && value > 0)) continue;
+    throw new InvalidValueError({ field: `runtime options.${name}`, value, expected: "seconds above 0" });
+  }
+}
+
+/** What JSON cannot say would reach the run as nothing at all, or not. */
+export function checkDelivered(name: unknown, value: unknown): void {
+  if (typeof name !== "string")
+    throw new InvalidValueError({ field: "deliver name", value: name, expected: "a text" });
+  if (value === undefined || typeof value === "function" || typeof value === "symbol")
+    throw new InvalidValueError({
+      field: "deliver value",
+      value,
+      expected: "plain JSON; null for nothing",
+    });
+  try {
+    JSON.stringify(value);
+  } catch (cause) {
+    const expected = `plain JSON (${messageOf(cause)})`;
+    throw new InvalidValueError({ field: "deliver value", value: typeof value, expected, cause });
+  }
+}
