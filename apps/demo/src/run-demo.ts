@@ -106,7 +106,8 @@ async function follow(
     using _ = isWatched
       ? liveTree(board, {
           screen: process.stdout,
-          columns: columns(),
+          size: screenSize,
+          color: isColored(),
           limit,
           now: Date.now,
         })
@@ -151,6 +152,13 @@ function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-function columns(): number {
-  return process.stdout.columns ?? Number(process.env["COLUMNS"] ?? 100);
+/** A screen that does not say how large it is, or says 0, is taken for a wide one. */
+function screenSize(): { readonly columns: number; readonly rows: number } {
+  const { columns, rows } = process.stdout;
+  return { columns: columns || Number(process.env["COLUMNS"]) || 100, rows: rows || Infinity };
+}
+
+/** See no-color.org: set and not empty. */
+function isColored(): boolean {
+  return (process.env["NO_COLOR"] ?? "") === "" && process.env["TERM"] !== "dumb";
 }
