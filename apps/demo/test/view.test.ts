@@ -12,7 +12,7 @@ test("a narrow terminal without colours: no line is wider than it, and NO_COLOR 
   expect(code).toBe(0);
   const frames = stdout.slice(stdout.indexOf("\u001B[?25l"), stdout.lastIndexOf("\u001B[?25h"));
   // Back, and away with what is below: nothing else is sent.
-  const lines = frames.replaceAll(/\u001B\[(?:\?25l|\d+F|0J)/g, "").split("\n");
+  const lines = frames.replaceAll(/\p{Cc}\[(?:\?25l|\d+F|0J)/gu, "").split("\n");
   expect(lines.join("\n")).not.toContain("\u001B");
   expect(lines.filter((line) => line.length > 40)).toEqual([]);
   expect(lines.some((line) => line.includes("researcher/1"))).toBe(true);
