@@ -11,7 +11,9 @@ export const HELP = `chat: a conversation in the terminal that survives being cl
   --help           this text
 
 Without --model no key is needed and nothing is spent: a server on this machine stands in for a model, over HTTP. Its answers
-are a script's. A key in the environment alone changes nothing.`;
+are a script's. A key in the environment alone changes nothing.
+
+What is piped in is answered line by line, and the exit code is 1 where an answer failed.`;
 
 export const COMMANDS = `  /help             this list
   /tree             the conversation as a tree; * is where it stands

@@ -7,9 +7,9 @@ export interface View {
   show(event: SessionEvent): void;
 }
 
-/** Writes what happens. Plain where nobody looks: no colours, no prompts. */
-export function viewOn(output: NodeJS.WritableStream, isTerminal: boolean): View {
-  const { dim, yellow, cyan } = createColors(isTerminal);
+/** Writes what happens. Plain where nobody looks, or nobody wants colours (NO_COLOR). */
+export function viewOn(output: NodeJS.WritableStream, isColored: boolean): View {
+  const { dim, yellow, cyan } = createColors(isColored);
   let isMidLine = false;
   const line = (text: string): void => {
     output.write(`${isMidLine ? "\n" : ""}${text}\n`);
