@@ -29,6 +29,8 @@ export function viewOn(output: NodeJS.WritableStream, isColored: boolean): View 
           return line(yellow(`[${event.kind}: trying again in ${(event.delayMs / 1000).toFixed(1)} s]`));
         case "session_compact":
           return line(dim(`[compacted: about ${event.before} tokens before, ${event.after} now]`));
+        // One that was steered has several.
+        case "message_end":
         case "agent_end":
           if (isMidLine) output.write("\n");
           isMidLine = false;

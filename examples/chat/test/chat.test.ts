@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -211,6 +211,17 @@ test("--help and wrong options", async () => {
   expect(await wrong.end()).toBe(1);
   expect(wrong.output()).toMatch(/^chat: Unknown option '--sesion'[^\n]*\n.*--help/);
   expect(wrong.output()).not.toContain("    at ");
+});
+
+test("a relative --dir is in the folder where the command was typed, also below pnpm", async () => {
+  const typed = await folder();
+  const program = start(["--dir", "talks"], { INIT_CWD: typed });
+  program.say("hello");
+  expect(await program.end()).toBe(0);
+  expect(await readdir(typed)).toEqual(["talks"]);
+  const unnamed = start(["--dir", ""]);
+  expect(await unnamed.end()).toBe(1);
+  expect(unnamed.output()).toContain("--dir needs the path of a folder");
 });
 
 test("--base-url without --model is refused: nobody would be asked there", async () => {
