@@ -1,12 +1,13 @@
 import os from "node:os";
-import { parseArgs } from "node:util";
 import { architectures } from "./architectures.ts";
 import { growth, parkedRuns } from "./growth.ts";
+import { SCENARIOS } from "./figures.ts";
 import { hooks } from "./hooks.ts";
 import { imports } from "./imports.ts";
 import { journal } from "./journal.ts";
 import { loops } from "./loops.ts";
 import { middleware } from "./middleware.ts";
+import { readOptions } from "./options.ts";
 import { resources } from "./resources.ts";
 import { resume } from "./resume.ts";
 import { session } from "./session.ts";
@@ -34,9 +35,9 @@ const HELP = `bench: what Ravi costs, beside the plain code that it replaces.
 Everything runs in alternating child processes; a ratio is the median of paired ratios. WARM_MS (2000) and MEASURE_MS
 (500) set how long a process warms up and measures. All of it takes about an hour; --pairs 3 shows the same in ten minutes.`;
 
-const sections: Readonly<Record<string, (pairs: number) => Promise<void>>> = {
+const sections: Readonly<Record<string, (pairs: number, scenarios?: readonly string[]) => Promise<void>>> = {
   imports,
-  loops: (count) => loops(count, values.scenarios?.split(",")),
+  loops,
   growth,
   architectures,
   supervision,
@@ -50,32 +51,19 @@ const sections: Readonly<Record<string, (pairs: number) => Promise<void>>> = {
 };
 const ONLY_BY_NAME = "parked";
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    pairs: { type: "string", default: "15" },
-    scenarios: { type: "string" },
-    help: { type: "boolean", default: false },
-  },
-});
-const pairs = Number(values.pairs);
-const unknown = positionals.filter((name) => !Object.hasOwn(sections, name));
-if (values.help) {
+const asked = readOptions(process.argv.slice(2), Object.keys(sections), SCENARIOS);
+if (asked === "help") {
   console.log(HELP);
-} else if (unknown.length > 0 || !Number.isInteger(pairs) || pairs < 1) {
-  const problem =
-    unknown.length > 0
-      ? `no section ${unknown.join(", ")}`
-      : `--pairs is ${values.pairs}; expected a whole number above 0`;
-  console.error(`bench: ${problem}\n\n${HELP}`);
+} else if ("problem" in asked) {
+  console.error(`bench: ${asked.problem}\n  --help lists what there is`);
   process.exitCode = 1;
 } else {
   console.log(
     `${new Date().toISOString().slice(0, 10)}  Node ${process.version}  ${os.cpus().length} × ${os.cpus()[0]?.model}\n`,
   );
   const named = Object.keys(sections).filter((name) => name !== ONLY_BY_NAME);
-  for (const name of positionals.length > 0 ? positionals : named) {
-    await sections[name]?.(pairs);
+  for (const name of asked.sections.length > 0 ? asked.sections : named) {
+    await sections[name]?.(asked.pairs, asked.scenarios);
     console.log();
   }
 }

@@ -6,6 +6,11 @@ import { readWorkspace, root } from "../src/workspace.ts";
 const packages = readWorkspace().filter(({ folder }) => folder.startsWith("packages/"));
 const workflows = globSync(".github/workflows/*.yml", { cwd: root });
 
+interface Changelog {
+  getReleaseLine(changeset: { readonly summary: string; readonly commit: string }): Promise<string>;
+  getDependencyReleaseLine(): Promise<string>;
+}
+
 describe("T19: publishing", () => {
   test.each(packages.map(({ folder, manifest }) => [folder, manifest]))(
     "T19: %s has what npm needs",
@@ -29,6 +34,18 @@ describe("T19: publishing", () => {
   test("T19: all packages share one version, so nobody ends up with two kernels", () => {
     expect(new Set(packages.map(({ manifest }) => manifest.version)).size).toBe(1);
     expect(readFileSync(join(root, ".changeset/config.json"), "utf8")).toContain('"fixed": [["@ravi/*"]]');
+  });
+
+  test("T19: a changelog says what has changed, and not which commits touched what it depends on", async () => {
+    expect(readFileSync(join(root, ".changeset/config.json"), "utf8")).toContain("./changelog.ts");
+    const { getReleaseLine, getDependencyReleaseLine } = (await import(
+      join(root, ".changeset/changelog.ts")
+    )) as Changelog;
+    const commit = "0123456789";
+    expect(await getReleaseLine({ summary: "One thing.\n\nAnd why.\n", commit })).toBe(
+      "- 0123456: One thing.\n\n  And why.",
+    );
+    expect(await getDependencyReleaseLine()).toBe("");
   });
 
   test.each(workflows)(

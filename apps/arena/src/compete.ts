@@ -29,14 +29,16 @@ export interface Score {
   readonly ms: number;
   readonly answer: string;
   readonly error?: string | undefined;
+  /** It failed and the model had not answered a single call (no key, no server): the others would fare no better. */
+  readonly isUnanswered?: true | undefined;
 }
 
 /** One strategy at the question, alone, under a limit. */
 export async function compete(contest: Contest, strategy: string): Promise<Score> {
   const { question, limit, signal, time } = contest;
   const clock = time?.clock ?? wallClock;
-  let calls = 0;
-  const model = counting(contest.model, () => calls++);
+  const made = { calls: 0, answers: 0 };
+  const model = counting(contest.model, made);
   const agent = contest.line(model)[strategy];
   if (agent === undefined) throw new TypeError(`no strategy ${strategy}`);
   await using runtime = new Runtime({
@@ -55,7 +57,7 @@ export async function compete(contest: Contest, strategy: string): Promise<Score
   return {
     strategy,
     status,
-    calls,
+    calls: made.calls,
     inputTokens: usage.inputTokens,
     outputTokens: usage.outputTokens,
     tokens: totalTokens(usage),
@@ -63,18 +65,21 @@ export async function compete(contest: Contest, strategy: string): Promise<Score
     ms: clock.now() - start,
     answer: output,
     ...(error !== undefined && { error: error.message }),
+    ...(status === "failed" && made.answers === 0 && { isUnanswered: true }),
   };
 }
 
 /** The same model, with its calls counted where they are really made. */
-function counting(model: LLMClient, count: () => void): LLMClient {
+function counting(model: LLMClient, made: { calls: number; answers: number }): LLMClient {
   const { id, info } = model;
   return {
     id,
     info,
-    generate(request, options) {
-      count();
-      return model.generate(request, options);
+    async generate(request, options) {
+      made.calls++;
+      const response = await model.generate(request, options);
+      made.answers++;
+      return response;
     },
   };
 }

@@ -55,6 +55,11 @@ async function main(): Promise<number> {
     if (!values.json && !ending.isUnheard) console.log(row(cells(score)));
     if (!values.json && !ending.isUnheard && score.error !== undefined)
       console.error(`arena: ${name}: ${score.error}`);
+    if (score.isUnanswered === true) {
+      if (scores.length < names.length)
+        console.error("arena: the model answered no call at all, so the others are not tried");
+      break;
+    }
   }
   if (values.json)
     console.log(
@@ -101,6 +106,7 @@ interface Values {
 async function contestOf(values: Values, signal: AbortSignal): Promise<Contest> {
   const usd = values.usd === undefined ? undefined : Number(values.usd);
   if (usd !== undefined && !(usd > 0)) refuse("--usd", values.usd, "dollars above 0");
+  if (values.question?.trim() === "") refuse("--question", values.question, "a question");
   if (values.model === undefined) return pretendedContest(values, usd, signal);
   const baseURL = values["base-url"];
   const model = realModel(values.model, baseURL);

@@ -159,6 +159,15 @@ describe("the arena", () => {
     });
   });
 
+  test("a model that answers nothing at all (a wrong key) is asked once, and that is said once", async () => {
+    await using server = await loopbackOpenAI({ script: () => ({ fault: { type: "status", status: 401 } }) });
+    const { code, stdout, stderr } = await arena("--model", "openai:gpt-4o-mini", "--base-url", server.url);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^react .* failed$/m);
+    expect(stderr).toMatch(/^arena: react: .*401.*\narena: the model answered no call at all.*\n$/);
+    expect(server.requests).toHaveLength(1);
+  });
+
   test("Ctrl-C asks nobody any more, and shows how far it came", async () => {
     await using server = await loopbackOpenAI({ script: () => ({ text: "It is 24.", delayMs: 60_000 }) });
     const child = start("--model", "openai:gpt-4o-mini", "--base-url", server.url);
@@ -199,6 +208,7 @@ describe("the arena", () => {
     [["--only", "reakt"], "one of react, self-refine"],
     [["--question", "Why?"], "the stand-in knows one question"],
     [["--model", "gpt-5.2"], "openai:NAME"],
+    [["--model", "openai:gpt-5-mini", "--question", " "], '--question is " "'],
     [["--usd", "0"], "dollars above 0"],
     [["--fast"], "--fast'\n  --help lists the options"],
   ])("%j is refused, and what was wrong is said", async (args, why) => {

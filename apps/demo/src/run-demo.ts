@@ -1,4 +1,4 @@
-import { HookEvent, Priority } from "@ravi/kernel";
+import { HookEvent, isRaviError, Priority } from "@ravi/kernel";
 import { HookManager } from "@ravi/hooks";
 import type { Args } from "./args.ts";
 import { type Outcome, startByHand, type Started } from "./compose.ts";
@@ -28,7 +28,7 @@ export async function runDemo(args: Args): Promise<number> {
   const output = watchOutput(process.stdout);
   const preempted = Promise.withResolvers<void>();
   const workplace = await openWorkplace(args, { isWatched, preempted: preempted.promise });
-  let status: Outcome["status"] = "failed";
+  let isKept = false;
   try {
     const { journal, folder, model, prices, limit } = workplace;
     const board = new Board((name) => {
@@ -60,7 +60,8 @@ export async function runDemo(args: Args): Promise<number> {
       return startOnRestate({ ...parts, folder, modelArgs: workplace.modelArgs }, assignment);
     }
     const { result, endedBy } = await follow(started, board, { args, limit, isWatched, output });
-    status = result.status;
+    const { status } = result;
+    isKept = status === "suspended";
 
     const ended: Ended = { result, counts: board.counts, bill: workplace.bill() };
     if (args.json) console.log(JSON.stringify(toJSON(ended)));
@@ -69,8 +70,13 @@ export async function runDemo(args: Args): Promise<number> {
       console.error(`demo: the run keeps its place. To go on: ${resumeLine(args, folder)}`);
     else if (result.error !== undefined) console.error(`demo: ${result.error.message}`);
     return endedBy === undefined ? EXIT_CODES[status] : SIGNALS[endedBy];
+  } catch (error) {
+    // What was paid for until then is on record, and is not thrown away with the folder.
+    isKept = isRaviError(error, "JOURNAL_FAILED");
+    if (isKept) console.error(`demo: to go on afterwards: ${resumeLine(args, workplace.folder)}`);
+    throw error;
   } finally {
-    await workplace.close({ keep: status === "suspended" });
+    await workplace.close({ keep: isKept });
   }
 }
 
@@ -106,7 +112,8 @@ async function follow(
     using _ = isWatched
       ? liveTree(board, {
           screen: process.stdout,
-          columns: columns(),
+          size: screenSize,
+          color: isColored(),
           limit,
           now: Date.now,
         })
@@ -151,6 +158,13 @@ function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-function columns(): number {
-  return process.stdout.columns ?? Number(process.env["COLUMNS"] ?? 100);
+/** A screen that does not say how large it is, or says 0, is taken for a wide one. */
+function screenSize(): { readonly columns: number; readonly rows: number } {
+  const { columns, rows } = process.stdout;
+  return { columns: columns || Number(process.env["COLUMNS"]) || 100, rows: rows || Infinity };
+}
+
+/** See no-color.org: set and not empty. */
+function isColored(): boolean {
+  return (process.env["NO_COLOR"] ?? "") === "" && process.env["TERM"] !== "dumb";
 }

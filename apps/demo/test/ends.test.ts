@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { text } from "node:stream/consumers";
@@ -47,6 +48,24 @@ test("ended at once by a second Ctrl-C it leaves a terminal with its cursor", as
     // Two signals of two kinds, taken by two threads, may be seen in either order; the first says how it ended.
     expect([130, 143]).toContain(ran.code);
     expect(ran.stdout.endsWith(SHOW_CURSOR)).toBe(true);
+  });
+});
+
+test("a disk that fills up: what was paid for is kept, also in a folder that nobody named, and how to go on is said", async () => {
+  await withFolder(async (folder) => {
+    // No file may grow past that many blocks; SQLite sees a write that fails.
+    const command = `trap '' XFSZ; ulimit -f 200; exec "$0" --conditions=@ravi/source --no-warnings src/main.ts`;
+    const child = spawn("sh", ["-c", command, process.execPath], {
+      cwd: join(import.meta.dirname, ".."),
+      env: { ...process.env, TMPDIR: folder },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, "close")]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/the journal could not be written/);
+    const kept = /--journal (\S+) --resume/.exec(stderr)?.[1] ?? "";
+    const resumed = await demo(["--json", "--journal", kept, "--resume"]);
+    expect(resumed).toMatchObject({ code: 0, stdout: expect.stringContaining('"status":"completed"') });
   });
 });
 

@@ -36,13 +36,14 @@ export interface Printed {
 export async function demo(
   args: readonly string[],
   onLine?: (line: string, kill: (signal: NodeJS.Signals) => void) => void,
+  env: Readonly<Record<string, string>> = {},
 ): Promise<Ran> {
   const child = spawn(
     process.execPath,
     ["--conditions=@ravi/source", "--no-warnings", "src/main.ts", ...args],
     {
       cwd: folder,
-      env: { ...process.env, INIT_CWD: undefined },
+      env: { ...process.env, INIT_CWD: undefined, ...env },
       stdio: ["ignore", "pipe", "pipe"],
     },
   );

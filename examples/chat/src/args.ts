@@ -1,5 +1,5 @@
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 
 export const HELP = `chat: a conversation in the terminal that survives being closed.
@@ -11,7 +11,9 @@ export const HELP = `chat: a conversation in the terminal that survives being cl
   --help           this text
 
 Without --model no key is needed and nothing is spent: a server on this machine stands in for a model, over HTTP. Its answers
-are a script's. A key in the environment alone changes nothing.`;
+are a script's. A key in the environment alone changes nothing.
+
+What is piped in is answered line by line, and the exit code is 1 where an answer failed.`;
 
 export const COMMANDS = `  /help             this list
   /tree             the conversation as a tree; * is where it stands
@@ -50,9 +52,17 @@ export function readArgs(args: readonly string[]): Args {
     model: values.model,
     baseURL: values["base-url"],
     session: values.session,
-    dir: values.dir ?? join(homedir(), ".ravi", "chat"),
+    dir: folderOf(values.dir),
     help: values.help,
   };
+}
+
+/** Below a script of pnpm's, the folder in which somebody typed it is not the one of the process. */
+function folderOf(dir: string | undefined): string {
+  if (dir === undefined) return join(homedir(), ".ravi", "chat");
+  if (dir.trim() === "")
+    throw new Error("--dir needs the path of a folder behind it\n  --help lists the options");
+  return resolve(process.env["INIT_CWD"] ?? ".", dir);
 }
 
 function valuesOf(args: readonly string[]) {

@@ -46,8 +46,14 @@ export async function chat({ agent, view, input, output, isTerminal }: ChatOptio
   process.on("SIGINT", interrupt);
   process.on("SIGTERM", terminate);
   process.on("SIGHUP", terminate);
-  // It stays: what is still written on the way out fails too.
-  output.on("error", quit);
+  // It stays: what is still written on the way out fails too. A reader that has left (`| head`) has what it wanted.
+  output.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE" && process.exitCode === undefined) {
+      process.exitCode = 1;
+      console.error(`chat: standard output cannot be written to any more (${error.message})`);
+    }
+    quit();
+  });
   lines.on("line", (line) => {
     state.isWarned = false;
     if (!isTerminal || !steered(line, agent)) waiting.push(line);
@@ -68,7 +74,11 @@ export async function chat({ agent, view, input, output, isTerminal }: ChatOptio
       }
       const line = waiting.shift();
       if (line === undefined) return;
-      if (line.trim() !== "" && !(await answer(line, agent, view))) return;
+      if (line.trim() === "") continue;
+      const next = await answer(line, agent, view);
+      // Nobody reads along, so whoever started it hears by the exit code that something was not answered.
+      if (next === "failed" && !isTerminal) process.exitCode ??= 1;
+      if (next === "leave") return;
     }
   } finally {
     process.off("SIGINT", interrupt);
@@ -92,19 +102,20 @@ function steered(line: string, agent: SessionAgent): boolean {
   }
 }
 
-/** False: leave. */
-async function answer(line: string, agent: SessionAgent, view: View): Promise<boolean> {
+async function answer(line: string, agent: SessionAgent, view: View): Promise<"go on" | "failed" | "leave"> {
+  const isCommand = line.startsWith("/");
   try {
-    if (line.startsWith("/")) {
+    if (isCommand) {
       const said = await command(line, agent);
-      if (said !== undefined) view.note(said);
-      return said !== undefined;
-    }
-    await agent.invoke(line, { channel: "terminal" });
+      if (said === undefined) return "leave";
+      view.note(said);
+    } else await agent.invoke(line, { channel: "terminal" });
   } catch (error) {
-    if (!isCancellation(error)) view.note(`error: ${error instanceof Error ? error.message : String(error)}`);
+    if (isCancellation(error)) return "go on";
+    view.note(`error: ${error instanceof Error ? error.message : String(error)}`);
+    if (!isCommand) return "failed";
   }
-  return true;
+  return "go on";
 }
 
 async function showEvents(agent: SessionAgent, view: View): Promise<void> {

@@ -1,6 +1,7 @@
 import { defineTool, isRaviError } from "@ravi/kernel";
 import { Summarization } from "@ravi/context";
 import { FileSessionStore, SessionAgent } from "@ravi/session";
+import picocolors from "picocolors";
 import * as z from "zod";
 import { HELP, readArgs } from "./args.ts";
 import { chat } from "./chat.ts";
@@ -22,7 +23,7 @@ async function main(): Promise<void> {
     return;
   }
   const isTerminal = process.stdin.isTTY && process.stdout.isTTY;
-  const view = viewOn(process.stdout, isTerminal);
+  const view = viewOn(process.stdout, isTerminal && picocolors.isColorSupported);
   const server = args.model === undefined ? await startStandIn() : undefined;
   try {
     const model = server === undefined ? realModel(args.model ?? "", args.baseURL) : standInModel(server);

@@ -7,9 +7,9 @@ export interface View {
   show(event: SessionEvent): void;
 }
 
-/** Writes what happens. Plain where nobody looks: no colours, no prompts. */
-export function viewOn(output: NodeJS.WritableStream, isTerminal: boolean): View {
-  const { dim, yellow, cyan } = createColors(isTerminal);
+/** Writes what happens. Plain where nobody looks, or nobody wants colours (NO_COLOR). */
+export function viewOn(output: NodeJS.WritableStream, isColored: boolean): View {
+  const { dim, yellow, cyan } = createColors(isColored);
   let isMidLine = false;
   const line = (text: string): void => {
     output.write(`${isMidLine ? "\n" : ""}${text}\n`);
@@ -29,6 +29,8 @@ export function viewOn(output: NodeJS.WritableStream, isTerminal: boolean): View
           return line(yellow(`[${event.kind}: trying again in ${(event.delayMs / 1000).toFixed(1)} s]`));
         case "session_compact":
           return line(dim(`[compacted: about ${event.before} tokens before, ${event.after} now]`));
+        // One that was steered has several.
+        case "message_end":
         case "agent_end":
           if (isMidLine) output.write("\n");
           isMidLine = false;

@@ -1,8 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { loopbackOpenAI } from "@ravi/testing";
 import { expect, onTestFinished, test } from "vitest";
 
 const MAIN = join(import.meta.dirname, "..", "src", "main.ts");
@@ -14,10 +17,10 @@ async function folder(): Promise<string> {
 }
 
 /** The chat as a program, driven through its standard input. */
-function start(args: readonly string[]) {
+function start(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const child = spawn(process.execPath, ["--conditions=@ravi/source", MAIN, ...args], {
     stdio: ["pipe", "pipe", "pipe"],
-    env: { ...process.env, NO_COLOR: "1" },
+    env: { ...process.env, NO_COLOR: "1", ...env },
   });
   onTestFinished(() => void child.kill("SIGKILL"));
   let output = "";
@@ -180,6 +183,26 @@ test("when nobody reads any more it leaves quietly, and keeps what was said", as
   expect(next.output()).toContain("* 1. user: count to 9000");
 });
 
+test("an answer that fails is said, and by the exit code where nobody reads along", async () => {
+  await using server = await loopbackOpenAI({ script: () => ({ fault: { type: "status", status: 401 } }) });
+  const program = start(["--dir", await folder(), "--model", "openai:small", "--base-url", server.url], {
+    OPENAI_API_KEY: "sk-wrong",
+  });
+  program.say("hello");
+  expect(await program.end()).toBe(1);
+  expect(program.output()).toMatch(/^error: openai\/small: 401/m);
+});
+
+test.runIf(existsSync("/dev/full"))("a full disk is said, and is no success", async () => {
+  const command = `echo hello | "$0" --conditions=@ravi/source "$1" --dir "$2" > /dev/full`;
+  const child = spawn("sh", ["-c", command, process.execPath, MAIN, await folder()], {
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, "close")]);
+  expect(stderr).toMatch(/^chat: standard output cannot be written to any more \(ENOSPC.*\n$/);
+  expect(code).toBe(1);
+});
+
 test("--help and wrong options", async () => {
   const help = start(["--help"]);
   expect(await help.end()).toBe(0);
@@ -188,6 +211,17 @@ test("--help and wrong options", async () => {
   expect(await wrong.end()).toBe(1);
   expect(wrong.output()).toMatch(/^chat: Unknown option '--sesion'[^\n]*\n.*--help/);
   expect(wrong.output()).not.toContain("    at ");
+});
+
+test("a relative --dir is in the folder where the command was typed, also below pnpm", async () => {
+  const typed = await folder();
+  const program = start(["--dir", "talks"], { INIT_CWD: typed });
+  program.say("hello");
+  expect(await program.end()).toBe(0);
+  expect(await readdir(typed)).toEqual(["talks"]);
+  const unnamed = start(["--dir", ""]);
+  expect(await unnamed.end()).toBe(1);
+  expect(unnamed.output()).toContain("--dir needs the path of a folder");
 });
 
 test("--base-url without --model is refused: nobody would be asked there", async () => {

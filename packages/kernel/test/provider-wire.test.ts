@@ -108,7 +108,10 @@ describe("T10: an answer that is none", () => {
     ["a body that is no JSON", "<html>"],
   ])("T10: %s is told without its words", (what, text) => {
     const read = (): unknown => parseAnswer(text, headers({ "content-type": "text/html; charset=utf-8" }));
-    expect(read).toThrow(new UnusableAnswer(`the server answered with ${what} (text/html)`));
+    const advice = "a web page: is the address of the server (baseURL) the right one?";
+    expect(read).toThrow(new UnusableAnswer(`the server answered with ${what} (text/html, ${advice})`));
+    const plain = (): unknown => parseAnswer(text, headers({ "content-type": "text/plain" }));
+    expect(plain).toThrow(new UnusableAnswer(`the server answered with ${what} (text/plain)`));
   });
 
   test("T10: so is an event, and a stream that is cut short", () => {

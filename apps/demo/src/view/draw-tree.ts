@@ -31,7 +31,7 @@ const PRIORITIES: Readonly<Record<Priority, string>> = {
 const BAR = 10;
 const NAME = 24;
 
-/** The tree as it stands, a line for each agent. A pure function of the board and the time. */
+/** The tree as it stands, a line for each agent, none wider than the screen. A pure function of the board and the time. */
 export function drawTree(board: Board, options: DrawOptions): readonly string[] {
   const paint = (color: Color, text: string): string =>
     options.color ? styleText(color, text, { validateStream: false }) : text;
@@ -42,7 +42,7 @@ export function drawTree(board: Board, options: DrawOptions): readonly string[] 
     const name = `${branch(row, rows.slice(at + 1))}${row.agentId}`;
     const elapsed = ((row.endedAt ?? options.now) - row.startedAt) / 1000;
     const columns = [
-      `${paint(color, sign)} ${name.padEnd(NAME - 2)}`,
+      name.padEnd(NAME - 2),
       PRIORITIES[row.priority].padEnd(10),
       String(row.tokens).padStart(7),
       ("usd" in options.limit ? row.costUsd.toFixed(4) : "-").padStart(8),
@@ -51,9 +51,15 @@ export function drawTree(board: Board, options: DrawOptions): readonly string[] 
     ].join(" ");
     const room = options.width - (NAME + 10 + 7 + 8 + BAR + 8 + 6 + 8);
     const doing = row.status === "paused" ? "gave its seat to more urgent work" : row.doing;
-    return room < 8 ? columns : `${columns}  ${paint("gray", doing.slice(0, room))}`;
+    const line = `${paint(color, sign)} ${columns.slice(0, Math.max(0, options.width - 2))}`;
+    return room < 8 ? line : `${line}  ${paint("gray", inOneLine(doing).slice(0, room))}`;
   });
-  return [paint("gray", head), ...lines];
+  return [paint("gray", head.slice(0, options.width)), ...lines];
+}
+
+/** What a model or a server said may hold line ends, and worse. */
+function inOneLine(text: string): string {
+  return text.replaceAll(/[\s\p{Cc}]+/gu, " ");
 }
 
 /** The root's limit is in dollars, or in tokens, and holds for all; an agent's own is in tool calls. */

@@ -4,7 +4,9 @@ import { drawTree } from "./draw-tree.ts";
 
 export interface LiveTreeOptions {
   readonly screen: { write(text: string): unknown };
-  readonly columns: number;
+  /** Asked for each frame: a window can be made smaller. What is past `rows` is left out until the end. */
+  readonly size: () => { readonly columns: number; readonly rows: number };
+  readonly color: boolean;
   readonly limit: Limit;
   readonly now: () => number;
 }
@@ -14,10 +16,14 @@ const HIDE_CURSOR = "\u001B[?25l";
 const SHOW_CURSOR = "\u001B[?25h";
 
 /** Draws the board over itself, ten times a second, until it is stopped; the last frame stays. */
-export function liveTree(board: Board, { screen, columns, limit, now }: LiveTreeOptions): Disposable {
+export function liveTree(board: Board, options: LiveTreeOptions): Disposable {
+  const { screen, size, limit, color, now } = options;
   let drawn = 0;
-  const draw = (): void => {
-    const lines = drawTree(board, { now: now(), width: columns, limit, color: true });
+  const draw = (isLast: boolean): void => {
+    const { columns, rows } = size();
+    const all = drawTree(board, { now: now(), width: columns, limit, color });
+    // The cursor cannot go back to what has left the screen, so a frame must fit on it.
+    const lines = isLast ? all : all.slice(0, Math.max(1, rows - 1));
     const back = drawn === 0 ? "" : `\u001B[${drawn}F`;
     screen.write(`${back}\u001B[0J${lines.join("\n")}\n`);
     drawn = lines.length;
@@ -26,12 +32,12 @@ export function liveTree(board: Board, { screen, columns, limit, now }: LiveTree
   const showCursor = (): void => void screen.write(SHOW_CURSOR);
   process.once("exit", showCursor);
   screen.write(HIDE_CURSOR);
-  draw();
-  const timer = setInterval(draw, FRAME_MS);
+  draw(false);
+  const timer = setInterval(() => draw(false), FRAME_MS);
   return {
     [Symbol.dispose]() {
       clearInterval(timer);
-      draw();
+      draw(true);
       process.off("exit", showCursor);
       showCursor();
     },

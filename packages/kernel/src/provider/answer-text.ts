@@ -24,5 +24,8 @@ export function incomplete(headers: HeaderSource): UnusableAnswer {
 
 function kindOf(headers: HeaderSource): string {
   const type = /^[\w.+/-]{1,60}/.exec(headers.get("content-type") ?? "")?.[0];
-  return type === undefined ? "" : ` (${type})`;
+  if (type === undefined) return "";
+  const advice =
+    type === "text/html" ? ", a web page: is the address of the server (baseURL) the right one?" : "";
+  return ` (${type}${advice})`;
 }

@@ -51,7 +51,8 @@ export class RunJournal implements Beating {
   static claim(journal: Journal, runId: RunId, owner: string, clock: Clock): MaybePromise<RunJournal> {
     const claim = journal.claim(runId, owner, CLAIM_TTL_MS);
     const taken = (epoch: number | undefined): RunJournal => {
-      if (epoch === undefined) throw new JournalLockedError({ runId });
+      if (epoch === undefined)
+        throw new JournalLockedError({ runId, owner: "another process, or by another call in this one" });
       return new RunJournal(journal, runId, owner, clock, epoch);
     };
     return isPromiseLike(claim)

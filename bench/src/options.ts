@@ -1,0 +1,40 @@
+import { parseArgs } from "node:util";
+
+interface BenchOptions {
+  /** Empty: all of them. */
+  readonly sections: readonly string[];
+  readonly pairs: number;
+  readonly scenarios: readonly string[] | undefined;
+}
+
+const OPTIONS = {
+  pairs: { type: "string", default: "15" },
+  scenarios: { type: "string" },
+  help: { type: "boolean", default: false },
+} as const;
+
+/** What was asked for, `help`, or what is wrong with it. */
+export function readOptions(
+  args: readonly string[],
+  known: readonly string[],
+  scenarios: readonly string[],
+): BenchOptions | "help" | { readonly problem: string } {
+  let parsed;
+  try {
+    parsed = parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS });
+  } catch (error) {
+    return { problem: error instanceof Error ? error.message : String(error) };
+  }
+  const { values, positionals: sections } = parsed;
+  if (values.help) return "help";
+  const stranger = sections.find((name) => !known.includes(name));
+  if (stranger !== undefined) return { problem: `no section ${stranger}; there are ${known.join(", ")}` };
+  const pairs = Number(values.pairs);
+  if (!Number.isInteger(pairs) || pairs < 1)
+    return { problem: `--pairs is ${values.pairs}; expected a whole number above 0` };
+  const asked = values.scenarios?.split(",").map((name) => name.trim());
+  const unknown = asked?.find((name) => name === "" || !scenarios.some((each) => each.startsWith(name)));
+  if (unknown !== undefined)
+    return { problem: `no scenario ${unknown || "without a name"}; there are ${scenarios.join(", ")}` };
+  return { sections, pairs, scenarios: asked };
+}

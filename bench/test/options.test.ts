@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { readOptions } from "../src/options.ts";
+
+const read = (...args: string[]) => readOptions(args, ["imports", "loops"], ["S1", "S4runs", "S4heap"]);
+
+test("what is asked for is read", () => {
+  expect(read()).toEqual({ sections: [], pairs: 15, scenarios: undefined });
+  expect(read("loops", "--pairs", "3", "--scenarios", "S1, S4")).toEqual({
+    sections: ["loops"],
+    pairs: 3,
+    scenarios: ["S1", "S4"],
+  });
+  expect(read("--help")).toBe("help");
+});
+
+test.each([
+  [["--fast"], "--fast"],
+  [["lops"], "no section lops; there are imports, loops"],
+  [["--pairs", "few"], "--pairs is few; expected a whole number above 0"],
+  [["loops", "--scenarios", "S99"], "no scenario S99; there are S1, S4runs, S4heap"],
+  [["loops", "--scenarios", ""], "no scenario without a name"],
+])("%j is refused in words: nothing is measured for an hour, or at all", (args, why) => {
+  expect(read(...args)).toEqual({ problem: expect.stringContaining(why) });
+});
