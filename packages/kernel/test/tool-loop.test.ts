@@ -217,6 +217,18 @@ describe("R18: onBudget", () => {
     expect(steps).toEqual([1, 2, 2, 3, 3]);
   });
 
+  test("ask: grants that are never enough do not keep it asking for ever", async () => {
+    const { ctx, asked } = poor(
+      0,
+      Array.from({ length: 100 }, () => true),
+    );
+    ctx.llm = () =>
+      Promise.reject(new BudgetExhaustedError({ dimension: "turns", used: 0, limit: 0, scope: "a" }));
+    const result = await toolLoop(plan({ model: turns(), onBudget: "ask", maxSteps: 3 }), ctx, "go");
+    expect(result).toMatchObject({ stopReason: "steps" });
+    expect(asked).toHaveLength(6);
+  });
+
   test("ask: refused, it lands", async () => {
     const { ctx, asked } = poor(1, [false]);
     const result = await toolLoop(plan({ model: turns(), onBudget: "ask" }), ctx, "go");

@@ -83,6 +83,7 @@ class Loop<T> {
     const begun = this.remember({ role: "user", content: input });
     if (isPromiseLike(begun)) await begun;
     let at: number | undefined;
+    let repeated = 0;
     for (let step = 1; step <= plan.maxSteps; step++) {
       tellStep(ctx, HookEvent.STEP_START, step, plan.clock, at);
       ctx.emit({ type: "step", step });
@@ -118,12 +119,12 @@ class Loop<T> {
         }
         const end = isPromiseLike(result) ? await result : result;
         if (end !== undefined) return end;
-        // More was granted for a call that was refused: it is this step still.
-        isAgain = response === undefined;
+        // More was granted for a call that was refused: it is this step still. Once, as what is granted may never be enough.
+        isAgain = response === undefined && step !== repeated;
       } finally {
         at = tellStep(ctx, HookEvent.STEP_END, step, plan.clock);
       }
-      if (isAgain) step--;
+      if (isAgain) repeated = step--;
     }
     return this.land("steps");
   }
