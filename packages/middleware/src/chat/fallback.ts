@@ -11,7 +11,7 @@ import {
 } from "@ravi/kernel";
 import { hookBase } from "../guard.ts";
 import { quietly } from "../observer.ts";
-import { checkFunction, checkWord } from "../options.ts";
+import { checkFunction, checkModel, checkWord } from "../options.ts";
 import type { ChatMiddleware } from "../types.ts";
 
 export interface FallbackOptions {
@@ -108,11 +108,8 @@ function checked(options: FallbackOptions): {
       expected: "a list of at least one model",
     });
   }
-  for (const [at, model] of (models as readonly unknown[]).entries()) {
-    const generate: unknown = typeof model === "object" && model !== null && Reflect.get(model, "generate");
-    if (typeof generate === "function") continue;
-    throw new InvalidValueError({ field: `fallback.models[${at}]`, value: model, expected: "an LLMClient" });
-  }
+  for (const [at, model] of (models as readonly LLMClient[]).entries())
+    checkModel(`fallback.models[${at}]`, model);
   const kinds = (options.on ?? DEFAULT_KINDS).map((kind) =>
     checkWord("fallback.on", kind, Object.values(ErrorKind)),
   );
