@@ -3,13 +3,11 @@ import {
   type LLMClient,
   checkFields,
   classifyError,
-  errorToJSON,
   ErrorKind,
-  HookEvent,
   InvalidValueError,
   isRetryableKind,
 } from "@ravi/kernel";
-import { hookBase } from "../guard.ts";
+import { tellRetry } from "../guard.ts";
 import { quietly } from "../observer.ts";
 import { checkFunction, checkModel, checkWord } from "../options.ts";
 import type { ChatMiddleware } from "../types.ts";
@@ -56,7 +54,9 @@ export function fallback(options: FallbackOptions): ChatMiddleware {
         let failure = error;
         for (const model of models) {
           if (!mayFallBack(failure, kinds) || context.signal.aborted) break;
-          tell(context, { from: context.model.id, to: model.id, error: failure }, onFallback);
+          const step = { from: context.model.id, to: model.id, error: failure };
+          quietly(() => onFallback?.(step));
+          tellRetry(context, 1, 0, failure);
           context.model = model;
           try {
             await next.again();
@@ -78,13 +78,6 @@ export function fallback(options: FallbackOptions): ChatMiddleware {
 function mayFallBack(error: unknown, kinds: ReadonlySet<ErrorKind>): boolean {
   const { kind, retryable } = classifyError(error);
   return kinds.has(kind) && (retryable || !isRetryableKind(kind));
-}
-
-function tell(context: ChatContext, step: FallbackStep, onFallback: FallbackOptions["onFallback"]): void {
-  quietly(() => onFallback?.(step));
-  if (!context.hooks.has(HookEvent.RETRY)) return;
-  const about = { attempt: 1, delayMs: 0, error: errorToJSON(step.error) };
-  void context.hooks.dispatch(HookEvent.RETRY, { ...hookBase(context), ...about });
 }
 
 function nameModel(context: ChatContext, model: LLMClient): void {
