@@ -62,8 +62,7 @@ export class RunDriver {
     return this.claimed(store, runId, run, (journal) =>
       andThen(store.load(runId), (known) => {
         if (known.length === 0) return this.noteStart(start, journal);
-        const expected = "a run that is not on record yet; resume it instead";
-        throw new InvalidValueError({ field: "runId", value: runId, expected });
+        throw wrongRun(runId, "a run that is not on record yet; resume it instead");
       }),
     );
   }
@@ -82,7 +81,7 @@ export class RunDriver {
       const start = recording.aboutRun(RUN_START);
       if (start === undefined) {
         if (recording.records.length === 0) await journal.abandon();
-        throw new InvalidValueError({ field: "runId", value: runId, expected: "a run that is on record" });
+        throw wrongRun(runId, "a run that is on record");
       }
       const status = recording.aboutRun(RUN_STATUS);
       const result = status === undefined ? undefined : recordedResult(runId, status.body);
@@ -154,6 +153,10 @@ export class RunDriver {
   private goesAt(start: Start, run: Underway): Goes {
     return new Goes(this.ports, this.ambientScope, start, run);
   }
+}
+
+export function wrongRun(runId: string, expected: string): InvalidValueError {
+  return new InvalidValueError({ field: "runId", value: runId, expected });
 }
 
 export function noJournal(): InvalidValueError {
