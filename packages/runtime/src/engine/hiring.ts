@@ -1,8 +1,7 @@
 import {
-  type AgentId,
   type AgentResult,
+  type CancellationToken,
   type DeadlineExceededError,
-  type Headcount,
   type HireOutcome,
   type HireSpec,
   type HireUsage,
@@ -292,18 +291,12 @@ export class Hiring implements Recordable<HireOutcome>, Child {
 
   /** A policy may be slow, or hang: that is the hire's time too. A fresh process asks it afresh. */
   private async permittedInTime<T>(asked: PromiseLike<T>): Promise<T> {
-    const { engine, spec } = this;
-    const { clock, tree } = engine;
-    const deadline = Math.min(this.times.deadline ?? Infinity, clock.now() + (spec.timeoutMs ?? Infinity));
+    const { engine, spec, times } = this;
+    const deadline = Math.min(times.deadline ?? Infinity, engine.clock.now() + (spec.timeoutMs ?? Infinity));
     if (deadline === Infinity) return asked;
-    const token = engine.token.child();
-    const disarm = armDeadline({ clock, token, deadline, recording: tree.recording?.of(spec.execId) });
-    try {
-      return await orStopped({ token, suspension: undefined }, Promise.resolve(asked));
-    } finally {
-      disarm();
-      token.dispose();
-    }
+    return this.inTime(deadline, (token) =>
+      orStopped({ token, suspension: undefined }, Promise.resolve(asked)),
+    );
   }
 
   private takeSeat(): MaybePromise<Lease> | undefined {
@@ -317,23 +310,22 @@ export class Hiring implements Recordable<HireOutcome>, Child {
     }
     const parentId = engine.start.supervision.agentId;
     if (spec.onFull !== "queue") return headcount.acquire(agentId, priority, { parentId });
+    const queue = ({ signal }: CancellationToken): MaybePromise<Lease> =>
+      headcount.acquire(agentId, priority, { parentId, onFull: "queue", signal });
     const { deadline } = this.times;
     // A parent that has no more time than the child is stopped by then, and tells whoever gives seats.
-    if (deadline === null || deadline === engine.start.deadline)
-      return headcount.acquire(agentId, priority, { parentId, onFull: "queue", signal: engine.token.signal });
-    return this.seatInTime(headcount, parentId, deadline);
+    const isStoppedByParent = deadline === null || deadline === engine.start.deadline;
+    return isStoppedByParent ? queue(engine.token) : this.inTime(deadline, queue);
   }
 
-  /** Waits for a seat until there is one or the child's own time is up, and leaves nothing behind. */
-  private async seatInTime(headcount: Headcount, parentId: AgentId, deadline: number): Promise<Lease> {
+  /** Waits until then at most, and leaves nothing behind. */
+  private async inTime<T>(deadline: number, wait: (token: CancellationToken) => MaybePromise<T>): Promise<T> {
     const { engine, spec } = this;
-    const { agentId, priority, execId } = spec;
     const { clock, tree } = engine;
     const token = engine.token.child();
-    const disarm = armDeadline({ clock, token, deadline, recording: tree.recording?.of(execId) });
+    const disarm = armDeadline({ clock, token, deadline, recording: tree.recording?.of(spec.execId) });
     try {
-      const { signal } = token;
-      return await headcount.acquire(agentId, priority, { parentId, onFull: "queue", signal });
+      return await wait(token);
     } finally {
       disarm();
       token.dispose();
