@@ -11,7 +11,6 @@ import {
   type JsonObject,
   type Lease,
   type MaybePromise,
-  type RaviError,
   type RunHandle,
   type RunStatus,
 } from "@ravi/kernel";
@@ -47,8 +46,7 @@ export class Hiring implements Recordable<HireOutcome>, Child {
   hasChild = false;
   before: Child | undefined;
   after: Child | undefined;
-  /** Called when the child begins. */
-  onStart: (() => void) | undefined;
+  private onStart: (() => void) | undefined;
   private readonly engine: InProcessEngine;
   private readonly account: Account;
   private living: InProcessEngine | undefined;
@@ -108,9 +106,10 @@ export class Hiring implements Recordable<HireOutcome>, Child {
     return this.account.total;
   }
 
-  /** It is under way; its promise is the outcome for whoever waits for it. */
-  begun(ended: Promise<HireOutcome>): void {
-    this.ended = ended;
+  /** Makes the hire, on record. `onStart` is called when the child begins, which it may never do. */
+  start(onStart: () => void): Promise<HireOutcome> {
+    this.onStart = onStart;
+    return (this.ended = Promise.resolve(this.engine.effect(this)));
   }
 
   isOver(outcome: HireOutcome): void {
@@ -154,7 +153,6 @@ export class Hiring implements Recordable<HireOutcome>, Child {
   async run(): Promise<HireOutcome> {
     const { engine, spec } = this;
     const { tree } = engine;
-    const { children } = engine;
     const isResumed = engine.recordedBegin(spec.key) !== undefined && !this.hasOnlyWaited;
     // A deadline runs from the hire on, also while there is no seat.
     const { until } = this.times;
@@ -179,45 +177,47 @@ export class Hiring implements Recordable<HireOutcome>, Child {
         this.isSeated = true;
         await tree.headcount?.release(spec.agentId);
       }
-      // Who waited for a seat when everything was suspended waits for it again.
-      if (tree.suspension !== undefined) throw tree.suspension;
-      if (!isRaviError(error)) throw error;
-      if (this.isLate(error)) return this.endUnseated();
-      const status = isCancellation(error) ? "cancelled" : "denied";
-      const outcome: HireOutcome = { status, error, ...NOTHING_USED };
-      this.account.status = outcome.status;
-      return outcome;
+      return this.endUnbegun(error);
     }
     this.current = "running";
     this.hasChild = true;
-    children.add(this);
+    engine.children.add(this);
     this.onStart?.();
     let outcome: HireOutcome | undefined;
     try {
       if (engine.start.supervision.depth % LEVELS_AT_ONCE === LEVELS_AT_ONCE - 1) await Promise.resolve();
       outcome = await child.run();
-      const used = this.account.total;
-      this.engine.account.addBelow(used);
-      return { ...outcome, ...used };
+      return { ...outcome, ...this.countAbove() };
     } finally {
       this.leave(child, outcome, lease);
     }
   }
 
-  /** Its own time was up before there was a seat; where its parent was stopped, that is what counts. */
-  private isLate(error: RaviError): boolean {
-    return isRaviError(error, "DEADLINE_EXCEEDED") && !this.engine.token.isCancelled;
+  private endUnbegun(error: unknown): HireOutcome {
+    const { tree, token } = this.engine;
+    // Who waited for a seat when everything was suspended waits for it again.
+    if (tree.suspension !== undefined) throw tree.suspension;
+    if (!isRaviError(error)) throw error;
+    // Its own time was up before there was a seat; where its parent was stopped, that is what counts.
+    if (error.code === "DEADLINE_EXCEEDED" && !token.isCancelled) return this.endUnseated();
+    const status = isCancellation(error) ? "cancelled" : "denied";
+    this.account.status = status;
+    return { status, error, ...NOTHING_USED };
   }
 
   /** A child all the same, that is over without having begun: whoever asks for it finds what became of it. */
   private endUnseated(): HireOutcome {
-    const { engine, account } = this;
-    const used = account.total;
-    engine.account.addBelow(used);
-    account.status = "partial";
+    this.account.status = "partial";
     this.hasChild = true;
-    if (this.isKept) engine.children.add(this);
-    return { status: "partial", result: UNSEATED, ...used };
+    if (this.isKept) this.engine.children.add(this);
+    return { status: "partial", result: UNSEATED, ...this.countAbove() };
+  }
+
+  /** Adds what it took to what its parent has used below it, and gives it. */
+  private countAbove(): HireUsage {
+    const { total } = this.account;
+    this.engine.account.addBelow(total);
+    return total;
   }
 
   /** The seat is free whatever else fails: what is told of the end runs code of others. */
