@@ -9,7 +9,7 @@ import {
   type RunResult,
 } from "@ravi/kernel";
 import { admitRun, type Decisions, fullDecisions, messageOf, tellLog } from "@ravi/kernel/loop";
-import { andThen } from "./context/and-then.ts";
+import { andThen } from "./and-then.ts";
 import { mayAdmit, type Plan, planFor } from "./context/plan.ts";
 import { doubtsOf } from "./engine/decisions.ts";
 import { Recording } from "./engine/recording.ts";

@@ -29,7 +29,7 @@ import {
 } from "@ravi/kernel/loop";
 import { promised } from "../rejected.ts";
 import { notBegun } from "./alone.ts";
-import { andThen } from "./and-then.ts";
+import { andThen } from "../and-then.ts";
 import { failureOf, runBatch } from "./batch.ts";
 import type { Execution } from "./execution.ts";
 import { hire } from "./hires.ts";

@@ -19,7 +19,7 @@ import {
 } from "@ravi/kernel";
 import { checkTransform } from "@ravi/kernel/loop";
 import { promised, rejected } from "../rejected.ts";
-import { andThen } from "./and-then.ts";
+import { andThen } from "../and-then.ts";
 import { attempt, type AttemptOptions, estimateOf } from "./attempt.ts";
 import { Bill } from "./bill.ts";
 import type { ChatCall } from "./chat-call.ts";

@@ -15,7 +15,7 @@ import {
   type Usage,
 } from "@ravi/kernel";
 import { LinkedList, messageOf, tellLog, warningsIn } from "@ravi/kernel/loop";
-import { andThen } from "./and-then.ts";
+import { andThen } from "../and-then.ts";
 import type { AttemptOptions } from "./attempt.ts";
 import type { Paid } from "./bill.ts";
 import type { Execution } from "./execution.ts";

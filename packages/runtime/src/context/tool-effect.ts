@@ -19,7 +19,7 @@ import {
   type ToolResult,
 } from "@ravi/kernel";
 import { messageOf, toolFailure, toolFailureOf, toToolResult } from "@ravi/kernel/loop";
-import { andThen } from "./and-then.ts";
+import { andThen } from "../and-then.ts";
 import { Bill } from "./bill.ts";
 import { nameOfText } from "./digest.ts";
 import type { Execution } from "./execution.ts";

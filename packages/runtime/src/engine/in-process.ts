@@ -10,7 +10,6 @@ import {
   type HireOutcome,
   type HireSpec,
   type InboxMessage,
-  isPromiseLike,
   type JsonObject,
   type JsonValue,
   type Ledger,
@@ -24,6 +23,7 @@ import {
   type Tally,
   type WaitSpec,
 } from "@ravi/kernel";
+import { andThen } from "../and-then.ts";
 import { rejected } from "../rejected.ts";
 import { withScope } from "../scope.ts";
 import type { Account } from "../tree/accounts.ts";
@@ -291,9 +291,10 @@ export class InProcessEngine implements DurableEngine, Recorded {
   }
 
   reply(key: string, messageId: string, value: JsonValue): MaybePromise<void> {
-    const recorded = this.recorder.fact(key, () => value);
-    if (!isPromiseLike(recorded)) return this.mailbox.reply(messageId, recorded);
-    return recorded.then((known) => this.mailbox.reply(messageId, known));
+    return andThen(
+      this.recorder.fact(key, () => value),
+      (known) => this.mailbox.reply(messageId, known),
+    );
   }
 
   publish(event: AgentEvent): void {

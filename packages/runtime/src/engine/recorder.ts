@@ -18,6 +18,7 @@ import {
   type SerializedError,
   type Settled,
 } from "@ravi/kernel";
+import { andThen } from "../and-then.ts";
 import { rejected } from "../rejected.ts";
 import { textAt } from "./body.ts";
 import type { Decisions } from "@ravi/kernel/loop";
@@ -196,12 +197,10 @@ export class Recorder {
       return step.end.body["value"] ?? null;
     }
     this.refuseStopped();
-    const keep = (value: JsonValue): MaybePromise<JsonValue> => {
+    return andThen(make(), (value) => {
       const written = this.write(key, 1, "note", { value }, false);
       return isPromiseLike(written) ? written.then(() => value) : value;
-    };
-    const made = make();
-    return isPromiseLike(made) ? made.then(keep) : keep(made);
+    });
   }
 
   /** What an agent does while it is unwound must leave nothing on record: its resumed run would never ask for it. */
