@@ -5,6 +5,7 @@ import {
   checkInteger,
   InvalidValueError,
 } from "@ravi/kernel";
+import { codeOf } from "../error-code.ts";
 import { ask, checkOnError, type OnGuardError } from "../guard.ts";
 import { checkNames } from "../options.ts";
 import { isInside, pathProblem, resolvePath } from "../text/path.ts";
@@ -135,8 +136,7 @@ async function diskProblem({ full, roots, maxBytes, disk }: DiskQuestion): Promi
       return "the path leads out of the allowed folders through a link";
   } catch (error) {
     // That is no failure of the guard: the path itself leads nowhere.
-    if (error instanceof Error && "code" in error && error.code === "ELOOP")
-      return "the path is a loop of links";
+    if (codeOf(error) === "ELOOP") return "the path is a loop of links";
     throw error;
   }
   const size = await disk.sizeOf(full);
