@@ -6,7 +6,6 @@ import {
   type LimiterRequest,
   type LLMClient,
   type MaybePromise,
-  type ModelEvent,
   type ModelRequest,
   type ModelResponse,
   type Permit,
@@ -22,6 +21,7 @@ import { refuseStopped, reservedInTime } from "./reserved.ts";
 import { roughEstimate } from "./rough-estimate.ts";
 import { SentCall } from "./sent-calls.ts";
 import { lose, settle, settleFailure } from "./settlement.ts";
+import type { Sink } from "./stream-out.ts";
 
 export interface AttemptOptions {
   readonly model: LLMClient;
@@ -36,7 +36,7 @@ export interface AttemptOptions {
   /** Made inside of an effect by a judge or by a tool. */
   readonly isNested: boolean;
   /** Gets what is streamed; without it the answer comes in one piece. */
-  readonly sink: ((event: Exclude<ModelEvent, { type: "finish" }>) => void) | undefined;
+  readonly sink: Sink | undefined;
   /** Where it is known already. */
   readonly estimate?: Estimate | undefined;
   /** What the begin of the effect has set aside, where this is the try that it speaks of. */
