@@ -8,7 +8,7 @@ import {
   RunMeta,
   type RunResult,
 } from "@ravi/kernel";
-import { admitRun, type Decisions, fullDecisions, messageOf, tellLog } from "@ravi/kernel/loop";
+import { admitRun, type Decisions, fullDecisions } from "@ravi/kernel/loop";
 import { andThen } from "./and-then.ts";
 import { mayAdmit, type Plan, planFor } from "./context/plan.ts";
 import { doubtsOf } from "./engine/decisions.ts";
@@ -19,6 +19,7 @@ import { type Going, Goes, NEW, noteOf } from "./goes.ts";
 import { processOwner } from "./journal/owner.ts";
 import { RUN_START, RUN_STATUS } from "./journal/run-facts.ts";
 import { recordedResult } from "./live-run.ts";
+import { orLog } from "./or-log.ts";
 import type { Ports } from "./ports.ts";
 import { readStart, type Start, isPlainStart, scopeOf, startRecord } from "./run-start.ts";
 import type { Underway } from "./underway.ts";
@@ -138,16 +139,8 @@ export class RunDriver {
 
   /** What came of the run is known, and on record where it could be: a claim that cannot be given back lapses by itself. */
   private letGo(journal: RunJournal): MaybePromise<void> {
-    const complain = (error: unknown): void => {
-      const message = `the claim on ${journal.runId} could not be given back; it lapses by itself`;
-      tellLog(this.ports.logger, "error", message, { error: messageOf(error) });
-    };
-    try {
-      const released = journal.release();
-      return isPromiseLike(released) ? Promise.resolve(released).catch(complain) : undefined;
-    } catch (error) {
-      complain(error);
-    }
+    const message = `the claim on ${journal.runId} could not be given back; it lapses by itself`;
+    return orLog(this.ports.logger, "error", message, () => journal.release());
   }
 
   private goesAt(start: Start, run: Underway): Goes {

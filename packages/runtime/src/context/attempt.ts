@@ -12,7 +12,8 @@ import {
   type Reservation,
   type Spend,
 } from "@ravi/kernel";
-import { answerProblem, LinkedList, messageOf, readStream, soundUsage, tellLog } from "@ravi/kernel/loop";
+import { answerProblem, LinkedList, readStream, soundUsage } from "@ravi/kernel/loop";
+import { orLog } from "../or-log.ts";
 import { rejected } from "../rejected.ts";
 import type { Bill } from "./bill.ts";
 import type { Execution } from "./execution.ts";
@@ -95,11 +96,7 @@ async function inLine(
 
 /** What came of the call was paid for, whatever the limiter says to it. */
 function release({ ports }: Execution, permit: Permit, tokens: number): void {
-  try {
-    permit.release({ tokens });
-  } catch (error) {
-    tellLog(ports.logger, "warn", "the limiter did not take a place back", { error: messageOf(error) });
-  }
+  void orLog(ports.logger, "warn", "the limiter did not take a place back", () => permit.release({ tokens }));
 }
 
 async function placeInLine(exec: Execution, request: LimiterRequest): Promise<Permit | undefined> {

@@ -14,8 +14,9 @@ import {
   totalTokens,
   type Usage,
 } from "@ravi/kernel";
-import { LinkedList, messageOf, tellLog, warningsIn } from "@ravi/kernel/loop";
+import { LinkedList, warningsIn } from "@ravi/kernel/loop";
 import { andThen } from "../and-then.ts";
+import { orLog } from "../or-log.ts";
 import type { AttemptOptions } from "./attempt.ts";
 import { type Paid, paidAtMost, usdOf } from "./bill.ts";
 import type { Execution } from "./execution.ts";
@@ -158,11 +159,9 @@ export async function settleFailure(exec: Execution, call: SentCall, error: unkn
 
 /** A limiter that cannot take it, as where a provider named no time at all, must not keep the money from being settled. */
 function slowDown({ ports }: Execution, retryAfterMs: number): void {
-  try {
-    ports.limiter?.slowDown(retryAfterMs);
-  } catch (error) {
-    tellLog(ports.logger, "warn", "the limiter was not slowed down", { error: messageOf(error) });
-  }
+  void orLog(ports.logger, "warn", "the limiter was not slowed down", () =>
+    ports.limiter?.slowDown(retryAfterMs),
+  );
 }
 
 type Actual = Parameters<Reservation["settle"]>[0];
