@@ -118,7 +118,7 @@ function noteSize(account: Account, spent: Readonly<Amounts>): void {
     turns: 0,
     toolCalls: 0,
   };
-  account.back = heldBack(account.caps, account.largest, account.fixed, account.limited);
+  account.back = heldBack(account);
 }
 
 function add(to: Amounts, amounts: Readonly<Amounts>): void {

@@ -21,7 +21,7 @@ function raise(account: Account, more: Amounts): void {
     // Past the new threshold already: who asked for more has been warned.
     account.watch = moved(account.watch, unit, used[unit] < threshold ? threshold : cap + 1);
   }
-  account.back = heldBack(account.caps, account.largest, account.fixed, limited);
+  account.back = heldBack(account);
 }
 
 /** The limits as they are now. What was never raised stays as it was written, to the last digit. */

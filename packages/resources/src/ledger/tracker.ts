@@ -246,7 +246,7 @@ export class ExecutionTracker implements Ledger {
       tracker.doubt = state.reservations.map(({ id, ...amounts }) => ({ id, ...toSpend(amounts) }));
     }
     account.largest = state.largest;
-    account.back = heldBack(account.caps, account.largest, account.fixed, account.limited);
+    account.back = heldBack(account);
     for (const { name, unit } of DIMENSIONS) {
       if (!account.limited[unit] || !state.warned.includes(name)) continue;
       // With a larger limit than the recorded one, the warning of that one is still to come.
