@@ -21,7 +21,7 @@ import {
 import { answerMisfit } from "@ravi/kernel/loop";
 import { checkModel } from "../options.ts";
 import { MiddlewarePipeline } from "../pipeline.ts";
-import { type ChatCall, chatCall } from "./chat-call.ts";
+import { ChatCall } from "./chat-call.ts";
 import { eventChannel } from "./event-channel.ts";
 import { eventsOf } from "./transforms.ts";
 
@@ -58,7 +58,7 @@ export function wrapModel(
     },
   };
   const begin = (request: ModelRequest, callOptions: CallOptions = {}): ChatCall =>
-    chatCall({
+    new ChatCall({
       client,
       request,
       options: callOptions,
