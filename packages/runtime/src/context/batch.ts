@@ -102,7 +102,8 @@ function startAll(exec: Execution, leaves: readonly Leaf[]): MaybePromise<Start[
   const turn = exec.modelCalls;
   const [only] = leaves;
   // Most turns ask for one thing, and a push makes room for seventeen.
-  if (only !== undefined && leaves.length === 1) return andThen(startOrRefusal(exec, only, turn, 0), listOf);
+  if (only !== undefined && leaves.length === 1)
+    return andThen(startOrRefusal(exec, only, turn, 0), listOf);
   const starts: Start[] = [];
   for (const [at, leaf] of leaves.entries()) {
     const start = startOrRefusal(exec, leaf, turn, at);
@@ -112,8 +113,8 @@ function startAll(exec: Execution, leaves: readonly Leaf[]): MaybePromise<Start[
   return starts;
 }
 
-function listOf(start: Start): Start[] {
-  return [start];
+export function listOf<T>(one: T): T[] {
+  return [one];
 }
 
 /** From one on that has to be waited for: the next one waits for it too. */

@@ -8,7 +8,7 @@ export function admitOne<T>(
   key: string,
   admit: (gate: Gate) => MaybePromise<T>,
 ): MaybePromise<T> {
-  return andThen(exec.gates.admitAll([{ key, admit }]), only<T>);
+  return andThen(exec.gates.admitAll([{ key, admit }]), only);
 }
 
 function only<T>([admitted]: readonly PromiseSettledResult<T>[]): T {
