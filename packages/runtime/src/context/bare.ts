@@ -140,8 +140,7 @@ export function bareBatch(exec: Execution, leaves: readonly Leaf[]): MaybePromis
   if (tally === undefined) return runBatch(exec, leaves);
   const [only] = leaves;
   // Most turns ask for one thing, and a push makes room for seventeen.
-  if (only !== undefined && leaves.length === 1)
-    return andThen(outcomeOf(exec, tally, only), listOf);
+  if (only !== undefined && leaves.length === 1) return andThen(outcomeOf(exec, tally, only), listOf);
   const outcomes: MaybePromise<Outcome>[] = [];
   let isWaiting = false;
   for (const leaf of leaves) {

@@ -102,8 +102,7 @@ function startAll(exec: Execution, leaves: readonly Leaf[]): MaybePromise<Start[
   const turn = exec.modelCalls;
   const [only] = leaves;
   // Most turns ask for one thing, and a push makes room for seventeen.
-  if (only !== undefined && leaves.length === 1)
-    return andThen(startOrRefusal(exec, only, turn, 0), listOf);
+  if (only !== undefined && leaves.length === 1) return andThen(startOrRefusal(exec, only, turn, 0), listOf);
   const starts: Start[] = [];
   for (const [at, leaf] of leaves.entries()) {
     const start = startOrRefusal(exec, leaf, turn, at);

@@ -14,6 +14,7 @@ import {
   type RunHandle,
   type RunStatus,
 } from "@ravi/kernel";
+import { least } from "@ravi/kernel/loop";
 import type { Account } from "../tree/accounts.ts";
 import { withAgentLedger, withExtraOf } from "../tree/ledgers.ts";
 import { ChildHandle } from "./child-handle.ts";
@@ -277,7 +278,7 @@ export class Hiring implements Recordable<HireOutcome>, Child {
     const own = seconds === null ? null : now + seconds * 1000;
     const { deadline } = engine.start;
     return {
-      deadline: own === null || deadline === null ? (own ?? deadline) : Math.min(own, deadline),
+      deadline: least(own, deadline),
       until: spec.timeoutMs === undefined ? null : now + spec.timeoutMs,
     };
   }

@@ -4,10 +4,9 @@ import {
   type ExecutionBudgetOptions,
   type JournalRecord,
   type Ledger,
-  type Priority,
 } from "@ravi/kernel";
 import { textAt } from "../engine/body.ts";
-import { accountStatus, restoreOutcome } from "../engine/hire-record.ts";
+import { accountStatus, type HireBegin, restoreOutcome } from "../engine/hire-record.ts";
 import { type Recording, SPEND } from "../engine/recording.ts";
 import { SeatReplay } from "./seat-replay.ts";
 import type { Answer } from "./signals.ts";
@@ -121,11 +120,7 @@ function restoreAccounts(tree: Tree, recording: Recording): void {
   const unasked = (tree.unasked = new Map<ExecId, AgentId>());
   const over = new Set<ExecId>();
   for (const { execId, begin, isOver } of hiresOf(recording)) {
-    const { agentId, parentId, priority } = begin.body as {
-      agentId: AgentId;
-      parentId: AgentId;
-      priority?: Priority;
-    };
+    const { agentId, parentId, priority } = begin.body as HireBegin;
     const account = accounts.open(agentId, execId, priority ?? root.priority);
     account.parent = parentId;
     const isLost = over.has(begin.exec);

@@ -1,11 +1,5 @@
-import {
-  type AgentId,
-  type ExecId,
-  type Headcount,
-  isRaviError,
-  type JournalRecord,
-  type Priority,
-} from "@ravi/kernel";
+import { type AgentId, type ExecId, type Headcount, isRaviError, type JournalRecord } from "@ravi/kernel";
+import type { HireBegin } from "../engine/hire-record.ts";
 
 /** Takes seats and gives them back again in the order of a record, which ends in the same state. */
 export class SeatReplay {
@@ -49,11 +43,7 @@ export class SeatReplay {
   }
 
   private async take(execId: ExecId, { body }: JournalRecord): Promise<"seated" | "full" | "denied"> {
-    const { agentId, parentId, priority } = body as {
-      agentId: AgentId;
-      parentId: AgentId;
-      priority?: Priority;
-    };
+    const { agentId, parentId, priority } = body as HireBegin;
     try {
       await this.headcount.acquire(agentId, priority, { parentId });
       this.seated.set(execId, agentId);
