@@ -115,6 +115,12 @@ async function restoreLedgers(tree: Tree, recording: Recording): Promise<void> {
 
 /** Who has used what before this process. What was set aside for a call in doubt counts, and is waste. */
 function restoreAccounts(tree: Tree, recording: Recording): void {
+  openAccounts(tree, recording);
+  endAccounts(tree, recording);
+  chargeAccounts(tree, recording);
+}
+
+function openAccounts(tree: Tree, recording: Recording): void {
   const { accounts, root } = tree;
   accounts.open(root.agentId, ExecId(tree.runId), root.priority);
   const unasked = (tree.unasked = new Map<ExecId, AgentId>());
@@ -128,11 +134,17 @@ function restoreAccounts(tree: Tree, recording: Recording): void {
     else unasked.set(execId, agentId);
     if (isLost) account.status = "cancelled";
   }
+}
+
+function endAccounts({ accounts }: Tree, recording: Recording): void {
   for (const record of recording.records) {
     // Whom a child has hired is not asked about again where the child's own end is on record.
     const account = isHire(record.key) && record.phase === "end" ? accounts.find(idOf(record)) : undefined;
     if (account !== undefined) account.status = accountStatus(restoreOutcome(record.body));
   }
+}
+
+function chargeAccounts({ accounts }: Tree, recording: Recording): void {
   const called = new Set<string>();
   for (const { exec, key, spend, isInside } of spendsOf(recording)) {
     const { usage, toolCalls = 0, retries = 0, waste = 0, cost = 0 } = spend;
