@@ -8,10 +8,9 @@ export function stringify(value: unknown): string {
     return JSON.stringify(value) ?? "null";
   } catch (cause) {
     // A cycle, a bigint, a getter that throws, or nested so deeply that the stack overflows.
-    const value = messageOf(cause);
     throw new InvalidValueError({
       field: "the value for the journal",
-      value,
+      value: messageOf(cause),
       expected: "plain JSON data",
       cause,
     });
