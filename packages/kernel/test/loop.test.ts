@@ -529,6 +529,21 @@ describe("R12, R23: bareContext runs any agent without rules", () => {
     await expect(ctx.ask({ ...left, execId: ctx.execId }, "x")).rejects.toThrow("expected a child of");
   });
 
+  test("R23: a question with a time limit that nobody could keep is refused before it is asked", async () => {
+    const ctx = bareContext();
+    const heard: unknown[] = [];
+    const clerk = agent("clerk", async (_, inbox) => {
+      heard.push((await inbox.receive()).content);
+      return done("");
+    });
+    const handle = await ctx.spawn(clerk, { input: "" });
+    await expect(ctx.ask(handle, "early", { timeoutS: -1 })).rejects.toMatchObject({ field: "ask.timeoutS" });
+    await expect(ctx.ask(handle, "early", { timeoutS: 5 })).rejects.toThrow("clock.setTimer");
+    // The child ends without a reply to this one, and nobody else waits for any.
+    await expect(ctx.ask(handle, "late")).rejects.toThrow("no reply");
+    expect(heard).toEqual(["late"]);
+  });
+
   test("R23: an early signal is kept, a later one is waited for", async () => {
     const ctx = bareContext();
     ctx.deliver("early", 1);

@@ -1,3 +1,5 @@
+import { deepFreeze } from "@ravi/kernel";
+
 /** A bounded store whose entries expire by the clock of whoever asks: that may be a virtual one. */
 export interface ExpiringCache<V extends object> {
   get(key: string, now: number): V | undefined;
@@ -27,4 +29,9 @@ export function expiringCache<V extends object>(options: {
       entries.set(key, { value, expires: now + options.ttlMs });
     },
   };
+}
+
+/** What many are given is nobody's to change. For plain JSON. */
+export function frozenCopy<V>(value: V): V {
+  return deepFreeze(JSON.parse(JSON.stringify(value)) as V);
 }

@@ -5,6 +5,7 @@ import {
   type HookBase,
   type MaybePromise,
   AgentId,
+  errorToJSON,
   HookEvent,
   InvalidValueError,
   isPromiseLike,
@@ -46,6 +47,13 @@ export function tellTrip(context: AnyContext, layer: string, reason: string): vo
   if (!context.hooks.has(HookEvent.GUARDRAIL_TRIP)) return;
   // Never throws, and nobody on this path waits for a listener.
   void context.hooks.dispatch(HookEvent.GUARDRAIL_TRIP, { ...hookBase(context), layer, reason });
+}
+
+/** Tells whoever listens that a model call is made once more. */
+export function tellRetry(context: AnyContext, attempt: number, delayMs: number, error: unknown): void {
+  if (!context.hooks.has(HookEvent.RETRY)) return;
+  const about = { attempt, delayMs, error: errorToJSON(error) };
+  void context.hooks.dispatch(HookEvent.RETRY, { ...hookBase(context), ...about });
 }
 
 /** Stops the run: tells of it and throws. */

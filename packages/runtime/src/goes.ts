@@ -14,7 +14,7 @@ import {
   type Supervision,
 } from "@ravi/kernel";
 import { type Decisions, messageOf, tellLog } from "@ravi/kernel/loop";
-import { andThen } from "./context/and-then.ts";
+import { andThen } from "./and-then.ts";
 import { createRunContext } from "./context/create-run-context.ts";
 import { needsDecision, stillMeant, undecided } from "./engine/decisions.ts";
 import { Recording } from "./engine/recording.ts";

@@ -8,8 +8,8 @@ import {
   RunMeta,
   type RunResult,
 } from "@ravi/kernel";
-import { admitRun, type Decisions, fullDecisions, messageOf, tellLog } from "@ravi/kernel/loop";
-import { andThen } from "./context/and-then.ts";
+import { admitRun, type Decisions, fullDecisions } from "@ravi/kernel/loop";
+import { andThen } from "./and-then.ts";
 import { mayAdmit, type Plan, planFor } from "./context/plan.ts";
 import { doubtsOf } from "./engine/decisions.ts";
 import { Recording } from "./engine/recording.ts";
@@ -19,6 +19,7 @@ import { type Going, Goes, NEW, noteOf } from "./goes.ts";
 import { processOwner } from "./journal/owner.ts";
 import { RUN_START, RUN_STATUS } from "./journal/run-facts.ts";
 import { recordedResult } from "./live-run.ts";
+import { orLog } from "./or-log.ts";
 import type { Ports } from "./ports.ts";
 import { readStart, type Start, isPlainStart, scopeOf, startRecord } from "./run-start.ts";
 import type { Underway } from "./underway.ts";
@@ -62,8 +63,7 @@ export class RunDriver {
     return this.claimed(store, runId, run, (journal) =>
       andThen(store.load(runId), (known) => {
         if (known.length === 0) return this.noteStart(start, journal);
-        const expected = "a run that is not on record yet; resume it instead";
-        throw new InvalidValueError({ field: "runId", value: runId, expected });
+        throw wrongRun(runId, "a run that is not on record yet; resume it instead");
       }),
     );
   }
@@ -82,7 +82,7 @@ export class RunDriver {
       const start = recording.aboutRun(RUN_START);
       if (start === undefined) {
         if (recording.records.length === 0) await journal.abandon();
-        throw new InvalidValueError({ field: "runId", value: runId, expected: "a run that is on record" });
+        throw wrongRun(runId, "a run that is on record");
       }
       const status = recording.aboutRun(RUN_STATUS);
       const result = status === undefined ? undefined : recordedResult(runId, status.body);
@@ -139,21 +139,17 @@ export class RunDriver {
 
   /** What came of the run is known, and on record where it could be: a claim that cannot be given back lapses by itself. */
   private letGo(journal: RunJournal): MaybePromise<void> {
-    const complain = (error: unknown): void => {
-      const message = `the claim on ${journal.runId} could not be given back; it lapses by itself`;
-      tellLog(this.ports.logger, "error", message, { error: messageOf(error) });
-    };
-    try {
-      const released = journal.release();
-      return isPromiseLike(released) ? Promise.resolve(released).catch(complain) : undefined;
-    } catch (error) {
-      complain(error);
-    }
+    const message = `the claim on ${journal.runId} could not be given back; it lapses by itself`;
+    return orLog(this.ports.logger, "error", message, () => journal.release());
   }
 
   private goesAt(start: Start, run: Underway): Goes {
     return new Goes(this.ports, this.ambientScope, start, run);
   }
+}
+
+export function wrongRun(runId: string, expected: string): InvalidValueError {
+  return new InvalidValueError({ field: "runId", value: runId, expected });
 }
 
 export function noJournal(): InvalidValueError {

@@ -21,7 +21,7 @@ import {
 } from "@ravi/kernel";
 import { type Decisions, deliveryId, versionName, versionOf } from "@ravi/kernel/loop";
 import { type Ports, type RuntimePorts, settlePorts } from "./ports.ts";
-import { noJournal, RunDriver } from "./run-driver.ts";
+import { noJournal, RunDriver, wrongRun } from "./run-driver.ts";
 import { newStart, type RunOptions } from "./run-start.ts";
 import { checkItem } from "./journal/posted.ts";
 import { LiveHandle, Underway } from "./underway.ts";
@@ -134,7 +134,7 @@ export class Runtime {
     const id = RunId(runId);
     const { journal } = this.ports;
     if (journal !== undefined && this.live.find(id) === undefined && (await journal.load(id)).length === 0) {
-      throw new InvalidValueError({ field: "runId", value: runId, expected: "a run that is on record" });
+      throw wrongRun(runId, "a run that is on record");
     }
     await this.post(id, { kind: "cancel", name: "cancel", value: reason });
     const live = this.live.find(id);
@@ -162,11 +162,7 @@ export class Runtime {
   /** Forgets a run. One that is under way is refused. */
   async delete(runId: string): Promise<void> {
     if (this.live.find(RunId(runId)) !== undefined) {
-      throw new InvalidValueError({
-        field: "runId",
-        value: runId,
-        expected: "a run that is not under way; cancel it first",
-      });
+      throw wrongRun(runId, "a run that is not under way; cancel it first");
     }
     await this.journal().delete(RunId(runId));
   }
@@ -217,11 +213,7 @@ export class Runtime {
     // One that the platform made just now is nobody else's.
     const mayBeKnown = given !== undefined || this.ports.ids !== systemIds;
     if (mayBeKnown && this.live.find(runId) !== undefined) {
-      throw new InvalidValueError({
-        field: "runId",
-        value: runId,
-        expected: "a run that is not under way here already",
-      });
+      throw wrongRun(runId, "a run that is not under way here already");
     }
     const events = new EventHub(onEvent, this.ports.logger);
     const run = new Underway(root, signal, events, this.ports.clock.now(), agent);
@@ -257,11 +249,7 @@ export class Runtime {
     const item: PostedItem = { id: id ?? ids.uuid(), at: clock.now(), ...what };
     const live = this.live.find(runId);
     if (journal === undefined && live === undefined) {
-      throw new InvalidValueError({
-        field: "runId",
-        value: runId,
-        expected: "a run that lives here, as there is no journal",
-      });
+      throw wrongRun(runId, "a run that lives here, as there is no journal");
     }
     if (journal === undefined) {
       checkItem(item);

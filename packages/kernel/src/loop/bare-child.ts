@@ -1,6 +1,6 @@
 import type { Agent, AgentResult } from "../agent/agent.ts";
 import type { RunHandle, RunStatus } from "../agent/handle.ts";
-import type { HireLeaf, HireOutcome, HireUsage } from "../agent/leaves.ts";
+import type { HireOutcome, HireUsage } from "../agent/leaves.ts";
 import type { RunContext } from "../agent/run-context.ts";
 import { isMarked, type RaviError } from "../errors/base.ts";
 import { InvalidValueError, ToolError } from "../errors/errors.ts";
@@ -64,14 +64,6 @@ export function startChild<T>(
 /** What throws before its first promise has failed like any other. */
 async function runOf<T>(agent: Agent<T>, ctx: RunContext, inbox: BareInbox): Promise<AgentResult<T>> {
   return readResult(agent.id, await agent.run(ctx, inbox));
-}
-
-/** What a hire without a deadline of its own may still be: late. */
-export function timeLimitOf(leaf: Pick<HireLeaf, "timeoutS">): number | undefined {
-  const { timeoutS } = leaf;
-  if (timeoutS === undefined) return undefined;
-  if (Number.isFinite(timeoutS) && timeoutS > 0) return timeoutS * 1000;
-  throw new InvalidValueError({ field: "hire.timeoutS", value: timeoutS, expected: "seconds above 0" });
 }
 
 /** Layers that guard an agent must not be dropped in silence where nothing runs them. */

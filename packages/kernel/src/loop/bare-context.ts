@@ -34,11 +34,11 @@ import type { Remaining } from "../ports/ledger.ts";
 import { CancellationToken } from "../run/cancellation.ts";
 import { RunMeta } from "../run/run-meta.ts";
 import { answerProblem } from "./answer.ts";
-import { asRavi, type BareChild, refuseLayers, startChild, timeLimitOf } from "./bare-child.ts";
+import { asRavi, type BareChild, refuseLayers, startChild } from "./bare-child.ts";
 import { type BareInbox, bareInbox } from "./bare-inbox.ts";
 import { BareSignals } from "./bare-signals.ts";
 import { callBareTool } from "./bare-tool.ts";
-import { sleep, timersOf, waitWithin } from "./bare-wait.ts";
+import { sleep, timeLimitOf, waitWithin } from "./bare-wait.ts";
 import { bothHooks } from "./both-hooks.ts";
 import { Conversation } from "./conversation.ts";
 import { ownMetadata } from "./own-metadata.ts";
@@ -220,8 +220,7 @@ class Bare implements BareContext {
   }
 
   async hire<T>(leaf: Omit<HireLeaf<T>, "kind">): Promise<HireOutcome<T>> {
-    const delayMs = timeLimitOf(leaf);
-    if (delayMs !== undefined) timersOf(this.shared.clock);
+    const delayMs = timeLimitOf("hire.timeoutS", leaf.timeoutS, this.shared.clock);
     let child: BareChild<T>;
     try {
       child = this.start(leaf);
@@ -268,6 +267,7 @@ class Bare implements BareContext {
     options: { timeoutS?: number | undefined } = {},
   ): Promise<JsonValue> {
     const { inbox, outcome } = this.childOf(handle);
+    const delayMs = timeLimitOf("ask.timeoutS", options.timeoutS, this.shared.clock);
     const late = (): Error =>
       new ToolError({ toolName: handle.agentId, message: `no reply from ${handle.agentId} in time` });
     // Who has ended without a reply will not give one.
@@ -275,7 +275,6 @@ class Bare implements BareContext {
       throw late();
     });
     const reply = Promise.race([inbox.replyTo(inbox.send(this.agentId, message)), over]);
-    const delayMs = timeLimitOf(options);
     if (delayMs === undefined) return waitWithin(reply, this.meta.cancellation);
     return waitWithin(reply, this.meta.cancellation, { clock: this.shared.clock, delayMs, late });
   }

@@ -35,8 +35,16 @@ function startTimer(clock: Clock, delayMs: number, callback: () => void): { canc
   return timersOf(clock)(callback, delayMs);
 }
 
-/** Refuses a clock without timers. Asked for before something is begun that nobody could end in time. */
-export function timersOf(clock: Clock): NonNullable<Clock["setTimer"]> {
+/** A limit in milliseconds. To be asked for before anything is begun: one that nobody could keep is refused. */
+export function timeLimitOf(field: string, seconds: number | undefined, clock: Clock): number | undefined {
+  if (seconds === undefined) return undefined;
+  if (!(Number.isFinite(seconds) && seconds > 0))
+    throw new InvalidValueError({ field, value: seconds, expected: "seconds above 0" });
+  timersOf(clock);
+  return seconds * 1000;
+}
+
+function timersOf(clock: Clock): NonNullable<Clock["setTimer"]> {
   if (clock.setTimer !== undefined) return clock.setTimer.bind(clock);
   throw new InvalidValueError({
     field: "clock.setTimer",

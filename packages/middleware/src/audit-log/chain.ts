@@ -22,17 +22,10 @@ export type ChainReport =
   | { readonly ok: false; readonly line: number; readonly problem: string };
 
 /**
- * Checks a whole log: every line is there, in its place, and as it was written. A last line without its end is what a crash
+ * Checks that every line of a log is there, in its place, and as it was written. A last line without its end is what a crash
  * leaves: it was never confirmed to anybody, and is told as `torn`. Lines that are gone at the end leave a whole log behind;
- * a `head` that was kept elsewhere shows it.
+ * a `head` that was kept elsewhere shows it. The log comes in pieces, of which no more than one and a line are held at a time.
  */
-export function verifyChain(text: string, head?: string | undefined): ChainReport {
-  const reader = new ChainReader(head);
-  reader.push(text);
-  return reader.report();
-}
-
-/** Checks a log that comes in pieces: line by line, so that no more than a piece and a line are held at a time. */
 export class ChainReader {
   /** How many bytes the lines have that were read and are right. */
   size = 0;

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { JournalLockedError } from "@ravi/kernel";
+import { codeOf } from "../error-code.ts";
 import { type Processes, processesHere } from "./owner.ts";
 
 /** Whoever makes a claim writes its name into it at once. One without a name for so long was left by a crash. */
@@ -109,8 +110,4 @@ function claimedBy(path: string, name: string, owner: string): Error {
 
 function firstLine(text: string): string {
   return text.split("\n", 1)[0] ?? "";
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && "code" in error ? error.code : undefined;
 }

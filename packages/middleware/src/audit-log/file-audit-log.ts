@@ -7,6 +7,7 @@ import {
   JournalCorruptError,
   JournalLockedError,
 } from "@ravi/kernel";
+import { codeOf } from "../error-code.ts";
 import { type ChainReport, ChainReader, link } from "./chain.ts";
 import { claimPlace } from "./claim.ts";
 
@@ -174,7 +175,7 @@ async function* piecesOf(path: string, start: number): AsyncGenerator<string> {
   try {
     yield* createReadStream(path, { encoding: "utf8", start, highWaterMark: 1_048_576 });
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return;
+    if (codeOf(error) === "ENOENT") return;
     throw error;
   }
 }

@@ -1,3 +1,5 @@
+import { codeOf } from "../error-code.ts";
+
 /** What is asked of this machine about its processes. */
 export interface Processes {
   /** A name for this process, by which others on the same machine can see whether it still lives. */
@@ -16,7 +18,7 @@ export async function processesHere(): Promise<Processes> {
       process.kill(pid, 0);
       return true;
     } catch (error) {
-      return !(error instanceof Error && "code" in error && error.code === "ESRCH");
+      return codeOf(error) !== "ESRCH";
     }
   };
   return {

@@ -6,11 +6,10 @@ import {
   checkBoolean,
   checkFields,
   checkInteger,
-  deepFreeze,
   NO_USAGE,
 } from "@ravi/kernel";
 import { keyOf } from "../canonical.ts";
-import { type ExpiringCache, expiringCache } from "../expiring-cache.ts";
+import { type ExpiringCache, expiringCache, frozenCopy } from "../expiring-cache.ts";
 import { checkNumber } from "../options.ts";
 import { untilAborted } from "../timer.ts";
 import type { ChatMiddleware } from "../types.ts";
@@ -114,9 +113,5 @@ function takeOff(flights: Flights, key: string, signal: AbortSignalLike): { land
 function keepable(response: ModelResponse | undefined): ModelResponse | undefined {
   if (response === undefined || (response.finishReason !== "stop" && response.finishReason !== "toolCalls"))
     return undefined;
-  return deepFreeze(structuredCopy(response));
-}
-
-function structuredCopy(response: ModelResponse): ModelResponse {
-  return JSON.parse(JSON.stringify(response)) as ModelResponse;
+  return frozenCopy(response);
 }

@@ -101,36 +101,17 @@ function firstBlocked(makeFilter: MakeFilter, text: string): string | undefined 
 
 function stoppingStream(context: ChatContext, makeFilter: MakeFilter, onError: OnGuardError): FilterStream {
   let isStopped = false;
-  const stopping = (json: boolean): TextFilter => {
-    const inner = json ? viewFilter(readJson, makeFilter(false)) : makeFilter(false);
-    let held = "";
-    let isBroken = false;
-    // The filter changes nothing, so that what it has let pass is as much of what came in.
-    const passed = (step: () => string): number => {
-      if (isBroken) return held.length;
-      try {
-        return step().length;
-      } catch (error) {
-        isBroken = !(error instanceof Blocked) && onError === "allow";
-        if (isBroken) return held.length;
-        isStopped = true;
-        const reason = error instanceof Blocked ? `it contains ${error.message}` : "the guard itself failed";
-        return trip(context, LAYER, reason, error);
-      }
-    };
-    const take = (text: string, step: () => string): string => {
-      held += text;
-      const end = passed(step);
-      const out = held.slice(0, end);
-      held = held.slice(end);
-      return out;
-    };
-    return {
-      push: (text) => take(text, () => inner.push(text)),
-      end: () => take("", () => inner.end()),
-    };
+  const stopUnlessAllowed = (error: unknown): void => {
+    const isBlocked = error instanceof Blocked;
+    if (!isBlocked && onError === "allow") return;
+    isStopped = true;
+    trip(context, LAYER, isBlocked ? `it contains ${error.message}` : "the guard itself failed", error);
   };
-  const stream = filterStream({ filter: stopping, response: (response) => response });
+  const stream = filterStream({
+    filter: (json) =>
+      untilBroken(json ? viewFilter(readJson, makeFilter(false)) : makeFilter(false), stopUnlessAllowed),
+    response: (response) => response,
+  });
   const reset = (): void => {
     isStopped = false;
     stream.reset();
@@ -144,6 +125,30 @@ function stoppingStream(context: ChatContext, makeFilter: MakeFilter, onError: O
       return [];
     },
     reset,
+  };
+}
+
+/** A filter that changes nothing, until it throws: then `onBroken` throws, or from there on all is let pass. */
+function untilBroken(filter: TextFilter, onBroken: (error: unknown) => void): TextFilter {
+  let held = "";
+  let isBroken = false;
+  const take = (text: string, step: () => string): string => {
+    held += text;
+    let end = held.length;
+    try {
+      // What it has let pass is as much of what came in.
+      if (!isBroken) end = step().length;
+    } catch (error) {
+      onBroken(error);
+      isBroken = true;
+    }
+    const out = held.slice(0, end);
+    held = held.slice(end);
+    return out;
+  };
+  return {
+    push: (text) => take(text, () => filter.push(text)),
+    end: () => take("", () => filter.end()),
   };
 }
 

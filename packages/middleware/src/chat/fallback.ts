@@ -3,15 +3,13 @@ import {
   type LLMClient,
   checkFields,
   classifyError,
-  errorToJSON,
   ErrorKind,
-  HookEvent,
   InvalidValueError,
   isRetryableKind,
 } from "@ravi/kernel";
-import { hookBase } from "../guard.ts";
+import { tellRetry } from "../guard.ts";
 import { quietly } from "../observer.ts";
-import { checkFunction, checkWord } from "../options.ts";
+import { checkFunction, checkModel, checkWord } from "../options.ts";
 import type { ChatMiddleware } from "../types.ts";
 
 export interface FallbackOptions {
@@ -56,7 +54,9 @@ export function fallback(options: FallbackOptions): ChatMiddleware {
         let failure = error;
         for (const model of models) {
           if (!mayFallBack(failure, kinds) || context.signal.aborted) break;
-          tell(context, { from: context.model.id, to: model.id, error: failure }, onFallback);
+          const step = { from: context.model.id, to: model.id, error: failure };
+          quietly(() => onFallback?.(step));
+          tellRetry(context, 1, 0, failure);
           context.model = model;
           try {
             await next.again();
@@ -80,13 +80,6 @@ function mayFallBack(error: unknown, kinds: ReadonlySet<ErrorKind>): boolean {
   return kinds.has(kind) && (retryable || !isRetryableKind(kind));
 }
 
-function tell(context: ChatContext, step: FallbackStep, onFallback: FallbackOptions["onFallback"]): void {
-  quietly(() => onFallback?.(step));
-  if (!context.hooks.has(HookEvent.RETRY)) return;
-  const about = { attempt: 1, delayMs: 0, error: errorToJSON(step.error) };
-  void context.hooks.dispatch(HookEvent.RETRY, { ...hookBase(context), ...about });
-}
-
 function nameModel(context: ChatContext, model: LLMClient): void {
   const { result } = context;
   if (result !== undefined && result.model === undefined)
@@ -108,11 +101,8 @@ function checked(options: FallbackOptions): {
       expected: "a list of at least one model",
     });
   }
-  for (const [at, model] of (models as readonly unknown[]).entries()) {
-    const generate: unknown = typeof model === "object" && model !== null && Reflect.get(model, "generate");
-    if (typeof generate === "function") continue;
-    throw new InvalidValueError({ field: `fallback.models[${at}]`, value: model, expected: "an LLMClient" });
-  }
+  for (const [at, model] of (models as readonly LLMClient[]).entries())
+    checkModel(`fallback.models[${at}]`, model);
   const kinds = (options.on ?? DEFAULT_KINDS).map((kind) =>
     checkWord("fallback.on", kind, Object.values(ErrorKind)),
   );

@@ -9,7 +9,7 @@ import {
   textOf,
 } from "@ravi/kernel";
 import { checkOnError, enforce, type OnGuardError } from "../guard.ts";
-import { checkWord } from "../options.ts";
+import { checkModel, checkWord } from "../options.ts";
 import type { ChatMiddleware } from "../types.ts";
 
 export interface LlmJudgeOptions {
@@ -39,9 +39,7 @@ export function llmJudge(options: LlmJudgeOptions): ChatMiddleware {
       expected: "what is allowed and what is not, in words",
     });
   }
-  if (typeof model?.generate !== "function") {
-    throw new InvalidValueError({ field: `${LAYER}.model`, value: model, expected: "an LLMClient" });
-  }
+  checkModel(`${LAYER}.model`, model);
   const sides = checkWord(`${LAYER}.sides`, options.sides ?? "output", ["input", "output", "both"]);
   const onError = checkOnError(`${LAYER}.onError`, options.onError);
   const judge = (context: ChatContext, what: string, text: string): unknown =>

@@ -4,11 +4,9 @@ import {
   checkFields,
   checkInteger,
   classifyError,
-  errorToJSON,
   ErrorKind,
-  HookEvent,
 } from "@ravi/kernel";
-import { hookBase } from "../guard.ts";
+import { tellRetry } from "../guard.ts";
 import { checkFunction, checkNumber } from "../options.ts";
 import { sleep } from "../timer.ts";
 import type { ChatMiddleware } from "../types.ts";
@@ -73,10 +71,7 @@ async function waitToRetry(
   const { deadline } = context.meta;
   // A wait that ends after the deadline only delays the bad news.
   if (deadline !== null && context.clock.now() + waitMs > deadline) return false;
-  if (context.hooks.has(HookEvent.RETRY)) {
-    const about = { attempt: attempt + 1, delayMs: waitMs, error: errorToJSON(error) };
-    void context.hooks.dispatch(HookEvent.RETRY, { ...hookBase(context), ...about });
-  }
+  tellRetry(context, attempt + 1, waitMs, error);
   await sleep(context.clock, waitMs, context.signal);
   return true;
 }

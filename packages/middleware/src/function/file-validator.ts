@@ -1,16 +1,11 @@
-import {
-  type FunctionContext,
-  type MaybePromise,
-  checkFields,
-  checkInteger,
-  InvalidValueError,
-} from "@ravi/kernel";
-import { ask, checkOnError, type OnGuardError } from "../guard.ts";
+import { type MaybePromise, checkFields, checkInteger, InvalidValueError } from "@ravi/kernel";
+import { codeOf } from "../error-code.ts";
+import type { OnGuardError } from "../guard.ts";
 import { checkNames } from "../options.ts";
 import { isInside, pathProblem, resolvePath } from "../text/path.ts";
 import type { FunctionMiddleware } from "../types.ts";
 import { realDisk } from "./real-disk.ts";
-import { checkOnViolation, type OnViolation, refuseCall } from "./refuse.ts";
+import { callGuard, type OnViolation } from "./refuse.ts";
 
 export interface FileValidatorOptions {
   /** Absolute folders; a path must lie inside of one of them. A relative path counts from the first. */
@@ -65,8 +60,6 @@ export function fileValidator(options: FileValidatorOptions): FunctionMiddleware
       ? undefined
       : checkNames(`${LAYER}.extensions`, options.extensions).map((ending) => ending.toLowerCase());
   const maxBytes = checkInteger(`${LAYER}.maxBytes`, options.maxBytes ?? 10_000_000, 1);
-  const onViolation = checkOnViolation(`${LAYER}.onViolation`, options.onViolation);
-  const onError = checkOnError(`${LAYER}.onError`, options.onError);
   const disk = options.disk ?? realDisk;
 
   const check = async (path: string): Promise<string | undefined> => {
@@ -82,29 +75,13 @@ export function fileValidator(options: FileValidatorOptions): FunctionMiddleware
     }
     return diskProblem({ full, roots, maxBytes, disk });
   };
-  return {
-    level: "function",
-    name: LAYER,
-    async process(context, next) {
-      const reason = await ask({ layer: LAYER, context, onError }, () =>
-        firstProblem(context, fields, check),
-      );
-      if (reason !== undefined) return refuseCall(context, LAYER, reason, onViolation);
-      return next();
-    },
-  };
-}
-
-async function firstProblem(
-  context: FunctionContext,
-  fields: ReadonlySet<string>,
-  check: (path: string) => Promise<string | undefined>,
-): Promise<string | undefined> {
-  for (const path of pathsIn(context.arguments, fields)) {
-    const problem = await check(path);
-    if (problem !== undefined) return problem;
-  }
-  return undefined;
+  return callGuard(LAYER, options, async (context) => {
+    for (const path of pathsIn(context.arguments, fields)) {
+      const problem = await check(path);
+      if (problem !== undefined) return problem;
+    }
+    return undefined;
+  });
 }
 
 /** The texts under the given names, also in lists. Without recursion: arguments may be deep. */
@@ -135,8 +112,7 @@ async function diskProblem({ full, roots, maxBytes, disk }: DiskQuestion): Promi
       return "the path leads out of the allowed folders through a link";
   } catch (error) {
     // That is no failure of the guard: the path itself leads nowhere.
-    if (error instanceof Error && "code" in error && error.code === "ELOOP")
-      return "the path is a loop of links";
+    if (codeOf(error) === "ELOOP") return "the path is a loop of links";
     throw error;
   }
   const size = await disk.sizeOf(full);

@@ -1,3 +1,4 @@
+import { codeOf } from "../error-code.ts";
 import { resolvePath } from "../text/path.ts";
 import type { FileDisk } from "./file-validator.ts";
 
@@ -50,7 +51,7 @@ function isAbsolute(target: string, parent: string): boolean {
 
 /** Nothing there, or nothing that is a link. */
 function missing(error: unknown): undefined {
-  const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
+  const code = codeOf(error);
   if (code === "ENOENT" || code === "ENOTDIR" || code === "EINVAL") return undefined;
   throw error;
 }

@@ -1,6 +1,7 @@
-import type { FunctionContext, ToolResult } from "@ravi/kernel";
-import { tellTrip, trip } from "../guard.ts";
+import type { FunctionContext, MaybePromise, ToolResult } from "@ravi/kernel";
+import { ask, checkOnError, type OnGuardError, tellTrip, trip } from "../guard.ts";
 import { checkWord } from "../options.ts";
+import type { FunctionMiddleware } from "../types.ts";
 
 /** What a violation does: the model gets an error as the tool's result, or the run ends. Either way the tool is not run. */
 export type OnViolation = "result" | "terminate";
@@ -11,6 +12,25 @@ export function checkOnViolation(field: string, value: unknown): OnViolation {
 
 export function toolError(content: string): ToolResult {
   return { content, isError: true };
+}
+
+/** A layer that looks at each call before it is made. */
+export function callGuard(
+  layer: string,
+  options: { readonly onViolation?: OnViolation | undefined; readonly onError?: OnGuardError | undefined },
+  check: (context: FunctionContext) => MaybePromise<string | undefined>,
+): FunctionMiddleware {
+  const onViolation = checkOnViolation(`${layer}.onViolation`, options.onViolation);
+  const onError = checkOnError(`${layer}.onError`, options.onError);
+  return {
+    level: "function",
+    name: layer,
+    async process(context, next) {
+      const reason = await ask({ layer, context, onError }, () => check(context));
+      if (reason !== undefined) return refuseCall(context, layer, reason, onViolation);
+      return next();
+    },
+  };
 }
 
 export function refuseCall(

@@ -1,6 +1,6 @@
-import { type FunctionContext, type ToolResult, checkFields, checkInteger, deepFreeze } from "@ravi/kernel";
+import { type FunctionContext, type ToolResult, checkFields, checkInteger } from "@ravi/kernel";
 import { keyOf } from "../canonical.ts";
-import { expiringCache } from "../expiring-cache.ts";
+import { expiringCache, frozenCopy } from "../expiring-cache.ts";
 import { checkNames, checkNumber } from "../options.ts";
 import type { FunctionMiddleware } from "../types.ts";
 
@@ -56,5 +56,5 @@ function keyOfCall({ functionName, meta, scope, arguments: args }: FunctionConte
 /** A frozen copy of a success; undefined for an error, and for what is more than plain JSON. */
 function copyOf(result: ToolResult | undefined): ToolResult | undefined {
   if (result === undefined || result.isError || keyOf(result) === undefined) return undefined;
-  return deepFreeze(JSON.parse(JSON.stringify(result)) as ToolResult);
+  return frozenCopy(result);
 }

@@ -1,8 +1,8 @@
-import { type FunctionContext, ARGUMENT_LIMITS, checkFields, checkInteger } from "@ravi/kernel";
-import { ask, checkOnError, type OnGuardError } from "../guard.ts";
+import { ARGUMENT_LIMITS, checkFields, checkInteger } from "@ravi/kernel";
+import type { OnGuardError } from "../guard.ts";
 import { checkNames } from "../options.ts";
 import type { FunctionMiddleware } from "../types.ts";
-import { checkOnViolation, type OnViolation, refuseCall } from "./refuse.ts";
+import { callGuard, type OnViolation } from "./refuse.ts";
 
 export interface ToolCallValidationOptions {
   /** Only these tools may be called. Default: all but the denied ones. */
@@ -46,22 +46,11 @@ export function toolCallValidation(options: ToolCallValidationOptions = {}): Fun
     maxDepth: checkInteger(`${LAYER}.maxDepth`, options.maxDepth ?? ARGUMENT_LIMITS.maxDepth / 2, 1),
     maxValues: checkInteger(`${LAYER}.maxValues`, options.maxValues ?? 10_000, 1),
   };
-  const onViolation = checkOnViolation(`${LAYER}.onViolation`, options.onViolation);
-  const onError = checkOnError(`${LAYER}.onError`, options.onError);
-  const check = ({ functionName, arguments: args }: FunctionContext): string | undefined => {
+  return callGuard(LAYER, options, ({ functionName, arguments: args }) => {
     if (deny.has(functionName) || allow?.has(functionName) === false)
       return "this tool may not be called here";
     return sizeProblem(args, limits);
-  };
-  return {
-    level: "function",
-    name: LAYER,
-    async process(context, next) {
-      const reason = await ask({ layer: LAYER, context, onError }, () => check(context));
-      if (reason !== undefined) return refuseCall(context, LAYER, reason, onViolation);
-      return next();
-    },
-  };
+  });
 }
 
 /** Walks without recursion, so that no depth overflows the stack, and stops at the first limit; a cycle meets one too. */

@@ -42,113 +42,112 @@ export interface ChatCallOptions {
 type Sink = (event: ModelEvent) => Promise<void> | undefined;
 
 /** One model call without an agent: its context, and the way to the provider. */
-export interface ChatCall {
+export class ChatCall {
   readonly context: ChatContext;
-  /** Calls the context's model once and sets the result. */
-  generate(): Promise<void>;
-  /** The same, streamed. What has reached the sink cannot be taken back, so after that no attempt is repeated. */
-  stream(sink: Sink): Promise<void>;
   /** Whether anything has reached a sink. */
-  readonly hasStreamed: boolean;
-  cancel(reason: string): void;
-  dispose(): void;
-}
-
-export function chatCall(call: ChatCallOptions): ChatCall {
-  const { options, clock } = call;
-  const cancellation = new CancellationToken(options.signal);
-  const meta = RunMeta.standalone({ cancellation, clock, tenantId: call.tenantId });
-  const transforms: StreamTransform[] = [];
-  let hasStreamed = false;
+  hasStreamed = false;
+  private readonly cancellation: CancellationToken;
+  private readonly idempotencyKey: string | undefined;
+  private readonly transforms: StreamTransform[] = [];
   /** The newest attempt, while it is under way: one that a layer gave up before it may go on, and is not heard. */
-  let streaming: object | undefined;
+  private streaming: object | undefined;
   /** Of the newest attempt that was begun. */
-  let last: AbortSignalLike | undefined;
-  const context: ChatContext = {
-    agentName: call.agentName,
-    runId: meta.runId,
-    meta,
-    hooks: call.hooks,
-    clock,
-    signal: cancellation.signal,
-    systemInstructions: systemTextOf(call.request),
-    model: call.client,
-    request: call.request,
-    result: undefined,
-    call: (model, request) => model.generate(request, { signal: context.signal }),
-    addTransform: (transform) => void transforms.push(checkTransform(transform)),
-  };
-  const callOptions = (): CallOptions => ({ signal: context.signal, idempotencyKey: options.idempotencyKey });
+  private last: AbortSignalLike | undefined;
 
-  const generate = async (): Promise<void> => {
-    const { signal } = context;
+  constructor({ client, request, options, agentName, tenantId, hooks, clock }: ChatCallOptions) {
+    const cancellation = new CancellationToken(options.signal);
+    const meta = RunMeta.standalone({ cancellation, clock, tenantId });
+    this.cancellation = cancellation;
+    this.idempotencyKey = options.idempotencyKey;
+    const context: ChatContext = {
+      agentName,
+      runId: meta.runId,
+      meta,
+      hooks,
+      clock,
+      signal: cancellation.signal,
+      systemInstructions: systemTextOf(request),
+      model: client,
+      request,
+      result: undefined,
+      call: (model, asked) => model.generate(asked, { signal: context.signal }),
+      addTransform: (transform) => void this.transforms.push(checkTransform(transform)),
+    };
+    this.context = context;
+  }
+
+  /** Calls the context's model once and sets the result. */
+  async generate(): Promise<void> {
+    const { model, request, signal } = this.context;
     if (signal.aborted) throw cancellationOf(signal);
-    settle(context, signal, await context.model.generate(context.request, callOptions()));
-  };
+    settle(this.context, signal, await model.generate(request, this.callOptions()));
+  }
 
-  const deliver = async (events: readonly ModelEvent[], sink: Sink): Promise<void> => {
-    for (const event of events) {
-      hasStreamed = true;
-      const room = sink(event);
-      if (room !== undefined) await room;
+  /** The same, streamed. What has reached the sink cannot be taken back, so after that no attempt is repeated. */
+  async stream(sink: Sink): Promise<void> {
+    const { model, request, signal } = this.context;
+    if (this.hasStreamed) throw partly(model, whyAgain(this.last));
+    this.last = signal;
+    if (model.stream === undefined) return this.generate();
+    if (signal.aborted) throw cancellationOf(signal);
+    // What a transform held back belongs to its attempt, and not to the next.
+    if (this.streaming !== undefined) discard(this.transforms);
+    const attempt = {};
+    this.streaming = attempt;
+    try {
+      await this.readAll(model.stream(request, this.callOptions()), sink, signal, attempt);
+    } catch (error) {
+      if (this.streaming === attempt) discard(this.transforms);
+      throw this.hasStreamed && !isStop(error) ? partly(model, error) : error;
+    } finally {
+      if (this.streaming === attempt) this.streaming = undefined;
     }
-  };
+  }
 
-  const readAll = async (
+  cancel(reason: string): void {
+    this.cancellation.cancel(reason);
+  }
+
+  dispose(): void {
+    this.cancellation.dispose();
+  }
+
+  private async readAll(
     events: AsyncIterable<ModelEvent>,
-    signal: AbortSignalLike,
     sink: Sink,
+    signal: AbortSignalLike,
     attempt: object,
-  ): Promise<void> => {
+  ): Promise<void> {
+    const { context, transforms } = this;
     refuseNoStream(events);
     for await (const event of events) {
       refuseNoEvent(event);
       // A provider may be slow to notice; what it still sends is for nobody.
       if (signal.aborted) throw cancellationOf(signal);
-      if (streaming !== attempt) throw new CancellationError({ reason: "another attempt has begun" });
+      if (this.streaming !== attempt) throw new CancellationError({ reason: "another attempt has begun" });
       if (event.type === "finish") {
-        await deliver(flush(transforms), sink);
+        await this.deliver(flush(transforms), sink);
         settle(context, signal, event.response);
         return;
       }
-      await deliver(through(transforms, event), sink);
+      await this.deliver(through(transforms, event), sink);
     }
-    throw failure(
-      context.model,
-      ErrorKind.SERVER_ERROR,
-      "the stream ended before its finish event; the answer is incomplete",
-    );
-  };
+    const { provider, model } = context.model.info;
+    const message = "the stream ended before its finish event; the answer is incomplete";
+    throw new ProviderError({ kind: ErrorKind.SERVER_ERROR, message, provider, model });
+  }
 
-  return {
-    context,
-    generate,
-    async stream(sink) {
-      const { model, signal } = context;
-      if (hasStreamed) throw partly(model, whyAgain(last));
-      last = signal;
-      if (model.stream === undefined) return generate();
-      if (signal.aborted) throw cancellationOf(signal);
-      // What a transform held back belongs to its attempt, and not to the next.
-      if (streaming !== undefined) discard(transforms);
-      const attempt = {};
-      streaming = attempt;
-      try {
-        await readAll(model.stream(context.request, callOptions()), signal, sink, attempt);
-      } catch (error) {
-        if (streaming === attempt) discard(transforms);
-        throw hasStreamed && !isStop(error) ? partly(model, error) : error;
-      } finally {
-        if (streaming === attempt) streaming = undefined;
-      }
-      return undefined;
-    },
-    get hasStreamed() {
-      return hasStreamed;
-    },
-    cancel: (reason) => cancellation.cancel(reason),
-    dispose: () => cancellation.dispose(),
-  };
+  private async deliver(events: readonly ModelEvent[], sink: Sink): Promise<void> {
+    for (const event of events) {
+      this.hasStreamed = true;
+      const room = sink(event);
+      if (room !== undefined) await room;
+    }
+  }
+
+  private callOptions(): CallOptions {
+    return { signal: this.context.signal, idempotencyKey: this.idempotencyKey };
+  }
 }
 
 /** An answer that comes after its call was given up must not take the place of another's. */
@@ -157,10 +156,6 @@ function settle(context: ChatContext, signal: AbortSignalLike, response: ModelRe
   const problem = answerProblem(context.model, response);
   if (problem !== undefined) throw problem;
   context.result = response;
-}
-
-function failure(model: LLMClient, kind: ErrorKind, message: string): ProviderError {
-  return new ProviderError({ kind, message, provider: model.info.provider, model: model.info.model });
 }
 
 /** A failure in the middle of an answer. It is final: a repeat would say the beginning twice. */

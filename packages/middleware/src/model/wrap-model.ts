@@ -13,15 +13,15 @@ import {
   type Pipeline,
   AgentId,
   checkFields,
-  InvalidValueError,
   isPromiseLike,
   MiddlewareError,
   NO_HOOKS,
   systemClock,
 } from "@ravi/kernel";
 import { answerMisfit } from "@ravi/kernel/loop";
+import { checkModel } from "../options.ts";
 import { MiddlewarePipeline } from "../pipeline.ts";
-import { type ChatCall, chatCall } from "./chat-call.ts";
+import { ChatCall } from "./chat-call.ts";
 import { eventChannel } from "./event-channel.ts";
 import { eventsOf } from "./transforms.ts";
 
@@ -43,9 +43,7 @@ export function wrapModel(
   options: WrapModelOptions = {},
 ): LLMClient {
   checkFields("wrapModel", options, ["agentName", "tenantId", "hooks", "clock", "answer"]);
-  if (typeof client?.generate !== "function") {
-    throw new InvalidValueError({ field: "wrapModel.client", value: client, expected: "an LLMClient" });
-  }
+  checkModel("wrapModel.client", client);
   const pipeline = isPipeline(layers)
     ? layers
     : new MiddlewarePipeline<ChatContext>(layers, { level: "chat" });
@@ -60,7 +58,7 @@ export function wrapModel(
     },
   };
   const begin = (request: ModelRequest, callOptions: CallOptions = {}): ChatCall =>
-    chatCall({
+    new ChatCall({
       client,
       request,
       options: callOptions,

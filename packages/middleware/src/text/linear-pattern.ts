@@ -1,5 +1,6 @@
 import type { RE2JS } from "re2js";
 import { InvalidValueError } from "@ravi/kernel";
+import { messageOf } from "@ravi/kernel/loop";
 import { readEscapes } from "./escapes.ts";
 import type { TextFilter } from "./filter.ts";
 import { placeOf, sameView, type View } from "./view.ts";
@@ -40,8 +41,7 @@ export async function linearPattern(name: string, expression: RegExp | string): 
       },
     });
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    const expected = `an expression without back references and look-around, which have no linear engine (${why})`;
+    const expected = `an expression without back references and look-around, which have no linear engine (${messageOf(cause)})`;
     throw new InvalidValueError({ field: `linearPattern ${name}`, value: source, expected, cause });
   }
 }

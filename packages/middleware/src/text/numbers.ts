@@ -72,14 +72,7 @@ function international(reader: Reader, at: number): number {
       digits++;
       gap = 0;
       end = look + 1;
-    } else if (
-      code === SPACE ||
-      code === HYPHEN ||
-      code === DOT ||
-      code === SLASH ||
-      code === OPEN ||
-      code === CLOSE
-    ) {
+    } else if (separates(code) || code === SLASH || code === OPEN || code === CLOSE) {
       if (++gap > 2) break;
     } else {
       break;

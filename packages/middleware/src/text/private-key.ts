@@ -1,4 +1,4 @@
-import { begins, type Detector, type Reader, isAlphanumeric, isDigit, isLetter } from "./reader.ts";
+import { begins, type Detector, type Reader, isAlphanumeric, isBase64, isDigit, isLetter } from "./reader.ts";
 
 const SPACE = 0x20;
 const HYPHEN = 0x2d;
@@ -39,10 +39,6 @@ export const privateKeyEnd: Detector = {
     return end === 0 ? 0 : end - at;
   },
 };
-
-function isBase64(code: number): boolean {
-  return isAlphanumeric(code) || code === 0x2b || code === 0x2f || code === 0x3d;
-}
 
 function isLineEnd(code: number): boolean {
   return code === NEWLINE || code === RETURN;

@@ -78,6 +78,10 @@ export function isHex(code: number): boolean {
   return is(code, HEX);
 }
 
+export function isBase64(code: number): boolean {
+  return isAlphanumeric(code) || code === 0x2b || code === 0x2f || code === 0x3d;
+}
+
 /** A letter or digit of any script, as far as one UTF-16 unit tells. */
 export function isWordCode(code: number): boolean {
   if (code < 0x80) return isAlphanumeric(code) || code === 0x5f; /* _ */

@@ -1,5 +1,5 @@
 import { KEY_SHAPES, type KeyShape } from "@ravi/kernel/loop";
-import { begins, type Detector, type Reader, isAlphanumeric, isDigit } from "./reader.ts";
+import { begins, type Detector, type Reader, isAlphanumeric, isBase64, isDigit } from "./reader.ts";
 
 const DOT = 0x2e;
 const HYPHEN = 0x2d;
@@ -14,13 +14,9 @@ function isUpperOrDigit(code: number): boolean {
   return isDigit(code) || (code >= 0x41 && code <= 0x5a);
 }
 
-function isBase64(code: number): boolean {
-  return isAlphanumeric(code) || code === 0x2b || code === 0x2f || code === 0x3d;
-}
-
 /** What follows `Bearer `: also base64 and dots. */
 function isToken(code: number): boolean {
-  return isKey(code) || code === DOT || code === 0x7e || code === 0x2b || code === 0x2f || code === 0x3d;
+  return isKey(code) || isBase64(code) || code === DOT || code === 0x7e;
 }
 
 const SHAPES_BY_CODE: ReadonlyMap<number, readonly KeyShape[]> = Map.groupBy(KEY_SHAPES, ({ prefix }) =>

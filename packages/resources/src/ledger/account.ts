@@ -65,7 +65,7 @@ export function openAccount(options: AccountOptions): Account {
     first: undefined,
     last: undefined,
     largest: NOTHING,
-    back: heldBack(caps, NOTHING, fixed, limited),
+    back: heldBack({ caps, largest: NOTHING, fixed, limited }),
     watch,
   };
 }

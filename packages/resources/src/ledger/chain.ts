@@ -77,9 +77,7 @@ export function spend(account: Account, spent: Amounts, size: Readonly<Amounts> 
   let exceeded: BudgetWarning[] | undefined;
   for (let at: Account | undefined = account; at !== undefined; at = at.parent) {
     const { used, watch } = at;
-    add(used, spent);
-    if (used.tokens > MOST || used.nanos > MOST || used.turns > MOST || used.toolCalls > MOST)
-      stayCounted(used);
+    count(used, spent);
     if (
       used.tokens >= watch.tokens ||
       used.nanos >= watch.nanos ||
@@ -120,7 +118,7 @@ function noteSize(account: Account, spent: Readonly<Amounts>): void {
     turns: 0,
     toolCalls: 0,
   };
-  account.back = heldBack(account.caps, account.largest, account.fixed, account.limited);
+  account.back = heldBack(account);
 }
 
 function add(to: Amounts, amounts: Readonly<Amounts>): void {
@@ -131,8 +129,10 @@ function add(to: Amounts, amounts: Readonly<Amounts>): void {
 }
 
 /** Beyond the most that can be counted nothing is added any more: a snapshot of it could not be read again. */
-function stayCounted(used: Amounts): void {
-  for (const { unit } of DIMENSIONS) used[unit] = Math.min(used[unit], MOST);
+export function count(used: Amounts, spent: Readonly<Amounts>): void {
+  add(used, spent);
+  if (used.tokens > MOST || used.nanos > MOST || used.turns > MOST || used.toolCalls > MOST)
+    for (const { unit } of DIMENSIONS) used[unit] = Math.min(used[unit], MOST);
 }
 
 function subtract(from: Amounts, amounts: Readonly<Amounts>): void {

@@ -1,7 +1,7 @@
 import { executionBudget, type ExecutionBudget } from "@ravi/kernel";
 import type { Account } from "./account.ts";
 import { warningAt } from "./limits.ts";
-import { type Amounts, DIMENSIONS, moved, shown } from "./units.ts";
+import { type Amounts, DIMENSIONS, MOST, moved, shown } from "./units.ts";
 import { heldBack } from "./wrap-up.ts";
 
 /** Adds to the limits of a ledger and of all above it. Where there is no limit there is nothing to add to. */
@@ -13,7 +13,7 @@ function raise(account: Account, more: Amounts): void {
   const { used, limited, warnAt } = account;
   for (const { unit } of DIMENSIONS) {
     if (!limited[unit] || more[unit] === 0) continue;
-    const added = Math.min(more[unit], Number.MAX_SAFE_INTEGER - account.caps[unit]);
+    const added = Math.min(more[unit], MOST - account.caps[unit]);
     const cap = account.caps[unit] + added;
     account.caps = moved(account.caps, unit, cap);
     account.raised = moved(account.raised, unit, account.raised[unit] + added);
@@ -21,7 +21,7 @@ function raise(account: Account, more: Amounts): void {
     // Past the new threshold already: who asked for more has been warned.
     account.watch = moved(account.watch, unit, used[unit] < threshold ? threshold : cap + 1);
   }
-  account.back = heldBack(account.caps, account.largest, account.fixed, limited);
+  account.back = heldBack(account);
 }
 
 /** The limits as they are now. What was never raised stays as it was written, to the last digit. */

@@ -1,5 +1,4 @@
 import {
-  type BudgetWarning,
   isPromiseLike,
   type Ledger,
   type MaybePromise,
@@ -64,56 +63,49 @@ function giveBack(held: readonly Reservation[], refusal: unknown): MaybePromise<
   return isPromiseLike(given) ? Promise.resolve(given).then(refuse, refuse) : refuse();
 }
 
-/** One that fails must not keep what the others have set aside. */
-function cancelAll(held: readonly Reservation[]): MaybePromise<void> {
-  const later: PromiseLike<void>[] = [];
-  const failures: unknown[] = [];
-  for (const one of held) {
-    try {
-      const wait = one.cancel();
-      if (isPromiseLike(wait)) later.push(wait);
-    } catch (failure) {
-      failures.push(failure);
-    }
-  }
-  const end = (): void => {
-    if (failures.length > 0) throw failures[0];
-  };
-  return later.length === 0 ? end() : Promise.all(later).then(end);
-}
-
 function joined(held: readonly Reservation[]): Reservation {
   return {
-    settle: (actual) => {
-      const known: Settlement[] = [];
-      const later: PromiseLike<Settlement>[] = [];
-      const refusals: unknown[] = [];
-      for (const one of held) {
-        // One that fails must not leave open what the others have set aside.
-        try {
-          const settlement = one.settle(actual);
-          if (isPromiseLike(settlement)) later.push(settlement);
-          else known.push(settlement);
-        } catch (refusal) {
-          refusals.push(refusal);
-        }
-      }
-      const whole = (others: readonly Settlement[]): Settlement => {
-        if (refusals.length > 0) throw refusals[0];
-        return merged([...known, ...others]);
-      };
-      return later.length === 0 ? whole([]) : Promise.all(later).then(whole);
-    },
+    settle: (actual) => closeAll(held, (one) => one.settle(actual), merged),
     cancel: () => cancelAll(held),
   };
 }
 
-function merged(settlements: readonly Settlement[]): Settlement {
-  const warnings: BudgetWarning[] = [];
-  const exceeded: BudgetWarning[] = [];
-  for (const one of settlements) {
-    warnings.push(...one.warnings);
-    exceeded.push(...one.exceeded);
+function cancelAll(held: readonly Reservation[]): MaybePromise<void> {
+  return closeAll(
+    held,
+    (one) => one.cancel(),
+    () => undefined,
+  );
+}
+
+/** One that fails must not leave open what the others have set aside. */
+function closeAll<T, R>(
+  held: readonly Reservation[],
+  close: (one: Reservation) => MaybePromise<T>,
+  whole: (results: readonly T[]) => R,
+): MaybePromise<R> {
+  const known: T[] = [];
+  const later: PromiseLike<T>[] = [];
+  const failures: unknown[] = [];
+  for (const one of held) {
+    try {
+      const closed = close(one);
+      if (isPromiseLike(closed)) later.push(closed);
+      else known.push(closed);
+    } catch (failure) {
+      failures.push(failure);
+    }
   }
-  return { warnings, exceeded };
+  const end = (others: readonly T[]): R => {
+    if (failures.length > 0) throw failures[0];
+    return whole([...known, ...others]);
+  };
+  return later.length === 0 ? end([]) : Promise.all(later).then(end);
+}
+
+function merged(settlements: readonly Settlement[]): Settlement {
+  return {
+    warnings: settlements.flatMap(({ warnings }) => warnings),
+    exceeded: settlements.flatMap(({ exceeded }) => exceeded),
+  };
 }

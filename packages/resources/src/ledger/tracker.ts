@@ -17,16 +17,15 @@ import {
   systemClock,
 } from "@ravi/kernel";
 import { type Account, openAccount } from "./account.ts";
-import { findOverrun, findRefusal, hold, spend } from "./chain.ts";
+import { count, findOverrun, findRefusal, hold, spend } from "./chain.ts";
 import { overrun, refused, unpriced } from "./refusal.ts";
 import { raiseAll, raisedBudget } from "./raise.ts";
 import { eachOpen, Held, type OpenReservation } from "./reservation.ts";
-import { readSnapshot, warnedOf, writeSnapshot } from "./snapshot.ts";
+import { type LedgerState, readSnapshot, warnedOf, writeSnapshot } from "./snapshot.ts";
 import {
   addedAmounts,
   type Amounts,
   DIMENSIONS,
-  MOST,
   moved,
   NOTHING,
   reservedAmounts,
@@ -227,16 +226,7 @@ export class ExecutionTracker implements Ledger {
     checkFields("options", options, RESTORE_OPTIONS);
     checkOneOf("open", options.open ?? "charge", OPEN);
     const state = readSnapshot(snapshot);
-    if ((options.parent?.scope ?? null) !== state.parent) {
-      throw new InvalidValueError({
-        field: "parent",
-        value: options.parent?.scope,
-        expected:
-          state.parent === null
-            ? `none: ${state.scope} was a root`
-            : `the restored ledger of ${state.parent}, which ${state.scope} spends from`,
-      });
-    }
+    checkSameParent(options.parent, state);
     const tracker = new ExecutionTracker(options.budget ?? executionBudget.fromJSON(state.budget), {
       parent: options.parent,
       clock: options.clock,
@@ -246,10 +236,17 @@ export class ExecutionTracker implements Ledger {
       sameAgent: state.sameAgent,
     });
     const { account } = tracker;
-    const keep = options.open === "keep";
-    Object.assign(account.used, keep ? state.used : sum(state.used, state.held));
+    Object.assign(account.used, state.used);
+    if (options.open === "keep") {
+      Object.assign(account.held, state.held);
+      account.open = state.open;
+      for (const { id, ...amounts } of state.reservations) new Held(id, account, amounts).enlist();
+    } else {
+      count(account.used, state.held);
+      tracker.doubt = state.reservations.map(({ id, ...amounts }) => ({ id, ...toSpend(amounts) }));
+    }
     account.largest = state.largest;
-    account.back = heldBack(account.caps, account.largest, account.fixed, account.limited);
+    account.back = heldBack(account);
     for (const { name, unit } of DIMENSIONS) {
       if (!account.limited[unit] || !state.warned.includes(name)) continue;
       // With a larger limit than the recorded one, the warning of that one is still to come.
@@ -258,15 +255,6 @@ export class ExecutionTracker implements Ledger {
       }
     }
     tracker.nextId = state.nextId;
-    if (keep) {
-      Object.assign(account.held, state.held);
-      account.open = state.open;
-      for (const { id, ...amounts } of state.reservations) {
-        new Held(id, account, amounts).enlist();
-      }
-    } else {
-      tracker.doubt = state.reservations.map(({ id, ...amounts }) => ({ id, ...toSpend(amounts) }));
-    }
     return tracker;
   }
 }
@@ -277,17 +265,17 @@ function checkParent(parent: object): void {
   throw new InvalidValueError({ field: "parent", value: parent, expected: "an ExecutionTracker" });
 }
 
-function sizeOf({ tokens, cost }: NonNullable<ChargeOptions["largest"]>): Amounts {
-  return spentAmounts({ tokens, cost, turns: 1 }, NOTHING);
+function checkSameParent(given: ExecutionTracker | undefined, { scope, parent }: LedgerState): void {
+  if ((given?.scope ?? null) === parent) return;
+  const expected =
+    parent === null
+      ? `none: ${scope} was a root`
+      : `the restored ledger of ${parent}, which ${scope} spends from`;
+  throw new InvalidValueError({ field: "parent", value: given?.scope, expected });
 }
 
-function sum(a: Amounts, b: Amounts): Amounts {
-  return {
-    tokens: Math.min(a.tokens + b.tokens, MOST),
-    nanos: Math.min(a.nanos + b.nanos, MOST),
-    turns: Math.min(a.turns + b.turns, MOST),
-    toolCalls: Math.min(a.toolCalls + b.toolCalls, MOST),
-  };
+function sizeOf({ tokens, cost }: NonNullable<ChargeOptions["largest"]>): Amounts {
+  return spentAmounts({ tokens, cost, turns: 1 }, NOTHING);
 }
 
 /** Most children have no limit of their own: all of them can share the budget that says nothing. */

@@ -1,5 +1,5 @@
 import { checkFields, type ExecutionBudget, InvalidValueError } from "@ravi/kernel";
-import type { Limited } from "./limits.ts";
+import type { Account } from "./account.ts";
 import { type Amounts, dollars, nanosUp, NOTHING } from "./units.ts";
 
 /**
@@ -32,11 +32,9 @@ const GROWTH = 1.25;
  * first call nothing is known, and nothing held back, so a limit that has room for one call admits it.
  */
 export function heldBack(
-  caps: Readonly<Amounts>,
-  largest: Readonly<Amounts>,
-  fixed: FixedReserve | false,
-  limited: Limited,
+  account: Pick<Account, "caps" | "largest" | "fixed" | "limited">,
 ): Readonly<Amounts> {
+  const { caps, largest, fixed, limited } = account;
   if (fixed === false || !(limited.tokens || limited.nanos || limited.turns)) return NOTHING;
   return {
     tokens: limited.tokens ? (fixed.tokens ?? share(largest.tokens, caps.tokens)) : 0,

@@ -23,16 +23,16 @@ export interface CounterOptions {
 /** With "auto" the first answer is a promise: the vocabulary takes 0.1 s to load. */
 export function loadCounter(options: CounterOptions = {}): MaybePromise<LoadedCounter> {
   const { tokenizer = "auto", imageTokens } = options;
-  if (tokenizer === "auto") {
-    return loadEncoding().then((encoding) =>
-      encoding === undefined
-        ? { counter: new RequestCounter(charactersToTokens, imageTokens), basis: "characters" }
-        : { counter: new RequestCounter(sliced(encoding), imageTokens), basis: "o200k" },
-    );
-  }
-  return tokenizer === "characters"
-    ? { counter: new RequestCounter(charactersToTokens, imageTokens), basis: "characters" }
-    : { counter: new RequestCounter(tokenizer, imageTokens), basis: "own" };
+  const counting = (count: CountText, basis: LoadedCounter["basis"]): LoadedCounter => ({
+    counter: new RequestCounter(count, imageTokens),
+    basis,
+  });
+  const byCharacters = (): LoadedCounter => counting(charactersToTokens, "characters");
+  if (tokenizer === "characters") return byCharacters();
+  if (tokenizer !== "auto") return counting(tokenizer, "own");
+  return loadEncoding().then((encoding) =>
+    encoding === undefined ? byCharacters() : counting(sliced(encoding), "o200k"),
+  );
 }
 
 /** What was counted once is not counted again, whoever asks; the vocabulary is loaded once. */

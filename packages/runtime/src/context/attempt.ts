@@ -6,14 +6,14 @@ import {
   type LimiterRequest,
   type LLMClient,
   type MaybePromise,
-  type ModelEvent,
   type ModelRequest,
   type ModelResponse,
   type Permit,
   type Reservation,
   type Spend,
 } from "@ravi/kernel";
-import { answerProblem, LinkedList, messageOf, readStream, soundUsage, tellLog } from "@ravi/kernel/loop";
+import { answerProblem, LinkedList, readStream, soundUsage } from "@ravi/kernel/loop";
+import { orLog } from "../or-log.ts";
 import { rejected } from "../rejected.ts";
 import type { Bill } from "./bill.ts";
 import type { Execution } from "./execution.ts";
@@ -22,6 +22,7 @@ import { refuseStopped, reservedInTime } from "./reserved.ts";
 import { roughEstimate } from "./rough-estimate.ts";
 import { SentCall } from "./sent-calls.ts";
 import { lose, settle, settleFailure } from "./settlement.ts";
+import type { Sink } from "./stream-out.ts";
 
 export interface AttemptOptions {
   readonly model: LLMClient;
@@ -36,7 +37,7 @@ export interface AttemptOptions {
   /** Made inside of an effect by a judge or by a tool. */
   readonly isNested: boolean;
   /** Gets what is streamed; without it the answer comes in one piece. */
-  readonly sink: ((event: Exclude<ModelEvent, { type: "finish" }>) => void) | undefined;
+  readonly sink: Sink | undefined;
   /** Where it is known already. */
   readonly estimate?: Estimate | undefined;
   /** What the begin of the effect has set aside, where this is the try that it speaks of. */
@@ -95,11 +96,7 @@ async function inLine(
 
 /** What came of the call was paid for, whatever the limiter says to it. */
 function release({ ports }: Execution, permit: Permit, tokens: number): void {
-  try {
-    permit.release({ tokens });
-  } catch (error) {
-    tellLog(ports.logger, "warn", "the limiter did not take a place back", { error: messageOf(error) });
-  }
+  void orLog(ports.logger, "warn", "the limiter did not take a place back", () => permit.release({ tokens }));
 }
 
 async function placeInLine(exec: Execution, request: LimiterRequest): Promise<Permit | undefined> {

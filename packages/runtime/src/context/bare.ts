@@ -18,19 +18,12 @@ import {
   type ToolResult,
   wantsApproval,
 } from "@ravi/kernel";
-import {
-  answerProblem,
-  type Parsed,
-  readArguments,
-  soundUsage,
-  toolFailure,
-  toolFailureOf,
-  toToolResult,
-} from "@ravi/kernel/loop";
+import { answerProblem, type Parsed, readArguments, soundUsage, toolFailure } from "@ravi/kernel/loop";
 import { promised } from "../rejected.ts";
 import { notBegun } from "./alone.ts";
-import { andThen } from "./and-then.ts";
-import { failureOf, runBatch } from "./batch.ts";
+import { andThen } from "../and-then.ts";
+import { failureOf, listOf, runBatch } from "./batch.ts";
+import { executeTool } from "./execute-tool.ts";
 import type { Execution } from "./execution.ts";
 import { hire } from "./hires.ts";
 import { refuseStopped } from "./reserved.ts";
@@ -137,23 +130,8 @@ function callParsed(
   tool: Tool,
 ): MaybePromise<ToolResult> {
   if (!parsed.ok) return toolFailure(parsed.problem);
-  try {
-    tally.tool();
-    const value = tool.execute(parsed.value, toolContext(exec, tally));
-    return isPromiseLike(value) ? resultLater(exec, value) : toToolResult(value);
-  } catch (error) {
-    return failed(exec, error);
-  }
-}
-
-function resultLater(exec: Execution, value: PromiseLike<unknown>): Promise<ToolResult> {
-  return Promise.resolve(value).then(toToolResult, (error: unknown) => failed(exec, error));
-}
-
-/** A tool that was cut off has not failed: whether it did its work is not known. */
-function failed({ stopped }: Execution, error: unknown): ToolResult {
-  if (stopped !== undefined) throw stopped;
-  return toolFailureOf(error);
+  tally.tool();
+  return executeTool(exec, tool, parsed.value, toolContext(exec, tally));
 }
 
 /** No promise where every tool of it answers at once. */
@@ -171,10 +149,6 @@ export function bareBatch(exec: Execution, leaves: readonly Leaf[]): MaybePromis
     outcomes.push(outcome);
   }
   return isWaiting ? whenAll(outcomes) : (outcomes as Outcome[]);
-}
-
-function listOf(outcome: Outcome): Outcome[] {
-  return [outcome];
 }
 
 /** None of them rejects: a failure is an outcome. */

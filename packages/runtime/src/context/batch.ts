@@ -22,7 +22,7 @@ import { type PreparedHire, prepareHire } from "./hire-spec.ts";
 import { auditHire, noteStop } from "./hires.ts";
 import { prepareModelCall } from "./model-call.ts";
 import type { ModelEffect } from "./model-effect.ts";
-import { andThen } from "./and-then.ts";
+import { andThen } from "../and-then.ts";
 import { mayAdmit } from "./plan.ts";
 import { mayAsk, prepareToolCall } from "./tool-call.ts";
 import type { ToolEffect } from "./tool-effect.ts";
@@ -112,8 +112,8 @@ function startAll(exec: Execution, leaves: readonly Leaf[]): MaybePromise<Start[
   return starts;
 }
 
-function listOf(start: Start): Start[] {
-  return [start];
+export function listOf<T>(one: T): T[] {
+  return [one];
 }
 
 /** From one on that has to be waited for: the next one waits for it too. */

@@ -1,10 +1,31 @@
-import { addUsage, type CallNote, type JsonObject, NO_USAGE, totalTokens, type Usage } from "@ravi/kernel";
+import {
+  addUsage,
+  type CallNote,
+  type Estimate,
+  type JsonObject,
+  NO_USAGE,
+  type Price,
+  totalTokens,
+  type Usage,
+} from "@ravi/kernel";
 
 /** What one call took. A cost of null is one that nobody knows. */
 export interface Paid {
   readonly usage: Usage;
   readonly cost: number | null;
   readonly isWaste: boolean;
+}
+
+/** What a call of that estimate can have taken at most; without one, nothing is known of it. */
+export function paidAtMost(estimate: Estimate | undefined, isWaste: boolean): Paid {
+  if (estimate === undefined) return { usage: NO_USAGE, cost: null, isWaste };
+  const { inputTokens, maxOutputTokens, price } = estimate;
+  return { usage: { inputTokens, outputTokens: maxOutputTokens }, cost: usdOf(price), isWaste };
+}
+
+/** Null where nobody knows it. */
+export function usdOf(price: Price): number | null {
+  return "unpriced" in price ? null : price.usd;
 }
 
 /** As it is on record. */

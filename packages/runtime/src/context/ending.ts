@@ -7,7 +7,8 @@ import {
   isRaviError,
   type MaybePromise,
 } from "@ravi/kernel";
-import { messageOf, tellLog, tellOwn, tellTermination } from "@ravi/kernel/loop";
+import { tellLog, tellOwn, tellTermination } from "@ravi/kernel/loop";
+import { orLog } from "../or-log.ts";
 import type { Execution } from "./execution.ts";
 import { leaveSentCalls } from "./sent-calls.ts";
 import { settleLeft } from "./settlement.ts";
@@ -123,16 +124,8 @@ function unlessItFails(
   what: string,
   act: () => MaybePromise<void>,
 ): MaybePromise<void> {
-  const complain = (error: unknown): void => {
-    const message = `the history of ${agentId} could not be ${what}; its result stands`;
-    tellLog(ports.logger, "error", message, { error: messageOf(error) });
-  };
-  try {
-    const done = act();
-    return isPromiseLike(done) ? Promise.resolve(done).catch(complain) : done;
-  } catch (error) {
-    return complain(error);
-  }
+  const message = `the history of ${agentId} could not be ${what}; its result stands`;
+  return orLog(ports.logger, "error", message, act);
 }
 
 function tellObservers({ exec, outcome }: Ending): void {

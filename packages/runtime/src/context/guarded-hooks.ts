@@ -2,12 +2,14 @@ import {
   type HookEvent,
   type HookPayloads,
   type Hooks,
-  isPromiseLike,
   type Logger,
   type MaybePromise,
   NO_HOOKS,
 } from "@ravi/kernel";
 import { messageOf, tellLog } from "@ravi/kernel/loop";
+import { orLog } from "../or-log.ts";
+
+const FAILED = "hooks failed; the run goes on without them";
 
 /**
  * Hooks promise that they never throw. Those that take what is theirs (`dispatchOwn`) keep to it; of any others what they throw, or
@@ -31,33 +33,16 @@ class GuardedHooks implements Hooks {
     try {
       return this.hooks.has(event);
     } catch (error) {
-      this.complain(error);
+      tellLog(this.logger, "error", FAILED, { error: messageOf(error) });
       return false;
     }
   }
 
   dispatch<E extends HookEvent>(event: E, payload: HookPayloads[E]): MaybePromise<void> {
-    try {
-      return this.settled(this.hooks.dispatch(event, payload));
-    } catch (error) {
-      return this.complain(error);
-    }
+    return orLog(this.logger, "error", FAILED, () => this.hooks.dispatch(event, payload));
   }
 
   drain(): MaybePromise<void> {
-    try {
-      return this.settled(this.hooks.drain?.());
-    } catch (error) {
-      return this.complain(error);
-    }
-  }
-
-  private settled(told: MaybePromise<void>): MaybePromise<void> {
-    if (!isPromiseLike(told)) return undefined;
-    return Promise.resolve(told).catch((error: unknown) => this.complain(error));
-  }
-
-  private complain(error: unknown): void {
-    tellLog(this.logger, "error", "hooks failed; the run goes on without them", { error: messageOf(error) });
+    return orLog(this.logger, "error", FAILED, () => this.hooks.drain?.());
   }
 }

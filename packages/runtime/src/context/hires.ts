@@ -9,7 +9,7 @@ import {
 } from "@ravi/kernel";
 import { refuseSpawnTime } from "@ravi/kernel/loop";
 import { rejected } from "../rejected.ts";
-import { andThen } from "./and-then.ts";
+import { andThen } from "../and-then.ts";
 import type { Execution } from "./execution.ts";
 import { audit, isAudited } from "./observe.ts";
 import { milliseconds, type PreparedHire, prepareHire, type Terms } from "./hire-spec.ts";

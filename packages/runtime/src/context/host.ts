@@ -14,7 +14,7 @@ import {
   ToolError,
 } from "@ravi/kernel";
 import { isUnset, messageOf, readResult, tellLog, tellOwn } from "@ravi/kernel/loop";
-import { andThen } from "./and-then.ts";
+import { andThen } from "../and-then.ts";
 import { end, GRACE_MS, leaveCalls } from "./ending.ts";
 import type { Execution } from "./execution.ts";
 import type { ExecutionInbox } from "./inbox.ts";

@@ -6,10 +6,11 @@ import {
   errorFromJSON,
   type Estimate,
   type JsonObject,
+  type LLMClient,
   type LlmLeaf,
   type MaybePromise,
   MiddlewareError,
-  type ModelEvent,
+  type ModelRequest,
   type ModelResponse,
   NO_USAGE,
   type Pipeline,
@@ -19,7 +20,7 @@ import {
 } from "@ravi/kernel";
 import { checkTransform } from "@ravi/kernel/loop";
 import { promised, rejected } from "../rejected.ts";
-import { andThen } from "./and-then.ts";
+import { andThen } from "../and-then.ts";
 import { attempt, type AttemptOptions, estimateOf } from "./attempt.ts";
 import { Bill } from "./bill.ts";
 import type { ChatCall } from "./chat-call.ts";
@@ -29,14 +30,13 @@ import { refuseLate } from "./level-call.ts";
 import { asideOf } from "./noted.ts";
 import { endSpan, isMeasured, startSpan } from "./observe.ts";
 import { ownResponse } from "./own-response.ts";
-import { streamOut } from "./stream-out.ts";
+import { type Sink, streamOut } from "./stream-out.ts";
 import { tellCallEnd, tellCallStart, type ToldCall, type ToldEnd } from "./tell-call.ts";
 import { writableResponse } from "./writable-response.ts";
 
 /** What is on record of what a call took. */
 type Recorded = { readonly usage: Usage; readonly cost: number; readonly priced: boolean };
 type SentTo = { readonly provider: string; readonly model: string };
-type Delta = Exclude<ModelEvent, { type: "finish" }>;
 
 /** A model call that was asked for, from its begin to its end. */
 export class ModelEffect implements Effect<ModelResponse>, ToldCall {
@@ -50,7 +50,7 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
   readonly exec: Execution;
   private readonly leaf: LlmLeaf;
   transforms: StreamTransform[] | undefined;
-  sink: ((event: Delta) => void) | undefined;
+  sink: Sink | undefined;
   private readonly bill = new Bill();
   private scope: EffectScope | undefined;
   private started = 0;
@@ -59,8 +59,8 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
   /** A copy of the answer, for the record. */
   private own: ModelResponse | undefined;
   private span: ReturnType<typeof startSpan>;
-  private begunModel: LlmLeaf["model"] | undefined;
-  private begunRequest: LlmLeaf["request"] | undefined;
+  private begunModel: LLMClient | undefined;
+  private begunRequest: ModelRequest | undefined;
   sentTo: ToldCall["sentTo"];
   /** The try whose answer is streamed. */
   private answering: AttemptOptions | undefined;
@@ -73,10 +73,6 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
     this.exec = exec;
     this.key = key;
     this.leaf = leaf;
-  }
-
-  get isLimited(): boolean {
-    return this.exec.ports.limiter !== undefined;
   }
 
   get what(): string {
@@ -201,7 +197,7 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
   }
 
   /** A model call of a layer's own. A time limit around that layer stops it too. */
-  nested(model: LlmLeaf["model"], request: LlmLeaf["request"]): Promise<ModelResponse> {
+  nested(model: LLMClient, request: ModelRequest): Promise<ModelResponse> {
     return this.attempt(model, request, this.context?.ownSignal, undefined, true);
   }
 
@@ -219,10 +215,10 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
   }
 
   private attempt(
-    model: LlmLeaf["model"],
-    request: LlmLeaf["request"],
+    model: LLMClient,
+    request: ModelRequest,
     signal: AbortSignalLike | undefined,
-    sink: ((event: Delta) => void) | undefined,
+    sink: Sink | undefined,
     isNested = false,
   ): Promise<ModelResponse> {
     const { exec, bill, scope, leaf } = this;
@@ -269,8 +265,8 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
   }
 
   private streamed(
-    model: LlmLeaf["model"],
-    request: LlmLeaf["request"],
+    model: LLMClient,
+    request: ModelRequest,
     signal: AbortSignalLike | undefined,
   ): Promise<ModelResponse> {
     if (!this.exec.engine.isWatched) return this.attempt(model, request, signal, undefined);
@@ -307,11 +303,11 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
     });
   }
 
-  get model(): LlmLeaf["model"] {
+  get model(): LLMClient {
     return this.leaf.model;
   }
 
-  get request(): LlmLeaf["request"] {
+  get request(): ModelRequest {
     return this.leaf.request;
   }
 }
@@ -328,7 +324,8 @@ function reserve(estimate: Estimate, call: ModelEffect, messages: number): JsonO
   call.begun = estimate;
   const aside = asideOf(estimate);
   // It may wait in a long line, and is on record once more when it is sent.
-  if (call.isLimited) return { messages, reserve: aside, fingerprint: undefined, inLine: true };
+  if (call.exec.ports.limiter !== undefined)
+    return { messages, reserve: aside, fingerprint: undefined, inLine: true };
   // With room for what the recorder adds: a field that an object was not made with takes 40 bytes more.
   return { messages, reserve: aside, fingerprint: undefined };
 }

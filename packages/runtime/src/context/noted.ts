@@ -1,6 +1,6 @@
 import { type Estimate, isPromiseLike, type JsonObject, type MaybePromise } from "@ravi/kernel";
 import type { AttemptOptions } from "./attempt.ts";
-import { type Paid, spendOf } from "./bill.ts";
+import { type Paid, spendOf, usdOf } from "./bill.ts";
 import type { Execution } from "./execution.ts";
 import { giveBack, refuseStopped } from "./reserved.ts";
 import type { SentCall } from "./sent-calls.ts";
@@ -27,21 +27,21 @@ export function isOnRecord(
 function isWithin(estimate: Estimate, begun: Estimate): boolean {
   const tokens = estimate.inputTokens + estimate.maxOutputTokens;
   if (tokens > begun.inputTokens + begun.maxOutputTokens) return false;
-  const { price } = estimate;
-  if ("unpriced" in price) return "unpriced" in begun.price;
-  return !("unpriced" in begun.price) && price.usd <= begun.price.usd;
+  const [usd, begunUsd] = [usdOf(estimate.price), usdOf(begun.price)];
+  return usd === null || begunUsd === null ? usd === begunUsd : usd <= begunUsd;
 }
 
 /** What stays charged of a call that was left open, as it is on record: it may have been paid, and nobody got anything for it. */
 export function asideOf({ inputTokens, maxOutputTokens, price }: Estimate): JsonObject {
-  const cost = "unpriced" in price ? 0 : price.usd;
+  const usd = usdOf(price);
+  // As `spendOf` writes it, without what that would make in between: it is in every begin.
   return {
     tokens: inputTokens + maxOutputTokens,
-    cost,
+    cost: usd ?? 0,
     turns: 1,
     usage: { inputTokens, outputTokens: maxOutputTokens },
-    priced: !("unpriced" in price),
-    waste: cost,
+    priced: usd !== null,
+    waste: usd ?? 0,
   };
 }
 

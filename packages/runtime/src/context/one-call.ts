@@ -1,4 +1,5 @@
-import { isPromiseLike, type MaybePromise, type Gate } from "@ravi/kernel";
+import type { Gate, MaybePromise } from "@ravi/kernel";
+import { andThen } from "../and-then.ts";
 import type { Execution } from "./execution.ts";
 
 /** The admits of a single call, which may wait for an answer. */
@@ -7,8 +8,7 @@ export function admitOne<T>(
   key: string,
   admit: (gate: Gate) => MaybePromise<T>,
 ): MaybePromise<T> {
-  const admitted = exec.gates.admitAll([{ key, admit }]);
-  return isPromiseLike(admitted) ? admitted.then(only) : only(admitted);
+  return andThen(exec.gates.admitAll([{ key, admit }]), only);
 }
 
 function only<T>([admitted]: readonly PromiseSettledResult<T>[]): T {

@@ -9,7 +9,7 @@ import {
 } from "@ravi/kernel";
 import { bothHooks, hasMethod, isUnset } from "@ravi/kernel/loop";
 import { promised } from "../rejected.ts";
-import { andThen } from "./and-then.ts";
+import { andThen } from "../and-then.ts";
 import { guardedHooks } from "./guarded-hooks.ts";
 
 /** What surrounds one agent's runs, put together once: the runtime's layers outside, the agent's own inside. */

@@ -10,6 +10,7 @@ import {
   type SerializedError,
 } from "@ravi/kernel";
 import { isStop } from "@ravi/kernel/loop";
+import { andThen } from "../and-then.ts";
 import type { Execution } from "./execution.ts";
 
 const MOST_NAME_CHARS = 200;
@@ -51,6 +52,6 @@ export function recordFact(
         return failed(error);
       }
     });
-    return isPromiseLike(fact) ? fact.then(read) : read(fact);
+    return andThen(fact, read);
   });
 }

@@ -1,5 +1,5 @@
 import { type AbortSignalLike, CancellationError, cancellationOf, type Reservation } from "@ravi/kernel";
-import { messageOf, tellLog } from "@ravi/kernel/loop";
+import { orLog } from "../or-log.ts";
 import type { Execution } from "./execution.ts";
 
 /** Why nothing more may be sent: all was stopped, its agent is over, or whoever asked for this one call has given up on it. */
@@ -38,11 +38,6 @@ export async function reservedInTime(
 
 /** Why it was stopped is what counts, whatever the ledger says to it: a failure of its own would be tried again by a layer. */
 export async function giveBack({ agentId, ports }: Execution, reservation: Reservation): Promise<void> {
-  try {
-    await reservation.cancel();
-  } catch (error) {
-    tellLog(ports.logger, "error", `what was set aside for ${agentId} could not be given back`, {
-      error: messageOf(error),
-    });
-  }
+  const message = `what was set aside for ${agentId} could not be given back`;
+  await orLog(ports.logger, "error", message, () => reservation.cancel());
 }

@@ -1,5 +1,6 @@
 import { type Estimate, isPromiseLike, type MaybePromise, type Reservation } from "@ravi/kernel";
-import { type Linked, tellLog } from "@ravi/kernel/loop";
+import type { Linked } from "@ravi/kernel/loop";
+import { orLog } from "../or-log.ts";
 import type { AttemptOptions } from "./attempt.ts";
 import type { Execution } from "./execution.ts";
 
@@ -37,19 +38,10 @@ export function leaveSentCalls(
     if (scope.leave === undefined) continue;
     call.isLeft = true;
     scope.leave();
-    try {
-      const settled = settle(exec, call);
-      if (isPromiseLike(settled))
-        left.push(Promise.resolve(settled).catch((error: unknown) => complain(exec, error)));
-    } catch (error) {
-      complain(exec, error);
-    }
+    // The agent is over, whatever its books say.
+    const message = `what ${exec.agentId} has left behind could not be settled`;
+    const settled = orLog(exec.ports.logger, "error", message, () => settle(exec, call));
+    if (isPromiseLike(settled)) left.push(Promise.resolve(settled));
   }
   return left.length === 0 ? undefined : Promise.all(left).then(() => undefined);
-}
-
-/** The agent is over, whatever its books say. */
-function complain({ ports, agentId }: Execution, error: unknown): void {
-  const problem = error instanceof Error ? error.message : String(error);
-  tellLog(ports.logger, "error", `what ${agentId} has left behind could not be settled`, { error: problem });
 }

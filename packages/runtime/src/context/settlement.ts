@@ -14,10 +14,11 @@ import {
   totalTokens,
   type Usage,
 } from "@ravi/kernel";
-import { LinkedList, messageOf, tellLog, warningsIn } from "@ravi/kernel/loop";
-import { andThen } from "./and-then.ts";
+import { LinkedList, warningsIn } from "@ravi/kernel/loop";
+import { andThen } from "../and-then.ts";
+import { orLog } from "../or-log.ts";
 import type { AttemptOptions } from "./attempt.ts";
-import type { Paid } from "./bill.ts";
+import { type Paid, paidAtMost, usdOf } from "./bill.ts";
 import type { Execution } from "./execution.ts";
 import { noteAfter } from "./noted.ts";
 import type { SentCall } from "./sent-calls.ts";
@@ -86,7 +87,7 @@ function pay(
   price: Price,
   isWaste: boolean,
 ): MaybePromise<void> {
-  const cost = "unpriced" in price ? null : price.usd;
+  const cost = usdOf(price);
   if (cost !== null && !(Number.isFinite(cost) && cost >= 0)) {
     return lose(exec, call, undefined, wrongPrice(call.options.model, cost));
   }
@@ -112,15 +113,8 @@ const ONLY_THE_TURN = Object.freeze({ tokens: 0, cost: 0, turns: 1 });
 
 /** The provider did not say what it used, so all that was set aside counts as spent. */
 function settleWhole(exec: Execution, call: SentCall, isWaste: boolean): MaybePromise<void> {
-  const { options, estimate } = call;
-  options.bill.estimated = true;
-  const price = estimate?.price;
-  const cost = price === undefined || "unpriced" in price ? null : price.usd;
-  const usage: Usage =
-    estimate === undefined
-      ? NO_USAGE
-      : { inputTokens: estimate.inputTokens, outputTokens: estimate.maxOutputTokens };
-  return book(exec, call, { usage, cost, isWaste }, ALL_OF_IT);
+  call.options.bill.estimated = true;
+  return book(exec, call, paidAtMost(call.estimate, isWaste), ALL_OF_IT);
 }
 
 /** What a provider says before it works. */
@@ -165,11 +159,9 @@ export async function settleFailure(exec: Execution, call: SentCall, error: unkn
 
 /** A limiter that cannot take it, as where a provider named no time at all, must not keep the money from being settled. */
 function slowDown({ ports }: Execution, retryAfterMs: number): void {
-  try {
-    ports.limiter?.slowDown(retryAfterMs);
-  } catch (error) {
-    tellLog(ports.logger, "warn", "the limiter was not slowed down", { error: messageOf(error) });
-  }
+  void orLog(ports.logger, "warn", "the limiter was not slowed down", () =>
+    ports.limiter?.slowDown(retryAfterMs),
+  );
 }
 
 type Actual = Parameters<Reservation["settle"]>[0];
@@ -275,12 +267,10 @@ export function settleLeft(
   // Without a ledger nothing was set aside, and nobody knows what it takes.
   if (estimate === undefined) return undefined;
   const { bill, scope, isNested, call } = options;
-  const { price, inputTokens, maxOutputTokens } = estimate;
-  const cost = "unpriced" in price ? null : price.usd;
-  const usage = { inputTokens, outputTokens: maxOutputTokens };
+  const paid = paidAtMost(estimate, true);
   bill.estimated = true;
-  options.tokens = bill.settle(call, { usage, cost, isWaste: true });
-  return andThen(scope.spent({ usage, costUsd: cost, isWaste: true, isNested }), () =>
+  options.tokens = bill.settle(call, paid);
+  return andThen(scope.spent({ usage: paid.usage, costUsd: paid.cost, isWaste: true, isNested }), () =>
     close(exec, reservation, ALL_OF_IT),
   );
 }

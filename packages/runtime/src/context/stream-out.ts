@@ -2,7 +2,7 @@ import type { AbortSignalLike, ModelEvent, ModelResponse, StreamTransform } from
 import type { Execution } from "./execution.ts";
 
 type Delta = Exclude<ModelEvent, { type: "finish" }>;
-type Sink = (event: Delta) => void;
+export type Sink = (event: Delta) => void;
 
 /** A call whose attempts are streamed. */
 interface Streamed {

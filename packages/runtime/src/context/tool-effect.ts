@@ -18,10 +18,11 @@ import {
   type ToolLeaf,
   type ToolResult,
 } from "@ravi/kernel";
-import { messageOf, toolFailure, toolFailureOf, toToolResult } from "@ravi/kernel/loop";
-import { andThen } from "./and-then.ts";
+import { messageOf, toolFailure } from "@ravi/kernel/loop";
+import { andThen } from "../and-then.ts";
 import { Bill } from "./bill.ts";
 import { nameOfText } from "./digest.ts";
+import { executeTool } from "./execute-tool.ts";
 import type { Execution } from "./execution.ts";
 import type { FunctionCall } from "./function-call.ts";
 import { layersResult } from "./layer-result.ts";
@@ -244,25 +245,15 @@ export class ToolEffect implements Effect<ToolResult>, ToldTool {
     scope: EffectScope,
   ): MaybePromise<ToolResult> {
     const { timeoutS } = this.tool;
-    if (timeoutS === undefined) return this.invoke(args, signal, scope);
+    if (timeoutS === undefined) return this.invoke(args, signal ?? this.exec.signal, scope);
     const { ports, token } = this.exec;
     const { clock } = ports;
     const limit = { name: this.tool.name, timeoutS, clock, signal: signal ?? this.exec.signal, token };
     return withinTime(limit, async (own) => this.invoke(args, own, scope));
   }
 
-  private invoke(
-    args: unknown,
-    signal: AbortSignalLike | undefined,
-    scope: EffectScope,
-  ): MaybePromise<ToolResult> {
-    try {
-      const value = this.tool.execute(args, this.toolContext(signal ?? this.exec.signal, scope));
-      if (!isPromiseLike(value)) return toToolResult(value);
-      return Promise.resolve(value).then(toToolResult, (error: unknown) => this.failed(error));
-    } catch (error) {
-      return this.failed(error);
-    }
+  private invoke(args: unknown, signal: AbortSignalLike, scope: EffectScope): MaybePromise<ToolResult> {
+    return executeTool(this.exec, this.tool, args, this.toolContext(signal, scope));
   }
 
   /** Plain fields, so that they may be taken from it, or spread. */
@@ -274,13 +265,6 @@ export class ToolEffect implements Effect<ToolResult>, ToldTool {
       idempotencyKey,
       llm: (model, request) => this.models.ask(model, request, signal, effect),
     };
-  }
-
-  /** A tool that was cut off has not failed: whether it did its work is not known. */
-  private failed(error: unknown): ToolResult {
-    const { stopped } = this.exec;
-    if (stopped !== undefined) throw stopped;
-    return toolFailureOf(error);
   }
 
   private get models(): ToolModels {

@@ -8,13 +8,13 @@ import {
   HistoryRetention,
   HookEvent,
   InvalidValueError,
-  isPromiseLike,
   type MaybePromise,
   sameValue,
   textOf,
   type WindowOptions,
 } from "@ravi/kernel";
 import { alone } from "./alone.ts";
+import { andThen } from "../and-then.ts";
 import { callModel } from "./model-call.ts";
 import type { Execution } from "./execution.ts";
 
@@ -164,8 +164,7 @@ export class Window {
       }
       return this.view;
     };
-    const made = strategy.compact(before, this.contextFor(options));
-    return isPromiseLike(made) ? Promise.resolve(made).then(take) : take(made);
+    return andThen(strategy.compact(before, this.contextFor(options)), take);
   }
 
   /** One object for the execution: a strategy remembers by it what it has paid for. */

@@ -43,9 +43,7 @@ export class Children {
   async spawn(spec: HireSpec): Promise<RunHandle> {
     const hiring = new Hiring(this.engine, spec);
     const started = Promise.withResolvers<void>();
-    hiring.onStart = started.resolve;
-    const ended = Promise.resolve(this.engine.effect(hiring));
-    hiring.begun(ended);
+    const ended = hiring.start(started.resolve);
     // Heard in any case: a child that nobody joins must not become an unhandled rejection.
     const over = ended.then(
       (outcome) => hiring.isOver(outcome),

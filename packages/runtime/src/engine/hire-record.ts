@@ -1,5 +1,6 @@
 import {
   type AgentAccount,
+  type AgentId,
   type AgentResult,
   errorFromJSON,
   errorToJSON,
@@ -8,6 +9,7 @@ import {
   type JsonObject,
   type JsonValue,
   NO_USAGE,
+  type Priority,
   type RaviError,
   type RunStatus,
   type SerializedError,
@@ -21,6 +23,13 @@ export type ResultRecord = {
   readonly output: string;
   readonly stopReason: StopReason;
   readonly structured?: JsonValue;
+};
+
+/** What the begin of a hire says of who is hired. */
+export type HireBegin = {
+  readonly agentId: AgentId;
+  readonly parentId: AgentId;
+  readonly priority?: Priority;
 };
 
 /** What is written down of a child's end. */

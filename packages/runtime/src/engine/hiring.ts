@@ -1,8 +1,7 @@
 import {
-  type AgentId,
   type AgentResult,
+  type CancellationToken,
   type DeadlineExceededError,
-  type Headcount,
   type HireOutcome,
   type HireSpec,
   type HireUsage,
@@ -12,10 +11,10 @@ import {
   type JsonObject,
   type Lease,
   type MaybePromise,
-  type RaviError,
   type RunHandle,
   type RunStatus,
 } from "@ravi/kernel";
+import { least } from "@ravi/kernel/loop";
 import type { Account } from "../tree/accounts.ts";
 import { withAgentLedger, withExtraOf } from "../tree/ledgers.ts";
 import { ChildHandle } from "./child-handle.ts";
@@ -48,8 +47,7 @@ export class Hiring implements Recordable<HireOutcome>, Child {
   hasChild = false;
   before: Child | undefined;
   after: Child | undefined;
-  /** Called when the child begins. */
-  onStart: (() => void) | undefined;
+  private onStart: (() => void) | undefined;
   private readonly engine: InProcessEngine;
   private readonly account: Account;
   private living: InProcessEngine | undefined;
@@ -109,9 +107,10 @@ export class Hiring implements Recordable<HireOutcome>, Child {
     return this.account.total;
   }
 
-  /** It is under way; its promise is the outcome for whoever waits for it. */
-  begun(ended: Promise<HireOutcome>): void {
-    this.ended = ended;
+  /** Makes the hire, on record. `onStart` is called when the child begins, which it may never do. */
+  start(onStart: () => void): Promise<HireOutcome> {
+    this.onStart = onStart;
+    return (this.ended = Promise.resolve(this.engine.effect(this)));
   }
 
   isOver(outcome: HireOutcome): void {
@@ -155,7 +154,6 @@ export class Hiring implements Recordable<HireOutcome>, Child {
   async run(): Promise<HireOutcome> {
     const { engine, spec } = this;
     const { tree } = engine;
-    const { children } = engine;
     const isResumed = engine.recordedBegin(spec.key) !== undefined && !this.hasOnlyWaited;
     // A deadline runs from the hire on, also while there is no seat.
     const { until } = this.times;
@@ -180,45 +178,47 @@ export class Hiring implements Recordable<HireOutcome>, Child {
         this.isSeated = true;
         await tree.headcount?.release(spec.agentId);
       }
-      // Who waited for a seat when everything was suspended waits for it again.
-      if (tree.suspension !== undefined) throw tree.suspension;
-      if (!isRaviError(error)) throw error;
-      if (this.isLate(error)) return this.endUnseated();
-      const status = isCancellation(error) ? "cancelled" : "denied";
-      const outcome: HireOutcome = { status, error, ...NOTHING_USED };
-      this.account.status = outcome.status;
-      return outcome;
+      return this.endUnbegun(error);
     }
     this.current = "running";
     this.hasChild = true;
-    children.add(this);
+    engine.children.add(this);
     this.onStart?.();
     let outcome: HireOutcome | undefined;
     try {
       if (engine.start.supervision.depth % LEVELS_AT_ONCE === LEVELS_AT_ONCE - 1) await Promise.resolve();
       outcome = await child.run();
-      const used = this.account.total;
-      this.engine.account.addBelow(used);
-      return { ...outcome, ...used };
+      return { ...outcome, ...this.countAbove() };
     } finally {
       this.leave(child, outcome, lease);
     }
   }
 
-  /** Its own time was up before there was a seat; where its parent was stopped, that is what counts. */
-  private isLate(error: RaviError): boolean {
-    return isRaviError(error, "DEADLINE_EXCEEDED") && !this.engine.token.isCancelled;
+  private endUnbegun(error: unknown): HireOutcome {
+    const { tree, token } = this.engine;
+    // Who waited for a seat when everything was suspended waits for it again.
+    if (tree.suspension !== undefined) throw tree.suspension;
+    if (!isRaviError(error)) throw error;
+    // Its own time was up before there was a seat; where its parent was stopped, that is what counts.
+    if (error.code === "DEADLINE_EXCEEDED" && !token.isCancelled) return this.endUnseated();
+    const status = isCancellation(error) ? "cancelled" : "denied";
+    this.account.status = status;
+    return { status, error, ...NOTHING_USED };
   }
 
   /** A child all the same, that is over without having begun: whoever asks for it finds what became of it. */
   private endUnseated(): HireOutcome {
-    const { engine, account } = this;
-    const used = account.total;
-    engine.account.addBelow(used);
-    account.status = "partial";
+    this.account.status = "partial";
     this.hasChild = true;
-    if (this.isKept) engine.children.add(this);
-    return { status: "partial", result: UNSEATED, ...used };
+    if (this.isKept) this.engine.children.add(this);
+    return { status: "partial", result: UNSEATED, ...this.countAbove() };
+  }
+
+  /** Adds what it took to what its parent has used below it, and gives it. */
+  private countAbove(): HireUsage {
+    const { total } = this.account;
+    this.engine.account.addBelow(total);
+    return total;
   }
 
   /** The seat is free whatever else fails: what is told of the end runs code of others. */
@@ -278,7 +278,7 @@ export class Hiring implements Recordable<HireOutcome>, Child {
     const own = seconds === null ? null : now + seconds * 1000;
     const { deadline } = engine.start;
     return {
-      deadline: own === null || deadline === null ? (own ?? deadline) : Math.min(own, deadline),
+      deadline: least(own, deadline),
       until: spec.timeoutMs === undefined ? null : now + spec.timeoutMs,
     };
   }
@@ -292,18 +292,12 @@ export class Hiring implements Recordable<HireOutcome>, Child {
 
   /** A policy may be slow, or hang: that is the hire's time too. A fresh process asks it afresh. */
   private async permittedInTime<T>(asked: PromiseLike<T>): Promise<T> {
-    const { engine, spec } = this;
-    const { clock, tree } = engine;
-    const deadline = Math.min(this.times.deadline ?? Infinity, clock.now() + (spec.timeoutMs ?? Infinity));
+    const { engine, spec, times } = this;
+    const deadline = Math.min(times.deadline ?? Infinity, engine.clock.now() + (spec.timeoutMs ?? Infinity));
     if (deadline === Infinity) return asked;
-    const token = engine.token.child();
-    const disarm = armDeadline({ clock, token, deadline, recording: tree.recording?.of(spec.execId) });
-    try {
-      return await orStopped({ token, suspension: undefined }, Promise.resolve(asked));
-    } finally {
-      disarm();
-      token.dispose();
-    }
+    return this.inTime(deadline, (token) =>
+      orStopped({ token, suspension: undefined }, Promise.resolve(asked)),
+    );
   }
 
   private takeSeat(): MaybePromise<Lease> | undefined {
@@ -317,23 +311,22 @@ export class Hiring implements Recordable<HireOutcome>, Child {
     }
     const parentId = engine.start.supervision.agentId;
     if (spec.onFull !== "queue") return headcount.acquire(agentId, priority, { parentId });
+    const queue = ({ signal }: CancellationToken): MaybePromise<Lease> =>
+      headcount.acquire(agentId, priority, { parentId, onFull: "queue", signal });
     const { deadline } = this.times;
     // A parent that has no more time than the child is stopped by then, and tells whoever gives seats.
-    if (deadline === null || deadline === engine.start.deadline)
-      return headcount.acquire(agentId, priority, { parentId, onFull: "queue", signal: engine.token.signal });
-    return this.seatInTime(headcount, parentId, deadline);
+    const isStoppedByParent = deadline === null || deadline === engine.start.deadline;
+    return isStoppedByParent ? queue(engine.token) : this.inTime(deadline, queue);
   }
 
-  /** Waits for a seat until there is one or the child's own time is up, and leaves nothing behind. */
-  private async seatInTime(headcount: Headcount, parentId: AgentId, deadline: number): Promise<Lease> {
+  /** Waits until then at most, and leaves nothing behind. */
+  private async inTime<T>(deadline: number, wait: (token: CancellationToken) => MaybePromise<T>): Promise<T> {
     const { engine, spec } = this;
-    const { agentId, priority, execId } = spec;
     const { clock, tree } = engine;
     const token = engine.token.child();
-    const disarm = armDeadline({ clock, token, deadline, recording: tree.recording?.of(execId) });
+    const disarm = armDeadline({ clock, token, deadline, recording: tree.recording?.of(spec.execId) });
     try {
-      const { signal } = token;
-      return await headcount.acquire(agentId, priority, { parentId, onFull: "queue", signal });
+      return await wait(token);
     } finally {
       disarm();
       token.dispose();

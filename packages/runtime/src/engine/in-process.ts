@@ -1,29 +1,29 @@
-import {
-  type AgentEvent,
-  type CancellationToken,
-  type Clock,
-  type DurableEngine,
-  type EffectScope,
-  type ExecId,
-  type ExecutionStart,
-  type Heard,
-  type HireOutcome,
-  type HireSpec,
-  type InboxMessage,
-  isPromiseLike,
-  type JsonObject,
-  type JsonValue,
-  type Ledger,
-  type MaybePromise,
-  type Operation,
-  type RaviError,
-  type Remaining,
-  type RunHandle,
-  type Settled,
-  type Spend,
-  type Tally,
-  type WaitSpec,
+import type {
+  AgentEvent,
+  CancellationToken,
+  Clock,
+  DurableEngine,
+  EffectScope,
+  ExecId,
+  ExecutionStart,
+  Heard,
+  HireOutcome,
+  HireSpec,
+  InboxMessage,
+  JsonObject,
+  JsonValue,
+  Ledger,
+  MaybePromise,
+  Operation,
+  RaviError,
+  Remaining,
+  RunHandle,
+  Settled,
+  Spend,
+  Tally,
+  WaitSpec,
 } from "@ravi/kernel";
+import { andThen } from "../and-then.ts";
 import { rejected } from "../rejected.ts";
 import { withScope } from "../scope.ts";
 import type { Account } from "../tree/accounts.ts";
@@ -291,9 +291,10 @@ export class InProcessEngine implements DurableEngine, Recorded {
   }
 
   reply(key: string, messageId: string, value: JsonValue): MaybePromise<void> {
-    const recorded = this.recorder.fact(key, () => value);
-    if (!isPromiseLike(recorded)) return this.mailbox.reply(messageId, recorded);
-    return recorded.then((known) => this.mailbox.reply(messageId, known));
+    return andThen(
+      this.recorder.fact(key, () => value),
+      (known) => this.mailbox.reply(messageId, known),
+    );
   }
 
   publish(event: AgentEvent): void {

@@ -38,12 +38,9 @@ class Patience {
   }
 
   begin(): void {
-    const { engine, hiring } = this;
+    const { hiring } = this;
     // Before there is a child, a seat is waited for: that is given up by whoever gives seats.
-    const onStart = (): void => this.childBegan();
-    hiring.onStart = onStart;
-    const ended = Promise.resolve(engine.effect(hiring));
-    hiring.begun(ended);
+    const ended = hiring.start(() => this.childBegan());
     ended.then(
       (outcome) => this.childEnded(outcome),
       (error: unknown) => {

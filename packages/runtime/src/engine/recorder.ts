@@ -1,6 +1,7 @@
 import {
   type Clock,
   type EffectScope,
+  type ErrorCode,
   errorFromJSON,
   errorToJSON,
   type ExecId,
@@ -17,6 +18,7 @@ import {
   type SerializedError,
   type Settled,
 } from "@ravi/kernel";
+import { andThen } from "../and-then.ts";
 import { rejected } from "../rejected.ts";
 import { textAt } from "./body.ts";
 import type { Decisions } from "@ravi/kernel/loop";
@@ -43,8 +45,9 @@ export interface Recorded {
 /** What is on record of an effect that need not be begun. */
 interface Known<T> {
   readonly attempt: number;
-  readonly entry?: JournalEntry | undefined;
   readonly settled?: Settled<T> | undefined;
+  /** What a decision made just now stands for, still to be written down. */
+  readonly decided?: JsonObject | undefined;
 }
 
 /** Makes effects of one execution, and makes none of them twice that is on record. */
@@ -96,18 +99,17 @@ export class Recorder {
 
   /** No promise where neither the effect nor the journal makes one. Never throws: a failure is a promise too. */
   effect<T>(effect: Recordable<T>): MaybePromise<T> {
-    const { journal } = this;
     try {
-      if (journal === undefined) return effect.run(this.engine.scopeFor(effect.key, 1));
+      if (this.journal === undefined) return effect.run(this.engine.scopeFor(effect.key, 1));
       const step = this.take(effect.key);
       const fingerprint = effect.fingerprint();
       const known = step && this.knownOf(effect, step, fingerprint);
-      if (known !== undefined) return this.goOn(effect, journal, known);
+      if (known !== undefined) return this.goOn(effect, known);
       this.refuseStopped();
       const begun = effect.begin();
       return isPromiseLike(begun)
-        ? this.beginLater(effect, journal, fingerprint, begun)
-        : this.begin(effect, journal, fingerprint, begun);
+        ? this.beginLater(effect, fingerprint, begun)
+        : this.begin(effect, fingerprint, begun);
     } catch (error) {
       return rejected(error);
     }
@@ -115,127 +117,90 @@ export class Recorder {
 
   private async beginLater<T>(
     effect: Recordable<T>,
-    journal: RunJournal,
     fingerprint: string,
     begun: PromiseLike<JsonObject>,
   ): Promise<T> {
-    return this.begin(effect, journal, fingerprint, await begun);
+    return this.begin(effect, fingerprint, await begun);
   }
 
-  private begin<T>(
-    effect: Recordable<T>,
-    journal: RunJournal,
-    fingerprint: string,
-    body: JsonObject,
-  ): MaybePromise<T> {
+  private begin<T>(effect: Recordable<T>, fingerprint: string, body: JsonObject): MaybePromise<T> {
     this.refuseStopped();
     const attempt = this.recording?.nextAttempt(effect.key) ?? 1;
     // Added to what the effect has made for this entry: a copy of it takes a tenth of the time of a small effect. Where it has left
     // room for it, nothing is made.
     const noted: Record<string, JsonValue | undefined> = body;
     noted["fingerprint"] = fingerprint;
-    const written = journal.append([this.entry(effect.key, attempt, "begin", body, true)]);
-    return isPromiseLike(written)
-      ? this.makeAfter(written, effect, journal, attempt)
-      : this.make(effect, journal, attempt);
+    const written = this.write(effect.key, attempt, "begin", body, true);
+    return isPromiseLike(written) ? this.makeAfter(written, effect, attempt) : this.make(effect, attempt);
   }
 
-  private makeAfter<T>(
-    written: PromiseLike<void>,
-    effect: Recordable<T>,
-    journal: RunJournal,
-    attempt: number,
-  ): Promise<T> {
-    return Promise.resolve(written).then(() => this.make(effect, journal, attempt));
+  private makeAfter<T>(written: PromiseLike<void>, effect: Recordable<T>, attempt: number): Promise<T> {
+    return Promise.resolve(written).then(() => this.make(effect, attempt));
   }
 
   /** What is on record is handed over; what was begun before, and only has to go on, goes on. */
-  private async goOn<T>(
-    effect: Recordable<T>,
-    journal: RunJournal,
-    { entry, settled, attempt }: Known<T>,
-  ): Promise<T> {
+  private async goOn<T>(effect: Recordable<T>, { attempt, settled, decided }: Known<T>): Promise<T> {
     if (settled === undefined) this.refuseStopped();
-    if (entry !== undefined) {
-      await journal.append([entry]);
+    if (decided !== undefined) {
+      await this.write(effect.key, attempt, "end", decided, false);
       await this.engine.countDecided();
     }
-    return settled === undefined ? this.make(effect, journal, attempt) : unwrap(settled);
+    return settled === undefined ? this.make(effect, attempt) : unwrap(settled);
   }
 
   // Not asynchronous itself: every local of such a function is kept with each of its calls.
-  private make<T>(effect: Recordable<T>, journal: RunJournal, attempt: number): MaybePromise<T> {
+  private make<T>(effect: Recordable<T>, attempt: number): MaybePromise<T> {
     let made: MaybePromise<T>;
     try {
       made = effect.run(this.engine.scopeFor(effect.key, attempt));
     } catch (error) {
-      return this.recordFailure(effect, attempt, journal, error);
+      return this.recordFailure(effect, attempt, error);
     }
     return isPromiseLike(made)
-      ? this.recordLater(effect, attempt, journal, made)
-      : this.recordValue(effect, attempt, journal, made);
+      ? this.recordLater(effect, attempt, made)
+      : this.recordValue(effect, attempt, made);
   }
 
-  private recordLater<T>(
-    effect: Recordable<T>,
-    attempt: number,
-    journal: RunJournal,
-    made: PromiseLike<T>,
-  ): Promise<T> {
+  private recordLater<T>(effect: Recordable<T>, attempt: number, made: PromiseLike<T>): Promise<T> {
     return Promise.resolve(made).then(
-      (value) => this.recordValue(effect, attempt, journal, value),
-      (error: unknown) => this.recordFailure(effect, attempt, journal, error),
+      (value) => this.recordValue(effect, attempt, value),
+      (error: unknown) => this.recordFailure(effect, attempt, error),
     );
   }
 
-  private recordValue<T>(
-    effect: Recordable<T>,
-    attempt: number,
-    journal: RunJournal,
-    value: T,
-  ): MaybePromise<T> {
+  private recordValue<T>(effect: Recordable<T>, attempt: number, value: T): MaybePromise<T> {
     const at = effect.endedAt ?? this.clock.now();
     const body = effect.record(value);
     try {
-      const ended = journal.append([
-        this.entry(effect.key, attempt, "end", body, effect.isRecordGiven === true, at),
-      ]);
+      const ended = this.write(effect.key, attempt, "end", body, effect.isRecordGiven === true, at);
       if (!isPromiseLike(ended)) return value;
       return Promise.resolve(ended).then(
         () => value,
-        (error: unknown) => this.recordUnwritable(effect, attempt, journal, error),
+        (error: unknown) => this.recordUnwritable(effect, attempt, error),
       );
     } catch (error) {
-      return this.recordUnwritable(effect, attempt, journal, error);
+      return this.recordUnwritable(effect, attempt, error);
     }
   }
 
   /** What cannot be written down is the effect's failure. Without an end on record it would be made, and paid for, again. */
-  private recordUnwritable(
-    effect: Recordable<unknown>,
-    attempt: number,
-    journal: RunJournal,
-    error: unknown,
-  ): Promise<never> {
-    return journal.isLost ? rejected(error) : this.recordFailure(effect, attempt, journal, error);
+  private recordUnwritable(effect: Recordable<unknown>, attempt: number, error: unknown): Promise<never> {
+    return this.journal?.isLost === true ? rejected(error) : this.recordFailure(effect, attempt, error);
   }
 
   /** A fact that is recorded when it is first made, and read ever after. */
   fact(key: string, make: () => MaybePromise<JsonValue>): MaybePromise<JsonValue> {
-    const { journal } = this;
-    if (journal === undefined) return make();
+    if (this.journal === undefined) return make();
     const step = this.take(key);
     if (step?.end !== undefined) {
       this.lastRecordedAt = step.end.at;
       return step.end.body["value"] ?? null;
     }
     this.refuseStopped();
-    const keep = (value: JsonValue): MaybePromise<JsonValue> => {
-      const written = journal.append([this.entry(key, 1, "note", { value }, false)]);
+    return andThen(make(), (value) => {
+      const written = this.write(key, 1, "note", { value }, false);
       return isPromiseLike(written) ? written.then(() => value) : value;
-    };
-    const made = make();
-    return isPromiseLike(made) ? made.then(keep) : keep(made);
+    });
   }
 
   /** What an agent does while it is unwound must leave nothing on record: its resumed run would never ask for it. */
@@ -265,8 +230,7 @@ export class Recorder {
       // A decision is made once: it is written down like the outcome that it stands for.
       if (settled !== undefined) {
         const outcome = settled.ok ? effect.record(settled.value) : { error: errorToJSON(settled.error) };
-        const entry = this.entry(effect.key, step.attempt, "end", { ...outcome, decided: true }, false);
-        return { attempt: step.attempt, settled, entry };
+        return { attempt: step.attempt, settled, decided: { ...outcome, decided: true } };
       }
     }
     this.engine.noteDoubt(effect.key);
@@ -285,12 +249,7 @@ export class Recorder {
   }
 
   /** What failed because everything was stopped has not failed: it is withdrawn, or made again, or asked about. */
-  private async recordFailure(
-    effect: Recordable<unknown>,
-    attempt: number,
-    journal: RunJournal,
-    error: unknown,
-  ): Promise<never> {
+  private async recordFailure(effect: Recordable<unknown>, attempt: number, error: unknown): Promise<never> {
     const { stopped } = this.engine;
     const isWithdrawn = stopped !== undefined && effect.isSettled?.() === true;
     if (!isWithdrawn && (stopped !== undefined || !isFinal(error))) throw error;
@@ -298,7 +257,7 @@ export class Recorder {
     const how = isWithdrawn ? WITHDRAWN : { error: errorToJSON(error) };
     const body = { ...how, ...effect.failureNote?.(), ...(spend !== undefined && { spend }) };
     const at = effect.endedAt ?? this.clock.now();
-    await journal.append([this.entry(effect.key, attempt, "end", body, false, at)]);
+    await this.write(effect.key, attempt, "end", body, false, at);
     throw error;
   }
 
@@ -329,31 +288,34 @@ export class Recorder {
     );
   }
 
-  private entry(
+  private write(
     key: string,
     attempt: number,
     phase: JournalEntry["phase"],
     body: JsonObject,
     isGiven: boolean,
     at = this.clock.now(),
-  ): JournalEntry {
-    return { exec: this.execId, key, attempt, phase, at, body, given: isGiven ? body : undefined };
+  ): MaybePromise<void> {
+    const given = isGiven ? body : undefined;
+    return this.journal?.append([{ exec: this.execId, key, attempt, phase, at, body, given }]);
   }
 }
+
+const PASSING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "SUSPENDED",
+  "PAUSED",
+  "NEEDS_DECISION",
+  "NON_DETERMINISM",
+  "LANE_VIOLATION",
+  "JOURNAL_LOCKED",
+  "JOURNAL_CORRUPT",
+  "JOURNAL_FAILED",
+]);
 
 /** Whether it will be the same next time. What stops a run from outside, or stops the journal itself, will not. */
 function isFinal(error: unknown): boolean {
   if (isCancellation(error)) return false;
-  return !(
-    isRaviError(error, "SUSPENDED") ||
-    isRaviError(error, "PAUSED") ||
-    isRaviError(error, "NEEDS_DECISION") ||
-    isRaviError(error, "NON_DETERMINISM") ||
-    isRaviError(error, "LANE_VIOLATION") ||
-    isRaviError(error, "JOURNAL_LOCKED") ||
-    isRaviError(error, "JOURNAL_CORRUPT") ||
-    isRaviError(error, "JOURNAL_FAILED")
-  );
+  return !(isRaviError(error) && PASSING.has(error.code));
 }
 
 function outcomeOf<T>(effect: Recordable<T>, body: JsonObject): Settled<T> {

@@ -9,6 +9,7 @@ import {
   type MaybePromise,
   type RunId,
 } from "@ravi/kernel";
+import { andThen } from "../and-then.ts";
 import { isWritable } from "../journal/plain-json.ts";
 import { type Beating, Heartbeats } from "./heartbeats.ts";
 
@@ -50,14 +51,13 @@ export class RunJournal implements Beating {
   /** Throws a `JournalLockedError` when another owner has it. */
   static claim(journal: Journal, runId: RunId, owner: string, clock: Clock): MaybePromise<RunJournal> {
     const claim = journal.claim(runId, owner, CLAIM_TTL_MS);
-    const taken = (epoch: number | undefined): RunJournal => {
+    const taken = (granted: { readonly epoch: number } | null): RunJournal => {
+      const epoch = granted?.epoch;
       if (epoch === undefined)
         throw new JournalLockedError({ runId, owner: "another process, or by another call in this one" });
       return new RunJournal(journal, runId, owner, clock, epoch);
     };
-    return isPromiseLike(claim)
-      ? Promise.resolve(claim).then((granted) => taken(granted?.epoch))
-      : taken(claim?.epoch);
+    return andThen(claim, taken);
   }
 
   /** Who works on the run from now on. A go after a crash may come to a journal that was lost meanwhile. */

@@ -1,4 +1,5 @@
-import { type Headcount, isPromiseLike, type MaybePromise } from "@ravi/kernel";
+import type { Headcount, MaybePromise } from "@ravi/kernel";
+import { andThen } from "../and-then.ts";
 import type { InProcessEngine } from "./in-process.ts";
 
 /** The seat of one execution in the tree's headcount: whether it has to give it up, and how long it was without. */
@@ -27,8 +28,7 @@ export class Seat {
     if (recorder.isCatchingUp) return false;
     const paused = this.headcount.isPaused(start.supervision.agentId);
     if (!givesWay) return paused;
-    if (isPromiseLike(paused)) return Promise.resolve(paused).then((isSo) => isSo && this.giveWay(n));
-    return paused && this.giveWay(n);
+    return andThen(paused, (isSo) => isSo && this.giveWay(n));
   }
 
   async whenResumed(): Promise<void> {
@@ -44,8 +44,10 @@ export class Seat {
   }
 
   private giveWay(n: number): MaybePromise<boolean> {
-    const kept = this.engine.recorder.fact(keyOf(n), () => true);
-    return isPromiseLike(kept) ? kept.then(() => true) : true;
+    return andThen(
+      this.engine.recorder.fact(keyOf(n), () => true),
+      () => true,
+    );
   }
 }
 

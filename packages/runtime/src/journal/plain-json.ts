@@ -1,4 +1,5 @@
 import { InvalidValueError } from "@ravi/kernel";
+import { messageOf } from "@ravi/kernel/loop";
 
 /** A value as JSON text; what cannot be written as such is an `InvalidValueError`, never a crash of the writer. */
 export function stringify(value: unknown): string {
@@ -7,10 +8,9 @@ export function stringify(value: unknown): string {
     return JSON.stringify(value) ?? "null";
   } catch (cause) {
     // A cycle, a bigint, a getter that throws, or nested so deeply that the stack overflows.
-    const problem = cause instanceof Error ? cause.message : String(cause);
     throw new InvalidValueError({
       field: "the value for the journal",
-      value: problem,
+      value: messageOf(cause),
       expected: "plain JSON data",
       cause,
     });

@@ -1,6 +1,5 @@
 import {
   type BlobStore,
-  isPromiseLike,
   type Journal,
   type JournalEntry,
   JournalCorruptError,
@@ -9,6 +8,7 @@ import {
   type MaybePromise,
   type RunId,
 } from "@ravi/kernel";
+import { andThen } from "../and-then.ts";
 import { bodyOf, largeBody } from "./large-body.ts";
 
 /** The one field of a body that lies in a blob store. No body of ours has a field of that name. */
@@ -74,8 +74,7 @@ export function withBlobs(journal: Journal, blobs: BlobStore): Journal {
     load(runId): MaybePromise<readonly JournalRecord[]> {
       const all = (records: readonly JournalRecord[]): MaybePromise<readonly JournalRecord[]> =>
         records.some(({ body }) => typeof body[REF] === "string") ? Promise.all(records.map(read)) : records;
-      const loaded = journal.load(runId);
-      return isPromiseLike(loaded) ? Promise.resolve(loaded).then(all) : all(loaded);
+      return andThen(journal.load(runId), all);
     },
   };
 }

@@ -6,7 +6,7 @@ import {
   type Logger,
   type RunEvent,
 } from "@ravi/kernel";
-import { tellLog } from "@ravi/kernel/loop";
+import { messageOf, tellLog } from "@ravi/kernel/loop";
 
 type Reader = (result: IteratorResult<RunEvent>) => void;
 
@@ -151,10 +151,7 @@ export class EventHub {
   }
 
   private complain({ event }: RunEvent, error: unknown): void {
-    const problem = error instanceof Error ? error.message : String(error);
-    tellLog(this.logger, "error", "a run's onEvent threw; the run goes on", {
-      error: problem,
-      type: event.type,
-    });
+    const fields = { error: messageOf(error), type: event.type };
+    tellLog(this.logger, "error", "a run's onEvent threw; the run goes on", fields);
   }
 }

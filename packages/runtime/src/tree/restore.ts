@@ -2,14 +2,13 @@ import {
   type AgentId,
   ExecId,
   type ExecutionBudgetOptions,
-  isRaviError,
   type JournalRecord,
   type Ledger,
-  type Priority,
 } from "@ravi/kernel";
 import { textAt } from "../engine/body.ts";
-import { accountStatus, restoreOutcome } from "../engine/hire-record.ts";
+import { accountStatus, type HireBegin, restoreOutcome } from "../engine/hire-record.ts";
 import { type Recording, SPEND } from "../engine/recording.ts";
+import { SeatReplay } from "./seat-replay.ts";
 import type { Answer } from "./signals.ts";
 import { hasGoneOut, leftBehind, raisesOf, spendsOf } from "./spends.ts";
 import type { Tree } from "./tree.ts";
@@ -64,73 +63,20 @@ function idOf({ exec, key }: JournalRecord): ExecId {
   return ExecId(exec, key);
 }
 
-/** Seats are taken and given back again in the order of the record, which ends in the same state. */
 async function restoreSeats(tree: Tree, recording: Recording): Promise<void> {
   const { headcount } = tree;
   if (headcount === undefined) return;
-  const seated = new Map<ExecId, AgentId>();
+  const replay = new SeatReplay(headcount);
   /** Whom nobody permitted, or who found no seat: none is looked for now, as it would count for the whole run. */
   const unseated = new Set(recording.records.filter(isUnseated).map(idOf));
-  /** Who found no seat at first and has worked all the same: it waited for one, and got it when one was free. */
-  const queue = new Map<ExecId, JournalRecord>();
-  const below = new Map<ExecId, ExecId[]>();
-  const take = async (execId: ExecId, begin: JournalRecord): Promise<"seated" | "full" | "denied"> => {
-    const { agentId, parentId, priority } = begin.body as {
-      agentId: AgentId;
-      parentId: AgentId;
-      priority?: Priority;
-    };
-    try {
-      await headcount.acquire(agentId, priority, { parentId });
-      seated.set(execId, agentId);
-      return "seated";
-    } catch (error) {
-      // It was denied then as well, or it was waiting in the queue; its hire asks again by itself.
-      if (isRaviError(error, "BUDGET_EXHAUSTED")) return error.dimension === "agents" ? "full" : "denied";
-      if (isRaviError(error, "INVALID_VALUE")) return "denied";
-      throw error;
-    }
-  };
   for (const record of recording.records) {
     if (!isHire(record.key)) continue;
     const execId = idOf(record);
     if (unseated.has(execId)) continue;
-    if (record.phase === "begin") {
-      const hired = below.get(record.exec);
-      if (hired === undefined) below.set(record.exec, [execId]);
-      else hired.push(execId);
-      if ((await take(execId, record)) !== "seated" && !recording.of(execId).isCaughtUp)
-        queue.set(execId, record);
-      continue;
-    }
-    // With all whom it had hired: who has no end of its own was ended by this one.
-    const leaving = withAllBelow(execId, below);
-    for (const id of leaving) queue.delete(id);
-    const before = seated.size;
-    for (const id of leaving.toReversed()) {
-      const agentId = seated.get(id);
-      if (agentId !== undefined) await headcount.release(agentId);
-      seated.delete(id);
-    }
-    if (seated.size === before) continue;
-    for (const [next, begin] of queue) {
-      const taken = await take(next, begin);
-      if (taken === "seated") queue.delete(next);
-      // Nor is there a seat for those behind it: to ask for each of them at each end would take minutes for some thousands.
-      if (taken === "full") break;
-    }
+    if (record.phase === "begin") await replay.begin(execId, record, !recording.of(execId).isCaughtUp);
+    else await replay.end(execId);
   }
-  for (const execId of seated.keys()) tree.restored.seats.add(execId);
-}
-
-/** Those above come before those whom they have hired. */
-function withAllBelow(execId: ExecId, below: ReadonlyMap<ExecId, readonly ExecId[]>): ExecId[] {
-  const all = [execId];
-  for (let at = 0; at < all.length; at++) {
-    const next = all[at];
-    if (next !== undefined) for (const hired of below.get(next) ?? []) all.push(hired);
-  }
-  return all;
+  for (const execId of replay.seated.keys()) tree.restored.seats.add(execId);
 }
 
 /** Living executions get their ledgers now; what others have spent counts in the nearest one above them. */
@@ -169,16 +115,18 @@ async function restoreLedgers(tree: Tree, recording: Recording): Promise<void> {
 
 /** Who has used what before this process. What was set aside for a call in doubt counts, and is waste. */
 function restoreAccounts(tree: Tree, recording: Recording): void {
+  openAccounts(tree, recording);
+  endAccounts(tree, recording);
+  chargeAccounts(tree, recording);
+}
+
+function openAccounts(tree: Tree, recording: Recording): void {
   const { accounts, root } = tree;
   accounts.open(root.agentId, ExecId(tree.runId), root.priority);
   const unasked = (tree.unasked = new Map<ExecId, AgentId>());
   const over = new Set<ExecId>();
   for (const { execId, begin, isOver } of hiresOf(recording)) {
-    const { agentId, parentId, priority } = begin.body as {
-      agentId: AgentId;
-      parentId: AgentId;
-      priority?: Priority;
-    };
+    const { agentId, parentId, priority } = begin.body as HireBegin;
     const account = accounts.open(agentId, execId, priority ?? root.priority);
     account.parent = parentId;
     const isLost = over.has(begin.exec);
@@ -186,11 +134,17 @@ function restoreAccounts(tree: Tree, recording: Recording): void {
     else unasked.set(execId, agentId);
     if (isLost) account.status = "cancelled";
   }
+}
+
+function endAccounts({ accounts }: Tree, recording: Recording): void {
   for (const record of recording.records) {
     // Whom a child has hired is not asked about again where the child's own end is on record.
     const account = isHire(record.key) && record.phase === "end" ? accounts.find(idOf(record)) : undefined;
     if (account !== undefined) account.status = accountStatus(restoreOutcome(record.body));
   }
+}
+
+function chargeAccounts({ accounts }: Tree, recording: Recording): void {
   const called = new Set<string>();
   for (const { exec, key, spend, isInside } of spendsOf(recording)) {
     const { usage, toolCalls = 0, retries = 0, waste = 0, cost = 0 } = spend;

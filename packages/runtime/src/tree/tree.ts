@@ -6,7 +6,6 @@ import type {
   ExecId,
   Headcount,
   Journal,
-  JsonObject,
   JsonValue,
   Ledger,
   PostedItem,
@@ -16,7 +15,7 @@ import type {
   Spend,
   Supervision,
 } from "@ravi/kernel";
-import { type Decisions, tellLog } from "@ravi/kernel/loop";
+import { type Decisions, messageOf, tellLog } from "@ravi/kernel/loop";
 import type { Recording } from "../engine/recording.ts";
 import type { Holder, RunJournal } from "../engine/run-journal.ts";
 import type { Ports } from "../ports.ts";
@@ -221,20 +220,12 @@ export class Tree implements Reachable, Holder {
   }
 
   unreachable(error: unknown): void {
-    tellLog(
-      this.ports.logger,
-      "error",
-      "the journal cannot be read; the run cannot be reached from outside",
-      describe(error),
-    );
+    const message = "the journal cannot be read; the run cannot be reached from outside";
+    tellLog(this.ports.logger, "error", message, { error: messageOf(error) });
   }
 }
 
 interface Restored {
   readonly ledgers: Map<ExecId, Ledger>;
   readonly seats: Set<ExecId>;
-}
-
-function describe(error: unknown): JsonObject {
-  return { error: error instanceof Error ? error.message : String(error) };
 }

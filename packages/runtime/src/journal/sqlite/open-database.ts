@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import type * as Sqlite from "node:sqlite";
 import { InvalidValueError } from "@ravi/kernel";
+import { messageOf } from "@ravi/kernel/loop";
 import { nodeFiles } from "../../platform.ts";
 import { isBusy, isDamaged } from "./errors.ts";
 import { APPLICATION_ID, FORMAT, INDEX, SCHEMA } from "./schema.ts";
@@ -149,8 +150,4 @@ function patiently<T>(act: () => T): T {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
     }
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

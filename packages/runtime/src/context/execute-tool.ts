@@ -1,0 +1,28 @@
+import { isPromiseLike, type MaybePromise, type Tool, type ToolContext, type ToolResult } from "@ravi/kernel";
+import { toolFailureOf, toToolResult } from "@ravi/kernel/loop";
+import type { Execution } from "./execution.ts";
+
+/** Runs a tool; its own failure is a result for the model. No promise where the tool makes none. */
+export function executeTool(
+  exec: Execution,
+  tool: Tool,
+  args: unknown,
+  context: ToolContext,
+): MaybePromise<ToolResult> {
+  try {
+    const value = tool.execute(args, context);
+    return isPromiseLike(value) ? resultLater(exec, value) : toToolResult(value);
+  } catch (error) {
+    return failed(exec, error);
+  }
+}
+
+function resultLater(exec: Execution, value: PromiseLike<unknown>): Promise<ToolResult> {
+  return Promise.resolve(value).then(toToolResult, (error: unknown) => failed(exec, error));
+}
+
+/** A tool that was cut off has not failed: whether it did its work is not known. */
+function failed({ stopped }: Execution, error: unknown): ToolResult {
+  if (stopped !== undefined) throw stopped;
+  return toolFailureOf(error);
+}

@@ -1,0 +1,18 @@
+import { isPromiseLike, type Logger, type MaybePromise } from "@ravi/kernel";
+import { messageOf, tellLog } from "@ravi/kernel/loop";
+
+/** Does what changes no run where it fails, at once or later: the log is told, and nobody else. */
+export function orLog(
+  logger: Logger | undefined,
+  level: "warn" | "error",
+  message: string,
+  act: () => MaybePromise<void>,
+): MaybePromise<void> {
+  const complain = (error: unknown): void => tellLog(logger, level, message, { error: messageOf(error) });
+  try {
+    const done = act();
+    if (isPromiseLike(done)) return Promise.resolve(done).catch(complain);
+  } catch (error) {
+    complain(error);
+  }
+}

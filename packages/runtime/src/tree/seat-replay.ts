@@ -1,0 +1,66 @@
+import { type AgentId, type ExecId, type Headcount, isRaviError, type JournalRecord } from "@ravi/kernel";
+import type { HireBegin } from "../engine/hire-record.ts";
+
+/** Takes seats and gives them back again in the order of a record, which ends in the same state. */
+export class SeatReplay {
+  readonly seated = new Map<ExecId, AgentId>();
+  private readonly headcount: Headcount;
+  /** Who found no seat at first and has worked all the same: it waited for one, and got it when one was free. */
+  private readonly queue = new Map<ExecId, JournalRecord>();
+  private readonly below = new Map<ExecId, ExecId[]>();
+
+  constructor(headcount: Headcount) {
+    this.headcount = headcount;
+  }
+
+  async begin(execId: ExecId, begin: JournalRecord, hasWorked: boolean): Promise<void> {
+    const hired = this.below.get(begin.exec);
+    if (hired === undefined) this.below.set(begin.exec, [execId]);
+    else hired.push(execId);
+    if ((await this.take(execId, begin)) !== "seated" && hasWorked) this.queue.set(execId, begin);
+  }
+
+  /** With all whom it had hired: who has no end of its own was ended by this one. */
+  async end(execId: ExecId): Promise<void> {
+    const leaving = this.withAllBelow(execId);
+    for (const id of leaving) this.queue.delete(id);
+    const before = this.seated.size;
+    for (const id of leaving.toReversed()) {
+      const agentId = this.seated.get(id);
+      if (agentId !== undefined) await this.headcount.release(agentId);
+      this.seated.delete(id);
+    }
+    if (this.seated.size < before) await this.fill();
+  }
+
+  private async fill(): Promise<void> {
+    for (const [next, begin] of this.queue) {
+      const taken = await this.take(next, begin);
+      if (taken === "seated") this.queue.delete(next);
+      // Nor is there a seat for those behind it: to ask for each of them at each end would take minutes for some thousands.
+      if (taken === "full") return;
+    }
+  }
+
+  private async take(execId: ExecId, { body }: JournalRecord): Promise<"seated" | "full" | "denied"> {
+    const { agentId, parentId, priority } = body as HireBegin;
+    try {
+      await this.headcount.acquire(agentId, priority, { parentId });
+      this.seated.set(execId, agentId);
+      return "seated";
+    } catch (error) {
+      // It was denied then as well, or it was waiting in the queue; its hire asks again by itself.
+      if (isRaviError(error, "BUDGET_EXHAUSTED")) return error.dimension === "agents" ? "full" : "denied";
+      if (isRaviError(error, "INVALID_VALUE")) return "denied";
+      throw error;
+    }
+  }
+
+  /** Those above come before those whom they have hired. */
+  private withAllBelow(execId: ExecId): ExecId[] {
+    const all = [execId];
+    // It grows while it is gone through.
+    for (const next of all) for (const hired of this.below.get(next) ?? []) all.push(hired);
+    return all;
+  }
+}
