@@ -9,6 +9,7 @@ import {
   type RunResult,
 } from "@ravi/kernel";
 import { admitRun, type Decisions, fullDecisions, messageOf, tellLog } from "@ravi/kernel/loop";
+import { answered } from "./answered.ts";
 import { andThen } from "./context/and-then.ts";
 import { mayAdmit, type Plan, planFor } from "./context/plan.ts";
 import { doubtsOf } from "./engine/decisions.ts";
@@ -124,27 +125,31 @@ export class RunDriver {
     run: Underway,
     prepare: (journal: RunJournal) => MaybePromise<Ready>,
   ): Promise<RunResult> {
-    const claim = RunJournal.claim(store, runId, this.owner, this.ports.clock);
+    const { clock } = this.ports;
+    const onLate = (late: RunJournal): void => void this.letGo(late, run);
+    const asked = RunJournal.claim(store, runId, this.owner, clock);
+    const claim = answered(asked, { what: "claim", run, clock, onLate });
     const journal = isPromiseLike(claim) ? await claim : claim;
     try {
-      const prepared = prepare(journal);
+      const prepared = answered(prepare(journal), { what: "load, or append its start", run, clock });
       const ready = isPromiseLike(prepared) ? await prepared : prepared;
       if ("result" in ready) return ready.result;
       return await this.goesAt(ready.start, run).toEnd(journal, ready.going);
     } finally {
-      const released = this.letGo(journal);
+      const released = this.letGo(journal, run);
       if (isPromiseLike(released)) await released;
     }
   }
 
   /** What came of the run is known, and on record where it could be: a claim that cannot be given back lapses by itself. */
-  private letGo(journal: RunJournal): MaybePromise<void> {
+  private letGo(journal: RunJournal, run: Underway): MaybePromise<void> {
     const complain = (error: unknown): void => {
       const message = `the claim on ${journal.runId} could not be given back; it lapses by itself`;
       tellLog(this.ports.logger, "error", message, { error: messageOf(error) });
     };
     try {
-      const released = journal.release();
+      const { clock } = this.ports;
+      const released = answered(journal.release(), { what: "release", run, clock, isOver: true });
       return isPromiseLike(released) ? Promise.resolve(released).catch(complain) : undefined;
     } catch (error) {
       complain(error);
