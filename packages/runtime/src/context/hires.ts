@@ -71,10 +71,13 @@ export async function ask(
   const isAnswered = exec.answered?.has(handle.execId) === true;
   const heard = isAnswered ? undefined : await exec.engine.ask(key, handle.execId, message, { timeoutMs });
   if (heard !== undefined && "reply" in heard) return heard.reply;
+  const hasEnded = heard === undefined || heard.ended === true;
   throw new ToolError({
     toolName: handle.agentId,
-    message: `no reply from ${handle.agentId} in time`,
-    retryable: true,
+    message: hasEnded
+      ? `${handle.agentId} has ended without a reply; join it for what came of it`
+      : `no reply from ${handle.agentId} in time`,
+    retryable: !hasEnded,
   });
 }
 

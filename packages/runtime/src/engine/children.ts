@@ -81,11 +81,11 @@ export class Children {
       // A child that has replied, and ended, before a crash says no more.
       const known = tree.recording?.of(child).steps.get(`reply:${id}`)?.end?.body["value"];
       if (known !== undefined) return { reply: known };
-      if (mailbox === undefined) return { silent: true };
+      if (mailbox === undefined) return { silent: true, ended: true };
       mailbox.deliver({ id, from: supervision.agentId, content: message, at: clock.now() });
       const reply = mailbox.replyTo(id).then((value): Heard => ({ reply: value }));
       // Who has ended without a reply will not give one.
-      const silence = [outcome.then((): Heard => ({ silent: true }))];
+      const silence = [outcome.then((): Heard => ({ silent: true, ended: true }))];
       const timer = until === undefined ? undefined : delay(clock, Math.max(0, until - clock.now()));
       if (timer !== undefined) silence.push(timer.promise.then((): Heard => ({ silent: true })));
       try {
