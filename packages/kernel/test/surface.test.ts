@@ -99,6 +99,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "bothHooks",
       "checkAgentParts",
       "checkDecisions",
+      "checkPipelines",
       "checkRun",
       "checkSchemas",
       "checkTools",

@@ -131,6 +131,10 @@ export class RequestCounter {
 
   private countContent(content: string | readonly ContentPart[]): number {
     if (typeof content === "string") return this.countText(content);
+    if (!Array.isArray(content)) {
+      const expected = "a text, or a list of parts; an empty text for none";
+      throw new InvalidValueError({ field: "message.content", value: content, expected });
+    }
     return content.reduce((tokens, part) => tokens + this.countPart(part), 0);
   }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { scriptedModel, virtualClock } from "@ravi/testing";
-import { type Journal, RunId } from "@ravi/kernel";
+import { isRaviError, type Journal, RunId } from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { agent, ask, done, turns, until, within } from "./helpers.ts";
 
@@ -45,7 +45,7 @@ async function stopped(call: Call, nth: number, isDead: boolean, stop: "cancel" 
   const handle = runtime.run(lead, "", { runId: "r" });
   const came = handle.result.then(
     ({ status }) => status,
-    (error: { code: string }) => error.code,
+    (error: unknown) => (isRaviError(error) ? error.code : String(error)),
   );
   await until(isHanging);
   await turns(3);
