@@ -99,6 +99,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "bothHooks",
       "checkAgentParts",
       "checkDecisions",
+      "checkMessage",
       "checkPipelines",
       "checkRun",
       "checkSchemas",

@@ -19,7 +19,7 @@ import { type RunScope, scopeForWorker } from "../agent/scope.ts";
 import { type Clock, type IdSource, systemClock, systemIds } from "../core/clock.ts";
 import { AgentId, ExecId, agentName, hiredId } from "../core/ids.ts";
 import type { JsonObject, JsonValue } from "../core/json.ts";
-import { checkPlainJson } from "../core/plain-json.ts";
+import { checkMessage, checkPlainJson } from "../core/plain-json.ts";
 import { type AbortSignalLike, isPromiseLike, type MaybePromise } from "../core/types.ts";
 import { DeadlineExceededError, InvalidValueError, ToolError } from "../errors/errors.ts";
 import { isCancellation } from "../errors/is.ts";
@@ -268,6 +268,7 @@ class Bare implements BareContext {
     options: { timeoutS?: number | undefined } = {},
   ): Promise<JsonValue> {
     const { inbox, outcome } = this.childOf(handle);
+    checkMessage("ask.message", message);
     const late = (): Error =>
       new ToolError({ toolName: handle.agentId, message: `no reply from ${handle.agentId} in time` });
     // Who has ended without a reply will not give one.
