@@ -119,13 +119,16 @@ function keepHistory({ exec, outcome }: Ending): MaybePromise<void> {
 
 /** The agent has done its work and is paid: what it gave is not lost for what is kept beside it. */
 function unlessItFails(
-  { ports, agentId }: Execution,
-  what: string,
+  exec: Execution,
+  what: "kept" | "cleared",
   act: () => MaybePromise<void>,
 ): MaybePromise<void> {
   const complain = (error: unknown): void => {
-    const message = `the history of ${agentId} could not be ${what}; its result stands`;
-    tellLog(ports.logger, "error", message, { error: messageOf(error) });
+    const reason = messageOf(error);
+    const message = `the history of ${exec.agentId} could not be ${what}; its result stands`;
+    tellLog(exec.ports.logger, "error", message, { error: reason });
+    // For whoever has no log: what was promised to last is lost. When it is cleared, the end has been told already.
+    if (what === "kept") exec.emit({ type: "progress", name: "historyLost", data: { error: reason } });
   };
   try {
     const done = act();
