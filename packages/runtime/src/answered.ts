@@ -13,6 +13,8 @@ export interface Asked<T> {
   readonly what: string;
   readonly run: Underway;
   readonly clock: Clock;
+  /** When the run is out of time, where nobody else watches that yet. */
+  readonly deadline?: number | null;
   /** What comes of the run is known: the journal is waited for no longer, stopped or not. */
   readonly isOver?: boolean | undefined;
   /** Takes what comes when nobody waits for it any more. */
@@ -29,7 +31,7 @@ export function answered<T>(answer: MaybePromise<T>, asked: Asked<T>): MaybeProm
 
 function orFailed<T>(
   answer: Promise<T>,
-  { what, run, clock, isOver, onLate = ignore }: Asked<T>,
+  { what, run, clock, deadline = null, isOver, onLate = ignore }: Asked<T>,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     let patience: TimerHandle | undefined;
@@ -44,10 +46,14 @@ function orFailed<T>(
     const losePatience = (): void => void (patience ??= clock.setTimer?.(giveUp, JOURNAL_PATIENCE_MS));
     const unlisten = run.token.onCancel(losePatience);
     run.wake = losePatience;
+    const time =
+      deadline === null ? undefined : clock.setTimer?.(losePatience, Math.max(0, deadline - clock.now()));
     const leave = (): void => {
+      time?.cancel();
       patience?.cancel();
       unlisten();
-      run.wake = undefined;
+      // Another wait of the run may be under way when this one is answered late.
+      if (run.wake === losePatience) run.wake = undefined;
     };
     if (isOver === true || run.isStopped) losePatience();
     answer.finally(leave).then(resolve, reject);

@@ -60,7 +60,7 @@ export class RunDriver {
     const { journal: store } = this.ports;
     if (store === undefined) return this.goesAt(start, run).once();
     const { runId } = start.root;
-    return this.claimed(store, runId, run, (journal) =>
+    return this.claimed(store, runId, run, start.deadline, (journal) =>
       andThen(store.load(runId), (known) => {
         if (known.length === 0) return this.noteStart(start, journal);
         const expected = "a run that is not on record yet; resume it instead";
@@ -78,7 +78,7 @@ export class RunDriver {
   async goOn(runId: RunId, decisions: Decisions, run: Underway): Promise<RunResult> {
     const { journal: store } = this.ports;
     if (store === undefined) throw noJournal();
-    return this.claimed(store, runId, run, async (journal) => {
+    return this.claimed(store, runId, run, null, async (journal) => {
       const recording = new Recording(await store.load(runId));
       const start = recording.aboutRun(RUN_START);
       if (start === undefined) {
@@ -123,15 +123,17 @@ export class RunDriver {
     store: Journal,
     runId: RunId,
     run: Underway,
+    deadline: number | null,
     prepare: (journal: RunJournal) => MaybePromise<Ready>,
   ): Promise<RunResult> {
     const { clock } = this.ports;
     const onLate = (late: RunJournal): void => void this.letGo(late, run);
     const asked = RunJournal.claim(store, runId, this.owner, clock);
-    const claim = answered(asked, { what: "claim", run, clock, onLate });
+    const claim = answered(asked, { what: "claim", run, clock, deadline, onLate });
     const journal = isPromiseLike(claim) ? await claim : claim;
     try {
-      const prepared = answered(prepare(journal), { what: "load, or append its start", run, clock });
+      const what = "load, or append its start";
+      const prepared = answered(prepare(journal), { what, run, clock, deadline });
       const ready = isPromiseLike(prepared) ? await prepared : prepared;
       if ("result" in ready) return ready.result;
       return await this.goesAt(ready.start, run).toEnd(journal, ready.going);

@@ -273,8 +273,10 @@ class Bare implements BareContext {
       new ToolError({ toolName: handle.agentId, message: `no reply from ${handle.agentId} in time` });
     // Who has ended without a reply will not give one.
     const over = outcome.then((): never => {
-      const message = `${handle.agentId} has ended without a reply; join it for what came of it`;
-      throw new ToolError({ toolName: handle.agentId, message });
+      throw new ToolError({
+        toolName: handle.agentId,
+        message: `${handle.agentId} has ended without a reply; join it for what came of it`,
+      });
     });
     const reply = Promise.race([inbox.replyTo(inbox.send(this.agentId, message)), over]);
     const delayMs = timeLimitOf(options);

@@ -81,6 +81,20 @@ describe("T4: a journal that never answers", () => {
     expect(await stopped(call, 1, true, "close")).toBe("JOURNAL_FAILED");
   });
 
+  test("is asked for a claim, or an entry, until the run is out of time", async () => {
+    for (const call of ["claim", "append"] as const) {
+      const clock = virtualClock({ now: 0 });
+      const { journal } = hanging(call, 1, true);
+      const options = { executionBudget: { deadlineS: 5 } };
+      const { result } = new Runtime({ journal, clock }).run(team().lead, "", options);
+      const came = result.catch((error: unknown) => error);
+      await turns();
+      await clock.advance(6_000);
+      expect(await within(came)).toMatchObject({ code: "JOURNAL_FAILED" });
+      expect(clock.pending).toBe(0);
+    }
+  });
+
   test("is given back its claim: what came of the run is known, and given", async () => {
     const clock = virtualClock({ now: 0 });
     const { journal, isHanging } = hanging("release", 1, true);
