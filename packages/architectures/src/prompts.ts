@@ -89,7 +89,7 @@ const swarm = Object.freeze({
   unknown: ({ name, peers }: { name: string; peers: string }): string =>
     `There is nobody called ${name}. Your colleagues:\n${peers}`,
   last: ({ task, trail }: { task: string; trail: string }): string =>
-    `${task}\n\nWhat happened so far:\n${trail}\n\nNobody else can take it now. Give your best answer yourself, and do not hand it on.`,
+    `${task}${trail === "" ? "" : `\n\nWhat happened so far:\n${trail}`}\n\nNobody else can take it now. Give your best answer yourself, and do not hand it on.`,
 });
 
 const blackboard = Object.freeze({

@@ -9,6 +9,8 @@ export { tellLog } from "./core/tell-log.ts";
 export { type Indexed, TextIndex } from "./core/text-index.ts";
 export { admitRun, type AdmitRunOptions, type AdmittedRun, isUnset } from "./loop/admit-run.ts";
 export { type AgentParts, checkAgentParts, hasMethod, refusalFor } from "./loop/agent-parts.ts";
+export { checkMessage } from "./core/plain-json.ts";
+export { checkPipelines } from "./loop/pipeline-levels.ts";
 export { answerMisfit, answerProblem, isContent } from "./loop/answer.ts";
 export { type AtOnce, makeAtOnce } from "./loop/at-once.ts";
 export { bareContext, type BareContext, type BareContextOptions } from "./loop/bare-context.ts";

@@ -285,6 +285,12 @@ describe("toolTurn", () => {
     },
   );
 
+  test("a tool with a misspelt field is refused: its approval would never be asked for", () => {
+    const execute = (): string => "";
+    const definition = { name: "wipe", description: "", input: z.object({}), needApproval: true, execute };
+    expect(() => defineTool(definition)).toThrow(/tool wipe\.needApproval/);
+  });
+
   test("a rule that a tool met ends the run, and every call still has its answer", async () => {
     const spend = defineTool({
       name: "spend",

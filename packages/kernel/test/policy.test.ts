@@ -106,6 +106,12 @@ describe("R2: root and spawnChild", () => {
     expect(child.executionBudget.maxTokens).toBe(10);
   });
 
+  test("R2: nobody reports to itself", () => {
+    const root = Supervision.root(lead);
+    expect(() => root.spawnChild({ agentId: lead })).toThrow(/nobody reports to itself/);
+    expect(() => root.spawnChild({ agentId: researcher, parentId: researcher })).toThrow(/to itself/);
+  });
+
   test("R2: there is no depth limit unless maxDepth is set", () => {
     let deep = Supervision.root(lead);
     for (let depth = 0; depth < 200; depth++) deep = deep.spawnChild();

@@ -99,6 +99,8 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "bothHooks",
       "checkAgentParts",
       "checkDecisions",
+      "checkMessage",
+      "checkPipelines",
       "checkRun",
       "checkSchemas",
       "checkTools",

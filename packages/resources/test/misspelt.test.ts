@@ -1,5 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { ExecutionTracker, FairPool, ModelMeter, PriceBook, restoreLedgers } from "@ravi/resources";
+import {
+  actualOf,
+  estimateTokens,
+  ExecutionTracker,
+  FairPool,
+  ModelMeter,
+  PriceBook,
+  restoreLedgers,
+} from "@ravi/resources";
 import { complaint } from "./helpers.ts";
 
 const lead = () => new ExecutionTracker({ maxCostUsd: 5, maxTokens: 100 }, { scope: "lead" });
@@ -22,6 +30,19 @@ describe("what is misspelt is refused by name, and does not count as nothing", (
     ["money that is consumed", "spend.costUsd", () => lead().consume(odd({ costUsd: 100 }))],
     ["usage that is consumed", "spend.inputTokens", () => lead().consume(odd({ inputTokens: 100 }))],
     ["what is granted", "more.maxTokens", () => lead().raise(odd({ maxTokens: 5 }))],
+    ["money that is set aside", "estimate.token", () => lead().reserve(odd({ token: 5, turns: 1, cost: 1 }))],
+    ["money that is charged", "spend.costUsd", () => lead().charge(odd({ costUsd: 1 }))],
+    [
+      "what a call took",
+      "spend.usd",
+      () =>
+        lead()
+          .reserve({ tokens: 5, cost: 1 })
+          .settle(odd({ tokens: 5, usd: 1 })),
+    ],
+    ["a pool's clock", "clock", () => new FairPool({ clock: odd(Date.now) })],
+    ["a ledger's clock", "clock", () => new ExecutionTracker({}, { clock: odd({}) })],
+    ["a book's clock", "clock", () => new PriceBook({ clock: odd(null) })],
     [
       "an option of a restore",
       "options.budgets",
@@ -41,4 +62,16 @@ describe("what is misspelt is refused by name, and does not count as nothing", (
   ])("%s", (_, field, attempt) => {
     expect(complaint(attempt).field).toBe(field);
   });
+});
+
+test("a message without content is refused by name, not by a TypeError", async () => {
+  const request = { messages: [{ role: "assistant" as const, content: odd(null) }] };
+  await expect((async () => estimateTokens(request))()).rejects.toMatchObject({
+    code: "INVALID_VALUE",
+    field: "message.content",
+  });
+});
+
+test("usage that is null says as little as none", () => {
+  expect(actualOf(null, undefined)).toEqual({ estimated: true });
 });

@@ -15,6 +15,7 @@ import {
 } from "@ravi/kernel";
 import { type Decisions, messageOf, tellLog } from "@ravi/kernel/loop";
 import { andThen } from "./and-then.ts";
+import { answered } from "./answered.ts";
 import { createRunContext } from "./context/create-run-context.ts";
 import { needsDecision, stillMeant, undecided } from "./engine/decisions.ts";
 import { Recording } from "./engine/recording.ts";
@@ -75,9 +76,7 @@ export class Goes {
     };
     const { isAddressed, tree } = this.run;
     // Whoever was cancelled while it waited for its layers, or for its journal, must not begin to pay.
-    return isAddressed && tree !== undefined
-      ? tree.signals.look().then(() => go.toEnd(next))
-      : go.toEnd(next);
+    return isAddressed && tree !== undefined ? this.look(tree).then(() => go.toEnd(next)) : go.toEnd(next);
   }
 
   private async resume(journal: RunJournal, going: Going, recording: Recording): Promise<RunResult> {
@@ -146,7 +145,8 @@ export class Goes {
     if (hooks.has(HookEvent.RETRY))
       void hooks.dispatch(HookEvent.RETRY, retryPayload(root, clock.now(), attempt, delayMs, crash));
     await sleep(clock, delayMs, this.run);
-    return new Recording((await journal?.load(root.runId)) ?? []);
+    const known = await this.answered("load", journal?.load(root.runId));
+    return new Recording(known ?? []);
   }
 
   private close(journal: RunJournal, result: RunResult): MaybePromise<RunResult> {
@@ -156,7 +156,21 @@ export class Goes {
   private note(journal: RunJournal, body: JsonObject, isGiven: boolean): MaybePromise<void> {
     const { root } = this.start;
     const now = this.ports.clock.now();
-    return journal.append([noteOf(root.runId, RUN_STATUS, ++this.statuses, now, body, isGiven)]);
+    const note = noteOf(root.runId, RUN_STATUS, ++this.statuses, now, body, isGiven);
+    return this.answered("append", journal.append([note]));
+  }
+
+  private answered<T>(what: string, answer: MaybePromise<T>): MaybePromise<T> {
+    return answered(answer, { what, run: this.run, clock: this.ports.clock });
+  }
+
+  /** What was left for it. It is not held up by a journal that does not say, once it is stopped. */
+  private async look(tree: Tree): Promise<void> {
+    try {
+      await this.answered("items", tree.signals.look());
+    } catch (error) {
+      tree.unreachable(error);
+    }
   }
 
   private begin(journal: RunJournal | undefined, { recording, decisions }: Going): LiveRun {
@@ -182,7 +196,7 @@ export class Goes {
     const { tree } = this.run;
     if (tree === undefined) return;
     markReadAnswers(tree, recording);
-    await tree.signals.look();
+    await this.look(tree);
     await restoreTree(tree, recording);
   }
 }

@@ -18,6 +18,7 @@ import {
 import { exceededIn, runLimits } from "@ravi/kernel/loop";
 import { isCrash } from "./context/host.ts";
 import { textAt } from "./engine/body.ts";
+import { leftInDoubt } from "./engine/decisions.ts";
 import { InProcessEngine } from "./engine/in-process.ts";
 import { InProcessStart } from "./engine/start.ts";
 import { Suspension } from "./engine/suspension.ts";
@@ -65,6 +66,8 @@ export class LiveRun {
     this.leave(outcome);
     // Unwound for another go at a root that has crashed. Where there is none, they have ended with it.
     if (this.tree.suspension !== undefined) this.tree.accounts.cancelSuspended();
+    const { recording } = this.tree;
+    if (recording !== undefined) for (const key of leftInDoubt(recording)) this.tree.inDoubt.add(key);
     return this.resultOf(outcome);
   }
 

@@ -1,14 +1,18 @@
 import { isPromiseLike, type Logger, type MaybePromise } from "@ravi/kernel";
 import { messageOf, tellLog } from "@ravi/kernel/loop";
 
-/** Does what changes no run where it fails, at once or later: the log is told, and nobody else. */
+/** Does what changes no run where it fails, at once or later: the log is told, and `onFailure`. */
 export function orLog(
   logger: Logger | undefined,
   level: "warn" | "error",
   message: string,
   act: () => MaybePromise<void>,
+  onFailure?: (error: unknown) => void,
 ): MaybePromise<void> {
-  const complain = (error: unknown): void => tellLog(logger, level, message, { error: messageOf(error) });
+  const complain = (error: unknown): void => {
+    tellLog(logger, level, message, { error: messageOf(error) });
+    onFailure?.(error);
+  };
   try {
     const done = act();
     if (isPromiseLike(done)) return Promise.resolve(done).catch(complain);

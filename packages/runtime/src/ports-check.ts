@@ -4,6 +4,7 @@ import {
   InvalidValueError,
   type Ledger,
   type MiddlewareLevel,
+  type Supervision,
 } from "@ravi/kernel";
 import type { RuntimePorts } from "./ports.ts";
 
@@ -63,6 +64,17 @@ const MADE = {
 export function made<T extends object>(name: keyof typeof MADE, value: T): T {
   checkPort(`what runtime options.${name} gives`, value, MADE[name]);
   return value;
+}
+
+/** A headcount of another root would deny every hire of this run, and only the model that asked would hear why. */
+export function knowing(root: Supervision, headcount: Headcount): Headcount {
+  if (headcount.priorityOf === undefined || headcount.priorityOf(root.agentId) !== undefined)
+    return headcount;
+  throw new InvalidValueError({
+    field: "what runtime options.headcount gives",
+    value: headcount,
+    expected: `a headcount whose root is ${root.agentId}, as new SpawnTracker(root.spawnBudget, { rootId: root.rootId })`,
+  });
 }
 
 function checkPort(field: string, value: unknown, needs: "a function" | readonly string[]): void {

@@ -10,6 +10,7 @@ import {
 } from "@ravi/kernel";
 import { admitRun, type Decisions, fullDecisions } from "@ravi/kernel/loop";
 import { andThen } from "./and-then.ts";
+import { answered } from "./answered.ts";
 import { mayAdmit, type Plan, planFor } from "./context/plan.ts";
 import { doubtsOf } from "./engine/decisions.ts";
 import { Recording } from "./engine/recording.ts";
@@ -60,7 +61,7 @@ export class RunDriver {
     const { journal: store } = this.ports;
     if (store === undefined) return this.goesAt(start, run).once();
     const { runId } = start.root;
-    return this.claimed(store, runId, run, (journal) =>
+    return this.claimed(store, runId, run, start.deadline, (journal) =>
       andThen(store.load(runId), (known) => {
         if (known.length === 0) return this.noteStart(start, journal);
         throw wrongRun(runId, "a run that is not on record yet; resume it instead");
@@ -77,7 +78,7 @@ export class RunDriver {
   async goOn(runId: RunId, decisions: Decisions, run: Underway): Promise<RunResult> {
     const { journal: store } = this.ports;
     if (store === undefined) throw noJournal();
-    return this.claimed(store, runId, run, async (journal) => {
+    return this.claimed(store, runId, run, null, async (journal) => {
       const recording = new Recording(await store.load(runId));
       const start = recording.aboutRun(RUN_START);
       if (start === undefined) {
@@ -122,25 +123,33 @@ export class RunDriver {
     store: Journal,
     runId: RunId,
     run: Underway,
+    deadline: number | null,
     prepare: (journal: RunJournal) => MaybePromise<Ready>,
   ): Promise<RunResult> {
-    const claim = RunJournal.claim(store, runId, this.owner, this.ports.clock);
+    const { clock } = this.ports;
+    const onLate = (late: RunJournal): void => void this.letGo(late, run);
+    const asked = RunJournal.claim(store, runId, this.owner, clock);
+    const claim = answered(asked, { what: "claim", run, clock, deadline, onLate });
     const journal = isPromiseLike(claim) ? await claim : claim;
     try {
-      const prepared = prepare(journal);
+      const what = "load, or append its start";
+      const prepared = answered(prepare(journal), { what, run, clock, deadline });
       const ready = isPromiseLike(prepared) ? await prepared : prepared;
       if ("result" in ready) return ready.result;
       return await this.goesAt(ready.start, run).toEnd(journal, ready.going);
     } finally {
-      const released = this.letGo(journal);
+      const released = this.letGo(journal, run);
       if (isPromiseLike(released)) await released;
     }
   }
 
   /** What came of the run is known, and on record where it could be: a claim that cannot be given back lapses by itself. */
-  private letGo(journal: RunJournal): MaybePromise<void> {
+  private letGo(journal: RunJournal, run: Underway): MaybePromise<void> {
+    const { clock, logger } = this.ports;
     const message = `the claim on ${journal.runId} could not be given back; it lapses by itself`;
-    return orLog(this.ports.logger, "error", message, () => journal.release());
+    return orLog(logger, "error", message, () =>
+      answered(journal.release(), { what: "release", run, clock, isOver: true }),
+    );
   }
 
   private goesAt(start: Start, run: Underway): Goes {

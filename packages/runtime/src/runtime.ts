@@ -136,7 +136,12 @@ export class Runtime {
     if (journal !== undefined && this.live.find(id) === undefined && (await journal.load(id)).length === 0) {
       throw wrongRun(runId, "a run that is on record");
     }
-    await this.post(id, { kind: "cancel", name: "cancel", value: reason });
+    const posted = this.post(id, { kind: "cancel", name: "cancel", value: reason });
+    const running = this.live.find(id);
+    // At once: a journal may never say that it has it, and need not once the run is over.
+    running?.token.cancel(reason);
+    const over = running?.result?.then(isOver, isOver);
+    if ((await (over === undefined ? posted : Promise.race([posted, over]))) === true) return;
     const live = this.live.find(id);
     // Nobody may be there to hear it just now: a run that has crashed waits for its next go.
     if (live !== undefined) live.token.cancel(reason);
@@ -290,6 +295,7 @@ const OPTIONS: readonly (keyof RuntimeOptions)[] = [
   "ids",
   "logger",
 ];
+const isOver = (): true => true;
 const TOGETHER = 100;
 const ROOT_UNKNOWN = AgentId("unknown");
 const OVER: ReadonlySet<RunStatus> = new Set<RunStatus>(["completed", "partial", "failed", "cancelled"]);

@@ -27,7 +27,7 @@ export class Underway implements Linked<Underway> {
   tree: Tree | undefined;
   /** Why it is to be suspended as soon as it begins: somebody closed the runtime before. */
   suspended: string | undefined;
-  /** Ends the wait for the next go. */
+  /** Ends the wait for the next go, or that for a journal. */
   wake: (() => void) | undefined;
   /** Of the whole of it. */
   result: Promise<RunResult> | undefined;
@@ -60,6 +60,11 @@ export class Underway implements Linked<Underway> {
   get seenStatus(): RunStatus {
     const { status, tree } = this;
     return status === "running" && tree?.isWaiting === true ? "suspended" : status;
+  }
+
+  /** Nobody wants it to go on here: it was cancelled or suspended, or its time is up. */
+  get isStopped(): boolean {
+    return this.suspended !== undefined || this.token.isCancelled || this.tree?.token.isCancelled === true;
   }
 
   /** For a list of runs that no journal keeps: nothing is on record of it. */

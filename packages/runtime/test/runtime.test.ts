@@ -16,6 +16,7 @@ import {
   type RunEvent,
   type RunHandle,
   RunId,
+  type ToolError,
 } from "@ravi/kernel";
 import { scriptedModel, virtualClock } from "@ravi/testing";
 import { getRunScope, Runtime, SqliteJournal } from "@ravi/runtime";
@@ -358,7 +359,7 @@ describe("R23, R24: waiting and talking", () => {
     const handle = new Runtime({ clock, journal: new MemoryJournal() }).run(boss, "");
     await clock.advance(2_000);
     expect((await handle.result).output).toBe(
-      're: 1 | re: {"deep":true} | no reply from clerk/1 in time | answered 2',
+      're: 1 | re: {"deep":true} | clerk/1 has ended without a reply; join it for what came of it | answered 2',
     );
   });
 
@@ -368,12 +369,15 @@ describe("R23, R24: waiting and talking", () => {
       const handle = await ctx.spawn(clerk, { input: "" });
       await ctx.join(handle);
       return done(
-        await ctx.ask(handle, "still there?").then(String, (error: unknown) => (error as Error).message),
+        await ctx.ask(handle, "still there?").then(String, (error: unknown) => {
+          const { message, retryable } = error as ToolError;
+          return `${message} ${retryable}`;
+        }),
       );
     });
     for (const services of [{}, { journal: new MemoryJournal() }]) {
       const { output } = await new Runtime(services).run(boss, "").result;
-      expect(output).toBe("no reply from clerk/1 in time");
+      expect(output).toBe("clerk/1 has ended without a reply; join it for what came of it false");
     }
   });
 });

@@ -288,7 +288,24 @@ describe("R14: acquire", () => {
     expect([two.held, two.snapshot()]).toEqual([2, before]);
   });
 
+  test("R15: a release while the clock fails gives the slot to who waits for it", () => {
+    let isBroken = false;
+    const now = (): number => {
+      if (isBroken) throw new Error("no time");
+      return 0;
+    };
+    const two = new SpawnTracker({ maxAgents: 2 }, { rootId: lead, clock: { now } });
+    two.acquire(a, LOW);
+    const lease = two.acquire(b, HIGH);
+    expect(two.isPaused(a)).toBe(true);
+    isBroken = true;
+    lease.release();
+    expect([two.held, two.isPaused(a)]).toEqual([2, false]);
+  });
+
   test.each([
+    ["no options", () => tracker(2).acquire(a, NORMAL, null as never)],
+    ["a misspelt parent", () => tracker(2).acquire(a, NORMAL, { parent: lead } as never)],
     ["an empty id", () => tracker(2).acquire("" as AgentId)],
     ["an id that is no text", () => tracker(2).acquire(7 as never)],
     ["a priority between the steps", () => tracker(2).acquire(a, 3 as never)],

@@ -48,6 +48,12 @@ export class Swarm implements Architecture {
     const names = Object.keys(this.members);
     const trail = [this.entry];
     const log: string[] = [];
+    if (this.maxHandoffs === 0) {
+      // Nobody may ever hand on, so nobody is offered: the first answer is the run's.
+      const worked = await this.lastTurn(desk, this.entry, log);
+      if (worked.error !== undefined) throw worked.error;
+      return desk.finish(worked);
+    }
     let ended: StopReason = "steps";
     for (let handoffs = 0; ; handoffs++) {
       const name = trail.at(-1) ?? this.entry;

@@ -44,6 +44,14 @@ describe("J10: Swarm", () => {
     expect(Object.values(members).reduce((sum, { model }) => sum + model.calls.length, 0)).toBe(1 + 8 + 1);
   });
 
+  test("where nobody may hand on, nobody is offered, and one turn is the whole run", async () => {
+    const members = { a: worker("a", ["HANDOFF b: you do it", "HANDOFF b"]), b: worker("b", []) };
+    const { result } = await run(new Swarm({ members, maxHandoffs: 0 }), []);
+    expect(result).toEqual({ status: "completed", output: "HANDOFF b: you do it", stopReason: "done" });
+    expect(members.a.model.calls).toHaveLength(1);
+    expect(asked(members.a.model.calls[0]?.request)).not.toContain("colleagues");
+  });
+
   test("who hands on even when nobody is left has not answered", async () => {
     const members = { a: worker("a", () => "HANDOFF a: me again") };
     const { result } = await run(new Swarm({ members }), []);

@@ -14,7 +14,13 @@ export function checkPlainJson(
   return value as JsonValue;
 }
 
-function check(field: string, value: unknown, depthLeft: number): void {
+/** The same for what agents say to each other, where a field that is not set may also be written as `undefined`. */
+export function checkMessage(field: string, value: unknown): JsonValue {
+  check(field, value, ARGUMENT_LIMITS.maxDepth, true);
+  return value as JsonValue;
+}
+
+function check(field: string, value: unknown, depthLeft: number, mayBeUnset = false): void {
   if (value === null || typeof value === "string" || typeof value === "boolean") return;
   if (typeof value === "number") {
     // JSON knows neither infinities nor a negative zero.
@@ -25,7 +31,8 @@ function check(field: string, value: unknown, depthLeft: number): void {
   if (depthLeft === 0) throw wrong(field, value, "plain JSON that is not nested so deep, and not in itself");
   if (Array.isArray(value)) {
     // By index, so that a hole is seen.
-    for (let at = 0; at < value.length; at++) check(`${field}[${at}]`, value[at] as unknown, depthLeft - 1);
+    for (let at = 0; at < value.length; at++)
+      check(`${field}[${at}]`, value[at] as unknown, depthLeft - 1, mayBeUnset);
     return;
   }
   const prototype: unknown = Object.getPrototypeOf(value);
@@ -35,7 +42,8 @@ function check(field: string, value: unknown, depthLeft: number): void {
   if ("toJSON" in value) throw wrong(field, value, "plain JSON, without toJSON");
   for (const [key, inner] of Object.entries(value)) {
     if (key === "__proto__") throw wrong(field, key, "no key named __proto__");
-    check(`${field}.${key}`, inner, depthLeft - 1);
+    if (inner === undefined && mayBeUnset) continue;
+    check(`${field}.${key}`, inner, depthLeft - 1, mayBeUnset);
   }
 }
 

@@ -1,9 +1,9 @@
 import { checkFields, checkInteger } from "../core/check.ts";
 import { InvalidValueError } from "../errors/errors.ts";
 import { executionBudget } from "../policy/execution-budget.ts";
-import type { Pipelines } from "../ports/middleware.ts";
 import { isLedger } from "./limits.ts";
 import { loopDetector } from "./loop-detection.ts";
+import { PIPELINE_LEVELS } from "./pipeline-levels.ts";
 import type { LoopOptions, ModelSettings } from "./tool-loop/options.ts";
 
 /** What agents of every kind may be given. */
@@ -42,13 +42,13 @@ export function checkAgentParts(owner: string, parts: AgentParts): void {
   }
   if (parts.settings !== undefined) checkSettings(`${owner}.settings`, parts.settings);
   if (middleware === undefined) return;
-  for (const [level, pipeline] of Object.entries(checkFields(`${owner}.middleware`, middleware, LEVELS))) {
+  for (const [level, pipeline] of Object.entries(
+    checkFields(`${owner}.middleware`, middleware, PIPELINE_LEVELS),
+  )) {
     if (pipeline !== undefined && !hasMethod(pipeline, "run"))
       wrong(`middleware.${level}`, pipeline, "a Pipeline, such as a MiddlewarePipeline of @ravi/middleware");
   }
 }
-
-const LEVELS: readonly (keyof Pipelines)[] = ["agent", "chat", "function"];
 
 const SETTINGS: readonly (keyof ModelSettings)[] = [
   "maxOutputTokens",

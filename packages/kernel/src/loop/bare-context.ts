@@ -19,7 +19,7 @@ import { type RunScope, scopeForWorker } from "../agent/scope.ts";
 import { type Clock, type IdSource, systemClock, systemIds } from "../core/clock.ts";
 import { AgentId, ExecId, agentName, hiredId } from "../core/ids.ts";
 import type { JsonObject, JsonValue } from "../core/json.ts";
-import { checkPlainJson } from "../core/plain-json.ts";
+import { checkMessage, checkPlainJson } from "../core/plain-json.ts";
 import { type AbortSignalLike, isPromiseLike, type MaybePromise } from "../core/types.ts";
 import { DeadlineExceededError, InvalidValueError, ToolError } from "../errors/errors.ts";
 import { isCancellation } from "../errors/is.ts";
@@ -268,11 +268,15 @@ class Bare implements BareContext {
   ): Promise<JsonValue> {
     const { inbox, outcome } = this.childOf(handle);
     const delayMs = timeLimitOf("ask.timeoutS", options.timeoutS, this.shared.clock);
+    checkMessage("ask.message", message);
     const late = (): Error =>
       new ToolError({ toolName: handle.agentId, message: `no reply from ${handle.agentId} in time` });
     // Who has ended without a reply will not give one.
     const over = outcome.then((): never => {
-      throw late();
+      throw new ToolError({
+        toolName: handle.agentId,
+        message: `${handle.agentId} has ended without a reply; join it for what came of it`,
+      });
     });
     const reply = Promise.race([inbox.replyTo(inbox.send(this.agentId, message)), over]);
     if (delayMs === undefined) return waitWithin(reply, this.meta.cancellation);

@@ -1,6 +1,7 @@
 import type { Inbox, InboxMessage } from "../agent/inbox.ts";
 import { type Clock, type IdSource, systemClock, systemIds } from "../core/clock.ts";
 import type { JsonValue } from "../core/json.ts";
+import { checkMessage } from "../core/plain-json.ts";
 import type { CancellationToken } from "../run/cancellation.ts";
 
 export interface BareInboxOptions {
@@ -72,7 +73,7 @@ export function bareInbox(input: string, options: BareInboxOptions = {}): BareIn
       if (delivered <= MOST_DELIVERIES) deliver(message);
     },
     async reply(message, value) {
-      replyOf(message.id).resolve(value);
+      replyOf(message.id).resolve(checkMessage("inbox.reply", value));
     },
   };
 }

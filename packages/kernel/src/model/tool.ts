@@ -1,3 +1,4 @@
+import { checkFields } from "../core/check.ts";
 import { InvalidValueError } from "../errors/errors.ts";
 import type { AbortSignalLike, MaybePromise } from "../core/types.ts";
 import type { HireLeaf } from "../agent/leaves.ts";
@@ -54,11 +55,23 @@ export interface ToolDefinition<S extends SchemaLike, R> {
 /** What every provider accepts as a tool's name. */
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
+const FIELDS: readonly (keyof ToolDefinition<SchemaLike, unknown>)[] = [
+  "name",
+  "description",
+  "input",
+  "idempotent",
+  "needsApproval",
+  "timeoutS",
+  "execute",
+];
+
 /** Makes a tool whose arguments have the type of its schema. */
 export function defineTool<S extends SchemaLike, R>(
   definition: ToolDefinition<S, R>,
 ): Tool<InferSchema<S>, R> {
   checkToolName(definition.name);
+  // An approval that is misspelt would never be asked for.
+  checkFields(`tool ${definition.name}`, definition, FIELDS);
   const { name, description, needsApproval, idempotent, timeoutS } = definition;
   const refuse = (field: string, value: unknown, expected: string): never => {
     throw new InvalidValueError({ field: `tool ${name}: ${field}`, value, expected });

@@ -102,16 +102,22 @@ class Node implements Supervision {
         hint,
       });
     }
+    const agentId = isGiven(options.agentId)
+      ? readAgentId("supervision.agentId", options.agentId)
+      : AgentId("agent", (options.ids ?? systemIds).uuid());
+    const parentId = isGiven(options.parentId)
+      ? readAgentId("supervision.parentId", options.parentId)
+      : this.agentId;
+    if (agentId === parentId) {
+      const expected = `an id of its own (AgentId("${agentId}", 2), say): nobody reports to itself`;
+      throw new InvalidValueError({ field: "supervision.agentId", value: agentId, expected });
+    }
     return new Node({
-      agentId: isGiven(options.agentId)
-        ? readAgentId("supervision.agentId", options.agentId)
-        : AgentId("agent", (options.ids ?? systemIds).uuid()),
+      agentId,
       runId: this.runId,
       sessionId: this.sessionId,
       rootId: this.rootId,
-      parentId: isGiven(options.parentId)
-        ? readAgentId("supervision.parentId", options.parentId)
-        : this.agentId,
+      parentId,
       depth,
       spawnBudget: this.spawnBudget,
       executionBudget: isGiven(options.executionBudget)

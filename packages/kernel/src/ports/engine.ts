@@ -171,7 +171,10 @@ export type Settled<T = unknown> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly error: unknown };
 
-export type Heard = { readonly reply: JsonValue } | { readonly silent: true };
+/** Where it is silent because it has ended, no other try helps. */
+export type Heard =
+  | { readonly reply: JsonValue }
+  | { readonly silent: true; readonly ended?: boolean | undefined };
 
 /** Where a bare execution counts what it used. */
 export interface Tally {

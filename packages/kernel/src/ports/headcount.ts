@@ -32,6 +32,8 @@ export interface Headcount {
   isPaused(id: AgentId): MaybePromise<boolean>;
   /** Resolves at once when it is not paused. */
   whenResumed(id: AgentId, signal?: AbortSignalLike): Promise<void>;
+  /** Undefined for who is not in the tree. A runtime asks it about the root before anybody is hired: one that does not know it would deny all. */
+  priorityOf?(id: AgentId): Priority | undefined;
   reprioritize(id: AgentId, priority: Priority): MaybePromise<void>;
   snapshot(): JsonObject;
 }

@@ -14,10 +14,10 @@ export function spendOf(estimate: Estimate): Partial<Spend> {
 
 /** What to settle with: the tokens that were used and their price. Without usage, the reservation is charged as estimated. */
 export function actualOf(
-  usage: Usage | undefined,
+  usage: Usage | null | undefined,
   price: Price | undefined,
 ): Partial<Spend> & { readonly estimated?: boolean } {
-  if (usage === undefined) return { estimated: true };
+  if (usage === undefined || usage === null) return { estimated: true };
   return { tokens: totalTokens(usage), ...(price === undefined ? {} : costOf(price)) };
 }
 

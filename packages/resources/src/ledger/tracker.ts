@@ -16,6 +16,7 @@ import {
   type Spend,
   systemClock,
 } from "@ravi/kernel";
+import { checkClock } from "../clock-check.ts";
 import { type Account, openAccount } from "./account.ts";
 import { count, findOverrun, findRefusal, hold, spend } from "./chain.ts";
 import { overrun, refused, unpriced } from "./refusal.ts";
@@ -74,7 +75,7 @@ export class ExecutionTracker implements Ledger {
       throw new InvalidValueError({ field: "scope", value: scope, expected: "a text: whose budget it is" });
     }
     const given = isEmpty(budget) ? executionBudget() : executionBudget(budget);
-    this.clock = options.clock ?? parent?.clock ?? systemClock;
+    this.clock = checkClock(options.clock) ?? parent?.clock ?? systemClock;
     this.reserveRule = options.reserve ?? (parent?.reserveRule === false ? false : undefined);
     this.account = openAccount({
       scope,

@@ -65,11 +65,31 @@ export function moved(marks: Readonly<Amounts>, unit: keyof Amounts, to: number)
   );
 }
 
-/** A number alone does not say of what it is, and would count as nothing. */
+/** A number alone does not say of what it is, and would count as nothing; so would a misspelt name. */
 export function checkAmounts(field: string, value: Partial<Spend>): Partial<Spend> {
-  if (typeof value === "object" && value !== null) return value;
+  if (typeof value === "object" && value !== null) {
+    for (const name in value) if (!isAmount(name)) throw misspelt(field, value, name);
+    return value;
+  }
   const expected = "an object with tokens, cost, turns or toolCalls";
   throw new InvalidValueError({ field, value, expected });
+}
+
+/** Written out: it is asked several times for every call. */
+function isAmount(name: string): boolean {
+  return (
+    name === "tokens" ||
+    name === "cost" ||
+    name === "turns" ||
+    name === "toolCalls" ||
+    // Of what was spent.
+    name === "estimated"
+  );
+}
+
+function misspelt(field: string, value: object, name: string): InvalidValueError {
+  const expected = "no such field; known are tokens, cost, turns, toolCalls";
+  return new InvalidValueError({ field: `${field}.${name}`, value: Reflect.get(value, name), expected });
 }
 
 /** A reservation rounds money up: it must cover what it stands for. */

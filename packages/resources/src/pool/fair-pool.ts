@@ -17,6 +17,7 @@ import {
   type TimerHandle,
 } from "@ravi/kernel";
 import { onAbort } from "@ravi/kernel/loop";
+import { checkClock } from "../clock-check.ts";
 import { type Bucket, fill, fullBucket, take, waitFor } from "./bucket.ts";
 import { FairQueue, type Place } from "./fair-queue.ts";
 import { type TimerClock, withTimers } from "./timers.ts";
@@ -70,7 +71,7 @@ export class FairPool implements Limiter {
 
   constructor(options: FairPoolOptions = {}) {
     checkFields("options", options, OPTIONS);
-    this.clock = withTimers(options.clock);
+    this.clock = withTimers(checkClock(options.clock));
     this.concurrency = checkIntegerOrNull("concurrency", options.concurrency, 1) ?? Infinity;
     const now = this.clock.now();
     const requests = checkIntegerOrNull("requestsPerMinute", options.requestsPerMinute, 1);

@@ -8,6 +8,7 @@ import {
   type Usage,
   type KnownPrice,
 } from "@ravi/kernel";
+import { checkClock } from "../clock-check.ts";
 import { findListing, type Listing, loadPriceData, type PriceData, ratesFor } from "./catalogue.ts";
 import { ownRates, type OwnPrices, readOwnPrices } from "./own-prices.ts";
 import { priceAt, type Rates, worstPriceAt } from "./rates.ts";
@@ -65,7 +66,7 @@ export class PriceBook implements PriceSource {
   constructor(options: PriceBookOptions = {}) {
     checkFields("options", options, OPTIONS);
     this.own = readOwnPrices(options.prices ?? {});
-    this.clock = options.clock ?? systemClock;
+    this.clock = checkClock(options.clock) ?? systemClock;
     this.data = options.catalogue === false ? null : undefined;
   }
 

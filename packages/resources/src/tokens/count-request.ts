@@ -131,6 +131,8 @@ export class RequestCounter {
 
   private countContent(content: string | readonly ContentPart[]): number {
     if (typeof content === "string") return this.countText(content);
+    // An assistant that only calls tools has said null on some wires.
+    if (typeof content !== "object" || content === null) throw noContent(content);
     return content.reduce((tokens, part) => tokens + this.countPart(part), 0);
   }
 
@@ -184,6 +186,11 @@ export class RequestCounter {
     this.schemas.set(schema, tokens);
     return tokens;
   }
+}
+
+function noContent(value: unknown): InvalidValueError {
+  const expected = "a text, or a list of parts; an empty text for none";
+  return new InvalidValueError({ field: "message.content", value, expected });
 }
 
 function isSame(tools: readonly ToolSpec[], others: readonly ToolSpec[]): boolean {

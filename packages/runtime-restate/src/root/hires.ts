@@ -74,7 +74,7 @@ export async function over(tree: TreeSession, message: OverMessage): Promise<nul
   // Whoever dies without having ended leaves nobody behind.
   for (const child of tree.childrenOf(execId))
     tree.stop(child, { reason: `${exec.agentId} has ended` }, false);
-  for (const awakeable of Object.values(exec.askers)) tree.resolve(awakeable, { silent: true });
+  for (const awakeable of Object.values(exec.askers)) tree.resolve(awakeable, { silent: true, ended: true });
   exec.askers = {};
   exec.parked = [];
   for (const joiner of exec.joiners) tree.resolve(joiner, outcome);

@@ -81,7 +81,7 @@ function keepEarly(state: RootState, name: string, values: JsonValue[]): void {
 export async function ask(tree: TreeSession, { child, message, awakeable }: AskMessage): Promise<null> {
   const exec = tree.exec(child);
   if (exec === undefined || exec.phase === "over") {
-    tree.resolve(awakeable, { silent: true });
+    tree.resolve(awakeable, { silent: true, ended: true });
     return null;
   }
   if (exec.askers[message.id] !== undefined) return null;

@@ -7,7 +7,7 @@ import {
   isRaviError,
   type MaybePromise,
 } from "@ravi/kernel";
-import { tellLog, tellOwn, tellTermination } from "@ravi/kernel/loop";
+import { messageOf, tellLog, tellOwn, tellTermination } from "@ravi/kernel/loop";
 import { orLog } from "../or-log.ts";
 import type { Execution } from "./execution.ts";
 import { leaveSentCalls } from "./sent-calls.ts";
@@ -120,12 +120,17 @@ function keepHistory({ exec, outcome }: Ending): MaybePromise<void> {
 
 /** The agent has done its work and is paid: what it gave is not lost for what is kept beside it. */
 function unlessItFails(
-  { ports, agentId }: Execution,
-  what: string,
+  exec: Execution,
+  what: "kept" | "cleared",
   act: () => MaybePromise<void>,
 ): MaybePromise<void> {
-  const message = `the history of ${agentId} could not be ${what}; its result stands`;
-  return orLog(ports.logger, "error", message, act);
+  const message = `the history of ${exec.agentId} could not be ${what}; its result stands`;
+  // For whoever has no log: what was promised to last is lost. When it is cleared, the end has been told already.
+  const tell = (error: unknown): void => {
+    if (what === "kept")
+      exec.emit({ type: "progress", name: "historyLost", data: { error: messageOf(error) } });
+  };
+  return orLog(exec.ports.logger, "error", message, act, tell);
 }
 
 function tellObservers({ exec, outcome }: Ending): void {

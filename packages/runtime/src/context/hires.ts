@@ -7,7 +7,7 @@ import {
   type RunHandle,
   ToolError,
 } from "@ravi/kernel";
-import { refuseSpawnTime } from "@ravi/kernel/loop";
+import { checkMessage, refuseSpawnTime } from "@ravi/kernel/loop";
 import { rejected } from "../rejected.ts";
 import { andThen } from "../and-then.ts";
 import type { Execution } from "./execution.ts";
@@ -68,13 +68,18 @@ export async function ask(
   timeoutS: number | undefined,
 ): Promise<JsonValue> {
   const timeoutMs = milliseconds("ask.timeoutS", timeoutS);
+  // The child reads it from its record after a crash.
+  checkMessage("ask.message", message);
   const isAnswered = exec.answered?.has(handle.execId) === true;
   const heard = isAnswered ? undefined : await exec.engine.ask(key, handle.execId, message, { timeoutMs });
   if (heard !== undefined && "reply" in heard) return heard.reply;
+  const hasEnded = heard === undefined || heard.ended === true;
   throw new ToolError({
     toolName: handle.agentId,
-    message: `no reply from ${handle.agentId} in time`,
-    retryable: true,
+    message: hasEnded
+      ? `${handle.agentId} has ended without a reply; join it for what came of it`
+      : `no reply from ${handle.agentId} in time`,
+    retryable: !hasEnded,
   });
 }
 

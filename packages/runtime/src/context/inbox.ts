@@ -1,5 +1,5 @@
 import type { DurableEngine, Inbox, InboxMessage, JsonValue, MaybePromise } from "@ravi/kernel";
-import { tellLog } from "@ravi/kernel/loop";
+import { checkMessage, tellLog } from "@ravi/kernel/loop";
 import type { Execution } from "./execution.ts";
 
 const MOST_DELIVERIES = 3;
@@ -63,9 +63,10 @@ export class ExecutionInbox implements Inbox {
     });
   }
 
-  /** The first counts: whoever asked has it, and it is on record. One that could not be given is none. */
+  /** The first counts: whoever asked has it, and it is on record. One that could not be given is none, nor is one that a journal cannot keep. */
   async reply(message: InboxMessage, value: JsonValue): Promise<void> {
     const { id } = message;
+    checkMessage("inbox.reply", value);
     await this.inLane("inbox.reply", async () => {
       if (this.replied?.has(id) === true) return;
       await this.engine.reply(`reply:${id}`, id, value);

@@ -7,7 +7,7 @@ import {
   type Pipeline,
   type Pipelines,
 } from "@ravi/kernel";
-import { bothHooks, hasMethod, isUnset } from "@ravi/kernel/loop";
+import { bothHooks, checkPipelines, hasMethod, isUnset } from "@ravi/kernel/loop";
 import { promised } from "../rejected.ts";
 import { andThen } from "../and-then.ts";
 import { guardedHooks } from "./guarded-hooks.ts";
@@ -30,6 +30,7 @@ export function planFor(agent: Agent, ports: ContextPorts): Plan {
   const shared = ports.pipelines;
   if (own === undefined && shared === undefined && agent.hooks === undefined && ports.hooks === NO_HOOKS)
     return BARE;
+  checkPipelines(agent);
   return {
     hooks: hooksFor(agent, ports),
     agent: join(shared?.agent, own?.agent),

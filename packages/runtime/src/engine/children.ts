@@ -12,6 +12,7 @@ import type { Child } from "./child.ts";
 import { Hiring } from "./hiring.ts";
 import type { InProcessEngine } from "./in-process.ts";
 import { hireInTime } from "./patience.ts";
+import { JOURNAL_PATIENCE_MS } from "./run-journal.ts";
 import { LinkedList } from "@ravi/kernel/loop";
 import { delay, orStopped } from "./waiting.ts";
 
@@ -78,11 +79,11 @@ export class Children {
       // A child that has replied, and ended, before a crash says no more.
       const known = tree.recording?.of(child).steps.get(`reply:${id}`)?.end?.body["value"];
       if (known !== undefined) return { reply: known };
-      if (mailbox === undefined) return { silent: true };
+      if (mailbox === undefined) return { silent: true, ended: true };
       mailbox.deliver({ id, from: supervision.agentId, content: message, at: clock.now() });
       const reply = mailbox.replyTo(id).then((value): Heard => ({ reply: value }));
       // Who has ended without a reply will not give one.
-      const silence = [outcome.then((): Heard => ({ silent: true }))];
+      const silence = [outcome.then((): Heard => ({ silent: true, ended: true }))];
       const timer = until === undefined ? undefined : delay(clock, Math.max(0, until - clock.now()));
       if (timer !== undefined) silence.push(timer.promise.then((): Heard => ({ silent: true })));
       try {
@@ -104,7 +105,7 @@ export class Children {
     for (const { handle } of living) {
       handle.cancel(`${start.supervision.agentId}, who hired it, has ended`);
     }
-    await allOver(living);
+    await this.allOver(living);
   }
 
   /** Those who are still at work were told to stop with everybody else, and are given up after their grace. */
@@ -112,11 +113,28 @@ export class Children {
     const living = this.living();
     // Without timers nobody would be given up.
     const isBounded = this.engine.clock.setTimer !== undefined;
-    return living.length > 0 && isBounded ? allOver(living) : undefined;
+    return living.length > 0 && isBounded ? this.allOver(living) : undefined;
   }
 
   private living(): readonly Child[] {
     return this.all.toArray().filter(({ handle }) => handle.status === "running");
+  }
+
+  /**
+   * Their outcomes are on record with their hires; here it only matters that they are over. That is never known where the journal has
+   * stopped answering: T4.
+   */
+  private async allOver(children: readonly Child[]): Promise<void> {
+    const over = Promise.allSettled(children.map(({ outcome }) => outcome)).then(() => true);
+    const { clock, tree } = this.engine;
+    if (tree.journal === undefined || clock.setTimer === undefined) return void (await over);
+    for (let owing: number | undefined; ;) {
+      const patience = delay(clock, JOURNAL_PATIENCE_MS);
+      const isOver = await Promise.race([over, patience.promise]);
+      patience.cancel();
+      if (isOver === true || (owing !== undefined && owing === tree.journal.owing)) return;
+      owing = tree.journal.owing;
+    }
   }
 
   private childOf(execId: ExecId): Child {
@@ -129,9 +147,4 @@ export class Children {
       expected: `a child of ${this.engine.start.execId}`,
     });
   }
-}
-
-/** Their outcomes are on record with their hires; here it only matters that they are over. */
-async function allOver(children: readonly Child[]): Promise<void> {
-  await Promise.allSettled(children.map(({ outcome }) => outcome));
 }

@@ -1,6 +1,7 @@
 import { type JournalRecord, NeedsDecisionError } from "@ravi/kernel";
 import type { Decisions, InDoubt } from "@ravi/kernel/loop";
 import { textAt } from "./body.ts";
+import type { Recording } from "./recording.ts";
 
 /** What nobody has decided on. */
 export function undecided(records: readonly JournalRecord[], decisions: Decisions): readonly Doubt[] {
@@ -30,13 +31,8 @@ interface Doubt extends InDoubt {
 /** Calls that were begun, never ended, and may not be made again without being asked about. */
 export function doubtsOf(records: readonly JournalRecord[]): readonly Doubt[] {
   const ended = new Set<string>();
-  const over = new Set<string>();
-  for (const { exec, key, phase } of records) {
-    if (phase !== "end") continue;
-    ended.add(`${exec}:${key}`);
-    // As the id of an execution, where it was a hire.
-    over.add(`${exec}/${key}`);
-  }
+  for (const { exec, key, phase } of records) if (phase === "end") ended.add(`${exec}:${key}`);
+  const over = overIn(records);
   const open = new Map<string, Doubt>();
   for (const { exec, key, phase, body } of records) {
     const full = `${exec}:${key}`;
@@ -44,6 +40,24 @@ export function doubtsOf(records: readonly JournalRecord[]): readonly Doubt[] {
     open.set(full, { execId: exec, key, full, tool: textAt(body, "tool") });
   }
   return [...open.values()];
+}
+
+/** Calls that were begun, never ended, and were not asked for again by the end of the run: what they have cost is charged. */
+export function* leftInDoubt({ execs, records }: Recording): Generator<string> {
+  const over = overIn(records);
+  for (const [exec, { isCaughtUp, steps }] of execs) {
+    if (isCaughtUp || isBelow(exec, over)) continue;
+    for (const { key, begin, end, read } of steps.values())
+      if (!read && begin !== undefined && end === undefined && !key.startsWith("hire:"))
+        yield `${exec}:${key}`;
+  }
+}
+
+/** What has ended, as the id of an execution, where it was a hire. */
+function overIn(records: readonly JournalRecord[]): ReadonlySet<string> {
+  const over = new Set<string>();
+  for (const { exec, key, phase } of records) if (phase === "end") over.add(`${exec}/${key}`);
+  return over;
 }
 
 /** Whoever was hired by somebody whose hire is over will not be asked again. */

@@ -16,6 +16,9 @@ import { type Beating, Heartbeats } from "./heartbeats.ts";
 /** Two heartbeats: one may be late. */
 const CLAIM_TTL_MS = 30_000;
 
+/** How long a journal is waited for once its run was told to stop. A disk that is busy, or far away, needs more than an agent does. */
+export const JOURNAL_PATIENCE_MS = 1_000;
+
 /** Who works on a run while its journal is held. */
 export interface Holder {
   /** Every heartbeat is a moment to look what others have left for the run. */
@@ -38,6 +41,10 @@ export class RunJournal implements Beating {
   private released = false;
   private renewing: Promise<void> | undefined;
   private holder: Holder | undefined;
+  /** Entries that the store has not answered for, and how often it has answered. */
+  private open = 0;
+  private answers = 0;
+  private readonly onWritten: () => void;
 
   private constructor(journal: Journal, runId: RunId, owner: string, clock: Clock, epoch: number) {
     this.journal = journal;
@@ -45,6 +52,9 @@ export class RunJournal implements Beating {
     this.owner = owner;
     this.epoch = epoch;
     this.hearts = Heartbeats.of(clock);
+    // Made once for all entries, and a constant first: see docs/decisions/0012.
+    const onWritten = (): void => this.hear();
+    this.onWritten = onWritten;
     this.hearts.add(this);
   }
 
@@ -79,12 +89,25 @@ export class RunJournal implements Beating {
     if (this.lost !== undefined) throw this.lost;
     try {
       const written = this.journal.append(this.runId, this.epoch, entries);
-      return isPromiseLike(written)
-        ? Promise.resolve(written).then(undefined, (error: unknown) => this.fail(error, entries))
-        : written;
+      if (!isPromiseLike(written)) return written;
+      this.open++;
+      return Promise.resolve(written).then(this.onWritten, (error: unknown) => {
+        this.hear();
+        this.fail(error, entries);
+      });
     } catch (error) {
       return this.fail(error, entries);
     }
+  }
+
+  private hear(): void {
+    this.open--;
+    this.answers++;
+  }
+
+  /** How often the store has answered, while it owes an answer; undefined where it owes none. */
+  get owing(): number | undefined {
+    return this.open > 0 ? this.answers : undefined;
   }
 
   private fail(error: unknown, entries: readonly JournalEntry[]): never {

@@ -12,6 +12,7 @@ import {
   type LLMClient,
   type Permit,
   ProviderError,
+  type RunEvent,
 } from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { scriptedModel, virtualClock } from "@ravi/testing";
@@ -72,6 +73,21 @@ describe("a history that fails at the end", () => {
   test("nor what a root gave that nobody can resume", async () => {
     const { result } = new Runtime({ history: broken("append") }).run(worker, "");
     expect(await result).toMatchObject({ status: "completed", output: "paid for" });
+  });
+
+  test("whoever watches hears that what was to last is lost, also without a log", async () => {
+    const retention = HistoryRetention.PERMANENT;
+    const lead = agent("lead", async (ctx) =>
+      done((await ctx.hire({ agent: worker, input: "", retention })).status),
+    );
+    const seen: unknown[] = [];
+    const onEvent = ({ agentId, event }: RunEvent): void => {
+      if (agentId === "worker/1")
+        seen.push(event.type === "progress" ? [event.name, event.data] : event.type);
+    };
+    const runtime = new Runtime({ history: broken("append") });
+    expect((await runtime.run(lead, "", { onEvent }).result).output).toBe("completed");
+    expect(seen.slice(-2)).toEqual([["historyLost", { error: "the store is down" }], "completed"]);
   });
 
   test("a root on a journal is resumed, and its history is written then", async () => {

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import * as z from "zod";
-import { defineTool, type Journal } from "@ravi/kernel";
+import { defineTool, type Journal, type LLMClient, RunId } from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { virtualClock } from "@ravi/testing";
-import { agent, done, until } from "./helpers.ts";
+import { agent, ask, cut, done, until } from "./helpers.ts";
 
 // A run that rests is cancelled. It ends, whatever somebody would have to do before it could go on.
 
@@ -42,6 +42,28 @@ test("R24: nobody is asked about a tool of a run that was cancelled; its result 
     inDoubt: ["r/hire:payer#1:tool:pay#1"],
   });
   expect(payments).toBe(1);
+});
+
+test("R24: a model call that was in flight at the crash is in doubt too", async () => {
+  const hanging: LLMClient = {
+    id: "hanging",
+    info: { provider: "p", model: "m" },
+    generate: () => new Promise(() => {}),
+  };
+  const worker = agent("worker", async (ctx) => {
+    await ctx.llm(hanging, ask("?"));
+    return done("said");
+  });
+  const lead = agent("lead", async (ctx) => done((await ctx.hire({ agent: worker, input: "" })).status));
+  const clock = virtualClock();
+  const before = new MemoryJournal();
+  new Runtime({ journal: before, clock }).run(lead, "", { runId: "r" });
+  await until(() => before.load(RunId("r")).some(({ key }) => key.startsWith("llm:")));
+  const journal = cut("r", before.load(RunId("r")));
+  const second = new Runtime({ journal, clock, agents: [lead, worker] });
+  await second.cancel("r", "not needed");
+  const { inDoubt, status } = await second.resume("r").result;
+  expect({ inDoubt, status }).toEqual({ status: "cancelled", inDoubt: ["r/hire:worker#1:llm:hanging#1"] });
 });
 
 test("R24: whoever knows no agent leaves the wish, and keeps nobody from resuming the run meanwhile", async () => {

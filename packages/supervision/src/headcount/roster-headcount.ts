@@ -1,5 +1,6 @@
 import {
   cancellationOf,
+  checkFields,
   checkSignal,
   type AcquireOptions,
   type AbortSignalLike,
@@ -17,6 +18,8 @@ import { checkPriority } from "./ranks.ts";
 import type { HireRequest, Roster } from "./roster.ts";
 import { writeSnapshot } from "./snapshot.ts";
 import { granted } from "./waiting.ts";
+
+const OPTIONS = ["parentId", "onFull", "signal"] as const satisfies readonly (keyof QueueOptions)[];
 
 /** The kernel's `Headcount` over a roster: checks what comes in, and adds leases, promises and signals. */
 export class RosterHeadcount implements Headcount {
@@ -59,6 +62,7 @@ export class RosterHeadcount implements Headcount {
     priority: Priority = Priority.NORMAL,
     options: AcquireOptions | QueueOptions = {},
   ): Lease | Promise<Lease> {
+    checkFields("acquire options", options, OPTIONS);
     if (options.onFull === "queue") return this.queue(id, priority, options);
     const seat = this.roster.hire(request(id, priority, options));
     return new SeatLease(this.roster, seat);

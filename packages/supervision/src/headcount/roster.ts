@@ -201,7 +201,7 @@ export class Roster {
   /** Gives free slots to who waits. */
   protected fill(): void {
     while (this.floor.queue.size > 0 && this.hasRoom()) {
-      const next = this.chooseNext(this.now());
+      const next = this.chooseNext(this.nowOrLatest());
       if (next === undefined) return;
       this.resume(next);
     }
@@ -246,6 +246,15 @@ export class Roster {
     this.floor.hold(seat);
     this.staff.enlist(seat);
     return seat;
+  }
+
+  /** A slot that is free is given on, whatever the clock does: nobody else would ever give it. */
+  private nowOrLatest(): number {
+    try {
+      return this.now();
+    } catch {
+      return this.latest;
+    }
   }
 
   /** Time never runs backwards here, or a place could lose what it has waited. */

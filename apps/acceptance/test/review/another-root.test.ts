@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { type Agent, AgentId } from "@ravi/kernel";
+import { Runtime } from "@ravi/runtime";
+import { SpawnTracker } from "@ravi/supervision";
+
+// Every hire was denied, only the model that asked for it heard why, and the run said `completed`.
+
+const child: Agent = {
+  id: AgentId("child"),
+  run: async () => ({ status: "completed", output: "", stopReason: "done" }),
+};
+const lead: Agent = {
+  id: AgentId("lead"),
+  async run(ctx) {
+    const { status } = await ctx.hire({ kind: "hire", agent: child, input: "" });
+    return { status: "completed", output: status, stopReason: "done" };
+  },
+};
+
+test("R14: a headcount that does not know the root of the run is refused before anybody is hired", async () => {
+  const forgotten = new Runtime({ headcount: ({ spawnBudget }) => new SpawnTracker(spawnBudget) });
+  await expect(forgotten.run(lead, "").result).rejects.toMatchObject({
+    code: "INVALID_VALUE",
+    message: expect.stringContaining("whose root is lead, as new SpawnTracker(root.spawnBudget, { rootId:"),
+  });
+  const said = new Runtime({ headcount: (of) => new SpawnTracker(of.spawnBudget, { rootId: of.rootId }) });
+  expect((await said.run(lead, "").result).output).toBe("completed");
+});

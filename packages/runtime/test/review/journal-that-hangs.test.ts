@@ -1,0 +1,137 @@
+import { describe, expect, test } from "vitest";
+import { scriptedModel, virtualClock } from "@ravi/testing";
+import { isRaviError, type Journal, RunId } from "@ravi/kernel";
+import { MemoryJournal, Runtime } from "@ravi/runtime";
+import { agent, ask, done, turns, until, within } from "./helpers.ts";
+
+// T4 names the disk among the places where a run may wait. Who has stopped a run does not wait for a journal that never answers, and
+// what it answers later starts nothing.
+
+type Call = "append" | "claim" | "load" | "release" | "items" | "post";
+
+/** A journal that leaves that call unanswered the nth time; every later one too, where it is dead. */
+function hanging(call: Call, nth: number, isDead: boolean) {
+  const memory = new MemoryJournal();
+  const late = Promise.withResolvers<void>();
+  const seen = { calls: 0 };
+  const answer = memory[call].bind(memory) as (...asked: unknown[]) => unknown;
+  const hangs = async (...asked: unknown[]): Promise<unknown> => {
+    const n = ++seen.calls;
+    if (n === nth || (isDead && n > nth)) await late.promise;
+    return answer(...asked);
+  };
+  const journal: Journal = Object.assign(Object.create(memory) as MemoryJournal, { [call]: hangs });
+  return { journal, memory, isHanging: () => seen.calls >= nth, answerLate: late.resolve };
+}
+
+function team() {
+  const seen = { paid: 0 };
+  const model = scriptedModel(() => `${++seen.paid}`);
+  const child = agent("child", async (ctx) => done(String((await ctx.llm(model, ask("?"))).message.content)));
+  const lead = agent("lead", async (ctx) => {
+    await ctx.llm(model, ask("?"));
+    await ctx.hire({ kind: "hire", agent: child, input: "" });
+    return done("all");
+  });
+  return { lead, seen };
+}
+
+/** Cancelled while it hangs: what came of it, what was paid until then, and once the journal answers after all. */
+async function stopped(call: Call, nth: number, isDead: boolean, stop: "cancel" | "close" = "cancel") {
+  const clock = virtualClock({ now: 0 });
+  const { journal, memory, isHanging, answerLate } = hanging(call, nth, isDead);
+  const { lead, seen } = team();
+  const runtime = new Runtime({ journal, clock });
+  const handle = runtime.run(lead, "", { runId: "r" });
+  const came = handle.result.then(
+    ({ status }) => status,
+    (error: unknown) => (isRaviError(error) ? error.code : String(error)),
+  );
+  await until(isHanging);
+  await turns(3);
+  const { paid } = seen;
+  const closing = stop === "close" ? runtime.close() : handle.cancel("stop");
+  for (let n = 0; n < 8; n++) await clock.advance(500);
+  const end = await within(came);
+  await closing;
+  expect(clock.pending).toBe(0);
+  answerLate();
+  await turns();
+  expect(seen.paid).toBe(paid);
+  expect(memory.claim(RunId("r"), "another", 1)).not.toBeNull();
+  return end;
+}
+
+describe("T4: a journal that never answers", () => {
+  // 1: its start; 2, 3: its model call; 4: its hire; 5, 6: the child's model call; 7: the end of the hire; 8: its status.
+  test.each([1, 2, 3, 4, 5, 6, 7, 8])(
+    "takes entry %i and those after it: the run fails with it",
+    async (nth) => {
+      expect(await stopped("append", nth, true)).toBe("JOURNAL_FAILED");
+      expect(await stopped("append", nth, true, "close")).toBe("JOURNAL_FAILED");
+    },
+  );
+
+  test.each([2, 3, 4, 5, 6, 7])("takes entry %i, and answers again: the run is cancelled", async (nth) => {
+    expect(await stopped("append", nth, false)).toBe("cancelled");
+  });
+
+  test.each(["claim", "load"] as const)("is asked for a %s: the run fails with it", async (call) => {
+    expect(await stopped(call, 1, true)).toBe("JOURNAL_FAILED");
+    expect(await stopped(call, 1, true, "close")).toBe("JOURNAL_FAILED");
+  });
+
+  test("is asked for a claim, or an entry, until the run is out of time", async () => {
+    for (const call of ["claim", "append"] as const) {
+      const clock = virtualClock({ now: 0 });
+      const { journal } = hanging(call, 1, true);
+      const options = { executionBudget: { deadlineS: 5 } };
+      const { result } = new Runtime({ journal, clock }).run(team().lead, "", options);
+      const came = result.catch((error: unknown) => error);
+      await turns();
+      await clock.advance(6_000);
+      expect(await within(came)).toMatchObject({ code: "JOURNAL_FAILED" });
+      expect(clock.pending).toBe(0);
+    }
+  });
+
+  test("is given back its claim: what came of the run is known, and given", async () => {
+    const clock = virtualClock({ now: 0 });
+    const { journal, isHanging } = hanging("release", 1, true);
+    const { result } = new Runtime({ journal, clock }).run(team().lead, "", { runId: "r" });
+    await until(isHanging);
+    await clock.advance(1_000);
+    expect(await within(result)).toMatchObject({ status: "completed" });
+  });
+
+  test.each(["post", "items"] as const)(
+    "is told of a cancellation (%s): it is heard all the same",
+    async (call) => {
+      const clock = virtualClock({ now: 0 });
+      const { journal, isHanging } = hanging(call, 1, true);
+      const waiting = agent("waiting", async (ctx) => done(String(await ctx.waitFor("word"))));
+      const runtime = new Runtime({ journal, clock });
+      const handle = runtime.run(waiting, "", { runId: "r" });
+      await until(() => handle.status === "suspended");
+      const cancelling = runtime.cancel("r", "stop");
+      await until(isHanging);
+      expect(await within(handle.result)).toMatchObject({ status: "cancelled" });
+      expect(await within(cancelling)).not.toBe("pending");
+    },
+  );
+
+  test("is asked what was left for a run that is resumed: it is cancelled all the same", async () => {
+    const clock = virtualClock({ now: 0 });
+    const { journal, isHanging } = hanging("items", 2, true);
+    const waiting = agent("waiting", async (ctx) => done(String(await ctx.waitFor("word"))));
+    const first = new Runtime({ journal, clock });
+    const begun = first.run(waiting, "", { runId: "r" });
+    await until(() => begun.status === "suspended");
+    await first.close();
+    const resumed = new Runtime({ journal, clock, agents: [waiting] }).resume("r");
+    await until(isHanging);
+    resumed.cancel("stop");
+    await clock.advance(1_000);
+    expect(await within(resumed.result)).toMatchObject({ status: "cancelled" });
+  });
+});
