@@ -202,7 +202,7 @@ test("R9: a run that no worker can carry is cancelled all the same, with everybo
 test.each(["RaviExecution", "RaviWatcher"])(
   "R9: a run whose %s is cancelled at the server by hand is cancelled, and says so",
   async (service) => {
-    const waiter = agent("waiter", async (ctx) => done(String(await ctx.waitFor("word"))));
+    const waiter = agent("waiter", async (ctx) => done(JSON.stringify(await ctx.waitFor("word"))));
     const runtime = await house(server).create({ agents: [waiter] });
     const runId = `by hand: ${service}`;
     const handle = runtime.run(waiter, "", { runId });

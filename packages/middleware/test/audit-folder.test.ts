@@ -1,4 +1,4 @@
-import { mkdtemp, open, realpath, rm } from "node:fs/promises";
+import { mkdtemp, type open, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
