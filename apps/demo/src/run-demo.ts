@@ -6,6 +6,7 @@ import type { Limit } from "./limit.ts";
 import { type Output, watchOutput } from "./output.ts";
 import { type Ended, toJSON, toText } from "./report.ts";
 import { ROLES } from "./roles.ts";
+import { type Signals, watchSignals } from "./signals.ts";
 import { Board } from "./view/board.ts";
 import { liveTree } from "./view/live-tree.ts";
 import { plainLine } from "./view/plain-lines.ts";
@@ -19,17 +20,32 @@ const EXIT_CODES: Readonly<Record<Outcome["status"], number>> = {
   failed: 1,
   cancelled: 1,
 };
-/** As a shell says it: 128 and the number of the signal. */
-const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
 
 /** One run from its beginning, or from where it stood, to what is printed of it. Gives the exit code. */
 export async function runDemo(args: Args): Promise<number> {
   const isWatched = !args.json && (args.live || process.stdout.isTTY);
   const output = watchOutput(process.stdout);
+  const signals = watchSignals();
+  try {
+    return await runIn(args, { isWatched, output, signals });
+  } finally {
+    signals.forget();
+  }
+}
+
+interface Watched {
+  readonly isWatched: boolean;
+  readonly output: Output;
+  readonly signals: Signals;
+}
+
+async function runIn(args: Args, watched: Watched): Promise<number> {
+  const { isWatched, output, signals } = watched;
   const preempted = Promise.withResolvers<void>();
   const workplace = await openWorkplace(args, { isWatched, preempted: preempted.promise });
   let isKept = false;
   try {
+    if (signals.code !== undefined) return signals.code;
     const { journal, folder, model, prices, limit } = workplace;
     const board = new Board((name) => {
       const role = ROLES.find((candidate) => candidate.name === name);
@@ -59,7 +75,7 @@ export async function runDemo(args: Args): Promise<number> {
       const assignment = args.resume ? { resume: "the newest" } : { question: args.question };
       return startOnRestate({ ...parts, folder, modelArgs: workplace.modelArgs }, assignment);
     }
-    const { result, endedBy } = await follow(started, board, { args, limit, isWatched, output });
+    const result = await follow(started, board, { ...watched, args, limit });
     const { status } = result;
     isKept = status === "suspended";
 
@@ -69,7 +85,7 @@ export async function runDemo(args: Args): Promise<number> {
     if (status === "suspended")
       console.error(`demo: the run keeps its place. To go on: ${resumeLine(args, folder)}`);
     else if (result.error !== undefined) console.error(`demo: ${result.error.message}`);
-    return endedBy === undefined ? EXIT_CODES[status] : SIGNALS[endedBy];
+    return signals.code ?? EXIT_CODES[status];
   } catch (error) {
     // What was paid for until then is on record, and is not thrown away with the folder.
     isKept = isRaviError(error, "JOURNAL_FAILED");
@@ -80,32 +96,19 @@ export async function runDemo(args: Args): Promise<number> {
   }
 }
 
-type Signal = keyof typeof SIGNALS;
-
-interface FollowOptions {
+interface FollowOptions extends Watched {
   readonly args: Args;
   readonly limit: Limit;
-  readonly isWatched: boolean;
-  readonly output: Output;
 }
 
 /** Shows a run while it goes on. Ctrl-C suspends it; a second one ends the process. Where nobody watches it is suspended too. */
 async function follow(
   { events, result, suspend }: Started,
   board: Board,
-  { args, limit, isWatched, output }: FollowOptions,
-): Promise<{ result: Outcome; endedBy: Signal | undefined }> {
-  let endedBy: Signal | undefined;
-  const interrupts = Object.keys(SIGNALS).map((name) => {
-    const signal = name as Signal;
-    const interrupt = (): void => {
-      if (endedBy !== undefined) process.exit(SIGNALS[endedBy]);
-      endedBy = signal;
-      void suspend();
-    };
-    process.on(signal, interrupt);
-    return () => process.off(signal, interrupt);
-  });
+  { args, limit, isWatched, output, signals }: FollowOptions,
+): Promise<Outcome> {
+  signals.onFirst = () => void suspend();
+  if (signals.code !== undefined) signals.onFirst();
   output.onLost = () => void suspend();
   if (output.isLost) output.onLost();
   try {
@@ -123,9 +126,9 @@ async function follow(
       const line = args.json || isWatched ? undefined : plainLine(event);
       if (line !== undefined && !output.isLost) console.log(line);
     }
-    return { result: await result, endedBy };
+    return await result;
   } finally {
-    for (const forget of interrupts) forget();
+    signals.onFirst = undefined;
     output.onLost = undefined;
     await suspend();
   }

@@ -1,9 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { text } from "node:stream/consumers";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { readArgs } from "../src/args.ts";
+import { runDemo } from "../src/run-demo.ts";
 import { demo, withFolder } from "./run.ts";
 
 const SHOW_CURSOR = "\u001B[?25h";
@@ -36,6 +39,17 @@ test("SIGTERM suspends it too; what is printed to go on can be pasted into a she
     expect(ran.code).toBe(143);
     expect(ran.stderr).toContain(String.raw`it'\''s here' --resume`);
     expect(ran.stdout).toContain(SHOW_CURSOR);
+  });
+});
+
+test("a signal that comes before the run has begun starts nothing, and leaves no folder behind", async () => {
+  await withFolder(async (folder) => {
+    vi.stubEnv("TMPDIR", folder);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const running = runDemo(readArgs(["--json"]));
+    process.emit("SIGTERM");
+    expect(await running).toBe(143);
+    expect(await readdir(folder)).toEqual([]);
   });
 });
 

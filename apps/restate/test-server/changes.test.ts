@@ -127,6 +127,22 @@ test("R24: a result that no message can carry has failed, and a fact or an input
   await runtime.close();
 });
 
+test("R24: a result that no message can carry is told as a failure to everybody, and as nothing else before", async () => {
+  const eater = agent("eater", async () => done("x".repeat(9_000_000)));
+  const told: string[] = [];
+  const hooks: Hooks = {
+    has: (event) => event === HookEvent.RUN_END,
+    dispatch: async (_, payload) => void told.push(String(Reflect.get(payload, "status"))),
+  };
+  const runtime = await house(server).create({ agents: [eater], hooks });
+  const handle = runtime.run(eater, "");
+  const events: string[] = [];
+  for await (const { event } of handle.events()) events.push(event.type);
+  expect((await handle.result).error?.code).toBe("INVALID_VALUE");
+  expect([events, told]).toEqual([["started", "error"], ["failed"]]);
+  await runtime.close();
+});
+
 test("R16: a worker without a ledger pays for nothing in a tree that is held to a limit, until one with it is back", async () => {
   const spender = agent("spender", async (ctx) => {
     await ctx.waitFor("on");

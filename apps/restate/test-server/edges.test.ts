@@ -199,6 +199,27 @@ test("R9: a run that no worker can carry is cancelled all the same, with everybo
   await newer.close();
 });
 
+test.each(["RaviExecution", "RaviWatcher"])(
+  "R9: a run whose %s is cancelled at the server by hand is cancelled, and says so",
+  async (service) => {
+    const waiter = agent("waiter", async (ctx) => done(JSON.stringify(await ctx.waitFor("word"))));
+    const runtime = await house(server).create({ agents: [waiter] });
+    const runId = `by hand: ${service}`;
+    const handle = runtime.run(waiter, "", { runId });
+    while (handle.status !== "suspended") await new Promise((resolve) => setTimeout(resolve, 2));
+    const query = `SELECT id FROM sys_invocation WHERE target_service_name = '${service}' AND target_service_key = '${runId}'`;
+    const headers = { accept: "application/json", "content-type": "application/json" };
+    const asked = { method: "POST", headers, body: JSON.stringify({ query }) };
+    const { rows } = (await (await fetch(`${server.admin}/query`, asked)).json()) as {
+      rows: { id: string }[];
+    };
+    await fetch(`${server.admin}/invocations/${rows[0]?.id}/cancel`, { method: "PATCH" });
+    const { status, error } = await handle.result;
+    expect([status, error?.message]).toEqual(["cancelled", "cancelled: cancelled at the server"]);
+    await runtime.close();
+  },
+);
+
 test("R24: a message to a tree that a deployment holds which is gone is moved to the newest, and keeps nobody out", async () => {
   const waiter = agent("waiter", async (ctx) => done(JSON.stringify(await ctx.waitFor("word"))));
   const held = Promise.withResolvers<void>();

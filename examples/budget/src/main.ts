@@ -7,6 +7,9 @@ import { agent, estimate, run, tool } from "@ravi/sdk";
 import { scriptedModel } from "@ravi/testing";
 import * as z from "zod";
 
+// What cannot be printed, as on a full disk, is no success.
+process.stdout.on("error", () => (process.exitCode = 1));
+
 const read = tool({
   name: "read",
   description: "Reads one page of the report.",

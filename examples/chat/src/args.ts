@@ -52,14 +52,19 @@ export function readArgs(args: readonly string[]): Args {
     model: values.model,
     baseURL: values["base-url"],
     session: values.session,
-    dir: folderOf(values.dir),
+    dir: values.help ? "" : folderOf(values.dir),
     help: values.help,
   };
 }
 
 /** Below a script of pnpm's, the folder in which somebody typed it is not the one of the process. */
 function folderOf(dir: string | undefined): string {
-  if (dir === undefined) return join(homedir(), ".ravi", "chat");
+  if (dir === undefined) {
+    const home = homedir();
+    if (home === "")
+      throw new Error("HOME is empty, so there is no place for the sessions: name one with --dir");
+    return join(home, ".ravi", "chat");
+  }
   if (dir.trim() === "")
     throw new Error("--dir needs the path of a folder behind it\n  --help lists the options");
   return resolve(process.env["INIT_CWD"] ?? ".", dir);

@@ -229,3 +229,13 @@ test("--base-url without --model is refused: nobody would be asked there", async
   expect(await program.end()).toBe(1);
   expect(program.output()).toContain("--base-url needs a --model beside it");
 });
+
+test("without a home it asks for a folder, and writes none into the one it was started in", async () => {
+  const program = start([], { HOME: "" });
+  expect(await program.end()).toBe(1);
+  expect(program.output()).toContain(
+    "HOME is empty, so there is no place for the sessions: name one with --dir",
+  );
+  const help = start(["--help"], { HOME: "" });
+  expect(await help.end()).toBe(0);
+});

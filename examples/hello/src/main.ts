@@ -6,6 +6,9 @@ import assert from "node:assert/strict";
 import { agent, run } from "@ravi/sdk";
 import { scriptedModel } from "@ravi/testing";
 
+// What cannot be printed, as on a full disk, is no success.
+process.stdout.on("error", () => (process.exitCode = 1));
+
 const greeter = agent({
   name: "greeter",
   model: scriptedModel(["Hello, Ada. Nice to meet you."]),

@@ -7,6 +7,9 @@ import { agent, run, textOf, tool } from "@ravi/sdk";
 import { scriptedModel } from "@ravi/testing";
 import * as z from "zod";
 
+// What cannot be printed, as on a full disk, is no success.
+process.stdout.on("error", () => (process.exitCode = 1));
+
 const population = tool({
   name: "population",
   description: "How many people live in a city.",

@@ -7,6 +7,9 @@ import { guide } from "./guide.ts";
 import { modelOf, type ProviderName } from "./models.ts";
 import { startServers } from "./servers.ts";
 
+// What cannot be printed, as on a full disk, is no success.
+process.stdout.on("error", () => (process.exitCode = 1));
+
 const TURNS: readonly (readonly [ProviderName, string])[] = [
   ["openai", "What do I pack for Oslo and Lisbon?"],
   ["anthropic", "And for Cairo?"],

@@ -5,6 +5,9 @@ import { guide } from "./guide.ts";
 import { modelOf, type ProviderName } from "./models.ts";
 import { startServers } from "./servers.ts";
 
+// What cannot be printed, as on a full disk, is no success.
+process.stdout.on("error", () => (process.exitCode = 1));
+
 const provider = (process.argv[2] ?? "openai") as ProviderName;
 
 await using place = await startServers();

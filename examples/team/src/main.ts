@@ -7,6 +7,9 @@ import { agent, run, team, textOf, tool } from "@ravi/sdk";
 import { scriptedModel } from "@ravi/testing";
 import * as z from "zod";
 
+// What cannot be printed, as on a full disk, is no success.
+process.stdout.on("error", () => (process.exitCode = 1));
+
 const OFFERS = { acme: 5_100, borealis: 5_400, cascade: 4_980 } as const;
 
 const lookUp = tool({

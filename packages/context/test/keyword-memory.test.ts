@@ -65,6 +65,14 @@ describe("J11: recall by keywords", () => {
     expect(await texts(memory, ANN, "红酒")).toEqual([]);
   });
 
+  test("where words stand without spaces between them, one character finds all that have it", async () => {
+    const memory = new KeywordMemory();
+    for (const text of ["我喜欢喝绿茶和咖啡", "茶", "红酒", "tea 茶道 at noon"])
+      await memory.remember(ANN, text);
+    expect(await texts(memory, ANN, "茶")).toEqual(["tea 茶道 at noon", "茶", "我喜欢喝绿茶和咖啡"]);
+    expect(await texts(memory, ANN, "水")).toEqual([]);
+  });
+
   test("accents, case and plurals do not matter, and any script is read", async () => {
     const memory = new KeywordMemory();
     await memory.remember(ANN, "Café at noon");

@@ -39,8 +39,10 @@ describe("Summarization", () => {
   test.each([
     ["system prompt", undefined],
     ["system prompt", 700],
+    ["system prompt", 300],
     ["first message", undefined],
     ["first message", 700],
+    ["first message", 300],
   ])(
     "R28: a long %s is no reason to pay for a summary in each turn (triggerTokens: %s)",
     async (what, triggerTokens) => {

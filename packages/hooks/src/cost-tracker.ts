@@ -1,5 +1,6 @@
 import {
   checkFields,
+  type Clock,
   deepFreeze,
   HookEvent,
   type HookPayloads,
@@ -10,6 +11,7 @@ import {
 } from "@ravi/kernel";
 import { Attachments } from "./attachments.ts";
 import { type CostTally, Tally } from "./tally.ts";
+import { type SetTimer, timersOf } from "./timers.ts";
 import type { HookSource } from "./types.ts";
 
 export interface CostReport {
@@ -26,20 +28,27 @@ export interface CostTrackerOptions {
   readonly onReport?: ((report: CostReport, run: HookPayloads["run_end"]) => unknown) | undefined;
   /** Gets one line at the end of each run. */
   readonly logger?: Logger | undefined;
+  /** Its timers end the wait for a price that does not come. */
+  readonly clock?: Clock | undefined;
 }
+
+/** How long a report waits for a price: less than a listener may take, so that its hooks need not cut it off. */
+const LOOKUP_MS = 4_000;
 
 /** Sums what model calls used and cost, per agent, per model and in all, over every source that it is attached to. */
 export class CostTracker {
   private readonly options: CostTrackerOptions;
   private readonly attachments = new Attachments();
   private readonly lookups = new Set<Promise<void>>();
+  private readonly setTimer: SetTimer;
   private total = new Tally();
   private agents = new Map<string, Tally>();
   private models = new ModelTallies();
 
   constructor(options: CostTrackerOptions = {}) {
-    checkFields("CostTracker options", options, ["meter", "onReport", "logger"]);
+    checkFields("CostTracker options", options, ["meter", "onReport", "logger", "clock"]);
     this.options = options;
+    this.setTimer = timersOf(options.clock);
   }
 
   /** Begins to count. Returns how to stop; the sums stay. */
@@ -103,16 +112,18 @@ export class CostTracker {
   }
 
   private await(lookup: Promise<void>): void {
-    const settled = lookup.then(
-      () => {},
-      // Whoever called us is told; the call stays unpriced.
-      () => {},
-    );
-    this.lookups.add(settled);
-    void settled.then(() => this.lookups.delete(settled));
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = this.setTimer(resolve, LOOKUP_MS);
+    // Whoever called us is told of a failure; the call stays unpriced, as one does whose price does not come.
+    lookup.then(resolve, resolve);
+    this.lookups.add(promise);
+    void promise.then(() => {
+      timer.cancel();
+      this.lookups.delete(promise);
+    });
   }
 
-  /** Waits for prices that are being looked up: a sum without them would be too early. */
+  /** Waits for prices that are being looked up, and not for ever: a sum without them would be too early. */
   private runEnded(run: HookPayloads["run_end"]): unknown {
     if (run.replayed === true) return undefined;
     if (this.lookups.size === 0) return this.publish(run);

@@ -281,6 +281,21 @@ describe("pricing", () => {
   });
 });
 
+test("R22: a lookup that never ends keeps no report back, neither of its run nor of later ones", async () => {
+  const clock = virtualClock();
+  const hooks = new HookManager({ clock });
+  const reports: CostReport[] = [];
+  const price = (): Promise<Price> => new Promise(() => {});
+  new CostTracker({ clock, meter: { price }, onReport: (report) => reports.push(report) }).attachTo(hooks);
+  void hooks.dispatch(LLM_END, llmEnd({ costUsd: null }));
+  void hooks.dispatch(RUN_END, runEnd());
+  await clock.runAll();
+  expect(reports.map(({ total }) => total.unpricedCalls)).toEqual([1]);
+  void hooks.dispatch(RUN_END, runEnd());
+  expect(reports).toHaveLength(2);
+  expect(clock.pending).toBe(0);
+});
+
 describe("reporting", () => {
   test("R22: the sums are told at RUN_END, as data and as a line that never shows an unknown price as $0", () => {
     const logger = memoryLogger();

@@ -38,8 +38,8 @@ declare module "node:fs/promises" {
   export function truncate(path: string, bytes: number): Promise<void>;
   export function open(
     path: string,
-    flags: "a",
-    mode: number,
+    flags: "a" | "r",
+    mode?: number,
   ): Promise<{
     appendFile(text: string, encoding: "utf8"): Promise<void>;
     stat(): Promise<{ readonly size: number }>;
@@ -55,11 +55,15 @@ declare module "node:fs" {
   ): AsyncIterable<string>;
 }
 
+declare module "node:path" {
+  export function dirname(path: string): string;
+}
+
 declare module "node:os" {
   export function hostname(): string;
 }
 
 declare module "node:process" {
-  const process: { readonly pid: number; kill(pid: number, signal: 0): void };
+  const process: { readonly pid: number; readonly platform: string; kill(pid: number, signal: 0): void };
   export default process;
 }

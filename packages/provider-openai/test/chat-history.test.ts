@@ -109,6 +109,20 @@ test.each(WAYS)("OpenRouter gets sealed and signed reasoning back, put together 
   expect(JSON.stringify(first).split("Oslo it is.")).toHaveLength(2);
 });
 
+test("reasoning that was changed, as by a redaction, does not go back under the signature of what it was", async () => {
+  const detail = { type: "reasoning.text", text: "Oslo it is.", signature: "c2ln", index: 0 };
+  await using server = await answering({
+    reasoning: "Oslo it is.",
+    reasoning_details: [detail],
+    tool_calls: [CALL],
+  });
+  const model = client(server);
+  const messages = continued(await model.generate(HELLO));
+  const edited = JSON.stringify(messages).replaceAll("Oslo it is.", "[CITY] it is.");
+  await model.generate({ messages: JSON.parse(edited) as ChatMessage[] });
+  expect(sentBack(server)).toEqual({ role: "assistant", content: null, tool_calls: [CALL] });
+});
+
 test("neither OpenAI itself nor another provider gets what a server wants back", async () => {
   const signed = { ...CALL, extra_content: { google: { thought_signature: "c2lnbmVk" } } };
   await using server = await answering({ reasoning_content: "Oslo.", tool_calls: [signed] });

@@ -17,6 +17,15 @@ export function checkSeconds(options: RestateRuntimeOptions): void {
   }
 }
 
+/** No key at all would serve everybody, which nobody means who gives a list of them. */
+export function checkIdentityKeys(keys: unknown): void {
+  if (keys === undefined) return;
+  const isKey = (key: unknown): boolean => typeof key === "string" && key.startsWith("publickeyv1_");
+  if (Array.isArray(keys) && keys.length > 0 && keys.every(isKey)) return;
+  const expected = "a list of keys, each as the server tells it: publickeyv1_…";
+  throw new InvalidValueError({ field: "runtime options.identityKeys", value: keys, expected });
+}
+
 /** What JSON cannot say would reach the run as nothing at all, or not. */
 export function checkDelivered(name: unknown, value: unknown): void {
   if (typeof name !== "string")

@@ -41,4 +41,6 @@ export interface RestateRuntimeOptions extends Omit<ContextPorts, "clock" | "ids
   readonly parkS?: number | undefined;
   /** Sent with every request to the server, as for an API key of a hosted one. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Public keys of the servers that this worker serves, as `publickeyv1_…`; what none of them has signed is refused. Without any, it serves all. */
+  readonly identityKeys?: readonly string[] | undefined;
 }

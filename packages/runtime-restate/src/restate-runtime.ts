@@ -21,7 +21,7 @@ import {
   versionName,
   versionOf,
 } from "@ravi/kernel/loop";
-import { checkDelivered, checkSeconds } from "./check.ts";
+import { checkDelivered, checkIdentityKeys, checkSeconds } from "./check.ts";
 import { Admin } from "./client/admin.ts";
 import { admitRoot } from "./client/admit.ts";
 import { follow, type FollowOptions } from "./client/handle.ts";
@@ -85,7 +85,17 @@ const MINUTE = 60_000;
  */
 export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
   checkFields("runtime options", options, OPTIONS);
-  const { createContext, headcount, ledger, blobs, stream = true, headers, restart, ...given } = options;
+  const {
+    createContext,
+    headcount,
+    ledger,
+    blobs,
+    stream = true,
+    headers,
+    identityKeys,
+    restart,
+    ...given
+  } = options;
   if (typeof createContext !== "function") {
     throw new InvalidValueError({
       field: "createContext",
@@ -97,6 +107,7 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
   if (given.pipelines !== undefined)
     checkFields("runtime options.pipelines", given.pipelines, ["agent", "chat", "function"]);
   checkSeconds(options);
+  checkIdentityKeys(options.identityKeys);
   const { clock = wallClock, ids = systemIds, hooks = NO_HOOKS } = given;
   const ports: ContextPorts = { ...given, clock, ids, hooks };
   const agents = new Map<string, Agent>();
@@ -134,6 +145,7 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
       }),
     ],
     logger: silentLogger(options),
+    ...(identityKeys !== undefined && { identityKeys: [...identityKeys] }),
   });
 
   /** `token` is cancelled by the caller's signal, and leaves it when the result is there. */
@@ -271,6 +283,7 @@ const OPTIONS: readonly (keyof RestateRuntimeOptions)[] = [
   "retentionS",
   "parkS",
   "headers",
+  "identityKeys",
   "pipelines",
   "meter",
   "limiter",

@@ -1,5 +1,6 @@
-import { getEventListeners } from "node:events";
+import { getEventListeners, once } from "node:events";
 import { createServer } from "node:http";
+import { connect } from "node:http2";
 import {
   type Agent,
   AgentId,
@@ -317,4 +318,24 @@ test("R16: a limit that was passed is in the result, also of a run that is suspe
   await tree.say("over", over("run/hire:a"));
   await tree.say("over", over("run"));
   expect(resultOf("run" as never, tree.standings)).toMatchObject({ status: "completed", exceeded: passed });
+});
+
+test("R24: a worker that is given keys of its servers refuses what none of them has signed, and wants real ones", async () => {
+  const options = { createContext, ingress: "http://localhost:1", admin: "http://localhost:1" };
+  for (const identityKeys of [[], [""], ["a secret"], "publickeyv1_x"])
+    expect(() => restateRuntime({ ...options, identityKeys: identityKeys as string[] })).toThrow(
+      /publickeyv1_/,
+    );
+  const key = "publickeyv1_2G8dCQhArfvGpzPw5Vx2ALciR4xCLHfS5YaT93XjNxX9";
+  const answers: unknown[] = [];
+  for (const identityKeys of [undefined, [key]]) {
+    await using worker = restateRuntime({ ...options, identityKeys });
+    const { port } = await worker.listen({ host: "127.0.0.1", port: 0 });
+    const session = connect(`http://127.0.0.1:${port}`);
+    const accept = "application/vnd.restate.endpointmanifest.v4+json";
+    const request = session.request({ ":path": "/discover", accept });
+    answers.push((await once(request, "response"))[0][":status"]);
+    session.destroy();
+  }
+  expect(answers).toEqual([200, 401]);
 });

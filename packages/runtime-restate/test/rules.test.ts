@@ -157,3 +157,13 @@ test("R23: calls of a batch ask in their order, however they are begun, and who 
   await begun[0];
   expect(asked).toEqual(["first", "third"]);
 });
+
+test.each(["ledger", "headcount"] as const)(
+  "R16: a factory that gives no %s is refused, and not taken for no limit",
+  async (name) => {
+    for (const given of [undefined, Promise.resolve({})]) {
+      const started = StoredTree.start(rootLaunch(), { ...PORTS, [name]: () => given });
+      await expect(started).rejects.toMatchObject({ code: "INVALID_VALUE", field: name });
+    }
+  },
+);

@@ -1,6 +1,10 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 // Ravi in one literal: the small packages, wired together. This list is the public surface; a test pins it.
 
+import { checkNode } from "./node.ts";
+
+checkNode(Promise, globalThis);
+
 // What stands in the signatures below: whoever installs the sdk alone, in a folder where nothing else is in reach, can name it.
 export type {
   Agent,

@@ -108,6 +108,34 @@ describe("a cassette's file", () => {
     again.assertAllUsed();
   });
 
+  test("of one line is read whole, too, where an editor has marked the encoding and left it open", async () => {
+    const file = temporaryFile("run.jsonl");
+    const client = { type: "client", id: "scripted", info: { provider: "p", model: "m" }, streams: true };
+    writeFileSync(file, `\uFEFF${JSON.stringify(client)}`);
+    await record(scriptedModel(["1"]), file).generate(ask("a"));
+    expect(readFileSync(file, "utf8").split("\n")[0]).toContain('"provider":"p"');
+    expect((await replay(file, { id: scriptedModel([]).id }).generate(ask("a"))).message.content).toBe("1");
+  });
+
+  test("keeps the words by which it is read, however broad a pattern is", async () => {
+    const file = temporaryFile("run.jsonl");
+    const redact = ["user", "text", /stop|RATE|ERROR/];
+    const failure = new ProviderError({ kind: "RATE_LIMIT", message: "a user must stop" });
+    const live = record(scriptedModel(["the text", failure]), file, { redact });
+    await collect(stream(live, ask("a user")));
+    await failureOf(live.generate(ask("again")));
+    const again = replay(file, { redact });
+    const { message, finishReason } = (await again.generate(ask("a user"))) ?? {};
+    expect([message.role, message.content, finishReason]).toEqual(["assistant", "the [redacted]", "stop"]);
+    const error = await failureOf(again.generate(ask("again")));
+    expect(error).toMatchObject({
+      code: "PROVIDER_ERROR",
+      kind: "RATE_LIMIT",
+      message: "a [redacted] must [redacted]",
+    });
+    expect(readFileSync(file, "utf8")).not.toContain("a user");
+  });
+
   test("keeps a stream that ended without a finish, as it was", async () => {
     const file = temporaryFile("run.jsonl");
     const live = recording([{ text: "half", fault: { type: "unfinished" } }], file);

@@ -81,6 +81,13 @@ describe("a refusal", () => {
       }
     },
   );
+
+  test("says how long to wait to the millisecond, as the providers do", async () => {
+    const error = new ProviderError({ kind: "RATE_LIMIT", message: "slow", retryAfterMs: 250 });
+    await using server = await serving(error);
+    const { headers } = await post(server.url, chat("a"));
+    expect([headers.get("retry-after"), headers.get("retry-after-ms")]).toEqual(["1", "250"]);
+  });
 });
 
 describe("a delay", () => {

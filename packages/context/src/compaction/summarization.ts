@@ -28,7 +28,8 @@ export interface SummarizationOptions {
   readonly keepRecentTokens?: number | undefined;
   /**
    * What a request may take before older messages are summarised: what always stays (the system prompt, the tools, the first
-   * and the newest user message) and twice `keepRecentTokens`, and at most 80 % of the window.
+   * and the newest user message) and twice `keepRecentTokens`, and at most 80 % of the window. One that leaves no room beside
+   * what always stays counts beside it: else each turn would pay for a summary.
    */
   readonly triggerTokens?: number | undefined;
   /** How long the summary may get: 2,000 tokens. */
@@ -137,9 +138,11 @@ export class Summarization implements CompactionStrategy {
   }
 
   private triggerFor(context: CompactionContext, staying: number): number {
-    if (this.triggerTokens !== undefined) return this.triggerTokens;
+    const { triggerTokens } = this;
+    if (triggerTokens !== undefined && triggerTokens > staying) return triggerTokens;
     const window = context.contextWindow ?? Number.POSITIVE_INFINITY;
-    return Math.max(Math.min(staying + this.keepRecentTokens * 2, Math.floor(window * 0.8)), 2);
+    const room = triggerTokens ?? this.keepRecentTokens * 2;
+    return Math.max(Math.min(staying + room, Math.floor(window * 0.8)), 2);
   }
 
   /** The earliest beginning of a group from which on at most `keep` tokens are left, but not later than the last group. */

@@ -1,10 +1,12 @@
 import type { JsonObject, MemoryItem } from "@ravi/kernel";
-import { keywordsOf } from "./words.ts";
+import { isSingle, keywordsOf } from "./words.ts";
 
 interface Kept {
   readonly item: MemoryItem;
   readonly words: ReadonlySet<string>;
 }
+
+const NONE: ReadonlySet<string> = new Set();
 
 /** What is remembered for one user. Rare words weigh more than common ones: they say what a text is about. */
 export class Partition {
@@ -61,8 +63,8 @@ export class Partition {
   find(query: string, limit: number): readonly MemoryItem[] {
     const scores = new Map<string, number>();
     for (const word of keywordsOf(query)) {
-      const ids = this.byWord.get(word);
-      if (ids === undefined) continue;
+      const ids = this.idsOf(word);
+      if (ids.size === 0) continue;
       const weight = Math.log(1 + this.items.size / ids.size);
       for (const id of ids) scores.set(id, (scores.get(id) ?? 0) + weight);
     }
@@ -72,5 +74,13 @@ export class Partition {
       .toSorted(([a, one], [b, two]) => two - one || (place.get(b) ?? 0) - (place.get(a) ?? 0))
       .slice(0, limit)
       .flatMap(([id]) => this.items.get(id)?.item ?? []);
+  }
+
+  /** A single character is looked for in all pairs: texts that have more than one are kept by those. */
+  private idsOf(word: string): ReadonlySet<string> {
+    if (!isSingle(word)) return this.byWord.get(word) ?? NONE;
+    const ids = new Set<string>();
+    for (const [pair, found] of this.byWord) if (pair.includes(word)) for (const id of found) ids.add(id);
+    return ids;
   }
 }

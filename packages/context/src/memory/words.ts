@@ -26,6 +26,11 @@ export function keywordsOf(text: string): ReadonlySet<string> {
   return new Set(words.filter((word) => word !== "" && !COMMON.has(word)).map(stem));
 }
 
+/** Whether it is one character of such a script: no pair, but a part of many. */
+export function isSingle(word: string): boolean {
+  return Array.from(word).length === 1 && UNSPACED.test(word);
+}
+
 function pairsOf(piece: string): readonly string[] {
   const characters = Array.from(piece);
   if (characters.length === 1) return characters;

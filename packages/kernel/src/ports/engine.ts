@@ -1,4 +1,4 @@
-import type { Agent } from "../agent/agent.ts";
+import type { Agent, AgentResult } from "../agent/agent.ts";
 import type { AgentEvent } from "../agent/events.ts";
 import type { RunHandle } from "../agent/handle.ts";
 import type { Inbox, InboxMessage } from "../agent/inbox.ts";
@@ -250,6 +250,8 @@ export interface DurableEngine {
 
   /** Numbered by the engine, one-way. */
   publish(event: AgentEvent): void;
+  /** Throws where it cannot carry what the agent returned: that is the agent's failure then, before anybody is told of its end. */
+  checkResult?(result: AgentResult): void;
   /** It is known what came of the agent, and it was no crash: whoever wants to suspend it now comes too late. */
   ending?(): void;
   /** The agent is over. Whom it hired and nobody joined is cancelled, and its seat is free before the agent's own is. */

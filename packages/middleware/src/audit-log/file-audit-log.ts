@@ -167,8 +167,26 @@ const nodeDisk: AuditDisk = Object.freeze({
     } finally {
       await file.close();
     }
+    // A file that is new is on the disk only when its name is.
+    if (size === 0) await syncFolder(await realpath(path));
   },
 });
+
+async function syncFolder(path: string): Promise<void> {
+  const [{ open }, { dirname }, { default: process }] = await Promise.all([
+    import("node:fs/promises"),
+    import("node:path"),
+    import("node:process"),
+  ]);
+  // A folder cannot be opened there.
+  if (process.platform === "win32") return;
+  const folder = await open(dirname(path), "r");
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
 
 async function* piecesOf(path: string, start: number): AsyncGenerator<string> {
   const { createReadStream } = await import("node:fs");

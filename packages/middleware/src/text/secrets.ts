@@ -19,9 +19,14 @@ function isToken(code: number): boolean {
   return isKey(code) || isBase64(code) || code === DOT || code === 0x7e;
 }
 
-const SHAPES_BY_CODE: ReadonlyMap<number, readonly KeyShape[]> = Map.groupBy(KEY_SHAPES, ({ prefix }) =>
-  prefix.charCodeAt(0),
-);
+// Not by `Map.groupBy`: this is done when the module is loaded, and a Node that is too old should come as far as being told so.
+const SHAPES_BY_CODE = new Map<number, KeyShape[]>();
+for (const shape of KEY_SHAPES) {
+  const code = shape.prefix.charCodeAt(0);
+  const shapes = SHAPES_BY_CODE.get(code);
+  if (shapes === undefined) SHAPES_BY_CODE.set(code, [shape]);
+  else shapes.push(shape);
+}
 
 /** Keys of common services (OpenAI, Anthropic, AWS, GitHub, Slack, Stripe, Google and others), by how they begin. */
 export const apiKey: Detector = {

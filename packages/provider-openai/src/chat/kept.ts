@@ -1,5 +1,5 @@
 import type { AssistantMessage, ContentPart, ReasoningPart, ToolCall } from "@ravi/kernel";
-import { type Fields, field, isObject, listOf, textIn, tryParse } from "@ravi/kernel/provider";
+import { type Fields, field, isObject, listOf, plainId, textIn, tryParse } from "@ravi/kernel/provider";
 
 /**
  * What compatible servers want back with the next turn, and refuse the conversation without: the reasoning behind a call, in
@@ -26,10 +26,10 @@ export function thoughtPart({ text, sentAs, details }: Thought, provider: string
   const isSealed = details.some((detail) => (detail["signature"] ?? detail["data"] ?? null) !== null);
   if (text === "" && !isSealed) return [];
   if (sentAs === undefined && !isSealed) return [{ type: "reasoning", text }];
-  // The text is not kept twice.
+  // The text is not kept twice, but a change of it is noticed.
   const textAt = details.findIndex((detail) => detail["text"] === text);
   const kept = details.map((detail, at) => (at === textAt ? { ...detail, text: undefined } : detail));
-  const data = JSON.stringify(isSealed ? { details: kept, textAt } : { sentAs });
+  const data = JSON.stringify(isSealed ? { details: kept, textAt, of: markOf(text) } : { sentAs });
   return [{ type: "reasoning", text, opaque: { provider, data } }];
 }
 
@@ -60,13 +60,21 @@ type Kept =
   /** `textAt`: which of them has the text of the part. */
   | { readonly details: readonly Fields[]; readonly textAt: unknown };
 
-function keptIn({ opaque }: ReasoningPart, provider: string): Kept | undefined {
+/** Undefined where there is none of this server, or its text is no longer the signed one: the server would refuse that. */
+function keptIn({ text, opaque }: ReasoningPart, provider: string): Kept | undefined {
   if (opaque?.provider !== provider) return undefined;
   const data = tryParse(opaque.data);
   const details = listOf(field(data, "details")).filter(isObject);
-  if (details.length > 0) return { details, textAt: field(data, "textAt") };
+  const of = field(data, "of");
+  if (details.length > 0)
+    return of === undefined || of === markOf(text) ? { details, textAt: field(data, "textAt") } : undefined;
   const sentAs = THOUGHT_FIELDS.find((name) => name === field(data, "sentAs"));
   return sentAs === undefined ? undefined : { sentAs };
+}
+
+/** 64 bits, enough to notice a redaction; the signature is what guards against more. */
+function markOf(text: string): string {
+  return plainId(text, 17);
 }
 
 /** What a server sent along with a call, for the same call when it goes back. */

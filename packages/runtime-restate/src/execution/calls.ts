@@ -4,6 +4,7 @@ import {
   errorToJSON,
   type JsonObject,
   NeedsDecisionError,
+  NO_USAGE,
   NonDeterminismError,
   PausedError,
   type SerializedError,
@@ -11,6 +12,7 @@ import {
 } from "@ravi/kernel";
 import type { Decision } from "@ravi/kernel/loop";
 import { json } from "../json.ts";
+import type { Paid } from "./account.ts";
 import { fetchStored, type Stored } from "./bodies.ts";
 import type { Attempt } from "./attempt.ts";
 import { pausing } from "./pause.ts";
@@ -18,6 +20,8 @@ import { pay, type Recorded } from "./payment.ts";
 import { awaiting, type Steps } from "./steps.ts";
 import { tellWarnings } from "./tell.ts";
 import type { Turn } from "./turns.ts";
+
+const ONE_TOOL_CALL: readonly Paid[] = Object.freeze([{ usage: NO_USAGE, costUsd: 0, toolCalls: 1 }]);
 
 /** What a call came to: its record and whether this attempt has made it, or nothing where somebody decided to leave it out. */
 export type Made = { readonly recorded: Recorded; readonly isFresh: boolean } | { readonly skipped: true };
@@ -67,6 +71,8 @@ export function* paying(attempt: Attempt, lane: number, effect: Effect, turn: Tu
     if (recorded.verdict === "stale") throw attempt.suspend(new Error(`${execId} goes on elsewhere`));
     if (recorded.verdict === "doubt") {
       const decision = yield* deciding(attempt, lane, effect);
+      // It was begun, and stays charged: only one that is made again counts by what it takes then.
+      if (decision !== "retry" && effect.kind === "tool") attempt.used.add(ONE_TOOL_CALL, 1);
       if (decision === "skip" && effect.skipped !== undefined) return { skipped: true };
       if (decision !== "retry") throw new NeedsDecisionError({ execId, key: effect.key, what: effect.what });
       continue;

@@ -1,4 +1,4 @@
-import type { Settled } from "@ravi/kernel";
+import type { CancellationError, Settled } from "@ravi/kernel";
 import type { Stopped } from "../root/messages.ts";
 import type { Attempt } from "./attempt.ts";
 import { drive, type Steps } from "./steps.ts";
@@ -45,12 +45,14 @@ export class Lane {
 
   drive(branches: readonly Steps<unknown>[]): Promise<Settled[]> {
     const { attempt } = this;
+    const heard = (stopped: Stopped | undefined): CancellationError | undefined => {
+      attempt.hearStop({ stopped });
+      return attempt.token.error;
+    };
     return drive<Stopped>(branches, {
       promises: () => attempt.stops,
-      heard: (stopped) => {
-        attempt.hearStop({ stopped });
-        return attempt.token.error;
-      },
+      heard,
+      cancelled: () => heard({ reason: "cancelled at the server" }),
       already: () => (attempt.stops.length === 0 ? attempt.token.error : undefined),
     });
   }

@@ -1,5 +1,9 @@
 import { agentName, errorToJSON, HookEvent, type RaviError, type RestartPolicy } from "@ravi/kernel";
+import { messageOf, tellLog } from "@ravi/kernel/loop";
 import type { Attempt } from "./attempt.ts";
+
+/** What is needed to know of an attempt whose agent crashed. */
+export type Crashed = Pick<Attempt, "ports" | "start" | "line" | "isOver">;
 
 export interface Restarting {
   readonly delayMs: number;
@@ -10,7 +14,7 @@ export interface Restarting {
  * so the crashes are counted by the root, and the policy is asked as often as there were.
  */
 export async function restartAfter(
-  attempt: Attempt,
+  attempt: Crashed,
   policy: RestartPolicy,
   error: RaviError,
 ): Promise<Restarting | undefined> {
@@ -19,11 +23,14 @@ export async function restartAfter(
   const { clock, ids, hooks } = ports;
   const message = { at: clock.now(), execId, nonce: ids.uuid() };
   const { crashes } = await line.ask("crashed", message, attempt.isOver);
-  policy.reset(execId);
-  let isWorthIt = false;
-  for (let crash = 0; crash < crashes; crash++) isWorthIt = policy.shouldRetry(execId, error);
-  if (!isWorthIt) return undefined;
-  const delayMs = policy.delayMs(crashes);
+  const delayMs = guarded(attempt, () => {
+    policy.reset(execId);
+    // Only a clear yes is one, whatever a policy without types may return.
+    let isWanted: unknown = false;
+    for (let crash = 0; crash < crashes; crash++) isWanted = policy.shouldRetry(execId, error);
+    return isWanted === true ? policy.delayMs(crashes) : undefined;
+  });
+  if (delayMs === undefined) return undefined;
   if (hooks.has(HookEvent.RETRY)) {
     const { agentId, runId, sessionId } = supervision;
     const base = { agentName: agentName(agentId), agentId, runId, execId, sessionId, at: clock.now() };
@@ -32,4 +39,20 @@ export async function restartAfter(
     await hooks.drain?.();
   }
   return { delayMs };
+}
+
+/** It is over for good: nobody will ask the policy about it again. */
+export function forgetCrashes(attempt: Crashed, policy: RestartPolicy): void {
+  guarded(attempt, () => policy.reset(attempt.start.execId));
+}
+
+/** A policy that fails starts nothing again; the server would try for ever what throws here. */
+function guarded<T>({ ports, start }: Crashed, ask: () => T): T | undefined {
+  try {
+    return ask();
+  } catch (error) {
+    const message = `the restart policy failed; ${start.execId} is not started again`;
+    tellLog(ports.logger, "error", message, { error: messageOf(error) });
+    return undefined;
+  }
 }

@@ -1,4 +1,4 @@
-import { RestatePromise } from "@restatedev/restate-sdk";
+import { CancelledError, RestatePromise } from "@restatedev/restate-sdk";
 import type { CancellationError, Settled } from "@ravi/kernel";
 
 /** One thing that a branch waits for. A `cut` is heard while it waits: it is then ended by the execution's own stop. */
@@ -24,6 +24,8 @@ export interface Interruptions<S> {
   readonly promises: () => readonly RestatePromise<{ readonly stop: S }>[];
   /** Gives what the branches that can be cut are ended with. */
   readonly heard: (stop: S | undefined) => CancellationError | undefined;
+  /** As `heard`, where somebody has cancelled the execution at the server, by hand. The server says it once. */
+  readonly cancelled: () => CancellationError | undefined;
   /** Already stopped before it began. */
   readonly already: () => CancellationError | undefined;
 }
@@ -55,7 +57,11 @@ export async function drive<S>(
     const waiting = [...pending].map(([at, { promise }]) =>
       promise.map((value, failure): Moved => ({ at, value, failure })),
     );
-    const first = await RestatePromise.race([...waiting, ...interruptions.promises()]);
+    const first = await unlessCancelled(RestatePromise.race([...waiting, ...interruptions.promises()]));
+    if (first === undefined) {
+      cutAll(interruptions.cancelled());
+      continue;
+    }
     if ("stop" in first) {
       cutAll(interruptions.heard(first.stop));
       continue;
@@ -67,4 +73,14 @@ export async function drive<S>(
     cutAll(interruptions.already());
   }
   return settled;
+}
+
+/** Undefined where the server says that the execution is cancelled. */
+async function unlessCancelled<T>(first: RestatePromise<T>): Promise<T | undefined> {
+  try {
+    return await first;
+  } catch (error) {
+    if (error instanceof CancelledError) return undefined;
+    throw error;
+  }
 }

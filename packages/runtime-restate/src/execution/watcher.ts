@@ -1,5 +1,5 @@
 import * as restate from "@restatedev/restate-sdk";
-import { type AgentAccount, errorToJSON, type JsonObject, ToolError } from "@ravi/kernel";
+import { type AgentAccount, CancellationError, errorToJSON, type JsonObject, ToolError } from "@ravi/kernel";
 import { json } from "../json.ts";
 import { EXECUTION, ROOT, WATCHER } from "../names.ts";
 import type { Launch, Left, OverMessage, Settle } from "../root/messages.ts";
@@ -34,14 +34,18 @@ export function watcherService(
       over = { execId, ...ended };
     } catch (error) {
       if (!(error instanceof restate.TerminalError)) throw error;
-      const killed = new ToolError({
-        toolName: execId,
-        message: `it was ended from outside: ${error.message}`,
-      });
-      const outcome = { status: "failed", failure: errorToJSON(killed) };
-      over = { execId, at: 0, outcome, settle: [], isKilled: true };
+      over = { execId, at: 0, outcome: endedOutside(execId, error), settle: [], isKilled: true };
     }
     context.genericSend({ service: ROOT, method: "over", key: runId, parameter: over, inputSerde: json() });
   };
   return restate.workflow({ name: WATCHER, handlers: { run }, options: retention });
+}
+
+function endedOutside(execId: string, error: restate.TerminalError): JsonObject {
+  if (error instanceof restate.CancelledError) {
+    const cancelled = new CancellationError({ reason: "cancelled at the server" });
+    return { status: "cancelled", failure: errorToJSON(cancelled) };
+  }
+  const message = `it was ended from outside: ${error.message}`;
+  return { status: "failed", failure: errorToJSON(new ToolError({ toolName: execId, message })) };
 }

@@ -1,6 +1,7 @@
 import {
   type BudgetWarning,
   errorToJSON,
+  InvalidValueError,
   type Ledger,
   type Remaining,
   type Reservation,
@@ -39,7 +40,8 @@ export class Books {
     for (const [execId, exec] of Object.entries(state.execs)) {
       if (exec.phase === "over" && exec.parent !== null) continue;
       const above = books.ledgers.get(payerAbove(state, exec) ?? "");
-      const ledger = exec.parent === null ? make(root) : above?.child(exec.budget ?? {}, exec.agentId);
+      const ledger =
+        exec.parent === null ? madeLedger(make, root) : above?.child(exec.budget ?? {}, exec.agentId);
       if (ledger === undefined) continue;
       books.ledgers.set(execId, ledger);
     }
@@ -188,6 +190,14 @@ export class Books {
       await ledger.charge(spend);
     }
   }
+}
+
+/** Without one, nothing would be limited. */
+function madeLedger(make: LedgerFactory, root: Supervision): Ledger {
+  const ledger: Partial<Ledger> | undefined = make(root);
+  if (typeof ledger?.reserve === "function") return ledger as Ledger;
+  const expected = "a factory that returns a ledger, and no promise of one";
+  throw new InvalidValueError({ field: "ledger", value: ledger, expected });
 }
 
 /** Who pays for it beside itself: the nearest above it that is not over, as one may die before those whom it hired; or the root. */

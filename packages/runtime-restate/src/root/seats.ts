@@ -2,6 +2,7 @@ import {
   type AgentId,
   errorToJSON,
   type Headcount,
+  InvalidValueError,
   type JsonObject,
   type Priority,
   type SerializedError,
@@ -26,7 +27,7 @@ export class Seats {
   }
 
   static open(state: RootState, root: Supervision, make: HeadcountFactory | undefined): Seats {
-    const headcount = make === undefined ? undefined : make(root, state.seats ?? undefined);
+    const headcount = make === undefined ? undefined : madeHeadcount(make, root, state.seats ?? undefined);
     const seats = new Seats(state, headcount);
     for (const exec of Object.values(state.execs)) {
       const { phase, launch, agentId, priority } = exec;
@@ -100,6 +101,14 @@ export class Seats {
     );
     return place;
   }
+}
+
+/** Without one, everybody would have a seat. */
+function madeHeadcount(make: HeadcountFactory, root: Supervision, snapshot?: JsonObject): Headcount {
+  const headcount: Partial<Headcount> | undefined = make(root, snapshot);
+  if (typeof headcount?.acquire === "function") return headcount as Headcount;
+  const expected = "a factory that returns a headcount, and no promise of one";
+  throw new InvalidValueError({ field: "headcount", value: headcount, expected });
 }
 
 /** Until what was granted by the last call is known: promises of a headcount settle without I/O. */

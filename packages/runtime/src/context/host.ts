@@ -144,6 +144,7 @@ function begin(exec: Execution, input: string): Span | undefined {
 function outcomeOf(exec: Execution, given: AgentResult): HireOutcome {
   const result = readResult(exec.agentId, given);
   checkWritable(exec, result);
+  exec.engine.checkResult?.(result);
   return afterStop(exec, result) ?? { status: result.status, result };
 }
 

@@ -58,17 +58,17 @@ export function readCassette(file: string): Cassette | undefined {
     });
   }
   const ended = bytes.lastIndexOf(0x0a) + 1;
-  const endsOpen = isLine(parse(bytes.subarray(ended).toString("utf8")));
+  const endsOpen = isLine(parse(textIn(bytes.subarray(ended))));
   const wholeBytes = endsOpen ? bytes.length : ended;
-  // Some editors put a mark of the encoding in front.
-  const text = bytes
-    .subarray(0, wholeBytes)
-    .toString("utf8")
-    .replace(/^\u{feff}/u, "");
-  const lines = text
+  const lines = textIn(bytes.subarray(0, wholeBytes))
     .split("\n")
     .flatMap((line, index) => (line.trim() === "" ? [] : [parseLine(line, file, index + 1)]));
   return { lines, wholeBytes, bytes: bytes.length, endsOpen };
+}
+
+/** Some editors put a mark of the encoding in front. */
+function textIn(bytes: Buffer): string {
+  return bytes.toString("utf8").replace(/^\u{feff}/u, "");
 }
 
 function parseLine(text: string, file: string, number: number): CassetteLine {

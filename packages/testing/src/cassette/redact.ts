@@ -1,4 +1,4 @@
-import type { ModelEvent } from "@ravi/kernel";
+import { ErrorCode, ErrorKind, type ModelEvent } from "@ravi/kernel";
 import { secretForms, secretPatterns } from "@ravi/kernel/loop";
 
 export type Redact = <T>(value: T) => T;
@@ -29,10 +29,19 @@ export function redactor(more: readonly (string | RegExp)[]): Redact {
   };
   // Through JSON: that is what is written, and it takes every text with it, however deep.
   return <T>(value: T): T =>
-    JSON.parse(JSON.stringify(value), (_, inner: unknown) =>
-      typeof inner === "string" ? clean(inner) : inner,
+    JSON.parse(JSON.stringify(value), (key, inner: unknown) =>
+      typeof inner === "string" && FORMAT.get(key)?.has(inner) !== true ? clean(inner) : inner,
     ) as T;
 }
+
+/** Words by which a message, an answer or an error is read. They are no secrets, however broad a pattern is. */
+const FORMAT: ReadonlyMap<string, ReadonlySet<string>> = new Map<string, ReadonlySet<string>>([
+  ["role", new Set(["system", "user", "assistant", "tool"])],
+  ["type", new Set(["text", "image", "file", "reasoning", "toolCall", "finish"])],
+  ["finishReason", new Set(["stop", "toolCalls", "length", "refused", "filtered", "other"])],
+  ["code", new Set(Object.values(ErrorCode))],
+  ["kind", new Set(Object.values(ErrorKind))],
+]);
 
 /** All but what stands in a secret's place already: that may look like another one. */
 function outside(text: string, change: (piece: string) => string): string {

@@ -71,12 +71,15 @@ export function refusalOfError(error: unknown): Refusal {
       status: error.status ?? STATUS_OF_KIND[kind],
       code: CODE_OF_KIND[kind],
       message,
-      ...(retryAfterMs === undefined
-        ? {}
-        : { headers: { "retry-after": String(Math.ceil(retryAfterMs / 1_000)) } }),
+      ...(retryAfterMs === undefined ? {} : { headers: retryAfter(retryAfterMs) }),
     };
   }
   // A script that has no answer, or a wrong one, is a mistake in the test: nobody should retry it.
   if (isRaviError(error, "INVALID_VALUE")) return { status: 400, code: "script_error", message };
   return { status: 500, message };
+}
+
+/** Whole seconds are all that the one knows; the other is what OpenAI and Anthropic send for less. */
+function retryAfter(ms: number): Readonly<Record<string, string>> {
+  return { "retry-after": String(Math.ceil(ms / 1_000)), "retry-after-ms": String(ms) };
 }

@@ -36,6 +36,8 @@ async function decided(stage: RuntimeStage, runId: string, decision: Decision): 
   const key = `${runId}:tool:pay#1`;
   expect(suspended.error?.message).toContain("tool:pay#1");
   const result = await second.resume(runId, { decisions: { [key]: decision } }).result;
+  // It was called, whatever was decided on it.
+  for (const { toolCalls } of result.agents ?? []) expect(toolCalls).toBe(1);
   return result.error === undefined ? result.output : `${result.status} ${result.error.code}`;
 }
 
