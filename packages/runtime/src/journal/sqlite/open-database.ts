@@ -113,7 +113,8 @@ function setUp(db: Sqlite.DatabaseSync, path: string): void {
     db.exec(INDEX);
     db.exec("COMMIT");
   } catch (error) {
-    db.exec("ROLLBACK");
+    // After a full disk SQLite has rolled back by itself; to say so would hide what was wrong.
+    if (db.isTransaction) db.exec("ROLLBACK");
     throw error;
   }
   // Changing the mode does not wait for others by itself.
