@@ -30,7 +30,7 @@ import { type PruneOptions, type PrunePlan, prunePlan } from "./retention.ts";
 import { Appender } from "./sqlite/appender.ts";
 import { Arrivals } from "./sqlite/arrivals.ts";
 import { SqliteBlobs } from "./sqlite/blobs.ts";
-import { isBusy } from "./sqlite/errors.ts";
+import { isBusy, isStarved } from "./sqlite/errors.ts";
 import { GroupCommit } from "./sqlite/group-commit.ts";
 import { Items } from "./sqlite/items.ts";
 import { Log } from "./sqlite/log.ts";
@@ -270,6 +270,8 @@ export class SqliteJournal implements Journal {
     } catch (cause) {
       if (isRaviError(cause)) throw cause;
       if (isBusy(cause)) throw new JournalFailedError({ what: "the journal is locked", final: false, cause });
+      if (isStarved(cause))
+        throw new JournalFailedError({ what: "the journal could not be read", final: false, cause });
       throw new JournalCorruptError({ runId: what, position: 0, problem: "the file cannot be read", cause });
     }
   }

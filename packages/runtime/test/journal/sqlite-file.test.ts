@@ -169,6 +169,13 @@ test("T5: a disk that has no room for a new journal says so, and not that nothin
   expect(await start("writer.ts", [directory, RUN, "one", "1"]).ended).toMatchObject({ code: 0, stderr: "" });
 });
 
+test("T5: a process that may open no more files opens no journal; it never takes one for damaged", async () => {
+  const starved = start("starved.ts", [temporaryDirectory()], ["sh", "-c", 'ulimit -n 64; exec "$@"', "sh"]);
+  expect(await starved.ended).toEqual({ code: 0, signal: null, stderr: "" });
+  expect(starved.lines).toHaveLength(12);
+  expect([...new Set(starved.lines)]).toEqual(["open: INVALID_VALUE", "works"]);
+});
+
 test("T5: a commit that fails takes its whole group with it, and acknowledges none of it", async () => {
   const directory = temporaryDirectory();
   const journal = SqliteJournal.open(directory);

@@ -124,6 +124,8 @@ function setUp(db: Sqlite.DatabaseSync, path: string): void {
     throw new InvalidValueError({ field: "journal", value: path, expected });
   }
   db.exec("PRAGMA synchronous = FULL; PRAGMA cell_size_check = ON");
+  // The log of a new journal is opened by whoever reads first: here, where it is known what that cannot be opened means.
+  patiently(() => pragma(db, "user_version"));
 }
 
 /** Before the write-ahead log is switched on, so that the format stands in the file itself from the start. */
