@@ -1,4 +1,4 @@
-import { fork } from "node:child_process";
+import { fork, type ForkOptions } from "node:child_process";
 import { once } from "node:events";
 import {
   appendFile,
@@ -55,9 +55,10 @@ function verifyChain(text: string): ChainReport {
 }
 
 /** Another process with the log open, which appends so many entries when it is told to go, and says how each went. */
-async function startWriter(name: string, times: number) {
+async function startWriter(name: string, times: number, options: ForkOptions = {}) {
   const child = fork(join(import.meta.dirname, "audit-writer.ts"), [path, name, String(times)], {
     execArgv: ["--conditions=@ravi/source"],
+    ...options,
   });
   await once(child, "message");
   return {
@@ -296,8 +297,29 @@ describe("J11: an audit that can be proved", () => {
     fails = true;
     await expect(log.append(entry(2))).rejects.toThrow("disk full");
     fails = false;
-    await expect(log.append(entry(3))).rejects.toThrow("disk full");
+    // It says what to do, also when there is room again.
+    await expect(log.append(entry(3))).rejects.toThrow(/anywhere.*disk full.*open .* again/);
   });
+
+  test(
+    "J11: a disk without room for another byte is a typed error, and the next writer need not wait",
+    PATIENCE,
+    async () => {
+      await written(2);
+      const script = 'ulimit -f 0; exec "$0" "$@"';
+      const cramped = {
+        execPath: "sh",
+        execArgv: ["-c", script, process.execPath, "--conditions=@ravi/source"],
+      };
+      const writer = await startWriter("one", 2, cramped);
+      expect(await writer.go()).toEqual(["JOURNAL_FAILED", "JOURNAL_FAILED"]);
+      // Not even a claim without a name is left, which would be taken for that of a writer that has just begun.
+      expect(await readdir(folder)).toEqual(["audit.jsonl"]);
+      const log = await FileAuditLog.open(path);
+      await log.append(entry(3));
+      expect(await log.verify()).toMatchObject({ ok: true, entries: 3 });
+    },
+  );
 
   test("an entry is written as it was when it was given", async () => {
     const details = { n: 1 };

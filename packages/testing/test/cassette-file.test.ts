@@ -1,7 +1,9 @@
+import { spawnSync } from "node:child_process";
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { ProviderError } from "@ravi/kernel";
 import { describe, expect, test } from "vitest";
-import { record, replay, scriptedModel } from "../src/index.ts";
+import { record, replay, scriptedModel, UnrecordedRequestError } from "../src/index.ts";
 import { failureOf, recording, stream } from "./cassettes/support.ts";
 import { ask, collect, temporaryFile } from "./helpers.ts";
 
@@ -79,6 +81,25 @@ describe("T13: a cassette holds no secret", () => {
 });
 
 describe("a cassette's file", () => {
+  test.each(["whole", "streamed"])(
+    "holds nothing of a call for which the disk had no room (%s), and goes on after it",
+    { timeout: 60_000 },
+    async (how) => {
+      const file = temporaryFile("run.jsonl");
+      const child = fileURLToPath(new URL("./children/cassette-writer.ts", import.meta.url));
+      const program = [process.execPath, "--conditions=@ravi/source", child, file, how];
+      const { stdout } = spawnSync("sh", ["-c", 'ulimit -f 32; exec "$@"', "sh", ...program]);
+      const told = stdout.toString().split("\n");
+      expect(told).toEqual(["recorded", expect.stringContaining("run.jsonl"), "recorded", ""]);
+      expect(told[1]).toContain("a file that can be written: EFBIG");
+      const again = replay(file);
+      expect((await again.generate(ask("first"))).message.content).toBe("fine");
+      expect((await again.generate(ask("last"))).message.content).toBe("fine");
+      // Neither its answer, nor a failure that it never had.
+      await expect(again.generate(ask("large"))).rejects.toThrow(UnrecordedRequestError);
+    },
+  );
+
   test("is readable when its last line is torn, and goes on after it", async () => {
     const file = temporaryFile("run.jsonl");
     await recording(["1"], file).generate(ask("a"));

@@ -75,6 +75,8 @@ async function make(name: string, owner: string): Promise<boolean> {
     return true;
   } catch (error) {
     if (codeOf(error) === "EEXIST") return false;
+    // Made here, and there was no room for a name in it: nobody is to wait for one. The first error is the one to be told.
+    await remove(name).catch(() => {});
     throw error;
   }
 }

@@ -4,7 +4,9 @@ import {
   type AuditLog,
   checkFields,
   InvalidValueError,
+  isRaviError,
   JournalCorruptError,
+  JournalFailedError,
   JournalLockedError,
 } from "@ravi/kernel";
 import { codeOf } from "../error-code.ts";
@@ -120,7 +122,7 @@ class Log implements FileAuditLog {
     try {
       await this.disk.append(this.path, line, size);
     } catch (error) {
-      this.broken = error instanceof Error ? error : new Error(String(error));
+      this.broken = isRaviError(error) ? error : unwritable(this.path, error);
       throw this.broken;
     }
     this.end = { seq: record.seq, head: record.hash, size: size + Buffer.byteLength(line) };
@@ -196,6 +198,10 @@ async function* piecesOf(path: string, start: number): AsyncGenerator<string> {
     if (codeOf(error) === "ENOENT") return;
     throw error;
   }
+}
+
+function unwritable(path: string, cause: unknown): Error {
+  return new JournalFailedError({ what: `the audit log ${path} could not be written`, final: true, cause });
 }
 
 function taken(path: string): Error {

@@ -30,13 +30,14 @@ import { type PruneOptions, type PrunePlan, prunePlan } from "./retention.ts";
 import { Appender } from "./sqlite/appender.ts";
 import { Arrivals } from "./sqlite/arrivals.ts";
 import { SqliteBlobs } from "./sqlite/blobs.ts";
-import { isBusy } from "./sqlite/errors.ts";
+import { isBusy, isStarved } from "./sqlite/errors.ts";
 import { GroupCommit } from "./sqlite/group-commit.ts";
 import { Items } from "./sqlite/items.ts";
 import { Log } from "./sqlite/log.ts";
 import { openDatabase } from "./sqlite/open-database.ts";
 import { Runs, type StoredRun } from "./sqlite/runs.ts";
 import { sameFile } from "./sqlite/same-file.ts";
+import { Unreturned } from "./sqlite/unreturned.ts";
 import type { AppendJob } from "./sqlite/writing.ts";
 
 export interface SqliteJournalOptions {
@@ -63,6 +64,7 @@ export class SqliteJournal implements Journal {
   private readonly appender: Appender;
   private readonly stage: AppendJob["run"];
   private readonly arrivals: Arrivals;
+  private readonly unreturned: Unreturned;
   private readonly checkFile: () => void;
   private closing: Promise<void> | undefined;
 
@@ -74,6 +76,7 @@ export class SqliteJournal implements Journal {
     }
     this.db = db;
     this.checkFile = sameFile(db.location() ?? "");
+    this.unreturned = new Unreturned(db.location() ?? "");
     this.clock = options.clock ?? systemClock;
     this.runs = new Runs(db);
     this.log = new Log(db);
@@ -120,17 +123,23 @@ export class SqliteJournal implements Journal {
     checkClaim(owner, ttlMs);
     return this.write(() => {
       this.checkFile();
-      const claim = this.runs.claim(id, { owner, ttlMs, now: this.clock.now(), isGone: isOwnerGone });
+      const isGone = (other: string): boolean => this.unreturned.has(id, other) || isOwnerGone(other);
+      const claim = this.runs.claim(id, { owner, ttlMs, now: this.clock.now(), isGone });
       if (claim === null) return null;
+      this.unreturned.taken(id);
       this.appender.expect(id, claim.epoch);
       return { epoch: claim.epoch };
     });
   }
 
   release(runId: RunId, epoch: number): Promise<void> {
-    return this.write(() => {
+    const released = this.write(() => {
       this.runs.release(runId, epoch);
       this.appender.forget(runId);
+    });
+    return released.catch((error: unknown) => {
+      this.keepUnreturned(runId, epoch);
+      throw error;
     });
   }
 
@@ -261,6 +270,8 @@ export class SqliteJournal implements Journal {
     } catch (cause) {
       if (isRaviError(cause)) throw cause;
       if (isBusy(cause)) throw new JournalFailedError({ what: "the journal is locked", final: false, cause });
+      if (isStarved(cause))
+        throw new JournalFailedError({ what: "the journal could not be read", final: false, cause });
       throw new JournalCorruptError({ runId: what, position: 0, problem: "the file cannot be read", cause });
     }
   }
@@ -294,6 +305,17 @@ export class SqliteJournal implements Journal {
         throw new JournalCorruptError({ runId, position: seq, problem, cause });
       }
     });
+  }
+
+  /** Where not even that can be read, it lapses by itself. */
+  private keepUnreturned(runId: RunId, epoch: number): void {
+    if (this.closing !== undefined) return;
+    try {
+      const run = this.runs.find(runId);
+      if (run?.fence === epoch && run.owner !== null) this.unreturned.add(runId, run.owner);
+    } catch {
+      // The error that led here says more.
+    }
   }
 
   private remove(runId: RunId): void {

@@ -12,6 +12,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { RunId } from "@ravi/kernel";
 import { expect, test } from "vitest";
+import { processOwner } from "../../src/journal/owner.ts";
 import { SqliteJournal } from "../../src/journal/sqlite-journal.ts";
 import { temporaryDirectory } from "./helpers/directory.ts";
 import { start } from "./helpers/process.ts";
@@ -133,6 +134,46 @@ test("T5: on a full disk the append is refused, so is every later one, and what 
   await again.append(RUN, epoch, [entry("goes on")]);
   expect((await again.load(RUN)).at(-1)).toMatchObject({ seq: acknowledged + 1, key: "goes on" });
   await again.close();
+});
+
+test("T5: a claim that a full disk did not let go is free for whoever opens the journal again, and for nobody before", async () => {
+  const directory = temporaryDirectory();
+  const [RELEASED, KEPT] = [RUN, RunId("run-2")];
+  const me = processOwner("first");
+  const journal = SqliteJournal.open(directory);
+  const epoch = (await journal.claim(RELEASED, me, 60_000))?.epoch ?? 0;
+  await journal.claim(KEPT, me, 60_000);
+  limitPages(journal, 24);
+  const large = entry("large", { body: { text: "x".repeat(5_000_000) } });
+  await expect(journal.append(RELEASED, epoch, [large])).rejects.toThrow(/full/);
+
+  const again = SqliteJournal.open(directory);
+  // Whoever held it may still be about to end.
+  expect(await again.claim(RELEASED, processOwner("second"), 60_000)).toBeNull();
+  await expect(journal.release(RELEASED, epoch)).rejects.toThrow(/full/);
+  expect(await again.claim(RELEASED, processOwner("second"), 60_000)).toEqual({ epoch: epoch + 1 });
+  expect(await again.claim(KEPT, processOwner("second"), 60_000)).toBeNull();
+  // Taken once, it is held like any other.
+  expect(await again.claim(RELEASED, processOwner("third"), 60_000)).toBeNull();
+  await Promise.all([journal.close(), again.close()]);
+});
+
+test("T5: a disk that has no room for a new journal says so, and not that nothing can be rolled back", async () => {
+  const directory = temporaryDirectory();
+  // Files of eight blocks at most, which is less than the tables need.
+  const cramped = ["sh", "-c", 'ulimit -f 8; exec "$@"', "sh"];
+  const { code, stderr } = await start("writer.ts", [directory, RUN, "one", "1"], cramped).ended;
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/can be opened and written to: .*disk/);
+  // With room again it is made, whatever was left of the first try.
+  expect(await start("writer.ts", [directory, RUN, "one", "1"]).ended).toMatchObject({ code: 0, stderr: "" });
+});
+
+test("T5: a process that may open no more files opens no journal; it never takes one for damaged", async () => {
+  const starved = start("starved.ts", [temporaryDirectory()], ["sh", "-c", 'ulimit -n 64; exec "$@"', "sh"]);
+  expect(await starved.ended).toEqual({ code: 0, signal: null, stderr: "" });
+  expect(starved.lines).toHaveLength(12);
+  expect([...new Set(starved.lines)]).toEqual(["open: INVALID_VALUE", "works"]);
 });
 
 test("T5: a commit that fails takes its whole group with it, and acknowledges none of it", async () => {

@@ -1,4 +1,12 @@
-import { appendFileSync, mkdirSync, truncateSync } from "node:fs";
+import {
+  appendFileSync,
+  closeSync,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  truncateSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import {
   type CallOptions,
@@ -8,6 +16,7 @@ import {
   type LLMClient,
   type ModelEvent,
   type ModelRequest,
+  type ModelResponse,
 } from "@ravi/kernel";
 import { type CallLine, type CassetteLine, readCassette } from "./format.ts";
 import { checkRecordOptions, type RecordOptions } from "./options.ts";
@@ -43,16 +52,23 @@ export function record(client: LLMClient, file: string, options: RecordOptions =
   ): AsyncGenerator<ModelEvent, void> {
     const line = begin(request);
     const events: ModelEvent[] = [];
+    let isWritten = false;
+    const writeOnce = (told: Pick<CallLine, "error">): void => {
+      if (isWritten) return;
+      // Also where that fails: a file that cannot be written is no failure of the call.
+      isWritten = true;
+      write({ ...line, events, ...told });
+    };
     try {
       for await (const event of client.stream?.(request, call) ?? []) {
         events.push(event);
         // Before it is told: whoever reads on may stop at the finish.
-        if (event.type === "finish") write({ ...line, events });
+        if (event.type === "finish") writeOnce({});
         yield event;
       }
-      if (!events.some(({ type }) => type === "finish")) write({ ...line, events });
+      writeOnce({});
     } catch (error) {
-      if (!isCancellation(error)) write({ ...line, events, error: errorToJSON(error) });
+      if (!isCancellation(error)) writeOnce({ error: errorToJSON(error) });
       throw error;
     }
   }
@@ -62,14 +78,15 @@ export function record(client: LLMClient, file: string, options: RecordOptions =
     info: client.info,
     async generate(request, call) {
       const line = begin(request);
+      let response: ModelResponse;
       try {
-        const response = await client.generate(request, call);
-        write({ ...line, response });
-        return response;
+        response = await client.generate(request, call);
       } catch (error) {
         if (!isCancellation(error)) write({ ...line, error: errorToJSON(error) });
         throw error;
       }
+      write({ ...line, response });
+      return response;
     },
     ...(client.stream === undefined ? {} : { stream: recorded }),
   };
@@ -94,8 +111,7 @@ function openFile(file: string, client: LLMClient, append: boolean): Appender {
   if (before?.endsOpen === true) appendFileSync(file, "\n");
   let introduced = before?.lines.some((line) => line.type === "client" && line.id === client.id) ?? false;
   // One write for each line, at the file's end: writers that share it do not mix.
-  const put = (line: CassetteLine): void =>
-    appendFileSync(file, `${JSON.stringify(line)}\n`, { mode: 0o600 });
+  const put = (line: CassetteLine): void => appendLine(file, `${JSON.stringify(line)}\n`);
   return {
     calls: known.length,
     write(line) {
@@ -107,4 +123,24 @@ function openFile(file: string, client: LLMClient, append: boolean): Appender {
       put(line);
     },
   };
+}
+
+/** All of it or nothing: what a full disk took of a line would run into the next one. */
+function appendLine(file: string, line: string): void {
+  let handle: number | undefined;
+  try {
+    handle = openSync(file, "a", 0o600);
+    const { size } = fstatSync(handle);
+    try {
+      appendFileSync(handle, line);
+    } catch (error) {
+      ftruncateSync(handle, size);
+      throw error;
+    }
+  } catch (cause) {
+    const expected = `a file that can be written: ${cause instanceof Error ? cause.message : String(cause)}`;
+    throw new InvalidValueError({ field: "cassette", value: file, expected, cause });
+  } finally {
+    if (handle !== undefined) closeSync(handle);
+  }
 }

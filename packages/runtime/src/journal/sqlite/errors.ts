@@ -1,6 +1,8 @@
 /** Primary result codes of SQLite that are told apart here; the extended ones have them in their low byte. */
 const BUSY = 5;
+const NO_MEMORY = 7;
 const CORRUPT = 11;
+const CANNOT_OPEN = 14;
 const NOT_A_DATABASE = 26;
 
 function resultCode(error: unknown): number | undefined {
@@ -18,4 +20,10 @@ export function isBusy(error: unknown): boolean {
 export function isDamaged(error: unknown): boolean {
   const code = resultCode(error);
   return code === CORRUPT || code === NOT_A_DATABASE;
+}
+
+/** The system had no more to give, such as open files. What is in the file is not the worse for it. */
+export function isStarved(error: unknown): boolean {
+  const code = resultCode(error);
+  return code === CANNOT_OPEN || code === NO_MEMORY;
 }

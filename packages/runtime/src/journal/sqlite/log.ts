@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { isRaviError, JournalCorruptError, type JournalRecord, type RunId } from "@ravi/kernel";
 import { decodeEntries, type FetchBody } from "../entry-codec.ts";
 import { checksum, checksumSeed, type RowContent } from "./checksum.ts";
-import { isBusy } from "./errors.ts";
+import { isBusy, isStarved } from "./errors.ts";
 import { RowWriter } from "./row-writer.ts";
 import { type Columns, type RowReader, rowReader } from "./read-ahead.ts";
 
@@ -113,7 +113,7 @@ function storedRow(
   try {
     columns = next(id);
   } catch (cause) {
-    if (isBusy(cause)) throw cause;
+    if (isBusy(cause) || isStarved(cause)) throw cause;
     // Also a number that JavaScript cannot hold, where a bit of it was flipped.
     throw damaged(runId, end, "its row cannot be read", cause);
   }

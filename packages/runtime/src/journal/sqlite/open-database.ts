@@ -114,7 +114,8 @@ function setUp(db: Sqlite.DatabaseSync, path: string): void {
     db.exec(INDEX);
     db.exec("COMMIT");
   } catch (error) {
-    db.exec("ROLLBACK");
+    // After a full disk SQLite has rolled back by itself; to say so would hide what was wrong.
+    if (db.isTransaction) db.exec("ROLLBACK");
     throw error;
   }
   // Changing the mode does not wait for others by itself.
@@ -124,6 +125,8 @@ function setUp(db: Sqlite.DatabaseSync, path: string): void {
     throw new InvalidValueError({ field: "journal", value: path, expected });
   }
   db.exec("PRAGMA synchronous = FULL; PRAGMA cell_size_check = ON");
+  // The log of a new journal is opened by whoever reads first: here, where it is known what that cannot be opened means.
+  patiently(() => pragma(db, "user_version"));
 }
 
 /** Before the write-ahead log is switched on, so that the format stands in the file itself from the start. */
