@@ -29,6 +29,19 @@ describe("a bare context keeps what a runtime keeps", () => {
     await expect(spawned).rejects.toMatchObject({ code: "INVALID_VALUE", field: "spawn.timeoutS" });
   });
 
+  test.each([
+    ["onFull", "wait"],
+    ["onPreempt", "pause"],
+    ["onTimeout", "kill"],
+    ["timeoutS", -1],
+  ])("R23: a hire whose %s is %j is refused; in a batch that is its outcome", async (field, value) => {
+    const terms = { agent: waiter, input: "", [field]: value };
+    const refusal = { code: "INVALID_VALUE", field: `hire.${field}` };
+    await expect(bareContext().hire(terms)).rejects.toMatchObject(refusal);
+    const outcomes = await bareContext().batch([{ kind: "hire", ...terms }]);
+    expect(outcomes).toMatchObject([{ status: "failed", error: refusal }]);
+  });
+
   test("R24: an answer that comes as its waiter is stopped is for whoever waits next", async () => {
     const ctx = bareContext();
     const handle: RunHandle = await ctx.spawn(waiter, { input: "" });

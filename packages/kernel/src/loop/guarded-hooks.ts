@@ -1,25 +1,25 @@
-import {
-  type HookEvent,
-  type HookPayloads,
-  type Hooks,
-  isPromiseLike,
-  type Logger,
-  type MaybePromise,
-  NO_HOOKS,
-} from "@ravi/kernel";
-import { messageOf, tellLog } from "@ravi/kernel/loop";
+import { tellLog } from "../core/tell-log.ts";
+import { isPromiseLike, type MaybePromise } from "../core/types.ts";
+import { type HookEvent, type HookPayloads, type Hooks, NO_HOOKS } from "../ports/hooks.ts";
+import type { Logger } from "../ports/services.ts";
+import { messageOf } from "./tool-call.ts";
 
 /**
  * Hooks promise that they never throw. Those that take what is theirs (`dispatchOwn`) keep to it; of any others what they throw, or
  * reject with, is told to the log: an observer changes no run.
  */
-export function guardedHooks(hooks: Hooks, logger: Logger | undefined): Hooks {
-  if (hooks === NO_HOOKS || hooks.dispatchOwn !== undefined) return hooks;
+export function guardedHooks(hooks: Hooks, logger?: Logger): Hooks {
+  if (hooks === NO_HOOKS || hooks.dispatchOwn !== undefined || hooks instanceof GuardedHooks) return hooks;
   return new GuardedHooks(hooks, logger);
 }
 
+/** Those whom somebody gave, whether they are guarded or not. */
+export function unguarded(hooks: Hooks): Hooks {
+  return hooks instanceof GuardedHooks ? hooks.hooks : hooks;
+}
+
 class GuardedHooks implements Hooks {
-  private readonly hooks: Hooks;
+  readonly hooks: Hooks;
   private readonly logger: Logger | undefined;
 
   constructor(hooks: Hooks, logger: Logger | undefined) {
