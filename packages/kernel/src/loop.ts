@@ -13,7 +13,7 @@ export { answerMisfit, answerProblem, isContent } from "./loop/answer.ts";
 export { type AtOnce, makeAtOnce } from "./loop/at-once.ts";
 export { bareContext, type BareContext, type BareContextOptions } from "./loop/bare-context.ts";
 export { bothHooks, tellOwn } from "./loop/both-hooks.ts";
-export { guardedHooks } from "./loop/guarded-hooks.ts";
+export { guardedHooks, isSameHooks } from "./loop/guarded-hooks.ts";
 export { bareInbox, type BareInbox, type BareInboxOptions } from "./loop/bare-inbox.ts";
 export { checkTransform } from "./loop/check-transform.ts";
 export { checkSchemas, type CheckedBySchemas } from "./loop/check-schemas.ts";

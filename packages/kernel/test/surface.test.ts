@@ -118,6 +118,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "isContent",
       "isCutOff",
       "isLedger",
+      "isSameHooks",
       "isStop",
       "isUnset",
       "jsonSchemaOf",

@@ -13,8 +13,12 @@ export function guardedHooks(hooks: Hooks, logger?: Logger): Hooks {
   return new GuardedHooks(hooks, logger);
 }
 
-/** Those whom somebody gave, whether they are guarded or not. */
-export function unguarded(hooks: Hooks): Hooks {
+/** Whether the same are told by both, guarded or not. */
+export function isSameHooks(one: Hooks, other: Hooks): boolean {
+  return unguarded(one) === unguarded(other);
+}
+
+function unguarded(hooks: Hooks): Hooks {
   return hooks instanceof GuardedHooks ? hooks.hooks : hooks;
 }
 
