@@ -28,7 +28,7 @@ import { ending, handleOf, joining } from "./child.ts";
 import { hiring } from "./hiring.ts";
 import { Lane } from "./lane.ts";
 import { pausing } from "./pause.ts";
-import { restartAfter, type Restarting } from "./restart.ts";
+import { forgetCrashes, restartAfter, type Restarting } from "./restart.ts";
 import { checkSize } from "./sizes.ts";
 import { awaiting } from "./steps.ts";
 import { asking, learning, reading, sleeping, waiting } from "./waits.ts";
@@ -160,7 +160,7 @@ export class RestateEngine implements DurableEngine {
       this.restarting = error === undefined ? undefined : await restartAfter(attempt, restart, error);
       // Nothing of this end is on record: what its agent has done so far is, and the next attempt goes on from there.
       if (this.restarting !== undefined && error !== undefined) throw attempt.suspend(error);
-      restart.reset(start.execId);
+      forgetCrashes(attempt, restart);
     }
     if (attempt.hired > 0) await this.lane.one((lane) => ending(attempt, lane));
     else attempt.expectEnd();
