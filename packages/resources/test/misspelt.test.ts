@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ExecutionTracker, FairPool, ModelMeter, PriceBook, restoreLedgers } from "@ravi/resources";
+import type { Actual } from "@ravi/kernel";
 import { complaint } from "./helpers.ts";
 
 const lead = () => new ExecutionTracker({ maxCostUsd: 5, maxTokens: 100 }, { scope: "lead" });
@@ -41,4 +42,15 @@ describe("what is misspelt is refused by name, and does not count as nothing", (
   ])("%s", (_, field, attempt) => {
     expect(complaint(attempt).field).toBe(field);
   });
+});
+
+test("R16: what a call took, and what is in doubt, is consumed and granted as it is", () => {
+  const ledger = lead();
+  const actual: Actual = { tokens: 5, estimated: true };
+  ledger.consume(actual);
+  ledger.reserve({ tokens: 7, cost: 0 });
+  const restored = ExecutionTracker.restore(ledger.snapshot());
+  for (const lost of restored.inDoubt) restored.raise(lost);
+  expect(restored.used.tokens).toBe(12);
+  expect(restored.remaining().tokens).toBe(95);
 });

@@ -277,7 +277,7 @@ test("J4: a pipeline that does not say that it is a no-op is run", async () => {
 test("J4: a pipeline that cannot admit is refused when the runtime is made, and breaks no run", () => {
   const half = { isNoop: false, run: (_: unknown, core: () => Promise<void>) => core() };
   expect(() => new Runtime({ pipelines: { agent: half as never } })).toThrow(
-    "runtime options.pipelines.agent is an object; expected an object with the methods admit, run",
+    "runtime options.pipelines.agent is an object; expected an object with the methods run, admit",
   );
 });
 
