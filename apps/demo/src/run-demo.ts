@@ -72,7 +72,7 @@ export async function runDemo(args: Args): Promise<number> {
     return endedBy === undefined ? EXIT_CODES[status] : SIGNALS[endedBy];
   } catch (error) {
     // What was paid for until then is on record, and is not thrown away with the folder.
-    isKept = isRaviError(error, "JOURNAL_FAILED");
+    isKept ||= isRaviError(error, "JOURNAL_FAILED");
     if (isKept) console.error(`demo: to go on afterwards: ${resumeLine(args, workplace.folder)}`);
     throw error;
   } finally {

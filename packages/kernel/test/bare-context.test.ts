@@ -24,6 +24,13 @@ describe("a bare context keeps what a runtime keeps", () => {
     expect(Object.isFrozen(scope.metadata["tags"])).toBe(true);
   });
 
+  test("J5: what cannot be copied is handed on, and nothing of the caller's is frozen", () => {
+    const user = { name: "Ada", bytes: new Uint8Array([1]), id: 7n };
+    const { scope } = bareContext({ metadata: { user } as never });
+    expect(scope.metadata["user"]).toBe(user);
+    expect(Object.isFrozen(user)).toBe(false);
+  });
+
   test("R23: spawn refuses a time that nobody keeps", async () => {
     const spawned = bareContext().spawn(waiter, { input: "", timeoutS: 5 });
     await expect(spawned).rejects.toMatchObject({ code: "INVALID_VALUE", field: "spawn.timeoutS" });
