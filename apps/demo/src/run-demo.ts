@@ -88,7 +88,7 @@ async function runIn(args: Args, watched: Watched): Promise<number> {
     return signals.code ?? EXIT_CODES[status];
   } catch (error) {
     // What was paid for until then is on record, and is not thrown away with the folder.
-    isKept = isRaviError(error, "JOURNAL_FAILED");
+    isKept ||= isRaviError(error, "JOURNAL_FAILED");
     if (isKept) console.error(`demo: to go on afterwards: ${resumeLine(args, workplace.folder)}`);
     throw error;
   } finally {

@@ -108,7 +108,7 @@ test("R16: a child that brings a ledger of its own is denied, for it would not b
 });
 
 test("R24: a result that no message can carry has failed, and a fact or an input of that size is refused", async () => {
-  const large = "x".repeat(9_000_000);
+  const large = "x".repeat(26_000_000);
   const eater = agent("eater", async () => done(large));
   const lead = agent("lead", async (ctx) => {
     const outcome = await ctx.hire({ agent: eater, input: "" });

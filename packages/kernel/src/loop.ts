@@ -15,6 +15,7 @@ export { answerMisfit, answerProblem, isContent } from "./loop/answer.ts";
 export { type AtOnce, makeAtOnce } from "./loop/at-once.ts";
 export { bareContext, type BareContext, type BareContextOptions } from "./loop/bare-context.ts";
 export { bothHooks, tellOwn } from "./loop/both-hooks.ts";
+export { guardedHooks, isSameHooks } from "./loop/guarded-hooks.ts";
 export { bareInbox, type BareInbox, type BareInboxOptions } from "./loop/bare-inbox.ts";
 export { checkTransform } from "./loop/check-transform.ts";
 export { checkSchemas, type CheckedBySchemas } from "./loop/check-schemas.ts";
@@ -53,6 +54,7 @@ export {
 } from "./loop/limits.ts";
 export { checkRun, newRoot, versionName, versionOf } from "./loop/run-start.ts";
 export { ownMetadata } from "./loop/own-metadata.ts";
+export { checkHireChoices } from "./loop/hire-choices.ts";
 export { type Parsed, parseWith } from "./loop/parse-with.ts";
 export { type Approval, readApproval } from "./loop/read-approval.ts";
 export { readResult } from "./loop/read-result.ts";

@@ -24,9 +24,29 @@ describe("a bare context keeps what a runtime keeps", () => {
     expect(Object.isFrozen(scope.metadata["tags"])).toBe(true);
   });
 
+  test("J5: what cannot be copied is handed on, and nothing of the caller's is frozen", () => {
+    const user = { name: "Ada", bytes: new Uint8Array([1]), id: 7n };
+    const { scope } = bareContext({ metadata: { user } as never });
+    expect(scope.metadata["user"]).toBe(user);
+    expect(Object.isFrozen(user)).toBe(false);
+  });
+
   test("R23: spawn refuses a time that nobody keeps", async () => {
     const spawned = bareContext().spawn(waiter, { input: "", timeoutS: 5 });
     await expect(spawned).rejects.toMatchObject({ code: "INVALID_VALUE", field: "spawn.timeoutS" });
+  });
+
+  test.each([
+    ["onFull", "wait"],
+    ["onPreempt", "pause"],
+    ["onTimeout", "kill"],
+    ["timeoutS", -1],
+  ])("R23: a hire whose %s is %j is refused; in a batch that is its outcome", async (field, value) => {
+    const terms = { agent: waiter, input: "", [field]: value };
+    const refusal = { code: "INVALID_VALUE", field: `hire.${field}` };
+    await expect(bareContext().hire(terms)).rejects.toMatchObject(refusal);
+    const outcomes = await bareContext().batch([{ kind: "hire", ...terms }]);
+    expect(outcomes).toMatchObject([{ status: "failed", error: refusal }]);
   });
 
   test("R24: an answer that comes as its waiter is stopped is for whoever waits next", async () => {

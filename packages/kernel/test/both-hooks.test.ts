@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { AgentId, ExecId, HookEvent, type Hooks, NO_HOOKS, RunId, SessionId } from "../src/index.ts";
 import { bothHooks, tellOwn } from "../src/loop/both-hooks.ts";
+import { guardedHooks } from "../src/loop/guarded-hooks.ts";
 
 const { STEP_START, STEP_END } = HookEvent;
 
@@ -24,6 +25,14 @@ describe("R20: an agent's own hooks beside those of its runtime", () => {
     expect(bothHooks(hooks, undefined)).toBe(hooks);
     expect(bothHooks(hooks, hooks)).toBe(hooks);
     expect(bothHooks(NO_HOOKS, hooks)).toBe(hooks);
+  });
+
+  it("R20: the same hooks are told once, also where they are guarded on one side", () => {
+    const hooks = fake(STEP_START, [], "one");
+    const guarded = guardedHooks(hooks);
+    expect(bothHooks(guarded, hooks)).toBe(guarded);
+    expect(bothHooks(hooks, guarded)).toBe(hooks);
+    expect(guardedHooks(guarded)).toBe(guarded);
   });
 
   it("R20: both are asked and told, the shared ones first", () => {

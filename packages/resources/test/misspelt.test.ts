@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Actual } from "@ravi/kernel";
 import {
   actualOf,
   estimateTokens,
@@ -74,4 +75,15 @@ test("a message without content is refused by name, not by a TypeError", async (
 
 test("usage that is null says as little as none", () => {
   expect(actualOf(null, undefined)).toEqual({ estimated: true });
+});
+
+test("R16: what a call took, and what is in doubt, is consumed and granted as it is", () => {
+  const ledger = lead();
+  const actual: Actual = { tokens: 5, estimated: true };
+  ledger.consume(actual);
+  ledger.reserve({ tokens: 7, cost: 0 });
+  const restored = ExecutionTracker.restore(ledger.snapshot());
+  for (const lost of restored.inDoubt) restored.raise(lost);
+  expect(restored.used.tokens).toBe(12);
+  expect(restored.remaining().tokens).toBe(95);
 });

@@ -17,6 +17,7 @@ import {
   checkDecisions,
   type Decisions,
   deliveryId,
+  guardedHooks,
   tellLog,
   versionName,
   versionOf,
@@ -109,7 +110,7 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
   checkSeconds(options);
   checkIdentityKeys(options.identityKeys);
   const { clock = wallClock, ids = systemIds, hooks = NO_HOOKS } = given;
-  const ports: ContextPorts = { ...given, clock, ids, hooks };
+  const ports: ContextPorts = { ...given, clock, ids, hooks: guardedHooks(hooks, given.logger) };
   const agents = new Map<string, Agent>();
   const ingress = new Ingress({ url: options.ingress, headers });
   const admin = new Admin({ url: options.admin, headers });

@@ -48,7 +48,7 @@ export function checkPorts(ports: RuntimePorts): void {
   // A guard at a level that is misspelt would guard nothing.
   if (ports.pipelines !== undefined) checkFields("runtime options.pipelines", ports.pipelines, LEVELS);
   for (const [level, pipeline] of Object.entries(ports.pipelines ?? {}))
-    if (pipeline !== undefined) checkPort(`runtime options.pipelines.${level}`, pipeline, ["run"]);
+    if (pipeline !== undefined) checkPort(`runtime options.pipelines.${level}`, pipeline, ["run", "admit"]);
 }
 
 /** What has to come of a factory. */

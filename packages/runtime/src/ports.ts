@@ -23,6 +23,7 @@ import {
   systemIds,
   type Telemetry,
 } from "@ravi/kernel";
+import { guardedHooks } from "@ravi/kernel/loop";
 import { withBlobs } from "./journal/with-blobs.ts";
 import { checkPorts } from "./ports-check.ts";
 import { wallClock } from "./wall-clock.ts";
@@ -71,7 +72,7 @@ export function settlePorts(given: RuntimePorts): Ports {
   return {
     ...given,
     journal: journal === undefined || blobs === undefined ? journal : withBlobs(journal, blobs),
-    hooks: given.hooks ?? NO_HOOKS,
+    hooks: guardedHooks(given.hooks ?? NO_HOOKS, given.logger),
     clock: given.clock ?? wallClock,
     ids: given.ids ?? systemIds,
   };

@@ -33,7 +33,7 @@ export interface RunHandle<T = unknown> {
 export interface RootHandle<T = unknown> extends RunHandle<T> {
   /** Never rejects for the run's own fate: that is in its status. */
   readonly result: Promise<RunResult<T>>;
-  /** What happens from this call on. Any number of observers, who never change the run. */
+  /** What happens from this call on; an engine that keeps a topic of it (Restate) tells all from the first. Observers never change the run. */
   events(): AsyncIterable<RunEvent>;
 }
 

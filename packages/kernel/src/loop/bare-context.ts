@@ -41,6 +41,7 @@ import { callBareTool } from "./bare-tool.ts";
 import { sleep, timeLimitOf, waitWithin } from "./bare-wait.ts";
 import { bothHooks } from "./both-hooks.ts";
 import { Conversation } from "./conversation.ts";
+import { checkHireChoices } from "./hire-choices.ts";
 import { ownMetadata } from "./own-metadata.ts";
 import { readStream } from "./read-stream.ts";
 import { soundUsage } from "./sound-usage.ts";
@@ -220,6 +221,7 @@ class Bare implements BareContext {
   }
 
   async hire<T>(leaf: Omit<HireLeaf<T>, "kind">): Promise<HireOutcome<T>> {
+    checkHireChoices("hire", leaf);
     const delayMs = timeLimitOf("hire.timeoutS", leaf.timeoutS, this.shared.clock);
     let child: BareChild<T>;
     try {
@@ -254,6 +256,7 @@ class Bare implements BareContext {
 
   async spawn<T>(agent: Agent<T>, options: Omit<HireLeaf<T>, "kind" | "agent">): Promise<RunHandle<T>> {
     refuseSpawnTime(options);
+    checkHireChoices("hire", options);
     return this.start({ ...options, agent }).handle;
   }
 
@@ -371,8 +374,8 @@ class Bare implements BareContext {
   }
 
   private async outcomeOf(leaf: Leaf): Promise<Outcome> {
-    if (leaf.kind === "hire") return this.hire(leaf);
     try {
+      if (leaf.kind === "hire") return await this.hire(leaf);
       if (leaf.kind === "llm")
         return { status: "completed", response: await this.llm(leaf.model, leaf.request) };
       const result = await this.tool(leaf.call, leaf.tool, leaf.validator);

@@ -1,5 +1,6 @@
 import { isPromiseLike, type MaybePromise } from "../core/types.ts";
 import { type HookEvent, type HookPayloads, type Hooks, NO_HOOKS } from "../ports/hooks.ts";
+import { isSameHooks } from "./guarded-hooks.ts";
 
 /** Tells plain data that was made for it, and that nobody will change. */
 export function tellOwn<E extends HookEvent>(hooks: Hooks, event: E, payload: HookPayloads[E]): void {
@@ -9,7 +10,7 @@ export function tellOwn<E extends HookEvent>(hooks: Hooks, event: E, payload: Ho
 
 /** What all of a tree listen to, and what one agent brings along. */
 export function bothHooks(shared: Hooks, own: Hooks | undefined): Hooks {
-  if (own === undefined || own === shared) return shared;
+  if (own === undefined || isSameHooks(own, shared)) return shared;
   if (shared === NO_HOOKS) return own;
   return new BothHooks(shared, own);
 }

@@ -5,6 +5,7 @@ import type { ChatMessage } from "../model/messages.ts";
 import { addUsage, NO_USAGE, type Usage } from "../model/usage.ts";
 import type { Hooks } from "../ports/hooks.ts";
 import { bothHooks } from "./both-hooks.ts";
+import { guardedHooks } from "./guarded-hooks.ts";
 import { Conversation } from "./conversation.ts";
 
 /** Somebody who works on another's seat: the other's context, but with a conversation of its own. */
@@ -26,7 +27,7 @@ export function ownLane(asker: RunContext, hooks: Hooks | undefined): OwnLane {
     return given;
   };
   const own: Pick<RunContext, "window" | "remember" | "hooks"> = {
-    hooks: bothHooks(asker.hooks, hooks),
+    hooks: bothHooks(asker.hooks, hooks && guardedHooks(hooks)),
     window: (options) => conversation.window(options),
     remember: (message) => conversation.remember(message),
   };

@@ -5,16 +5,15 @@ const NOTHING: JsonObject = Object.freeze({});
 
 /**
  * A run's own copy of what its caller says of it, frozen, and as a resumed run reads it: what the caller holds stays as it is. What
- * cannot be written down is refused by a journal, where there is one.
+ * cannot be written down is refused by a journal, where there is one; elsewhere it is handed on, and only its list is the run's own.
  */
 export function ownMetadata(metadata: JsonObject | undefined): JsonObject {
-  return metadata === undefined ? NOTHING : deepFreeze(copyOf(metadata));
-}
-
-function copyOf(metadata: JsonObject): JsonObject {
+  if (metadata === undefined) return NOTHING;
+  let copy: JsonObject;
   try {
-    return JSON.parse(JSON.stringify(metadata)) as JsonObject;
+    copy = JSON.parse(JSON.stringify(metadata)) as JsonObject;
   } catch {
-    return { ...metadata };
+    return Object.freeze({ ...metadata });
   }
+  return deepFreeze(copy);
 }

@@ -43,8 +43,8 @@ import {
 } from "./options.ts";
 import { heldBack, readReserve, type WrapUpReserve } from "./wrap-up.ts";
 
-/** A misspelt one would count as nothing. */
-const SPENT = DIMENSIONS.map(({ name }) => name);
+/** A misspelt one would count as nothing. What a settlement took, and what is in doubt, has a field more. */
+const SPENT = [...DIMENSIONS.map(({ name }) => name), "estimated", "id"];
 const OPEN = Object.freeze({ CHARGE: "charge", KEEP: "keep" });
 const NO_DOUBT: readonly never[] = Object.freeze([]);
 

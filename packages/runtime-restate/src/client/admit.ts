@@ -1,5 +1,5 @@
 import { type Agent, type CancellationToken, type ContextPorts, RunMeta, Supervision } from "@ravi/kernel";
-import { admitRun, bothHooks } from "@ravi/kernel/loop";
+import { admitRun, bothHooks, guardedHooks } from "@ravi/kernel/loop";
 import { outcomeToJSON } from "../outcome.ts";
 import type { Launch } from "../root/messages.ts";
 import { scopeOfRun } from "../scope.ts";
@@ -22,7 +22,7 @@ export async function admitRoot(
   const { deadline, tenantId } = launch;
   const { clock, ids } = ports;
   const meta = RunMeta.of({ supervision: whom, cancellation, deadline, tenantId, clock, ids });
-  const hooks = bothHooks(ports.hooks, agent.hooks);
+  const hooks = bothHooks(ports.hooks, agent.hooks && guardedHooks(agent.hooks, ports.logger));
   const scope = scopeOfRun(launch, whom);
   const { input, refused } = await admitRun({ layers, whom, input: launch.input, meta, scope, hooks, clock });
   if (refused === undefined) return { ...launch, input };

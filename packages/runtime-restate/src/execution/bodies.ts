@@ -1,8 +1,9 @@
 import { type BlobStore, InvalidValueError, type JsonObject } from "@ravi/kernel";
-import { MOST } from "./sizes.ts";
 
 /** Above this a body goes to the blob store, as in every engine. */
 const LARGE = 256 * 1024;
+/** An execution has many, and its journal, with all of them, is sent to every attempt at it. */
+const MOST = 8 * 1024 * 1024;
 
 /** What is recorded of an outcome: itself, or where it lies. */
 export type Stored = { readonly here: JsonObject } | { readonly blob: string };

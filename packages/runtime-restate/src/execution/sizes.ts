@@ -1,12 +1,14 @@
 import { InvalidValueError, type JsonValue } from "@ravi/kernel";
 
-/** The server refuses a message of 32 MiB and would try it for ever: what comes near is refused here, by whoever says it. */
-export const MOST = 8 * 1024 * 1024;
+/**
+ * The server refuses a message of 32 MiB and would try it for ever: what comes near is refused here, by whoever says it. Not earlier,
+ * since a result was paid for. The rest of a message, with what else is in the state of its tree, has the room that is left.
+ */
+export const MOST = 24 * 1024 * 1024;
 
-/** As it crosses the wire. A character is three bytes at most there, so that short texts need not be counted. */
+/** As it crosses the wire. */
 export function bytesOf(value: JsonValue): number {
-  const text = JSON.stringify(value);
-  return text.length * 3 <= MOST ? text.length : new TextEncoder().encode(text).length;
+  return Buffer.byteLength(JSON.stringify(value ?? null));
 }
 
 export function checkSize(field: string, value: JsonValue): void {

@@ -1,11 +1,5 @@
-import {
-  agentName,
-  type BudgetWarning,
-  type HookBase,
-  HookEvent,
-  type HookPayloads,
-  type Hooks,
-} from "@ravi/kernel";
+import { agentName, type BudgetWarning, type HookBase, HookEvent, type HookPayloads } from "@ravi/kernel";
+import { bothHooks, guardedHooks } from "@ravi/kernel/loop";
 import type { Attempt } from "./attempt.ts";
 
 /** Tells the hooks of the runtime and of the agent what the engine alone knows. Everything else is told by the context. */
@@ -16,12 +10,12 @@ export function dispatch<E extends HookEvent>(
 ): void {
   const { agentId, runId, sessionId } = start.supervision;
   const { execId } = start;
-  for (const hooks of new Set<Hooks>([ports.hooks, start.agent.hooks ?? ports.hooks])) {
-    if (!hooks.has(event)) continue;
-    const at = ports.clock.now();
-    const base = { agentName: agentName(agentId), agentId, runId, execId, sessionId, at };
-    void hooks.dispatch(event, { ...base, ...more } as HookPayloads[E]);
-  }
+  const own = start.agent.hooks;
+  const hooks = bothHooks(ports.hooks, own && guardedHooks(own, ports.logger));
+  if (!hooks.has(event)) return;
+  const at = ports.clock.now();
+  const base = { agentName: agentName(agentId), agentId, runId, execId, sessionId, at };
+  void hooks.dispatch(event, { ...base, ...more } as HookPayloads[E]);
 }
 
 /** Limits that were nearly used up by calls whose own settlement could not tell it. */

@@ -7,7 +7,7 @@ import {
   isRaviError,
   type MaybePromise,
 } from "@ravi/kernel";
-import { messageOf, tellLog, tellOwn, tellTermination } from "@ravi/kernel/loop";
+import { guardedHooks, isSameHooks, messageOf, tellLog, tellOwn, tellTermination } from "@ravi/kernel/loop";
 import { orLog } from "../or-log.ts";
 import type { Execution } from "./execution.ts";
 import { leaveSentCalls } from "./sent-calls.ts";
@@ -169,13 +169,20 @@ function tellListeners({ exec, outcome, startedAt }: Ending): void {
   });
 }
 
-/** Whoever has cancelled a run does not wait for a listener that hangs: T4. Those of a whole tree are waited for once, by its root. */
+/** Whoever has cancelled a run does not wait for a listener that hangs: T4. */
 function drainListeners({ exec, outcome }: Ending): MaybePromise<void> {
-  const drained = exec.hooks.drain?.();
-  if (outcome.status !== "cancelled" || !isPromiseLike(drained)) return drained;
-  if (!exec.supervision.isRoot) return undefined;
+  if (outcome.status !== "cancelled") return exec.hooks.drain?.();
+  const drained = exec.supervision.isRoot ? exec.hooks.drain?.() : drainOwn(exec);
+  if (!isPromiseLike(drained)) return undefined;
   const problem = `listeners of ${exec.agentId} were still at work when it was cancelled; they are not waited for`;
   return inTime(exec, Promise.resolve(drained), GRACE_MS, problem);
+}
+
+/** Those of a whole tree are waited for once, by its root; those that only this agent has, by nobody else. */
+function drainOwn({ ports, engine }: Execution): MaybePromise<void> {
+  const { hooks } = engine.start.agent;
+  if (hooks === undefined || isSameHooks(hooks, ports.hooks)) return undefined;
+  return guardedHooks(hooks, ports.logger).drain?.();
 }
 
 function drainAudits({ exec }: Ending): MaybePromise<void> {

@@ -14,6 +14,7 @@ import {
 } from "@ravi/kernel";
 import {
   admitRun,
+  checkHireChoices,
   hiredId,
   refuseLimits,
   scopeForWorker,
@@ -43,9 +44,7 @@ export function prepareHire(exec: Execution, terms: Terms, isJoinable: boolean):
     const expected = "a text; write an object as JSON";
     throw new InvalidValueError({ field: "hire.input", value: terms.input, expected });
   }
-  checkChoice("hire.onFull", terms.onFull, "deny", "queue");
-  checkChoice("hire.onPreempt", terms.onPreempt, "park", "return");
-  checkChoice("hire.onTimeout", terms.onTimeout, "cancel", "leave");
+  checkHireChoices("hire", terms);
   const timeoutMs = milliseconds("hire.timeoutS", terms.timeoutS);
   const key = exec.nextKey("hire", agentName(agent.id));
   const agentId = hiredId(exec.agentId, agent.id, ++exec.hires);
@@ -54,12 +53,6 @@ export function prepareHire(exec: Execution, terms: Terms, isJoinable: boolean):
   if (mayAdmit(plan.agent)) return admitted(exec, terms, plan, { key, agentId, timeoutMs, isJoinable });
   const spec = new Hire(exec, terms, terms.input, { key, agentId, timeoutMs, isJoinable });
   return { spec, answered: undefined };
-}
-
-/** What is neither would be taken for the first of them. */
-function checkChoice(field: string, value: string | undefined, one: string, other: string): void {
-  if (value === undefined || value === one || value === other) return;
-  throw new InvalidValueError({ field, value, expected: `"${one}" or "${other}"` });
 }
 
 /** As the layers around the agent want it. */

@@ -7,10 +7,9 @@ import {
   type Pipeline,
   type Pipelines,
 } from "@ravi/kernel";
-import { bothHooks, checkPipelines, hasMethod, isUnset } from "@ravi/kernel/loop";
-import { promised } from "../rejected.ts";
+import { bothHooks, checkPipelines, guardedHooks, hasMethod, isUnset } from "@ravi/kernel/loop";
 import { andThen } from "../and-then.ts";
-import { guardedHooks } from "./guarded-hooks.ts";
+import { promised } from "../rejected.ts";
 
 /** What surrounds one agent's runs, put together once: the runtime's layers outside, the agent's own inside. */
 export interface Plan {
@@ -40,8 +39,7 @@ export function planFor(agent: Agent, ports: ContextPorts): Plan {
 }
 
 function hooksFor({ hooks: own }: Agent, { hooks: shared, logger }: ContextPorts): Hooks {
-  const guarded = guardedHooks(shared, logger);
-  return own === undefined || own === shared ? guarded : bothHooks(guarded, guardedHooks(own, logger));
+  return bothHooks(guardedHooks(shared, logger), own && guardedHooks(own, logger));
 }
 
 /** Undefined when there is no layer at all, so that the hot path has one thing to ask. */

@@ -147,6 +147,24 @@ describe("listeners that hang", () => {
     },
   );
 
+  test("R20: those that only a child has are heard, also where it is cancelled and its parent goes on", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const own: Hooks = { has: () => true, dispatch: () => {}, drain: () => promise };
+    const clock = virtualClock();
+    const child: Agent = { ...agent("child", waiting), hooks: own };
+    const lead = agent("lead", async (ctx) => {
+      const handle = await ctx.spawn(child, { input: "" });
+      handle.cancel("enough");
+      return done((await ctx.join(handle)).status);
+    });
+    const run = new Runtime({ clock }).run(lead, "");
+    await clock.advance(49);
+    expect(run.status).toBe("running");
+    resolve();
+    expect(await run.result).toMatchObject({ status: "completed", output: "cancelled" });
+    expect(clock.pending).toBe(0);
+  });
+
   test("R20: those of a run that ends by itself are waited for", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const slow: Hooks = { has: () => true, dispatch: () => {}, drain: () => promise };

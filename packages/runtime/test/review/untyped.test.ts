@@ -241,6 +241,19 @@ test.each<[string, Partial<Hooks>]>([
   }
 });
 
+test.each<[string, Partial<Hooks>]>([
+  ["throw", { dispatch: () => fail("broken") }],
+  ["reject", { dispatch: async () => fail("broken") }],
+  ["cannot be asked", { has: () => fail("broken") }],
+])("T8: hooks of one's own that %s do not keep a run that crashed from its restart", async (_, broken) => {
+  const hooks: Hooks = { has: () => true, dispatch: () => {}, ...broken };
+  const restart = { shouldRetry: () => true, delayMs: () => 0, reset: () => {} };
+  let goes = 0;
+  const shaky = agent("shaky", async () => (++goes === 1 ? fail("crash") : done("ok")));
+  const runtime = new Runtime({ hooks, restart, journal: new MemoryJournal() });
+  expect(await runtime.run(shaky, "").result).toMatchObject({ status: "completed", output: "ok" });
+});
+
 test("R20: the same hooks for the runtime and for the agent are told once", async () => {
   const told: string[] = [];
   const hooks: Hooks = { has: () => true, dispatch: (event) => void told.push(event) };
@@ -259,6 +272,13 @@ test("J4: a pipeline that does not say that it is a no-op is run", async () => {
   const { result } = new Runtime({ pipelines: { chat: guard as never } }).run(worker, "");
   expect(await result).toMatchObject({ status: "failed", error: { code: "MIDDLEWARE_TERMINATION" } });
   expect(model.calls).toHaveLength(0);
+});
+
+test("J4: a pipeline that cannot admit is refused when the runtime is made, and breaks no run", () => {
+  const half = { isNoop: false, run: (_: unknown, core: () => Promise<void>) => core() };
+  expect(() => new Runtime({ pipelines: { agent: half as never } })).toThrow(
+    "runtime options.pipelines.agent is an object; expected an object with the methods run, admit",
+  );
 });
 
 test("J4: a pipeline at a level that there is not is refused, and not left out", () => {

@@ -7,6 +7,7 @@ import type { SchemaResult, StandardSchema } from "../../model/schema.ts";
 import { checkToolName, type DelegateTool } from "../../model/tool.ts";
 import { executionBudget } from "../../policy/execution-budget.ts";
 import { HistoryRetention, Priority } from "../../policy/scales.ts";
+import { checkHireChoices } from "../hire-choices.ts";
 
 /** On what terms an agent is hired. */
 export interface DelegateOptions extends Omit<HireLeaf, "kind" | "agent" | "input"> {
@@ -27,15 +28,6 @@ const KNOWN = [
   "onPreempt",
   "onFull",
 ] as const satisfies readonly (keyof DelegateOptions)[];
-
-/** What each term may be, beside the numbers. */
-const CHOICES = Object.freeze({
-  priority: Priority,
-  retention: HistoryRetention,
-  onTimeout: { CANCEL: "cancel", LEAVE: "leave" },
-  onPreempt: { PARK: "park", RETURN: "return" },
-  onFull: { DENY: "deny", QUEUE: "queue" },
-});
 
 interface Task {
   readonly task: string;
@@ -109,10 +101,9 @@ function checkTerms(description: unknown, terms: Omit<DelegateOptions, "name" | 
   if (timeoutS !== undefined && !(Number.isFinite(timeoutS) && timeoutS > 0))
     throw wrong("timeoutS", timeoutS, "seconds above 0");
   if (terms.executionBudget !== undefined) executionBudget(terms.executionBudget);
-  for (const [term, choices] of Object.entries(CHOICES)) {
-    const value: unknown = Reflect.get(terms, term);
-    if (value !== undefined) checkOneOf<unknown>(`asDelegate.${term}`, value, choices);
-  }
+  if (terms.priority !== undefined) checkOneOf("asDelegate.priority", terms.priority, Priority);
+  if (terms.retention !== undefined) checkOneOf("asDelegate.retention", terms.retention, HistoryRetention);
+  checkHireChoices("asDelegate", terms);
 }
 
 function wrong(term: string, value: unknown, expected: string): InvalidValueError {

@@ -1,0 +1,67 @@
+import { tellLog } from "../core/tell-log.ts";
+import { isPromiseLike, type MaybePromise } from "../core/types.ts";
+import { type HookEvent, type HookPayloads, type Hooks, NO_HOOKS } from "../ports/hooks.ts";
+import type { Logger } from "../ports/services.ts";
+import { messageOf } from "./tool-call.ts";
+
+/**
+ * Hooks promise that they never throw. Those that take what is theirs (`dispatchOwn`) keep to it; of any others what they throw, or
+ * reject with, is told to the log: an observer changes no run.
+ */
+export function guardedHooks(hooks: Hooks, logger?: Logger): Hooks {
+  if (hooks === NO_HOOKS || hooks.dispatchOwn !== undefined || hooks instanceof GuardedHooks) return hooks;
+  return new GuardedHooks(hooks, logger);
+}
+
+/** Whether the same are told by both, guarded or not. */
+export function isSameHooks(one: Hooks, other: Hooks): boolean {
+  return unguarded(one) === unguarded(other);
+}
+
+function unguarded(hooks: Hooks): Hooks {
+  return hooks instanceof GuardedHooks ? hooks.hooks : hooks;
+}
+
+class GuardedHooks implements Hooks {
+  readonly hooks: Hooks;
+  private readonly logger: Logger | undefined;
+
+  constructor(hooks: Hooks, logger: Logger | undefined) {
+    this.hooks = hooks;
+    this.logger = logger;
+  }
+
+  has(event: HookEvent): boolean {
+    try {
+      return this.hooks.has(event);
+    } catch (error) {
+      this.complain(error);
+      return false;
+    }
+  }
+
+  dispatch<E extends HookEvent>(event: E, payload: HookPayloads[E]): MaybePromise<void> {
+    try {
+      return this.settled(this.hooks.dispatch(event, payload));
+    } catch (error) {
+      return this.complain(error);
+    }
+  }
+
+  drain(): MaybePromise<void> {
+    try {
+      return this.settled(this.hooks.drain?.());
+    } catch (error) {
+      return this.complain(error);
+    }
+  }
+
+  private settled(told: MaybePromise<void>): MaybePromise<void> {
+    if (!isPromiseLike(told)) return undefined;
+    return Promise.resolve(told).catch((error: unknown) => this.complain(error));
+  }
+
+  private complain(error: unknown): void {
+    tellLog(this.logger, "error", "hooks failed; the run goes on without them", { error: messageOf(error) });
+  }
+}
