@@ -65,7 +65,7 @@ export async function compete(contest: Contest, strategy: string): Promise<Score
     ms: clock.now() - start,
     answer: output,
     ...(error !== undefined && { error: error.message }),
-    ...(status === "failed" && made.answers === 0 && { isUnanswered: true }),
+    ...(status === "failed" && made.calls > 0 && made.answers === 0 && { isUnanswered: true }),
   };
 }
 

@@ -5,6 +5,7 @@ import type { Launch } from "../root/messages.ts";
 /** What the SDK's errors say where the journal has another step than the one that is taken. */
 const MISMATCH = 570;
 
+/** Never fails: why the attempt ended is what the server must hear. */
 type Tell = (launch: Launch, why: NonDeterminismError, signal: AbortSignal) => Promise<void>;
 
 /**
@@ -21,7 +22,7 @@ export function hearMismatch(tell: Tell): HooksProvider {
           if (error instanceof Error && "code" in error && error.code === MISMATCH) {
             const launch = JSON.parse(new TextDecoder().decode(request.body)) as Launch;
             const why = mismatchOf(launch.execId, error.message);
-            await tell(launch, why, request.attemptCompletedSignal).catch(() => {});
+            await tell(launch, why, request.attemptCompletedSignal);
           }
           throw error;
         }

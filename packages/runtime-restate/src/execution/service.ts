@@ -49,9 +49,14 @@ export function executionService(
   const run = (context: restate.WorkflowContext, launch: Launch): Promise<Ended> =>
     host(options, context, launch);
   const hooks = [
-    hearMismatch(({ runId, execId }, why, signal) => {
+    hearMismatch(async ({ runId, execId }, why, signal) => {
       const line = new Line(options.courier, options.ingress, runId);
-      return sayParked(options, line, execId, why, signal);
+      try {
+        await sayParked(options, line, execId, why, signal);
+      } catch (error) {
+        const message = `nobody could be told why ${execId} stands still: ${why.message}`;
+        tellLog(options.ports.logger, "error", message, { error: messageOf(error) });
+      }
     }),
   ];
   return restate.workflow({ name: EXECUTION, handlers: { run }, options: { ...options.service, hooks } });
