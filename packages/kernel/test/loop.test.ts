@@ -546,7 +546,7 @@ describe("R12, R23: bareContext runs any agent without rules", () => {
     await expect(ctx.ask(handle, "early", { timeoutS: -1 })).rejects.toMatchObject({ field: "ask.timeoutS" });
     await expect(ctx.ask(handle, "early", { timeoutS: 5 })).rejects.toThrow("clock.setTimer");
     // The child ends without a reply to this one, and nobody else waits for any.
-    await expect(ctx.ask(handle, "late")).rejects.toThrow("no reply");
+    await expect(ctx.ask(handle, "late")).rejects.toThrow("without a reply");
     expect(heard).toEqual(["late"]);
   });
 

@@ -350,7 +350,7 @@ describe("waiting and talking", () => {
     expect(tree.resolved.get("m1")).toEqual({ reply: "!" });
     await tree.say("ask", ask("m2"));
     await tree.say("over", over("run/hire:a"));
-    expect(tree.resolved.get("m2")).toEqual({ silent: true });
+    expect(tree.resolved.get("m2")).toEqual({ silent: true, ended: true });
   });
 });
 

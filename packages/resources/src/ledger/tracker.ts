@@ -43,8 +43,6 @@ import {
 } from "./options.ts";
 import { heldBack, readReserve, type WrapUpReserve } from "./wrap-up.ts";
 
-/** A misspelt one would count as nothing. What a settlement took, and what is in doubt, has a field more. */
-const SPENT = [...DIMENSIONS.map(({ name }) => name), "estimated", "id"];
 const OPEN = Object.freeze({ CHARGE: "charge", KEEP: "keep" });
 const NO_DOUBT: readonly never[] = Object.freeze([]);
 
@@ -153,7 +151,6 @@ export class ExecutionTracker implements Ledger {
 
   /** The simple case: adds, here and above, then throws at the first limit that is passed. What was spent stays counted. */
   consume(spent: Partial<Spend> = {}): void {
-    checkFields("spend", spent, SPENT);
     this.charge(spent);
     const passed = findOverrun(this.account);
     if (passed !== undefined) throw overrun(passed);
@@ -171,7 +168,6 @@ export class ExecutionTracker implements Ledger {
    * Where there is no limit nothing changes.
    */
   raise(more: Partial<Spend>): void {
-    checkFields("more", more, SPENT);
     raiseAll(this.account, addedAmounts(more));
   }
 

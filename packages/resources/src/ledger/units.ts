@@ -82,8 +82,9 @@ function isAmount(name: string): boolean {
     name === "cost" ||
     name === "turns" ||
     name === "toolCalls" ||
-    // Of what was spent.
-    name === "estimated"
+    // Of what was spent, and of what is in doubt.
+    name === "estimated" ||
+    name === "id"
   );
 }
 
