@@ -1,10 +1,4 @@
-import {
-  type Clock,
-  isPromiseLike,
-  JournalFailedError,
-  type MaybePromise,
-  type TimerHandle,
-} from "@ravi/kernel";
+import { type Clock, JournalFailedError, type TimerHandle } from "@ravi/kernel";
 import { JOURNAL_PATIENCE_MS } from "./engine/run-journal.ts";
 import type { Underway } from "./underway.ts";
 
@@ -23,16 +17,13 @@ export interface Asked<T> {
 
 /**
  * What a run's journal was asked for, outside of its agents: those are left behind by themselves. T4: where the run is stopped and the
- * journal says nothing for so long, it has failed. No promise where the journal makes none.
+ * journal says nothing for so long, it has failed.
  */
-export function answered<T>(answer: MaybePromise<T>, asked: Asked<T>): MaybePromise<T> {
-  return isPromiseLike(answer) ? orFailed(Promise.resolve(answer), asked) : answer;
-}
-
-function orFailed<T>(
-  answer: Promise<T>,
+export function answered<T>(
+  asked: PromiseLike<T>,
   { what, run, clock, deadline = null, isOver, onLate = ignore }: Asked<T>,
 ): Promise<T> {
+  const answer = Promise.resolve(asked);
   return new Promise((resolve, reject) => {
     let patience: TimerHandle | undefined;
     const giveUp = (): void => {

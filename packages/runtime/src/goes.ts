@@ -7,6 +7,7 @@ import {
   type HookPayloads,
   type JournalEntry,
   type JsonObject,
+  isPromiseLike,
   type MaybePromise,
   type NeedsDecisionError,
   type RunId,
@@ -161,6 +162,7 @@ export class Goes {
   }
 
   private answered<T>(what: string, answer: MaybePromise<T>): MaybePromise<T> {
+    if (!isPromiseLike(answer)) return answer;
     return answered(answer, { what, run: this.run, clock: this.ports.clock });
   }
 

@@ -62,7 +62,8 @@ const MADE = {
 
 /** What a factory has made for a run. A factory that forgets to give it back would leave limits that nobody keeps. */
 export function made<T extends object>(name: keyof typeof MADE, value: T): T {
-  checkPort(`what runtime options.${name} gives`, value, MADE[name]);
+  // Asked for every run: what the field is called is put together only for whoever hears of it.
+  if (!canServe(value, MADE[name])) checkPort(`what runtime options.${name} gives`, value, MADE[name]);
   return value;
 }
 
@@ -82,9 +83,13 @@ function checkPort(field: string, value: unknown, needs: "a function" | readonly
     if (typeof value !== "function") throw new InvalidValueError({ field, value, expected: needs });
     return;
   }
-  const isObject = typeof value === "object" && value !== null;
-  const isAble = isObject && needs.every((method) => typeof Reflect.get(value, method) === "function");
-  if (isAble) return;
+  if (canServe(value, needs)) return;
   const methods = needs.length === 0 ? "" : ` with the methods ${needs.join(", ")}`;
   throw new InvalidValueError({ field, value, expected: `an object${methods}` });
+}
+
+function canServe(value: unknown, needs: readonly string[]): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  for (const method of needs) if (typeof Reflect.get(value, method) !== "function") return false;
+  return true;
 }

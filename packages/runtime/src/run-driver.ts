@@ -127,14 +127,16 @@ export class RunDriver {
     prepare: (journal: RunJournal) => MaybePromise<Ready>,
   ): Promise<RunResult> {
     const { clock } = this.ports;
+    const claim = RunJournal.claim(store, runId, this.owner, clock);
     const onLate = (late: RunJournal): void => void this.letGo(late, run);
-    const asked = RunJournal.claim(store, runId, this.owner, clock);
-    const claim = answered(asked, { what: "claim", run, clock, deadline, onLate });
-    const journal = isPromiseLike(claim) ? await claim : claim;
+    const journal = isPromiseLike(claim)
+      ? await answered(claim, { what: "claim", run, clock, deadline, onLate })
+      : claim;
     try {
-      const what = "load, or append its start";
-      const prepared = answered(prepare(journal), { what, run, clock, deadline });
-      const ready = isPromiseLike(prepared) ? await prepared : prepared;
+      const prepared = prepare(journal);
+      const ready = isPromiseLike(prepared)
+        ? await answered(prepared, { what: "load, or append its start", run, clock, deadline })
+        : prepared;
       if ("result" in ready) return ready.result;
       return await this.goesAt(ready.start, run).toEnd(journal, ready.going);
     } finally {
@@ -147,9 +149,12 @@ export class RunDriver {
   private letGo(journal: RunJournal, run: Underway): MaybePromise<void> {
     const { clock, logger } = this.ports;
     const message = `the claim on ${journal.runId} could not be given back; it lapses by itself`;
-    return orLog(logger, "error", message, () =>
-      answered(journal.release(), { what: "release", run, clock, isOver: true }),
-    );
+    return orLog(logger, "error", message, () => {
+      const released = journal.release();
+      return isPromiseLike(released)
+        ? answered(released, { what: "release", run, clock, isOver: true })
+        : undefined;
+    });
   }
 
   private goesAt(start: Start, run: Underway): Goes {

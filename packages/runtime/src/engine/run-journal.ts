@@ -44,7 +44,6 @@ export class RunJournal implements Beating {
   /** Entries that the store has not answered for, and how often it has answered. */
   private open = 0;
   private answers = 0;
-  private readonly onWritten: () => void;
 
   private constructor(journal: Journal, runId: RunId, owner: string, clock: Clock, epoch: number) {
     this.journal = journal;
@@ -52,9 +51,6 @@ export class RunJournal implements Beating {
     this.owner = owner;
     this.epoch = epoch;
     this.hearts = Heartbeats.of(clock);
-    // Made once for all entries, and a constant first: see docs/decisions/0012.
-    const onWritten = (): void => this.hear();
-    this.onWritten = onWritten;
     this.hearts.add(this);
   }
 
@@ -91,10 +87,13 @@ export class RunJournal implements Beating {
       const written = this.journal.append(this.runId, this.epoch, entries);
       if (!isPromiseLike(written)) return written;
       this.open++;
-      return Promise.resolve(written).then(this.onWritten, (error: unknown) => {
-        this.hear();
-        this.fail(error, entries);
-      });
+      return Promise.resolve(written).then(
+        () => this.hear(),
+        (error: unknown) => {
+          this.hear();
+          this.fail(error, entries);
+        },
+      );
     } catch (error) {
       return this.fail(error, entries);
     }
