@@ -128,7 +128,7 @@ test("R24: a result that no message can carry has failed, and a fact or an input
 });
 
 test("R24: a result that no message can carry is told as a failure to everybody, and as nothing else before", async () => {
-  const eater = agent("eater", async () => done("x".repeat(9_000_000)));
+  const eater = agent("eater", async () => done("x".repeat(26_000_000)));
   const told: string[] = [];
   const hooks: Hooks = {
     has: (event) => event === HookEvent.RUN_END,
