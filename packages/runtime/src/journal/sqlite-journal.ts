@@ -17,7 +17,6 @@ import {
   RunId,
   type RunSummary,
   systemClock,
-  JournalFailedError,
 } from "@ravi/kernel";
 import { hasMethod } from "@ravi/kernel/loop";
 import { checkClaim } from "./claims.ts";
@@ -30,7 +29,7 @@ import { type PruneOptions, type PrunePlan, prunePlan } from "./retention.ts";
 import { Appender } from "./sqlite/appender.ts";
 import { Arrivals } from "./sqlite/arrivals.ts";
 import { SqliteBlobs } from "./sqlite/blobs.ts";
-import { isBusy, isStarved } from "./sqlite/errors.ts";
+import { isBusy, readFailure } from "./sqlite/errors.ts";
 import { GroupCommit } from "./sqlite/group-commit.ts";
 import { Items } from "./sqlite/items.ts";
 import { Log } from "./sqlite/log.ts";
@@ -268,11 +267,7 @@ export class SqliteJournal implements Journal {
     try {
       return act();
     } catch (cause) {
-      if (isRaviError(cause)) throw cause;
-      if (isBusy(cause)) throw new JournalFailedError({ what: "the journal is locked", final: false, cause });
-      if (isStarved(cause))
-        throw new JournalFailedError({ what: "the journal could not be read", final: false, cause });
-      throw new JournalCorruptError({ runId: what, position: 0, problem: "the file cannot be read", cause });
+      throw readFailure(what, cause);
     }
   }
 

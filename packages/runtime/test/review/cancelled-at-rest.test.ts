@@ -1,28 +1,15 @@
 import { expect, test } from "vitest";
-import * as z from "zod";
-import { defineTool, type Journal, type LLMClient, RunId } from "@ravi/kernel";
+import { type Journal, type LLMClient, RunId } from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { virtualClock } from "@ravi/testing";
-import { agent, ask, cut, done, until } from "./helpers.ts";
+import { agent, ask, cut, done, hangingPayer, until } from "./helpers.ts";
 
 // A run that rests is cancelled. It ends, whatever somebody would have to do before it could go on.
 
 test("R24: nobody is asked about a tool of a run that was cancelled; its result says that it is in doubt", async () => {
   const clock = virtualClock();
   let payments = 0;
-  const pay = defineTool({
-    name: "pay",
-    description: "",
-    input: z.object({}),
-    execute: () => {
-      payments++;
-      return new Promise<string>(() => {});
-    },
-  });
-  const payer = agent("payer", async (ctx) => {
-    await ctx.tool({ id: "1", name: "pay", arguments: "{}" }, pay);
-    return done("paid");
-  });
+  const payer = hangingPayer(() => payments++);
   const lead = agent("lead", async (ctx) => done((await ctx.hire({ agent: payer, input: "" })).status));
   const journal = new MemoryJournal();
   const first = new Runtime({ journal, clock });

@@ -1,9 +1,8 @@
 import { expect, test } from "vitest";
-import * as z from "zod";
-import { defineTool, type RestartPolicy } from "@ravi/kernel";
+import type { RestartPolicy } from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { virtualClock } from "@ravi/testing";
-import { agent, done, until, within } from "./helpers.ts";
+import { agent, done, hangingPayer, until, within } from "./helpers.ts";
 
 // Somebody decides that a tool in doubt is made again. It is, and then the root crashes while it is under way: another go at the run
 // must not take the same decision for the new doubt.
@@ -13,19 +12,7 @@ test("T5: a decision is for one call, and not for the next in doubt under the sa
   const crash = Promise.withResolvers<void>();
   let payments = 0;
   let goes = 0;
-  const pay = defineTool({
-    name: "pay",
-    description: "",
-    input: z.object({}),
-    execute: () => {
-      payments++;
-      return new Promise<string>(() => {});
-    },
-  });
-  const payer = agent("payer", async (ctx) => {
-    await ctx.tool({ id: "1", name: "pay", arguments: "{}" }, pay);
-    return done("paid");
-  });
+  const payer = hangingPayer(() => payments++);
   const lead = agent("lead", async (ctx) => {
     const handle = await ctx.spawn(payer, { input: "" });
     if (++goes === 2) {

@@ -4,6 +4,7 @@ import {
   AgentId,
   type AgentResult,
   BudgetExhaustedError,
+  defineTool,
   type ExecutionBudgetOptions,
   type Headcount,
   type JournalRecord,
@@ -13,6 +14,7 @@ import {
   RunId,
   type Spend,
 } from "@ravi/kernel";
+import * as z from "zod";
 import { MemoryJournal } from "../../src/journal/memory-journal.ts";
 
 export const done = (output: string): AgentResult => ({ status: "completed", output, stopReason: "done" });
@@ -20,6 +22,23 @@ export const ask = (text: string) => ({ messages: [{ role: "user", content: text
 
 export function agent<T = unknown>(name: string, run: Agent<T>["run"]): Agent<T> {
   return { id: AgentId(name), run };
+}
+
+/** Its tool pays, and never says so: whoever stops it leaves a call in doubt. */
+export function hangingPayer(onPaid: () => void): Agent {
+  const pay = defineTool({
+    name: "pay",
+    description: "",
+    input: z.object({}),
+    execute: () => {
+      onPaid();
+      return new Promise<string>(() => {});
+    },
+  });
+  return agent("payer", async (ctx) => {
+    await ctx.tool({ id: "1", name: "pay", arguments: "{}" }, pay);
+    return done("paid");
+  });
 }
 
 function turn(): Promise<void> {

@@ -1,3 +1,5 @@
+import { isRaviError, JournalCorruptError, JournalFailedError } from "@ravi/kernel";
+
 /** Primary result codes of SQLite that are told apart here; the extended ones have them in their low byte. */
 const BUSY = 5;
 const NO_MEMORY = 7;
@@ -26,4 +28,13 @@ export function isDamaged(error: unknown): boolean {
 export function isStarved(error: unknown): boolean {
   const code = resultCode(error);
   return code === CANNOT_OPEN || code === NO_MEMORY;
+}
+
+/** What a failed read is to whoever asked for it. */
+export function readFailure(what: string, cause: unknown): Error {
+  if (isRaviError(cause)) return cause;
+  if (isBusy(cause)) return new JournalFailedError({ what: "the journal is locked", final: false, cause });
+  if (isStarved(cause))
+    return new JournalFailedError({ what: "the journal could not be read", final: false, cause });
+  return new JournalCorruptError({ runId: what, position: 0, problem: "the file cannot be read", cause });
 }
