@@ -75,7 +75,7 @@ export class LiveRun {
     this.leave(undefined);
     if (!(error instanceof Suspension)) throw error;
     this.tree.accounts.suspend();
-    return this.make("suspended", { output: "", error: error.why ?? error });
+    return this.make("suspended", NO_OUTPUT, undefined, error.why ?? error);
   }
 
   /** What fails before there is anybody to run leaves nothing behind either. */
@@ -109,19 +109,19 @@ export class LiveRun {
 
   private resultOf(outcome: HireOutcome): RunResult {
     if ("result" in outcome) {
-      const { output, structured, stopReason } = outcome.result;
       const status = outcome.status === "completed" ? "completed" : "partial";
-      const { stoppedBy } = outcome;
-      return this.make(status, { output, structured, stopReason, ...(stoppedBy && { stoppedBy }) });
+      return this.make(status, outcome.result, outcome.stoppedBy);
     }
     const error = "error" in outcome ? outcome.error : undefined;
     if (error !== undefined && isCrash(error)) this.crash = error;
-    return this.make(outcome.status === "cancelled" ? "cancelled" : "failed", { output: "", error });
+    return this.make(outcome.status === "cancelled" ? "cancelled" : "failed", NO_OUTPUT, undefined, error);
   }
 
   private make(
     status: RunResult["status"],
-    rest: Pick<RunResult, "output" | "structured" | "stopReason" | "stoppedBy" | "error">,
+    { output, structured, stopReason }: Pick<RunResult, "output" | "structured" | "stopReason">,
+    stoppedBy?: StoppedBy,
+    error?: RaviError,
   ): RunResult {
     const { runId, accounts, doubts: inDoubt, ledger, root } = this.tree;
     const { list } = accounts;
@@ -129,10 +129,29 @@ export class LiveRun {
     const agents = list.map((account) => account.toJSON());
     const limits = limitsOf(this.tree);
     const exceeded = ledger && exceededIn(ledger.used, limits, root.agentId);
-    const result = { runId, status, ...rest, usage, cost, inDoubt, limits, agents };
-    return exceeded === undefined ? result : { ...result, exceeded };
+    const result = {
+      runId,
+      status,
+      output,
+      structured,
+      stopReason,
+      usage,
+      cost,
+      inDoubt,
+      limits,
+      agents,
+    };
+    if (stoppedBy === undefined && exceeded === undefined && error === undefined) return result;
+    return {
+      ...result,
+      ...(stoppedBy && { stoppedBy }),
+      ...(exceeded && { exceeded }),
+      ...(error && { error }),
+    };
   }
 }
+
+const NO_OUTPUT = Object.freeze({ output: "" });
 
 function asItIs(result: RunResult): RunResult {
   return result;
@@ -157,7 +176,7 @@ export function statusRecord(result: RunResult): JsonObject {
     output,
     usage: { ...usage },
     cost,
-    inDoubt: inDoubt && [...inDoubt],
+    inDoubt: inDoubt?.slice(),
     limits: limits && limitsRecord(limits),
     agents: agents?.map(accountRecord),
     stopReason,

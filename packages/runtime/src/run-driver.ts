@@ -63,16 +63,10 @@ export class RunDriver {
     const { runId } = start.root;
     return this.claimed(store, runId, run, start.deadline, (journal) =>
       andThen(store.load(runId), (known) => {
-        if (known.length === 0) return this.noteStart(start, journal);
+        if (known.length === 0) return noteStart(start, journal, run.startedAt);
         throw wrongRun(runId, "a run that is not on record yet; resume it instead");
       }),
     );
-  }
-
-  private noteStart(start: Start, journal: RunJournal): MaybePromise<Ready> {
-    const now = this.ports.clock.now();
-    const note = noteOf(start.root.runId, RUN_START, 1, now, startRecord(start), isPlainStart(start));
-    return andThen(journal.append([note]), () => ({ start, going: NEW }));
   }
 
   async goOn(runId: RunId, decisions: Decisions, run: Underway): Promise<RunResult> {
@@ -160,6 +154,12 @@ export class RunDriver {
   private goesAt(start: Start, run: Underway): Goes {
     return new Goes(this.ports, this.ambientScope, start, run);
   }
+}
+
+/** A run begins when it was asked for. */
+function noteStart(start: Start, journal: RunJournal, at: number): MaybePromise<Ready> {
+  const note = noteOf(start.root.runId, RUN_START, 1, at, startRecord(start), isPlainStart(start));
+  return andThen(journal.append([note]), () => ({ start, going: NEW }));
 }
 
 export function wrongRun(runId: string, expected: string): InvalidValueError {

@@ -33,7 +33,7 @@ export class Underway implements Linked<Underway> {
   result: Promise<RunResult> | undefined;
   agentId: AgentId;
   status: RunStatus = "pending";
-  private readonly startedAt: number;
+  readonly startedAt: number;
   /** Undefined where the record says which it is. */
   private readonly agent: Agent | undefined;
   /** Something was left in its journal before it began. */

@@ -65,7 +65,8 @@ class Budget implements ExecutionBudget {
 
   /** Whether it was checked here, and so needs no second look and keeps its identity. Neither an heir nor a copy was. */
   static isOne(value: object): value is Budget {
-    return typeof value === "object" && value !== null && #isChecked in value;
+    // For the plain options that most give, the first is answered in compiled code and the second is not.
+    return value instanceof Budget && #isChecked in value;
   }
 
   toJSON(): JsonObject {

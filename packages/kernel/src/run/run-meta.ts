@@ -56,7 +56,10 @@ class Meta implements RunMeta {
 
   constructor(options: RunMetaOptions, trace?: { id: string | undefined }) {
     this.sources = { clock: options.clock ?? systemClock, ids: options.ids ?? systemIds };
-    this.runId = RunId(options.runId ?? options.supervision?.runId ?? this.sources.ids.uuid());
+    const known = options.supervision?.runId;
+    const runId = options.runId ?? known;
+    // That of a tree was checked when the tree was made.
+    this.runId = runId !== undefined && runId === known ? known : RunId(runId ?? this.sources.ids.uuid());
     this.execId = options.execId ?? ExecId(this.runId);
     this.cancellation = options.cancellation ?? new CancellationToken();
     this.supervision = options.supervision ?? null;

@@ -37,7 +37,10 @@ function placeOf(text: string): number {
   return 2 * ((hash ^ (hash >>> 16)) & (PAIRS - 1));
 }
 
-/** A piece that was cut out of a long text keeps all of it alive. */
+/**
+ * A piece that was cut out of a long text keeps all of it alive. Put together by `join`, as a piece of another text, or a sum of texts,
+ * is compared outside of compiled code.
+ */
 function copyOf(text: string): string {
-  return ` ${text}`.slice(1);
+  return [text.slice(0, 12), text.slice(12, 24), text.slice(24)].join("");
 }

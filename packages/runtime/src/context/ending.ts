@@ -153,20 +153,22 @@ function tellListeners({ exec, outcome, startedAt }: Ending): void {
   if (!exec.hooks.has(HookEvent.RUN_END)) return;
   const { usage, costUsd } = exec.engine.used;
   const { agentName, agentId, runId, execId, sessionId, at } = exec.hookBase(false);
-  tellOwn(exec.hooks, HookEvent.RUN_END, {
+  const { status } = outcome;
+  const payload = {
     agentName,
     agentId,
     runId,
     execId,
     sessionId,
     at,
-    status: outcome.status === "timedOut" || outcome.status === "denied" ? "failed" : outcome.status,
+    status: status === "timedOut" || status === "denied" ? ("failed" as const) : status,
     // What is told is frozen; the run's result holds the same usage.
     usage: { ...usage },
     costUsd,
     durationMs: at - startedAt,
-    ...("error" in outcome && { error: errorToJSON(outcome.error) }),
-  });
+  };
+  const error = "error" in outcome ? errorToJSON(outcome.error) : undefined;
+  tellOwn(exec.hooks, HookEvent.RUN_END, error === undefined ? payload : { ...payload, error });
 }
 
 /** Whoever has cancelled a run does not wait for a listener that hangs: T4. */

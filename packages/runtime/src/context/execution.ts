@@ -318,10 +318,9 @@ export class Execution implements RunContext {
   }
 
   /** What every payload of a hook says. */
-  hookBase(replayed: boolean): HookBase {
-    const { name, agentId, execId, ports } = this;
+  hookBase(replayed: boolean, at = this.ports.clock.now()): HookBase {
+    const { name, agentId, execId } = this;
     const { runId, sessionId } = this.supervision;
-    const at = ports.clock.now();
     if (replayed) return { agentName: name, agentId, runId, execId, sessionId, at, replayed };
     return { agentName: name, agentId, runId, execId, sessionId, at };
   }

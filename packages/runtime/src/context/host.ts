@@ -52,7 +52,7 @@ class Hosting {
 
   begin(inbox: ExecutionInbox): void {
     const { exec } = this;
-    this.span = begin(exec, inbox.input);
+    this.span = begin(exec, inbox.input, this.startedAt);
     // A constant first: see docs/decisions/0012.
     const unlisten = exec.token.onCancel((error) => this.giveGrace(error));
     this.unlisten = unlisten;
@@ -127,11 +127,11 @@ class Hosting {
 }
 
 /** Tells those who listen and measure. */
-function begin(exec: Execution, input: string): Span | undefined {
+function begin(exec: Execution, input: string, at: number): Span | undefined {
   const { isResumed } = exec.engine.start;
   exec.emit({ type: "started", input });
   if (exec.hooks.has(HookEvent.RUN_START))
-    tellOwn(exec.hooks, HookEvent.RUN_START, { ...exec.hookBase(isResumed), input });
+    tellOwn(exec.hooks, HookEvent.RUN_START, { ...exec.hookBase(isResumed, at), input });
   if (!isMeasured(exec)) return undefined;
   const { isRoot, parentId } = exec.supervision;
   return startSpan(exec, isRoot ? "ravi.run" : "ravi.hire", {

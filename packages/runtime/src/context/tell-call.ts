@@ -41,7 +41,7 @@ export function tellCallStart(
   if (!exec.hooks.has(HookEvent.LLM_START)) return;
   const { runId, sessionId } = exec.supervision;
   const { provider, model: name } = model.info;
-  tellOwn(exec.hooks, HookEvent.LLM_START, {
+  const payload = {
     agentName: exec.name,
     agentId: exec.agentId,
     runId,
@@ -52,8 +52,8 @@ export function tellCallStart(
     provider,
     model: name,
     messageCount: request.messages.length,
-    ...(replayed && { replayed }),
-  });
+  };
+  tellOwn(exec.hooks, HookEvent.LLM_START, replayed ? { ...payload, replayed } : payload);
 }
 
 /** Gives the time that it told, where it told one. */

