@@ -60,10 +60,10 @@ const HEADCOUNT: readonly (keyof Headcount)[] = ["acquire", "release", "isPaused
 export function madeLedger(ledger: Ledger): Ledger {
   const isOne =
     isObject(ledger) &&
-    isFunction(ledger.reserve) &&
-    isFunction(ledger.charge) &&
-    isFunction(ledger.child) &&
-    isFunction(ledger.remaining);
+    typeof ledger.reserve === "function" &&
+    typeof ledger.charge === "function" &&
+    typeof ledger.child === "function" &&
+    typeof ledger.remaining === "function";
   if (!isOne) checkPort("what runtime options.ledger gives", ledger, LEDGER);
   return ledger;
 }
@@ -72,10 +72,10 @@ export function madeLedger(ledger: Ledger): Ledger {
 export function madeHeadcount(headcount: Headcount, root: Supervision): Headcount {
   const isOne =
     isObject(headcount) &&
-    isFunction(headcount.acquire) &&
-    isFunction(headcount.release) &&
-    isFunction(headcount.isPaused) &&
-    isFunction(headcount.whenResumed);
+    typeof headcount.acquire === "function" &&
+    typeof headcount.release === "function" &&
+    typeof headcount.isPaused === "function" &&
+    typeof headcount.whenResumed === "function";
   if (!isOne) checkPort("what runtime options.headcount gives", headcount, HEADCOUNT);
   if (headcount.priorityOf === undefined || headcount.priorityOf(root.agentId) !== undefined)
     return headcount;
@@ -91,15 +91,11 @@ function checkPort(field: string, value: unknown, needs: "a function" | readonly
     if (typeof value !== "function") throw new InvalidValueError({ field, value, expected: needs });
     return;
   }
-  if (isObject(value) && needs.every((method) => isFunction(Reflect.get(value, method)))) return;
+  if (isObject(value) && needs.every((method) => typeof Reflect.get(value, method) === "function")) return;
   const methods = needs.length === 0 ? "" : ` with the methods ${needs.join(", ")}`;
   throw new InvalidValueError({ field, value, expected: `an object${methods}` });
 }
 
 function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
-}
-
-function isFunction(value: unknown): boolean {
-  return typeof value === "function";
 }

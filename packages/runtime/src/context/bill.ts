@@ -143,17 +143,28 @@ export class Bill {
   }
 
   toJSON(): JsonObject {
-    return {
+    const said = {
       tokens: this.tokens,
       cost: this.nano / 1e9,
       turns: this.turns,
       usage: { ...this.usage },
       priced: !this.unpriced,
+    };
+    if (this.isOfOneCall) return said;
+    return {
+      ...said,
       ...(this.attempts > 1 && { retries: this.attempts - 1 }),
       ...(this.waste > 0 && { waste: this.waste / 1e9 }),
       ...(this.turns > 1 && { largest: { tokens: this.largestTokens, cost: this.largestNano / 1e9 } }),
       ...(this.calls > 0 && { calls: this.calls, own: this.attempts }),
       ...(this.open.length > 0 && { open: [...this.open] }),
     };
+  }
+
+  /** As most are. */
+  private get isOfOneCall(): boolean {
+    return (
+      this.attempts <= 1 && this.waste <= 0 && this.turns <= 1 && this.calls === 0 && this.open.length === 0
+    );
   }
 }

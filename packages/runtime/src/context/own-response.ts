@@ -39,7 +39,8 @@ function areFlat(calls: readonly ToolCall[]): boolean {
 /** Whether it holds nothing but texts, numbers and truths, beside what is looked at by itself under those names. */
 function isFlat(value: object, one?: string, other?: string): boolean {
   // A model that was not compiled may leave out anything.
-  if (typeof value !== "object" || value === null || "toJSON" in value) return false;
+  if (typeof value !== "object" || value === null) return false;
+  if ((value as { readonly toJSON?: unknown }).toJSON !== undefined) return false;
   for (const key in value) {
     const field: unknown = value[key as keyof typeof value];
     switch (typeof field) {

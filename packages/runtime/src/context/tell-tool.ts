@@ -40,7 +40,7 @@ export function tellToolEnd(told: ToldTool, status: "ok" | "error", error?: unkn
   if (!exec.hooks.has(HookEvent.TOOL_END)) return undefined;
   const { runId, sessionId } = exec.supervision;
   const at = exec.ports.clock.now();
-  tellOwn(exec.hooks, HookEvent.TOOL_END, {
+  const payload = {
     agentName: exec.name,
     agentId: exec.agentId,
     runId,
@@ -52,8 +52,9 @@ export function tellToolEnd(told: ToldTool, status: "ok" | "error", error?: unkn
     callId: call.id,
     status,
     durationMs: at - startedAt,
-    ...(error !== undefined && { error: errorToJSON(error) }),
-  });
+  };
+  const said = error === undefined ? payload : { ...payload, error: errorToJSON(error) };
+  tellOwn(exec.hooks, HookEvent.TOOL_END, said);
   return at;
 }
 

@@ -5,14 +5,16 @@ import { SPEND } from "./recording.ts";
 /** One attempt at an effect in this process. */
 export class InProcessScope implements EffectScope {
   readonly attempt: number;
+  readonly begunAt: number | undefined;
   private readonly engine: InProcessEngine;
   private readonly key: string;
   private tries = 0;
 
-  constructor(engine: InProcessEngine, key: string, attempt: number) {
+  constructor(engine: InProcessEngine, key: string, attempt: number, begunAt: number | undefined) {
     this.engine = engine;
     this.key = key;
     this.attempt = attempt;
+    this.begunAt = begunAt;
   }
 
   get idempotencyKey(): string {
