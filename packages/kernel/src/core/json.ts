@@ -16,6 +16,8 @@ export interface JsonLimits {
 /** What arguments of a tool call may be at most. */
 export const ARGUMENT_LIMITS: JsonLimits = Object.freeze({ maxDepth: 64, maxLength: 1_000_000 });
 
+const SHORTEST_HOSTILE = '{"__proto__":0}'.length;
+
 /**
  * Parses JSON from a model, a file or the network. Refuses what is too long or too deep, and the key `__proto__`
  * (harmless here, but it reaches a prototype as soon as somebody copies it), with an `InvalidValueError` that says where.
@@ -37,7 +39,8 @@ export function parseJson(text: string, field: string, limits: JsonLimits = ARGU
     throw new InvalidValueError({ field, value: clip(text), expected: `valid JSON (${why})`, cause });
   }
   // A scan of the text is far cheaper than a walk of the value. The key can be spelt with escapes, so those walk too.
-  if (text.includes("__proto__") || text.includes("\\u")) refuseHostileKeys(parsed, field);
+  if (text.length >= SHORTEST_HOSTILE && (text.includes("__proto__") || text.includes("\\u")))
+    refuseHostileKeys(parsed, field);
   return parsed;
 }
 

@@ -252,7 +252,8 @@ export class Turn {
 }
 
 function toolNamed(wanted: string, tools: Tools): Tool | DelegateTool | undefined {
-  for (const tool of tools) if (tool.name === wanted) return tool;
+  // By number: the list is frozen, and `for of` leaves compiled code for each item of a frozen list.
+  for (let at = 0; at < tools.length; at++) if (tools[at]?.name === wanted) return tools[at];
   return undefined;
 }
 

@@ -163,7 +163,8 @@ class Token implements CancellationToken, Listener {
     if (this.own === undefined) this.own = this.error;
     this.parent = undefined;
     this.outer = undefined;
-    for (const listener of listeners) listener.forget?.();
+    // Most have nobody left, and `for of` leaves compiled code for a frozen list.
+    if (listeners !== NOBODY) for (const listener of listeners) listener.forget?.();
     if (this.own === undefined) return;
     // It may have been cancelled from above just now, and not have been told yet: whoever holds the signal is, and the tokens below.
     this.controller?.abort(this.own);

@@ -108,10 +108,8 @@ class Loop<T> {
             const made = turnAtOnce(ctx, response, plan.tools, steps);
             const done = isPromiseLike(made) ? await made : made;
             const read = steps.read(calls, done, turn.isCutOff);
-            for (const message of read.messages) {
-              const kept = this.keepResult(message);
-              if (isPromiseLike(kept)) await kept;
-            }
+            const kept = this.keepResults(read.messages);
+            if (isPromiseLike(kept)) await kept;
             result = this.afterTools(read, turn.isCutOff);
           } else {
             result = this.answer(turn);
@@ -168,6 +166,21 @@ class Loop<T> {
     this.wasToldToAnswer = false;
     for (const call of calls) ctx.emit({ type: "toolCall", call });
     return (this.steps ??= new ToolSteps(this.plan, ctx, this.extension));
+  }
+
+  // Not in the loop itself: it is asynchronous, and a list that it goes through is not compiled into it.
+  private keepResults(messages: readonly ToolMessage[]): MaybePromise<void> {
+    let at = 0;
+    for (const message of messages) {
+      at++;
+      const kept = this.keepResult(message);
+      if (isPromiseLike(kept)) return this.keepRest(kept, messages.slice(at));
+    }
+  }
+
+  private async keepRest(kept: PromiseLike<void>, rest: readonly ToolMessage[]): Promise<void> {
+    await kept;
+    for (const message of rest) await this.keepResult(message);
   }
 
   private keepResult(message: ToolMessage): MaybePromise<void> {
