@@ -29,19 +29,20 @@ export function answerMisfit(given: unknown): string | undefined {
       "a list of calls, each with an id and a name, or undefined",
     );
   const { finishReason } = given;
-  if (finishReason !== undefined && !FINISH_REASONS.has(finishReason))
-    return misfit("finishReason", finishReason, `one of ${[...FINISH_REASONS].join(", ")}`);
+  if (finishReason !== undefined && !FINISH_REASONS.includes(finishReason))
+    return misfit("finishReason", finishReason, `one of ${FINISH_REASONS.join(", ")}`);
   return undefined;
 }
 
-const FINISH_REASONS: ReadonlySet<unknown> = new Set<FinishReason>([
+// The usual ones first. A list, and not frozen: that is looked through in compiled code.
+const FINISH_REASONS: readonly unknown[] = [
   "stop",
   "toolCalls",
   "length",
   "refused",
   "filtered",
   "other",
-]);
+] satisfies FinishReason[];
 
 /** Whether it can stand in a message. */
 export function isContent(value: unknown): boolean {

@@ -19,7 +19,7 @@ import {
   wantsApproval,
 } from "@ravi/kernel";
 import { answerProblem, type Parsed, readArguments, soundUsage, toolFailure } from "@ravi/kernel/loop";
-import { promised } from "../rejected.ts";
+import { rejected } from "../rejected.ts";
 import { notBegun } from "./alone.ts";
 import { andThen } from "../and-then.ts";
 import { failureOf, listOf, runBatch } from "./batch.ts";
@@ -69,10 +69,7 @@ export function bareLlm(
   } catch (error) {
     return notBegun(exec, error);
   }
-  const answered = promised(() => {
-    exec.checkBare();
-    return model.generate(request, callOptions(exec));
-  }).then(
+  const answered = generate(exec, model, request).then(
     (response) => {
       exec.lane.leave();
       return counted(tally, model, response, false);
@@ -83,6 +80,16 @@ export function bareLlm(
     },
   );
   return exec.lane.hold(answered);
+}
+
+/** What was not compiled may throw before its promise, or give none. */
+function generate(exec: Execution, model: LLMClient, request: ModelRequest): Promise<ModelResponse> {
+  try {
+    exec.checkBare();
+    return Promise.resolve(model.generate(request, callOptions(exec)));
+  } catch (error) {
+    return rejected(error);
+  }
 }
 
 async function bareModelCall(
