@@ -52,8 +52,8 @@ export interface LoopDetector {
 }
 
 /** Watches the calls of one run; `before` and `after` each turn say what to do about them. */
-export function loopDetector(options: LoopLimitsOptions = {}): LoopDetector {
-  return new Detector(checkLimits(options));
+export function loopDetector(options?: LoopLimitsOptions): LoopDetector {
+  return new CallWatch(options);
 }
 
 interface ToolRecord {
@@ -68,15 +68,16 @@ interface ToolRecord {
 
 const NONE: ToolRecord[] = [];
 const ALLOW: LoopVerdict = Object.freeze({ action: "allow" });
+const NO_RESULT = Object.freeze({ content: "", isError: false });
 
-class Detector implements LoopDetector {
+export class CallWatch implements LoopDetector {
   private readonly limits: LoopLimits;
   /** A list: a model has few tools, and a map for each run in flight weighs 240 bytes. */
   private tools: ToolRecord[] = NONE;
   private turn = 0;
 
-  constructor(limits: LoopLimits) {
-    this.limits = limits;
+  constructor(options: LoopLimitsOptions = {}) {
+    this.limits = checkLimits(options);
   }
 
   before(call: ToolCall): LoopVerdict {
@@ -97,21 +98,44 @@ class Detector implements LoopDetector {
 
   after(turn: readonly LoopStep[]): LoopVerdict[] {
     this.turn++;
+    for (const { call, content, isError, blocked } of turn) this.count(call, content, isError, blocked);
+    return turn.map(({ call, isError, blocked }) => this.judge(call, isError, blocked));
+  }
+
+  /** The same of results as a turn gives them; undefined where there is nothing to say. That makes nothing: a step is 0.5 kB else. */
+  afterTurn(
+    calls: readonly ToolCall[],
+    results: readonly ToolMessage[],
+    blocked: ReadonlySet<ToolCall> | undefined,
+  ): readonly LoopVerdict[] | undefined {
+    this.turn++;
     let isRemarkable = false;
-    for (const step of turn) if (this.count(step)) isRemarkable = true;
-    return turn.map((step) => (isRemarkable ? this.judge(step) : ALLOW));
+    // One for each call, whatever happened.
+    for (let at = 0; at < calls.length; at++) {
+      const call = calls[at];
+      if (call === undefined) continue;
+      const { content, isError } = results[at] ?? NO_RESULT;
+      if (this.count(call, content, isError, blocked?.has(call))) isRemarkable = true;
+    }
+    if (!isRemarkable) return undefined;
+    return calls.map((call, at) => this.judge(call, results[at]?.isError, blocked?.has(call)));
   }
 
   /** Whether there may be something to say about it. */
-  private count({ call, content, isError, blocked }: LoopStep): boolean {
+  private count(
+    call: ToolCall,
+    content: ToolMessage["content"],
+    isError: boolean | undefined,
+    blocked: boolean | undefined,
+  ): boolean {
     const tool = this.toolOf(call.name);
-    this.countTool(tool, isError);
+    this.countTool(tool, isError === true);
     // What was blocked stays so: its refusal is no new fact about the call.
     if (blocked === true) return true;
     const record = tool.calls.getOrAdd(call.arguments);
     const isFirst = record.turn !== this.turn;
     record.turn = this.turn;
-    if (isError) {
+    if (isError === true) {
       if (isFirst) record.failures++;
       record.repeats = 0;
       record.content = undefined;
@@ -140,14 +164,14 @@ class Detector implements LoopDetector {
     }
   }
 
-  private judge({ call, isError, blocked }: LoopStep): LoopVerdict {
+  private judge(call: ToolCall, isError = false, blocked = false): LoopVerdict {
     const { sameCall, sameTool, noProgress } = this.limits;
     const tool = this.toolOf(call.name);
     if (isError && tool.failures >= sameTool.halt) {
       return { action: "halt", reason: `${call.name} has failed ${tool.failures} times in a row` };
     }
     const record = tool.calls.get(call.arguments);
-    if (record === undefined || blocked === true) return ALLOW;
+    if (record === undefined || blocked) return ALLOW;
     if (isError && record.failures >= sameCall.warn) {
       const reason = `this same call has failed ${record.failures} times; change its arguments or go another way`;
       return { action: "warn", reason };

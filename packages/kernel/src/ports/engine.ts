@@ -72,8 +72,6 @@ export interface EffectScope {
   readonly idempotencyKey: string;
   /** Counts from 1; more than that after a crash in the middle. */
   readonly attempt: number;
-  /** When its begin was put on record, where that took no time. It is what it began at, then, without another look at the clock. */
-  readonly begunAt?: number | undefined;
   /** Where each attempt at a call takes its money from. An engine may serve the first from what `begin` has asked for. */
   readonly ledger: Pick<Ledger, "reserve"> | undefined;
   /** Counts what was used, for reports and for the record. */

@@ -99,7 +99,7 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
     const { exec } = this;
     this.scope = scope;
     try {
-      this.started = scope.begunAt ?? exec.ports.clock.now();
+      this.started = exec.ports.clock.now();
       tellCallStart(exec, this, this.started);
       this.span = startModelSpan(exec, this);
     } catch (error) {

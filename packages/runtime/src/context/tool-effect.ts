@@ -157,7 +157,7 @@ export class ToolEffect implements Effect<ToolResult>, ToldTool {
 
   private begun(scope: EffectScope): MaybePromise<ToolResult> {
     const { exec, tool } = this;
-    this.startedAt = scope.begunAt ?? exec.ports.clock.now();
+    this.startedAt = exec.ports.clock.now();
     tellToolStart(this);
     if (isMeasured(exec)) this.span = startSpan(exec, "ravi.tool", { key: this.key, tool: tool.name });
     const reserved = andThen(this.reserve(scope), counted, this, scope);

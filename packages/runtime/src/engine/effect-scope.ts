@@ -5,16 +5,14 @@ import { SPEND } from "./recording.ts";
 /** One attempt at an effect in this process. */
 export class InProcessScope implements EffectScope {
   readonly attempt: number;
-  readonly begunAt: number | undefined;
   private readonly engine: InProcessEngine;
   private readonly key: string;
   private tries = 0;
 
-  constructor(engine: InProcessEngine, key: string, attempt: number, begunAt: number | undefined) {
+  constructor(engine: InProcessEngine, key: string, attempt: number) {
     this.engine = engine;
     this.key = key;
     this.attempt = attempt;
-    this.begunAt = begunAt;
   }
 
   get idempotencyKey(): string {

@@ -197,8 +197,8 @@ export class InProcessEngine implements DurableEngine, Recorded {
     return this.recorder.effect(effect);
   }
 
-  scopeFor(key: string, attempt: number, begunAt?: number): EffectScope {
-    return new InProcessScope(this, key, attempt, begunAt);
+  scopeFor(key: string, attempt: number): EffectScope {
+    return new InProcessScope(this, key, attempt);
   }
 
   suspendFor(why: RaviError): never {

@@ -39,7 +39,7 @@ export interface Recorded {
   noteDoubt(key: string): void;
   /** Somebody has decided that a tool in doubt is not made again: it counts as the one call that it was. */
   countDecided(): MaybePromise<void>;
-  scopeFor(key: string, attempt: number, begunAt?: number): EffectScope;
+  scopeFor(key: string, attempt: number): EffectScope;
 }
 
 /** What is on record of an effect that need not be begun. */
@@ -130,9 +130,8 @@ export class Recorder {
     // room for it, nothing is made.
     const noted: Record<string, JsonValue | undefined> = body;
     noted["fingerprint"] = fingerprint;
-    const at = this.clock.now();
-    const written = this.write(effect.key, attempt, "begin", body, true, at);
-    return isPromiseLike(written) ? this.makeAfter(written, effect, attempt) : this.make(effect, attempt, at);
+    const written = this.write(effect.key, attempt, "begin", body, true);
+    return isPromiseLike(written) ? this.makeAfter(written, effect, attempt) : this.make(effect, attempt);
   }
 
   private makeAfter<T>(written: PromiseLike<void>, effect: Recordable<T>, attempt: number): Promise<T> {
@@ -150,10 +149,10 @@ export class Recorder {
   }
 
   // Not asynchronous itself: every local of such a function is kept with each of its calls.
-  private make<T>(effect: Recordable<T>, attempt: number, begunAt?: number): MaybePromise<T> {
+  private make<T>(effect: Recordable<T>, attempt: number): MaybePromise<T> {
     let made: MaybePromise<T>;
     try {
-      made = effect.run(this.engine.scopeFor(effect.key, attempt, begunAt));
+      made = effect.run(this.engine.scopeFor(effect.key, attempt));
     } catch (error) {
       return this.recordFailure(effect, attempt, error);
     }

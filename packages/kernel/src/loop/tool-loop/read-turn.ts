@@ -18,6 +18,9 @@ const LOST_CALL =
 
 const NO_TOOLS = "You called a tool, and you have none. Give your final answer without one.";
 
+const TOOLS: Turn = Object.freeze({ kind: "tools", isCutOff: false });
+const CUT_OFF_TOOLS: Turn = Object.freeze({ kind: "tools", isCutOff: true });
+
 /** How often in a row a model may be cut off in the middle of its calls. */
 export const MOST_CUT_OFFS = 3;
 
@@ -30,7 +33,7 @@ export function readTurn(response: ModelResponse, hasTools = true): Turn {
   if (finishReason === "refused" || finishReason === "filtered")
     return { kind: "end", stopReason: finishReason };
   const calls = message.toolCalls?.length ?? 0;
-  if (calls > 0 && hasTools) return { kind: "tools", isCutOff: isCutOff(response) };
+  if (calls > 0 && hasTools) return isCutOff(response) ? CUT_OFF_TOOLS : TOOLS;
   if (finishReason === "length") return { kind: "end", stopReason: "length" };
   if (calls > 0) return { kind: "nothing", tell: NO_TOOLS };
   if (finishReason === "toolCalls") return { kind: "nothing", tell: LOST_CALL };

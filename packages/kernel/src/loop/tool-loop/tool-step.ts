@@ -3,7 +3,7 @@ import type { HireLeaf, ToolResult } from "../../agent/leaves.ts";
 import type { RunContext } from "../../agent/run-context.ts";
 import type { RaviError } from "../../errors/base.ts";
 import type { ToolCall, ToolMessage } from "../../model/messages.ts";
-import { type LoopDetector, loopDetector, type LoopStep, type LoopVerdict } from "../loop-detection.ts";
+import { CallWatch, type LoopVerdict } from "../loop-detection.ts";
 import { shorten, withNote } from "../tool-content.ts";
 import type { ToolTurn, ToolTurnOptions } from "../tool-turn.ts";
 import type { LoopExtension } from "./extension.ts";
@@ -38,7 +38,7 @@ export class ToolSteps<T> implements ToolTurnOptions {
   private readonly plan: LoopPlan<T>;
   private readonly ctx: RunContext;
   private readonly extension: LoopExtension<T>;
-  private readonly detector: LoopDetector | undefined;
+  private readonly detector: CallWatch | undefined;
   /** Calls of this turn that were not made because they come to nothing. */
   private blocked: Set<ToolCall> | undefined;
 
@@ -52,7 +52,7 @@ export class ToolSteps<T> implements ToolTurnOptions {
     this.validator = plan.validator;
     this.afterHires = afterHires;
     this.onResult = onResult && ((call, message) => onResult(call, readable(message, maxChars)));
-    this.detector = plan.loopDetection === false ? undefined : loopDetector(plan.loopDetection);
+    this.detector = plan.loopDetection === false ? undefined : new CallWatch(plan.loopDetection);
   }
 
   before(call: ToolCall): string | ToolResult | undefined {
@@ -74,7 +74,7 @@ export class ToolSteps<T> implements ToolTurnOptions {
   read(calls: readonly ToolCall[], { messages, stop }: ToolTurn, isCutOff: boolean): ToolStep {
     const { detector, blocked } = this;
     this.blocked = undefined;
-    const judged = detector === undefined || isCutOff ? undefined : judge(detector, calls, messages, blocked);
+    const judged = isCutOff ? undefined : detector?.afterTurn(calls, messages, blocked);
     return {
       messages: allReadable(messages, this.plan.maxToolResultChars, judged),
       stop,
@@ -82,26 +82,12 @@ export class ToolSteps<T> implements ToolTurnOptions {
     };
   }
 
-  private block(detector: LoopDetector, call: ToolCall): string | undefined {
+  private block(detector: CallWatch, call: ToolCall): string | undefined {
     const verdict = detector.before(call);
     if (verdict.action !== "block") return undefined;
     (this.blocked ??= new Set()).add(call);
     return verdict.reason;
   }
-}
-
-function judge(
-  detector: LoopDetector,
-  calls: readonly ToolCall[],
-  messages: readonly ToolMessage[],
-  blocked: ReadonlySet<ToolCall> | undefined,
-): readonly LoopVerdict[] {
-  const step = (call: ToolCall, at: number): LoopStep => {
-    const { content = "", isError = false } = messages[at] ?? {};
-    return { call, content, isError, blocked: blocked?.has(call) === true };
-  };
-  // One for each call, whatever happened.
-  return detector.after(calls.map(step));
 }
 
 /** The list itself, where there is nothing to change in it. */
