@@ -53,7 +53,7 @@ export class TextIndex<T extends Indexed<T>> {
   }
 
   private spread(count: number): void {
-    const firsts = new Array<T | undefined>(count).fill(undefined);
+    const firsts = Array.from<T | undefined>({ length: count });
     for (let item of this.firsts ?? [this.few]) {
       while (item !== undefined) {
         const { alike }: Indexed<T> = item;

@@ -32,21 +32,21 @@ function lead(hires: number): Agent {
 }
 
 describe("what a turn and a hire allocate", () => {
-  test("a bare turn: 3.5 kB", async () => {
-    expect((await perTurn(ran(() => ({})))).turn).toBeLessThanOrEqual(5_300);
+  test("a bare turn: 1.7 kB", async () => {
+    expect((await perTurn(ran(() => ({})))).turn).toBeLessThanOrEqual(2_600);
   });
 
-  test("a turn with everything on: 12.5 kB", async () => {
-    expect((await perTurn(ran(() => everything(new MemoryJournal())))).turn).toBeLessThanOrEqual(19_000);
+  test("a turn with everything on: 10.9 kB", async () => {
+    expect((await perTurn(ran(() => everything(new MemoryJournal())))).turn).toBeLessThanOrEqual(16_400);
   });
 
-  test("a bare hire of somebody who does nothing: 7.6 kB", async () => {
+  test("a bare hire of somebody who does nothing: 6.4 kB", async () => {
     const runtime = new Runtime();
     const { turn: hire } = await perTurn((hires) => {
       const agent = lead(hires);
       return bytesOf(() => runtime.run(agent, "").result);
     });
-    expect(hire).toBeLessThanOrEqual(11_500);
+    expect(hire).toBeLessThanOrEqual(9_600);
   });
 
   test("a counter that sees nothing would hold every bound: a large object is seen", async () => {
