@@ -53,7 +53,8 @@ export class TextIndex<T extends Indexed<T>> {
   }
 
   private spread(count: number): void {
-    const firsts = Array.from<T | undefined>({ length: count });
+    // oxlint-disable-next-line unicorn/no-new-array -- `Array.from` takes 5 µs for this, a tenth of what 50 turns take to watch
+    const firsts = new Array<T | undefined>(count).fill(undefined);
     for (let item of this.firsts ?? [this.few]) {
       while (item !== undefined) {
         const { alike }: Indexed<T> = item;

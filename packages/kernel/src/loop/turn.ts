@@ -117,9 +117,9 @@ export class Turn {
   private keepAll(
     from: number,
     outcomes: TurnOutcomes,
-    told: ReadonlyMap<number, ToolResult> | undefined,
+    told: readonly (ToolResult | undefined)[] | undefined,
   ): this {
-    for (let at = 0; at < outcomes.length; at++) this.keep(from + at, outcomes[at], told?.get(at));
+    for (let at = 0; at < outcomes.length; at++) this.keep(from + at, outcomes[at], told?.[at]);
     return this;
   }
 
@@ -135,29 +135,29 @@ export class Turn {
     this.add(at, this.toolLeaf(call, tool));
   }
 
-  /** What is said of the hires of a batch, by their place in it. */
+  /** What is said of each leaf of a batch that is a hire; nothing of the others. */
   private async tellHires(
     from: number,
     part: readonly TurnLeaf[],
     outcomes: TurnOutcomes,
-  ): Promise<ReadonlyMap<number, ToolResult>> {
-    const places: number[] = [];
+  ): Promise<readonly (ToolResult | undefined)[]> {
     const hires: Hired[] = [];
     for (const [at, leaf] of part.entries()) {
       const outcome = outcomes[at];
       if (leaf.kind !== "hire" || outcome === undefined) continue;
-      places.push(at);
       // Of a hire, because the outcomes of a batch come in the order of its leaves.
       hires.push({ call: this.callOf(this.placeOf(from + at)), leaf, outcome: outcome as HireOutcome });
     }
     const { afterHires } = this.options;
     const told = afterHires === undefined || hires.length === 0 ? undefined : await afterHires(hires);
-    return new Map(
-      hires.map(({ leaf, outcome }, n) => [
-        places[n] ?? -1,
-        told?.[n] ?? hireResult(outcome, agentName(leaf.agent.id)),
-      ]),
-    );
+    let next = 0;
+    return part.map((leaf) => {
+      const hired = hires[next];
+      if (hired?.leaf !== leaf) return undefined;
+      const said = told?.[next];
+      next++;
+      return said ?? hireResult(hired.outcome, agentName(hired.leaf.agent.id));
+    });
   }
 
   /** What came of a leaf. */

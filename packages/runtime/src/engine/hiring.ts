@@ -139,12 +139,11 @@ export class Hiring implements Recordable<HireOutcome>, Child {
   begin(): JsonObject {
     const { agentName, agentId, input, priority, budget } = this.spec;
     const { deadline, until } = this.times;
+    const { agentId: parentId } = this.engine.start.supervision;
+    const body = { agent: agentName, agentId, input, parentId, deadline };
+    if (until === null && priority === undefined && budget === undefined) return body;
     return {
-      agent: agentName,
-      agentId,
-      input,
-      parentId: this.engine.start.supervision.agentId,
-      deadline,
+      ...body,
       ...(until !== null && { until }),
       ...(priority !== undefined && { priority }),
       ...(budget !== undefined && { budget: { ...budget } }),
