@@ -53,38 +53,7 @@ function toolContext(exec: Execution, tally: Tally): ToolContext {
     signal: exec.signal,
     scope: exec.scope,
     idempotencyKey: `${exec.execId}:tool#${++exec.toolCalls}`,
-    llm: (exec.nestedLlm ??= nestedLlm(exec, tally)),
-  };
-}
-
-function nestedLlm(exec: Execution, tally: Tally): ToolContext["llm"] {
-  return (model, request) => bareModelCall(exec, tally, { model, request }, true);
-}
-
-/**
- * What is done with the answers of one execution. These functions are made once and not with each call, where they were a tenth of what
- * a turn allocates: an execution has one lane, so one call of its own is under way at a time.
- */
-export class BareCalls {
-  /** The one that is asked. */
-  model: LLMClient;
-  private readonly exec: Execution;
-  private readonly tally: Tally;
-
-  constructor(exec: Execution, tally: Tally, model: LLMClient) {
-    this.exec = exec;
-    this.tally = tally;
-    this.model = model;
-  }
-
-  readonly answered = (response: ModelResponse): ModelResponse => {
-    this.exec.lane.leave();
-    return counted(this.tally, this.model, response, false);
-  };
-
-  readonly failed = (error: unknown): never => {
-    this.exec.lane.leave();
-    throw error;
+    llm: (model, request) => bareModelCall(exec, tally, { model, request }, true),
   };
 }
 
@@ -100,9 +69,17 @@ export function bareLlm(
   } catch (error) {
     return notBegun(exec, error);
   }
-  const calls = (exec.bareCalls ??= new BareCalls(exec, tally, model));
-  calls.model = model;
-  return exec.lane.hold(generate(exec, model, request).then(calls.answered, calls.failed));
+  const answered = generate(exec, model, request).then(
+    (response) => {
+      exec.lane.leave();
+      return counted(tally, model, response, false);
+    },
+    (error: unknown) => {
+      exec.lane.leave();
+      throw error;
+    },
+  );
+  return exec.lane.hold(answered);
 }
 
 /** What was not compiled may throw before its promise, or give none. */

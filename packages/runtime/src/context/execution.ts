@@ -39,7 +39,6 @@ import {
   type Tally,
   type Tool,
   type ToolCall,
-  type ToolContext,
   type ToolLeaf,
   type ToolOutcome,
   type ToolResult,
@@ -48,7 +47,7 @@ import {
 import { type LinkedList, makeAtOnce } from "@ravi/kernel/loop";
 import { rejected } from "../rejected.ts";
 import { alone, aloneAtOnce } from "./alone.ts";
-import { bareBatch, type BareCalls, bareLlm, isBare, isPlain } from "./bare.ts";
+import { bareBatch, bareLlm, isBare, isPlain } from "./bare.ts";
 import { runBatch } from "./batch.ts";
 import { requestBudget } from "./budget-request.ts";
 import { Gates } from "./gate.ts";
@@ -104,8 +103,6 @@ export class Execution implements RunContext {
   private checks = 0;
   /** Of an execution that nothing was given to. */
   readonly tally: Tally | undefined;
-  bareCalls: BareCalls | undefined;
-  nestedLlm: ToolContext["llm"] | undefined;
   private randoms = 0;
   private uuids = 0;
   private lazyKeys: Keys | undefined;
@@ -202,13 +199,13 @@ export class Execution implements RunContext {
     } catch (error) {
       return rejected(error);
     }
-    return alone(this, batchOf(leaves), this.wayOf(leaves), leaves);
+    return alone(this, `a batch of ${leaves.length}`, this.wayOf(leaves), leaves);
   }
 
   /** For the turns of a loop, which does nothing else meanwhile. */
   batchAtOnce(leaves: readonly (ToolLeaf | HireLeaf)[]): MaybePromise<(ToolOutcome | HireOutcome)[]> {
     checkLeaves(leaves);
-    const outcomes = aloneAtOnce(this, batchOf(leaves), this.wayOf(leaves), leaves);
+    const outcomes = aloneAtOnce(this, `a batch of ${leaves.length}`, this.wayOf(leaves), leaves);
     // Of a model call there is none, as there is no such leaf.
     return outcomes as MaybePromise<(ToolOutcome | HireOutcome)[]>;
   }
@@ -349,8 +346,3 @@ export class Execution implements RunContext {
 }
 
 makeAtOnce(Execution.prototype, (exec, leaves) => exec.batchAtOnce(leaves));
-
-/** What it is called in the lane. Most turns ask for one thing: no text is made for that. */
-function batchOf({ length }: readonly Leaf[]): string {
-  return length === 1 ? "a batch of 1" : `a batch of ${length}`;
-}
