@@ -16,7 +16,7 @@ import type { SchemaLike } from "../../model/schema.ts";
 import { HookEvent } from "../../ports/hooks.ts";
 import { checkSchemas } from "../check-schemas.ts";
 import { land, type LandOptions } from "../land.ts";
-import { turnAtOnce } from "../tool-turn.ts";
+import { type ToolTurn, turnAtOnce } from "../tool-turn.ts";
 import { truncateText } from "../truncate.ts";
 import type { LoopExtension } from "./extension.ts";
 import { Mail } from "./mail.ts";
@@ -74,7 +74,8 @@ class Loop<T> {
     this.hasTools = plan.tools.length > 0 || extension.before !== undefined;
   }
 
-  // The steps are in here and not in a function of their own: each that is asynchronous costs a turn two more promises.
+  // Whatever has to be waited for in every step is in here: an asynchronous function of its own costs a turn two more promises. The rest
+  // is not, as all that such a function names is kept, and moved, each time it waits.
   async start(input: string): Promise<AgentResult<T>> {
     const { plan, ctx, mail, prompt } = this;
     if (plan.hasRawSchemas) checkSchemas(plan, ctx.validator);
@@ -98,23 +99,7 @@ class Loop<T> {
         } catch (error) {
           result = this.unanswered(error);
         }
-        if (response !== undefined) {
-          const turn = readTurn(response, this.hasTools);
-          const remembered = this.hear(response.message, turn);
-          if (isPromiseLike(remembered)) await remembered;
-          if (turn.kind === "tools") {
-            const calls = response.message.toolCalls ?? NO_CALLS;
-            const steps = this.beginTools(calls);
-            const made = turnAtOnce(ctx, response, plan.tools, steps);
-            const done = isPromiseLike(made) ? await made : made;
-            const read = steps.read(calls, done, turn.isCutOff);
-            const kept = this.keepResults(read.messages);
-            if (isPromiseLike(kept)) await kept;
-            result = this.afterTools(read, turn.isCutOff);
-          } else {
-            result = this.answer(turn);
-          }
-        }
+        if (response !== undefined) result = this.afterAnswer(response);
         const end = isPromiseLike(result) ? await result : result;
         if (end !== undefined) return end;
         // More was granted for a call that was refused: it is this step still. Once, as what is granted may never be enough.
@@ -125,6 +110,44 @@ class Loop<T> {
       if (isAgain) repeated = step--;
     }
     return this.land("steps");
+  }
+
+  /** What an answer means for the run: a result ends it. A promise only where something has to be waited for. */
+  private afterAnswer(response: ModelResponse): MaybePromise<AgentResult<T> | undefined> {
+    const turn = readTurn(response, this.hasTools);
+    const remembered = this.hear(response.message, turn);
+    if (isPromiseLike(remembered)) return Promise.resolve(remembered).then(() => this.take(response, turn));
+    return this.take(response, turn);
+  }
+
+  private take(response: ModelResponse, turn: Turn): MaybePromise<AgentResult<T> | undefined> {
+    if (turn.kind !== "tools") return this.answer(turn);
+    const calls = response.message.toolCalls ?? NO_CALLS;
+    const steps = this.beginTools(calls);
+    const made = turnAtOnce(this.ctx, response, this.plan.tools, steps);
+    if (isPromiseLike(made)) return this.takeLater(made, calls, steps, turn.isCutOff);
+    return this.takeResults(made, calls, steps, turn.isCutOff);
+  }
+
+  private takeLater(
+    made: PromiseLike<ToolTurn>,
+    calls: readonly ToolCall[],
+    steps: ToolSteps<T>,
+    isCutOff: boolean,
+  ): Promise<AgentResult<T> | undefined> {
+    return Promise.resolve(made).then((done) => this.takeResults(done, calls, steps, isCutOff));
+  }
+
+  private takeResults(
+    done: ToolTurn,
+    calls: readonly ToolCall[],
+    steps: ToolSteps<T>,
+    isCutOff: boolean,
+  ): MaybePromise<AgentResult<T> | undefined> {
+    const read = steps.read(calls, done, isCutOff);
+    const kept = this.keepResults(read.messages);
+    if (isPromiseLike(kept)) return Promise.resolve(kept).then(() => this.afterTools(read, isCutOff));
+    return this.afterTools(read, isCutOff);
   }
 
   /** The model was not called, or failed. Without money for it there is still a way to end. */
