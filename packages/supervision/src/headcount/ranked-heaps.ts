@@ -1,5 +1,5 @@
 import { PairingHeap } from "./pairing-heap.ts";
-import { RANKS, rankOf } from "./ranks.ts";
+import { rankOf } from "./ranks.ts";
 import type { Seat } from "./seat.ts";
 
 /** Seats by priority, each priority a heap of its own. A heap is made when it is first needed: most runs have one priority. */
@@ -12,7 +12,7 @@ export class RankedHeaps {
   }
 
   add(seat: Seat): void {
-    const heaps = (this.heaps ??= Array.from<PairingHeap<Seat> | undefined>({ length: RANKS }));
+    const heaps = (this.heaps ??= []);
     (heaps[rankOf(seat.priority)] ??= new PairingHeap<Seat>(this.before)).add(seat);
   }
 
