@@ -109,8 +109,8 @@ function passed(
   scope: string,
   others: readonly StoppedBy[] | undefined,
 ): readonly StoppedBy[] | undefined {
-  if (limit === null || used <= limit) return others;
-  return [...(others ?? []), { dimension, used, limit, scope }];
+  if (limit !== null && used > limit) return [...(others ?? []), { dimension, used, limit, scope }];
+  return others;
 }
 
 /** The most that ledgers count, of anything. Whoever grants all of that on top of a limit has granted no more. */
