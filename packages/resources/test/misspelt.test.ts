@@ -87,3 +87,31 @@ test("R16: what a call took, and what is in doubt, is consumed and granted as it
   expect(restored.used.tokens).toBe(12);
   expect(restored.remaining().tokens).toBe(95);
 });
+
+test("whoever extends a class hands over options that are larger than the class's own", () => {
+  class RegionalPool extends FairPool {
+    constructor(options: { readonly region: string; readonly concurrency: number }) {
+      super(options);
+    }
+  }
+  class RegionalMeter extends ModelMeter {
+    constructor(options: { readonly region: string; readonly imageTokens: number }) {
+      super(options);
+    }
+  }
+  class RegionalBook extends PriceBook {
+    constructor(options: { readonly region: string; readonly catalogue: false }) {
+      super(options);
+    }
+  }
+  class RegionalLedger extends ExecutionTracker {
+    constructor(options: { readonly region: string; readonly scope: string }) {
+      super({ maxTokens: 5 }, options);
+    }
+  }
+  const region = "eu";
+  expect(new RegionalPool({ region, concurrency: 1 })).toBeInstanceOf(FairPool);
+  expect(new RegionalMeter({ region, imageTokens: 5 })).toBeInstanceOf(ModelMeter);
+  expect(new RegionalBook({ region, catalogue: false })).toBeInstanceOf(PriceBook);
+  expect(new RegionalLedger({ region, scope: "lead" }).remaining().tokens).toBe(5);
+});
