@@ -81,6 +81,28 @@ describe("T4: a journal that never answers", () => {
     expect(await stopped(call, 1, true, "close")).toBe("JOURNAL_FAILED");
   });
 
+  test("is asked for a load, and answers before the claim is given back: nothing is begun", async () => {
+    const clock = virtualClock({ now: 0 });
+    const memory = new MemoryJournal();
+    const [loads, releases] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const journal: Journal = Object.assign(Object.create(memory) as MemoryJournal, {
+      load: (runId: RunId) => loads.promise.then(() => memory.load(runId)),
+      release: (runId: RunId, epoch: number) => releases.promise.then(() => memory.release(runId, epoch)),
+    });
+    const handle = new Runtime({ journal, clock }).run(team().lead, "", { runId: "r" });
+    const came = handle.result.catch((error: unknown) => error);
+    await turns();
+    handle.cancel("stop");
+    await clock.advance(1_000);
+    await clock.advance(1_000);
+    expect(await within(came)).toMatchObject({ code: "JOURNAL_FAILED" });
+    loads.resolve();
+    await turns();
+    releases.resolve();
+    await turns();
+    expect(memory.load(RunId("r"))).toEqual([]);
+  });
+
   test("is asked for a claim, or an entry, until the run is out of time", async () => {
     for (const call of ["claim", "append"] as const) {
       const clock = virtualClock({ now: 0 });
