@@ -114,8 +114,9 @@ function keepHistory({ exec, outcome }: Ending): MaybePromise<void> {
   if (exec.ports.history === undefined || !("result" in outcome)) return undefined;
   const { supervision, engine } = exec;
   // A run that is on record is not over then: whoever resumes it has its result, and its history is written.
-  if (supervision.isRoot && engine.isDurable) return exec.history.keep();
-  return unlessItFails(exec, "kept", () => exec.history.keep());
+  const isToBeKept = supervision.isRoot && engine.isDurable;
+  const kept = isToBeKept ? exec.history.keep() : unlessItFails(exec, "kept", () => exec.history.keep());
+  return whileWanted(exec, outcome, kept, "the history");
 }
 
 /** The agent has done its work and is paid: what it gave is not lost for what is kept beside it. */
@@ -140,11 +141,13 @@ function tellObservers({ exec, outcome }: Ending): void {
 }
 
 /** A history that lives only as long as the run goes with it, whatever its end. */
-function forgetHistory({ exec }: Ending): MaybePromise<void> {
+function forgetHistory({ exec, outcome }: Ending): MaybePromise<void> {
   const { history } = exec.ports;
   if (history === undefined || exec.supervision.retention !== HistoryRetention.RUN) return undefined;
   const key = exec.history.key();
-  return key === undefined ? undefined : unlessItFails(exec, "cleared", () => history.clear(key));
+  if (key === undefined) return undefined;
+  const cleared = unlessItFails(exec, "cleared", () => history.clear(key));
+  return whileWanted(exec, outcome, cleared, "the history");
 }
 
 function tellListeners({ exec, outcome, startedAt }: Ending): void {
@@ -169,13 +172,10 @@ function tellListeners({ exec, outcome, startedAt }: Ending): void {
   });
 }
 
-/** Whoever has cancelled a run does not wait for a listener that hangs: T4. */
 function drainListeners({ exec, outcome }: Ending): MaybePromise<void> {
-  if (outcome.status !== "cancelled") return exec.hooks.drain?.();
-  const drained = exec.supervision.isRoot ? exec.hooks.drain?.() : drainOwn(exec);
-  if (!isPromiseLike(drained)) return undefined;
-  const problem = `listeners of ${exec.agentId} were still at work when it was cancelled; they are not waited for`;
-  return inTime(exec, Promise.resolve(drained), GRACE_MS, problem);
+  const isOwnOnly = outcome.status === "cancelled" && !exec.supervision.isRoot;
+  const drained = isOwnOnly ? drainOwn(exec) : exec.hooks.drain?.();
+  return whileWanted(exec, outcome, drained, "listeners");
 }
 
 /** Those of a whole tree are waited for once, by its root; those that only this agent has, by nobody else. */
@@ -184,6 +184,40 @@ function drainOwn({ ports, engine }: Execution): MaybePromise<void> {
   if (hooks === undefined || isSameHooks(hooks, ports.hooks)) return undefined;
   return guardedHooks(hooks, ports.logger).drain?.();
 }
+
+/** What others do beside a run. Whoever has cancelled it, before its end or while they are at it, does not wait for them: T4. */
+function whileWanted(
+  exec: Execution,
+  { status }: HireOutcome,
+  work: MaybePromise<void>,
+  who: "listeners" | "the history",
+): MaybePromise<void> {
+  if (!isPromiseLike(work)) return undefined;
+  // Who was out of time, or left something running, has ended all the same.
+  if (status !== "cancelled" && exec.token.isCancelled) return work;
+  const [are, they] = who === "listeners" ? ["were", "they are"] : ["was", "it is"];
+  const problem = `${who} of ${exec.agentId} ${are} still at work when it was cancelled; ${they} not waited for`;
+  const doing = Promise.resolve(work);
+  return status === "cancelled"
+    ? inTime(exec, doing, GRACE_MS, problem)
+    : unlessCancelled(exec, doing, problem);
+}
+
+async function unlessCancelled(exec: Execution, work: Promise<void>, problem: string): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<Promise<void>>();
+  // Heard in any case: what fails once nobody waits for it is not an unhandled rejection.
+  const settled = work.then(ignore, ignore);
+  const unlisten = exec.token.onCancel(({ code }) => {
+    if (code === "CANCELLED") resolve(inTime(exec, settled, GRACE_MS, problem));
+  });
+  try {
+    await Promise.race([work, promise]);
+  } finally {
+    unlisten();
+  }
+}
+
+function ignore(): void {}
 
 function drainAudits({ exec }: Ending): MaybePromise<void> {
   const { audits, agentId } = exec;
