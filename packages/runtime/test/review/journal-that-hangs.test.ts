@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { scriptedModel, virtualClock } from "@ravi/testing";
 import { isRaviError, type Journal, RunId } from "@ravi/kernel";
-import { MemoryJournal, Runtime } from "@ravi/runtime";
+import { MemoryJournal, Runtime, SqliteJournal } from "@ravi/runtime";
+import { temporaryDirectory } from "../journal/helpers/directory.ts";
 import { agent, ask, done, turns, until, within } from "./helpers.ts";
 
 // T4 names the disk among the places where a run may wait. Who has stopped a run does not wait for a journal that never answers, and
@@ -157,3 +158,25 @@ describe("T4: a journal that never answers", () => {
     expect(await within(resumed.result)).toMatchObject({ status: "cancelled" });
   });
 });
+
+test.each(["cancel", "close"] as const)(
+  "T4: a journal that writes to a disk is waited for, however fast the clock of a test goes (%s)",
+  async (stop) => {
+    const clock = virtualClock({ now: 0 });
+    await using journal = await SqliteJournal.open(temporaryDirectory(), { clock });
+    const child = agent("child", async (ctx) => done(String(await ctx.waitFor("word"))));
+    const lead = agent("lead", async (ctx) => {
+      const handle = await ctx.spawn(child, { input: "" });
+      return done((await ctx.join(handle)).status);
+    });
+    const runtime = new Runtime({ journal, clock });
+    const handle = runtime.run(lead, "", { runId: "r" });
+    await until(() => handle.status === "suspended");
+    const closing = stop === "close" ? runtime.close() : handle.cancel("stop");
+    await clock.advance(60_000);
+    const status = stop === "close" ? "suspended" : "cancelled";
+    expect(await within(handle.result)).toMatchObject({ status });
+    await closing;
+    expect(journal.list()).toMatchObject([{ runId: "r", status }]);
+  },
+);
