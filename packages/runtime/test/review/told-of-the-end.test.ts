@@ -197,30 +197,38 @@ describe("what is done beside a run, at its end, and hangs", () => {
     clear: async () => (hanging === "clear" ? never : undefined),
   });
   const places = [
-    ["listeners", { hooks }, HistoryRetention.NONE],
-    ["a history that is written", { history: historyThat("append") }, HistoryRetention.PERMANENT],
-    ["a history that is cleared", { history: historyThat("clear") }, HistoryRetention.RUN],
+    ["listeners hold", { hooks }, HistoryRetention.NONE],
+    ["a history that is written holds", { history: historyThat("append") }, HistoryRetention.PERMANENT],
+    ["a history that is cleared holds", { history: historyThat("clear") }, HistoryRetention.RUN],
+    ["all of it together holds", { hooks, history: historyThat("clear") }, HistoryRetention.RUN],
   ] as const;
   const speaker = agent("speaker", async (ctx) => {
     await ctx.remember({ role: "user", content: "said" });
     return done("fine");
   });
 
-  test.each(places)(
-    "T4: %s hold up nobody who cancels the run meanwhile; what it gave stands",
-    async (_, ports, retention) => {
+  describe.each(["cancel", "close"] as const)("and whoever stops it meanwhile (%s)", (stop) => {
+    test.each(places)("T4: %s up nobody; what it gave stands", async (_, ports, retention) => {
       for (const journal of [undefined, new MemoryJournal()]) {
         const clock = virtualClock();
-        const run = new Runtime({ ...ports, clock, journal }).run(speaker, "", { retention });
+        const runtime = new Runtime({ ...ports, clock, journal });
+        const run = runtime.run(speaker, "", { retention, runId: "r" });
+        const came = run.result.catch((error: unknown) => error);
         await clock.advance(1_000);
         expect(run.status).toBe("running");
-        run.cancel("enough");
-        await clock.advance(100);
-        expect(await within(run.result)).toMatchObject({ status: "completed", output: "fine" });
+        const stopped = stop === "cancel" ? run.cancel("enough") : runtime.close();
+        await clock.advance(2_000);
+        // What is on record is not over without its history: whoever resumes it writes that.
+        const isKept = journal !== undefined && retention === HistoryRetention.PERMANENT;
+        const end = isKept ? { code: "JOURNAL_FAILED" } : { status: "completed", output: "fine" };
+        expect(await within(came)).toMatchObject(end);
+        await stopped;
         expect(clock.pending).toBe(0);
+        const status = isKept ? "running" : "completed";
+        if (journal !== undefined) expect(journal.list()).toMatchObject([{ status }]);
       }
-    },
-  );
+    });
+  });
 
   test("T4: a history that cannot be cleared holds up no run that was cancelled before its end", async () => {
     const clock = virtualClock();
@@ -228,7 +236,7 @@ describe("what is done beside a run, at its end, and hangs", () => {
     const run = runtime.run(agent("waiting", waiting), "", { retention: HistoryRetention.RUN });
     await clock.advance(1);
     run.cancel("enough");
-    await clock.advance(100);
+    await clock.advance(1_100);
     expect(await within(run.result)).toMatchObject({ status: "cancelled" });
   });
 
