@@ -1,13 +1,5 @@
 import { describe, expect, test } from "vitest";
-import {
-  type Agent,
-  AgentId,
-  type AgentResult,
-  HookEvent,
-  type Hooks,
-  type JsonValue,
-  type RunHandle,
-} from "@ravi/kernel";
+import { type Agent, AgentId, type AgentResult, type JsonValue, type RunHandle } from "@ravi/kernel";
 import { bareContext } from "@ravi/kernel/loop";
 
 // What holds in a Runtime holds here too.
@@ -17,9 +9,6 @@ const done = (output: JsonValue): AgentResult => ({
   output: String(output),
   stopReason: "done",
 });
-const fail = (): never => {
-  throw new Error("the listener is broken");
-};
 const waiter: Agent = {
   id: AgentId("waiter"),
   run: async (ctx) => done(await ctx.waitFor("answer")),
@@ -40,28 +29,6 @@ describe("a bare context keeps what a runtime keeps", () => {
     const { scope } = bareContext({ metadata: { user } as never });
     expect(scope.metadata["user"]).toBe(user);
     expect(Object.isFrozen(user)).toBe(false);
-  });
-
-  test.each([
-    ["throw", () => fail()],
-    ["reject", async () => fail()],
-  ])("R20: hooks that %s change no run, whosever they are", async (_, dispatch) => {
-    const hooks: Hooks = { has: () => true, dispatch };
-    const teller: Agent = {
-      id: AgentId("teller"),
-      hooks: { ...hooks },
-      run: async (ctx) => {
-        const { agentId, runId, sessionId } = ctx.supervision;
-        const whom = { agentName: "teller", agentId, runId, execId: ctx.execId, sessionId };
-        void ctx.hooks.dispatch(HookEvent.STEP_START, { ...whom, at: 0, step: 1 });
-        return done("told");
-      },
-    };
-    const ctx = bareContext({ agent: teller, hooks });
-    await expect(teller.run(ctx, ctx.inbox(""))).resolves.toMatchObject({ output: "told" });
-    expect(await ctx.hire({ agent: { ...teller, id: AgentId("child") }, input: "" })).toMatchObject({
-      status: "completed",
-    });
   });
 
   test("R23: spawn refuses a time that nobody keeps", async () => {

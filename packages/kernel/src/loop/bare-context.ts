@@ -41,7 +41,6 @@ import { callBareTool } from "./bare-tool.ts";
 import { sleep, timeLimitOf, waitWithin } from "./bare-wait.ts";
 import { bothHooks } from "./both-hooks.ts";
 import { Conversation } from "./conversation.ts";
-import { guardedHooks } from "./guarded-hooks.ts";
 import { checkHireChoices } from "./hire-choices.ts";
 import { ownMetadata } from "./own-metadata.ts";
 import { readStream } from "./read-stream.ts";
@@ -99,7 +98,7 @@ export function bareContext(options: BareContextOptions = {}): BareContext {
       runId: supervision.runId,
       metadata: ownMetadata(options.metadata),
     }),
-    hooks: guardedHooks(options.hooks ?? NO_HOOKS),
+    hooks: options.hooks ?? NO_HOOKS,
     validator: options.validator,
     clock: options.clock ?? systemClock,
     ids: options.ids ?? systemIds,
@@ -161,7 +160,7 @@ class Bare implements BareContext {
     this.meta = meta;
     this.supervision = supervision;
     this.scope = scope;
-    this.hooks = bothHooks(shared.hooks, ownHooks && guardedHooks(ownHooks));
+    this.hooks = bothHooks(shared.hooks, ownHooks);
   }
 
   get agentId(): AgentId {

@@ -17,7 +17,8 @@ interface ModelRun {
 type Step =
   | { readonly do: "claim"; readonly run: number; readonly owner: string }
   | { readonly do: "append"; readonly run: number; readonly epochs: number; readonly keys: readonly string[] }
-  | { readonly do: "release" | "abandon"; readonly run: number; readonly epochs: number }
+  | { readonly do: "release"; readonly run: number; readonly epochs: number }
+  | { readonly do: "abandon"; readonly run: number; readonly epochs: number }
   | { readonly do: "delete"; readonly run: number }
   | { readonly do: "post"; readonly run: number; readonly id: string }
   | { readonly do: "wait"; readonly ms: number };
