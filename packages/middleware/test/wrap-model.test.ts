@@ -114,9 +114,9 @@ describe("wrapModel: generate", () => {
     const clock = virtualClock();
     const hooks = { has: () => true, dispatch };
     const model = wrapModel(fakeModel("main", overloaded(), "fine"), [retry()], { clock, hooks });
-    const answer = model.generate({ messages: [user("hello")] });
+    const said = model.generate({ messages: [user("hello")] });
     await clock.runAll();
-    expect((await answer).message.content).toBe("fine");
+    expect((await said).message.content).toBe("fine");
   });
 
   it("passes the key on, follows the caller's signal, and leaves no listener on it", async () => {

@@ -26,10 +26,10 @@ function areLevels(pipelines: Pipelines): boolean {
 }
 
 /** What is put together of no layers is never asked for anything. */
-function isRunnable(
-  pipeline: Pick<Pipeline<never>, "isNoop" | "hasAdmits" | "run" | "admit"> | undefined,
-): boolean {
-  if (pipeline === undefined || pipeline?.isNoop === true) return true;
-  if (typeof pipeline?.run !== "function") return false;
-  return pipeline.hasAdmits === false || typeof pipeline.admit === "function";
+function isRunnable(pipeline: Partial<Pipeline<never>> | null | undefined): boolean {
+  if (pipeline === undefined) return true;
+  const { isNoop, hasAdmits, run, admit } = pipeline ?? {};
+  return (
+    isNoop === true || (typeof run === "function" && (hasAdmits === false || typeof admit === "function"))
+  );
 }

@@ -163,7 +163,7 @@ test.each(["cancel", "close"] as const)(
   "T4: a journal that writes to a disk is waited for, however fast the clock of a test goes (%s)",
   async (stop) => {
     const clock = virtualClock({ now: 0 });
-    await using journal = await SqliteJournal.open(temporaryDirectory(), { clock });
+    await using journal = SqliteJournal.open(temporaryDirectory(), { clock });
     const child = agent("child", async (ctx) => done(String(await ctx.waitFor("word"))));
     const lead = agent("lead", async (ctx) => {
       const handle = await ctx.spawn(child, { input: "" });
