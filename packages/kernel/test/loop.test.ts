@@ -299,9 +299,9 @@ describe("toolTurn", () => {
     }
     const tool = defineTool(new Counting());
     const ctx = bareContext();
-    const call = { id: "1", name: "count", arguments: '{"by":2}' };
-    await ctx.tool(call, tool);
-    expect([tool.description, (await ctx.tool(call, tool)).content]).toEqual(["counts", "4"]);
+    const byTwo = call("count", { by: 2 });
+    await ctx.tool(byTwo, tool);
+    expect([tool.description, (await ctx.tool(byTwo, tool)).content]).toEqual(["counts", "4"]);
   });
 
   test("a tool with a misspelt field is refused: its approval would never be asked for", () => {
