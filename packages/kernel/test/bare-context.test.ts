@@ -59,6 +59,12 @@ describe("a bare context keeps what a runtime keeps", () => {
     expect(await ctx.join(next)).toMatchObject({ result: { output: "42" } });
   });
 
+  test("R24: what a journal could not keep is not delivered", () => {
+    const ctx = bareContext();
+    for (const odd of [Number.NaN, new Date(0), undefined])
+      expect(() => ctx.deliver("answer", odd as never)).toThrow("deliver.value");
+  });
+
   test("R24: one that is stopped already takes no answer", async () => {
     const ctx = bareContext();
     const stopped: Agent = {

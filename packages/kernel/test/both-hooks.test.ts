@@ -35,6 +35,15 @@ describe("R20: an agent's own hooks beside those of its runtime", () => {
     expect(guardedHooks(guarded)).toBe(guarded);
   });
 
+  it("R20: who is among those that are told already is told once, however they are put together and guarded", () => {
+    const [one, two, three] = ["one", "two", "three"].map((name) => fake(STEP_START, [], name));
+    const pair = bothHooks(guardedHooks(one ?? NO_HOOKS), two);
+    for (const told of [pair, guardedHooks(pair)]) {
+      for (const hooks of [one, two]) expect(bothHooks(told, hooks)).toBe(told);
+      expect(bothHooks(told, three)).not.toBe(told);
+    }
+  });
+
   it("R20: both are asked and told, the shared ones first", () => {
     const log: string[] = [];
     const both = bothHooks(fake(STEP_START, log, "shared"), fake(STEP_END, log, "own"));

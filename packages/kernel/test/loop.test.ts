@@ -285,6 +285,25 @@ describe("toolTurn", () => {
     },
   );
 
+  test("a tool may be an object of a class, with what that needs beside", async () => {
+    class Counting {
+      readonly name = "count";
+      readonly input = z.object({ by: z.number() });
+      private counted = 0;
+      get description(): string {
+        return "counts";
+      }
+      execute({ by }: { by: number }): number {
+        return (this.counted += by);
+      }
+    }
+    const tool = defineTool(new Counting());
+    const ctx = bareContext();
+    const byTwo = call("count", { by: 2 });
+    await ctx.tool(byTwo, tool);
+    expect([tool.description, (await ctx.tool(byTwo, tool)).content]).toEqual(["counts", "4"]);
+  });
+
   test("a tool with a misspelt field is refused: its approval would never be asked for", () => {
     const execute = (): string => "";
     const definition = { name: "wipe", description: "", input: z.object({}), needApproval: true, execute };

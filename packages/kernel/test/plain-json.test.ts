@@ -33,7 +33,7 @@ describe("R24: what is written down has to be plain JSON", () => {
     ["undefined", undefined, /^v is undefined/],
     ["a field that is undefined", { a: { b: undefined } }, /^v\.a\.b is undefined; expected plain JSON/],
     ["NaN", [1, Number.NaN], /^v\[1\] is NaN; expected a finite number/],
-    ["a negative zero", -0, /expected a finite number/],
+    ["a negative zero", -0, /^v is "-0"; expected a finite number/],
     ["a big integer", 1n, /expected plain JSON/],
     ["a function", { f: () => 1 }, /^v\.f/],
     ["a symbol", Symbol("s"), /expected plain JSON/],

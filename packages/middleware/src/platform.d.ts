@@ -33,12 +33,11 @@ declare module "node:fs/promises" {
     path: string,
   ): Promise<{ readonly size: number; readonly mtimeMs: number; isFile(): boolean }>;
   export function readFile(path: string, encoding: "utf8"): Promise<string>;
-  export function writeFile(path: string, text: string, options: { flag: "wx"; mode: number }): Promise<void>;
   export function unlink(path: string): Promise<void>;
   export function truncate(path: string, bytes: number): Promise<void>;
   export function open(
     path: string,
-    flags: "a" | "r",
+    flags: "a" | "r" | "wx",
     mode?: number,
   ): Promise<{
     appendFile(text: string, encoding: "utf8"): Promise<void>;

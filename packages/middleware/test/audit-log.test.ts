@@ -1,4 +1,4 @@
-import { fork, type ForkOptions } from "node:child_process";
+import { execFile, fork, type ForkOptions } from "node:child_process";
 import { once } from "node:events";
 import {
   appendFile,
@@ -16,12 +16,14 @@ import {
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
+import { promisify } from "node:util";
 import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { AuditEntry } from "@ravi/kernel";
 import { FileAuditLog } from "@ravi/middleware";
 import { PATIENCE } from "./support.ts";
 import { ChainReader, type ChainReport } from "../src/audit-log/chain.ts";
+import { processesHere } from "../src/audit-log/owner.ts";
 
 const RUNS = process.env["RAVI_LONG"] ? 5_000 : 200;
 
@@ -318,6 +320,26 @@ describe("J11: an audit that can be proved", () => {
       const log = await FileAuditLog.open(path);
       await log.append(entry(3));
       expect(await log.verify()).toMatchObject({ ok: true, entries: 3 });
+    },
+  );
+
+  test(
+    "J11: a process that may open no more files takes no living writer for gone, and removes nobody's claim",
+    PATIENCE,
+    async () => {
+      await written(2);
+      const { me } = await processesHere();
+      const claim = `${path}.${(await stat(path)).size}.0.claim`;
+      await writeFile(claim, `${me}\nx`);
+      const program = [
+        "--conditions=@ravi/source",
+        join(import.meta.dirname, "audit-starved.ts"),
+        path,
+        claim,
+      ];
+      const command = ["-c", 'ulimit -n 64; exec "$@"', "sh", process.execPath, ...program];
+      const { stdout } = await promisify(execFile)("sh", command);
+      expect(stdout).toBe("living, refused, stands\n".repeat(6));
     },
   );
 

@@ -85,6 +85,10 @@ async function read(
   };
 }
 
+const fail = (): never => {
+  throw new Error("the listener is broken");
+};
+
 describe("wrapModel: generate", () => {
   it("is an LLMClient with the layers around it", async () => {
     const inner = fakeModel("main", overloaded(), "write to alice@example.com");
@@ -101,6 +105,18 @@ describe("wrapModel: generate", () => {
     ]);
     expect((await model.generate({ messages: [user("I am bob@example.com")] })).cached).toBe(true);
     expect(hooks.events).toMatchObject([{ event: HookEvent.RETRY, payload: { agentName: "main" } }]);
+  });
+
+  it.each([
+    ["throw", () => fail()],
+    ["reject", async () => fail()],
+  ])("R20: hooks that %s change no call", async (_, dispatch) => {
+    const clock = virtualClock();
+    const hooks = { has: () => true, dispatch };
+    const model = wrapModel(fakeModel("main", overloaded(), "fine"), [retry()], { clock, hooks });
+    const said = model.generate({ messages: [user("hello")] });
+    await clock.runAll();
+    expect((await said).message.content).toBe("fine");
   });
 
   it("passes the key on, follows the caller's signal, and leaves no listener on it", async () => {

@@ -70,7 +70,8 @@ export class ModelMeter implements Meter {
   private latest: KnownModel | undefined;
 
   constructor(options: ModelMeterOptions = {}) {
-    checkFields("options", options, OPTIONS);
+    // Whoever extends it may have options of its own.
+    if (new.target === ModelMeter) checkFields("options", options, OPTIONS);
     const { prices, tokenizer = "auto" } = options;
     if (tokenizer !== "auto" && tokenizer !== "characters" && typeof tokenizer !== "function") {
       const expected = `"auto", "characters" or a function that counts the tokens of a text`;

@@ -87,3 +87,13 @@ test("R16: what a call took, and what is in doubt, is consumed and granted as it
   expect(restored.used.tokens).toBe(12);
   expect(restored.remaining().tokens).toBe(95);
 });
+
+test("whoever extends a class hands over options that are larger than the class's own", () => {
+  class RegionalPool extends FairPool {}
+  class RegionalMeter extends ModelMeter {}
+  class RegionalBook extends PriceBook {}
+  class RegionalLedger extends ExecutionTracker {}
+  const own: object = { region: "eu" };
+  expect(() => [new RegionalPool(own), new RegionalMeter(own), new RegionalBook(own)]).not.toThrow();
+  expect(new RegionalLedger({ maxTokens: 5 }, own).remaining().tokens).toBe(5);
+});

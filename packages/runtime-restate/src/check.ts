@@ -1,5 +1,5 @@
 import { InvalidValueError } from "@ravi/kernel";
-import { messageOf } from "@ravi/kernel/loop";
+import { checkMessage } from "@ravi/kernel/loop";
 import type { RestateRuntimeOptions } from "./options.ts";
 
 const SECONDS = [
@@ -26,20 +26,11 @@ export function checkIdentityKeys(keys: unknown): void {
   throw new InvalidValueError({ field: "runtime options.identityKeys", value: keys, expected });
 }
 
-/** What JSON cannot say would reach the run as nothing at all, or not. */
+/** What JSON cannot say would reach the run as nothing at all, as something else, or not. */
 export function checkDelivered(name: unknown, value: unknown): void {
   if (typeof name !== "string")
     throw new InvalidValueError({ field: "deliver name", value: name, expected: "a text" });
-  if (value === undefined || typeof value === "function" || typeof value === "symbol")
-    throw new InvalidValueError({
-      field: "deliver value",
-      value,
-      expected: "plain JSON; null for nothing",
-    });
-  try {
-    JSON.stringify(value);
-  } catch (cause) {
-    const expected = `plain JSON (${messageOf(cause)})`;
-    throw new InvalidValueError({ field: "deliver value", value: typeof value, expected, cause });
-  }
+  if (value === undefined)
+    throw new InvalidValueError({ field: "deliver value", value, expected: "plain JSON; null for nothing" });
+  checkMessage("deliver value", value);
 }

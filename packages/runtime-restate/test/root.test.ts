@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { Actual, ChargeOptions, Supervision } from "@ravi/kernel";
 import { childLaunch, rootLaunch, TurnLedger } from "./fakes.ts";
@@ -483,4 +484,29 @@ test("R24: what came of a child is told and then forgotten, unless somebody may 
     "completed",
     "completed",
   ]);
+});
+
+test("R24: a result that has no room beside others that may still be joined is a failure, and is not tried for ever", async () => {
+  const tree = await StoredTree.start(rootLaunch());
+  const ended = (name: string, output: string) => {
+    const message = over(`run/hire:${name}`);
+    return tree.say("over", { ...message, outcome: { status: "completed", result: { output } } });
+  };
+  for (const [at, name] of ["a", "b", "c"].entries())
+    await tree.say("hire", { ...hire(at + 1, name), isJoinable: true });
+  // What hardly packs: three quarters of it are left.
+  const large = randomBytes(14 * 1024 * 1024).toString("base64");
+  await ended("a", large);
+  await ended("b", large.slice(7));
+  await ended("c", "small");
+  expect(tree.resolved.get("over-a")).toMatchObject({ status: "completed" });
+  expect(tree.resolved.get("over-b")).toMatchObject({
+    status: "failed",
+    failure: { code: "INVALID_VALUE", message: expect.stringContaining("run/hire:b") },
+  });
+  expect(tree.resolved.get("over-c")).toMatchObject({ status: "completed" });
+  // Nobody can join them once the root has ended.
+  await tree.say("over", { ...over("run"), outcome: { status: "completed", result: { output: large } } });
+  expect(tree.standings.result).toMatchObject({ status: "completed" });
+  expect(tree.state.execs["run/hire:a"]?.outcome).toEqual({ status: "completed" });
 });

@@ -1,5 +1,6 @@
 import { type Clock, JournalFailedError, type TimerHandle } from "@ravi/kernel";
 import { JOURNAL_PATIENCE_MS } from "./engine/run-journal.ts";
+import { turnOfLoop } from "./engine/waiting.ts";
 import type { Underway } from "./underway.ts";
 
 export interface Asked<T> {
@@ -26,7 +27,9 @@ export function answered<T>(
   const answer = Promise.resolve(asked);
   return new Promise((resolve, reject) => {
     let patience: TimerHandle | undefined;
+    let isLeft = false;
     const giveUp = (): void => {
+      if (isLeft) return;
       leave();
       answer.then(onLate, ignore);
       const cause = new Error(
@@ -34,12 +37,14 @@ export function answered<T>(
       );
       reject(new JournalFailedError({ what: `${run.runId}: ${what}`, final: true, cause }));
     };
-    const losePatience = (): void => void (patience ??= clock.setTimer?.(giveUp, JOURNAL_PATIENCE_MS));
+    const lookAgain = (): void => void turnOfLoop().then(giveUp);
+    const losePatience = (): void => void (patience ??= clock.setTimer?.(lookAgain, JOURNAL_PATIENCE_MS));
     const unlisten = run.token.onCancel(losePatience);
     run.wake = losePatience;
     const time =
       deadline === null ? undefined : clock.setTimer?.(losePatience, Math.max(0, deadline - clock.now()));
     const leave = (): void => {
+      isLeft = true;
       time?.cancel();
       patience?.cancel();
       unlisten();

@@ -19,7 +19,7 @@ import {
   Supervision,
   systemIds,
 } from "@ravi/kernel";
-import { type Decisions, deliveryId, versionName, versionOf } from "@ravi/kernel/loop";
+import { checkMessage, type Decisions, deliveryId, versionName, versionOf } from "@ravi/kernel/loop";
 import { type Ports, type RuntimePorts, settlePorts } from "./ports.ts";
 import { noJournal, RunDriver, wrongRun } from "./run-driver.ts";
 import { newStart, type RunOptions } from "./run-start.ts";
@@ -113,6 +113,8 @@ export class Runtime {
     checkFields("deliver options", options, ["id"]);
     const { id } = options;
     const known = id === undefined ? undefined : deliveryId(name, id);
+    // The same with a journal, which would make something else of NaN and of a date, and without one.
+    if (value !== undefined) checkMessage("deliver.value", value);
     await this.post(RunId(runId), { kind: "signal", name, value }, known);
   }
 
@@ -123,6 +125,7 @@ export class Runtime {
   async send(runId: string, message: JsonValue, options: SendOptions = {}): Promise<void> {
     checkFields("send options", options, ["to", "from", "id"]);
     const { to = ExecId(RunId(runId)), from = "user", id } = options;
+    checkMessage("send.message", message);
     await this.post(RunId(runId), { kind: "message", name: to, value: { from, content: message } }, id);
   }
 

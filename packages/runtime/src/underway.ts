@@ -93,6 +93,8 @@ export class Underway implements Linked<Underway> {
     // Another go, after a crash, would be suspended as soon as it begins; who waits for one waits no longer.
     this.suspended = message;
     if (!isOver) tree?.suspend(message);
+    // What came of it is known: only those who work beside it hear of this, and are not waited for.
+    else if (tree?.isEnding === true) token.cancel(message);
     this.wake?.();
   }
 

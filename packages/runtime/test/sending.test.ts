@@ -159,6 +159,10 @@ test.each([
   );
   const nothing = Reflect.get({}, "nothing") as JsonValue;
   await expect(runtime.deliver("r", "answer", nothing)).rejects.toThrow("item.value is undefined");
+  for (const odd of [Number.NaN, new Date(0), 1n, () => 1, { list: [nothing] }]) {
+    await expect(runtime.deliver("r", "answer", odd as never)).rejects.toThrow("deliver.value");
+    await expect(runtime.send("r", odd as never)).rejects.toThrow("send.message");
+  }
   await runtime.deliver("r", "answer", "42");
   expect((await waiting.result).output).toBe("42");
 });

@@ -135,6 +135,14 @@ describe("run", () => {
     expect(getRunScope()).toBeUndefined();
   });
 
+  test("hooks that hear the run and its agent are told once, so that nothing is counted twice", async () => {
+    const hooks = new HookManager();
+    const heard: string[] = [];
+    hooks.onAny((event) => void heard.push(event));
+    await run(agent({ name: "greeter", model: scriptedModel(["Hello"]), hooks }), "Hi", { hooks });
+    expect(heard).toEqual(["run_start", "step_start", "llm_start", "llm_end", "step_end", "run_end"]);
+  });
+
   test("hooks hear the run, and the tree lists its calls all the same", async () => {
     const hooks = new HookManager();
     const heard: string[] = [];

@@ -1,7 +1,8 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { FileSessionStore } from "@ravi/session";
 import { expect, it, onTestFinished } from "vitest";
 import { folder } from "./support.ts";
@@ -95,6 +96,24 @@ it("O19: of two processes on one session one is refused, with a typed error that
     sessionId: "s",
     owner: expect.stringContaining(`:${child.pid}:`),
   });
+});
+
+/** A process that has used up its files, and says whether the one that holds a lock, which is itself, is gone. */
+const STARVED = `
+import { openSync } from "node:fs";
+import { processLiveness } from "./src/store/owner.ts";
+const { me } = processLiveness();
+try {
+  for (;;) openSync("/dev/null", "r");
+} catch {}
+process.stdout.write(String(processLiveness().isGone(me)));
+`;
+
+it("O19: a process that may open no more files takes nobody who lives for gone", PATIENCE, async () => {
+  const program = [process.execPath, "--conditions=@ravi/source", "--input-type=module", "--eval", STARVED];
+  const cwd = join(import.meta.dirname, "..");
+  const starved = promisify(execFile)("sh", ["-c", 'ulimit -n 64; exec "$@"', "sh", ...program], { cwd });
+  expect((await starved).stdout).toBe("false");
 });
 
 it("O19: when many want a lock whose holder is gone, one gets it", async () => {

@@ -14,25 +14,29 @@ export function checkPlainJson(
   return value as JsonValue;
 }
 
-/** The same for what agents say to each other, where a field that is not set may also be written as `undefined`. */
+/**
+ * The same for what agents say to each other, where a field that is not set may also be written as `undefined`, and a sum may round to
+ * a negative zero: whoever reads it again reads none of it, and a zero.
+ */
 export function checkMessage(field: string, value: unknown): JsonValue {
   check(field, value, ARGUMENT_LIMITS.maxDepth, true);
   return value as JsonValue;
 }
 
-function check(field: string, value: unknown, depthLeft: number, mayBeUnset = false): void {
+function check(field: string, value: unknown, depthLeft: number, isSaid = false): void {
   if (value === null || typeof value === "string" || typeof value === "boolean") return;
   if (typeof value === "number") {
     // JSON knows neither infinities nor a negative zero.
-    if (Number.isFinite(value) && !Object.is(value, -0)) return;
-    throw wrong(field, value, "a finite number");
+    if (!Number.isFinite(value)) throw wrong(field, value, "a finite number");
+    if (!isSaid && Object.is(value, -0)) throw wrong(field, "-0", "a finite number that JSON knows: 0");
+    return;
   }
   if (typeof value !== "object") throw wrong(field, value, "plain JSON");
   if (depthLeft === 0) throw wrong(field, value, "plain JSON that is not nested so deep, and not in itself");
   if (Array.isArray(value)) {
     // By index, so that a hole is seen.
     for (let at = 0; at < value.length; at++)
-      check(`${field}[${at}]`, value[at] as unknown, depthLeft - 1, mayBeUnset);
+      check(`${field}[${at}]`, value[at] as unknown, depthLeft - 1, isSaid);
     return;
   }
   const prototype: unknown = Object.getPrototypeOf(value);
@@ -42,8 +46,8 @@ function check(field: string, value: unknown, depthLeft: number, mayBeUnset = fa
   if ("toJSON" in value) throw wrong(field, value, "plain JSON, without toJSON");
   for (const [key, inner] of Object.entries(value)) {
     if (key === "__proto__") throw wrong(field, key, "no key named __proto__");
-    if (inner === undefined && mayBeUnset) continue;
-    check(`${field}.${key}`, inner, depthLeft - 1, mayBeUnset);
+    if (inner === undefined && isSaid) continue;
+    check(`${field}.${key}`, inner, depthLeft - 1, isSaid);
   }
 }
 

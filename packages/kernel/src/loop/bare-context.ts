@@ -295,6 +295,7 @@ class Bare implements BareContext {
   }
 
   deliver(name: string, value: JsonValue): void {
+    checkMessage("deliver.value", value);
     this.shared.signals.deliver(name, value);
   }
 

@@ -1,6 +1,6 @@
 import { isPromiseLike, type MaybePromise } from "../core/types.ts";
 import { type HookEvent, type HookPayloads, type Hooks, NO_HOOKS } from "../ports/hooks.ts";
-import { isSameHooks } from "./guarded-hooks.ts";
+import { unguarded } from "./guarded-hooks.ts";
 
 /** Tells plain data that was made for it, and that nobody will change. */
 export function tellOwn<E extends HookEvent>(hooks: Hooks, event: E, payload: HookPayloads[E]): void {
@@ -8,16 +8,23 @@ export function tellOwn<E extends HookEvent>(hooks: Hooks, event: E, payload: Ho
   else void hooks.dispatchOwn(event, payload);
 }
 
-/** What all of a tree listen to, and what one agent brings along. */
+/** What all of a tree listen to, and what one agent brings along. Who is among the first already is told once. */
 export function bothHooks(shared: Hooks, own: Hooks | undefined): Hooks {
-  if (own === undefined || isSameHooks(own, shared)) return shared;
+  if (own === undefined || isAmong(shared, unguarded(own))) return shared;
   if (shared === NO_HOOKS) return own;
   return new BothHooks(shared, own);
 }
 
+function isAmong(told: Hooks, own: Hooks): boolean {
+  const hooks = unguarded(told);
+  return (
+    hooks === own || (hooks instanceof BothHooks && (isAmong(hooks.shared, own) || isAmong(hooks.own, own)))
+  );
+}
+
 class BothHooks implements Hooks {
-  private readonly shared: Hooks;
-  private readonly own: Hooks;
+  readonly shared: Hooks;
+  readonly own: Hooks;
   /** Only where both take it: one of them would freeze what the other may keep, and write to. */
   readonly dispatchOwn?: NonNullable<Hooks["dispatchOwn"]>;
 

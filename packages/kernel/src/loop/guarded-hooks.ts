@@ -18,7 +18,7 @@ export function isSameHooks(one: Hooks, other: Hooks): boolean {
   return unguarded(one) === unguarded(other);
 }
 
-function unguarded(hooks: Hooks): Hooks {
+export function unguarded(hooks: Hooks): Hooks {
   return hooks instanceof GuardedHooks ? hooks.hooks : hooks;
 }
 

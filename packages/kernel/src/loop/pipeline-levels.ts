@@ -1,18 +1,35 @@
 import type { Agent } from "../agent/agent.ts";
 import { checkFields } from "../core/check.ts";
-import type { Pipelines } from "../ports/middleware.ts";
+import { InvalidValueError } from "../errors/errors.ts";
+import type { Pipeline, Pipelines } from "../ports/middleware.ts";
 
 export const PIPELINE_LEVELS: readonly (keyof Pipelines)[] = ["agent", "chat", "function"];
 
 /** A guard at a level that is misspelt would guard nothing. Asked for every run and hire, so nothing is made where all is well. */
 export function checkPipelines({ id, pipelines }: Pick<Agent, "id" | "pipelines">): void {
   if (pipelines === undefined || (typeof pipelines === "object" && areLevels(pipelines))) return;
-  checkFields(`agent ${id}: pipelines`, pipelines, PIPELINE_LEVELS);
+  const field = `agent ${id}: pipelines`;
+  for (const [level, value] of Object.entries(checkFields(field, pipelines, PIPELINE_LEVELS))) {
+    if (isRunnable(value as Pipeline<never> | undefined)) continue;
+    const expected = "a Pipeline with run and admit, such as a MiddlewarePipeline of @ravi/middleware";
+    throw new InvalidValueError({ field: `${field}.${level}`, value, expected });
+  }
 }
 
 function areLevels(pipelines: Pipelines): boolean {
-  for (const level in pipelines)
+  for (const level in pipelines) {
     if (level !== "agent" && level !== "chat" && level !== "function") return false;
+    if (!isRunnable(pipelines[level])) return false;
+  }
   // Null has none either.
   return pipelines !== null;
+}
+
+/** What is put together of no layers is never asked for anything. */
+function isRunnable(pipeline: Partial<Pipeline<never>> | null | undefined): boolean {
+  if (pipeline === undefined) return true;
+  const { isNoop, hasAdmits, run, admit } = pipeline ?? {};
+  return (
+    isNoop === true || (typeof run === "function" && (hasAdmits === false || typeof admit === "function"))
+  );
 }

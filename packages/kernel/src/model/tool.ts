@@ -70,9 +70,10 @@ export function defineTool<S extends SchemaLike, R>(
   definition: ToolDefinition<S, R>,
 ): Tool<InferSchema<S>, R> {
   checkToolName(definition.name);
-  // An approval that is misspelt would never be asked for.
-  checkFields(`tool ${definition.name}`, definition, FIELDS);
-  const { name, description, needsApproval, idempotent, timeoutS } = definition;
+  const isOfClass = !isPlain(definition);
+  // An approval that is misspelt would never be asked for. What is of a class has fields of its own beside.
+  if (!isOfClass) checkFields(`tool ${definition.name}`, definition, FIELDS);
+  const { name, description, input, needsApproval, idempotent, timeoutS } = definition;
   const refuse = (field: string, value: unknown, expected: string): never => {
     throw new InvalidValueError({ field: `tool ${name}: ${field}`, value, expected });
   };
@@ -84,7 +85,23 @@ export function defineTool<S extends SchemaLike, R>(
   if (!isFlag(idempotent)) refuse("idempotent", idempotent, "true or false");
   if (timeoutS !== undefined && !(Number.isFinite(timeoutS) && timeoutS > 0))
     refuse("timeoutS", timeoutS, "seconds above 0");
-  return Object.freeze({ ...definition });
+  if (!isOfClass) return Object.freeze({ ...definition });
+  // Of what its class gives it, a copy would have nothing.
+  return Object.freeze({
+    name,
+    description,
+    input,
+    needsApproval,
+    idempotent,
+    timeoutS,
+    execute: (args: InferSchema<S>, context: ToolContext) => definition.execute(args, context),
+  });
+}
+
+/** Of another realm an object has another prototype, which has none in turn. */
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
 function isFlag(value: unknown): boolean {

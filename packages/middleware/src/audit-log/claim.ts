@@ -69,12 +69,23 @@ async function areStill(names: readonly string[], owners: readonly string[]): Pr
 
 /** False where there is one. */
 async function make(name: string, owner: string): Promise<boolean> {
-  const { writeFile } = await import("node:fs/promises");
+  const { open } = await import("node:fs/promises");
+  let file: Awaited<ReturnType<typeof open>>;
   try {
-    await writeFile(name, owner, { flag: "wx", mode: 0o600 });
+    file = await open(name, "wx", 0o600);
+  } catch (error) {
+    // Where it could not be opened for want of files, say, it may be there, and another's.
+    if (codeOf(error) === "EEXIST") return false;
+    throw error;
+  }
+  try {
+    try {
+      await file.appendFile(owner, "utf8");
+    } finally {
+      await file.close();
+    }
     return true;
   } catch (error) {
-    if (codeOf(error) === "EEXIST") return false;
     // Made here, and there was no room for a name in it: nobody is to wait for one. The first error is the one to be told.
     await remove(name).catch(() => {});
     throw error;

@@ -26,19 +26,21 @@ export async function processesHere(): Promise<Processes> {
     async isGone(owner) {
       const [, where, pid, start] = FORM.exec(owner) ?? [];
       if (where !== host || pid === undefined) return false;
-      return !isAlive(Number(pid)) || (start !== "0" && (await startOf(Number(pid))) !== start);
+      if (!isAlive(Number(pid))) return true;
+      const now = await startOf(Number(pid));
+      return start !== "0" && now !== "0" && now !== start;
     },
   };
 }
 
-/** When a process began, as Linux counts it: another one of the same number began at another time. 0 elsewhere. */
+/** When a process began, as Linux counts it: another one of the same number began at another time. 0 where nobody can say. */
 async function startOf(pid: number): Promise<string> {
   const { readFile } = await import("node:fs/promises");
   try {
     const stat = await readFile(`/proc/${pid}/stat`, "utf8");
     return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "0";
   } catch {
-    // No such file on this system; then its number alone is what there is to go by.
+    // No such file on this system, or none can be opened just now; then its number alone is what there is to go by.
     return "0";
   }
 }

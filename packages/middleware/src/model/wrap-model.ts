@@ -18,7 +18,7 @@ import {
   NO_HOOKS,
   systemClock,
 } from "@ravi/kernel";
-import { answerMisfit } from "@ravi/kernel/loop";
+import { answerMisfit, guardedHooks } from "@ravi/kernel/loop";
 import { checkModel } from "../options.ts";
 import { MiddlewarePipeline } from "../pipeline.ts";
 import { ChatCall } from "./chat-call.ts";
@@ -50,6 +50,7 @@ export function wrapModel(
   const agentName = options.agentName ?? client.id.replaceAll("/", ":");
   AgentId(agentName);
   const answer = options.answer ?? refuseToWait;
+  const hooks = guardedHooks(options.hooks ?? NO_HOOKS);
   const gate: Gate = {
     require(name, question, tell) {
       // Nothing is on record here, so there is always somebody to ask.
@@ -64,7 +65,7 @@ export function wrapModel(
       options: callOptions,
       agentName,
       tenantId: options.tenantId,
-      hooks: options.hooks ?? NO_HOOKS,
+      hooks,
       clock: options.clock ?? systemClock,
     });
 

@@ -59,7 +59,8 @@ export class ExecutionTracker implements Ledger {
   private doubt: readonly (Spend & { readonly id: number })[] = NO_DOUBT;
 
   constructor(budget: ExecutionBudgetOptions = {}, options: ExecutionTrackerOptions = {}) {
-    checkFields("options", options, TRACKER_OPTIONS);
+    // Whoever extends it may have options of its own.
+    if (new.target === ExecutionTracker) checkFields("options", options, TRACKER_OPTIONS);
     if (options.parent !== undefined) checkParent(options.parent);
     const { parent, scope = "budget", warnAt = parent?.account.warnAt ?? 0.8 } = options;
     if (!(typeof warnAt === "number" && warnAt > 0 && warnAt <= 1)) {

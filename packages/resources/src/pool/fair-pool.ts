@@ -70,7 +70,8 @@ export class FairPool implements Limiter {
   private timer: TimerHandle | undefined;
 
   constructor(options: FairPoolOptions = {}) {
-    checkFields("options", options, OPTIONS);
+    // Whoever extends it may have options of its own.
+    if (new.target === FairPool) checkFields("options", options, OPTIONS);
     this.clock = withTimers(checkClock(options.clock));
     this.concurrency = checkIntegerOrNull("concurrency", options.concurrency, 1) ?? Infinity;
     const now = this.clock.now();

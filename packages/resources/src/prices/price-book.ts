@@ -64,7 +64,8 @@ export class PriceBook implements PriceSource {
   private latest: Page | undefined;
 
   constructor(options: PriceBookOptions = {}) {
-    checkFields("options", options, OPTIONS);
+    // Whoever extends it may have options of its own.
+    if (new.target === PriceBook) checkFields("options", options, OPTIONS);
     this.own = readOwnPrices(options.prices ?? {});
     this.clock = checkClock(options.clock) ?? systemClock;
     this.data = options.catalogue === false ? null : undefined;

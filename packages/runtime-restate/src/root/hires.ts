@@ -12,7 +12,8 @@ import type {
   Waited,
   WaitedMessage,
 } from "./messages.ts";
-import { newExec } from "./state.ts";
+import { withRoom } from "./room.ts";
+import { type ExecState, newExec } from "./state.ts";
 import { forgetDecisions } from "./talk.ts";
 import { tookBelow, type TreeSession } from "./tree.ts";
 
@@ -58,11 +59,14 @@ export async function over(tree: TreeSession, message: OverMessage): Promise<nul
   if (account !== undefined) exec.used = undefined;
   const { stopped } = exec;
   const isCancelled = message.isKilled === true && stopped !== undefined;
-  const fate = isCancelled ? { status: "cancelled", failure: refusal(stopped.reason) } : message.outcome;
+  // Nobody can join those whom it has hired any more.
+  for (const child of tree.childrenOf(execId)) forgetOutcome(tree.exec(child));
+  const fate = isCancelled
+    ? { status: "cancelled", failure: refusal(stopped.reason) }
+    : withRoom(state, execId, message.outcome);
   tree.keepUntold(execId, [...tree.takeUntold(execId), ...(await books.settle(message.settle))]);
   await books.close(execId);
   const outcome: JsonObject = { ...fate, ...tookBelow(state, execId), at: state.at };
-  const status: JsonObject = { status: outcome["status"] ?? null };
   exec.outcome = outcome;
   exec.wants = {};
   exec.marks = {};
@@ -79,15 +83,20 @@ export async function over(tree: TreeSession, message: OverMessage): Promise<nul
   exec.parked = [];
   for (const joiner of exec.joiners) tree.resolve(joiner, outcome);
   exec.joiners = [];
-  if (exec.isJoinable === false) exec.outcome = status;
+  const isAlone = exec.parent === null || tree.exec(exec.parent)?.phase === "over";
+  if (exec.isJoinable === false || isAlone) forgetOutcome(exec);
   await seats.giveBack(exec.agentId);
   if (exec.parent === null) {
     state.result = outcome;
-    exec.outcome = status;
     tree.outbox.isOver = true;
   } else endIfAlone(tree, exec.parent);
   state.entries++;
   return null;
+}
+
+/** All but its status: a message carries the whole state. */
+function forgetOutcome(exec: ExecState | undefined): void {
+  if (exec?.outcome !== undefined) exec.outcome = { status: exec.outcome["status"] ?? null };
 }
 
 /** Whoever was stopped while it waited for its first seat is over: it has not begun, and without a seat it must not. */

@@ -1,11 +1,14 @@
 import {
+  type CancellationError,
   errorToJSON,
   type HireOutcome,
   HistoryRetention,
   HookEvent,
   isPromiseLike,
   isRaviError,
+  JournalFailedError,
   type MaybePromise,
+  type TimerHandle,
 } from "@ravi/kernel";
 import { guardedHooks, isSameHooks, messageOf, tellLog, tellOwn, tellTermination } from "@ravi/kernel/loop";
 import { orLog } from "../or-log.ts";
@@ -16,6 +19,9 @@ import { audit } from "./observe.ts";
 
 /** How long an agent, or what it has left running, may go on after it was told to stop, before nobody waits for it any more. */
 export const GRACE_MS = 50;
+
+/** The same for a history: a disk that is busy, or far away, needs more than a listener does. */
+const HISTORY_MS = 1_000;
 
 /** How long an audit log may take for the last entries: it may be far away, but it changes no run. */
 const AUDIT_MS = 10_000;
@@ -71,15 +77,20 @@ async function lastOperation(exec: Execution): Promise<void> {
   exec.lane.whenFree(resolve);
   const timer = exec.ports.clock.setTimer?.(resolve, GRACE_MS);
   exec.lane.forgive();
-  exec.token.cancel(`${exec.agentId} has ended`);
+  exec.token.cancel(hasEnded(exec));
   await promise;
   timer?.cancel();
+}
+
+/** Why what it has left running is stopped. */
+function hasEnded({ agentId }: Execution): string {
+  return `${agentId} has ended`;
 }
 
 export function leaveCalls({ exec, isCrash }: Pick<Ending, "exec"> & Partial<Ending>): MaybePromise<void> {
   exec.isOver = true;
   // They would stand there for nothing. Of one that has crashed, those below it may go on: they are not stopped.
-  if (exec.inLine > 0 && isCrash !== true) exec.token.cancel(`${exec.agentId} has ended`);
+  if (exec.inLine > 0 && isCrash !== true) exec.token.cancel(hasEnded(exec));
   const left = leaveSentCalls(exec, settleLeft);
   return left === undefined ? undefined : settledInTime(exec, left);
 }
@@ -113,9 +124,15 @@ function endChildren({ exec, outcome, isCrash }: Ending): MaybePromise<void> {
 function keepHistory({ exec, outcome }: Ending): MaybePromise<void> {
   if (exec.ports.history === undefined || !("result" in outcome)) return undefined;
   const { supervision, engine } = exec;
+  const keep = (): MaybePromise<void> =>
+    whileWanted(exec, outcome, exec.history.keep(), HISTORY_MS, historyLate);
   // A run that is on record is not over then: whoever resumes it has its result, and its history is written.
-  if (supervision.isRoot && engine.isDurable) return exec.history.keep();
-  return unlessItFails(exec, "kept", () => exec.history.keep());
+  return supervision.isRoot && engine.isDurable ? keep() : unlessItFails(exec, "kept", keep);
+}
+
+function historyLate({ agentId }: Execution): never {
+  const cause = new Error(`it has not answered for ${HISTORY_MS} ms after the run was stopped`);
+  throw new JournalFailedError({ what: `the history of ${agentId}`, final: true, cause });
 }
 
 /** The agent has done its work and is paid: what it gave is not lost for what is kept beside it. */
@@ -140,11 +157,14 @@ function tellObservers({ exec, outcome }: Ending): void {
 }
 
 /** A history that lives only as long as the run goes with it, whatever its end. */
-function forgetHistory({ exec }: Ending): MaybePromise<void> {
+function forgetHistory({ exec, outcome }: Ending): MaybePromise<void> {
   const { history } = exec.ports;
   if (history === undefined || exec.supervision.retention !== HistoryRetention.RUN) return undefined;
   const key = exec.history.key();
-  return key === undefined ? undefined : unlessItFails(exec, "cleared", () => history.clear(key));
+  if (key === undefined) return undefined;
+  return unlessItFails(exec, "cleared", () =>
+    whileWanted(exec, outcome, history.clear(key), HISTORY_MS, historyLate),
+  );
 }
 
 function tellListeners({ exec, outcome, startedAt }: Ending): void {
@@ -171,13 +191,15 @@ function tellListeners({ exec, outcome, startedAt }: Ending): void {
   tellOwn(exec.hooks, HookEvent.RUN_END, error === undefined ? payload : { ...payload, error });
 }
 
-/** Whoever has cancelled a run does not wait for a listener that hangs: T4. */
 function drainListeners({ exec, outcome }: Ending): MaybePromise<void> {
-  if (outcome.status !== "cancelled") return exec.hooks.drain?.();
-  const drained = exec.supervision.isRoot ? exec.hooks.drain?.() : drainOwn(exec);
-  if (!isPromiseLike(drained)) return undefined;
-  const problem = `listeners of ${exec.agentId} were still at work when it was cancelled; they are not waited for`;
-  return inTime(exec, Promise.resolve(drained), GRACE_MS, problem);
+  const isOwnOnly = outcome.status === "cancelled" && !exec.supervision.isRoot;
+  const drained = isOwnOnly ? drainOwn(exec) : exec.hooks.drain?.();
+  return whileWanted(exec, outcome, drained, GRACE_MS, listenersLate);
+}
+
+function listenersLate({ agentId, ports }: Execution): void {
+  const problem = `listeners of ${agentId} were still at work when it was cancelled; they are not waited for`;
+  tellLog(ports.logger, "warn", problem);
 }
 
 /** Those of a whole tree are waited for once, by its root; those that only this agent has, by nobody else. */
@@ -185,6 +207,54 @@ function drainOwn({ ports, engine }: Execution): MaybePromise<void> {
   const { hooks } = engine.start.agent;
   if (hooks === undefined || isSameHooks(hooks, ports.hooks)) return undefined;
   return guardedHooks(hooks, ports.logger).drain?.();
+}
+
+/**
+ * What others do beside a run. Whoever has cancelled it, before its end or while they are at it, does not wait for them for longer than
+ * that: T4.
+ */
+function whileWanted(
+  exec: Execution,
+  { status }: HireOutcome,
+  work: MaybePromise<void>,
+  limitMs: number,
+  onLate: (exec: Execution) => void,
+): MaybePromise<void> {
+  if (!isPromiseLike(work)) return undefined;
+  const { error } = exec.token;
+  const isCancelled = status === "cancelled" || (error !== undefined && isFromOutside(exec, error));
+  // Who was out of time, or has left something running, has ended all the same.
+  if (!isCancelled && error !== undefined) return work;
+  return unlessCancelled(exec, Promise.resolve(work), isCancelled, limitMs, onLate);
+}
+
+function isFromOutside(exec: Execution, { code, reason }: CancellationError): boolean {
+  return code === "CANCELLED" && reason !== hasEnded(exec);
+}
+
+async function unlessCancelled(
+  exec: Execution,
+  work: Promise<void>,
+  isCancelled: boolean,
+  limitMs: number,
+  onLate: (exec: Execution) => void,
+): Promise<void> {
+  const { token, ports } = exec;
+  const { promise, resolve } = Promise.withResolvers<"late">();
+  let patience: TimerHandle | undefined;
+  const losePatience = (): void => {
+    patience ??= ports.clock.setTimer?.(() => resolve("late"), limitMs);
+  };
+  const unlisten = token.onCancel((error) => {
+    if (isFromOutside(exec, error)) losePatience();
+  });
+  if (isCancelled) losePatience();
+  try {
+    if ((await Promise.race([work, promise])) === "late") onLate(exec);
+  } finally {
+    patience?.cancel();
+    unlisten();
+  }
 }
 
 function drainAudits({ exec }: Ending): MaybePromise<void> {

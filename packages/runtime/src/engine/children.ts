@@ -14,7 +14,7 @@ import type { InProcessEngine } from "./in-process.ts";
 import { hireInTime } from "./patience.ts";
 import { JOURNAL_PATIENCE_MS } from "./run-journal.ts";
 import { LinkedList } from "@ravi/kernel/loop";
-import { delay, orStopped } from "./waiting.ts";
+import { delay, orStopped, turnOfLoop } from "./waiting.ts";
 
 /** Whom one execution has hired, in this process. */
 export class Children {
@@ -130,7 +130,7 @@ export class Children {
     if (tree.journal === undefined || clock.setTimer === undefined) return void (await over);
     for (let owing: number | undefined; ;) {
       const patience = delay(clock, JOURNAL_PATIENCE_MS);
-      const isOver = await Promise.race([over, patience.promise]);
+      const isOver = await Promise.race([over, patience.promise.then(turnOfLoop)]);
       patience.cancel();
       if (isOver === true || (owing !== undefined && owing === tree.journal.owing)) return;
       owing = tree.journal.owing;

@@ -78,11 +78,13 @@ export class RunJournal implements Beating {
   }
 
   /**
-   * A journal that could not be written to, or was taken over, takes nothing more: the run stops before it pays again. One that
-   * was given what cannot be written down says so, has written nothing, and goes on.
+   * A journal that could not be written to, or was taken over, takes nothing more: the run stops before it pays again. Nor does one
+   * whose run was given up, though its store may not have heard of that yet. One that was given what cannot be written down says
+   * so, has written nothing, and goes on.
    */
   append(entries: readonly JournalEntry[]): MaybePromise<void> {
     if (this.lost !== undefined) throw this.lost;
+    if (this.released) throw new JournalLockedError({ runId: this.runId });
     try {
       const written = this.journal.append(this.runId, this.epoch, entries);
       if (!isPromiseLike(written)) return written;

@@ -50,3 +50,8 @@ export function timer(clock: Clock, callback: () => void, milliseconds: number):
     expected: "a clock with timers, to wait for a time",
   });
 }
+
+/** A turn of the platform's own loop. On a clock that a test moves on, a second may pass in less, and no journal answers in less. */
+export function turnOfLoop(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

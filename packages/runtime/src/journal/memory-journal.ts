@@ -87,7 +87,7 @@ export class MemoryJournal implements Journal {
 
   abandon(runId: RunId, epoch: number): void {
     const run = this.find(runId);
-    if (run?.claim.epoch === epoch && run.isEmpty) this.drop(run);
+    if (run?.claim.epoch === epoch && run.claim.owner !== null && run.isEmpty) this.drop(run);
   }
 
   load(runId: RunId): readonly JournalRecord[] {

@@ -71,10 +71,13 @@ export function withBlobs(journal: Journal, blobs: BlobStore): Journal {
       written.then(forget, forget);
       return written;
     },
+    /** With what was appended before it, also where nobody waited for that. */
     load(runId): MaybePromise<readonly JournalRecord[]> {
       const all = (records: readonly JournalRecord[]): MaybePromise<readonly JournalRecord[]> =>
         records.some(({ body }) => typeof body[REF] === "string") ? Promise.all(records.map(read)) : records;
-      return andThen(journal.load(runId), all);
+      // Whether it could be written is said to whoever appended it.
+      const settled = late.get(runId)?.then(ignore, ignore);
+      return andThen(settled, () => andThen(journal.load(runId), all));
     },
   };
 }
@@ -88,3 +91,5 @@ async function inOrder(
   const [small] = await Promise.all([entries, before]);
   await append(small);
 }
+
+function ignore(): void {}

@@ -1,4 +1,11 @@
-import { ExecId, type JournalRecord, type JsonObject, type Spend, type Usage } from "@ravi/kernel";
+import {
+  type CallNote,
+  ExecId,
+  type JournalRecord,
+  type JsonObject,
+  type Spend,
+  type Usage,
+} from "@ravi/kernel";
 import { textAt } from "../engine/body.ts";
 import { attemptOf, RAISE, type Recording, SPEND } from "../engine/recording.ts";
 
@@ -88,11 +95,12 @@ function isDecided({ body }: JournalRecord): boolean {
 /** A call inside of an effect, where the sum of the effect's end does not have it. */
 function* callInside(record: JournalRecord, { ends, notes }: Known): Generator<SpendOnRecord> {
   const { exec, body } = record;
+  const call = body["call"] as CallNote["call"];
   // The call that the effect was begun for is found with its begin.
-  if (notes.get(attemptOf(record)) !== record || body["call"] === FIRST) return;
+  if (notes.get(attemptOf(record)) !== record || call === FIRST) return;
   const key = textAt(body, "of");
   const end = ends.get(attemptOf({ ...record, key }));
-  if (end === undefined || !contains(end, body))
+  if (end === undefined || !contains(end, call))
     yield { exec, key, spend: moneyIn(body), isInside: true, isToCome: false };
 }
 
@@ -131,17 +139,16 @@ function billOf({ body }: JournalRecord): Contents {
   return (body["spend"] ?? {}) as Contents;
 }
 
-function contains(end: JournalRecord, { call }: JsonObject): boolean {
+function contains(end: JournalRecord, call: number): boolean {
   const { calls = 0, open = [] } = billOf(end);
-  // Notes without a number are of a time when an end had them all.
-  return typeof call !== "number" || (call <= calls && !open.includes(call));
+  return call <= calls && !open.includes(call);
 }
 
 /** Whether the agent's own call was sent, and not only what layers asked a model inside of it. One that a cache answered was not. */
-export function hasGoneOut({ own, turns, retries = 0, calls = 0, open = [] }: RecordedSpend): boolean {
+export function hasGoneOut({ own, turns, open = [] }: RecordedSpend): boolean {
   if (own !== undefined) return own > 0;
-  // Those of a time when it was not said are told by their numbers.
-  return turns === undefined || retries > 0 || turns + open.length > calls;
+  // Its only call is its own: on record as not sent after all, or not.
+  return turns !== 0 || open.length > 0;
 }
 
 /** Effects that ended while calls of theirs were not answered, where it is still not known what those took. */

@@ -41,6 +41,30 @@ const BUGS: Readonly<Record<string, new (setup: JournalSetup) => Journal>> = {
       super.release(run, epoch + 1);
     }
   },
+  "abandoning takes what was posted": class extends MemoryJournal {
+    override abandon(run: RunId, epoch: number) {
+      const before = super.list().length;
+      super.abandon(run, epoch);
+      if (super.list().length < before) super.delete(run);
+    }
+  },
+  "abandoning only releases": class extends MemoryJournal {
+    override abandon(run: RunId, epoch: number) {
+      if (super.load(run).length === 0) super.release(run, epoch);
+    }
+  },
+  "abandoning takes entries": class extends MemoryJournal {
+    override abandon(run: RunId, epoch: number) {
+      if (super.load(run).length > 0) super.delete(run);
+      else super.abandon(run, epoch);
+    }
+  },
+  "a stale epoch abandons": class extends MemoryJournal {
+    override abandon(run: RunId, epoch: number) {
+      super.abandon(run, epoch);
+      super.abandon(run, epoch + 1);
+    }
+  },
   "an append is written in part": class extends MemoryJournal {
     override append(run: RunId, epoch: number, entries: readonly JournalEntry[]) {
       for (const entry of entries) super.append(run, epoch, [entry]);

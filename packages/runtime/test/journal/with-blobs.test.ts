@@ -57,4 +57,31 @@ describe("a journal with its large bodies beside it", () => {
     for (const append of appends) await expect(append).rejects.toMatchObject({ code: "JOURNAL_FAILED" });
     expect(await journal.load(RUN)).toEqual([]);
   });
+
+  test("R24: what is read has in it what was appended before, also while that waits for its blob", async () => {
+    const { blobs, done } = slowStore();
+    const journal = withBlobs(new MemoryJournal(), blobs);
+    const epoch = (await journal.claim(RUN, "o", 1_000))?.epoch ?? 0;
+    await journal.append(RUN, epoch, [entry("a", "small")]);
+    const append = journal.append(RUN, epoch, [entry("b", LARGE)]);
+    const read = journal.load(RUN);
+    done.resolve();
+    expect((await read).map(({ key, body }) => [key, body["text"]])).toEqual([
+      ["a", "small"],
+      ["b", LARGE],
+    ]);
+    await append;
+  });
+
+  test("R24: what is read after an append that failed is what stands before it", async () => {
+    const { blobs, done } = slowStore();
+    const journal = withBlobs(new MemoryJournal(), blobs);
+    const epoch = (await journal.claim(RUN, "o", 1_000))?.epoch ?? 0;
+    await journal.append(RUN, epoch, [entry("a", "small")]);
+    const append = journal.append(RUN, epoch, [entry("b", LARGE)]);
+    const read = journal.load(RUN);
+    done.reject(new Error("the bucket is gone"));
+    expect((await read).map(({ key }) => key)).toEqual(["a"]);
+    await expect(append).rejects.toMatchObject({ code: "JOURNAL_FAILED" });
+  });
 });

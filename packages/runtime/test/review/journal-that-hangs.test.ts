@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { scriptedModel, virtualClock } from "@ravi/testing";
 import { isRaviError, type Journal, RunId } from "@ravi/kernel";
-import { MemoryJournal, Runtime } from "@ravi/runtime";
+import { MemoryJournal, Runtime, SqliteJournal } from "@ravi/runtime";
+import { temporaryDirectory } from "../journal/helpers/directory.ts";
 import { agent, ask, done, turns, until, within } from "./helpers.ts";
 
 // T4 names the disk among the places where a run may wait. Who has stopped a run does not wait for a journal that never answers, and
@@ -81,6 +82,28 @@ describe("T4: a journal that never answers", () => {
     expect(await stopped(call, 1, true, "close")).toBe("JOURNAL_FAILED");
   });
 
+  test("is asked for a load, and answers before the claim is given back: nothing is begun", async () => {
+    const clock = virtualClock({ now: 0 });
+    const memory = new MemoryJournal();
+    const [loads, releases] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const journal: Journal = Object.assign(Object.create(memory) as MemoryJournal, {
+      load: (runId: RunId) => loads.promise.then(() => memory.load(runId)),
+      release: (runId: RunId, epoch: number) => releases.promise.then(() => memory.release(runId, epoch)),
+    });
+    const handle = new Runtime({ journal, clock }).run(team().lead, "", { runId: "r" });
+    const came = handle.result.catch((error: unknown) => error);
+    await turns();
+    handle.cancel("stop");
+    await clock.advance(1_000);
+    await clock.advance(1_000);
+    expect(await within(came)).toMatchObject({ code: "JOURNAL_FAILED" });
+    loads.resolve();
+    await turns();
+    releases.resolve();
+    await turns();
+    expect(memory.load(RunId("r"))).toEqual([]);
+  });
+
   test("is asked for a claim, or an entry, until the run is out of time", async () => {
     for (const call of ["claim", "append"] as const) {
       const clock = virtualClock({ now: 0 });
@@ -135,3 +158,25 @@ describe("T4: a journal that never answers", () => {
     expect(await within(resumed.result)).toMatchObject({ status: "cancelled" });
   });
 });
+
+test.each(["cancel", "close"] as const)(
+  "T4: a journal that writes to a disk is waited for, however fast the clock of a test goes (%s)",
+  async (stop) => {
+    const clock = virtualClock({ now: 0 });
+    await using journal = SqliteJournal.open(temporaryDirectory(), { clock });
+    const child = agent("child", async (ctx) => done(String(await ctx.waitFor("word"))));
+    const lead = agent("lead", async (ctx) => {
+      const handle = await ctx.spawn(child, { input: "" });
+      return done((await ctx.join(handle)).status);
+    });
+    const runtime = new Runtime({ journal, clock });
+    const handle = runtime.run(lead, "", { runId: "r" });
+    await until(() => handle.status === "suspended");
+    const closing = stop === "close" ? runtime.close() : handle.cancel("stop");
+    await clock.advance(60_000);
+    const status = stop === "close" ? "suspended" : "cancelled";
+    expect(await within(handle.result)).toMatchObject({ status });
+    await closing;
+    expect(journal.list()).toMatchObject([{ runId: "r", status }]);
+  },
+);

@@ -25,3 +25,21 @@ test("R11: so are layers that are none", async () => {
   const none: Agent = { ...plain, pipelines: null as never };
   await expect(new Runtime().run(none, "").result).rejects.toMatchObject({ field: "agent plain: pipelines" });
 });
+
+test.each([
+  ["nothing", null],
+  ["a number", 5],
+  ["without a run", { admit: () => undefined }],
+  ["without an admit", { run: guard.run }],
+])("R11: so is a level whose guard is %s", async (_, chat) => {
+  const broken: Agent = { ...plain, pipelines: { chat } as never };
+  const field = { code: "INVALID_VALUE", field: "agent plain: pipelines.chat" };
+  await expect(new Runtime().run(broken, "").result).rejects.toMatchObject(field);
+  expect(() => bareContext({ agent: broken })).toThrow("agent plain: pipelines.chat");
+});
+
+test("R11: a guard has only what it is asked for", async () => {
+  const chat = { isNoop: false, hasAdmits: false, run: guard.run };
+  const guarded: Agent = { ...plain, pipelines: { chat, agent: { isNoop: true } } as never };
+  expect(await new Runtime().run(guarded, "").result).toMatchObject({ status: "completed" });
+});

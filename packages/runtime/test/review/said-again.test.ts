@@ -3,6 +3,7 @@ import {
   type ChatMessage,
   type HistoryProvider,
   HistoryRetention,
+  type Journal,
   type JsonValue,
   RunId,
   type RunHandle,
@@ -91,6 +92,57 @@ test("R23: after a reply that cannot be written down, another one counts", async
   });
   const { result } = new Runtime({ journal: new MemoryJournal() }).run(lead, "");
   expect(await within(result)).toMatchObject({ output: "a ring" });
+});
+
+test("R23: after a reply that broke while it was written down, another one counts", async () => {
+  const child = agent("child", async (_ctx, inbox) => {
+    const message = await inbox.receive();
+    let looks = 0;
+    const breaking = {
+      get word() {
+        if (++looks > 1) throw new Error("gone");
+        return "one";
+      },
+    };
+    await expect(inbox.reply(message, breaking)).rejects.toMatchObject({ code: "INVALID_VALUE" });
+    await inbox.reply(message, "two");
+    return done("replied");
+  });
+  const lead = agent("lead", async (ctx) => {
+    const handle = await ctx.spawn(child, { input: "" });
+    return done(String(await ctx.ask(handle, "?")));
+  });
+  const { result } = new Runtime({ journal: new MemoryJournal() }).run(lead, "");
+  expect(await within(result)).toMatchObject({ output: "two" });
+});
+
+test("R23: whoever asked has a reply once it is on record, and not before", async () => {
+  const memory = new MemoryJournal();
+  const written = Promise.withResolvers<void>();
+  const append: Journal["append"] = async (runId, epoch, entries) => {
+    if (entries.some(({ key }) => key.startsWith("reply:"))) await written.promise;
+    memory.append(runId, epoch, entries);
+  };
+  const journal: Journal = Object.assign(Object.create(memory) as MemoryJournal, { append });
+  const seen: string[] = [];
+  const child = agent("child", async (_ctx, inbox) => {
+    const message = await inbox.receive();
+    seen.push("replies");
+    await inbox.reply(message, "one");
+    seen.push("has replied");
+    return done("");
+  });
+  const lead = agent("lead", async (ctx) => {
+    const handle = await ctx.spawn(child, { input: "" });
+    seen.push(`hears ${String(await ctx.ask(handle, "?"))}`);
+    return done("");
+  });
+  const { result } = new Runtime({ journal }).run(lead, "");
+  await turns();
+  expect(seen).toEqual(["replies"]);
+  written.resolve();
+  expect(await within(result)).toMatchObject({ status: "completed" });
+  expect(seen.toSorted()).toEqual(["has replied", "hears one", "replies"]);
 });
 
 test("R10: what stands in the history already is not written again, also where others have written before it", async () => {

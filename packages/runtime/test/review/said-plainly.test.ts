@@ -14,7 +14,9 @@ const clerk = agent("clerk", async (_, inbox) => {
 const lead = agent("lead", async (ctx) => {
   const handle = await ctx.spawn(clerk, { input: "" });
   const asked = await ctx.ask(handle, new Date(0) as never).catch(String);
-  const { failure } = (await ctx.ask(handle, { well: undefined })) as { failure: string };
+  const { failure } = (await ctx.ask(handle, { well: undefined, rounded: Math.round(-0.2) })) as {
+    failure: string;
+  };
   return done(`${String(asked)} | ${failure}`);
 });
 const REFUSED = /ask\.message.*plain object.* \| .*inbox\.reply.*a finite number/s;

@@ -1,8 +1,16 @@
 import { describe, expect, test } from "vitest";
-import type { Agent, Clock, Hooks, RunContext, TimerHandle } from "@ravi/kernel";
+import {
+  type Agent,
+  type Clock,
+  type HistoryProvider,
+  HistoryRetention,
+  type Hooks,
+  type RunContext,
+  type TimerHandle,
+} from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { virtualClock } from "@ravi/testing";
-import { agent, done, FakeHeadcount, until } from "./helpers.ts";
+import { agent, done, FakeHeadcount, until, within } from "./helpers.ts";
 
 // The end of an execution is told to its engine by whoever waits for it: whatever the end, nothing stays behind.
 
@@ -177,5 +185,69 @@ describe("listeners that hang", () => {
     expect(run.status).toBe("running");
     resolve();
     expect(await run.result).toMatchObject({ status: "completed" });
+  });
+});
+
+describe("what is done beside a run, at its end, and hangs", () => {
+  const never = new Promise<void>(() => {});
+  const hooks: Hooks = { has: () => true, dispatch: () => {}, drain: () => never };
+  const historyThat = (hanging: "append" | "clear"): HistoryProvider => ({
+    load: async () => ({ messages: [], head: 0 }),
+    append: async () => (hanging === "append" ? never : undefined),
+    clear: async () => (hanging === "clear" ? never : undefined),
+  });
+  const places = [
+    ["listeners hold", { hooks }, HistoryRetention.NONE],
+    ["a history that is written holds", { history: historyThat("append") }, HistoryRetention.PERMANENT],
+    ["a history that is cleared holds", { history: historyThat("clear") }, HistoryRetention.RUN],
+    ["all of it together holds", { hooks, history: historyThat("clear") }, HistoryRetention.RUN],
+  ] as const;
+  const speaker = agent("speaker", async (ctx) => {
+    await ctx.remember({ role: "user", content: "said" });
+    return done("fine");
+  });
+
+  describe.each(["cancel", "close"] as const)("and whoever stops it meanwhile (%s)", (stop) => {
+    test.each(places)("T4: %s up nobody; what it gave stands", async (_, ports, retention) => {
+      for (const journal of [undefined, new MemoryJournal()]) {
+        const clock = virtualClock();
+        const runtime = new Runtime({ ...ports, clock, journal });
+        const run = runtime.run(speaker, "", { retention, runId: "r" });
+        const came = run.result.catch((error: unknown) => error);
+        await clock.advance(1_000);
+        expect(run.status).toBe("running");
+        const stopped = stop === "cancel" ? run.cancel("enough") : runtime.close();
+        await clock.advance(2_000);
+        // What is on record is not over without its history: whoever resumes it writes that.
+        const isKept = journal !== undefined && retention === HistoryRetention.PERMANENT;
+        const end = isKept ? { code: "JOURNAL_FAILED" } : { status: "completed", output: "fine" };
+        expect(await within(came)).toMatchObject(end);
+        await stopped;
+        expect(clock.pending).toBe(0);
+        const status = isKept ? "running" : "completed";
+        if (journal !== undefined) expect(journal.list()).toMatchObject([{ status }]);
+      }
+    });
+  });
+
+  test("T4: a history that cannot be cleared holds up no run that was cancelled before its end", async () => {
+    const clock = virtualClock();
+    const runtime = new Runtime({ clock, history: historyThat("clear") });
+    const run = runtime.run(agent("waiting", waiting), "", { retention: HistoryRetention.RUN });
+    await clock.advance(1);
+    run.cancel("enough");
+    await clock.advance(1_100);
+    expect(await within(run.result)).toMatchObject({ status: "cancelled" });
+  });
+
+  test("R20: listeners are waited for past the deadline of a run that has ended before it", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const slow: Hooks = { has: () => true, dispatch: () => {}, drain: () => promise };
+    const clock = virtualClock();
+    const run = new Runtime({ clock, hooks: slow }).run(speaker, "", { executionBudget: { deadlineS: 1 } });
+    await clock.advance(2_000);
+    expect(run.status).toBe("running");
+    resolve();
+    expect(await within(run.result)).toMatchObject({ status: "completed" });
   });
 });

@@ -1,4 +1,5 @@
 import { type ExecId, HookEvent, type HookPayloads, type Hooks, type Usage } from "@ravi/kernel";
+import { bothHooks } from "@ravi/kernel/loop";
 
 /** One model or tool call of an agent, as it ended. */
 export interface CallAccount {
@@ -32,16 +33,14 @@ export class CallLog {
 
   /** Hooks that write here, and tell the user's own. */
   listeningWith(others: Hooks | undefined): Hooks {
-    return {
-      has: (event) =>
-        event === HookEvent.LLM_END || event === HookEvent.TOOL_END || (others?.has(event) ?? false),
+    const own: Hooks = {
+      has: (event) => event === HookEvent.LLM_END || event === HookEvent.TOOL_END,
       dispatch: (event, payload) => {
         if (event === HookEvent.LLM_END) this.addModelCall(payload as HookPayloads["llm_end"]);
         if (event === HookEvent.TOOL_END) this.addToolCall(payload as HookPayloads["tool_end"]);
-        return others?.has(event) === true ? others.dispatch(event, payload) : undefined;
       },
-      drain: () => others?.drain?.(),
     };
+    return bothHooks(own, others);
   }
 
   private addModelCall(payload: HookPayloads["llm_end"]): void {

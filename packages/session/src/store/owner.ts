@@ -19,7 +19,9 @@ export function processLiveness(): Liveness {
       // A lock that was being written when the power went: nobody holds it.
       if (where === undefined) return true;
       if (where !== host || pid === undefined) return false;
-      return !isAlive(Number(pid)) || (start !== "0" && startOf(Number(pid)) !== start);
+      if (!isAlive(Number(pid))) return true;
+      const now = startOf(Number(pid));
+      return start !== "0" && now !== "0" && now !== start;
     },
   };
 }
@@ -33,13 +35,13 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** When a process began, as Linux counts it: another one of the same number began at another time. 0 elsewhere. */
+/** When a process began, as Linux counts it: another one of the same number began at another time. 0 where nobody can say. */
 function startOf(pid: number): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
     return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "0";
   } catch {
-    // No such file on this system; then its number alone is what there is to go by.
+    // No such file on this system, or none can be opened just now; then its number alone is what there is to go by.
     return "0";
   }
 }

@@ -1,6 +1,7 @@
 import type { Journal, MaybePromise } from "@ravi/kernel";
 import { describe, test } from "vitest";
 import { virtualClock } from "../virtual-clock.ts";
+import { abandonCases } from "./journal/abandons.ts";
 import { amountCases } from "./journal/amounts.ts";
 import { claimCases } from "./journal/claims.ts";
 import { entryCases } from "./journal/entries.ts";
@@ -26,6 +27,7 @@ const PATIENCE_MS = process.env["RAVI_LONG"] ? 900_000 : 60_000;
 /** Every case of `describeJournal`. */
 export const journalCases: readonly JournalCase[] = [
   ...claimCases,
+  ...abandonCases,
   ...entryCases,
   ...plainDataCases,
   ...postedCases,

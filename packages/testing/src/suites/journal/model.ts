@@ -18,6 +18,7 @@ type Step =
   | { readonly do: "claim"; readonly run: number; readonly owner: string }
   | { readonly do: "append"; readonly run: number; readonly epochs: number; readonly keys: readonly string[] }
   | { readonly do: "release"; readonly run: number; readonly epochs: number }
+  | { readonly do: "abandon"; readonly run: number; readonly epochs: number }
   | { readonly do: "delete"; readonly run: number }
   | { readonly do: "post"; readonly run: number; readonly id: string }
   | { readonly do: "wait"; readonly ms: number };
@@ -41,6 +42,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("release"), run, epochs }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("abandon"), run, epochs }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("delete"), run }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("post"), run, id: fc.constantFrom("p", "q", "r") }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("wait"), ms: fc.constantFrom(1, TTL - 1, TTL) }) },
@@ -82,6 +84,11 @@ class Model {
     if (known?.epoch === epoch) known.owner = null;
   }
 
+  abandon(id: RunId, epoch: number): void {
+    const known = this.runs.get(id);
+    if (known?.epoch === epoch && known.owner !== null && known.keys.length === 0) this.runs.delete(id);
+  }
+
   delete(id: RunId): void {
     this.runs.delete(id);
     this.items.delete(id);
@@ -119,6 +126,11 @@ async function play(
     } else if (each.do === "release") {
       await journal.release(id, epoch);
       model.release(id, epoch);
+    } else if (each.do === "abandon") {
+      // A journal may do without.
+      if (journal.abandon === undefined) continue;
+      await journal.abandon(id, epoch);
+      model.abandon(id, epoch);
     } else if (each.do === "delete") {
       await journal.delete(id);
       model.delete(id);
@@ -138,7 +150,7 @@ async function play(
 export const modelCases: readonly JournalCase[] = [
   {
     rule: "R24",
-    says: "any sequence of claims, appends, releases, deletions and posts does what a simple model says",
+    says: "any sequence of claims, appends, releases, abandonments, deletions and posts does what a simple model says",
     async run({ journal, clock }) {
       let game = 0;
       await fc.assert(
