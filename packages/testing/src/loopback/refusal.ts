@@ -1,4 +1,4 @@
-import { type ErrorKind, isRaviError, type JsonObject } from "@ravi/kernel";
+import { type ErrorKind, isRaviError } from "@ravi/kernel";
 import { statusMessage } from "../answers/fault.ts";
 import type { Plan } from "../answers/plan.ts";
 
@@ -18,16 +18,6 @@ export class RefusedRequest extends Error {
     super(refusal.message);
     this.refusal = refusal;
   }
-}
-
-/** The body of an error, in OpenAI's shape. */
-export function errorBody({ status, message, code, param }: Refusal): JsonObject {
-  return { error: { message, type: typeOf(status), param: param ?? null, code: code ?? null } };
-}
-
-function typeOf(status: number): string {
-  if (status === 429) return "rate_limit_error";
-  return status >= 500 ? "server_error" : "invalid_request_error";
 }
 
 /** The refusal that an answer stands for, if it is one. */
