@@ -1,4 +1,5 @@
 import { type ErrorKind, isRaviError } from "@ravi/kernel";
+import { messageOf } from "@ravi/kernel/loop";
 import { statusMessage } from "../answers/fault.ts";
 import type { Plan } from "../answers/plan.ts";
 
@@ -54,7 +55,7 @@ const CODE_OF_KIND: Readonly<Partial<Record<ErrorKind, string>>> = {
 
 /** How an error that a script gives or throws looks over HTTP. */
 export function refusalOfError(error: unknown): Refusal {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   if (isRaviError(error, "PROVIDER_ERROR")) {
     const { kind, retryAfterMs } = error;
     return {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { CancellationError, type JsonValue, parseJson } from "@ravi/kernel";
+import { messageOf } from "@ravi/kernel/loop";
 import { readBody } from "./body.ts";
 import { refuse } from "./deliver.ts";
 import type { House } from "./house.ts";
@@ -50,8 +51,10 @@ function parseBody(text: string, maxLength: number): JsonValue {
   try {
     return parseJson(text, "body", { maxDepth: MAX_DEPTH, maxLength });
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new RefusedRequest({ status: 400, message: `the body of the request cannot be read: ${why}` });
+    throw new RefusedRequest({
+      status: 400,
+      message: `the body of the request cannot be read: ${messageOf(error)}`,
+    });
   }
 }
 
