@@ -1,7 +1,6 @@
 import {
   type ChatContext,
   type ChatMessage,
-  type ModelResponse,
   checkBoolean,
   checkFields,
   InvalidValueError,
@@ -38,7 +37,7 @@ const LAYER = "contentFilter";
 export function contentFilter(options: ContentFilterOptions): ChatMiddleware {
   const { makeFilter, sides, onError } = checked(options);
   const streams = new WeakMap<ChatContext, FilterStream>();
-  const check = (context: ChatContext, texts: () => Iterable<string>): unknown =>
+  const check = (context: ChatContext, texts: () => readonly string[]): unknown =>
     enforce({ layer: LAYER, context, onError }, () => {
       for (const text of texts()) {
         const word = firstBlocked(makeFilter, text);
@@ -58,14 +57,11 @@ export function contentFilter(options: ContentFilterOptions): ChatMiddleware {
       if (sides === "input") return next();
       watchStream(streams, context, () => stoppingStream(context, makeFilter, onError));
       await next();
-      if (context.result !== undefined) await check(context, () => responseTexts(context.result));
+      const { result } = context;
+      if (result !== undefined) await check(context, () => textsOf(result.message));
       return undefined;
     },
   };
-}
-
-function* responseTexts(response: ModelResponse | undefined): Generator<string> {
-  if (response !== undefined) yield* textsOf(response.message);
 }
 
 /** The same things that are streamed, each by itself: the text, the reasoning, the arguments of each call. */
