@@ -35,7 +35,7 @@ import { executionService } from "./execution/service.ts";
 import { watcherService } from "./execution/watcher.ts";
 import { Ingress } from "./ingress.ts";
 import { TOPIC } from "./names.ts";
-import type { RestateRuntimeOptions } from "./options.ts";
+import { OPTIONS, type RestateRuntimeOptions } from "./options.ts";
 import { PATIENT } from "./retries.ts";
 import { rootObject } from "./root/object.ts";
 import { topicObject } from "./topic/object.ts";
@@ -266,34 +266,3 @@ function silentLogger({
     if (level === "error" || level === "warn") tellLog(logger, "warn", said.map(String).join(" "));
   };
 }
-
-const OPTIONS: readonly (keyof RestateRuntimeOptions)[] = [
-  "agents",
-  "createContext",
-  "ingress",
-  "admin",
-  "headcount",
-  "ledger",
-  "blobs",
-  "hooks",
-  "clock",
-  "ids",
-  "restart",
-  "stream",
-  "callTimeoutS",
-  "retentionS",
-  "parkS",
-  "headers",
-  "identityKeys",
-  "pipelines",
-  "meter",
-  "limiter",
-  "history",
-  "compaction",
-  "memory",
-  "permissions",
-  "telemetry",
-  "auditLog",
-  "validator",
-  "logger",
-];

@@ -13,6 +13,7 @@ import { withLost } from "./lost.ts";
 import type { Launch, Standing, Stopped, UsedSoFar } from "./messages.ts";
 import { emptyOutbox, type Outbox } from "./outbox.ts";
 import { type HeadcountFactory, Seats } from "./seats.ts";
+import { addCost } from "./spend.ts";
 import { drop, type ExecState, type RootState } from "./state.ts";
 
 export interface TreePorts {
@@ -166,14 +167,14 @@ export function rootOf(state: RootState): ExecState & { readonly launch: Launch 
 /** What an execution and all below it have used, as far as they have told. */
 export function tookBelow(state: RootState, execId: string): { usage: Usage; costUsd: number | null } {
   let usage: Usage = NO_USAGE;
-  let nano: number | null = 0;
+  let costUsd: number | null = 0;
   for (const [id, { account, used, lost }] of Object.entries(state.execs)) {
     if (id !== execId && !id.startsWith(`${execId}/`)) continue;
     const told = withLost(account ?? used ?? NOTHING_USED, lost);
     usage = addUsage(usage, told.usage);
-    nano = nano === null || told.costUsd === null ? null : nano + Math.round(told.costUsd * 1e9);
+    costUsd = addCost(costUsd, told.costUsd);
   }
-  return { usage, costUsd: nano === null ? null : nano / 1e9 };
+  return { usage, costUsd };
 }
 
 /** Who worked in the tree and what each used; one that never told has used nothing that anybody knows. */
