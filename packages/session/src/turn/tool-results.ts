@@ -1,7 +1,8 @@
 import { deepFreeze, type ToolCall, type ToolMessage } from "@ravi/kernel";
 import { withNote } from "@ravi/kernel/loop";
 import type { Verdict } from "../guardrails/chain.ts";
-import type { ToolBatch, ToolBatchOptions } from "./tool-batch.ts";
+import type { TurnKit } from "./kit.ts";
+import type { ToolBatch } from "./tool-batch.ts";
 import type { Gate } from "./tool-gate.ts";
 
 /** What a batch of calls has come to. */
@@ -12,7 +13,7 @@ export async function reviewResults(
   calls: readonly ToolCall[],
   results: readonly (ToolMessage | undefined)[],
   gate: Gate,
-  { ctx, emit, guard }: ToolBatchOptions,
+  { ctx, emit, guard }: TurnKit,
 ): Promise<Reviewed> {
   let terminal = calls.length > 0;
   const patched: (ToolMessage | undefined)[] = [];
