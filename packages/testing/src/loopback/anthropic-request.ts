@@ -4,7 +4,7 @@ import { readOneOf, readOnly, readRequired, wrong } from "./anthropic-fields.ts"
 import { messagesOf, readTurns } from "./anthropic-messages.ts";
 import { checkMarks, checkThoughts, checkToolsThere, checkTurns } from "./anthropic-rules.ts";
 import {
-  given,
+  present,
   readBoolean,
   readList,
   readNumber,
@@ -81,7 +81,7 @@ export function readMessagesRequest(value: JsonValue | undefined, options: ReadO
     stream: readOptional(body["stream"], "stream", readBoolean) ?? false,
     request: {
       messages: [...readSystem(body["system"]), ...messagesOf(turns)],
-      ...given(optional),
+      ...present(optional),
     },
   };
 }

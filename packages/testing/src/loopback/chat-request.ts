@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue, ModelRequest, ToolSpec } from "@ravi/kernel
 import { isObjectSchema } from "@ravi/kernel/provider";
 import { readMessages } from "./chat-messages.ts";
 import {
-  given,
+  present,
   invalid,
   readBoolean,
   readList,
@@ -52,7 +52,7 @@ export function readChatRequest(value: JsonValue): ChatRequest {
     includeUsage: includeUsage ?? false,
     request: {
       messages: readMessages(body["messages"]),
-      ...given(optional),
+      ...present(optional),
     },
   };
 }

@@ -60,6 +60,6 @@ export function readBoolean(value: JsonValue | undefined, param: string): boolea
 }
 
 /** The fields that are there. */
-export function given<T extends object>(fields: T): Partial<T> {
+export function present<T extends object>(fields: T): Partial<T> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<T>;
 }

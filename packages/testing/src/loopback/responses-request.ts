@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue, ModelRequest, ToolSpec } from "@ravi/kernel";
 import { readParameters } from "./chat-request.ts";
 import {
-  given,
+  present,
   invalid,
   readBoolean,
   readKnown,
@@ -81,7 +81,7 @@ export function readResponsesRequest(
         ...(instructions === undefined ? [] : [{ role: "system", content: instructions } as const]),
         ...readInput(body["input"], options),
       ],
-      ...given(optional),
+      ...present(optional),
     },
   };
 }
