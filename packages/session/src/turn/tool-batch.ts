@@ -47,17 +47,24 @@ export async function toolBatch(response: ModelResponse, kit: TurnKit): Promise<
     if (!ctx.signal.aborted) throw error;
     turn = { messages: [], stop: cancellationOf(ctx.signal) };
   }
-  // Where the run was stopped, a result that says so is not the call's: only what was done is kept.
-  const isStopped = turn.stop !== undefined && turn.stop.code !== "BUDGET_EXHAUSTED";
-  const results = calls.map((call, at) => {
-    const result = isStopped ? done.get(call.id) : turn.messages[at];
-    return result && { ...result, content: shorten(result.content, maxChars) };
+  const shortened = (result: ToolMessage): ToolMessage => ({
+    ...result,
+    content: shorten(result.content, maxChars),
   });
+  // Where the run was stopped, a result that says so is not the call's: only what was done is kept.
+  if (turn.stop !== undefined && turn.stop.code !== "BUDGET_EXHAUSTED") {
+    const kept = calls.map(({ id }) => done.get(id)).map((result) => result && shortened(result));
+    return { messages: kept, isTerminal: false, halt: undefined, stop: turn.stop };
+  }
+  const results = turn.messages.map(shortened);
   const plain: Reviewed = { messages: results, isTerminal: false, halt: undefined };
-  if (isStopped) return { ...plain, stop: turn.stop };
   try {
-    const reviewed = isBroken ? plain : await reviewResults(calls, results, gate, kit);
-    for (const message of reviewed.messages) if (message !== undefined) tellResult(message, kit);
+    const answered = calls.flatMap((call, at) => {
+      const result = results[at];
+      return result === undefined ? [] : [{ call, result }];
+    });
+    const reviewed = isBroken ? plain : await reviewResults(answered, gate, kit);
+    for (const message of reviewed.messages) tellResult(message, kit);
     return { ...reviewed, halt: gate.halt ?? reviewed.halt, stop: turn.stop };
   } catch (error) {
     // Somebody was still looking at the results. The calls were made all the same.
