@@ -22,7 +22,7 @@ import {
   versionName,
   versionOf,
 } from "@ravi/kernel/loop";
-import { checkDelivered, checkIdentityKeys, checkSeconds } from "./check.ts";
+import { checkDelivered, checkOptions } from "./check.ts";
 import { Admin } from "./client/admin.ts";
 import { admitRoot } from "./client/admit.ts";
 import { follow, type FollowOptions } from "./client/handle.ts";
@@ -35,7 +35,7 @@ import { executionService } from "./execution/service.ts";
 import { watcherService } from "./execution/watcher.ts";
 import { Ingress } from "./ingress.ts";
 import { TOPIC } from "./names.ts";
-import { OPTIONS, type RestateRuntimeOptions } from "./options.ts";
+import type { RestateRuntimeOptions } from "./options.ts";
 import { PATIENT } from "./retries.ts";
 import { rootObject } from "./root/object.ts";
 import { topicObject } from "./topic/object.ts";
@@ -85,7 +85,7 @@ const MINUTE = 60_000;
  * that listens is a worker.
  */
 export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
-  checkFields("runtime options", options, OPTIONS);
+  checkOptions(options);
   const {
     createContext,
     headcount,
@@ -97,18 +97,6 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
     restart,
     ...given
   } = options;
-  if (typeof createContext !== "function") {
-    throw new InvalidValueError({
-      field: "createContext",
-      value: createContext,
-      expected: "createRunContext of @ravi/runtime",
-    });
-  }
-  // A guard at a level that is misspelt would guard nothing.
-  if (given.pipelines !== undefined)
-    checkFields("runtime options.pipelines", given.pipelines, ["agent", "chat", "function"]);
-  checkSeconds(options);
-  checkIdentityKeys(options.identityKeys);
   const { clock = wallClock, ids = systemIds, hooks = NO_HOOKS } = given;
   const ports: ContextPorts = { ...given, clock, ids, hooks: guardedHooks(hooks, given.logger) };
   const agents = new Map<string, Agent>();

@@ -141,10 +141,11 @@ export class TreeSession {
         exec.launch = null;
         continue;
       }
-      const paused = await seats.isPaused(exec.agentId);
-      if (paused) exec.unseatedSince ??= state.at;
-      else this.unpark(exec);
-      if (paused) continue;
+      if (await seats.isPaused(exec.agentId)) {
+        exec.unseatedSince ??= state.at;
+        continue;
+      }
+      this.unpark(exec);
       for (const awakeable of exec.parked) this.resolve(awakeable, await this.standing(execId));
       exec.parked = [];
     }
