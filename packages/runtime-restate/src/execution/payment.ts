@@ -70,7 +70,7 @@ export async function pay(options: PaymentOptions): Promise<Recorded> {
   const { key } = effect;
   const { execId } = from;
   const nonce = options.ids.uuid();
-  const begun = await begin(options);
+  const begun = await beginEffect(options);
   const admission = await admit(options, nonce, begun);
   const { at, paused, remaining, attempt, stopped } = admission;
   const base = { key, fingerprint, at, paused, remaining, attempt, stopped };
@@ -100,7 +100,7 @@ export async function pay(options: PaymentOptions): Promise<Recorded> {
   return { ...base, at: clock.now(), verdict: "done", stored, paid, settle };
 }
 
-async function begin({ effect, isMetered }: PaymentOptions): Promise<Begun> {
+async function beginEffect({ effect, isMetered }: PaymentOptions): Promise<Begun> {
   try {
     const begun = await effect.begin();
     return { wanted: wantedBy(effect, begun, isMetered), usage: reserveIn(begun)?.usage };
