@@ -17,11 +17,9 @@ export async function admit(tree: TreeSession, message: AdmitMessage): Promise<A
   const { state, books } = tree;
   const full = `${execId}:${key}`;
   const warnings = [...tree.takeUntold(execId), ...(await books.settle(message.settle))];
-  const isCurrent = tree.enterLane(execId, lane);
-  const standing = await tree.standing(execId);
-  const exec = tree.exec(execId);
+  const { exec, standing } = await tree.speaker(execId, lane);
   const answer = { ...standing, attempt: 0, warnings } as const;
-  if (exec === undefined || !isCurrent) return { ...answer, verdict: "stale" };
+  if (exec === undefined) return { ...answer, verdict: "stale" };
   const known = exec.marks[key];
   if (known?.nonce === nonce) {
     return { ...answer, verdict: "go", attempt: known.attempt, reserved: known.reserved };

@@ -98,6 +98,16 @@ export class TreeSession {
     return true;
   }
 
+  /** Who speaks from that lane, and how it stands. There is none where its attempt is dead, or its execution is over. */
+  async speaker(
+    execId: string,
+    lane: number,
+  ): Promise<{ readonly exec: ExecState | undefined; readonly standing: Standing }> {
+    const isCurrent = this.enterLane(execId, lane);
+    const standing = await this.standing(execId);
+    return { exec: isCurrent ? this.exec(execId) : undefined, standing };
+  }
+
   stop(execId: string, stopped: Stopped, alone: boolean): void {
     const exec = this.state.execs[execId];
     if (exec === undefined || exec.phase === "over") return;
