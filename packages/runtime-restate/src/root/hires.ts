@@ -59,7 +59,7 @@ export async function over(tree: TreeSession, message: OverMessage): Promise<nul
   const { stopped } = exec;
   const isCancelled = message.isKilled === true && stopped !== undefined;
   const fate = isCancelled ? { status: "cancelled", failure: refusal(stopped.reason) } : message.outcome;
-  tree.keepUntold(execId, [...tree.takeUntold(execId), ...(await books.settle(message.settle))]);
+  tree.keepUntold(execId, await tree.settle(execId, message.settle));
   await books.close(execId);
   const outcome: JsonObject = { ...fate, ...tookBelow(state, execId), at: state.at };
   const status: JsonObject = { status: outcome["status"] ?? null };

@@ -16,7 +16,7 @@ export async function admit(tree: TreeSession, message: AdmitMessage): Promise<A
   const { execId, lane, key, nonce } = message;
   const { state, books } = tree;
   const full = `${execId}:${key}`;
-  const warnings = [...tree.takeUntold(execId), ...(await books.settle(message.settle))];
+  const warnings = await tree.settle(execId, message.settle);
   const { exec, standing } = await tree.speaker(execId, lane);
   const answer = { ...standing, attempt: 0, warnings } as const;
   if (exec === undefined) return { ...answer, verdict: "stale" };
@@ -56,7 +56,7 @@ export async function admit(tree: TreeSession, message: AdmitMessage): Promise<A
 export async function reserve(tree: TreeSession, message: ReserveMessage): Promise<Reserved> {
   const { execId, id, key, spend, wrapUp, what } = message;
   const { books } = tree;
-  const warnings = [...tree.takeUntold(execId), ...(await books.settle(message.settle))];
+  const warnings = await tree.settle(execId, message.settle);
   const of = key === undefined ? undefined : `${execId}:${key}`;
   const refused = await books.reserve(id, { exec: execId, spend, wrapUp, of }, what);
   return { warnings, refused };

@@ -10,7 +10,7 @@ import {
 } from "@ravi/kernel";
 import { Books, type LedgerFactory } from "./books.ts";
 import { withLost } from "./lost.ts";
-import type { Launch, Standing, Stopped, UsedSoFar } from "./messages.ts";
+import type { Launch, Left, Settle, Standing, Stopped, UsedSoFar } from "./messages.ts";
 import { emptyOutbox, type Outbox } from "./outbox.ts";
 import { type HeadcountFactory, Seats } from "./seats.ts";
 import { addCost } from "./spend.ts";
@@ -131,11 +131,12 @@ export class TreeSession {
     if (exec !== undefined) exec.untold = [...(exec.untold ?? []), ...warnings];
   }
 
-  takeUntold(execId: string): readonly BudgetWarning[] {
+  /** Gives what that execution is to be told: what could not be told before, and what comes of settling these. */
+  async settle(execId: string, settles: readonly (Settle | Left)[]): Promise<readonly BudgetWarning[]> {
     const exec = this.state.execs[execId];
     const untold = exec?.untold ?? [];
     if (exec !== undefined) exec.untold = undefined;
-    return untold;
+    return [...untold, ...(await this.books.settle(settles))];
   }
 
   /** Whoever has its seat again, or for the first time, goes on; whoever lost it begins to wait. */
