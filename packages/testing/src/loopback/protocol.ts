@@ -14,7 +14,7 @@ export interface Protocol {
   readonly errorBody: (refusal: Refusal) => JsonObject;
 }
 
-export interface Route {
+interface Route {
   readonly method: string;
   serve(served: Served): Promise<void>;
 }
