@@ -8,7 +8,7 @@ import {
   type Permissions,
   type Telemetry,
 } from "@ravi/kernel";
-import { type LoopOptions, type LoopPlan, planLoop } from "@ravi/kernel/loop";
+import { hasMethod, type LoopOptions, type LoopPlan, planLoop } from "@ravi/kernel/loop";
 import { ALLOW_ALL, NO_MEMORY, NO_TELEMETRY } from "./context/services.ts";
 
 type Shared = Pick<
@@ -89,9 +89,7 @@ export function planStrategy(options: StrategyAgentOptions): StrategyPlan {
 }
 
 function checkService(field: string, value: unknown, methods: readonly string[]): void {
-  const has = (method: string): boolean =>
-    typeof value === "object" && value !== null && typeof Reflect.get(value, method) === "function";
-  if (methods.every(has)) return;
+  if (methods.every((method) => hasMethod(value, method))) return;
   throw new InvalidValueError({
     field: `${OWNER}.${field}`,
     value,

@@ -205,6 +205,18 @@ describe("O6: classifyError", () => {
     ).toBe(false);
   });
 
+  test("O6: what cannot be looked at is unknown, and not tried again", () => {
+    const getter = Object.defineProperty(new Error("no"), "status", {
+      get(): never {
+        throw new Error("getter");
+      },
+    });
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    for (const error of [getter, proxy, new Error("wrapped", { cause: getter })])
+      expect(classifyError(error)).toMatchObject({ kind: "UNKNOWN", retryable: false });
+  });
+
   test("O6: a program's mistake, a cancellation and a refusal are never tried again", () => {
     const broken = [
       new TypeError("x is not a function"),

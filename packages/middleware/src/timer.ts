@@ -21,26 +21,14 @@ function platformTimer(callback: () => void, delayMs: number): TimerHandle {
 }
 
 /** Waits, or rejects as soon as the signal aborts. Leaves neither a timer nor a listener behind. */
-export function sleep(clock: Clock, delayMs: number, signal: AbortSignalLike): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) {
-      reject(cancellationOf(signal));
-      return;
-    }
-    const stop = (): void => {
-      timer.cancel();
-      reject(cancellationOf(signal));
-    };
-    const timer = setTimer(
-      clock,
-      () => {
-        signal.removeEventListener("abort", stop);
-        resolve();
-      },
-      delayMs,
-    );
-    signal.addEventListener("abort", stop, { once: true });
-  });
+export async function sleep(clock: Clock, delayMs: number, signal: AbortSignalLike): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimer(clock, resolve, delayMs);
+  try {
+    await untilAborted(promise, signal);
+  } finally {
+    timer.cancel();
+  }
 }
 
 /** Rejects when the signal aborts before the promise settles. The promise's own failure is heard in any case. */

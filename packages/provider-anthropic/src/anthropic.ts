@@ -121,7 +121,7 @@ export function anthropic(model: string, options: AnthropicOptions = {}): LLMCli
       const { response, outputTool } = await send(call, request, { stream, idempotencyKey });
       ({ headers } = response);
       const answer = collectAnswer({ provider, outputTool });
-      yield* readAnswer(response, answer, call, limits);
+      yield* readAnswer({ response, answer, call, limits });
       yield { type: "finish", response: answer.response() };
     } catch (error) {
       // Cancelled or timed out counts before whatever followed from it.

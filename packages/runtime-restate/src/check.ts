@@ -1,6 +1,20 @@
-import { InvalidValueError } from "@ravi/kernel";
+import { checkFields, InvalidValueError } from "@ravi/kernel";
 import { checkMessage } from "@ravi/kernel/loop";
-import type { RestateRuntimeOptions } from "./options.ts";
+import { OPTIONS, type RestateRuntimeOptions } from "./options.ts";
+
+export function checkOptions(options: RestateRuntimeOptions): void {
+  checkFields("runtime options", options, OPTIONS);
+  const { createContext, pipelines, identityKeys } = options;
+  if (typeof createContext !== "function") {
+    const expected = "createRunContext of @ravi/runtime";
+    throw new InvalidValueError({ field: "createContext", value: createContext, expected });
+  }
+  // A guard at a level that is misspelt would guard nothing.
+  if (pipelines !== undefined)
+    checkFields("runtime options.pipelines", pipelines, ["agent", "chat", "function"]);
+  checkSeconds(options);
+  checkIdentityKeys(identityKeys);
+}
 
 const SECONDS = [
   "callTimeoutS",
@@ -9,7 +23,7 @@ const SECONDS = [
 ] as const satisfies readonly (keyof RestateRuntimeOptions)[];
 
 /** The server would take what is no time for none, or for one of its own. */
-export function checkSeconds(options: RestateRuntimeOptions): void {
+function checkSeconds(options: RestateRuntimeOptions): void {
   for (const name of SECONDS) {
     const value = options[name];
     if (value === undefined || (Number.isFinite(value) && value > 0)) continue;
@@ -18,7 +32,7 @@ export function checkSeconds(options: RestateRuntimeOptions): void {
 }
 
 /** No key at all would serve everybody, which nobody means who gives a list of them. */
-export function checkIdentityKeys(keys: unknown): void {
+function checkIdentityKeys(keys: unknown): void {
   if (keys === undefined) return;
   const isKey = (key: unknown): boolean => typeof key === "string" && key.startsWith("publickeyv1_");
   if (Array.isArray(keys) && keys.length > 0 && keys.every(isKey)) return;

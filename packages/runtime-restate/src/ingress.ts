@@ -1,5 +1,7 @@
-import { InvalidValueError, ToolError } from "@ravi/kernel";
+import { ToolError } from "@ravi/kernel";
+import { messageOf } from "@ravi/kernel/loop";
 import { pause } from "./pause.ts";
+import { serverUrl } from "./server-url.ts";
 
 export interface IngressOptions {
   /** Where the server takes requests: `http://localhost:8080`. */
@@ -24,14 +26,7 @@ export class Ingress {
   private readonly headers: Readonly<Record<string, string>>;
 
   constructor({ url, fetch: send = fetch, headers = {} }: IngressOptions) {
-    if (!URL.canParse(url)) {
-      throw new InvalidValueError({
-        field: "ingress",
-        value: url,
-        expected: "a URL such as http://localhost:8080",
-      });
-    }
-    this.url = url.replace(/\/$/, "");
+    this.url = serverUrl("ingress", url, "http://localhost:8080");
     this.send = send;
     this.headers = headers;
   }
@@ -92,8 +87,7 @@ export class Ingress {
       return { ok, isPassing, status, text };
     } catch (error) {
       init.signal.throwIfAborted();
-      const text = error instanceof Error ? error.message : String(error);
-      return { ok: false, isPassing: true, status: 0, text };
+      return { ok: false, isPassing: true, status: 0, text: messageOf(error) };
     }
   }
 }

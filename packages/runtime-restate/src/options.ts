@@ -44,3 +44,34 @@ export interface RestateRuntimeOptions extends Omit<ContextPorts, "clock" | "ids
   /** Public keys of the servers that this worker serves, as `publickeyv1_…`; what none of them has signed is refused. Without any, it serves all. */
   readonly identityKeys?: readonly string[] | undefined;
 }
+
+export const OPTIONS: readonly (keyof RestateRuntimeOptions)[] = [
+  "agents",
+  "createContext",
+  "ingress",
+  "admin",
+  "headcount",
+  "ledger",
+  "blobs",
+  "hooks",
+  "clock",
+  "ids",
+  "restart",
+  "stream",
+  "callTimeoutS",
+  "retentionS",
+  "parkS",
+  "headers",
+  "identityKeys",
+  "pipelines",
+  "meter",
+  "limiter",
+  "history",
+  "compaction",
+  "memory",
+  "permissions",
+  "telemetry",
+  "auditLog",
+  "validator",
+  "logger",
+];

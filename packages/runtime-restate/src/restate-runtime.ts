@@ -1,4 +1,3 @@
-import { createEndpointHandler, type WorkflowOptions } from "@restatedev/restate-sdk";
 import {
   type AbortSignalLike,
   type Agent,
@@ -18,28 +17,20 @@ import {
   type Decisions,
   deliveryId,
   guardedHooks,
-  tellLog,
   versionName,
   versionOf,
 } from "@ravi/kernel/loop";
-import { checkDelivered, checkIdentityKeys, checkSeconds } from "./check.ts";
+import { checkDelivered, checkOptions } from "./check.ts";
 import { Admin } from "./client/admin.ts";
 import { admitRoot } from "./client/admit.ts";
 import { follow, type FollowOptions } from "./client/handle.ts";
 import { Roots } from "./client/roots.ts";
 import { launchRun, type RestateRunOptions } from "./client/start.ts";
 import { type Http2Handler, listenOn, type ListenOptions, type Listening } from "./endpoint.ts";
-import { Courier } from "./execution/courier.ts";
-import { Publishers } from "./execution/publisher.ts";
-import { executionService } from "./execution/service.ts";
-import { watcherService } from "./execution/watcher.ts";
 import { Ingress } from "./ingress.ts";
-import { TOPIC } from "./names.ts";
 import type { RestateRuntimeOptions } from "./options.ts";
-import { PATIENT } from "./retries.ts";
-import { rootObject } from "./root/object.ts";
-import { topicObject } from "./topic/object.ts";
 import { wallClock } from "./wall-clock.ts";
+import { workerHandler } from "./worker.ts";
 
 export interface RestateResumeOptions {
   /** What becomes of tools that were in flight at a crash, by the key that the suspension names. */
@@ -78,39 +69,14 @@ export interface RestateRuntime {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-const MINUTE = 60_000;
-
 /**
  * A runtime whose runs are carried by a Restate server. Any process that reaches the server can start and follow runs; one
  * that listens is a worker.
  */
 export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
-  checkFields("runtime options", options, OPTIONS);
-  const {
-    createContext,
-    headcount,
-    ledger,
-    blobs,
-    stream = true,
-    headers,
-    identityKeys,
-    restart,
-    ...given
-  } = options;
-  if (typeof createContext !== "function") {
-    throw new InvalidValueError({
-      field: "createContext",
-      value: createContext,
-      expected: "createRunContext of @ravi/runtime",
-    });
-  }
-  // A guard at a level that is misspelt would guard nothing.
-  if (given.pipelines !== undefined)
-    checkFields("runtime options.pipelines", given.pipelines, ["agent", "chat", "function"]);
-  checkSeconds(options);
-  checkIdentityKeys(options.identityKeys);
-  const { clock = wallClock, ids = systemIds, hooks = NO_HOOKS } = given;
-  const ports: ContextPorts = { ...given, clock, ids, hooks: guardedHooks(hooks, given.logger) };
+  checkOptions(options);
+  const { clock = wallClock, ids = systemIds, hooks = NO_HOOKS, headers } = options;
+  const ports: ContextPorts = { ...options, clock, ids, hooks: guardedHooks(hooks, options.logger) };
   const agents = new Map<string, Agent>();
   const ingress = new Ingress({ url: options.ingress, headers });
   const admin = new Admin({ url: options.admin, headers });
@@ -118,35 +84,13 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
   const roots = new Roots({ ingress, admin, clock, closed: closed.signal });
   const live = new Set<RootHandle>();
   const listening = new Set<Listening>();
-  const service = serviceOptions(options);
-  const handler = createEndpointHandler({
-    services: [
-      rootObject({ headcount, ledger }),
-      topicObject(),
-      watcherService(service),
-      executionService({
-        agents,
-        register: (agent) => void runtime.register(agent),
-        createContext,
-        ports,
-        ingress,
-        courier: new Courier(ingress, (runId) => roots.open(runId)),
-        publishers: new Publishers({
-          clock,
-          send: (key, events) =>
-            ingress.tell({ service: TOPIC, key, handler: "tell" }, events, closed.signal),
-          closed: closed.signal,
-          logger: options.logger,
-        }),
-        blobs,
-        isWatched: stream,
-        restart,
-        parkMs: (options.parkS ?? 30) * 1000,
-        service,
-      }),
-    ],
-    logger: silentLogger(options),
-    ...(identityKeys !== undefined && { identityKeys: [...identityKeys] }),
+  const handler = workerHandler(options, {
+    agents,
+    register: (agent) => void runtime.register(agent),
+    ports,
+    ingress,
+    roots,
+    closed: closed.signal,
   });
 
   /** `token` is cancelled by the caller's signal, and leaves it when the result is there. */
@@ -241,59 +185,3 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
   for (const agent of options.agents ?? []) runtime.register(agent);
   return runtime;
 }
-
-/** A call is cut off by the server only long after its own time is up; what is over stays as long as somebody may ask for it. */
-function serviceOptions({
-  callTimeoutS = 15 * 60,
-  retentionS = 7 * 24 * 60 * 60,
-}: RestateRuntimeOptions): WorkflowOptions {
-  const retention = retentionS * 1000;
-  return {
-    workflowRetention: retention,
-    journalRetention: retention,
-    inactivityTimeout: MINUTE,
-    abortTimeout: callTimeoutS * 1000 + MINUTE,
-    onJournalMismatchErrors: "pause",
-    retryPolicy: PATIENT,
-  };
-}
-
-/** The SDK tells of every replay; what matters is told by hooks and by the composition's own logger. */
-function silentLogger({
-  logger,
-}: RestateRuntimeOptions): (meta: { level: string }, ...said: unknown[]) => void {
-  return ({ level }, ...said) => {
-    if (level === "error" || level === "warn") tellLog(logger, "warn", said.map(String).join(" "));
-  };
-}
-
-const OPTIONS: readonly (keyof RestateRuntimeOptions)[] = [
-  "agents",
-  "createContext",
-  "ingress",
-  "admin",
-  "headcount",
-  "ledger",
-  "blobs",
-  "hooks",
-  "clock",
-  "ids",
-  "restart",
-  "stream",
-  "callTimeoutS",
-  "retentionS",
-  "parkS",
-  "headers",
-  "identityKeys",
-  "pipelines",
-  "meter",
-  "limiter",
-  "history",
-  "compaction",
-  "memory",
-  "permissions",
-  "telemetry",
-  "auditLog",
-  "validator",
-  "logger",
-];

@@ -5,7 +5,6 @@ import {
   checkFields,
   checkInteger,
   checkIntegerOrNull,
-  type ExecutionBudget,
   type ExecutionBudgetOptions,
   InvalidValueError,
   type RunLimits,
@@ -170,13 +169,10 @@ export function limitsOf(told: RunLimits | undefined, asked: Limits | undefined)
   const { executionBudget = null, spawnBudget = null } = told ?? {};
   const fallback = asked ?? DEFAULT_LIMITS;
   return {
-    budget: executionBudget === null ? fallback.budget : wholeBudget(executionBudget),
+    budget:
+      executionBudget === null ? fallback.budget : { ...NO_BUDGET, ...fromExecutionBudget(executionBudget) },
     tree: spawnBudget === null ? fallback.tree : wholeTree(spawnBudget),
   };
-}
-
-function wholeBudget(budget: ExecutionBudget): Limits["budget"] {
-  return { ...NO_BUDGET, ...fromExecutionBudget(budget) };
 }
 
 function wholeTree({ maxAgents, maxDepth, maxTotal, allowPreempt }: SpawnBudget): Limits["tree"] {

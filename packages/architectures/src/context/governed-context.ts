@@ -24,6 +24,7 @@ import { DelegatingContext } from "./delegating-context.ts";
 import { Observer } from "./observer.ts";
 import { denialOf } from "./permit.ts";
 import type { Services } from "./services.ts";
+import { withCalls } from "./with-calls.ts";
 import { withExecute } from "./with-execute.ts";
 
 /**
@@ -118,26 +119,20 @@ export class GovernedContext extends DelegatingContext {
   private guardModel(model: LLMClient): LLMClient {
     const observed = this.observer.isActive ? this.observer.model(model) : model;
     if (this.permissions === undefined) return observed;
-    const { id, info } = observed;
     const ask = async (): Promise<void> => {
-      const denied = await this.denial("llm", id);
+      const denied = await this.denial("llm", observed.id);
       if (denied !== undefined) throw refusal(denied);
     };
-    const generate: LLMClient["generate"] = async (request, options) => {
-      await ask();
-      return observed.generate(request, options);
-    };
-    const stream = observed.stream?.bind(observed);
-    if (stream === undefined) return { id, info, generate };
-    return {
-      id,
-      info,
-      generate,
-      async *stream(request, options) {
+    return withCalls(observed, {
+      async generate(request, options) {
         await ask();
-        yield* stream(request, options);
+        return observed.generate(request, options);
       },
-    };
+      async *stream(make) {
+        await ask();
+        yield* make();
+      },
+    });
   }
 
   private governedTool<R>(tool: Tool<unknown, R>): Tool<unknown, R> {

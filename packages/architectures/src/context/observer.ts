@@ -6,6 +6,7 @@ import {
   type JsonObject,
   type LLMClient,
   MiddlewareError,
+  type ModelEvent,
   type ModelResponse,
   type RunContext,
   type Span,
@@ -14,6 +15,7 @@ import {
   totalTokens,
 } from "@ravi/kernel";
 import { isStop, messageOf } from "@ravi/kernel/loop";
+import { withCalls } from "./with-calls.ts";
 import { withExecute } from "./with-execute.ts";
 
 export interface ObserverOptions {
@@ -109,41 +111,38 @@ export class Observer {
   }
 
   model(model: LLMClient): LLMClient {
-    const { id, info } = model;
-    const begin = (): Promise<Watch> => this.begin("llm", id);
-    const tellUsage = (span: Span | undefined, response: ModelResponse): void =>
-      this.tellUsage(span, id, response);
-    const generate: LLMClient["generate"] = (request, options) =>
-      this.around("llm", id, async (span) => {
-        const response = await model.generate(request, options);
-        this.tellUsage(span, id, response);
-        return response;
-      });
-    const stream = model.stream?.bind(model);
-    if (stream === undefined) return { id, info, generate };
-    return {
-      id,
-      info,
-      generate,
-      async *stream(request, options) {
-        const watch = await begin();
-        let failure: unknown = new CancellationError({ reason: "whoever read the answer went away" });
-        try {
-          for await (const event of stream(request, options)) {
-            if (event.type === "finish") {
-              tellUsage(watch.span, event.response);
-              failure = undefined;
-            }
-            yield event;
-          }
-        } catch (error) {
-          failure = error;
-          throw error;
-        } finally {
-          await (failure === undefined ? watch.end() : watch.fail(failure));
+    const { id } = model;
+    return withCalls(model, {
+      generate: (request, options) =>
+        this.around("llm", id, async (span) => {
+          const response = await model.generate(request, options);
+          this.tellUsage(span, id, response);
+          return response;
+        }),
+      stream: (make) => this.streamed(id, make),
+    });
+  }
+
+  private async *streamed(
+    target: string,
+    make: () => AsyncIterable<ModelEvent>,
+  ): AsyncGenerator<ModelEvent, void> {
+    const watch = await this.begin("llm", target);
+    let failure: unknown = new CancellationError({ reason: "whoever read the answer went away" });
+    try {
+      for await (const event of make()) {
+        if (event.type === "finish") {
+          this.tellUsage(watch.span, target, event.response);
+          failure = undefined;
         }
-      },
-    };
+        yield event;
+      }
+    } catch (error) {
+      failure = error;
+      throw error;
+    } finally {
+      await (failure === undefined ? watch.end() : watch.fail(failure));
+    }
   }
 
   private tellUsage(span: Span | undefined, target: string, { usage }: ModelResponse): void {

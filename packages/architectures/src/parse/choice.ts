@@ -1,4 +1,4 @@
-import { fieldOf, findObject } from "./json.ts";
+import { fieldIn } from "./json.ts";
 
 const NAMES = [
   "choice",
@@ -24,8 +24,7 @@ export function readChoice(
   options: readonly string[],
   names: readonly string[] = NAMES,
 ): string | undefined {
-  const object = findObject(text);
-  const field = object === undefined ? undefined : fieldOf(object, names);
+  const field = fieldIn(text, names);
   if (typeof field === "string" || typeof field === "number") {
     const exact = sameAs(String(field), options);
     return exact ?? onlyMention(String(field), options);

@@ -43,6 +43,12 @@ export function fieldOf(object: JsonObject, names: readonly string[]): JsonValue
   return undefined;
 }
 
+/** The same in the first object of a text. */
+export function fieldIn(text: string, names: readonly string[]): JsonValue | undefined {
+  const object = findObject(text);
+  return object === undefined ? undefined : fieldOf(object, names);
+}
+
 function plain(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
 }

@@ -1,5 +1,5 @@
 import type { JsonValue } from "@ravi/kernel";
-import { fieldOf, findObject } from "./json.ts";
+import { fieldIn } from "./json.ts";
 
 const NAMES = ["score", "rating", "confidence", "quality", "value", "grade", "probability", "agreement"];
 
@@ -23,15 +23,13 @@ const WORDS: Readonly<Record<string, number>> = {
  * the lowest counts.
  */
 export function readScore(text: string, names: readonly string[] = NAMES): number | undefined {
-  const object = findObject(text);
-  const field = object === undefined ? undefined : fieldOf(object, names);
+  const field = fieldIn(text, names);
   return field === undefined ? scoreInText(text) : scoreOf(field);
 }
 
 /** How sure somebody is. Undefined where they say nothing of it; what they say and cannot be read is not sure. */
 export function readConfidence(text: string, names: readonly string[]): number | undefined {
-  const object = findObject(text);
-  const field = object === undefined ? undefined : fieldOf(object, names);
+  const field = fieldIn(text, names);
   if (field !== undefined) return scoreOf(field) ?? 0;
   const percent = /(\d{1,3})\s*(?:%|per ?cent)/i.exec(text)?.[1];
   return scoreInText(text) ?? (percent === undefined ? undefined : share(Number(percent), 100));

@@ -1,4 +1,4 @@
-import { fieldOf, findObject } from "./json.ts";
+import { fieldIn } from "./json.ts";
 
 const YES = new Set([
   "true",
@@ -19,8 +19,7 @@ const YES = new Set([
  * that nothing passes by mistake.
  */
 export function readVerdict(text: string, names: readonly string[]): boolean {
-  const object = findObject(text);
-  const field = object === undefined ? undefined : fieldOf(object, names);
+  const field = fieldIn(text, names);
   if (typeof field === "object") return false;
   if (field !== undefined) return YES.has(String(field).toLowerCase().trim());
   // Nothing but the word: "Complete", and in the next line "rewrite needed", is no yes, and neither is a question.
@@ -29,7 +28,6 @@ export function readVerdict(text: string, names: readonly string[]): boolean {
 
 /** A text field of a model's JSON; the whole text where there is no JSON. */
 export function readText(text: string, names: readonly string[]): string {
-  const object = findObject(text);
-  const field = object === undefined ? undefined : fieldOf(object, names);
+  const field = fieldIn(text, names);
   return typeof field === "string" && field.trim() !== "" ? field : text;
 }

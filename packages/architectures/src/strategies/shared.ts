@@ -6,6 +6,7 @@ import {
   type JsonValue,
   type LLMClient,
 } from "@ravi/kernel";
+import { hasMethod } from "@ravi/kernel/loop";
 
 /** Something that a strategy decided, for whoever watches. */
 export function progress(name: string, data: JsonValue): AgentEvent {
@@ -30,7 +31,7 @@ export function checkWorkers(field: string, workers: unknown, least = 1): Readon
 }
 
 export function checkAgent(field: string, agent: unknown): asserts agent is Agent {
-  if (typeof agent === "object" && agent !== null && typeof Reflect.get(agent, "run") === "function") return;
+  if (hasMethod(agent, "run")) return;
   throw new InvalidValueError({ field, value: agent, expected: "an agent, with an id and a run method" });
 }
 

@@ -15,21 +15,20 @@ export interface Pins {
 }
 
 export function pinsOf(prompt: readonly ChatMessage[]): Pins {
-  const front = frontOf(prompt);
-  let newest: number | undefined;
-  let summary: number | undefined;
-  for (let at = prompt.length - 1; at >= front && (newest === undefined || summary === undefined); at--) {
-    const message = prompt[at];
-    if (message?.role !== "user") continue;
-    if (isSummary(message)) summary ??= at;
-    else newest ??= at;
-  }
-  let first: number | undefined;
-  for (let at = front, end = newest ?? -1; at <= end && first === undefined; at++) {
-    const message = prompt[at];
-    if (message?.role === "user" && !isSummary(message)) first = at;
-  }
-  return { front, first, summary, newest };
+  return {
+    front: frontOf(prompt),
+    first: placeOrNone(prompt.findIndex(isUsers)),
+    summary: placeOrNone(prompt.findLastIndex(isSummary)),
+    newest: placeOrNone(prompt.findLastIndex(isUsers)),
+  };
+}
+
+function isUsers(message: ChatMessage): boolean {
+  return message.role === "user" && !isSummary(message);
+}
+
+function placeOrNone(place: number): number | undefined {
+  return place === -1 ? undefined : place;
 }
 
 /** The pinned places in order, without repeats. `first` and `summary` are left out where they have to go. */
@@ -51,22 +50,9 @@ export function windowFrom(
   places: readonly number[],
   start: number,
 ): readonly ChatMessage[] {
-  const kept = prompt.slice(0, front);
-  for (const at of places) {
-    const message = prompt[at];
-    if (at < start && message !== undefined) kept.push(message);
-  }
-  const from = kept.length > front ? start : firstUserFrom(prompt, start);
-  for (let at = from; at < prompt.length; at++) {
-    const message = prompt[at];
-    if (message !== undefined) kept.push(message);
-  }
-  return kept;
-}
-
-function firstUserFrom(prompt: readonly ChatMessage[], start: number): number {
-  for (let at = start; at < prompt.length; at++) if (prompt[at]?.role === "user") return at;
-  return start;
+  const before = places.flatMap((at) => (at < start ? (prompt[at] ?? []) : []));
+  const user = before.length > 0 ? -1 : prompt.findIndex(({ role }, at) => at >= start && role === "user");
+  return [...prompt.slice(0, front), ...before, ...prompt.slice(user === -1 ? start : user)];
 }
 
 /** The list with its first `covered` messages replaced by a summary and by what is pinned among them. */
@@ -76,13 +62,13 @@ export function viewWith(
   summary: UserMessage,
 ): readonly ChatMessage[] {
   const { front, first, newest } = pinsOf(prompt);
-  const view = prompt.slice(0, front);
-  const add = (at: number | undefined): void => {
-    const message = at === undefined || at >= covered ? undefined : prompt[at];
-    if (message !== undefined) view.push(message);
-  };
-  add(first);
-  view.push(summary);
-  if (newest !== first) add(newest);
-  return markValid(view.concat(prompt.slice(Math.max(covered, front))));
+  const pinnedAt = (at: number | undefined): readonly ChatMessage[] =>
+    at === undefined || at >= covered ? [] : prompt.slice(at, at + 1);
+  return markValid([
+    ...prompt.slice(0, front),
+    ...pinnedAt(first),
+    summary,
+    ...(newest === first ? [] : pinnedAt(newest)),
+    ...prompt.slice(Math.max(covered, front)),
+  ]);
 }

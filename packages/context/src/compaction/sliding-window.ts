@@ -72,7 +72,5 @@ export class SlidingWindow implements CompactionStrategy {
 }
 
 function before(places: readonly number[], start: number): number {
-  let count = 0;
-  for (const place of places) if (place < start) count++;
-  return count;
+  return places.filter((place) => place < start).length;
 }

@@ -127,14 +127,8 @@ export class Summarization implements CompactionStrategy {
    * no room for others; if it were taken for room, a summary would not get below the mark, and each turn would pay for one.
    */
   private staying(prompt: readonly ChatMessage[], context: CompactionContext, pins: Pins): number {
-    const { counter } = this;
-    let tokens = counter.fixed(context, prompt);
-    for (const message of prompt.slice(0, pins.front)) tokens += counter.message(message);
-    for (const at of pinned(pins, { summary: true })) {
-      const message = prompt[at];
-      if (message !== undefined) tokens += counter.message(message);
-    }
-    return tokens;
+    const kept = pinned(pins, { summary: true }).flatMap((at) => prompt[at] ?? []);
+    return this.counter.request([...prompt.slice(0, pins.front), ...kept], context);
   }
 
   private triggerFor(context: CompactionContext, staying: number): number {

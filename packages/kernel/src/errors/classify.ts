@@ -15,6 +15,15 @@ export interface ClassifiedError {
  * A mistake in a program (a `TypeError`, say), a cancellation, a suspension and a refusal of Ravi's own are never retryable.
  */
 export function classifyError(error: unknown): ClassifiedError {
+  try {
+    return classify(error);
+  } catch {
+    // A getter of the error threw. What it is stays unknown, and nothing says that another try would help.
+    return final(ErrorKind.UNKNOWN);
+  }
+}
+
+function classify(error: unknown): ClassifiedError {
   const chain = chainOf(error);
   // Whoever has wrapped it: the run is being unwound, and another try would meet the same.
   if (chain.some((link) => isRaviError(link, "SUSPENDED"))) return final(ErrorKind.UNKNOWN);

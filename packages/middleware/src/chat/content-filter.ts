@@ -1,7 +1,6 @@
 import {
   type ChatContext,
   type ChatMessage,
-  type ModelResponse,
   checkBoolean,
   checkFields,
   InvalidValueError,
@@ -9,13 +8,10 @@ import {
 } from "@ravi/kernel";
 import { checkOnError, enforce, type OnGuardError, trip } from "../guard.ts";
 import { checkWord } from "../options.ts";
-import { bothFilters, chainFilters, filterWhole, type TextFilter } from "../text/filter.ts";
-import { isLinearPattern, type LinearPattern, lineFilter } from "../text/linear-pattern.ts";
-import { literal } from "../text/literal.ts";
-import { readEscapes, readJson } from "../text/escapes.ts";
-import { plainText, readPlain } from "../text/plain.ts";
-import type { Detector } from "../text/reader.ts";
-import { createScanner } from "../text/scanner.ts";
+import { Blocked, blockingFilters, firstBlocked, type MakeFilter } from "../text/blocked.ts";
+import { readJson } from "../text/escapes.ts";
+import type { TextFilter } from "../text/filter.ts";
+import { isLinearPattern, type LinearPattern } from "../text/linear-pattern.ts";
 import { type FilterStream, filterStream, watchStream } from "../text/stream.ts";
 import { viewFilter } from "../text/view.ts";
 import type { ChatMiddleware } from "../types.ts";
@@ -38,7 +34,7 @@ const LAYER = "contentFilter";
 export function contentFilter(options: ContentFilterOptions): ChatMiddleware {
   const { makeFilter, sides, onError } = checked(options);
   const streams = new WeakMap<ChatContext, FilterStream>();
-  const check = (context: ChatContext, texts: () => Iterable<string>): unknown =>
+  const check = (context: ChatContext, texts: () => readonly string[]): unknown =>
     enforce({ layer: LAYER, context, onError }, () => {
       for (const text of texts()) {
         const word = firstBlocked(makeFilter, text);
@@ -58,14 +54,11 @@ export function contentFilter(options: ContentFilterOptions): ChatMiddleware {
       if (sides === "input") return next();
       watchStream(streams, context, () => stoppingStream(context, makeFilter, onError));
       await next();
-      if (context.result !== undefined) await check(context, () => responseTexts(context.result));
+      const { result } = context;
+      if (result !== undefined) await check(context, () => textsOf(result.message));
       return undefined;
     },
   };
-}
-
-function* responseTexts(response: ModelResponse | undefined): Generator<string> {
-  if (response !== undefined) yield* textsOf(response.message);
 }
 
 /** The same things that are streamed, each by itself: the text, the reasoning, the arguments of each call. */
@@ -78,25 +71,6 @@ function textsOf(message: ChatMessage): string[] {
 function reasoningOf({ content }: ChatMessage): string {
   if (typeof content === "string") return "";
   return content.flatMap((part) => (part.type === "reasoning" ? [part.text] : [])).join("");
-}
-
-/** Thrown by a filter at the first blocked word. */
-class Blocked extends Error {}
-
-/** `isPlain`: the text has nothing in it that could be read in another way. */
-type MakeFilter = (isPlain: boolean) => TextFilter;
-
-/** Printable ASCII without the backslash. */
-const PLAIN = /^[\n\r\t -[\]-~]*$/;
-
-function firstBlocked(makeFilter: MakeFilter, text: string): string | undefined {
-  try {
-    filterWhole(makeFilter(PLAIN.test(text)), text);
-    return undefined;
-  } catch (error) {
-    if (error instanceof Blocked) return error.message;
-    throw error;
-  }
 }
 
 function stoppingStream(context: ChatContext, makeFilter: MakeFilter, onError: OnGuardError): FilterStream {
@@ -174,36 +148,10 @@ function checked(options: ContentFilterOptions): {
     if (isLinearPattern(item)) patterns.push(item);
     else words.push(checkBlocked(at, item));
   }
-  const plainWords = words.map(plainText).filter((word) => word !== "");
-  const arePlain = words.every((word, at) => word === plainWords[at]);
-  const literals = (texts: readonly string[]): readonly Detector[] =>
-    texts.map((text) => literal({ kind: "a blocked word", text, ignoreCase, wholeWord }));
-  const asWritten = scanning(literals(words), patterns);
-  const asSeen = scanning(literals(plainWords), patterns);
-  // Both ways: a word may also stand alone only because of what nobody sees.
-  const makeFilter = (isPlain: boolean): TextFilter =>
-    isPlain && arePlain
-      ? asWritten()
-      : bothFilters(asWritten(), viewFilter(readEscapes, viewFilter(readPlain, asSeen())));
   return {
-    makeFilter,
+    makeFilter: blockingFilters({ words, patterns, ignoreCase, wholeWord }),
     sides: checkWord(`${LAYER}.sides`, options.sides ?? "both", ["input", "output", "both"]),
     onError: checkOnError(`${LAYER}.onError`, options.onError),
-  };
-}
-
-/** Makes filters that change nothing, and throw at the first word or pattern. */
-function scanning(detectors: readonly Detector[], patterns: readonly LinearPattern[]): () => TextFilter {
-  const replace = (kind: string): never => {
-    throw new Blocked(kind);
-  };
-  const inLine = (line: string): string => {
-    const found = patterns.find((pattern) => pattern.ranges(line).length > 0);
-    return found === undefined ? line : replace(found.name);
-  };
-  return () => {
-    const scanner = createScanner({ detectors, replace });
-    return patterns.length === 0 ? scanner : chainFilters(lineFilter(inLine), scanner);
   };
 }
 

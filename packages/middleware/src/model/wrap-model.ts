@@ -18,7 +18,7 @@ import {
   NO_HOOKS,
   systemClock,
 } from "@ravi/kernel";
-import { answerMisfit, guardedHooks } from "@ravi/kernel/loop";
+import { answerMisfit, guardedHooks, hasMethod } from "@ravi/kernel/loop";
 import { checkModel } from "../options.ts";
 import { MiddlewarePipeline } from "../pipeline.ts";
 import { ChatCall } from "./chat-call.ts";
@@ -105,7 +105,7 @@ export function wrapModel(
 function isPipeline(
   layers: readonly Layer<ChatContext>[] | Pipeline<ChatContext>,
 ): layers is Pipeline<ChatContext> {
-  return typeof layers === "object" && layers !== null && "run" in layers && typeof layers.run === "function";
+  return hasMethod(layers, "run");
 }
 
 /** Begins with the first read. A reader that stops early cancels the call. */

@@ -1,6 +1,6 @@
 import type { RE2JS } from "re2js";
 import { InvalidValueError } from "@ravi/kernel";
-import { messageOf } from "@ravi/kernel/loop";
+import { hasMethod, messageOf } from "@ravi/kernel/loop";
 import { readEscapes } from "./escapes.ts";
 import type { TextFilter } from "./filter.ts";
 import { placeOf, sameView, type View } from "./view.ts";
@@ -56,7 +56,7 @@ async function loadEngine(): Promise<{ readonly RE2JS: typeof RE2JS }> {
 }
 
 export function isLinearPattern(value: unknown): value is LinearPattern {
-  return typeof value === "object" && value !== null && typeof Reflect.get(value, "ranges") === "function";
+  return hasMethod(value, "ranges");
 }
 
 export function checkPatternName(field: string, name: unknown): string {

@@ -1,7 +1,8 @@
 import { readEscapes, readJson } from "./escapes.ts";
 import type { TextFilter } from "./filter.ts";
 import { type Detector, isAlphanumeric, Reader } from "./reader.ts";
-import { placeOf, sameView } from "./view.ts";
+import { type Candidate, planOf, type ScanPlan } from "./scan-plan.ts";
+import { placeOf, sameView, type View } from "./view.ts";
 
 export interface ScannerOptions {
   readonly detectors: readonly Detector[];
@@ -22,6 +23,22 @@ export function createScanner(options: ScannerOptions): TextFilter {
   return new Scanner(options);
 }
 
+/** A text that detectors look at. The places of its view are those in `exact`. */
+interface Looked {
+  readonly reader: Reader;
+  view: View;
+}
+
+interface Found {
+  readonly detector: Detector;
+  /** Where it ends, in `exact`. */
+  readonly end: number;
+  readonly value: string;
+}
+
+/** What comes next decides. */
+const UNSURE = "unsure";
+
 /**
  * A text is read twice: `exact` is what is written there (of JSON, what its strings say), `read` is the same with the escapes
  * of JSON that may stand inside of it as what they stand for. Detectors look at `read`: the letter of an escape is not the
@@ -35,10 +52,11 @@ class Scanner implements TextFilter {
   private held = "";
   /** How much of it is done: an own text may end inside of an escape, or of what could become one. */
   private lead = 0;
+  private isLast = false;
+  /** Its places are those in what is held. */
   private exact = sameView("");
-  private read = sameView("");
-  private readonly exactReader = new Reader();
-  private readonly reader: Reader;
+  private readonly written: Looked = { reader: new Reader(), view: this.exact };
+  private readonly read: Looked;
   /** Up to where in `read` each detector has said that nothing begins. */
   private readonly clear: number[];
   private before = NOTHING_BEFORE;
@@ -49,7 +67,7 @@ class Scanner implements TextFilter {
   constructor(options: ScannerOptions) {
     this.options = options;
     this.plan = planOf(options.detectors);
-    this.reader = options.reader ?? new Reader();
+    this.read = { reader: options.reader ?? new Reader(), view: this.exact };
     this.clear = options.detectors.map(() => 0);
   }
 
@@ -69,50 +87,42 @@ class Scanner implements TextFilter {
 
   private scan(isLast: boolean): string {
     const text = this.held;
-    const exact = (this.exact = this.options.json === true ? readJson(text, isLast) : sameView(text));
-    const read = (this.read = readEscapes(exact.text, isLast));
-    this.exactReader.text = exact.text;
-    this.reader.text = read.text;
+    const exact = this.options.json === true ? readJson(text, isLast) : sameView(text);
+    const read = readEscapes(exact.text, isLast);
+    this.isLast = isLast;
+    this.exact = exact;
+    look(this.written, sameView(exact.text));
+    look(this.read, read);
     let out = "";
     // A place in `exact`, and the character of `read` that it belongs to.
     let at = this.lead;
     let unit = this.unitAt(at, 0);
     let copied = placeOf(exact, at);
     while (unit < read.text.length) {
-      if (this.open !== undefined) {
-        const more = this.tailAt(this.open, unit, isLast);
-        if (more === UNSURE) break;
-        if (more > 0) {
-          // A tail is dropped, not copied.
-          unit += more;
-          this.before = read.text.charCodeAt(unit - 1);
-          at = placeOf(read, unit);
-          copied = placeOf(exact, at);
-          continue;
-        }
-        this.open = undefined;
-      }
-      // Without an escape both are the same.
-      const found = read.starts === undefined ? this.findRead(unit, isLast) : this.findBoth(at, unit, isLast);
-      if (found === UNSURE) break;
-      if (found === undefined) {
-        this.before = exact.text.charCodeAt(at);
-        if (this.before === QUOTE && this.isMark(at)) this.inString = !this.inString;
-        at++;
-      } else {
-        out += text.slice(copied, placeOf(exact, at)) + this.placeholder(found.detector.kind, found.value);
-        this.before = exact.text.charCodeAt(found.end - 1);
-        this.open = found.detector;
-        at = found.end;
+      const more = this.open === undefined ? 0 : this.tailAt(this.open, unit);
+      if (more === UNSURE) break;
+      if (more > 0) {
+        // A tail is dropped, not copied.
+        at = placeOf(read, unit + more);
         copied = placeOf(exact, at);
-      }
-      if (read.starts === undefined) {
-        unit = at;
-        continue;
+      } else {
+        this.open = undefined;
+        const found = this.find(at, unit);
+        if (found === UNSURE) break;
+        if (found === undefined) {
+          if (this.isMark(at)) this.inString = !this.inString;
+          at++;
+        } else {
+          out += text.slice(copied, placeOf(exact, at)) + this.placeholder(found);
+          this.open = found.detector;
+          at = found.end;
+          copied = placeOf(exact, at);
+        }
       }
       unit = this.unitAt(at, unit);
       // After an escape it is what that stands for, and not its letter.
-      if (unit > 0 && placeOf(read, unit) === at) this.before = read.text.charCodeAt(unit - 1);
+      const isWhole = unit > 0 && placeOf(read, unit) === at;
+      this.before = isWhole ? read.text.charCodeAt(unit - 1) : exact.text.charCodeAt(at - 1);
     }
     out += text.slice(copied, placeOf(exact, at));
     const kept = placeOf(read, unit);
@@ -125,60 +135,59 @@ class Scanner implements TextFilter {
 
   /** The character of `read` to which a place in `exact` belongs; from one before it on. */
   private unitAt(at: number, from: number): number {
+    const { view } = this.read;
+    if (view.starts === undefined) return at;
     let unit = from;
-    while (unit < this.read.text.length && placeOf(this.read, unit + 1) <= at) unit++;
+    while (unit < view.text.length && placeOf(view, unit + 1) <= at) unit++;
     return unit;
   }
 
   /** How much of the text there still belongs to what was found before it. */
-  private tailAt({ tail, bridge }: Detector, unit: number, isLast: boolean): number | typeof UNSURE {
-    if (tail?.(this.read.text.charCodeAt(unit)) === true) return 1;
+  private tailAt({ tail, bridge }: Detector, unit: number): number | typeof UNSURE {
+    const { reader } = this.read;
+    if (tail?.(reader.text.charCodeAt(unit)) === true) return 1;
     if (bridge === undefined) return 0;
-    this.reader.ranShort = false;
-    const length = bridge(this.reader, unit, this.before);
-    return this.reader.ranShort && !isLast ? UNSURE : length;
+    reader.ranShort = false;
+    const length = bridge(reader, unit, this.before);
+    return reader.ranShort && !this.isLast ? UNSURE : length;
   }
 
-  private findBoth(at: number, unit: number, isLast: boolean): Found | typeof UNSURE | undefined {
-    const found = placeOf(this.read, unit) === at ? this.findRead(unit, isLast) : undefined;
-    return found ?? (this.plan.literals.size === 0 ? undefined : this.findExact(at, isLast));
+  private find(at: number, unit: number): Found | typeof UNSURE | undefined {
+    const { plan, read, written } = this;
+    if (placeOf(read.view, unit) === at) {
+      const code = read.view.text.charCodeAt(unit);
+      const lists = isAlphanumeric(this.before) ? plan.insideWord : plan.elsewhere;
+      const found = this.match(code < 128 ? lists[code] : plan.wide.get(code), read, unit);
+      if (found !== undefined) return found;
+    }
+    // Without an escape both are the same.
+    if (read.view.starts === undefined) return undefined;
+    return this.match(plan.literals.get(written.view.text.charCodeAt(at)), written, at);
   }
 
-  private findRead(unit: number, isLast: boolean): Found | typeof UNSURE | undefined {
-    const code = this.reader.text.charCodeAt(unit);
-    const lists = isAlphanumeric(this.before) ? this.plan.insideWord : this.plan.elsewhere;
-    const candidates = code < 128 ? lists[code] : this.plan.wide.get(code);
+  /** The first of them that finds something there. */
+  private match(
+    candidates: readonly Candidate[] | undefined,
+    { reader, view }: Looked,
+    from: number,
+  ): Found | typeof UNSURE | undefined {
     if (candidates === undefined) return undefined;
-    for (const index of candidates) {
-      const detector = this.options.detectors[index];
-      if (detector === undefined || (this.clear[index] ?? 0) > unit) continue;
-      this.reader.ranShort = false;
-      const length = detector.match(this.reader, unit, this.before);
-      if (this.reader.ranShort && !isLast) return UNSURE;
-      if (length < 0) this.clear[index] = unit - length;
+    for (const { detector, index } of candidates) {
+      if ((this.clear[index] ?? 0) > from) continue;
+      reader.ranShort = false;
+      const length = detector.match(reader, from, this.before);
+      if (reader.ranShort && !this.isLast) return UNSURE;
+      if (length < 0) this.clear[index] = from - length;
       if (length <= 0) continue;
-      const end = placeOf(this.read, unit + length);
-      if (this.hasMark(placeOf(this.read, unit), end)) continue;
-      return { detector, end, value: this.read.text.slice(unit, unit + length) };
+      const end = placeOf(view, from + length);
+      if (this.hasMark(placeOf(view, from), end)) continue;
+      return { detector, end, value: view.text.slice(from, from + length) };
     }
     return undefined;
   }
 
-  private findExact(at: number, isLast: boolean): Found | typeof UNSURE | undefined {
-    for (const index of this.plan.literals.get(this.exact.text.charCodeAt(at)) ?? []) {
-      const detector = this.options.detectors[index];
-      if (detector === undefined) continue;
-      this.exactReader.ranShort = false;
-      const length = detector.match(this.exactReader, at, this.before);
-      if (this.exactReader.ranShort && !isLast) return UNSURE;
-      if (length <= 0 || this.hasMark(at, at + length)) continue;
-      return { detector, end: at + length, value: this.exact.text.slice(at, at + length) };
-    }
-    return undefined;
-  }
-
-  private placeholder(kind: string, value: string): string {
-    const text = this.options.replace(kind, value);
+  private placeholder({ detector, value }: Found): string {
+    const text = this.options.replace(detector.kind, value);
     return this.options.json === true && !this.inString && text !== "" ? `"${text}"` : text;
   }
 
@@ -196,59 +205,7 @@ class Scanner implements TextFilter {
   }
 }
 
-interface Found {
-  readonly detector: Detector;
-  /** Where it ends, in `exact`. */
-  readonly end: number;
-  readonly value: string;
-}
-
-const UNSURE = "unsure";
-
-/** Which detectors (by their index) can begin with which character. Made once for a list of detectors. */
-interface ScanPlan {
-  readonly insideWord: readonly (readonly number[] | undefined)[];
-  readonly elsewhere: readonly (readonly number[] | undefined)[];
-  /** Characters beyond ASCII, which only literals begin with. */
-  readonly wide: ReadonlyMap<number, readonly number[]>;
-  /** Own texts, by what they begin with. */
-  readonly literals: ReadonlyMap<number, readonly number[]>;
-}
-
-const plans = new WeakMap<readonly Detector[], ScanPlan>();
-
-function planOf(detectors: readonly Detector[]): ScanPlan {
-  const known = plans.get(detectors);
-  if (known !== undefined) return known;
-  const candidates = (code: number, insideWord: boolean): readonly number[] | undefined => {
-    const char = String.fromCharCode(code);
-    const fitting = detectors.flatMap(({ starts, startsWord }, index) =>
-      starts.includes(char) && !(insideWord && startsWord) ? [index] : [],
-    );
-    return fitting.length === 0 ? undefined : fitting;
-  };
-  const ascii = Array.from({ length: 128 }, (_, code) => code);
-  const wide = new Map<number, readonly number[]>();
-  for (const { starts } of detectors) {
-    for (let at = 0; at < starts.length; at++) {
-      const code = starts.charCodeAt(at);
-      if (code >= 128) wide.set(code, candidates(code, false) ?? []);
-    }
-  }
-  const literals = new Map<number, number[]>();
-  for (const [index, { starts, isLiteral }] of detectors.entries()) {
-    if (isLiteral !== true) continue;
-    for (let at = 0; at < starts.length; at++) {
-      const code = starts.charCodeAt(at);
-      literals.set(code, [...(literals.get(code) ?? []), index]);
-    }
-  }
-  const plan: ScanPlan = {
-    insideWord: ascii.map((code) => candidates(code, true)),
-    elsewhere: ascii.map((code) => candidates(code, false)),
-    wide,
-    literals,
-  };
-  plans.set(detectors, plan);
-  return plan;
+function look(looked: Looked, view: View): void {
+  looked.view = view;
+  looked.reader.text = view.text;
 }

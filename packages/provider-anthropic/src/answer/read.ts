@@ -13,25 +13,22 @@ import { ReportedError } from "../failure/reported.ts";
 import { readPieces } from "../wire/pieces.ts";
 import type { Answer } from "./answer.ts";
 
+export interface Reading {
+  readonly response: Response;
+  readonly answer: Answer;
+  readonly call: ProviderCall;
+  readonly limits: WireLimits;
+}
+
 /** Reads a response into an answer, as a stream or whole, whichever the server has sent. */
-export async function* readAnswer(
-  response: Response,
-  answer: Answer,
-  call: ProviderCall,
-  limits: WireLimits,
-): AsyncGenerator<ModelEvent, void> {
+export async function* readAnswer(reading: Reading): AsyncGenerator<ModelEvent, void> {
+  const { response, answer } = reading;
   const kind = response.headers.get("content-type") ?? "";
-  if (/\bjson\b/.test(kind)) yield* readWhole(response, answer, call, limits);
-  else yield* readStream(response, answer, call, limits);
+  yield* /\bjson\b/.test(kind) ? readWhole(reading) : readStream(reading);
   if (!answer.isWhole) throw incomplete(response.headers);
 }
 
-async function* readWhole(
-  response: Response,
-  answer: Answer,
-  call: ProviderCall,
-  limits: WireLimits,
-): AsyncGenerator<ModelEvent, void> {
+async function* readWhole({ response, answer, call, limits }: Reading): AsyncGenerator<ModelEvent, void> {
   const decoder = new TextDecoder();
   let text = "";
   for await (const piece of readPieces(response, call, limits.maxPieceBytes)) {
@@ -41,12 +38,7 @@ async function* readWhole(
   yield* answer.addWhole(parseAnswer(text, response.headers));
 }
 
-async function* readStream(
-  response: Response,
-  answer: Answer,
-  call: ProviderCall,
-  limits: WireLimits,
-): AsyncGenerator<ModelEvent, void> {
+async function* readStream({ response, answer, call, limits }: Reading): AsyncGenerator<ModelEvent, void> {
   const decoder = new TextDecoder();
   const reader = serverEvents(limits.maxPieceBytes);
   for await (const piece of readPieces(response, call, limits.maxResponseBytes)) {

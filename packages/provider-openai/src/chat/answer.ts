@@ -68,7 +68,7 @@ export function collectAnswer(provider: string): Answer {
     };
     return {
       message,
-      finishReason: finishReasonOf({ said, refused, hasCalls: calls.length > 0 }),
+      finishReason: finishReasonOf({ said: said || undefined, refused, hasCalls: calls.length > 0 }),
       ...(usage === undefined ? {} : { usage }),
       ...(model === undefined ? {} : { model }),
       ...(id === undefined ? {} : { id }),
@@ -111,14 +111,11 @@ export function collectAnswer(provider: string): Answer {
     // Usage and [DONE] come after the reason.
     isOver: false,
     finish() {
-      const events: ModelEvent[] = [...tools.flush()];
-      if (said === "") said = undefined;
-      events.push({ type: "finish", response: response() });
-      return events;
+      const events = tools.flush();
+      return [...events, { type: "finish", response: response() }];
     },
     response() {
       tools.flush();
-      if (said === "") said = undefined;
       return response();
     },
   };

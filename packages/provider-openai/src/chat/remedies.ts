@@ -42,19 +42,19 @@ export function chatRemedy(rejection: Rejection, sent: RequestBody): Remedy | un
 }
 
 const PLACES: SchemaPlaces = {
-  output: {
-    param: "response_format",
-    schemaOf: (body) => field(field(body["response_format"], "json_schema"), "schema"),
-    inWords: askInWords,
-  },
+  output: { param: "response_format", schemaOf, inWords: askInWords },
   tool: {
     read: (tool) => field(tool, "function"),
     write: (tool, description) => ({ ...fieldsOf(tool), function: description }),
   },
 };
 
+function schemaOf(body: RequestBody): unknown {
+  return field(field(body["response_format"], "json_schema"), "schema");
+}
+
 function askInWords(body: RequestBody): RequestBody {
-  const schema = field(field(body["response_format"], "json_schema"), "schema");
+  const schema = schemaOf(body);
   const rest = without(body, "response_format");
   if (schema === undefined) return rest;
   return {

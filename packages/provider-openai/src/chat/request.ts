@@ -1,11 +1,13 @@
-import type { JsonObject, ModelRequest, ToolSpec } from "@ravi/kernel";
+import type { JsonObject, ModelRequest } from "@ravi/kernel";
 import { inputSchema } from "@ravi/kernel/provider";
 import type {
   ChatCompletionFunctionTool,
   ChatCompletionToolChoiceOption,
 } from "openai/resources/chat/completions";
 import type { RequestBody, Target } from "../protocol.ts";
+import { completeBody } from "../request/complete-body.ts";
 import { outputFormat } from "../request/output-format.ts";
+import { perTool } from "../request/per-tool.ts";
 import { strictSchema } from "../request/strict.ts";
 import { chatMessages } from "./messages.ts";
 
@@ -14,7 +16,7 @@ import { chatMessages } from "./messages.ts";
  * the same, in the same order, so that a server's prompt cache finds it again.
  */
 export function chatBody(request: ModelRequest, target: Target): RequestBody {
-  const { tools = [], output, providerOptions = {} } = request;
+  const { tools = [], output } = request;
   // Most other servers know the older name only, and would ignore the newer one, and so the limit.
   const limit = target.isCompatible ? "max_tokens" : "max_completion_tokens";
   const body: Record<string, unknown> = {
@@ -32,40 +34,28 @@ export function chatBody(request: ModelRequest, target: Target): RequestBody {
     reasoning_effort: request.reasoning?.effort,
     stream_options: target.stream ? { include_usage: true } : undefined,
   };
-  for (const name of new Set(["openai", target.provider])) merge(body, providerOptions[name]);
-  // Not to be overruled: what is read has to be what was asked for.
-  body["stream"] = target.stream ? true : undefined;
-  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
+  return completeBody(body, request, target, merge);
 }
 
 /** Whoever names the limit of the answer by another name does not want it twice. */
-function merge(body: Record<string, unknown>, extra: JsonObject | undefined): void {
-  if (extra === undefined) return;
+function merge(body: Record<string, unknown>, extra: JsonObject): void {
   if ("max_tokens" in extra) body["max_completion_tokens"] = undefined;
   if ("max_completion_tokens" in extra) body["max_tokens"] = undefined;
   Object.assign(body, extra);
 }
 
-const tools = new WeakMap<ToolSpec, ChatCompletionFunctionTool>();
-
-function functionTool(spec: ToolSpec): ChatCompletionFunctionTool {
-  let tool = tools.get(spec);
-  if (tool === undefined) {
-    const { name, description, parameters } = spec;
-    const strict = strictSchema(parameters);
-    tool = {
-      type: "function",
-      function: {
-        name,
-        description,
-        parameters: strict ?? inputSchema(parameters),
-        ...(strict === undefined ? {} : { strict: true }),
-      },
-    };
-    tools.set(spec, tool);
-  }
-  return tool;
-}
+const functionTool = perTool(({ name, description, parameters }): ChatCompletionFunctionTool => {
+  const strict = strictSchema(parameters);
+  return {
+    type: "function",
+    function: {
+      name,
+      description,
+      parameters: strict ?? inputSchema(parameters),
+      ...(strict === undefined ? {} : { strict: true }),
+    },
+  };
+});
 
 function toolChoice(choice: ModelRequest["toolChoice"]): ChatCompletionToolChoiceOption | undefined {
   return typeof choice === "object" ? { type: "function", function: { name: choice.name } } : choice;

@@ -1,5 +1,5 @@
 import type { JsonObject, ReasoningPart } from "@ravi/kernel";
-import { field, isObject, stringOr } from "@ravi/kernel/provider";
+import { field, isObject, stringOr, tryParse } from "@ravi/kernel/provider";
 
 /**
  * What the Responses API needs back with the next turn and the kernel has no word for. It travels in the `opaque` data of a
@@ -29,12 +29,7 @@ export function keep(provider: string, text: string, kept: Kept): ReasoningPart 
 /** Undefined where it belongs to somebody else, or cannot be read. */
 export function keptIn({ opaque }: ReasoningPart, provider: string): Kept | undefined {
   if (opaque === undefined || opaque.provider !== provider) return undefined;
-  let data: unknown;
-  try {
-    data = JSON.parse(opaque.data);
-  } catch {
-    return undefined;
-  }
+  const data = tryParse(opaque.data);
   if (!isObject(data)) return undefined;
   const calls = field(data, "calls");
   return {

@@ -29,16 +29,16 @@ export function responsesRemedy(rejection: Rejection, sent: RequestBody): Remedy
 }
 
 const PLACES: SchemaPlaces = {
-  output: {
-    param: "text.format",
-    schemaOf: (body) => field(field(body["text"], "format"), "schema"),
-    inWords: askInWords,
-  },
+  output: { param: "text.format", schemaOf, inWords: askInWords },
   tool: { read: (tool) => tool, write: (_, description) => description },
 };
 
+function schemaOf(body: RequestBody): unknown {
+  return field(field(body["text"], "format"), "schema");
+}
+
 function askInWords(body: RequestBody): RequestBody {
-  const schema = field(field(body["text"], "format"), "schema");
+  const schema = schemaOf(body);
   const rest = without(body, "text.format");
   if (schema === undefined) return rest;
   return { ...rest, input: [...listOf(body["input"]), { role: "system", content: outputInWords(schema) }] };

@@ -1,8 +1,10 @@
-import type { JsonObject, ModelRequest, ToolSpec } from "@ravi/kernel";
+import type { JsonObject, ModelRequest } from "@ravi/kernel";
 import { inputSchema, isObject, listOf } from "@ravi/kernel/provider";
 import type { FunctionTool } from "openai/resources/responses/responses";
 import type { RequestBody, Target } from "../protocol.ts";
+import { completeBody } from "../request/complete-body.ts";
 import { outputFormat } from "../request/output-format.ts";
+import { perTool } from "../request/per-tool.ts";
 import { strictSchema } from "../request/strict.ts";
 import { inputItems } from "./input.ts";
 
@@ -11,7 +13,7 @@ import { inputItems } from "./input.ts";
  * whole in each request, so that it can be resumed, forked, compacted and taken elsewhere.
  */
 export function responsesBody(request: ModelRequest, target: Target): RequestBody {
-  const { tools = [], output, providerOptions = {}, reasoning } = request;
+  const { tools = [], output, reasoning } = request;
   if (request.stop !== undefined && request.stop.length > 0)
     target.notice('stop sequences are left out: the Responses API has none; api: "chat" does');
   if (request.seed !== undefined)
@@ -29,15 +31,12 @@ export function responsesBody(request: ModelRequest, target: Target): RequestBod
     include: ["reasoning.encrypted_content"],
     store: false,
   };
-  for (const name of new Set(["openai", target.provider])) merge(body, providerOptions[name]);
-  // Not to be overruled: what is read has to be what was asked for.
-  body["stream"] = target.stream ? true : undefined;
-  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
+  return completeBody(body, request, target, merge);
 }
 
 /** What has several settings in it, or is a list, is added to; anything else is replaced. */
-function merge(body: Record<string, unknown>, extra: JsonObject | undefined): void {
-  for (const [key, value] of Object.entries(extra ?? {})) {
+function merge(body: Record<string, unknown>, extra: JsonObject): void {
+  for (const [key, value] of Object.entries(extra)) {
     const known = body[key];
     if ((key === "text" || key === "reasoning") && isObject(known) && isObject(value))
       body[key] = Object.assign({}, known, value);
@@ -55,25 +54,17 @@ function reasoningOf(reasoning: ModelRequest["reasoning"]): JsonObject | undefin
   };
 }
 
-const known = new WeakMap<ToolSpec, FunctionTool>();
-
-function functionTool(spec: ToolSpec): FunctionTool {
-  let tool = known.get(spec);
-  if (tool === undefined) {
-    const { name, description, parameters } = spec;
-    const strict = strictSchema(parameters);
-    // Said also where it is false: here a schema that says nothing of it is made strict, and changed for it.
-    tool = {
-      type: "function",
-      name,
-      description,
-      parameters: { ...(strict ?? inputSchema(parameters)) },
-      strict: strict !== undefined,
-    };
-    known.set(spec, tool);
-  }
-  return tool;
-}
+const functionTool = perTool(({ name, description, parameters }): FunctionTool => {
+  const strict = strictSchema(parameters);
+  // Said also where it is false: here a schema that says nothing of it is made strict, and changed for it.
+  return {
+    type: "function",
+    name,
+    description,
+    parameters: { ...(strict ?? inputSchema(parameters)) },
+    strict: strict !== undefined,
+  };
+});
 
 function toolChoice(choice: ModelRequest["toolChoice"]): JsonObject | string | undefined {
   return typeof choice === "object" ? { type: "function", name: choice.name } : choice;

@@ -1,7 +1,8 @@
-import { InvalidValueError, type RunSummary, ToolError } from "@ravi/kernel";
+import { type RunSummary, ToolError } from "@ravi/kernel";
 import { messageOf } from "@ravi/kernel/loop";
 import { EXECUTION, ROOT, SUMMARY, TOPIC, WATCHER } from "../names.ts";
 import { pause } from "../pause.ts";
+import { serverUrl } from "../server-url.ts";
 
 export interface AdminOptions {
   /** `http://localhost:9070` */
@@ -30,14 +31,7 @@ export class Admin {
   private readonly headers: Readonly<Record<string, string>>;
 
   constructor({ url, headers = {} }: AdminOptions) {
-    if (!URL.canParse(url)) {
-      throw new InvalidValueError({
-        field: "admin",
-        value: url,
-        expected: "a URL such as http://localhost:9070",
-      });
-    }
-    this.url = url.replace(/\/$/, "");
+    this.url = serverUrl("admin", url, "http://localhost:9070");
     this.headers = headers;
   }
 
@@ -100,7 +94,7 @@ export class Admin {
    */
   async openDoor(runId: string): Promise<void> {
     const held = await this.invocations(runId, [ROOT, TOPIC], "status IN ('backing-off', 'paused')");
-    if (held.length > 0) await Promise.all(held.map((one) => this.move(one)));
+    await Promise.all(held.map((one) => this.move(one)));
   }
 
   /** Ends executions that can hear nothing, because no worker can carry them. Their watchers tell the root. */

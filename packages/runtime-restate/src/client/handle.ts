@@ -2,7 +2,6 @@ import {
   AgentId,
   errorFromJSON,
   ExecId,
-  InvalidValueError,
   type RootHandle,
   type RunEvent,
   type RunId,
@@ -13,6 +12,7 @@ import type { Ingress, Target } from "../ingress.ts";
 import { ROOT, TOPIC, WATCHER } from "../names.ts";
 import { pause } from "../pause.ts";
 import type { Standings } from "../root/messages.ts";
+import { unknownRun } from "../root/unknown.ts";
 import type { Page } from "../topic/object.ts";
 import { leftAlone, resultOf } from "./result.ts";
 
@@ -37,10 +37,10 @@ export interface FollowOptions {
 }
 
 /** A run as a client anywhere sees it. It only looks: nothing of the run depends on it. */
-export function follow(options: FollowOptions): RootHandle & { readonly leave: () => void } {
+export function follow(options: FollowOptions): RootHandle {
   const { runId, ingress, closed } = options;
-  const left = new AbortController();
-  const signal = AbortSignal.any([closed, left.signal]);
+  // Its own: the client's one would have a listener for every run that is followed.
+  const signal = AbortSignal.any([closed]);
   let status: RunStatus = "pending";
   let agentId = options.agentId ?? AgentId("unknown");
   const over = new AbortController();
@@ -56,9 +56,7 @@ export function follow(options: FollowOptions): RootHandle & { readonly leave: (
     const awake = AbortSignal.any([signal, ended.signal]);
     for (let looks = 0, version = 0; ; looks++) {
       const standings = await look();
-      if (!standings.known) {
-        throw new InvalidValueError({ field: "runId", value: runId, expected: "a run that is on record" });
-      }
+      if (!standings.known) throw unknownRun(runId);
       if (standings.agentId !== undefined) agentId = standings.agentId as AgentId;
       const result = resultOf(runId, standings);
       if (result?.error?.code === "AGENT_NOT_FOUND" && result.status === "suspended") {
@@ -100,7 +98,6 @@ export function follow(options: FollowOptions): RootHandle & { readonly leave: (
     cancel: options.cancel,
     result,
     events: () => eventsOf(ingress, runId, signal, { isLeft, isGone }),
-    leave: () => left.abort(),
   };
 }
 

@@ -1,5 +1,4 @@
 import {
-  type AgentAccount,
   addUsage,
   errorFromJSON,
   type HireOutcome,
@@ -12,6 +11,7 @@ import {
 import { exceededIn, runLimits } from "@ravi/kernel/loop";
 import { outcomeFromJSON } from "../outcome.ts";
 import type { Standings } from "../root/messages.ts";
+import { addCost } from "../root/spend.ts";
 import { NOTHING_SPENT } from "../root/state.ts";
 
 /** A run's result from how it stands; undefined while it goes on. */
@@ -53,12 +53,13 @@ function fateOf(outcome: HireOutcome): Fate {
 function make(runId: RunId, standings: Standings, fate: Fate): RunResult {
   const { inDoubt = [], accounts = [] } = standings;
   const usage = accounts.reduce((sum, account) => addUsage(sum, account.usage), NO_USAGE);
+  const cost = accounts.reduce<number | null>((sum, { costUsd }) => addCost(sum, costUsd), 0);
   const { limits, exceeded } = limitsOf(standings);
   return {
     runId,
     ...fate,
     usage,
-    cost: costOf(accounts),
+    cost,
     inDoubt,
     limits,
     agents: accounts,
@@ -73,13 +74,4 @@ function limitsOf(standings: Standings): Pick<RunResult, "limits" | "exceeded"> 
   const root = Supervision.fromJSON(supervision);
   const limits = runLimits(root, { isCounted, isMetered }, granted);
   return { limits, exceeded: isMetered ? exceededIn(used, limits, root.agentId) : undefined };
-}
-
-function costOf(accounts: readonly AgentAccount[]): number | null {
-  let nano = 0;
-  for (const { costUsd } of accounts) {
-    if (costUsd === null) return null;
-    nano += Math.round(costUsd * 1e9);
-  }
-  return nano / 1e9;
 }

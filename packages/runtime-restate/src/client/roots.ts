@@ -3,6 +3,7 @@ import type { Decisions } from "@ravi/kernel/loop";
 import type { Ingress } from "../ingress.ts";
 import { ROOT } from "../names.ts";
 import type { Resumed, Started, StartMessage, StopAnswer } from "../root/messages.ts";
+import { knownAnswer } from "../root/unknown.ts";
 import { orOpened } from "../slow.ts";
 import type { Admin } from "./admin.ts";
 
@@ -85,7 +86,6 @@ export class Roots {
     const target = { service: ROOT, key: runId, handler: name };
     const said = { at: clock.now(), ...message };
     const answer = await orOpened(ingress.call(target, said, closed, PATIENCE_MS), () => this.open(runId));
-    if (typeof answer !== "object" || answer === null || !("isUnknown" in answer)) return answer;
-    throw new InvalidValueError({ field: "runId", value: runId, expected: "a run that is on record" });
+    return knownAnswer(answer, runId);
   }
 }

@@ -164,9 +164,7 @@ export class Attempt {
 
   /** Suspends the execution where the journal has something else than what is asked for. */
   expect(requested: string, recorded: string): void {
-    if (requested === recorded) return;
-    const { execId } = this.start;
-    throw this.suspend(new NonDeterminismError({ execId, key: requested, recorded, requested }));
+    if (requested !== recorded) throw this.mismatch({ key: requested, recorded, requested });
   }
 
   checkChild(child: string): void {
@@ -178,9 +176,11 @@ export class Attempt {
   /** Suspends the execution where it would end while the journal has more of it. */
   expectEnd(): void {
     if (this.context.isProcessing()) return;
-    const { execId } = this.start;
-    const [key, recorded, requested] = ["its end", "more steps", "none"] as const;
-    throw this.suspend(new NonDeterminismError({ execId, key, recorded, requested }));
+    throw this.mismatch({ key: "its end", recorded: "more steps", requested: "none" });
+  }
+
+  mismatch(what: Record<"key" | "recorded" | "requested", string>): SuspendedError {
+    return this.suspend(new NonDeterminismError({ execId: this.start.execId, ...what }));
   }
 
   suspend(why: Error): SuspendedError {

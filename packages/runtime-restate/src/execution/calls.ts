@@ -5,7 +5,6 @@ import {
   type JsonObject,
   NeedsDecisionError,
   NO_USAGE,
-  NonDeterminismError,
   PausedError,
   type SerializedError,
   type Settled,
@@ -124,7 +123,6 @@ function refuseAnother(
   recorded: Recorded,
 ): void {
   if (recorded.key === key && recorded.fingerprint === fingerprint) return;
-  const { execId } = attempt.start;
   const was = recorded.key === key ? "another request" : recorded.key;
-  throw attempt.suspend(new NonDeterminismError({ execId, key, recorded: was, requested: what }));
+  throw attempt.mismatch({ key, recorded: was, requested: what });
 }

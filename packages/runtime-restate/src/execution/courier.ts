@@ -1,8 +1,8 @@
-import { InvalidValueError } from "@ravi/kernel";
 import type { Ingress } from "../ingress.ts";
 import { ROOT } from "../names.ts";
 import { orOpened } from "../slow.ts";
 import type { Answer, Message, MessageName, Said } from "../root/decide.ts";
+import { knownAnswer } from "../root/unknown.ts";
 
 interface Letter extends Said {
   readonly signal: AbortSignal;
@@ -48,8 +48,7 @@ export class Courier {
     }
   }
 
-  private async carry(runId: string, first: Letter[]): Promise<void> {
-    const line: Letter[] = first;
+  private async carry(runId: string, line: Letter[]): Promise<void> {
     this.waiting.set(runId, line);
     while (line.length > 0) {
       const parcel = line.splice(0, MOST_AT_ONCE).filter(({ signal }) => !signal.aborted);
@@ -72,7 +71,7 @@ export class Courier {
       const target = { service: ROOT, key: runId, handler: "several" };
       const asked = this.ingress.call<readonly unknown[]>(target, { said }, needed.signal);
       const answers = await orOpened(asked, () => this.open(runId));
-      for (const [at, { answer }] of parcel.entries()) answer.resolve(known(answers[at], runId));
+      for (const [at, { answer }] of parcel.entries()) answer.resolve(knownAnswer(answers[at], runId));
     } catch {
       // One of them may have been refused: then each is heard by itself.
       for (const letter of parcel) await this.deliverOne(runId, letter);
@@ -84,15 +83,9 @@ export class Courier {
     try {
       const target = { service: ROOT, key: runId, handler: name };
       const asked = this.ingress.call(target, message, signal);
-      answer.resolve(known(await orOpened(asked, () => this.open(runId)), runId));
+      answer.resolve(knownAnswer(await orOpened(asked, () => this.open(runId)), runId));
     } catch (error) {
       answer.reject(error);
     }
   }
-}
-
-/** A run that was forgotten has no root to answer: whoever still asks is a zombie. */
-function known(answer: unknown, runId: string): unknown {
-  if (typeof answer !== "object" || answer === null || !("isUnknown" in answer)) return answer;
-  throw new InvalidValueError({ field: "runId", value: runId, expected: "a run that is on record" });
 }

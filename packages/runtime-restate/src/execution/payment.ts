@@ -57,36 +57,21 @@ export interface PaymentOptions {
 const GRACE_MS = 20;
 const WITHDRAW_MS = 5_000;
 
+/** What an effect says of itself before it is made, or why it cannot. */
+interface Begun {
+  readonly wanted?: Partial<Spend> | undefined;
+  readonly usage?: Usage | undefined;
+  readonly early?: Error | undefined;
+}
+
 /** The closure of an effect: admission by the root, then the payment. Errors are values, so that the engine never repeats it. */
 export async function pay(options: PaymentOptions): Promise<Recorded> {
-  const { effect, from, line, ids, attemptOver, fingerprint, clock, turn } = options;
-  const { key, onDoubt } = effect;
+  const { effect, from, attemptOver, fingerprint, clock } = options;
+  const { key } = effect;
   const { execId } = from;
-  const nonce = ids.uuid();
-  let wanted: Partial<Spend> | undefined;
-  let usage: Usage | undefined;
-  let early: Error | undefined;
-  try {
-    const begun = await effect.begin();
-    wanted = wantedBy(effect, begun, options.isMetered);
-    usage = reserveIn(begun)?.usage;
-  } catch (error) {
-    early = error instanceof Error ? error : new Error(String(error));
-  }
-  await turn.come();
-  const asked = { key, nonce, onDoubt, reserve: wanted, usage, settle: options.settle };
-  const answered = line.ask("admit", { ...from, at: clock.now(), ...asked }, attemptOver);
-  turn.pass();
-  // A zombie: the run goes on elsewhere. What paid nothing is taken back, so that nobody has to doubt it.
-  const withdraw = (): Promise<void> =>
-    line.tell("withdraw", { at: clock.now(), execId, key, nonce }, AbortSignal.timeout(WITHDRAW_MS));
-  let admission: Admission;
-  try {
-    admission = await answered;
-  } catch (error) {
-    if (attemptOver.aborted) await withdraw();
-    throw error;
-  }
+  const nonce = options.ids.uuid();
+  const begun = await beginEffect(options);
+  const admission = await admit(options, nonce, begun);
   const { at, paused, remaining, attempt, stopped } = admission;
   const base = { key, fingerprint, at, paused, remaining, attempt, stopped };
   options.warn(admission.warnings);
@@ -94,10 +79,10 @@ export async function pay(options: PaymentOptions): Promise<Recorded> {
     return { ...base, verdict: admission.verdict, paid: [], settle: [] };
   }
   if (attemptOver.aborted) {
-    await withdraw();
+    await withdraw(options, nonce);
     throw new Error(`the attempt at ${execId} is over`);
   }
-  const purse = new Purse(options, nonce, wanted, admission);
+  const purse = new Purse(options, nonce, begun.wanted, admission);
   const paid: Paid[] = [];
   const scope: EffectScope = {
     idempotencyKey: `${execId}:${key}`,
@@ -109,10 +94,41 @@ export async function pay(options: PaymentOptions): Promise<Recorded> {
   const leave = (): void => {
     if (effect.kind === "llm" && effect.isSettled?.() !== true) left = { left: scope.idempotencyKey };
   };
-  const stored = await outcomeOf(options, scope, early, leave);
+  const stored = await outcomeOf(options, scope, begun.early, leave);
   attemptOver.throwIfAborted();
   const settle = left === undefined ? purse.close() : [...purse.close(), left];
   return { ...base, at: clock.now(), verdict: "done", stored, paid, settle };
+}
+
+async function beginEffect({ effect, isMetered }: PaymentOptions): Promise<Begun> {
+  try {
+    const begun = await effect.begin();
+    return { wanted: wantedBy(effect, begun, isMetered), usage: reserveIn(begun)?.usage };
+  } catch (error) {
+    return { early: error instanceof Error ? error : new Error(String(error)) };
+  }
+}
+
+/** Asks the root, in the turn of this call. */
+async function admit(options: PaymentOptions, nonce: string, { wanted, usage }: Begun): Promise<Admission> {
+  const { effect, from, settle, line, clock, turn, attemptOver } = options;
+  const { key, onDoubt } = effect;
+  await turn.come();
+  const asked = { key, nonce, onDoubt, reserve: wanted, usage, settle };
+  const answered = line.ask("admit", { ...from, at: clock.now(), ...asked }, attemptOver);
+  turn.pass();
+  try {
+    return await answered;
+  } catch (error) {
+    if (attemptOver.aborted) await withdraw(options, nonce);
+    throw error;
+  }
+}
+
+/** A zombie: the run goes on elsewhere. What paid nothing is taken back, so that nobody has to doubt it. */
+function withdraw({ effect, from, line, clock }: PaymentOptions, nonce: string): Promise<void> {
+  const message = { at: clock.now(), execId: from.execId, key: effect.key, nonce };
+  return line.tell("withdraw", message, AbortSignal.timeout(WITHDRAW_MS));
 }
 
 async function outcomeOf(

@@ -161,7 +161,8 @@ export class Books {
     if (lost.of !== undefined) this.doubt(lost.of);
   }
 
-  private doubt(call: string): void {
+  /** A call under its whole key: it may have been made. */
+  doubt(call: string): void {
     const { inDoubt } = this.state;
     if (!inDoubt.includes(call)) inDoubt.push(call);
   }

@@ -64,7 +64,7 @@ export async function over(tree: TreeSession, message: OverMessage): Promise<nul
   const fate = isCancelled
     ? { status: "cancelled", failure: refusal(stopped.reason) }
     : withRoom(state, execId, message.outcome);
-  tree.keepUntold(execId, [...tree.takeUntold(execId), ...(await books.settle(message.settle))]);
+  tree.keepUntold(execId, await tree.settle(execId, message.settle));
   await books.close(execId);
   const outcome: JsonObject = { ...fate, ...tookBelow(state, execId), at: state.at };
   exec.outcome = outcome;

@@ -1,5 +1,6 @@
 import { addUsage, NO_USAGE, type Usage } from "@ravi/kernel";
 import type { UsedSoFar } from "./messages.ts";
+import { addCost } from "./spend.ts";
 import type { OpenReservation } from "./state.ts";
 
 /** Model calls whose outcome nobody will ever know. What was set aside for them counts as spent, and their execution cannot say so. */
@@ -33,9 +34,4 @@ export function withLost<U extends UsedSoFar>(used: U, lost: Lost | undefined): 
     modelCalls: used.modelCalls + lost.modelCalls,
     wasteUsd: addCost(used.wasteUsd, lost.costUsd ?? 0) ?? 0,
   };
-}
-
-/** Null where a price is not known. */
-function addCost(a: number | null, b: number | null): number | null {
-  return a === null || b === null ? null : (Math.round(a * 1e9) + Math.round(b * 1e9)) / 1e9;
 }

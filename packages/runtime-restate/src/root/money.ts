@@ -15,12 +15,11 @@ import type { TreeSession } from "./tree.ts";
 export async function admit(tree: TreeSession, message: AdmitMessage): Promise<Admission> {
   const { execId, lane, key, nonce } = message;
   const { state, books } = tree;
-  const warnings = [...tree.takeUntold(execId), ...(await books.settle(message.settle))];
-  const isCurrent = tree.enterLane(execId, lane);
-  const standing = await tree.standing(execId);
-  const exec = tree.exec(execId);
+  const full = `${execId}:${key}`;
+  const warnings = await tree.settle(execId, message.settle);
+  const { exec, standing } = await tree.speaker(execId, lane);
   const answer = { ...standing, attempt: 0, warnings } as const;
-  if (exec === undefined || !isCurrent) return { ...answer, verdict: "stale" };
+  if (exec === undefined) return { ...answer, verdict: "stale" };
   const known = exec.marks[key];
   if (known?.nonce === nonce) {
     return { ...answer, verdict: "go", attempt: known.attempt, reserved: known.reserved };
@@ -28,22 +27,21 @@ export async function admit(tree: TreeSession, message: AdmitMessage): Promise<A
   if (standing.stopped !== undefined) return { ...answer, verdict: "stopped" };
   if (standing.paused) return { ...answer, verdict: "parked" };
   if (known !== undefined) {
-    if (message.onDoubt === "ask" && state.decisions[`${execId}:${key}`] !== "retry") {
+    if (message.onDoubt === "ask" && state.decisions[full] !== "retry") {
       return { ...answer, verdict: "doubt", attempt: known.attempt };
     }
     // It was begun, and nobody knows how it ended: it is reported, and what was set aside for it counts as spent.
     for (const [id, { of }] of Object.entries(state.open))
-      if (id === known.reserved || of === `${execId}:${key}`) await books.forfeit(id, { isMadeAgain: true });
-    const full = `${execId}:${key}`;
-    if (!state.inDoubt.includes(full)) state.inDoubt.push(full);
+      if (id === known.reserved || of === full) await books.forfeit(id, { isMadeAgain: true });
+    books.doubt(full);
   }
-  drop(state.decisions, `${execId}:${key}`);
+  drop(state.decisions, full);
   let reserved: string | undefined;
   let refused: Admission["refused"];
   if (message.reserve !== undefined && books.isMetered) {
-    const id = `${execId}:${key}:${nonce}`;
+    const id = `${full}:${nonce}`;
     const { reserve: spend, usage } = message;
-    const open = { exec: execId, spend, usage, wrapUp: false, of: `${execId}:${key}` };
+    const open = { exec: execId, spend, usage, wrapUp: false, of: full };
     refused = await books.reserve(id, open, undefined);
     if (refused === undefined) reserved = id;
   }
@@ -58,7 +56,7 @@ export async function admit(tree: TreeSession, message: AdmitMessage): Promise<A
 export async function reserve(tree: TreeSession, message: ReserveMessage): Promise<Reserved> {
   const { execId, id, key, spend, wrapUp, what } = message;
   const { books } = tree;
-  const warnings = [...tree.takeUntold(execId), ...(await books.settle(message.settle))];
+  const warnings = await tree.settle(execId, message.settle);
   const of = key === undefined ? undefined : `${execId}:${key}`;
   const refused = await books.reserve(id, { exec: execId, spend, wrapUp, of }, what);
   return { warnings, refused };

@@ -22,6 +22,7 @@ import type { StartMessage } from "./messages.ts";
 import type { RootState } from "./state.ts";
 import { STORED } from "./stored.ts";
 import type { TreePorts } from "./tree.ts";
+import { UNKNOWN } from "./unknown.ts";
 
 type Handler = (context: restate.ObjectContext, message: JsonObject) => Promise<unknown>;
 type Several = (
@@ -29,8 +30,6 @@ type Several = (
   message: { readonly said: readonly Said[] },
 ) => Promise<unknown>;
 
-/** Answered where nothing is known of the run. */
-const UNKNOWN = { isUnknown: true } as const;
 /** What a message did is in the state: its journal is of no use afterwards. */
 const QUIET = { journalRetention: 0 } as const;
 

@@ -17,8 +17,16 @@ export function covers(held: Partial<Spend>, wanted: Partial<Spend>): boolean {
   return DIMENSIONS.every((name) => (held[name] ?? 0) >= (wanted[name] ?? 0));
 }
 
+/** Null where a price is not known. */
+export function addCost(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? null : (nano(a) + nano(b)) / 1e9;
+}
+
+function nano(usd: number | undefined): number {
+  return Math.round((usd ?? 0) * 1e9);
+}
+
 function combine(a: Spend, b: Partial<Spend>, with_: (x: number, y: number) => number): Spend {
-  const nano = (usd: number | undefined): number => Math.round((usd ?? 0) * 1e9);
   return {
     tokens: with_(a.tokens, b.tokens ?? 0),
     cost: with_(nano(a.cost), nano(b.cost)) / 1e9,

@@ -21,10 +21,8 @@ const REMEMBERED = 200;
 /** What was delivered early is handed out at once; otherwise the asker is told when it comes. */
 export async function want(tree: TreeSession, message: WantMessage): Promise<Wanted> {
   const { execId, lane, key, name, awakeable } = message;
-  const isCurrent = tree.enterLane(execId, lane);
-  const standing = await tree.standing(execId);
-  const exec = tree.exec(execId);
-  if (exec === undefined || !isCurrent) return standing;
+  const { exec, standing } = await tree.speaker(execId, lane);
+  if (exec === undefined) return standing;
   const given = exec.given[key];
   if (given !== undefined) return { ...standing, got: { value: given.value } };
   const [early, ...rest] = earlyOf(tree.state, name);
@@ -99,10 +97,8 @@ export async function ask(tree: TreeSession, { child, message, awakeable }: AskM
 
 export async function mail(tree: TreeSession, message: MailMessage): Promise<Mail> {
   const { execId, lane, key, wait, awakeable } = message;
-  const isCurrent = tree.enterLane(execId, lane);
-  const standing = await tree.standing(execId);
-  const exec = tree.exec(execId);
-  if (exec === undefined || !isCurrent) return { ...standing, message: null };
+  const { exec, standing } = await tree.speaker(execId, lane);
+  if (exec === undefined) return { ...standing, message: null };
   const given = exec.given[key];
   if (given !== undefined) return { ...standing, message: given.value as NonNullable<Mail["message"]> };
   const next = exec.mail.shift();

@@ -10,9 +10,10 @@ import {
 } from "@ravi/kernel";
 import { Books, type LedgerFactory } from "./books.ts";
 import { withLost } from "./lost.ts";
-import type { Launch, Standing, Stopped, UsedSoFar } from "./messages.ts";
+import type { Launch, Left, Settle, Standing, Stopped, UsedSoFar } from "./messages.ts";
 import { emptyOutbox, type Outbox } from "./outbox.ts";
 import { type HeadcountFactory, Seats } from "./seats.ts";
+import { addCost } from "./spend.ts";
 import { drop, type ExecState, type RootState } from "./state.ts";
 
 export interface TreePorts {
@@ -97,6 +98,16 @@ export class TreeSession {
     return true;
   }
 
+  /** Who speaks from that lane, and how it stands. There is none where its attempt is dead, or its execution is over. */
+  async speaker(
+    execId: string,
+    lane: number,
+  ): Promise<{ readonly exec: ExecState | undefined; readonly standing: Standing }> {
+    const isCurrent = this.enterLane(execId, lane);
+    const standing = await this.standing(execId);
+    return { exec: isCurrent ? this.exec(execId) : undefined, standing };
+  }
+
   stop(execId: string, stopped: Stopped, alone: boolean): void {
     const exec = this.state.execs[execId];
     if (exec === undefined || exec.phase === "over") return;
@@ -120,11 +131,12 @@ export class TreeSession {
     if (exec !== undefined) exec.untold = [...(exec.untold ?? []), ...warnings];
   }
 
-  takeUntold(execId: string): readonly BudgetWarning[] {
+  /** Gives what that execution is to be told: what could not be told before, and what comes of settling these. */
+  async settle(execId: string, settles: readonly (Settle | Left)[]): Promise<readonly BudgetWarning[]> {
     const exec = this.state.execs[execId];
     const untold = exec?.untold ?? [];
     if (exec !== undefined) exec.untold = undefined;
-    return untold;
+    return [...untold, ...(await this.books.settle(settles))];
   }
 
   /** Whoever has its seat again, or for the first time, goes on; whoever lost it begins to wait. */
@@ -140,10 +152,11 @@ export class TreeSession {
         exec.launch = null;
         continue;
       }
-      const paused = await seats.isPaused(exec.agentId);
-      if (paused) exec.unseatedSince ??= state.at;
-      else this.unpark(exec);
-      if (paused) continue;
+      if (await seats.isPaused(exec.agentId)) {
+        exec.unseatedSince ??= state.at;
+        continue;
+      }
+      this.unpark(exec);
       for (const awakeable of exec.parked) this.resolve(awakeable, await this.standing(execId));
       exec.parked = [];
     }
@@ -166,14 +179,14 @@ export function rootOf(state: RootState): ExecState & { readonly launch: Launch 
 /** What an execution and all below it have used, as far as they have told. */
 export function tookBelow(state: RootState, execId: string): { usage: Usage; costUsd: number | null } {
   let usage: Usage = NO_USAGE;
-  let nano: number | null = 0;
+  let costUsd: number | null = 0;
   for (const [id, { account, used, lost }] of Object.entries(state.execs)) {
     if (id !== execId && !id.startsWith(`${execId}/`)) continue;
     const told = withLost(account ?? used ?? NOTHING_USED, lost);
     usage = addUsage(usage, told.usage);
-    nano = nano === null || told.costUsd === null ? null : nano + Math.round(told.costUsd * 1e9);
+    costUsd = addCost(costUsd, told.costUsd);
   }
-  return { usage, costUsd: nano === null ? null : nano / 1e9 };
+  return { usage, costUsd };
 }
 
 /** Who worked in the tree and what each used; one that never told has used nothing that anybody knows. */

@@ -1,5 +1,5 @@
 import { checkFields, InvalidValueError, isDelegate, type Ledger, type LLMClient } from "@ravi/kernel";
-import { answerShape } from "@ravi/kernel/loop";
+import { answerShape, hasMethod } from "@ravi/kernel/loop";
 import { ReActAgent, type ReActAgentOptions } from "@ravi/react-agent";
 import { type Budget, checkBudget, toExecutionBudget } from "../limits.ts";
 import { type Models, resolveModel } from "../models/model.ts";
@@ -96,10 +96,5 @@ function closedLoop(options: AgentOptions): ClosedLoop | undefined {
 
 /** `checkBudget` refuses what is neither. */
 function isLedger(budget: Budget | Ledger | null): budget is Ledger {
-  return (
-    typeof budget === "object" &&
-    budget !== null &&
-    "reserve" in budget &&
-    typeof budget.reserve === "function"
-  );
+  return hasMethod(budget, "reserve");
 }

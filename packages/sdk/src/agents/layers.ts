@@ -8,6 +8,7 @@ import type {
   Pipelines,
 } from "@ravi/kernel";
 import { checkFields, InvalidValueError } from "@ravi/kernel";
+import { hasMethod } from "@ravi/kernel/loop";
 import { MiddlewarePipeline } from "@ravi/middleware";
 
 /** Layers by level, the first outermost: a list of them, or a pipeline that is put together already. */
@@ -22,7 +23,7 @@ type LevelLayers<C> = readonly Layer<C>[] | Pipeline<C>;
 export function checkLayers(field: string, layers: Layers): Layers {
   checkFields(field, layers, ["agent", "chat", "function"]);
   for (const [level, given] of Object.entries(layers) as [string, unknown][]) {
-    if (given === undefined || Array.isArray(given) || isPipeline(given)) continue;
+    if (given === undefined || Array.isArray(given) || hasMethod(given, "run")) continue;
     const expected = "a list of layers, or a pipeline such as a MiddlewarePipeline of @ravi/middleware";
     throw new InvalidValueError({ field: `${field}.${level}`, value: given, expected });
   }
@@ -77,8 +78,4 @@ function pipelineOf<C extends { result: unknown }>(
 
 function isList<C>(layers: LevelLayers<C>): layers is readonly Layer<C>[] {
   return Array.isArray(layers);
-}
-
-function isPipeline(value: unknown): boolean {
-  return typeof value === "object" && value !== null && typeof Reflect.get(value, "run") === "function";
 }

@@ -1,4 +1,6 @@
 import { checkFields, InvalidValueError, type LLMClient } from "@ravi/kernel";
+import { hasMethod } from "@ravi/kernel/loop";
+import { fieldsOf } from "@ravi/kernel/provider";
 import { lazyModel } from "./lazy-model.ts";
 import { BUILT_IN, type ProviderOptions } from "./providers.ts";
 
@@ -83,29 +85,17 @@ function checkModels(models: unknown): void {
 }
 
 function checkModel(field: string, value: unknown): LLMClient {
-  if (
-    typeof value === "object" &&
-    value !== null &&
-    "generate" in value &&
-    typeof value.generate === "function" &&
-    "info" in value &&
-    isNamed(value.info)
-  )
-    return value as LLMClient;
+  if (isClient(value)) return value;
   const expected =
     'an LLMClient (an id, its info with provider and model, and generate), or a text such as "openai:gpt-5-mini"';
   throw new InvalidValueError({ field, value, expected });
 }
 
-/** Its calls are priced and told by these. */
-function isNamed(info: unknown): boolean {
-  if (typeof info !== "object" || info === null) return false;
-  return (
-    "provider" in info &&
-    typeof info.provider === "string" &&
-    "model" in info &&
-    typeof info.model === "string"
-  );
+/** Its calls are priced and told by its info. */
+function isClient(value: unknown): value is LLMClient {
+  if (!hasMethod(value, "generate")) return false;
+  const { provider, model: name } = fieldsOf(fieldsOf(value)["info"]);
+  return typeof provider === "string" && typeof name === "string";
 }
 
 /** Only the names are checked here; a value would be shown where a name is wrong, and one of them is a key. */

@@ -1,4 +1,5 @@
 import { checkBoolean, InvalidValueError } from "@ravi/kernel";
+import { hasMethod } from "@ravi/kernel/loop";
 import { retry as retryLayer } from "@ravi/middleware";
 import { checkLayers } from "../agents/layers.ts";
 import type { HostOptions } from "./options.ts";
@@ -7,11 +8,15 @@ import type { HostOptions } from "./options.ts";
 export function checkHost(options: HostOptions): void {
   const { journal, hooks, history, compaction, onEvent, handleSignals, middleware, prices, retry, restart } =
     options;
-  if (journal === "" || (journal !== undefined && typeof journal !== "string" && !has(journal, "append")))
+  if (
+    journal === "" ||
+    (journal !== undefined && typeof journal !== "string" && !hasMethod(journal, "append"))
+  )
     wrong("journal", journal, "the path of a directory, or a Journal");
-  if (hooks !== undefined && !has(hooks, "dispatch")) wrong("hooks", hooks, "Hooks, such as a HookManager");
-  if (history !== undefined && !has(history, "load")) wrong("history", history, "a HistoryProvider");
-  if (compaction !== undefined && !has(compaction, "compact"))
+  if (hooks !== undefined && !hasMethod(hooks, "dispatch"))
+    wrong("hooks", hooks, "Hooks, such as a HookManager");
+  if (history !== undefined && !hasMethod(history, "load")) wrong("history", history, "a HistoryProvider");
+  if (compaction !== undefined && !hasMethod(compaction, "compact"))
     wrong("compaction", compaction, "a CompactionStrategy, such as a SlidingWindow of @ravi/context");
   if (prices !== undefined && (typeof prices !== "object" || prices === null))
     wrong(
@@ -29,12 +34,12 @@ export function checkHost(options: HostOptions): void {
     // It checks its options by itself, for an estimate as well as for a run.
     retryLayer(retry);
   }
-  if (restart !== undefined && restart !== false && !has(restart, "shouldRetry"))
+  if (restart !== undefined && restart !== false && !hasMethod(restart, "shouldRetry"))
     wrong("restart", restart, "a RestartPolicy, such as a RetryPolicy of @ravi/supervision, or false");
 }
 
 export function checkAgent(field: string, agent: unknown): void {
-  if (has(agent, "run")) return;
+  if (hasMethod(agent, "run")) return;
   const made = "one of agent({ … }) or team({ … }), or any object with an id and a run(ctx, inbox)";
   wrong(field, agent, `an agent: ${made}`);
 }
@@ -47,10 +52,6 @@ export function checkInput(input: unknown): void {
 export function checkRunId(runId: unknown): void {
   if (typeof runId !== "string" || runId === "")
     wrong("runId", runId, "the id of a run that is on record, as runs({ journal }) lists them");
-}
-
-function has(value: unknown, method: string): boolean {
-  return typeof value === "object" && value !== null && typeof Reflect.get(value, method) === "function";
 }
 
 function wrong(field: string, value: unknown, expected: string): never {

@@ -1,4 +1,5 @@
 import { type Agent, type ChatMessage, checkFields, type Estimate, type ModelInfo } from "@ravi/kernel";
+import { least } from "@ravi/kernel/loop";
 import type { PriceSource } from "@ravi/resources";
 import { blueprintOf, type ClosedLoop, ownLimits, staffOf } from "../agents/blueprint.ts";
 import { isDefaultUsd, type Limits, limitsFor } from "../limits.ts";
@@ -116,8 +117,4 @@ function isBare({ middleware, compaction, sessionId, history }: RunOptions): boo
 
 function attemptsOf({ retry }: RunOptions): number {
   return retry === false ? 1 : 1 + (retry?.maxRetries ?? RETRIES);
-}
-
-function least(a: number | null, b: number | null): number | null {
-  return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }

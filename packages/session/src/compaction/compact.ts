@@ -3,7 +3,7 @@ import { hookBase } from "@ravi/kernel/loop";
 import { abortable } from "../extensions/abortable.ts";
 import type { CompactionReason, Emit } from "../extensions/events.ts";
 import type { CompactionOutcome } from "../extensions/extension.ts";
-import { isMessages } from "../extensions/host.ts";
+import { isMessages } from "../extensions/results.ts";
 import { itemsOf } from "../tree/expand.ts";
 import type { Session } from "../tree/session.ts";
 import { validPrompt } from "../tree/valid-prompt.ts";

@@ -5,6 +5,7 @@ import {
   type CompactionStrategy,
   InvalidValueError,
 } from "@ravi/kernel";
+import { hasMethod } from "@ravi/kernel/loop";
 
 export interface CompactionOptions {
   /** How a long conversation is made shorter. */
@@ -33,7 +34,7 @@ export function compactionPlan(options: CompactionOptions | CompactionStrategy |
   const field = "SessionAgent.compaction";
   checkFields(field, options, ["strategy", "auto", "reserveTokens", "contextWindow"]);
   const { strategy, auto = true, reserveTokens, contextWindow } = options;
-  if (typeof strategy !== "object" || strategy === null || typeof strategy.compact !== "function") {
+  if (!hasMethod(strategy, "compact")) {
     const expected = "a CompactionStrategy, such as Summarization of @ravi/context";
     throw new InvalidValueError({ field: `${field}.strategy`, value: strategy, expected });
   }

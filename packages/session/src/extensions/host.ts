@@ -1,16 +1,8 @@
-import {
-  type AbortSignalLike,
-  type AgentEvent,
-  deepFreeze,
-  InvalidValueError,
-  isPromiseLike,
-} from "@ravi/kernel";
-import { isBlank } from "../queue/queue.ts";
+import { type AbortSignalLike, type AgentEvent, deepFreeze, isPromiseLike } from "@ravi/kernel";
 import { abortable } from "./abortable.ts";
-import type { SessionEventName, SessionEventResults, SessionEvents } from "./events.ts";
+import type { SessionEventName, SessionEvents } from "./events.ts";
 import type { CollectedError, Extension, ExtensionContext } from "./extension.ts";
-
-type Reduced = keyof SessionEventResults;
+import { checkedResult, isReduced } from "./results.ts";
 
 /** Only the newest are kept: an extension that fails at every word must not fill the memory. */
 const MOST_ERRORS = 100;
@@ -46,7 +38,7 @@ export class ExtensionHost {
       try {
         const result: unknown = await abortable(handler(shown, this.agent), signal);
         if (isReduced(name) && typeof result === "object" && result !== null)
-          current = { ...current, ...checked(name, result) };
+          current = { ...current, ...checkedResult(name, result) };
       } catch (error) {
         if (signal?.aborted !== true) this.collect({ source, event: name, error });
         else if (!isFact) throw error;
@@ -96,84 +88,4 @@ function frozen<T extends object>(event: T): T {
     deepFreeze(value);
   }
   return Object.freeze(shown);
-}
-
-/** What a field must be, in words and as a test. */
-interface Shape {
-  readonly expected: string;
-  readonly fits: (value: unknown) => boolean;
-}
-
-const SAID: Shape = { expected: "a text that is not empty", fits: isSaid };
-const TEXT: Shape = { expected: "a text", fits: isText };
-const FLAG: Shape = { expected: "true or false", fits: isFlag };
-const CONTENT: Shape = { expected: "a text, or a list of content parts", fits: isContent };
-const MESSAGES: Shape = { expected: "a list of messages", fits: isMessages };
-
-const FIELDS: {
-  readonly [E in Reduced]: Readonly<Record<keyof SessionEventResults[E], Shape>>;
-} = {
-  input: { text: SAID },
-  before_agent_start: { systemPrompt: TEXT },
-  context: { messages: MESSAGES },
-  tool_call: { block: FLAG, reason: TEXT },
-  tool_result: { content: CONTENT, isError: FLAG, terminate: FLAG },
-  session_before_compact: { cancel: FLAG, messages: MESSAGES },
-};
-
-function isReduced(name: SessionEventName): name is Reduced {
-  return Object.hasOwn(FIELDS, name);
-}
-
-/** The fields that this event takes; anything of another shape is the extension's error. */
-function checked(name: Reduced, result: object): object {
-  const fields: Readonly<Record<string, Shape>> = FIELDS[name];
-  const taken: Record<string, unknown> = {};
-  for (const [field, { expected, fits }] of Object.entries(fields)) {
-    const value: unknown = Reflect.get(result, field);
-    if (value === undefined) continue;
-    if (!fits(value)) throw new InvalidValueError({ field: `${name}: ${field}`, value, expected });
-    taken[field] = value;
-  }
-  return taken;
-}
-
-function isSaid(value: unknown): boolean {
-  return typeof value === "string" && !isBlank(value);
-}
-function isText(value: unknown): boolean {
-  return typeof value === "string";
-}
-function isFlag(value: unknown): boolean {
-  return typeof value === "boolean";
-}
-export function isContent(value: unknown): boolean {
-  return typeof value === "string" || (Array.isArray(value) && value.every(isPart));
-}
-
-/** The field without which a part of that type is none. */
-const PARTS: ReadonlyMap<unknown, string> = new Map([
-  ["text", "text"],
-  ["reasoning", "text"],
-  ["image", "url"],
-  ["file", "url"],
-]);
-
-function isPart(part: unknown): boolean {
-  if (typeof part !== "object" || part === null) return false;
-  const field = PARTS.get(Reflect.get(part, "type"));
-  return field !== undefined && typeof Reflect.get(part, field) === "string";
-}
-
-const ROLES: ReadonlySet<unknown> = new Set(["system", "user", "assistant", "tool"]);
-
-export function isMessages(value: unknown): boolean {
-  if (!Array.isArray(value)) return false;
-  return value.every(
-    (message: unknown) =>
-      typeof message === "object" &&
-      message !== null &&
-      ROLES.has(Reflect.get(message, "role")) &&
-      isContent(Reflect.get(message, "content")),
-  );
 }

@@ -1,5 +1,7 @@
 import { lstat, readFile, stat } from "node:fs/promises";
 import { InvalidValueError } from "@ravi/kernel";
+import { messageOf } from "@ravi/kernel/loop";
+import { hasCode } from "../has-code.ts";
 
 /** Longer files are not prompts. */
 const MAX_BYTES = 1_000_000;
@@ -19,7 +21,7 @@ export async function readText(path: string): Promise<string | undefined> {
   } catch (error) {
     if (error instanceof InvalidValueError) throw error;
     if (await isAbsent(path, error)) return undefined;
-    throw unreadable(path, error instanceof Error ? error.message : String(error), error);
+    throw unreadable(path, messageOf(error), error);
   }
 }
 
@@ -30,10 +32,6 @@ async function isAbsent(path: string, error: unknown): Promise<boolean> {
     () => false,
     (why: unknown) => hasCode(why, "ENOENT"),
   );
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && "code" in error && error.code === code;
 }
 
 function unreadable(path: string, value: string, cause?: unknown): InvalidValueError {

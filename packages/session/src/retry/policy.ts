@@ -1,4 +1,4 @@
-import { checkBoolean, checkFields, checkInteger, classifyError, type ClassifiedError } from "@ravi/kernel";
+import { checkBoolean, checkFields, checkInteger, type ClassifiedError } from "@ravi/kernel";
 
 export interface RetryOptions {
   /** True. */
@@ -67,14 +67,4 @@ export function decideRetry(policy: RetryPlan, failure: Failure): RetryDecision 
   if (retryAfterMs > policy.maxRetryAfterMs) return { action: "fail" };
   const longest = Math.min(policy.baseDelayMs * 2 ** (failures - 1), policy.maxDelayMs);
   return { action: "retry", delayMs: Math.max(Math.floor(random * longest), retryAfterMs) };
-}
-
-/** What a failure means, as the error says it. Also of something that was thrown and cannot be looked at. */
-export function classify(error: unknown): ClassifiedError {
-  try {
-    return classifyError(error);
-  } catch {
-    // A getter of the error threw. What it is stays unknown, and nothing says that another try would help.
-    return { kind: "UNKNOWN", retryable: false, status: undefined, retryAfterMs: undefined };
-  }
 }

@@ -125,3 +125,14 @@ export function isAside(kind: EntryKind): boolean {
 
 /** Ids stand in a line as they are, so that a line is read without being parsed. */
 export const ENTRY_ID = /^[\w.-]{1,120}$/;
+
+/** Of an entry, or of as much as was read of it. */
+export function headOf(
+  { id, parent, kind, at }: Pick<EntryHead, "id" | "parent" | "kind" | "at">,
+  place: number,
+  size: number,
+  entry: SessionEntry | undefined,
+): EntryHead {
+  const head = { id, parent, kind, at, place, size };
+  return entry !== undefined && isSmall(kind) ? { ...head, entry } : head;
+}

@@ -3,8 +3,9 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { InvalidValueError, JournalFailedError } from "@ravi/kernel";
 import { SessionCorruptError, sessionFailed, SessionLockedError } from "../errors.ts";
-import { type EntryHead, isSmall, type SessionEntry } from "./entry.ts";
-import { CREATE, discard, hasCode, readAt, type SessionFile, syncFolder, writeAll } from "./files.ts";
+import { hasCode } from "../has-code.ts";
+import { type EntryHead, headOf, type SessionEntry } from "./entry.ts";
+import { CREATE, discard, readAt, type SessionFile, syncFolder, writeAll } from "./files.ts";
 import { entryLine, headerLine, readBody, readFront, seedOf } from "./line-format.ts";
 import type { Lock } from "./lock.ts";
 import type { Place } from "./place.ts";
@@ -102,7 +103,7 @@ export class FileLog implements SessionLog {
     } catch (cause) {
       throw await this.takeBack(file, cause);
     }
-    const head = headFor(entry, this.size, bytes.length);
+    const head = headOf(entry, this.size, bytes.length, entry);
     this.size += bytes.length;
     this.count++;
     return head;
@@ -136,7 +137,7 @@ export class FileLog implements SessionLog {
       const heads = entries.map((entry, at) => {
         const line = entryLine(this.id, at + 1, entry);
         text += line;
-        const head = headFor(entry, place, Buffer.byteLength(line));
+        const head = headOf(entry, place, Buffer.byteLength(line), entry);
         place += head.size;
         return head;
       });
@@ -186,10 +187,4 @@ export async function letGo(file: SessionFile | undefined, lock: Lock | undefine
   } finally {
     await lock?.release();
   }
-}
-
-function headFor(entry: SessionEntry, place: number, size: number): EntryHead {
-  const { id, parent, kind, at } = entry;
-  const head = { id, parent, kind, at, place, size };
-  return isSmall(kind) ? { ...head, entry } : head;
 }

@@ -2,10 +2,10 @@ import { Buffer } from "node:buffer";
 import { join, resolve } from "node:path";
 import { checkBoolean, checkFields, InvalidValueError, isRaviError, JournalFailedError } from "@ravi/kernel";
 import { sessionFailed } from "../errors.ts";
+import { hasCode } from "../has-code.ts";
 import { FileLog, letGo, type Opened } from "./file-log.ts";
 import {
   APPEND,
-  hasCode,
   namesIn,
   READ,
   readAt,

@@ -1,5 +1,6 @@
 import { constants } from "node:fs";
 import { dirname } from "node:path";
+import { hasCode } from "../has-code.ts";
 
 /** All that a file store needs of a disk. The default is this machine's. */
 export interface SessionFiles {
@@ -33,10 +34,6 @@ export const READ = O_RDONLY | (O_NOFOLLOW ?? 0);
 export const APPEND = O_RDWR | O_APPEND | (O_NOFOLLOW ?? 0);
 export const CREATE = APPEND | O_CREAT | O_EXCL;
 const FOLDER = O_RDONLY | (O_DIRECTORY ?? 0);
-
-export function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && "code" in error && error.code === code;
-}
 
 export async function writeAll(file: SessionFile, bytes: Uint8Array): Promise<void> {
   for (let done = 0; done < bytes.length;) {

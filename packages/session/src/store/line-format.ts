@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { crc32 } from "node:zlib";
-import { type EntryHead, type EntryKind, isKind, type SessionEntry } from "./entry.ts";
+import { type EntryKind, isKind, type SessionEntry } from "./entry.ts";
 import type { SessionInfo, SessionOrigin } from "./store.ts";
 
 /**
@@ -87,16 +87,4 @@ function sum(sessionId: string, text: string): string {
 
 function hex(value: number): string {
   return value.toString(16).padStart(8, "0");
-}
-
-export function headOf(
-  front: Front,
-  place: number,
-  size: number,
-  entry: SessionEntry | undefined,
-): EntryHead {
-  const { id, parent, kind, at } = front;
-  return entry === undefined
-    ? { id, parent, kind, at, place, size }
-    : { id, parent, kind, at, place, size, entry };
 }

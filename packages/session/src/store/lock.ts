@@ -1,11 +1,11 @@
 import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
+import { hasCode } from "../has-code.ts";
 import {
   APPEND,
   CREATE,
   discard,
-  hasCode,
   makeFolder,
   namesIn,
   READ,

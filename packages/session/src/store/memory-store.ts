@@ -1,6 +1,6 @@
 import { InvalidValueError, SessionId } from "@ravi/kernel";
 import { SessionLockedError } from "../errors.ts";
-import { type EntryHead, isSmall, type SessionEntry } from "./entry.ts";
+import { type EntryHead, headOf, type SessionEntry } from "./entry.ts";
 import { type BeginOptions, copyOf, type SessionInfo, type SessionLog, type SessionStore } from "./store.ts";
 
 interface Kept {
@@ -42,7 +42,7 @@ class MemoryLog implements SessionLog {
   constructor(id: string, kept: Kept) {
     this.id = id;
     this.kept = kept;
-    this.heads = kept.entries.map(headOf);
+    this.heads = kept.entries.map(headAt);
   }
 
   get info(): SessionInfo | null {
@@ -52,7 +52,7 @@ class MemoryLog implements SessionLog {
   append(entries: readonly SessionEntry[], begin: BeginOptions): readonly EntryHead[] {
     this.check();
     this.kept.info ??= { id: this.id, createdAt: begin.at, origin: begin.origin ?? null };
-    return entries.map((entry) => headOf(copyOf(entry), this.kept.entries.push(copyOf(entry)) - 1));
+    return entries.map((entry) => headAt(copyOf(entry), this.kept.entries.push(copyOf(entry)) - 1));
   }
 
   read(head: EntryHead): SessionEntry {
@@ -77,8 +77,6 @@ class MemoryLog implements SessionLog {
   }
 }
 
-function headOf(entry: SessionEntry, place: number): EntryHead {
-  const { id, parent, kind, at } = entry;
-  const head = { id, parent, kind, at, place, size: 1 };
-  return isSmall(kind) ? { ...head, entry } : head;
+function headAt(entry: SessionEntry, place: number): EntryHead {
+  return headOf(entry, place, 1, entry);
 }

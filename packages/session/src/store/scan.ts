@@ -1,9 +1,9 @@
 import { Buffer } from "node:buffer";
 import { InvalidValueError } from "@ravi/kernel";
 import { SessionCorruptError } from "../errors.ts";
-import { type EntryHead, isSmall } from "./entry.ts";
+import { type EntryHead, headOf, isSmall, type SessionEntry } from "./entry.ts";
 import { readAt, type SessionFile } from "./files.ts";
-import { FORMAT, type Front, headOf, readBody, readFront, readHeader, seedOf } from "./line-format.ts";
+import { FORMAT, type Front, readBody, readFront, readHeader, seedOf } from "./line-format.ts";
 import type { SessionInfo } from "./store.ts";
 
 export interface Scan {
@@ -109,7 +109,7 @@ class Reader {
     this.info = found;
   }
 
-  private small(front: Front, bytes: Buffer, position: number): ReturnType<typeof readBody> | undefined {
+  private small(front: Front, bytes: Buffer, position: number): SessionEntry | undefined {
     if (!isSmall(front.kind)) return undefined;
     try {
       return readBody(front, bytes);

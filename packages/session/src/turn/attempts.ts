@@ -1,6 +1,6 @@
-import { type AgentResult, HookEvent, isRaviError, type SerializedError } from "@ravi/kernel";
+import { type AgentResult, classifyError, HookEvent, isRaviError, type SerializedError } from "@ravi/kernel";
 import { hookBase } from "@ravi/kernel/loop";
-import { classify, decideRetry } from "../retry/policy.ts";
+import { decideRetry } from "../retry/policy.ts";
 import { type Engine, ModelCallFailed } from "./engine.ts";
 import type { TurnKit } from "./kit.ts";
 
@@ -31,7 +31,7 @@ export async function attempts(
       if (attempt > 0) await emit("retry_end", { attempt, success: false });
       failures = engine.answered > answered ? 1 : failures + 1;
       answered = engine.answered;
-      const known = classify(error);
+      const known = classifyError(error);
       const random = await ctx.random();
       const decision = decideRetry(settings.retry, { error: known, failures, isCompacted, random });
       if (decision.action === "fail") throw error;

@@ -133,24 +133,12 @@ export class Engine {
     response: ModelResponse,
     isCutOff: boolean,
   ): Promise<AgentResult<never> | undefined> {
-    const { ctx, emit, guard, session, settings, tell } = this.kit;
     this.wasToldToAnswer = false;
     await this.keep(response.message, { response });
     const calls = response.message.toolCalls ?? [];
     // Each call has its place before any is made: a run that goes on later finds the same places.
-    const ids = calls.map(() => session.nextId());
-    const { allowed, concurrency, validator, maxChars } = settings;
-    const batch = await toolBatch(response, {
-      ctx,
-      emit,
-      guard,
-      tools: this.kit.merged.tools,
-      allowed,
-      concurrency,
-      validator,
-      maxChars,
-      tell,
-    });
+    const ids = calls.map(() => this.kit.session.nextId());
+    const batch = await toolBatch(response, this.kit);
     // The calls were made, also where what they gave cannot be written.
     this.hasWork = true;
     for (const [at, message] of batch.messages.entries()) {

@@ -1,6 +1,7 @@
 import type {
   AgentEvent,
   DelegateTool,
+  JsonSchemaValidator,
   LLMClient,
   ModelRequest,
   RunContext,
@@ -17,14 +18,16 @@ import type { EphemeralSource } from "../prompt/ephemeral.ts";
 import type { Mailbox } from "../queue/queue.ts";
 import type { RetryPlan } from "../retry/policy.ts";
 import type { Session } from "../tree/session.ts";
-import type { ToolBatchOptions } from "./tool-batch.ts";
 
 /** The settings of every turn. */
-export interface TurnSettings extends Pick<
-  ToolBatchOptions,
-  "allowed" | "concurrency" | "validator" | "maxChars"
-> {
+export interface TurnSettings {
   readonly maxSteps: number;
+  /** The only tools that may be called; undefined: all. The model is shown all of them either way. */
+  readonly allowed: ReadonlySet<string> | undefined;
+  readonly concurrency: number | undefined;
+  readonly validator: JsonSchemaValidator | undefined;
+  /** Of one tool's result. */
+  readonly maxChars: number;
   readonly retry: RetryPlan;
   readonly settings: Omit<ModelRequest, "messages" | "tools" | "toolChoice" | "output"> | undefined;
 }

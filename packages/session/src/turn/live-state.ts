@@ -5,7 +5,8 @@ import {
   type RunContext,
   type UserMessage,
 } from "@ravi/kernel";
-import { type ExtensionHost, isContent } from "../extensions/host.ts";
+import type { ExtensionHost } from "../extensions/host.ts";
+import { isContent } from "../extensions/results.ts";
 import type { EphemeralSource, LiveState } from "../prompt/ephemeral.ts";
 
 /**

@@ -1,34 +1,17 @@
-import type {
-  AgentEvent,
-  DelegateTool,
-  HireLeaf,
-  JsonSchemaValidator,
-  ModelResponse,
-  RaviError,
-  RunContext,
-  Tool,
-  ToolMessage,
+import {
+  cancellationOf,
+  type HireLeaf,
+  HookEvent,
+  type ModelResponse,
+  type RaviError,
+  type ToolMessage,
 } from "@ravi/kernel";
-import { cancellationOf, HookEvent } from "@ravi/kernel";
 import { hookBase, isCutOff, shorten, toolTurn, type ToolTurn } from "@ravi/kernel/loop";
 import { abortable } from "../extensions/abortable.ts";
-import type { Emit } from "../extensions/events.ts";
-import type { GuardrailChain, Verdict } from "../guardrails/chain.ts";
+import type { Verdict } from "../guardrails/chain.ts";
+import type { TurnKit } from "./kit.ts";
 import { gateOf, OPEN } from "./tool-gate.ts";
 import { type Reviewed, reviewResults } from "./tool-results.ts";
-
-export interface ToolBatchOptions {
-  readonly ctx: RunContext;
-  readonly emit: Emit;
-  readonly guard: GuardrailChain;
-  readonly tools: readonly (Tool | DelegateTool)[];
-  /** The only ones that may be called; undefined: all. The model is shown all of them either way. */
-  readonly allowed: ReadonlySet<string> | undefined;
-  readonly concurrency: number | undefined;
-  readonly validator: JsonSchemaValidator | undefined;
-  readonly maxChars: number;
-  readonly tell: (event: AgentEvent) => void;
-}
 
 export interface ToolBatch {
   /** For each call, in the order asked; undefined where a stop came before its result. */
@@ -40,21 +23,22 @@ export interface ToolBatch {
 }
 
 /** Does what a model asked for in one turn: extensions and guardrails before, the calls, extensions and guardrails after. */
-export async function toolBatch(response: ModelResponse, options: ToolBatchOptions): Promise<ToolBatch> {
-  const { ctx, tools, concurrency, validator, tell } = options;
+export async function toolBatch(response: ModelResponse, kit: TurnKit): Promise<ToolBatch> {
+  const { ctx, tell } = kit;
+  const { concurrency, validator, maxChars } = kit.settings;
   const calls = response.message.toolCalls ?? [];
   for (const call of calls) tell({ type: "toolCall", call });
   const isBroken = isCutOff(response);
-  const gate = isBroken ? OPEN : await gateOf(calls, options);
+  const gate = isBroken ? OPEN : await gateOf(calls, kit);
   const done = new Map<string, ToolMessage>();
   let turn: ToolTurn;
   try {
     turn = await abortable(
-      toolTurn(ctx, response, tools, {
+      toolTurn(ctx, response, kit.merged.tools, {
         concurrency,
         validator,
         before: ({ id }) => gate.refusals.get(id),
-        onHire: (_, leaf) => tellHire(leaf, options),
+        onHire: (_, leaf) => tellHire(leaf, kit),
         onResult: ({ id }, message) => void done.set(id, message),
       }),
       ctx.signal,
@@ -63,17 +47,24 @@ export async function toolBatch(response: ModelResponse, options: ToolBatchOptio
     if (!ctx.signal.aborted) throw error;
     turn = { messages: [], stop: cancellationOf(ctx.signal) };
   }
-  // Where the run was stopped, a result that says so is not the call's: only what was done is kept.
-  const isStopped = turn.stop !== undefined && turn.stop.code !== "BUDGET_EXHAUSTED";
-  const results = calls.map((call, at) => {
-    const result = isStopped ? done.get(call.id) : turn.messages[at];
-    return result && { ...result, content: shorten(result.content, options.maxChars) };
+  const shortened = (result: ToolMessage): ToolMessage => ({
+    ...result,
+    content: shorten(result.content, maxChars),
   });
+  // Where the run was stopped, a result that says so is not the call's: only what was done is kept.
+  if (turn.stop !== undefined && turn.stop.code !== "BUDGET_EXHAUSTED") {
+    const kept = calls.map(({ id }) => done.get(id)).map((result) => result && shortened(result));
+    return { messages: kept, isTerminal: false, halt: undefined, stop: turn.stop };
+  }
+  const results = turn.messages.map(shortened);
   const plain: Reviewed = { messages: results, isTerminal: false, halt: undefined };
-  if (isStopped) return { ...plain, stop: turn.stop };
   try {
-    const reviewed = isBroken ? plain : await reviewResults(calls, results, gate, options);
-    for (const message of reviewed.messages) if (message !== undefined) tellResult(message, tell);
+    const answered = calls.flatMap((call, at) => {
+      const result = results[at];
+      return result === undefined ? [] : [{ call, result }];
+    });
+    const reviewed = isBroken ? plain : await reviewResults(answered, gate, kit);
+    for (const message of reviewed.messages) tellResult(message, kit);
     return { ...reviewed, halt: gate.halt ?? reviewed.halt, stop: turn.stop };
   } catch (error) {
     // Somebody was still looking at the results. The calls were made all the same.
@@ -82,14 +73,14 @@ export async function toolBatch(response: ModelResponse, options: ToolBatchOptio
   }
 }
 
-function tellHire({ agent, input: task }: HireLeaf, { ctx, tell }: ToolBatchOptions): void {
+function tellHire({ agent, input: task }: HireLeaf, { ctx, tell }: TurnKit): void {
   const to = agent.id;
   tell({ type: "handoff", to, task });
   if (ctx.hooks.has(HookEvent.HANDOFF))
     void ctx.hooks.dispatch(HookEvent.HANDOFF, { ...hookBase(ctx), to, task });
 }
 
-function tellResult(message: ToolMessage, tell: (event: AgentEvent) => void): void {
+function tellResult(message: ToolMessage, { tell }: TurnKit): void {
   const { toolCallId: callId, name, content, isError = false } = message;
   tell({ type: "toolResult", callId, name, content, isError });
 }

@@ -1,6 +1,6 @@
 import type { ToolCall } from "@ravi/kernel";
 import { strictest, type Verdict } from "../guardrails/chain.ts";
-import type { ToolBatchOptions } from "./tool-batch.ts";
+import type { TurnKit } from "./kit.ts";
 
 /** What was decided before any call is made. */
 export interface Gate {
@@ -14,8 +14,9 @@ export interface Gate {
 export const OPEN: Gate = { refusals: new Map(), warnings: new Map(), halt: undefined };
 
 /** Asks extensions, then guardrails, about each call, in the order asked. A halt is for all of them. */
-export async function gateOf(calls: readonly ToolCall[], options: ToolBatchOptions): Promise<Gate> {
-  const { ctx, emit, guard, allowed } = options;
+export async function gateOf(calls: readonly ToolCall[], kit: TurnKit): Promise<Gate> {
+  const { ctx, emit, guard } = kit;
+  const { allowed } = kit.settings;
   const refusals = new Map<string, string>();
   const warnings = new Map<string, string>();
   let halt: Verdict | undefined;

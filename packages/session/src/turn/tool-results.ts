@@ -1,54 +1,71 @@
 import { deepFreeze, type ToolCall, type ToolMessage } from "@ravi/kernel";
 import { withNote } from "@ravi/kernel/loop";
 import type { Verdict } from "../guardrails/chain.ts";
-import type { ToolBatch, ToolBatchOptions } from "./tool-batch.ts";
+import type { TurnKit } from "./kit.ts";
 import type { Gate } from "./tool-gate.ts";
 
+/** A call, and what the model is told of it. */
+export interface Answered {
+  readonly call: ToolCall;
+  readonly result: ToolMessage;
+}
+
 /** What a batch of calls has come to. */
-export type Reviewed = Pick<ToolBatch, "messages" | "isTerminal" | "halt">;
+export interface Reviewed {
+  readonly messages: readonly ToolMessage[];
+  readonly isTerminal: boolean;
+  readonly halt: Verdict | undefined;
+}
 
 /** Shows each result to extensions, then to guardrails, and marks it with what they have to say. */
 export async function reviewResults(
-  calls: readonly ToolCall[],
-  results: readonly (ToolMessage | undefined)[],
+  answered: readonly Answered[],
   gate: Gate,
-  { ctx, emit, guard }: ToolBatchOptions,
+  kit: TurnKit,
 ): Promise<Reviewed> {
-  let terminal = calls.length > 0;
-  const patched: (ToolMessage | undefined)[] = [];
-  for (const [at, call] of calls.entries()) {
-    const result = results[at];
-    if (result === undefined || gate.refusals.has(call.id)) {
-      terminal = false;
-      patched.push(result);
+  const { shown, isTerminal } = await showExtensions(answered, gate, kit);
+  const { messages, halt } = await askGuardrails(shown, gate, kit);
+  return { messages, isTerminal: isTerminal && halt === undefined, halt };
+}
+
+/** What they make of the result of each call that was made. */
+async function showExtensions(
+  answered: readonly Answered[],
+  gate: Gate,
+  { emit }: TurnKit,
+): Promise<{ readonly shown: readonly Answered[]; readonly isTerminal: boolean }> {
+  let isTerminal = answered.length > 0;
+  const shown: Answered[] = [];
+  for (const { call, result } of answered) {
+    if (gate.refusals.has(call.id)) {
+      isTerminal = false;
+      shown.push({ call, result });
       continue;
     }
-    const shown = {
-      call,
-      content: result.content,
-      isError: result.isError === true,
-      terminate: false,
-    };
-    const { content, isError, terminate } = await emit("tool_result", shown);
-    if (!terminate) terminal = false;
-    patched.push(resultOf(call, content, isError));
+    const { content, isError = false } = result;
+    const made = await emit("tool_result", { call, content, isError, terminate: false });
+    if (!made.terminate) isTerminal = false;
+    shown.push({ call, result: resultOf(call, made.content, made.isError) });
   }
+  return { shown, isTerminal };
+}
+
+async function askGuardrails(
+  answered: readonly Answered[],
+  gate: Gate,
+  { ctx, guard }: TurnKit,
+): Promise<Pick<Reviewed, "messages" | "halt">> {
   const loops = guard.afterBatch(
-    calls.flatMap((call, at) => {
-      const result = patched[at];
-      if (result === undefined) return [];
-      const { content, isError = false } = result;
-      return [{ call, content, isError, blocked: gate.refusals.has(call.id) }];
-    }),
+    answered.map(({ call, result: { content, isError = false } }) => ({
+      call,
+      content,
+      isError,
+      blocked: gate.refusals.has(call.id),
+    })),
   );
   let halt: Verdict | undefined;
-  const messages: (ToolMessage | undefined)[] = [];
-  for (const [at, call] of calls.entries()) {
-    const result = patched[at];
-    if (result === undefined) {
-      messages.push(undefined);
-      continue;
-    }
+  const messages: ToolMessage[] = [];
+  for (const [at, { call, result }] of answered.entries()) {
     const { content, isError = false } = result;
     const isMade = !gate.refusals.has(call.id);
     const shown = deepFreeze({ content, isError });
@@ -60,7 +77,7 @@ export async function reviewResults(
     halt ??= verdicts.find(({ action }) => action === "halt");
     messages.push(marked(result, verdicts));
   }
-  return { messages, isTerminal: terminal && halt === undefined, halt };
+  return { messages, halt };
 }
 
 function marked(message: ToolMessage, verdicts: readonly Verdict[]): ToolMessage {

@@ -1,14 +1,10 @@
 import type { RequestLine } from "./request-lines.ts";
 
-export interface DiffOptions {
-  /** Lines that are shown around a change: 2. */
-  readonly context?: number | undefined;
-  /** Lines of the whole diff: 60. */
-  readonly maxLines?: number | undefined;
-}
-
 type Step = { readonly sign: " " | "-" | "+"; readonly line: RequestLine };
 
+/** Lines that are shown around a change. */
+const CONTEXT = 2;
+const MAX_LINES = 60;
 const SHOWN_CHARACTERS = 200;
 
 /** How many lines two requests share, as part of the longer one: 1 when they are the same. */
@@ -26,15 +22,10 @@ export function similarity(a: readonly RequestLine[], b: readonly RequestLine[])
 }
 
 /** A unified diff. Each group of changes is headed by the place in the request where it begins. */
-export function unifiedDiff(
-  recorded: readonly RequestLine[],
-  asked: readonly RequestLine[],
-  options: DiffOptions = {},
-): string {
-  const { context = 2, maxLines = 60 } = options;
+export function unifiedDiff(recorded: readonly RequestLine[], asked: readonly RequestLine[]): string {
   const steps = stepsOf(recorded, asked);
   const shown = steps.map((_, at) =>
-    steps.slice(Math.max(0, at - context), at + context + 1).some(({ sign }) => sign !== " "),
+    steps.slice(Math.max(0, at - CONTEXT), at + CONTEXT + 1).some(({ sign }) => sign !== " "),
   );
   const focus = focusOf(steps);
   const lines: string[] = [];
@@ -44,8 +35,8 @@ export function unifiedDiff(
     if (at === 0 || shown[at - 1] !== true || isNewPlace) lines.push(`@@ ${step.line.path} @@`);
     lines.push(`${step.sign}${clip(step.line.text, focus.get(step) ?? 0)}`);
   }
-  const left = lines.length - maxLines;
-  const kept = left > 0 ? [...lines.slice(0, maxLines), `... and ${left} more lines`] : lines;
+  const left = lines.length - MAX_LINES;
+  const kept = left > 0 ? [...lines.slice(0, MAX_LINES), `... and ${left} more lines`] : lines;
   return ["--- recorded", "+++ asked", ...kept].join("\n");
 }
 

@@ -18,6 +18,7 @@ import {
   type ModelRequest,
   type ModelResponse,
 } from "@ravi/kernel";
+import { messageOf } from "@ravi/kernel/loop";
 import { type CallLine, type CassetteLine, readCassette } from "./format.ts";
 import { checkRecordOptions, type RecordOptions } from "./options.ts";
 import { redactEvents, redactor } from "./redact.ts";
@@ -138,7 +139,7 @@ function appendLine(file: string, line: string): void {
       throw error;
     }
   } catch (cause) {
-    const expected = `a file that can be written: ${cause instanceof Error ? cause.message : String(cause)}`;
+    const expected = `a file that can be written: ${messageOf(cause)}`;
     throw new InvalidValueError({ field: "cassette", value: file, expected, cause });
   } finally {
     if (handle !== undefined) closeSync(handle);

@@ -1,15 +1,14 @@
-import type { ServerResponse } from "node:http";
-import { type AbortSignalLike, isPromiseLike, type JsonObject, type ModelRequest } from "@ravi/kernel";
+import { isPromiseLike, type JsonObject, type ModelRequest } from "@ravi/kernel";
 import { hangsAtOnce } from "../answers/fault.ts";
 import { type Plan, planAnswer } from "../answers/plan.ts";
 import { abortable } from "../time.ts";
-import type { Wire } from "./chat-completions.ts";
 import { deliver } from "./deliver.ts";
 import type { House } from "./house.ts";
+import type { Served } from "./protocol.ts";
 import { RefusedRequest, refusalOf } from "./refusal.ts";
-import type { LoopbackRequest } from "./request.ts";
+import type { Wire } from "./wire.ts";
 
-/** A call that one of OpenAI's endpoints has read and found in order. */
+/** A call that an endpoint has read and found in order. */
 export interface ReadCall {
   readonly model: string;
   readonly stream: boolean;
@@ -17,14 +16,6 @@ export interface ReadCall {
   readonly request: ModelRequest;
   /** How the endpoint's protocol writes the answer. */
   wire(plan: Plan, made: { readonly index: number; readonly created: number }): Wire;
-}
-
-export interface Served {
-  readonly incoming: LoopbackRequest;
-  readonly response: ServerResponse;
-  readonly house: House;
-  /** Aborts when the client has gone. */
-  readonly gone: AbortSignalLike;
 }
 
 /** Answers from the script. The charge is on the disk before the delay and the first byte of the answer. */
@@ -41,9 +32,8 @@ export async function answerCall(call: ReadCall, { incoming, response, house, go
   }
 
   response.setHeader("x-request-id", `req-${index}`);
-  const { chunkSize, clock } = house;
-  const wire = call.wire(plan, { index, created: Math.floor(clock.now() / 1_000) });
-  await deliver(response, { plan, wire, stream, chunkSize, clock, signal: gone });
+  const wire = call.wire(plan, { index, created: Math.floor(house.clock.now() / 1_000) });
+  await deliver(response, { plan, wire, stream, house, signal: gone });
 }
 
 /** Whatever is answered is charged, also an answer that breaks off. A refusal is not, nor silence from the start. */

@@ -1,6 +1,6 @@
 import type { ContentPart, JsonObject, JsonValue, ToolCall } from "@ravi/kernel";
 import { readOneOf, readOnly, readRequired, wrong } from "./anthropic-fields.ts";
-import { readBoolean, readList, readObject, readOptional, readString } from "./read-json.ts";
+import { isObject, readBoolean, readList, readObject, readOptional, readString } from "./read-json.ts";
 import { isSealed, seal } from "./seal.ts";
 
 /** One block of a message, as far as the kernel has words for it. */
@@ -148,9 +148,7 @@ function readCall(block: JsonObject, path: string): ToolCall {
   ]);
   const named = readString(name, `${path}.name`);
   if (!NAME.test(named)) throw wrong(`${path}.name`, "String should match pattern '^[a-zA-Z0-9_-]{1,128}$'");
-  if (typeof input !== "object" || input === null || Array.isArray(input)) {
-    throw wrong(`${path}.input`, "Input should be a valid dictionary");
-  }
+  if (!isObject(input)) throw wrong(`${path}.input`, "Input should be a valid dictionary");
   return { id: readId(id, `${path}.id`), name: named, arguments: JSON.stringify(input) };
 }
 

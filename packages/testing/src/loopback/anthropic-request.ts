@@ -3,7 +3,15 @@ import { readParts } from "./anthropic-blocks.ts";
 import { readOneOf, readOnly, readRequired, wrong } from "./anthropic-fields.ts";
 import { messagesOf, readTurns } from "./anthropic-messages.ts";
 import { checkMarks, checkThoughts, checkToolsThere, checkTurns } from "./anthropic-rules.ts";
-import { readBoolean, readList, readNumber, readObject, readOptional, readString } from "./read-json.ts";
+import {
+  present,
+  readBoolean,
+  readList,
+  readNumber,
+  readObject,
+  readOptional,
+  readString,
+} from "./read-json.ts";
 
 /** A Messages request as it was meant. */
 export interface MessagesRequest {
@@ -59,7 +67,7 @@ export function readMessagesRequest(value: JsonValue | undefined, options: ReadO
   }
   if (thinks === "budget") checkThoughts(turns);
   const config = readOptional(body["output_config"], "output_config", readConfig) ?? {};
-  const optional: { -readonly [K in keyof ModelRequest]?: ModelRequest[K] } = {
+  const optional: Partial<ModelRequest> = {
     tools: tools.length === 0 ? undefined : tools,
     toolChoice,
     maxOutputTokens: limit,
@@ -73,7 +81,7 @@ export function readMessagesRequest(value: JsonValue | undefined, options: ReadO
     stream: readOptional(body["stream"], "stream", readBoolean) ?? false,
     request: {
       messages: [...readSystem(body["system"]), ...messagesOf(turns)],
-      ...Object.fromEntries(Object.entries(optional).filter(([, given]) => given !== undefined)),
+      ...present(optional),
     },
   };
 }

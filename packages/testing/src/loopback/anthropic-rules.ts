@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from "@ravi/kernel";
 import { wrong } from "./anthropic-fields.ts";
 import type { Turn } from "./anthropic-messages.ts";
+import { isObject } from "./read-json.ts";
 
 /** What the real server refuses in a conversation whose messages are each in order. */
 export function checkTurns(turns: readonly Turn[]): void {
@@ -82,8 +83,8 @@ function countMarks(value: JsonValue | undefined): number {
   if (!Array.isArray(value)) return 0;
   const items: readonly JsonValue[] = value;
   return items.reduce<number>((sum, item) => {
-    if (typeof item !== "object" || item === null || Array.isArray(item)) return sum;
-    const { cache_control: mark, content } = item as JsonObject;
+    if (!isObject(item)) return sum;
+    const { cache_control: mark, content } = item;
     return sum + (mark === undefined || mark === null ? 0 : 1) + countMarks(content);
   }, 0);
 }

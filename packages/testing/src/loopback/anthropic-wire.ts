@@ -1,9 +1,10 @@
 import type { FinishReason, JsonObject, Usage } from "@ravi/kernel";
 import type { Delta } from "../answers/deltas.ts";
 import type { Plan } from "../answers/plan.ts";
-import type { Wire } from "./chat-completions.ts";
 import { type Refusal, refusalOfError } from "./refusal.ts";
 import { seal } from "./seal.ts";
+import { namedFrame } from "./sse.ts";
+import type { Wire } from "./wire.ts";
 
 export interface MessagesAnswer {
   readonly id: string;
@@ -38,12 +39,11 @@ export function messagesWire({ id, model, plan }: MessagesAnswer): Wire {
     closing: () =>
       blocks.close() + event("message_delta", { delta: ending, ...usage }) + event("message_stop", {}),
     failure: (error) => event("error", messagesError(refusalOfError(error))),
-    refusal: messagesError,
   };
 }
 
 function event(type: string, fields: JsonObject): string {
-  return `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
+  return namedFrame(type, { type, ...fields });
 }
 
 function contentOf(plan: Plan): readonly JsonObject[] {

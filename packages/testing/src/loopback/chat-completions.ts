@@ -1,21 +1,10 @@
 import type { FinishReason, JsonObject, Usage } from "@ravi/kernel";
 import type { Delta } from "../answers/deltas.ts";
 import type { Plan } from "../answers/plan.ts";
-import { errorBody, type Refusal, refusalOfError } from "./refusal.ts";
+import { errorBody } from "./openai-error.ts";
+import { refusalOfError } from "./refusal.ts";
 import { DONE, frame } from "./sse.ts";
-
-/** How one protocol writes an answer. Each text is a finished piece of the stream. */
-export interface Wire {
-  /** The whole answer, when it is not streamed. */
-  whole(): JsonObject;
-  opening(): string;
-  delta(delta: Delta): string;
-  closing(): string;
-  /** An error in the middle of a stream. */
-  failure(error: Error): string;
-  /** The body of an error; in OpenAI's shape, unless given. */
-  readonly refusal?: ((refusal: Refusal) => JsonObject) | undefined;
-}
+import type { Wire } from "./wire.ts";
 
 export interface ChatCompletion {
   readonly id: string;

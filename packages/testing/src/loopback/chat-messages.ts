@@ -1,4 +1,4 @@
-import type { ChatMessage, ContentPart, JsonValue, ToolCall } from "@ravi/kernel";
+import { type ChatMessage, type ContentPart, type JsonValue, textOf, type ToolCall } from "@ravi/kernel";
 import { invalid, readList, readObject, readOptional, readString } from "./read-json.ts";
 
 /** The conversation of a Chat Completions request, as the kernel has it. */
@@ -22,7 +22,7 @@ function readMessage(value: JsonValue, param: string, names: ReadonlyMap<string,
   switch (role) {
     case "system":
     case "developer":
-      return { role: "system", content: textOfContent(content) };
+      return { role: "system", content: textOf({ content }) };
     case "user":
       return { role, content };
     case "assistant": {
@@ -82,9 +82,4 @@ function readPart(value: JsonValue, param: string): ContentPart {
     default:
       throw invalid(`${param}.type`, "one of text, refusal, image_url, file");
   }
-}
-
-function textOfContent(content: string | readonly ContentPart[]): string {
-  if (typeof content === "string") return content;
-  return content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
 }

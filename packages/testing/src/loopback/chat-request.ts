@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue, ModelRequest, ToolSpec } from "@ravi/kernel
 import { isObjectSchema } from "@ravi/kernel/provider";
 import { readMessages } from "./chat-messages.ts";
 import {
+  present,
   invalid,
   readBoolean,
   readList,
@@ -30,7 +31,7 @@ export function readChatRequest(value: JsonValue): ChatRequest {
     "stream_options.include_usage",
     readBoolean,
   );
-  const optional: { -readonly [K in keyof ModelRequest]?: ModelRequest[K] } = {
+  const optional: Partial<ModelRequest> = {
     tools: readOptional(body["tools"], "tools", readTools),
     toolChoice: readOptional(body["tool_choice"], "tool_choice", readToolChoice),
     output: readOptional(body["response_format"], "response_format", readOutput),
@@ -51,7 +52,7 @@ export function readChatRequest(value: JsonValue): ChatRequest {
     includeUsage: includeUsage ?? false,
     request: {
       messages: readMessages(body["messages"]),
-      ...Object.fromEntries(Object.entries(optional).filter(([, given]) => given !== undefined)),
+      ...present(optional),
     },
   };
 }

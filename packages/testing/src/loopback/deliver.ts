@@ -3,17 +3,17 @@ import type { AbortSignalLike } from "@ravi/kernel";
 import { deltasOf } from "../answers/deltas.ts";
 import { deltasBefore, hangsAtOnce } from "../answers/fault.ts";
 import type { Plan } from "../answers/plan.ts";
-import { type TimerClock, wait } from "../time.ts";
-import type { Wire } from "./chat-completions.ts";
-import { errorBody, type Refusal, refusalOf } from "./refusal.ts";
+import { wait } from "../time.ts";
+import type { House } from "./house.ts";
+import { type Refusal, refusalOf } from "./refusal.ts";
 import { frame, SSE_HEADERS } from "./sse.ts";
+import type { Wire } from "./wire.ts";
 
 export interface Delivery {
   readonly plan: Plan;
   readonly wire: Wire;
   readonly stream: boolean;
-  readonly chunkSize: number;
-  readonly clock: TimerClock;
+  readonly house: House;
   /** Aborts when the client has gone or the server closes; then a `CancellationError` is thrown. */
   readonly signal: AbortSignalLike;
 }
@@ -24,33 +24,28 @@ const BROKEN_JSON = '{"id":"chatcmpl-';
 
 /** Sends an answer with its delays and its faults. */
 export async function deliver(response: ServerResponse, delivery: Delivery): Promise<void> {
-  const { plan, clock, signal } = delivery;
-  if (plan.delayMs > 0) await wait(clock, plan.delayMs, signal);
-  if (hangsAtOnce(plan.fault)) await wait(clock, Infinity, signal);
+  const { plan, house, signal } = delivery;
+  if (plan.delayMs > 0) await wait(house.clock, plan.delayMs, signal);
+  if (hangsAtOnce(plan.fault)) await wait(house.clock, Infinity, signal);
   const refusal = refusalOf(plan);
-  if (refusal !== undefined) refuse(response, refusal, delivery.wire.refusal);
+  if (refusal !== undefined) refuse(response, refusal, house);
   else if (plan.fault?.type === "malformed") sendMalformed(response, delivery, plan.fault);
   else if (delivery.stream) await sendStream(response, delivery);
   else await sendWhole(response, delivery);
 }
 
-/** The body in OpenAI's shape, unless another is given. */
-export function refuse(
-  response: ServerResponse,
-  refusal: Refusal,
-  bodyOf: Wire["refusal"] = errorBody,
-): void {
+export function refuse(response: ServerResponse, refusal: Refusal, { protocol }: House): void {
   response.writeHead(refusal.status, { ...JSON_HEADERS, ...refusal.headers });
-  response.end(JSON.stringify(bodyOf(refusal)));
+  response.end(JSON.stringify(protocol.errorBody(refusal)));
 }
 
-async function sendWhole(response: ServerResponse, { plan, wire, clock, signal }: Delivery): Promise<void> {
+async function sendWhole(response: ServerResponse, { plan, wire, house, signal }: Delivery): Promise<void> {
   const body = Buffer.from(JSON.stringify(wire.whole()));
   const half = body.subarray(0, Math.floor(body.length / 2));
   switch (plan.fault?.type) {
     case "hang":
       response.writeHead(200, JSON_HEADERS).flushHeaders();
-      return wait(clock, Infinity, signal);
+      return wait(house.clock, Infinity, signal);
     case "cut":
       response.writeHead(200, { ...JSON_HEADERS, "content-length": body.length });
       await write(response, half);
@@ -65,19 +60,19 @@ async function sendWhole(response: ServerResponse, { plan, wire, clock, signal }
 }
 
 async function sendStream(response: ServerResponse, delivery: Delivery): Promise<void> {
-  const { plan, wire, clock, signal } = delivery;
+  const { plan, wire, house, signal } = delivery;
   response.writeHead(200, SSE_HEADERS).flushHeaders();
   let left = deltasBefore(plan.fault);
   if (left > 0) await write(response, wire.opening());
-  for (const delta of deltasOf(plan, delivery.chunkSize)) {
+  for (const delta of deltasOf(plan, house.chunkSize)) {
     if (left-- <= 0) break;
-    if (plan.chunkDelayMs > 0) await wait(clock, plan.chunkDelayMs, signal);
+    if (plan.chunkDelayMs > 0) await wait(house.clock, plan.chunkDelayMs, signal);
     signal.throwIfAborted();
     await write(response, wire.delta(delta));
   }
   switch (plan.fault?.type) {
     case "hang":
-      return wait(clock, Infinity, signal);
+      return wait(house.clock, Infinity, signal);
     case "cut":
       if (plan.fault.error === undefined) response.destroy();
       else response.end(wire.failure(plan.fault.error));

@@ -14,12 +14,16 @@ export interface Protocol {
   readonly errorBody: (refusal: Refusal) => JsonObject;
 }
 
-export interface Route {
+interface Route {
   readonly method: string;
-  serve(
-    incoming: LoopbackRequest,
-    response: ServerResponse,
-    house: House,
-    gone: AbortSignalLike,
-  ): Promise<void>;
+  serve(served: Served): Promise<void>;
+}
+
+/** A request on its way through an endpoint. */
+export interface Served {
+  readonly incoming: LoopbackRequest;
+  readonly response: ServerResponse;
+  readonly house: House;
+  /** Aborts when the client has gone. */
+  readonly gone: AbortSignalLike;
 }

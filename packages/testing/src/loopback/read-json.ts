@@ -7,7 +7,7 @@ export function invalid(param: string, expected: string): RefusedRequest {
   return new RefusedRequest({ status: 400, message: `Invalid '${param}': expected ${expected}`, param });
 }
 
-function isObject(value: JsonValue | undefined): value is JsonObject {
+export function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
@@ -57,4 +57,9 @@ export function readNumber(value: JsonValue | undefined, param: string): number 
 export function readBoolean(value: JsonValue | undefined, param: string): boolean {
   if (typeof value === "boolean") return value;
   throw invalid(param, "true or false");
+}
+
+/** The fields that are there. */
+export function present<T extends object>(fields: T): Partial<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<T>;
 }

@@ -1,4 +1,5 @@
-import { type ErrorKind, isRaviError, type JsonObject } from "@ravi/kernel";
+import { type ErrorKind, isRaviError } from "@ravi/kernel";
+import { messageOf } from "@ravi/kernel/loop";
 import { statusMessage } from "../answers/fault.ts";
 import type { Plan } from "../answers/plan.ts";
 
@@ -18,16 +19,6 @@ export class RefusedRequest extends Error {
     super(refusal.message);
     this.refusal = refusal;
   }
-}
-
-/** The body of an error, in OpenAI's shape. */
-export function errorBody({ status, message, code, param }: Refusal): JsonObject {
-  return { error: { message, type: typeOf(status), param: param ?? null, code: code ?? null } };
-}
-
-function typeOf(status: number): string {
-  if (status === 429) return "rate_limit_error";
-  return status >= 500 ? "server_error" : "invalid_request_error";
 }
 
 /** The refusal that an answer stands for, if it is one. */
@@ -64,7 +55,7 @@ const CODE_OF_KIND: Readonly<Partial<Record<ErrorKind, string>>> = {
 
 /** How an error that a script gives or throws looks over HTTP. */
 export function refusalOfError(error: unknown): Refusal {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   if (isRaviError(error, "PROVIDER_ERROR")) {
     const { kind, retryAfterMs } = error;
     return {

@@ -1,21 +1,13 @@
-import type { ServerResponse } from "node:http";
-import type { AbortSignalLike } from "@ravi/kernel";
 import { answerCall } from "./answer-call.ts";
-import type { House } from "./house.ts";
+import type { Served } from "./protocol.ts";
 import { readObject } from "./read-json.ts";
-import type { LoopbackRequest } from "./request.ts";
 import { readResponsesRequest } from "./responses-request.ts";
 import { responsesWire } from "./responses-wire.ts";
 
 /** `POST /v1/responses`. */
-export async function serveResponses(
-  incoming: LoopbackRequest,
-  response: ServerResponse,
-  house: House,
-  gone: AbortSignalLike,
-): Promise<void> {
-  const body = readObject(incoming.body, "body");
-  const { checkToolPairs } = house;
+export async function serveResponses(served: Served): Promise<void> {
+  const body = readObject(served.incoming.body, "body");
+  const { checkToolPairs } = served.house;
   const { model, stream, sealsReasoning, request } = readResponsesRequest(body, { checkToolPairs });
   await answerCall(
     {
@@ -32,6 +24,6 @@ export async function serveResponses(
           plan,
         }),
     },
-    { incoming, response, house, gone },
+    served,
   );
 }

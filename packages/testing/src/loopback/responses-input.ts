@@ -1,4 +1,11 @@
-import type { AssistantMessage, ChatMessage, ContentPart, JsonObject, JsonValue } from "@ravi/kernel";
+import {
+  type AssistantMessage,
+  type ChatMessage,
+  type ContentPart,
+  type JsonObject,
+  type JsonValue,
+  textOf,
+} from "@ravi/kernel";
 import { invalid, readKnown, readList, readObject, readOptional, readString } from "./read-json.ts";
 import { RefusedRequest } from "./refusal.ts";
 import { readInputContent } from "./responses-parts.ts";
@@ -62,7 +69,7 @@ function readMessage(item: JsonObject, param: string, { messages }: Reading): vo
   if (role === "assistant") addToAssistant(messages, partsOf(content));
   else if (role === "user") messages.push({ role, content });
   else if (role === "system" || role === "developer")
-    messages.push({ role: "system", content: textOf(content) });
+    messages.push({ role: "system", content: textOf({ content }) });
   else throw invalid(`${param}.role`, "one of system, developer, user, assistant");
 }
 
@@ -139,7 +146,11 @@ function addToAssistant(messages: ChatMessage[], parts: readonly ContentPart[]):
   const known = last?.role === "assistant" ? last : undefined;
   const all = [...(known === undefined ? [] : partsOf(known.content)), ...parts];
   const isText = all.every((part) => part.type === "text");
-  const message: AssistantMessage = { ...known, role: "assistant", content: isText ? textOf(all) : all };
+  const message: AssistantMessage = {
+    ...known,
+    role: "assistant",
+    content: isText ? textOf({ content: all }) : all,
+  };
   if (known === undefined) messages.push(message);
   else messages[messages.length - 1] = message;
   return message;
@@ -148,11 +159,6 @@ function addToAssistant(messages: ChatMessage[], parts: readonly ContentPart[]):
 function partsOf(content: string | readonly ContentPart[]): readonly ContentPart[] {
   if (typeof content !== "string") return content;
   return content === "" ? [] : [{ type: "text", text: content }];
-}
-
-function textOf(content: string | readonly ContentPart[]): string {
-  if (typeof content === "string") return content;
-  return content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
 }
 
 function nameOf(item: JsonObject): string {

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "@ravi/kernel";
+import { isObject } from "./read-json.ts";
 
 /** An item of the answer and its place in it. */
 export interface OpenItem {
@@ -81,7 +82,7 @@ function namingOf(item: JsonObject): Naming {
 function partOf(item: JsonObject): JsonObject {
   const parts: JsonValue | undefined = item["content"] ?? item["summary"];
   const [part] = Array.isArray(parts) ? (parts as readonly JsonValue[]) : [];
-  return typeof part === "object" && part !== null && !Array.isArray(part) ? (part as JsonObject) : {};
+  return isObject(part) ? part : {};
 }
 
 /** The item as it is when it begins. */

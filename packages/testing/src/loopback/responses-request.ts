@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue, ModelRequest, ToolSpec } from "@ravi/kernel";
 import { readParameters } from "./chat-request.ts";
 import {
+  present,
   invalid,
   readBoolean,
   readKnown,
@@ -62,7 +63,7 @@ export function readResponsesRequest(
   refuseState(body);
   const instructions = readOptional(body["instructions"], "instructions", readString);
   const include = readOptional(body["include"], "include", readList) ?? [];
-  const optional: { -readonly [K in keyof ModelRequest]?: ModelRequest[K] } = {
+  const optional: Partial<ModelRequest> = {
     tools: readOptional(body["tools"], "tools", readTools),
     toolChoice: readOptional(body["tool_choice"], "tool_choice", readToolChoice),
     output: readOptional(body["text"], "text", readOutput),
@@ -80,7 +81,7 @@ export function readResponsesRequest(
         ...(instructions === undefined ? [] : [{ role: "system", content: instructions } as const]),
         ...readInput(body["input"], options),
       ],
-      ...Object.fromEntries(Object.entries(optional).filter(([, given]) => given !== undefined)),
+      ...present(optional),
     },
   };
 }

@@ -1,10 +1,11 @@
 import type { FinishReason, JsonObject, Usage } from "@ravi/kernel";
 import type { Delta } from "../answers/deltas.ts";
 import type { Plan } from "../answers/plan.ts";
-import type { Wire } from "./chat-completions.ts";
 import { refusalOfError } from "./refusal.ts";
-import { itemEvents, type ItemStream, type OpenItem } from "./responses-items.ts";
+import { itemEvents, type OpenItem } from "./responses-items.ts";
 import { digest, seal } from "./seal.ts";
+import { namedFrame } from "./sse.ts";
+import type { Wire } from "./wire.ts";
 
 export interface ResponsesAnswer {
   readonly id: string;
@@ -29,7 +30,7 @@ export function responsesWire(answer: ResponsesAnswer): Wire {
   const items = itemsOf(answer);
   let number = 0;
   const event = (type: string, fields: JsonObject): string =>
-    `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: number++, ...fields })}\n\n`;
+    namedFrame(type, { type, sequence_number: number++, ...fields });
   const response = (status: string, output: readonly JsonObject[]): JsonObject => ({
     id: answer.id,
     object: "response",
@@ -44,8 +45,8 @@ export function responsesWire(answer: ResponsesAnswer): Wire {
     ...(status !== "in_progress" && plan.saysUsage ? { usage: usageOf(plan.usage) } : { usage: null }),
   });
   const ending = reason === undefined ? "completed" : "incomplete";
-  const stream: ItemStream = itemEvents(event);
-  let open: { readonly item: JsonObject; readonly at: number } | undefined;
+  const stream = itemEvents(event);
+  let open: OpenItem | undefined;
 
   const turnTo = (at: number): string => {
     if (open?.at === at) return "";
@@ -89,7 +90,7 @@ function placeOf(delta: Delta, items: readonly JsonObject[]): number {
   return delta.type === "toolCall" ? first + delta.index : first;
 }
 
-function itemsOf({ plan, id, sealsReasoning }: ResponsesAnswer): readonly OpenItem["item"][] {
+function itemsOf({ plan, id, sealsReasoning }: ResponsesAnswer): readonly JsonObject[] {
   const isCut = plan.finishReason === "length";
   const hasMessage = plan.text !== "" || plan.toolCalls.length === 0;
   const content =

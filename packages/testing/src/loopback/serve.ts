@@ -1,13 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { CancellationError, type JsonValue, parseJson } from "@ravi/kernel";
+import { messageOf } from "@ravi/kernel/loop";
 import { readBody } from "./body.ts";
-import { serveChat } from "./chat-endpoint.ts";
 import { refuse } from "./deliver.ts";
 import type { House } from "./house.ts";
-import type { Protocol, Route } from "./protocol.ts";
-import { errorBody, RefusedRequest, refusalOfError } from "./refusal.ts";
+import type { Served } from "./protocol.ts";
+import { RefusedRequest, refusalOfError } from "./refusal.ts";
 import { describeIncoming, keyOf, type LoopbackRequest } from "./request.ts";
-import { serveResponses } from "./responses-endpoint.ts";
 
 /** How deep a request may nest: schemas go deeper than the arguments of a tool. */
 const MAX_DEPTH = 200;
@@ -21,12 +20,12 @@ export async function serve(request: IncomingMessage, response: ServerResponse, 
     house.note(incoming);
     checkKey(keyOf(request.headers), house.requireKey);
     if (problem !== undefined) throw problem;
-    await route(incoming, response, house, gone.signal);
+    await route({ incoming, response, house, gone: gone.signal });
   } catch (error) {
     if (gone.signal.aborted || house.closing.aborted || response.headersSent) response.destroy();
     else {
       const refusal = error instanceof RefusedRequest ? error.refusal : refusalOfError(error);
-      refuse(response, refusal, house.protocol.errorBody);
+      refuse(response, refusal, house);
     }
   }
 }
@@ -52,8 +51,10 @@ function parseBody(text: string, maxLength: number): JsonValue {
   try {
     return parseJson(text, "body", { maxDepth: MAX_DEPTH, maxLength });
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new RefusedRequest({ status: 400, message: `the body of the request cannot be read: ${why}` });
+    throw new RefusedRequest({
+      status: 400,
+      message: `the body of the request cannot be read: ${messageOf(error)}`,
+    });
   }
 }
 
@@ -73,14 +74,9 @@ function checkKey(key: string | undefined, required: boolean | string): void {
   });
 }
 
-async function route(
-  incoming: LoopbackRequest,
-  response: ServerResponse,
-  house: House,
-  gone: AbortSignal,
-): Promise<void> {
-  const { method, path } = incoming;
-  const { routes } = house.protocol;
+async function route(served: Served): Promise<void> {
+  const { method, path } = served.incoming;
+  const { routes } = served.house.protocol;
   const wanted = routes.get(path);
   if (wanted === undefined) {
     throw new RefusedRequest({
@@ -92,25 +88,5 @@ async function route(
     const message = `Not allowed to ${method} on ${path}; use ${wanted.method}`;
     throw new RefusedRequest({ status: 405, message, headers: { allow: wanted.method } });
   }
-  await wanted.serve(incoming, response, house, gone);
-}
-
-const ROUTES: ReadonlyMap<string, Route> = new Map([
-  ["/v1/chat/completions", { method: "POST", serve: serveChat }],
-  ["/v1/responses", { method: "POST", serve: serveResponses }],
-  ["/v1/models", { method: "GET", serve: serveModels }],
-]);
-
-/** OpenAI's endpoints, and the shape of its errors. */
-export const OPENAI: Protocol = { basePath: "/v1", routes: ROUTES, errorBody };
-
-async function serveModels(_: LoopbackRequest, response: ServerResponse, house: House): Promise<void> {
-  const data = (house.models ?? ["loopback"]).map((id) => ({
-    id,
-    object: "model",
-    created: 0,
-    owned_by: "loopback",
-  }));
-  response.writeHead(200, { "content-type": "application/json" });
-  response.end(JSON.stringify({ object: "list", data }));
+  await wanted.serve(served);
 }

@@ -6,10 +6,11 @@ import { ANTHROPIC } from "./anthropic-protocol.ts";
 import { type Bill, makeBill } from "./bill.ts";
 import { openBillFile } from "./bill-file.ts";
 import { checkOptions, type LoopbackOptions, makeHouse } from "./house.ts";
+import { OPENAI } from "./openai-protocol.ts";
 import type { Protocol } from "./protocol.ts";
 import type { BillSummary } from "./read-bill.ts";
 import type { LoopbackRequest } from "./request.ts";
-import { OPENAI, serve } from "./serve.ts";
+import { serve } from "./serve.ts";
 
 export interface LoopbackServer {
   /** What a client takes as its base URL: with `/v1` for OpenAI, without it for Anthropic. */

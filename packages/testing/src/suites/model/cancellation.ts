@@ -1,6 +1,7 @@
 import { getEventListeners } from "node:events";
 import { isCancellation } from "@ravi/kernel";
 import { expect } from "vitest";
+import type { Answer } from "../../answers/answer.ts";
 import {
   ask,
   type Asked,
@@ -27,40 +28,8 @@ export const cancellationCases: readonly ModelCase[] = [
       }
     },
   },
-  {
-    rule: "T4",
-    says: "an abort while the server is silent ends the call at once",
-    needs: ["hang"],
-    async run(stage) {
-      for (const way of waysOf(stage)) {
-        const { client, arrived } = await stage.open([{ fault: { type: "hang" } }]);
-        const controller = new AbortController();
-        const failed = failureOf(way.name, way.call(client, ask("go"), { signal: controller.signal }));
-        const asked = await promptly("the request", arrived(1));
-        controller.abort(REASON);
-        expectCancelled(await failed);
-        await expectClosed(stage, asked);
-      }
-    },
-  },
-  {
-    rule: "T4",
-    says: "an abort after the headers ends the call at once",
-    needs: ["hang"],
-    async run(stage) {
-      for (const way of waysOf(stage)) {
-        const { client, arrived } = await stage.open([
-          { text: "ok", fault: { type: "hang", afterDeltas: 0 } },
-        ]);
-        const controller = new AbortController();
-        const failed = failureOf(way.name, way.call(client, ask("go"), { signal: controller.signal }));
-        const asked = await promptly("the request", arrived(1));
-        controller.abort(REASON);
-        expectCancelled(await failed);
-        await expectClosed(stage, asked);
-      }
-    },
-  },
+  silenceCase("while the server is silent", { fault: { type: "hang" } }),
+  silenceCase("after the headers", { text: "ok", fault: { type: "hang", afterDeltas: 0 } }),
   {
     rule: "T4",
     says: "an abort in the middle of a stream ends it at once, and no finish follows",
@@ -124,6 +93,25 @@ export const cancellationCases: readonly ModelCase[] = [
     },
   },
 ];
+
+function silenceCase(when: string, answer: Answer): ModelCase {
+  return {
+    rule: "T4",
+    says: `an abort ${when} ends the call at once`,
+    needs: ["hang"],
+    async run(stage) {
+      for (const way of waysOf(stage)) {
+        const { client, arrived } = await stage.open([answer]);
+        const controller = new AbortController();
+        const failed = failureOf(way.name, way.call(client, ask("go"), { signal: controller.signal }));
+        const asked = await promptly("the request", arrived(1));
+        controller.abort(REASON);
+        expectCancelled(await failed);
+        await expectClosed(stage, asked);
+      }
+    },
+  };
+}
 
 function expectCancelled(error: unknown): void {
   if (!isCancellation(error))

@@ -1,0 +1,15 @@
+import type { LLMClient, ModelEvent } from "@ravi/kernel";
+
+interface Calls {
+  readonly generate: LLMClient["generate"];
+  /** `make` begins the call that is streamed. */
+  readonly stream: (make: () => AsyncIterable<ModelEvent>) => AsyncIterable<ModelEvent>;
+}
+
+/** The same model with something around its calls. One that cannot stream still cannot. */
+export function withCalls(model: LLMClient, { generate, stream }: Calls): LLMClient {
+  const { id, info } = model;
+  const inner = model.stream?.bind(model);
+  if (inner === undefined) return { id, info, generate };
+  return { id, info, generate, stream: (request, options) => stream(() => inner(request, options)) };
+}
