@@ -195,7 +195,7 @@ export class SqliteJournal implements Journal {
     this.arrivals.watchers.tell(id);
   }
 
-  /** Tells at once of what is posted through this object, and within half a second of what other processes post. */
+  /** Tells at once of what is posted through this object, and within a quarter of a second of what other processes post. */
   watch(runId: RunId, listener: () => void): JournalWatch {
     // Nothing comes any more, and nothing is left behind.
     if (this.closing !== undefined) return { coversAll: false, stop() {} };
@@ -243,7 +243,7 @@ export class SqliteJournal implements Journal {
 
   /** Waits for what was begun, then lets the file go. Afterwards only `close` may be called. */
   close(): Promise<void> {
-    this.arrivals.stop();
+    this.arrivals.close();
     this.closing ??= this.commits.settled().then(() => this.db.close());
     return this.closing;
   }
