@@ -99,12 +99,46 @@ test.each(["waits for a model", "has a tool in flight"])(
     const result = await new Runtime({ journal, agents: [make("never")] }).resume("r").result;
     expect(result).toMatchObject({ status: "completed", output: "Finished." });
     await says("Three?");
-    const texts = last.slice(1).flatMap(({ content }) =>
-      typeof content === "string" ? [content] : content.map((part) => ("text" in part ? part.text : "")),
-    );
+    const texts = last
+      .slice(1)
+      .flatMap(({ content }) =>
+        typeof content === "string" ? [content] : content.map((part) => ("text" in part ? part.text : "")),
+      );
     const isWork = (text: string): boolean => text.startsWith("worked");
     const said = texts.filter((text) => text !== "" && !isWork(text));
     expect(said).toEqual(["Work.", "One?", "Heard One?", "Two?", "Heard Two?", "Finished.", "Three?"]);
     expect(texts.filter(isWork)).toEqual(["worked 0", "worked 1"]);
   },
 );
+
+test("nor by one that had said all it had to say, and only its end was not on record", async () => {
+  const journal = new MemoryJournal();
+  const store = new MemorySessionStore();
+  let isAtEnd = false;
+  let last: readonly ChatMessage[] = [];
+  const make = (dies: boolean): SessionAgent => {
+    const model = scriptedModel(
+      ({ messages }) => {
+        last = [...messages];
+        return `Heard ${String(messages.at(-1)?.content)}`;
+      },
+      { info: { provider: "test", model: "fixed" } },
+    );
+    const end = async (): Promise<void> => {
+      isAtEnd = true;
+      if (dies) await new Promise(() => {});
+    };
+    return new SessionAgent({ model, store, extensions: [{ name: "end", on: { agent_end: end } }] });
+  };
+  const dying = new Runtime({ journal });
+  const run = dying.run(make(true), "Zero?", { runId: "r", sessionId: "s" });
+  while (!isAtEnd) await new Promise(setImmediate);
+  await dying.close();
+  expect((await run.result).status).toBe("suspended");
+  await new Runtime().run(make(false), "One?", { sessionId: "s" }).result;
+  const resumed = new Runtime({ journal, agents: [make(false)] }).resume("r");
+  expect((await resumed.result).output).toBe("Heard Zero?");
+  await new Runtime().run(make(false), "Two?", { sessionId: "s" }).result;
+  const said = last.slice(1).map(({ content }) => content);
+  expect(said).toEqual(["Zero?", "Heard Zero?", "One?", "Heard One?", "Two?"]);
+});

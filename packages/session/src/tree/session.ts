@@ -198,8 +198,9 @@ export class Session implements SessionManager {
     this.cursor = id;
   }
 
-  /** Makes the file say where it stands, if it does not already. */
+  /** Makes the file say where it stands, if it does not already, and if nobody has gone on from there before a replay. */
   async keepLeaf(): Promise<void> {
+    if (this.ahead !== null && this.ahead === this.tree.leaf && this.leadsOn(this.ahead)) return;
     if (this.tree.leaf !== this.cursor) await this.append({ kind: "leaf", target: this.cursor });
   }
 
