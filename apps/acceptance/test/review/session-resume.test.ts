@@ -2,7 +2,7 @@ import { type ChatMessage, defineTool, type ToolContext } from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { MemorySessionStore, SessionAgent } from "@ravi/session";
 import { scriptedModel } from "@ravi/testing";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import * as z from "zod";
 
 test("a session whose system prompt holds a secret is resumed with that prompt, and not with what is written of it", async () => {
@@ -84,7 +84,7 @@ test.each(["waits for a model", "has a tool in flight"])(
       asked = 0;
       const options = { runId: "r", sessionId: "s" };
       const run = isFirst ? runtime.run(agent, "Work.", options) : runtime.resume("r");
-      while (asked < 2) await new Promise(setImmediate);
+      await vi.waitUntil(() => asked >= 2);
       await runtime.close();
       expect((await run.result).status).toBe("suspended");
     };
@@ -132,7 +132,7 @@ test("nor by one that had said all it had to say, and only its end was not on re
   };
   const dying = new Runtime({ journal });
   const run = dying.run(make(true), "Zero?", { runId: "r", sessionId: "s" });
-  while (!isAtEnd) await new Promise(setImmediate);
+  await vi.waitUntil(() => isAtEnd);
   await dying.close();
   expect((await run.result).status).toBe("suspended");
   await new Runtime().run(make(false), "One?", { sessionId: "s" }).result;
