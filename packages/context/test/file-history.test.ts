@@ -80,8 +80,8 @@ describe("T12: ids and paths", () => {
     await writeFile(outside, "untouched");
     await rm(path);
     await symlink(outside, path);
-    await expect(history.append(key, many(1))).rejects.toMatchObject({ code: "ELOOP" });
-    await expect(history.load(key)).rejects.toMatchObject({ code: "ELOOP" });
+    await expect(history.append(key, many(1))).rejects.toMatchObject({ cause: { code: "ELOOP" } });
+    await expect(history.load(key)).rejects.toMatchObject({ cause: { code: "ELOOP" } });
     expect(await readFile(outside, "utf8")).toBe("untouched");
     await history.clear(key);
     expect(await readFile(outside, "utf8")).toBe("untouched");
@@ -337,6 +337,25 @@ describe("FileHistory at work", () => {
     expect((await history.load(key)).messages).toEqual([say("0"), say("b")]);
   });
 
+  test("T5: what the disk refuses is a typed error that names the file and may be tried again", async () => {
+    const disk = new FakeDisk();
+    const history = await reopened(disk);
+    const acts = {
+      written: () => history.append(key, [say("a")]),
+      read: () => history.load(key),
+      cleared: () => history.clear(key),
+    };
+    await history.append(key, many(1));
+    for (const [done, act] of Object.entries(acts)) {
+      disk.failAt(1, "ENOSPC");
+      const failed = act();
+      await expect(failed).rejects.toMatchObject({ code: "JOURNAL_FAILED", final: false, retryable: true });
+      await expect(failed).rejects.toMatchObject({ cause: { code: "ENOSPC" } });
+      await expect(failed).rejects.toThrow(`.jsonl could not be ${done}: ENOSPC`);
+      await act();
+    }
+  });
+
   test("R10: an append to a file left alone reads nothing of it", async () => {
     const disk = new FakeDisk();
     const history = await reopened(disk);
@@ -347,14 +366,14 @@ describe("FileHistory at work", () => {
     expect(disk.operations - before).toBe(4);
   });
 
-  test("T12: a folder that may not be written to gives the system's error", async () => {
+  test("T12: a folder that may not be written to gives the system's error as the cause of ours", async () => {
     const directory = join(await folder(), "locked");
     await mkdir(directory, { mode: 0o500 });
     const history = await FileHistory.open(directory);
     const outcome = await history.append(key, many(1)).catch((error: unknown) => error);
     // Root may write everywhere; everybody else gets EACCES.
     if (process.getuid?.() === 0) expect(outcome).toBeUndefined();
-    else expect(outcome).toMatchObject({ code: "EACCES" });
+    else expect(outcome).toMatchObject({ code: "JOURNAL_FAILED", cause: { code: "EACCES" } });
     await chmod(directory, 0o700);
   });
 });

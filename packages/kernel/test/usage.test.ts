@@ -1,9 +1,10 @@
 import { addUsage } from "@ravi/kernel";
+import { soundUsage } from "@ravi/kernel/loop";
 import { expect, it } from "vitest";
 
 const plain = { inputTokens: 10, outputTokens: 5 };
 
-it.each(["cachedInputTokens", "cacheWriteTokens", "reasoningTokens"] as const)(
+it.each(["cachedInputTokens", "cacheWriteTokens", "cacheWrite1hTokens", "reasoningTokens"] as const)(
   "R22: a sum has the %s of both, of one of them, or of none where neither says any",
   (part) => {
     const both = { inputTokens: 20, outputTokens: 10 };
@@ -13,3 +14,11 @@ it.each(["cachedInputTokens", "cacheWriteTokens", "reasoningTokens"] as const)(
     expect(addUsage(plain, plain)).toStrictEqual(both);
   },
 );
+
+it("R22: of what was written to a cache, no more can be kept for an hour than was written", () => {
+  const written = { ...plain, cacheWriteTokens: 8 };
+  for (const cacheWrite1hTokens of [undefined, 0, 8])
+    expect(soundUsage({ ...written, cacheWrite1hTokens })).toBeDefined();
+  for (const cacheWrite1hTokens of [9, -1, 0.5, Number.NaN])
+    expect(soundUsage({ ...written, cacheWrite1hTokens })).toBeUndefined();
+});

@@ -27,6 +27,7 @@ declare module "node:buffer" {
 }
 
 declare module "node:fs/promises" {
+  export function readdir(path: string): Promise<readonly string[]>;
   export function realpath(path: string): Promise<string>;
   export function readlink(path: string): Promise<string>;
   export function stat(
@@ -41,6 +42,7 @@ declare module "node:fs/promises" {
     mode?: number,
   ): Promise<{
     appendFile(text: string, encoding: "utf8"): Promise<void>;
+    truncate(bytes: number): Promise<void>;
     stat(): Promise<{ readonly size: number }>;
     sync(): Promise<void>;
     close(): Promise<void>;
@@ -55,7 +57,9 @@ declare module "node:fs" {
 }
 
 declare module "node:path" {
+  export function basename(path: string): string;
   export function dirname(path: string): string;
+  export function join(...parts: readonly string[]): string;
 }
 
 declare module "node:os" {

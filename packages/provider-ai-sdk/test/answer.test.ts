@@ -232,6 +232,23 @@ describe("O1: usage", () => {
     expect((await fromAiSdk(model).generate(ask("go"))).usage).toEqual(expected);
   });
 
+  test("of Anthropic says which writes to the cache are kept for an hour", async () => {
+    const usage = { inputTokens: { total: 100, cacheWrite: 30 }, outputTokens: { total: 5 } };
+    const told = (tokens: unknown) => ({
+      anthropic: { usage: { cache_creation: { ephemeral_1h_input_tokens: tokens } } },
+    });
+    for (const [tokens, expected] of [
+      [20, 20],
+      [40, 30],
+      [0, undefined],
+      ["20", undefined],
+    ]) {
+      const result = { content: [], finishReason: STOP, usage, providerMetadata: told(tokens) };
+      const answer = await fromAiSdk(fixedModel({ result })).generate(ask("go"));
+      expect(answer.usage?.cacheWrite1hTokens).toBe(expected);
+    }
+  });
+
   test.each(["anthropic.messages", "vertex.anthropic.messages"])(
     "of %s in v2 has the cache beside the input",
     async (provider) => {

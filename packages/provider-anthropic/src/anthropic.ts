@@ -48,6 +48,7 @@ export function anthropic(model: string, options: AnthropicOptions = {}): LLMCli
     model,
     ...(contextWindow === undefined ? {} : { contextWindow }),
     maxOutputTokens: limits.maxOutputTokens,
+    ...(options.cache === "1h" ? { cacheTtl: options.cache } : {}),
   });
   const notice = onceEach(options.logger, info);
   const corrections = new Set<Correction>();
@@ -120,7 +121,7 @@ export function anthropic(model: string, options: AnthropicOptions = {}): LLMCli
       const idempotencyKey = callOptions?.idempotencyKey;
       const { response, outputTool } = await send(call, request, { stream, idempotencyKey });
       ({ headers } = response);
-      const answer = collectAnswer({ provider, outputTool });
+      const answer = collectAnswer({ provider, outputTool, cacheTtl: info.cacheTtl });
       yield* readAnswer({ response, answer, call, limits });
       yield { type: "finish", response: answer.response() };
     } catch (error) {

@@ -1,4 +1,5 @@
 import type { ModelEvent } from "@ravi/kernel";
+import { anthropic } from "@ravi/provider-anthropic";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { collectAnswer } from "../src/answer/answer.ts";
@@ -36,6 +37,37 @@ interface Mixed {
   readonly texts: readonly string[];
   readonly events: readonly object[];
 }
+
+describe("R18: writes to the cache that are kept for an hour", () => {
+  const usageOf = (cacheTtl: "1h" | undefined, usage: object) => {
+    const answer = collectAnswer({ provider: "anthropic", outputTool: undefined, cacheTtl });
+    answer.addWhole({
+      content: [],
+      usage: { input_tokens: 5, output_tokens: 1, cache_creation_input_tokens: 30, ...usage },
+    });
+    return answer.response().usage;
+  };
+  const split = (tokens: unknown) => ({ cache_creation: { ephemeral_1h_input_tokens: tokens } });
+
+  test("are counted as the server says, never more than were written, and not at all where it says nonsense", () => {
+    expect(usageOf("1h", split(20))).toMatchObject({ cacheWriteTokens: 30, cacheWrite1hTokens: 20 });
+    expect(usageOf(undefined, split(40))).toMatchObject({ cacheWriteTokens: 30, cacheWrite1hTokens: 30 });
+    expect(usageOf("1h", split(0))).not.toHaveProperty("cacheWrite1hTokens");
+    expect(usageOf("1h", split(-1))).toBeUndefined();
+  });
+
+  test("are all of them where they were asked for and the server does not say; else none", () => {
+    expect(usageOf("1h", {})).toMatchObject({ cacheWriteTokens: 30, cacheWrite1hTokens: 30 });
+    expect(usageOf("1h", split(null))).toMatchObject({ cacheWrite1hTokens: 30 });
+    expect(usageOf(undefined, {})).not.toHaveProperty("cacheWrite1hTokens");
+  });
+
+  test("are told in the model's info, so that they are reserved for", () => {
+    const apiKey = "k";
+    expect(anthropic("claude-sonnet-4-5", { apiKey, cache: "1h" }).info).toMatchObject({ cacheTtl: "1h" });
+    expect(anthropic("claude-sonnet-4-5", { apiKey }).info).not.toHaveProperty("cacheTtl");
+  });
+});
 
 /** 1 to 128 calls at once, their arguments cut anywhere and their pieces mixed. */
 const mixed: fc.Arbitrary<Mixed> = fc

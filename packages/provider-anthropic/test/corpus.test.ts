@@ -296,6 +296,35 @@ const STREAMS: readonly (readonly [string, string, Meant])[] = [
     },
   ],
   [
+    "usage with a part of the cache for an hour, which only the start tells",
+    usageOf(
+      {
+        input_tokens: 5,
+        cache_creation_input_tokens: 30,
+        cache_creation: { ephemeral_5m_input_tokens: 10, ephemeral_1h_input_tokens: 20 },
+        output_tokens: 1,
+      },
+      { output_tokens: 9, cache_creation_input_tokens: 30 },
+    ),
+    {
+      text: "hi",
+      usage: { inputTokens: 35, outputTokens: 9, cacheWriteTokens: 30, cacheWrite1hTokens: 20 },
+    },
+  ],
+  [
+    "usage with nothing for an hour",
+    usageOf(
+      {
+        input_tokens: 5,
+        cache_creation_input_tokens: 30,
+        cache_creation: { ephemeral_5m_input_tokens: 30, ephemeral_1h_input_tokens: 0 },
+        output_tokens: 1,
+      },
+      { output_tokens: 9 },
+    ),
+    { text: "hi", usage: { inputTokens: 35, outputTokens: 9, cacheWriteTokens: 30 } },
+  ],
+  [
     "usage with null for the cache",
     usageOf(
       { input_tokens: 5, cache_creation_input_tokens: null, cache_read_input_tokens: null },

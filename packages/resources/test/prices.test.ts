@@ -30,6 +30,35 @@ describe("R18: prices", () => {
     });
   });
 
+  test("R18: what is kept in a cache for an hour is paid for at its own price, once", async () => {
+    const written = { inputTokens: 1_000, outputTokens: 0, cacheWriteTokens: 800 };
+    const usage = { ...written, cacheWrite1hTokens: 600 };
+    const book = new PriceBook();
+    const price = await known(book, sonnet, usage);
+    expect(price.usd).toBeCloseTo((200 * 3 + 200 * 3.75 + 600 * 6) / 1e6, 12);
+    expect(price.rates).toMatchObject({ cacheWrite: 3.75, cacheWrite1h: 6 });
+    // Nobody lists it: twice the input, as all who offer it bill it, or any other write if that is more.
+    const own = (more: object): PriceBook =>
+      new PriceBook({ prices: { large: { input: 1, output: 1, ...more } } });
+    const all = { ...written, cacheWriteTokens: 1_000, cacheWrite1hTokens: 1_000 };
+    expect((await known(own({}), house, all)).usd).toBeCloseTo(0.002, 12);
+    expect((await known(own({ cacheWrite: 3 }), house, all)).usd).toBeCloseTo(0.003, 12);
+    expect((await known(own({ cacheWrite1h: 1.5 }), house, all)).usd).toBeCloseTo(0.0015, 12);
+    expect(() => own({ cacheWrite1h: -1 })).toThrow(/cacheWrite1h/);
+  });
+
+  test("R18: a model that asks for an hour in the cache is reserved for at that price, and no other is", async () => {
+    const book = new PriceBook();
+    const usd = async (info: ModelInfo) => {
+      const worst = await book.worstPrice(info, 100_000, 0);
+      return "unpriced" in worst ? undefined : worst.usd;
+    };
+    expect(await usd(sonnet)).toBeCloseTo(0.375, 12);
+    expect(await usd({ ...sonnet, cacheTtl: "1h" })).toBeCloseTo(0.6, 12);
+    const own = new PriceBook({ prices: { large: { input: 1, output: 1 } } });
+    expect(own.worstPrice({ ...house, cacheTtl: "1h" }, 1_000_000, 0)).toMatchObject({ usd: 2 });
+  });
+
   test("R18: reasoning tokens are part of the output and not paid for twice", async () => {
     const usage = { inputTokens: 1000, outputTokens: 100, reasoningTokens: 60 };
     const price = await known(new PriceBook(), { provider: "openai", model: "gpt-5" }, usage);

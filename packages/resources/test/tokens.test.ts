@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { countTokens as countOlder } from "gpt-tokenizer/encoding/cl100k_base";
 import { describe, expect, test } from "vitest";
 import type { ChatMessage, ModelRequest } from "@ravi/kernel";
 import { estimateTokens, FILE_TOKENS, IMAGE_TOKENS } from "@ravi/resources";
@@ -305,4 +306,56 @@ test("counting by characters errs on the high side for prose, code, JSON, tables
   ];
   const tooLow = samples.filter((text) => charactersToTokens(text) < whole(text));
   expect(tooLow).toEqual([]);
+});
+
+describe("counting by characters, where a script is rare", () => {
+  // The first article of human rights, or some words of it.
+  const RARE: Readonly<Record<string, string>> = {
+    Amharic: "የሰው ልጅ ሁሉ ሲወለድ ነጻና በክብርና በመብትም እኩልነት ያለው ነው። የተፈጥሮ ማስተዋልና ሕሊና ስላለው",
+    Tibetan: "འགྲོ་བ་མིའི་རིགས་རྒྱུད་ཡོངས་ལ་སྐྱེས་ཙམ་ཉིད་ནས་ཆེ་མཐོངས་དང༌། ཐོབ་ཐངགི་རང་དབང་འདྲ་མཉམ་དུ་ཡོད་ལ།",
+    Khmer: "មនុស្សទាំងអស់ កើតមកមានសេរីភាព និងសមភាព ក្នុងផ្នែកសេចក្ដីថ្លៃថ្នូរនិងសិទ្ធិ។",
+    Burmese: "လူတိုင်းသည် တူညီ လွတ်လပ်သော ဂုဏ်သိက္ခာဖြင့် လည်းကောင်း၊ မွေးဖွားလာသူများ ဖြစ်သည်။",
+    Lao: "ມະນຸດທຸກຄົນເກີດມາມີກຽດສັກສີ, ສິດທິ, ເສລີພາບແລະຄວາມສະເໝີພາບເທົ່າທຽມກັນ.",
+    Sinhala: "සියලු මනුෂ්‍යයෝ නිදහස්ව උපත ලබා ඇත. ගරුත්වයෙන් සහ අයිතිවාසිකම්වලින් සමාන වෙති.",
+    Telugu: "ప్రతిపత్తిస్వత్వముల విషయమున మానవులెల్లరును జన్మతః స్వతంత్రులును సమానులును నగుదురు.",
+    Odia: "ସବୁ ମନୁଷ୍ୟ ଜନ୍ମକାଳରୁ ସ୍ୱାଧୀନ ଏବଂ ମର୍ଯ୍ୟାଦା ଓ ଅଧିକାରରେ ସମାନ।",
+    Georgian: "ყველა ადამიანი იბადება თავისუფალი და თანასწორი თავისი ღირსებითა და უფლებებით.",
+    Armenian: "Բոլոր մարդիկ ծնվում են ազատ ու հավասար իրենց արժանապատվությամբ ու իրավունքներով։",
+    Thaana: "ހުރިހާ އިންސާނުން ވެސް އުފަންވަނީ، ދަރަޖަ އާއި ޙައްޤު ތަކުގައި ހަމަހަމަކަމާއިއެކު",
+    Hebrew: "בְּרֵאשִׁית בָּרָא אֱלֹהִים אֵת הַשָּׁמַיִם וְאֵת הָאָרֶץ",
+    Syriac: "ܟܠ ܒܪܢܫܐ ܡܬܝܠܕܝܢ ܚܐܪ̈ܐ ܘܫܘ̈ܝܐ",
+    Tifinagh: "ⴰⵔ ⴷ ⵜⵍⴰⵍⴰⵏ ⵎⵉⴷⴷⵏ ⴳⴰⵏ ⵉⵍⴻⵍⵍⵉⵢⵏ",
+    Cherokee: "ᏂᎦᏓ ᎠᏂᏴᏫ ᏂᎨᎫᏓᎸᎾ ᎠᎴ ᎤᏂᎭ",
+    Inuktitut: "ᐃᓅᔪᓕᒫᑦ ᐊᓂᖅᑎᕆᔪᓕᒫᑦ ᐃᓅᓚᐅᕋᒥᒃ",
+    Mongolian: "ᠬᠦᠮᠦᠨ ᠪᠦᠷ ᠲᠥᠷᠥᠵᠦ ᠮᠡᠨᠳᠡᠯᠡᠬᠦ",
+    Gothic: "𐌰𐌻𐌻𐌰𐌹 𐌼𐌰𐌽𐌽𐌰",
+    cuneiform: "𒀭𒂗𒆤𒇽𒈗",
+    "rare Chinese": "𠀀𠀁𠀂𠜎𠜱𠝹𠱓㐀㐁㐂㐃㐄㐅㐆㐇",
+    phonetics: "ðə kwɪk braʊn fɒks dʒʌmps ˈoʊvə",
+    emoji: "👩‍🚀🧑🏽‍💻🏳️‍🌈🎉🔥😀🥳",
+    mathematics: "∀x∈ℝ: ⌈x⌉ = −⌊−x⌋, α ∧ ¬β = ¬(¬α ∨ β), ∮ ⊕ ⟨ψ|φ⟩ ≢ ∅",
+  };
+
+  test.each(Object.entries(RARE))(
+    "is not too low for %s, in the newer vocabulary or the older",
+    (_, text) => {
+      expect(charactersToTokens(text)).toBeGreaterThanOrEqual(whole(text));
+      expect(charactersToTokens(text)).toBeGreaterThanOrEqual(countOlder(text));
+    },
+  );
+
+  test("is no higher than before for what is common", () => {
+    const common = {
+      "All human beings are born free and equal in dignity and rights.": 23,
+      "if (a > 1) { return `→ ${b}`; } // é": 24,
+      "人人生而自由,在尊严和权利上一律平等。他们赋有理性和良心。": 43,
+      "すべての人間は、生まれながらにして自由であり、平等である。": 44,
+      "모든 인간은 태어날 때부터 자유로우며 동등하다.": 33,
+      "Все люди рождаются свободными и равными.": 37,
+      "सभी मनुष्यों को समानता प्राप्त है।": 46,
+      "يولد جميع الناس أحرارًا متساوين": 29,
+    };
+    const counted = Object.keys(common).map((text) => [text, charactersToTokens(text)]);
+    expect(Object.fromEntries(counted)).toEqual(common);
+  });
 });

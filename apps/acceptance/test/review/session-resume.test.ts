@@ -1,8 +1,8 @@
-import { defineTool } from "@ravi/kernel";
+import { type ChatMessage, defineTool, type ToolContext } from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { MemorySessionStore, SessionAgent } from "@ravi/session";
 import { scriptedModel } from "@ravi/testing";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import * as z from "zod";
 
 test("a session whose system prompt holds a secret is resumed with that prompt, and not with what is written of it", async () => {
@@ -41,4 +41,104 @@ test("a session whose system prompt holds a secret is resumed with that prompt, 
   const log = store.open("s");
   const written = log.heads.find(({ kind }) => kind === "prompt");
   expect(written && log.read(written)).toMatchObject({ text: "The door opens with [secret]." });
+});
+
+test.each(["waits for a model", "has a tool in flight"])(
+  "what another run has said in a session meanwhile is not hidden by one that is resumed, however often (it %s)",
+  async (how) => {
+    const isCalling = how === "has a tool in flight";
+    const journal = new MemoryJournal();
+    const store = new MemorySessionStore();
+    let asked = 0;
+    let last: readonly ChatMessage[] = [];
+    /** Dies at one of its steps; none dies after so many. */
+    const make = (diesAt: "tool" | "second" | "third" | "never"): SessionAgent => {
+      const never = ({ signal }: ToolContext): Promise<never> => {
+        asked++;
+        return new Promise((_resolve, reject) => signal.addEventListener("abort", reject));
+      };
+      const work = defineTool({
+        name: "work",
+        description: "Works.",
+        input: z.object({ n: z.number() }),
+        idempotent: true,
+        execute: ({ n }, ctx) => (diesAt === "tool" ? never(ctx) : `worked ${n}`),
+      });
+      const model = scriptedModel(
+        ({ messages }) => {
+          asked++;
+          last = [...messages];
+          const said = messages.filter(({ role }) => role === "user").at(-1)?.content;
+          if (said !== "Work.") return `Heard ${String(said)}`;
+          const worked = messages.filter(({ role }) => role === "tool").length;
+          if (worked === 1 && diesAt === "second") return { text: "", fault: { type: "hang" } };
+          if (worked === 2 && diesAt === "third") return { text: "", fault: { type: "hang" } };
+          return worked < 2 ? { toolCalls: [{ name: "work", arguments: { n: worked } }] } : "Finished.";
+        },
+        { info: { provider: "test", model: "fixed" } },
+      );
+      return new SessionAgent({ model, store, tools: [work] });
+    };
+    const dies = async (agent: SessionAgent, isFirst: boolean): Promise<void> => {
+      const runtime = new Runtime({ journal, agents: [agent] });
+      asked = 0;
+      const options = { runId: "r", sessionId: "s" };
+      const run = isFirst ? runtime.run(agent, "Work.", options) : runtime.resume("r");
+      await vi.waitUntil(() => asked >= 2);
+      await runtime.close();
+      expect((await run.result).status).toBe("suspended");
+    };
+    const says = async (input: string): Promise<void> => {
+      const run = new Runtime().run(make("never"), input, { sessionId: "s" });
+      expect((await run.result).output).toBe(`Heard ${input}`);
+    };
+    await dies(make(isCalling ? "tool" : "second"), true);
+    await says("One?");
+    await dies(make("third"), false);
+    await says("Two?");
+    const result = await new Runtime({ journal, agents: [make("never")] }).resume("r").result;
+    expect(result).toMatchObject({ status: "completed", output: "Finished." });
+    await says("Three?");
+    const texts = last
+      .slice(1)
+      .flatMap(({ content }) =>
+        typeof content === "string" ? [content] : content.map((part) => ("text" in part ? part.text : "")),
+      );
+    const isWork = (text: string): boolean => text.startsWith("worked");
+    const said = texts.filter((text) => text !== "" && !isWork(text));
+    expect(said).toEqual(["Work.", "One?", "Heard One?", "Two?", "Heard Two?", "Finished.", "Three?"]);
+    expect(texts.filter(isWork)).toEqual(["worked 0", "worked 1"]);
+  },
+);
+
+test("nor by one that had said all it had to say, and only its end was not on record", async () => {
+  const journal = new MemoryJournal();
+  const store = new MemorySessionStore();
+  let isAtEnd = false;
+  let last: readonly ChatMessage[] = [];
+  const make = (dies: boolean): SessionAgent => {
+    const model = scriptedModel(
+      ({ messages }) => {
+        last = [...messages];
+        return `Heard ${String(messages.at(-1)?.content)}`;
+      },
+      { info: { provider: "test", model: "fixed" } },
+    );
+    const end = async (): Promise<void> => {
+      isAtEnd = true;
+      if (dies) await new Promise(() => {});
+    };
+    return new SessionAgent({ model, store, extensions: [{ name: "end", on: { agent_end: end } }] });
+  };
+  const dying = new Runtime({ journal });
+  const run = dying.run(make(true), "Zero?", { runId: "r", sessionId: "s" });
+  await vi.waitUntil(() => isAtEnd);
+  await dying.close();
+  expect((await run.result).status).toBe("suspended");
+  await new Runtime().run(make(false), "One?", { sessionId: "s" }).result;
+  const resumed = new Runtime({ journal, agents: [make(false)] }).resume("r");
+  expect((await resumed.result).output).toBe("Heard Zero?");
+  await new Runtime().run(make(false), "Two?", { sessionId: "s" }).result;
+  const said = last.slice(1).map(({ content }) => content);
+  expect(said).toEqual(["Zero?", "Heard Zero?", "One?", "Heard One?", "Two?"]);
 });

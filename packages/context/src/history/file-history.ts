@@ -7,6 +7,8 @@ import {
   type HistoryKey,
   type HistoryProvider,
   InvalidValueError,
+  isRaviError,
+  JournalFailedError,
 } from "@ravi/kernel";
 import {
   APPEND,
@@ -101,7 +103,7 @@ class Files implements FileHistory {
     upTo?: number,
   ): Promise<{ readonly messages: readonly ChatMessage[]; readonly head: number }> {
     const name = this.enter(key);
-    const { messages, whole } = await this.inTurn(name, () => this.read(key, name));
+    const { messages, whole } = await this.inTurn(name, "read", () => this.read(key, name));
     const count = checkUpTo(upTo, messages.length);
     if (count > messages.length) {
       throw lostMessages(key, { wanted: count, found: messages.length, position: whole });
@@ -116,12 +118,12 @@ class Files implements FileHistory {
     const name = this.enter(key);
     // Written down now: the caller may change its messages while earlier appends are still being written.
     const texts = messageTexts(messages);
-    if (texts.length > 0) await this.inTurn(name, () => this.write(key, name, texts));
+    if (texts.length > 0) await this.inTurn(name, "written", () => this.write(key, name, texts));
   }
 
   async clear(key: HistoryKey): Promise<void> {
     const name = this.enter(key);
-    await this.inTurn(name, async () => {
+    await this.inTurn(name, "cleared", async () => {
       this.known.delete(name);
       try {
         await this.files.unlink(this.pathOf(name));
@@ -153,8 +155,14 @@ class Files implements FileHistory {
     });
   }
 
-  private inTurn<T>(name: string, task: () => Promise<T>): Promise<T> {
-    return this.queues.run(name, () => this.turns.run(this.pathOf(name), task));
+  /** What the disk says no to comes out as an error of ours. It is nothing that a run should have on record. */
+  private inTurn<T>(name: string, done: string, task: () => Promise<T>): Promise<T> {
+    const path = this.pathOf(name);
+    const inTurn = this.queues.run(name, () => this.turns.run(path, task));
+    return inTurn.catch((cause: unknown) => {
+      if (isRaviError(cause)) throw cause;
+      throw new JournalFailedError({ what: `the history ${path} could not be ${done}`, final: false, cause });
+    });
   }
 
   private pathOf(name: string): string {

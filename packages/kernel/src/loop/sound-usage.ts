@@ -11,12 +11,14 @@ export function soundUsage(usage: Usage | null | undefined): Usage | undefined {
     outputTokens,
     cachedInputTokens = 0,
     cacheWriteTokens = 0,
+    cacheWrite1hTokens = 0,
     reasoningTokens = 0,
   } = usage;
   const isCount = isTokens(inputTokens) && isTokens(outputTokens) && isTokens(inputTokens + outputTokens);
   if (!isCount || !isTokens(reasoningTokens)) return undefined;
   const isPart = isTokens(cachedInputTokens) && isTokens(cacheWriteTokens);
-  return isPart && cachedInputTokens <= inputTokens && cacheWriteTokens <= inputTokens ? usage : undefined;
+  if (!isPart || !isTokens(cacheWrite1hTokens) || cacheWrite1hTokens > cacheWriteTokens) return undefined;
+  return cachedInputTokens <= inputTokens && cacheWriteTokens <= inputTokens ? usage : undefined;
 }
 
 function isTokens(value: number): boolean {

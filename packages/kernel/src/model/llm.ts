@@ -10,6 +10,8 @@ export interface ModelInfo {
   readonly model: string;
   readonly contextWindow?: number | undefined;
   readonly maxOutputTokens?: number | undefined;
+  /** It asks the provider to keep what it caches for an hour, which is dearer: a reservation has to count on it. */
+  readonly cacheTtl?: "1h" | undefined;
 }
 
 /** A tool as the model sees it. */

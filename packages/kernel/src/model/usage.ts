@@ -4,6 +4,8 @@ export type Usage = {
   readonly outputTokens: number;
   readonly cachedInputTokens?: number | undefined;
   readonly cacheWriteTokens?: number | undefined;
+  /** Those of the written ones that are kept for an hour, which is dearer than for minutes. */
+  readonly cacheWrite1hTokens?: number | undefined;
   readonly reasoningTokens?: number | undefined;
 };
 
@@ -26,17 +28,20 @@ export function addUsage(a: Usage, b: Usage): Usage {
     outputTokens,
     ...sum("cachedInputTokens", a, b),
     ...sum("cacheWriteTokens", a, b),
+    ...sum("cacheWrite1hTokens", a, b),
     ...sum("reasoningTokens", a, b),
   };
 }
 
-function saysMore({ cachedInputTokens, cacheWriteTokens, reasoningTokens }: Usage): boolean {
-  return cachedInputTokens !== undefined || cacheWriteTokens !== undefined || reasoningTokens !== undefined;
+function saysMore(usage: Usage): boolean {
+  const { cachedInputTokens, cacheWriteTokens, cacheWrite1hTokens, reasoningTokens } = usage;
+  if (cachedInputTokens !== undefined || cacheWriteTokens !== undefined) return true;
+  return cacheWrite1hTokens !== undefined || reasoningTokens !== undefined;
 }
 
 /** A count that neither side knows stays unknown. */
 function sum(
-  key: "cachedInputTokens" | "cacheWriteTokens" | "reasoningTokens",
+  key: "cachedInputTokens" | "cacheWriteTokens" | "cacheWrite1hTokens" | "reasoningTokens",
   a: Usage,
   b: Usage,
 ): Partial<Usage> {

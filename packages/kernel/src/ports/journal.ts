@@ -57,6 +57,8 @@ export interface RunSummary {
 export interface JournalWatch {
   /** Posts of other processes are told as well. Where they are not, the listener has to look by itself too. */
   readonly coversAll: boolean;
+  /** Whether somebody waits for a post now. Where one may come from another process, this one stays alive for it meanwhile. */
+  awaits?(isAwaited: boolean): void;
   stop(): void;
 }
 

@@ -9,6 +9,9 @@ const NAMELESS_MS = 10_000;
 /** How often a claim that came to nothing, since others gave theirs back meanwhile, is begun anew. */
 const MOST_TRIES = 20;
 
+/** What follows the name of the log in that of a claim. */
+const CLAIM = /^(\d+)\.\d+\.claim$/;
+
 /** The right to write at one place of a file. */
 export interface Claim {
   release(): Promise<void>;
@@ -33,6 +36,33 @@ export async function claimPlace(path: string, size: number): Promise<Claim> {
     await remove(mine);
   }
   throw claimedBy(path, nameOf(0), "others");
+}
+
+/**
+ * Removes what processes left that died after their line was written and before their claim was given back. Such a place lies
+ * inside of whole lines, where nobody writes any more: no claim to it, of whatever turn, is needed.
+ */
+export async function sweepClaims(path: string, size: number): Promise<void> {
+  const [{ readdir, realpath }, { basename, dirname, join }, processes] = await Promise.all([
+    import("node:fs/promises"),
+    import("node:path"),
+    processesHere(),
+  ]);
+  try {
+    const log = await realpath(path);
+    const start = `${basename(log)}.`;
+    for (const name of await readdir(dirname(log))) {
+      if (!name.startsWith(start)) continue;
+      const place = CLAIM.exec(name.slice(start.length))?.[1];
+      if (place === undefined || Number(place) >= size) continue;
+      const claim = join(dirname(log), name);
+      const owner = await ownerOf(claim);
+      if (owner === "" || (owner !== undefined && (await processes.isGone(firstLine(owner)))))
+        await remove(claim);
+    }
+  } catch {
+    // No log yet, or a folder that may not be read: what is left there is in nobody's way.
+  }
 }
 
 /** Makes the claim of the first free turn and gives the dead owners before it; undefined where one was given back meanwhile. */

@@ -11,7 +11,7 @@ import {
 } from "@ravi/kernel";
 import { codeOf } from "../error-code.ts";
 import { type ChainReport, ChainReader, link } from "./chain.ts";
-import { claimPlace } from "./claim.ts";
+import { claimPlace, sweepClaims } from "./claim.ts";
 
 /** All that the log needs of a disk: a part of `node:fs/promises`, which is the default. */
 export interface AuditDisk {
@@ -50,6 +50,7 @@ export const FileAuditLog = Object.freeze({
     const { report, size } = await readChain(disk, path, options.head);
     if (!report.ok) throw corrupt(path, report);
     if (report.torn) await disk.cutAfter(path, size);
+    if (disk === nodeDisk) await sweepClaims(path, size);
     return new Log(path, disk, { seq: report.entries, head: report.head, size });
   },
 
@@ -87,7 +88,10 @@ class Log implements FileAuditLog {
   private readonly disk: AuditDisk;
   private end: End;
   private last: Promise<void> = Promise.resolve();
+  /** Nothing more is written, and why. */
   private broken: Error | undefined;
+  /** Why the last write failed, of which half a line may stand in the file. */
+  private failed: Error | undefined;
 
   constructor(path: string, disk: AuditDisk, end: End) {
     this.path = path;
@@ -114,18 +118,35 @@ class Log implements FileAuditLog {
   }
 
   private async write(entry: AuditEntry): Promise<void> {
-    // Half a line may stand in the file: what would follow it could not be read any more.
     if (this.broken !== undefined) throw this.broken;
     const { seq, head, size } = this.end;
     const record = link(seq + 1, head, entry);
     const line = `${JSON.stringify(record)}\n`;
     try {
-      await this.disk.append(this.path, line, size);
+      await this.put(line, size);
     } catch (error) {
-      this.broken = isRaviError(error) ? error : unwritable(this.path, error);
-      throw this.broken;
+      // Who was overtaken by another writer is out. A disk that was full may have room the next time.
+      if (isRaviError(error)) throw (this.broken = error);
+      throw (this.failed = unwritable(this.path, error));
     }
+    this.failed = undefined;
     this.end = { seq: record.seq, head: record.hash, size: size + Buffer.byteLength(line) };
+  }
+
+  /** Where the file is not as it was left, that may be half a line of a write of ours which failed: it is cut off first. */
+  private async put(line: string, size: number): Promise<void> {
+    try {
+      return await this.disk.append(this.path, line, size);
+    } catch (error) {
+      if (this.failed === undefined || !isRaviError(error, "JOURNAL_LOCKED")) throw error;
+      const { report, size: whole } = await readChain(this.disk, this.path, this.end.head);
+      if (!report.ok) throw corrupt(this.path, report);
+      // A whole line, of us or of another: what the disk has of it nobody knows.
+      if (whole !== size) throw unsure(this.path, this.failed);
+      if (!report.torn) throw error;
+    }
+    await this.disk.cutAfter(this.path, size);
+    await this.disk.append(this.path, line, size);
   }
 }
 
@@ -159,7 +180,13 @@ const nodeDisk: AuditDisk = Object.freeze({
       try {
         // Somebody may have written here and given the claim back in between.
         await check(size);
-        await file.appendFile(text, "utf8");
+        try {
+          await file.appendFile(text, "utf8");
+        } catch (error) {
+          // Of the half line nothing stays. Where not even that succeeds, whoever writes next cuts it off.
+          await file.truncate(size).catch(() => {});
+          throw error;
+        }
         // Only who knows nothing of claims can have written too.
         await check(size + Buffer.byteLength(text));
       } finally {
@@ -201,7 +228,12 @@ async function* piecesOf(path: string, start: number): AsyncGenerator<string> {
 }
 
 function unwritable(path: string, cause: unknown): Error {
-  return new JournalFailedError({ what: `the audit log ${path} could not be written`, final: true, cause });
+  return new JournalFailedError({ what: `the audit log ${path} could not be written`, final: false, cause });
+}
+
+function unsure(path: string, cause: unknown): Error {
+  const what = `the audit log ${path} has a line that was not confirmed, and may not be on the disk`;
+  return new JournalFailedError({ what, final: true, cause });
 }
 
 function taken(path: string): Error {

@@ -17,13 +17,21 @@ export function usageOf(value: unknown, counting: Counting): Usage | undefined {
   const given = isObject(field(value, "inputTokens")) ? nested(value) : flat(value, counting);
   const { input, output, cached, written, reasoning } = given;
   if (input === undefined || output === undefined) return undefined;
+  const forAnHour = Math.min(hourWrites(counting) ?? 0, written ?? 0, input);
   return {
     inputTokens: input,
     outputTokens: output,
     ...(cached === undefined ? {} : { cachedInputTokens: Math.min(cached, input) }),
     ...(written === undefined || written === 0 ? {} : { cacheWriteTokens: Math.min(written, input) }),
+    ...(forAnHour === 0 ? {} : { cacheWrite1hTokens: forAnHour }),
     ...(reasoning === undefined ? {} : { reasoningTokens: Math.min(reasoning, output) }),
   };
+}
+
+/** Of what Anthropic has written to its cache, what it keeps for an hour: only its own words say that. */
+function hourWrites({ metadata }: Counting): number | undefined {
+  const said = field(field(metadata, "anthropic"), "usage");
+  return countIn(field(field(said, "cache_creation"), "ephemeral_1h_input_tokens"));
 }
 
 interface Counts {

@@ -3,7 +3,7 @@ import { fieldsOf, isObject, listOf, textIn, UnusableAnswer } from "@ravi/kernel
 import { ReportedError } from "../failure/reported.ts";
 import { type BlockSetup, collectBlocks } from "./blocks.ts";
 import { finishReasonOf } from "./stop-reason.ts";
-import { usageReader } from "./usage.ts";
+import { usageReader, type UsageSetup } from "./usage.ts";
 
 /** An answer as it comes in. */
 export interface Answer {
@@ -16,9 +16,11 @@ export interface Answer {
   response(): ModelResponse;
 }
 
-export function collectAnswer(setup: BlockSetup): Answer {
+export interface AnswerSetup extends BlockSetup, UsageSetup {}
+
+export function collectAnswer(setup: AnswerSetup): Answer {
   const blocks = collectBlocks(setup);
-  const usage = usageReader();
+  const usage = usageReader(setup);
   let id: string | undefined;
   let model: string | undefined;
   let said: string | undefined;

@@ -11,12 +11,17 @@ export interface UsageReader {
   total(): Usage | undefined;
 }
 
+export interface UsageSetup {
+  /** What the request asked for. */
+  readonly cacheTtl?: "1h" | undefined;
+}
+
 type Count = number | "missing" | "wrong";
 type Inputs = Readonly<
   Record<"input_tokens" | "cache_creation_input_tokens" | "cache_read_input_tokens", Count>
 >;
 
-export function usageReader(): UsageReader {
+export function usageReader({ cacheTtl }: UsageSetup = {}): UsageReader {
   let inputs: Inputs = {
     input_tokens: "missing",
     cache_creation_input_tokens: "missing",
@@ -25,8 +30,10 @@ export function usageReader(): UsageReader {
   let mostInput = 0;
   const output = growing();
   const thinking = growing();
+  const forAnHour = growing();
 
   const readInputs = (value: unknown): void => {
+    forAnHour.add(fieldsOf(fieldsOf(value)["cache_creation"])["ephemeral_1h_input_tokens"]);
     const told = laterInputs(inputs, value);
     const sum = sumOf(told);
     // Only the sum can be judged: some servers tell at the end what of the same input was cached.
@@ -52,18 +59,29 @@ export function usageReader(): UsageReader {
       const { count: written } = output;
       const { count: thought } = thinking;
       if (typeof fresh !== "number" || typeof written !== "number") return undefined;
-      if (kept === "wrong" || found === "wrong") return undefined;
+      const { count: hour } = forAnHour;
+      if (kept === "wrong" || found === "wrong" || hour === "wrong") return undefined;
       const inputTokens = fresh + orNone(kept) + orNone(found);
       if (!Number.isSafeInteger(inputTokens)) return undefined;
       return {
         inputTokens,
         outputTokens: written,
         ...(found === "missing" ? {} : { cachedInputTokens: found }),
-        ...(kept === "missing" ? {} : { cacheWriteTokens: kept }),
+        ...(kept === "missing" ? {} : { cacheWriteTokens: kept, ...keptForAnHour(kept, hour, cacheTtl) }),
         ...(typeof thought === "number" ? { reasoningTokens: Math.min(thought, written) } : {}),
       };
     },
   };
+}
+
+/** Where the server does not say which of them, and was asked to keep them so long, it is all: the dearer one. */
+function keptForAnHour(
+  kept: number,
+  hour: number | "missing",
+  cacheTtl: UsageSetup["cacheTtl"],
+): Pick<Usage, "cacheWrite1hTokens"> {
+  const tokens = hour === "missing" && cacheTtl === "1h" ? kept : Math.min(kept, orNone(hour));
+  return tokens === 0 ? {} : { cacheWrite1hTokens: tokens };
 }
 
 /** A count that comes several times. It only grows on the way: zeros at the end would make a paid call free. */

@@ -58,10 +58,12 @@ export function ratesFor(listing: Listing, inputTokens: number, outputTokens: nu
   const input = at(prices["input_mtok"], inputTokens);
   const output = at(prices["output_mtok"], inputTokens);
   if (input === undefined || (output === undefined && outputTokens > 0)) return undefined;
+  const cacheWrite1h = at(prices["cache_write_1h_mtok"], inputTokens);
   return {
     input,
     cachedInput: at(prices["cache_read_mtok"], inputTokens) ?? input,
     cacheWrite: at(prices["cache_write_mtok"], inputTokens) ?? input,
+    ...(cacheWrite1h === undefined ? undefined : { cacheWrite1h }),
     output: output ?? 0,
     reasoning: at(prices["output_reasoning_mtok"], inputTokens) ?? output ?? 0,
     request: (at(prices["requests_kcount"], inputTokens) ?? 0) / 1000,

@@ -9,6 +9,8 @@ export interface ModelPrice {
   readonly cachedInput?: number | undefined;
   /** Default: the price of input. */
   readonly cacheWrite?: number | undefined;
+  /** Of what is kept for an hour. Default: twice the price of input, or `cacheWrite` if that is more. */
+  readonly cacheWrite1h?: number | undefined;
   /** Default: the price of output. */
   readonly reasoning?: number | undefined;
 }
@@ -16,7 +18,7 @@ export interface ModelPrice {
 /** By `model`, or by `provider:model`, which goes first. */
 export type OwnPrices = Readonly<Record<string, ModelPrice>>;
 
-const FIELDS = ["input", "output", "cachedInput", "cacheWrite", "reasoning"] as const;
+const FIELDS = ["input", "output", "cachedInput", "cacheWrite", "cacheWrite1h", "reasoning"] as const;
 
 export function readOwnPrices(prices: OwnPrices): ReadonlyMap<string, Rates> {
   return new Map(Object.entries(prices).map(([model, price]) => [model, toRates(model, price)]));
@@ -35,6 +37,9 @@ function toRates(model: string, price: ModelPrice): Rates {
     output,
     cachedInput: rate(model, "cachedInput", price.cachedInput ?? input),
     cacheWrite: rate(model, "cacheWrite", price.cacheWrite ?? input),
+    ...(price.cacheWrite1h !== undefined && {
+      cacheWrite1h: rate(model, "cacheWrite1h", price.cacheWrite1h),
+    }),
     reasoning: rate(model, "reasoning", price.reasoning ?? output),
     request: 0,
   });

@@ -75,20 +75,22 @@ export class PriceBook implements PriceSource {
     const page = this.pageOf(info);
     const { own } = page;
     if (own !== undefined) return { usd: priceAt(own, usage), rates: own, source: "own" };
-    return this.listed(page, usage.inputTokens, usage.outputTokens, usage);
+    return this.listed(page, info, usage.inputTokens, usage.outputTokens, usage);
   }
 
   /** With all of the input written to a cache, if that is dearer. */
   worstPrice(info: ModelInfo, inputTokens: number, outputTokens: number): MaybePromise<BookPrice> {
     const page = this.pageOf(info);
     const { own } = page;
-    if (own === undefined) return this.listed(page, inputTokens, outputTokens, undefined);
-    return { usd: worstPriceAt(own, inputTokens, outputTokens), rates: own, source: "own" };
+    if (own === undefined) return this.listed(page, info, inputTokens, outputTokens, undefined);
+    const usd = worstPriceAt(own, inputTokens, outputTokens, info.cacheTtl);
+    return { usd, rates: own, source: "own" };
   }
 
   /** From the catalogue; without a usage, at its worst. */
   private listed(
     page: Page,
+    { cacheTtl }: ModelInfo,
     inputTokens: number,
     outputTokens: number,
     usage: Usage | undefined,
@@ -99,7 +101,9 @@ export class PriceBook implements PriceSource {
       const rates = listing === undefined ? undefined : ratesFor(listing, inputTokens, outputTokens);
       if (rates === undefined) return UNPRICED;
       const usd =
-        usage === undefined ? worstPriceAt(rates, inputTokens, outputTokens) : priceAt(rates, usage);
+        usage === undefined
+          ? worstPriceAt(rates, inputTokens, outputTokens, cacheTtl)
+          : priceAt(rates, usage);
       return { usd, rates, source: "catalogue" };
     };
     return isPromiseLike(data) ? data.then(answer) : answer(data);

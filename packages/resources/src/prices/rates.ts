@@ -1,10 +1,12 @@
-import { InvalidValueError, type Usage } from "@ravi/kernel";
+import { InvalidValueError, type ModelInfo, type Usage } from "@ravi/kernel";
 
 /** What was applied to a call: dollars per million tokens, and per request. It is plain data, to be kept with the spend. */
 export type Rates = {
   readonly input: number;
   readonly cachedInput: number;
   readonly cacheWrite: number;
+  /** Of what is kept for an hour. Where it is not known, twice the price of input, or that of any other write if that is more. */
+  readonly cacheWrite1h?: number;
   readonly output: number;
   readonly reasoning: number;
   /** Dollars for the request itself, whatever its size. */
@@ -17,6 +19,7 @@ const MILLION = 1_000_000;
 export function priceAt(rates: Rates, usage: Usage): number {
   const cached = count("cachedInputTokens", usage.cachedInputTokens);
   const written = count("cacheWriteTokens", usage.cacheWriteTokens);
+  const hour = Math.min(written, count("cacheWrite1hTokens", usage.cacheWrite1hTokens));
   const reasoning = count("reasoningTokens", usage.reasoningTokens);
   // A provider that reports less than the parts of it is taken at the larger figure.
   const input = Math.max(count("inputTokens", usage.inputTokens), cached + written);
@@ -24,18 +27,32 @@ export function priceAt(rates: Rates, usage: Usage): number {
   const perMillion =
     (input - cached - written) * rates.input +
     cached * rates.cachedInput +
-    written * rates.cacheWrite +
+    (written - hour) * rates.cacheWrite +
+    (hour > 0 ? hour * hourRate(rates) : 0) +
     (output - reasoning) * rates.output +
     reasoning * rates.reasoning;
   return perMillion / MILLION + rates.request;
 }
 
-/** What a call can cost at most: the provider may write all of the input to its cache, and may reason all of the output. */
-export function worstPriceAt(rates: Rates, inputTokens: number, outputTokens: number): number {
-  const input = Math.max(rates.input, rates.cachedInput, rates.cacheWrite);
+/**
+ * What a call can cost at most: the provider may write all of the input to its cache, for an hour where it is asked to, and may
+ * reason all of the output.
+ */
+export function worstPriceAt(
+  rates: Rates,
+  inputTokens: number,
+  outputTokens: number,
+  cacheTtl?: ModelInfo["cacheTtl"],
+): number {
+  const write = cacheTtl === "1h" ? hourRate(rates) : rates.cacheWrite;
+  const input = Math.max(rates.input, rates.cachedInput, write);
   const output = Math.max(rates.output, rates.reasoning);
   const perMillion = count("inputTokens", inputTokens) * input + count("outputTokens", outputTokens) * output;
   return perMillion / MILLION + rates.request;
+}
+
+function hourRate({ input, cacheWrite, cacheWrite1h }: Rates): number {
+  return cacheWrite1h ?? Math.max(cacheWrite, 2 * input);
 }
 
 function count(field: keyof Usage, value: number | undefined): number {

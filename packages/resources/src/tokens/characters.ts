@@ -1,7 +1,8 @@
 /**
  * How many tokens a text may be, from its characters alone: for when no tokenizer is installed. It is meant to be too high
  * rather than too low: English prose is 4 to 5 characters a token and code about 3; here small letters and spaces count a third
- * of a token, digits a half, capitals 0.6, other ASCII signs three quarters, and all else by its bytes, half a token each.
+ * of a token, digits a half, capitals 0.6, other ASCII signs three quarters, and all else by its bytes: half a token each in
+ * scripts that every vocabulary has words of, three quarters in those that only newer ones have, and one in all others.
  * What goes on after 12 letters and digits in a row (a hash, base64, text without spaces) hardly merges in any vocabulary
  * and counts 0.8 each.
  *
@@ -53,6 +54,61 @@ function weightOf(kind: number, code: number): number {
   if (kind === SPACE) return 20;
   if (kind === DIGIT) return 30;
   if (kind === SIGN) return 45;
-  // Two bytes in UTF-8, or three; each half of a surrogate pair stands for two of four.
-  return code < 0x800 || (code >= 0xd800 && code <= 0xdfff) ? 60 : 90;
+  return OTHER_WEIGHTS[code >> BLOCK_BITS] ?? 3 * RARE_BYTE;
+}
+
+/** A little more than a token: the spaces between such words do not merge with them. */
+const RARE_BYTE = 65;
+/** The signs that are not ASCII go by blocks of 16, in which no script meets another. */
+const BLOCK_BITS = 4;
+
+type Range = readonly [from: number, to: number];
+/** Latin, Greek, Cyrillic, Arabic, Devanagari, Bengali, Tamil, Thai, punctuation, arrows, boxes, Chinese, Japanese, Korean. */
+const IN_ALL: readonly Range[] = [
+  [0x80, 0x24f],
+  [0x370, 0x52f],
+  [0x600, 0x6ff],
+  [0x900, 0x9ff],
+  [0xb80, 0xbff],
+  [0xe00, 0xe7f],
+  [0x1e00, 0x1eff],
+  [0x2000, 0x206f],
+  [0x2190, 0x21ff],
+  [0x2500, 0x25ff],
+  [0x3000, 0x30ff],
+  [0x4e00, 0x9fff],
+  [0xac00, 0xd7af],
+  [0xff00, 0xff5f],
+];
+/** Hebrew, the other scripts of India, Lao, Tibetan, Burmese, Georgian, Khmer, signs of mathematics and the like. */
+const IN_NEWER: readonly Range[] = [
+  [0x590, 0x5ff],
+  [0xa00, 0xaff],
+  [0xc00, 0xdff],
+  [0xe80, 0x10ff],
+  [0x1780, 0x17ff],
+  [0x2070, 0x218f],
+  [0x2200, 0x24ff],
+  [0x2600, 0x27ff],
+];
+
+const OTHER_WEIGHTS = otherWeights();
+
+function otherWeights(): Uint8Array {
+  const bytesAt = (block: number): number => (block << BLOCK_BITS < 0x800 ? 2 : 3);
+  const weights = Uint8Array.from(
+    { length: 0x10000 >> BLOCK_BITS },
+    (_, block) => RARE_BYTE * bytesAt(block),
+  );
+  const count = (ranges: readonly Range[], perByte: number): void => {
+    for (const [from, to] of ranges)
+      for (let block = from >> BLOCK_BITS; block <= to >> BLOCK_BITS; block++)
+        weights[block] = perByte * bytesAt(block);
+  };
+  count(IN_ALL, TOKEN / 2);
+  count(IN_NEWER, (TOKEN * 3) / 4);
+  // The halves of a pair are four bytes together: four tokens, or three for an emoji, whose first half is in one block.
+  weights.fill(TOKEN, 0xdc00 >> BLOCK_BITS, 0xe000 >> BLOCK_BITS);
+  weights[0xd830 >> BLOCK_BITS] = 2 * TOKEN;
+  return weights;
 }

@@ -4,20 +4,20 @@ const DEFAULT_OUTPUT = 4_096;
 
 interface Measured {
   count: number;
-  characters: number;
+  bytes: number;
 }
 
 const lists = new WeakMap<readonly ChatMessage[], Measured>();
 const tools = new WeakMap<readonly ToolSpec[], number>();
 
 /**
- * What a call may take when no meter was given: two characters a token, which is more than any common text needs, and no
- * price. `@ravi/resources` has a meter that counts and prices.
+ * What a call may take when no meter was given: two bytes a token, which is more than any common text needs (a Chinese sign is
+ * three), and no price. `@ravi/resources` has a meter that counts and prices.
  */
 export function roughEstimate(info: ModelInfo, request: ModelRequest): Estimate {
-  const characters = sizeOf(request.messages) + toolsSize(request.tools);
+  const bytes = sizeOf(request.messages) + toolsSize(request.tools);
   return {
-    inputTokens: Math.ceil(characters / 2),
+    inputTokens: Math.ceil(bytes / 2),
     maxOutputTokens: request.maxOutputTokens ?? info.maxOutputTokens ?? DEFAULT_OUTPUT,
     price: { unpriced: true },
   };
@@ -27,18 +27,18 @@ export function roughEstimate(info: ModelInfo, request: ModelRequest): Estimate 
 function sizeOf(messages: readonly ChatMessage[]): number {
   let known = lists.get(messages);
   if (known === undefined || known.count > messages.length) {
-    known = { count: 0, characters: 0 };
+    known = { count: 0, bytes: 0 };
     lists.set(messages, known);
   }
   for (; known.count < messages.length; known.count++) {
-    known.characters += JSON.stringify(messages[known.count]).length;
+    known.bytes += Buffer.byteLength(JSON.stringify(messages[known.count]));
   }
-  return known.characters;
+  return known.bytes;
 }
 
 function toolsSize(specs: readonly ToolSpec[] | undefined): number {
   if (specs === undefined) return 0;
   let size = tools.get(specs);
-  if (size === undefined) tools.set(specs, (size = JSON.stringify(specs).length));
+  if (size === undefined) tools.set(specs, (size = Buffer.byteLength(JSON.stringify(specs))));
   return size;
 }

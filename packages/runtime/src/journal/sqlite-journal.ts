@@ -195,7 +195,7 @@ export class SqliteJournal implements Journal {
     this.arrivals.watchers.tell(id);
   }
 
-  /** Tells at once of what is posted through this object, and within half a second of what other processes post. */
+  /** Tells at once of what is posted through this object, and within a quarter of a second of what other processes post. */
   watch(runId: RunId, listener: () => void): JournalWatch {
     // Nothing comes any more, and nothing is left behind.
     if (this.closing !== undefined) return { coversAll: false, stop() {} };
@@ -215,7 +215,7 @@ export class SqliteJournal implements Journal {
   /** Also under a living claim: its holder's next append is refused. */
   async delete(runId: RunId): Promise<void> {
     const id = RunId(runId);
-    return this.write(() => this.remove(id));
+    await this.write(() => this.remove(id));
   }
 
   /** Deletes runs that ended long ago, but none that somebody holds. Gives the ids of those that are gone. */
@@ -225,25 +225,41 @@ export class SqliteJournal implements Journal {
     const old = await this.write(() => this.runs.prunable(plan, now));
     const gone: RunId[] = [];
     // A few at a time: whoever else writes, here or in another process, waits for one transaction and not for all of it.
-    for (let at = 0; at < old.length; at += PRUNED_AT_ONCE)
-      gone.push(...(await this.write(() => this.pruneNow(old.slice(at, at + PRUNED_AT_ONCE), plan))));
+    for (let at = 0; at < old.length;) {
+      const part = await this.write(() => this.pruneSome(old, at, plan));
+      gone.push(...part.gone);
+      at = part.next;
+    }
     await this.write(() => {
       for (const runId of this.posted.orphansBefore(plan.before)) this.posted.delete(runId);
     });
     return gone;
   }
 
-  /** Somebody may have taken one up again meanwhile. */
-  private pruneNow(old: readonly RunId[], plan: PrunePlan): RunId[] {
+  /** As many as make up one transaction, which is one run at least, however large; and where to go on. */
+  private pruneSome(
+    old: readonly RunId[],
+    from: number,
+    plan: PrunePlan,
+  ): { readonly gone: readonly RunId[]; readonly next: number } {
     const now = this.clock.now();
-    const gone = old.filter((runId) => this.runs.isPrunable(runId, plan, now));
-    for (const runId of gone) this.remove(runId);
-    return gone;
+    const gone: RunId[] = [];
+    let next = from;
+    let weight = 0;
+    for (const runId of old.slice(from, from + PRUNED_AT_ONCE)) {
+      if (weight >= WEIGHT_AT_ONCE) break;
+      next++;
+      // Somebody may have taken it up again meanwhile.
+      if (!this.runs.isPrunable(runId, plan, now)) continue;
+      weight += this.remove(runId);
+      gone.push(runId);
+    }
+    return { gone, next };
   }
 
   /** Waits for what was begun, then lets the file go. Afterwards only `close` may be called. */
   close(): Promise<void> {
-    this.arrivals.stop();
+    this.arrivals.close();
     this.closing ??= this.commits.settled().then(() => this.db.close());
     return this.closing;
   }
@@ -313,14 +329,15 @@ export class SqliteJournal implements Journal {
     }
   }
 
-  private remove(runId: RunId): void {
+  /** Gives how much that was. */
+  private remove(runId: RunId): number {
     const run = this.runs.find(runId);
     this.posted.delete(runId);
-    if (run === undefined) return;
+    if (run === undefined) return 0;
     this.appender.forget(runId);
-    this.log.delete(run.no, run);
-    this.ownBlobs.deleteOf(run.no);
+    const weight = this.log.delete(run.no, run) + this.ownBlobs.deleteOf(run.no);
     this.runs.delete(run);
+    return weight;
   }
 
   private checkOpen(): void {
@@ -331,6 +348,8 @@ export class SqliteJournal implements Journal {
 }
 
 const PRUNED_AT_ONCE = 100;
+/** In bytes; a few hundredths of a second. */
+const WEIGHT_AT_ONCE = 8_000_000;
 
 function storeOf(db: DatabaseSync, appender: Appender) {
   const begin = db.prepare("BEGIN IMMEDIATE");

@@ -7,6 +7,8 @@ export interface WatchersOptions {
   /** Whether nobody else can post than through this object. */
   readonly coversAll: boolean;
   readonly onAdd?: ((runId: RunId) => void) | undefined;
+  /** The first one waits for a post, or the last one does no longer. */
+  readonly onAwaited?: ((isAwaited: boolean) => void) | undefined;
   /** The last one has left. */
   readonly onEmpty?: (() => void) | undefined;
 }
@@ -15,6 +17,7 @@ class Watch implements Linked<Watch> {
   before: Watch | undefined;
   after: Watch | undefined;
   isOver = false;
+  isAwaited = false;
   readonly runId: RunId;
   readonly listener: Listener;
 
@@ -30,19 +33,25 @@ export class Watchers {
   private readonly all = new LinkedList<Watch>();
   /** Made for the first post: most runs are over before anybody posts anything, and their ids need not be hashed. */
   private index: Map<RunId, readonly Watch[]> | undefined;
+  private awaited = 0;
 
   constructor(options: WatchersOptions) {
     this.options = options;
   }
 
   add(runId: RunId, listener: Listener): JournalWatch {
-    const { coversAll, onAdd } = this.options;
+    const { coversAll, onAdd, onAwaited } = this.options;
     const watch = new Watch(RunId(runId), listener);
     this.all.add(watch);
     if (this.index !== undefined) addTo(this.index, watch);
     onAdd?.(watch.runId);
     const stop = (): void => this.stop(watch);
-    return { coversAll, stop };
+    if (onAwaited === undefined) return { coversAll, stop };
+    return { coversAll, stop, awaits: (isAwaited) => this.await(watch, isAwaited) };
+  }
+
+  get isAwaited(): boolean {
+    return this.awaited > 0;
   }
 
   /** One that throws keeps neither the others from being told nor the post from whoever made it: the platform hears of it. */
@@ -55,9 +64,18 @@ export class Watchers {
     for (const watch of this.all.toArray()) tellOne(watch);
   }
 
+  private await(watch: Watch, isAwaited: boolean): void {
+    if (watch.isOver || watch.isAwaited === isAwaited) return;
+    watch.isAwaited = isAwaited;
+    const before = this.isAwaited;
+    this.awaited += isAwaited ? 1 : -1;
+    if (this.isAwaited !== before) this.options.onAwaited?.(isAwaited);
+  }
+
   /** Again, it does nothing. */
   private stop(watch: Watch): void {
     if (watch.isOver) return;
+    this.await(watch, false);
     watch.isOver = true;
     this.all.delete(watch);
     const left = this.index?.get(watch.runId)?.filter((each) => each !== watch) ?? [];

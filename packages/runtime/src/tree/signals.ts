@@ -152,7 +152,8 @@ export class Signals {
   }
 
   private lookLater(): void {
-    if (this.isIdle || this.timer !== undefined || this.watch?.coversAll === true) return;
+    if (this.isIdle || this.timer !== undefined) return;
+    if (this.watch?.coversAll === true) return this.watch.awaits?.(true);
     this.timer = this.run.clock.setTimer?.(() => {
       this.timer = undefined;
       void this.look();
@@ -165,6 +166,7 @@ export class Signals {
 
   private stopIfIdle(): void {
     if (!this.isIdle) return;
+    this.watch?.awaits?.(false);
     this.timer?.cancel();
     this.timer = undefined;
   }

@@ -3,7 +3,7 @@ import { RunId } from "@ravi/kernel";
 import { Arrivals } from "../../src/journal/sqlite/arrivals.ts";
 import type { Items } from "../../src/journal/sqlite/items.ts";
 
-const LOOK_MS = 500;
+const LOOK_MS = 250;
 const ONE = RunId("one");
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] }));
@@ -50,4 +50,30 @@ test("R24: who begins to listen while the file cannot be read is told once it ca
   vi.advanceTimersByTime(LOOK_MS);
   expect(told).toBe(1);
   arrivals.stop();
+});
+
+test("whoever waits keeps the process, whoever only listens does not, and who has left keeps nothing", () => {
+  const items: Pick<Items, "mark" | "runsSince"> = { mark: () => undefined, runsSince: () => new Set() };
+  const arrivals = new Arrivals({ items: items as Items, version: () => 1 });
+  const refs: boolean[] = [];
+  const set = vi.spyOn(globalThis, "setInterval").mockImplementation(() => {
+    const timer: Pick<NodeJS.Timeout, "ref" | "unref"> = {
+      ref: () => (refs.push(true), timer as NodeJS.Timeout),
+      unref: () => (refs.push(false), timer as NodeJS.Timeout),
+    };
+    return timer as NodeJS.Timeout;
+  });
+  const [one, two] = [arrivals.watchers.add(ONE, () => {}), arrivals.watchers.add(ONE, () => {})];
+  expect(refs).toEqual([false]);
+  one.awaits?.(true);
+  one.awaits?.(true);
+  two.awaits?.(true);
+  expect(refs).toEqual([false, true]);
+  one.awaits?.(false);
+  expect(refs).toEqual([false, true]);
+  two.stop();
+  two.awaits?.(true);
+  expect(refs).toEqual([false, true, false]);
+  arrivals.stop();
+  set.mockRestore();
 });

@@ -179,6 +179,38 @@ test("T5: pruning very many holds up nobody who writes meanwhile, and spares wha
   await journal.close();
 });
 
+test.each([
+  ["in many entries", 300, 10],
+  ["in few large ones", 2, 2_000_000],
+])("T5: runs that are huge (%s) are pruned a few at a time", async (_how, count, size) => {
+  const clock = virtualClock({ now: 100 * DAY });
+  const directory = temporaryDirectory();
+  const journal = SqliteJournal.open(directory, { clock });
+  const ids = Array.from({ length: 12 }, (_, n) => RunId(`run-${n}`));
+  const fill = async (id: RunId): Promise<void> => {
+    const epoch = (await journal.claim(id, "one", DAY))?.epoch ?? 0;
+    for (let n = 0; n < count; n++)
+      await journal.append(id, epoch, [entry(`${n}`, { body: { text: `${id} ${n}`.padEnd(size) } })]);
+    await ended(journal, id, clock.now() - 8 * DAY, "completed");
+  };
+  await Promise.all(ids.map(fill));
+  // Another process that looks on: what it sees gone at once was gone in one transaction.
+  const other = new DatabaseSync(join(directory, "ravi.db"));
+  const left = (): number => Number(other.prepare("SELECT count(*) AS n FROM runs").get()?.["n"]);
+  const pruning = journal.prune({ olderThanMs: 7 * DAY });
+  let [most, before] = [0, left()];
+  while (before > 0) {
+    await journal.post(RUN, { id: "x", kind: "signal", name: "n", value: 1, at: clock.now() });
+    most = Math.max(most, before - left());
+    before = left();
+  }
+  expect(most).toBeGreaterThan(0);
+  expect(most).toBeLessThan(ids.length / 2);
+  expect(await pruning).toEqual(ids);
+  other.close();
+  await journal.close();
+});
+
 test("T4: who begins to listen to a journal that is closed leaves no timer behind", async () => {
   const journal = SqliteJournal.open(temporaryDirectory());
   await journal.close();

@@ -1,7 +1,7 @@
-import { type Agent, AgentId, RunId } from "@ravi/kernel";
+import { type Agent, AgentId, type Clock, RunId } from "@ravi/kernel";
 import { Runtime } from "@ravi/runtime";
 import { virtualClock } from "@ravi/testing";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { SqliteJournal } from "../../src/journal/sqlite-journal.ts";
 import { temporaryDirectory } from "./helpers/directory.ts";
 import { start } from "./helpers/process.ts";
@@ -146,4 +146,47 @@ test("a process that listens ends by itself all the same", { timeout: 60_000 }, 
   const listening = start("listener.ts", [directory, ONE]);
   expect(await listening.ended).toEqual({ code: 0, signal: null, stderr: "" });
   expect(listening.lines).toEqual(["listening"]);
+});
+
+test(
+  "R24: a process with a run that waits lives until another process has answered",
+  { timeout: 60_000 },
+  async () => {
+    const directory = temporaryDirectory();
+    const waiting = start("waiter.ts", [directory, ONE]);
+    await waiting.heard(1);
+    start("poster.ts", [directory]).say("answer one");
+    expect(await waiting.ended).toEqual({ code: 0, signal: null, stderr: "" });
+    expect(waiting.lines).toEqual(["waiting", "yes"]);
+  },
+);
+
+test("runs that wait set no timers of their own: one look at the file is for all of them", async () => {
+  const journal = SqliteJournal.open(temporaryDirectory());
+  const clock = virtualClock();
+  const delays: number[] = [];
+  const counting: Clock = {
+    now: () => clock.now(),
+    setTimer: (act, delay) => {
+      delays.push(delay);
+      return clock.setTimer(act, delay);
+    },
+  };
+  const waiter: Agent = {
+    id: AgentId("waiter"),
+    run: async (ctx) => ({
+      status: "completed",
+      output: String(await ctx.waitFor("n")),
+      stopReason: "done",
+    }),
+  };
+  const runtime = new Runtime({ journal, clock: counting });
+  const runs = [ONE, TWO].map((runId) => runtime.run(waiter, "go", { runId }));
+  await vi.waitUntil(() => runs.every(({ status }) => status === "suspended"));
+  await clock.advance(1_000);
+  expect(delays.filter((delay) => delay < 1_000)).toEqual([]);
+  for (const { runId } of runs) await runtime.deliver(runId, "n", "yes");
+  expect(await Promise.all(runs.map(async ({ result }) => (await result).output))).toEqual(["yes", "yes"]);
+  await runtime.close();
+  await journal.close();
 });

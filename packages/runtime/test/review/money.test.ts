@@ -19,6 +19,7 @@ import {
 } from "@ravi/kernel";
 import { scriptedModel, virtualClock, type VirtualClock } from "@ravi/testing";
 import { Runtime } from "@ravi/runtime";
+import { roughEstimate } from "../../src/context/rough-estimate.ts";
 import { MemoryJournal } from "../../src/journal/memory-journal.ts";
 import { agent, ask, cut, done, FakeLedger, turns, until, within } from "./helpers.ts";
 
@@ -45,6 +46,16 @@ function counting(): LLMClient & { paid: number } {
 }
 
 describe("review: money", () => {
+  test.each([
+    ["English", "All human beings are born free and equal in dignity and rights.", 13],
+    ["Chinese", "人人生而自由,在尊严和权利上一律平等。他们赋有理性和良心。", 34],
+    ["Japanese", "すべての人間は、生まれながらにして自由であり、平等である。", 28],
+  ])("R18: without a meter no less is set aside than %s takes in an older vocabulary", (_, text, cl100k) => {
+    const messages = Array.from({ length: 10 }, () => ({ role: "user" as const, content: text }));
+    const { inputTokens } = roughEstimate({ provider: "x", model: "m" }, { messages });
+    expect(inputTokens).toBeGreaterThanOrEqual(10 * cl100k);
+  });
+
   test.each([
     ["ECONNREFUSED", 0],
     ["ENOTFOUND", 0],

@@ -54,6 +54,8 @@ export class Session implements SessionManager {
   /** One entry after the other, whoever writes it: each follows the one before. */
   private tail: Promise<unknown> = Promise.resolve();
   private numbering: { readonly prefix: string; next: number } | undefined;
+  /** Where it stood when a turn that is replayed went back to where it began. */
+  private ahead: string | null = null;
 
   constructor(options: SessionOptions) {
     this.options = options;
@@ -129,6 +131,13 @@ export class Session implements SessionManager {
   /** Ids count from here: a turn that is replayed gives the same to the same entries. Undefined: any will do. */
   number(prefix: string | undefined): void {
     this.numbering = prefix === undefined ? undefined : { prefix, next: 1 };
+    this.ahead = null;
+  }
+
+  /** Stands where a turn began that is replayed now. */
+  returnTo(id: string | null): void {
+    this.ahead = this.cursor;
+    this.moveTo(id);
   }
 
   nextId(): string {
@@ -143,10 +152,10 @@ export class Session implements SessionManager {
         value: id,
         expected: "1 to 120 of a-z, A-Z, 0-9, _, . and -",
       });
-    const parent = isAside(draft.kind) ? null : this.cursor;
     for (let n = 1; ; n++) {
       const name = n === 1 ? id : `${id}.${n}`;
       const head = this.tree.get(name);
+      const parent = this.parentOf(draft, head);
       const entry = this.options.redact.entry({
         ...draft,
         id: name,
@@ -154,6 +163,7 @@ export class Session implements SessionManager {
         at: this.options.now(),
       });
       if (head === undefined) {
+        if (draft.kind === "message") this.ahead = null;
         await this.write(entry);
         return name;
       }
@@ -164,14 +174,33 @@ export class Session implements SessionManager {
     }
   }
 
+  /**
+   * What an entry follows. Others may have spoken behind what a turn wrote before it was interrupted: the turn goes on behind
+   * them, and not beside them, where nobody would see what they said. A compaction speaks of what stands before it, and stays.
+   */
+  private parentOf({ kind }: Draft, head: EntryHead | undefined): string | null {
+    if (isAside(kind)) return null;
+    const behind = head === undefined ? this.ahead : head.parent;
+    return kind === "message" && this.leadsOn(behind) ? behind : this.cursor;
+  }
+
+  /** Whether the way to an entry leads on from here, over nothing that the turn itself has written. */
+  private leadsOn(id: string | null): boolean {
+    const own = `${this.numbering?.prefix}-`;
+    for (let at = id; at !== this.cursor; at = this.tree.get(at)?.parent ?? null)
+      if (at === null || at.startsWith(own)) return false;
+    return true;
+  }
+
   /** Stands at another entry. Nothing is written: the next entry says where it follows. */
   moveTo(id: string | null): void {
     if (id !== null) this.needPlace(id);
     this.cursor = id;
   }
 
-  /** Makes the file say where it stands, if it does not already. */
+  /** Makes the file say where it stands, if it does not already, and if nobody has gone on from there before a replay. */
   async keepLeaf(): Promise<void> {
+    if (this.ahead !== null && this.ahead === this.tree.leaf && this.leadsOn(this.ahead)) return;
     if (this.tree.leaf !== this.cursor) await this.append({ kind: "leaf", target: this.cursor });
   }
 
@@ -216,7 +245,7 @@ export class Session implements SessionManager {
 
   private stand(entry: SessionEntry): void {
     if (isAside(entry.kind)) return;
-    const follows = this.window !== undefined && this.windowAt === this.cursor;
+    const follows = this.window !== undefined && this.windowAt === entry.parent;
     this.cursor = entry.id;
     if (!follows || entry.kind === "compaction") return;
     this.windowAt = entry.id;

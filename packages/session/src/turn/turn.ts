@@ -85,7 +85,7 @@ export class Turn {
     if (!session.has(userId)) return undefined;
     const before = session.path(userId).findLast(({ id }) => !id.startsWith(`${prefix}-`));
     this.start = before?.id ?? null;
-    session.moveTo(this.start);
+    session.returnTo(this.start);
     const entry = await session.read(userId);
     if (entry.kind !== "message" || entry.prompt === undefined) return undefined;
     const prompt = await session.read(entry.prompt);

@@ -2,7 +2,7 @@ import type { RunId } from "@ravi/kernel";
 import { Watchers } from "../watchers.ts";
 import type { Items, Mark } from "./items.ts";
 
-const LOOK_MS = 500;
+const LOOK_MS = 250;
 
 export interface ArrivalsOptions {
   readonly items: Items;
@@ -12,13 +12,13 @@ export interface ArrivalsOptions {
 
 /**
  * Tells those who listen of what is posted, by other processes too. SQLite calls nobody, so the file's version is looked at
- * twice a second while anybody listens, by one timer for all of them, and the items only when it has changed.
+ * four times a second while anybody listens, by one timer for all of them, and the items only when it has changed.
  */
 export class Arrivals {
-  /** Not all: a post of another process is told late, and somebody who waits for one looks more often. */
   readonly watchers = new Watchers({
-    coversAll: false,
+    coversAll: true,
     onAdd: (runId) => this.start(runId),
+    onAwaited: () => this.keepAlive(),
     onEmpty: () => this.stop(),
   });
   private readonly options: ArrivalsOptions;
@@ -39,10 +39,23 @@ export class Arrivals {
     this.fresh.clear();
   }
 
+  /** Nothing comes any more. Whoever waits all the same is told so by its heart, and the process lives until then. */
+  close(): void {
+    if (!this.watchers.isAwaited) this.stop();
+  }
+
   private start(runId: RunId): void {
     this.fresh.add(runId);
     // Locks and files live in real time, whatever the clock of the claims says.
-    this.timer ??= setInterval(() => this.look(), LOOK_MS).unref();
+    if (this.timer !== undefined) return;
+    this.timer = setInterval(() => this.look(), LOOK_MS);
+    this.keepAlive();
+  }
+
+  /** Somebody who only listens is no reason to live; somebody who waits is. */
+  private keepAlive(): void {
+    if (this.watchers.isAwaited) this.timer?.ref();
+    else this.timer?.unref();
   }
 
   private look(): void {

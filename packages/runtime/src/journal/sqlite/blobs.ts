@@ -30,7 +30,8 @@ export class SqliteBlobs implements BlobStore {
     this.selectUses = db.prepare("SELECT ref FROM blob_uses WHERE run = ?");
     this.deleteUses = db.prepare("DELETE FROM blob_uses WHERE run = ?");
     this.deleteUnused = db.prepare(
-      "DELETE FROM blobs WHERE ref = ? AND NOT EXISTS (SELECT 1 FROM blob_uses WHERE blob_uses.ref = blobs.ref)",
+      `DELETE FROM blobs WHERE ref = ? AND NOT EXISTS (SELECT 1 FROM blob_uses WHERE blob_uses.ref = blobs.ref)
+       RETURNING length(bytes) AS bytes`,
     );
   }
 
@@ -56,10 +57,10 @@ export class SqliteBlobs implements BlobStore {
     return verifiedBlob(ref, bytes instanceof Uint8Array ? bytes : undefined);
   }
 
-  /** Inside the transaction. Blobs that another run needs too stay. */
-  deleteOf(run: number): void {
+  /** Inside the transaction. Blobs that another run needs too stay. Gives how many bytes are gone. */
+  deleteOf(run: number): number {
     const refs = this.selectUses.all(run).map((row) => String(row["ref"]));
     this.deleteUses.run(run);
-    for (const ref of refs) this.deleteUnused.run(ref);
+    return refs.reduce((sum, ref) => sum + Number(this.deleteUnused.get(ref)?.["bytes"] ?? 0), 0);
   }
 }

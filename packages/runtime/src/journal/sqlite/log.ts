@@ -6,6 +6,9 @@ import { isBusy, isStarved } from "./errors.ts";
 import { RowWriter } from "./row-writer.ts";
 import { type Columns, type RowReader, rowReader } from "./read-ahead.ts";
 
+/** To delete a row takes as long as so many bytes of one. */
+const ROW_WEIGHT = 10_000;
+
 /** Where a run's chain of rows ends. */
 export interface Tip {
   readonly fence: number;
@@ -41,7 +44,9 @@ export class Log {
     this.highest = db.prepare("SELECT max(id) AS id FROM log");
     this.insert = new RowWriter(db, "INSERT INTO log", 7);
     this.rows = rowReader(db);
-    this.remove = db.prepare("DELETE FROM log WHERE id = ? AND run = ? RETURNING prev, count");
+    this.remove = db.prepare(
+      "DELETE FROM log WHERE id = ? AND run = ? RETURNING prev, count, octet_length(data) AS bytes",
+    );
     this.removeAll = db.prepare("DELETE FROM log WHERE run = ?");
   }
 
@@ -85,14 +90,16 @@ export class Log {
     return records;
   }
 
-  /** Removes a run's rows along its chain; where that is broken, by a search of the whole log. */
-  delete(run: number, tip: Tip): void {
+  /** Removes a run's rows along its chain; where that is broken, by a search of the whole log. Gives how much that was. */
+  delete(run: number, tip: Tip): number {
     let left = tip.entries;
+    let weight = 0;
     try {
       for (let id = tip.last; id !== 0;) {
         const gone = this.remove.get(id, run);
         if (gone === undefined) break;
         left -= Number(gone["count"]);
+        weight += ROW_WEIGHT + Number(gone["bytes"]);
         id = Number(gone["prev"]);
       }
     } catch (error) {
@@ -100,6 +107,7 @@ export class Log {
       if (!(error instanceof RangeError)) throw error;
     }
     if (left !== 0) this.removeAll.run(run);
+    return weight;
   }
 }
 

@@ -1,0 +1,122 @@
+import { appendFile, mkdtemp, type open, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { hostname, tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { FileAuditLog } from "@ravi/middleware";
+
+/** Which calls of an open file fail as on a full disk; `appendFile` leaves half of what it was given. */
+const failing = vi.hoisted(() => new Set<"appendFile" | "truncate" | "sync">());
+vi.mock(import("node:fs/promises"), async (original) => {
+  const real = await original();
+  const full = (): Error => Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
+  const cramped: typeof open = async (path, ...rest) => {
+    const file = await real.open(path, ...rest);
+    const { appendFile: append, truncate, sync } = file;
+    return Object.assign(file, {
+      async appendFile(text: string) {
+        if (!failing.has("appendFile")) return append.call(file, text);
+        await append.call(file, text.slice(0, text.length / 2));
+        throw full();
+      },
+      truncate: (size: number) =>
+        failing.has("truncate") ? Promise.reject(full()) : truncate.call(file, size),
+      sync: () => (failing.has("sync") ? Promise.reject(full()) : sync.call(file)),
+    });
+  };
+  return { ...real, open: cramped };
+});
+
+const entry = (n: number) =>
+  ({ at: n, actor: "lead", action: "tool", target: `t${n}`, outcome: "ok" }) as const;
+
+let folder: string;
+let path: string;
+beforeEach(async () => {
+  failing.clear();
+  folder = await realpath(await mkdtemp(join(tmpdir(), "ravi-audit-")));
+  path = join(folder, "audit.jsonl");
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+describe("J11: an audit log on a disk that is full for a while", () => {
+  test.each([
+    ["and the half line was taken back", ["appendFile"]],
+    ["and not even the half line could be taken back", ["appendFile", "truncate"]],
+  ] as const)("takes entries again once there is room: the write failed %s", async (_how, calls) => {
+    const log = await FileAuditLog.open(path);
+    await log.append(entry(1));
+    for (const call of calls) failing.add(call);
+    for (const n of [2, 3]) {
+      const refused = log.append(entry(n));
+      await expect(refused).rejects.toMatchObject({ code: "JOURNAL_FAILED", final: false });
+      await expect(refused).rejects.toThrow(/audit\.jsonl.*ENOSPC.*try again/);
+    }
+    failing.clear();
+    await Promise.all([log.append(entry(4)), log.append(entry(5))]);
+    expect(await log.verify()).toMatchObject({ ok: true, entries: 3, torn: false });
+    const lines = (await readFile(path, "utf8")).trim().split("\n");
+    const targets = lines.map((line) => (JSON.parse(line) as { entry: { target: string } }).entry.target);
+    expect(targets).toEqual(["t1", "t4", "t5"]);
+    expect(await readdir(folder)).toEqual(["audit.jsonl"]);
+  });
+
+  test("takes nothing more where a whole line stands there that may not be on the disk", async () => {
+    const log = await FileAuditLog.open(path);
+    await log.append(entry(1));
+    failing.add("sync");
+    await expect(log.append(entry(2))).rejects.toMatchObject({ code: "JOURNAL_FAILED" });
+    failing.clear();
+    const refused = log.append(entry(3));
+    await expect(refused).rejects.toMatchObject({ code: "JOURNAL_FAILED", final: true });
+    await expect(refused).rejects.toThrow(/not confirmed.*open .* again/);
+    await (await FileAuditLog.open(path)).append(entry(3));
+    expect(await FileAuditLog.verify(path)).toMatchObject({ ok: true, entries: 3 });
+  });
+
+  test("does not cut off what another writer has begun meanwhile", async () => {
+    const log = await FileAuditLog.open(path);
+    await log.append(entry(1));
+    failing.add("appendFile");
+    await expect(log.append(entry(2))).rejects.toMatchObject({ code: "JOURNAL_FAILED" });
+    failing.clear();
+    const other = await FileAuditLog.open(path);
+    await other.append(entry(7));
+    await expect(log.append(entry(3))).rejects.toMatchObject({ code: "JOURNAL_FAILED", final: true });
+    await other.append(entry(8));
+    expect(await other.verify()).toMatchObject({ ok: true, entries: 3 });
+  });
+
+  test("is not continued where it was changed meanwhile", async () => {
+    const log = await FileAuditLog.open(path);
+    await log.append(entry(1));
+    failing.add("appendFile");
+    await expect(log.append(entry(2))).rejects.toMatchObject({ code: "JOURNAL_FAILED" });
+    failing.clear();
+    await writeFile(path, (await readFile(path, "utf8")).replace('"t1"', '"t10"'));
+    await expect(log.append(entry(3))).rejects.toMatchObject({ code: "JOURNAL_CORRUPT" });
+  });
+});
+
+test("J11: claims of the dead to places that were passed are removed when the log is opened, and no others", async () => {
+  const log = await FileAuditLog.open(path);
+  await log.append(entry(1));
+  const size = Buffer.byteLength(await readFile(path, "utf8"));
+  const host = encodeURIComponent(hostname());
+  // No process has a number so high.
+  const dead = `process:${host}:4194305:1\nx`;
+  await writeFile(`${path}.0.0.claim`, dead);
+  await writeFile(`${path}.10.1.claim`, dead);
+  const stay = {
+    [`audit.jsonl.${size}.0.claim`]: dead,
+    "audit.jsonl.0.1.claim": `process:${host}:${process.ppid}:0\nx`,
+    "audit.jsonl.0.2.claim": "process:elsewhere:1:0\nx",
+    "audit.jsonl.1.0.claim.txt": dead,
+    "other.jsonl.0.0.claim": dead,
+  };
+  for (const [name, owner] of Object.entries(stay)) await writeFile(join(folder, name), owner);
+  await appendFile(path, '{"seq":2');
+  // The half line is cut off under a claim that follows the dead one at that place, and takes it along.
+  await FileAuditLog.open(path);
+  const { [`audit.jsonl.${size}.0.claim`]: _taken, ...left } = stay;
+  expect((await readdir(folder)).toSorted()).toEqual(["audit.jsonl", ...Object.keys(left)].toSorted());
+});
