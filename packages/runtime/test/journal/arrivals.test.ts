@@ -56,6 +56,8 @@ test("whoever waits keeps the process, whoever only listens does not, and who ha
   const items: Pick<Items, "mark" | "runsSince"> = { mark: () => undefined, runsSince: () => new Set() };
   const arrivals = new Arrivals({ items: items as Items, version: () => 1 });
   const refs: boolean[] = [];
+  // A spy on a faked function, taken off again, would leave the fake to all tests that come after.
+  vi.useRealTimers();
   const set = vi.spyOn(globalThis, "setInterval").mockImplementation(() => {
     const timer: Pick<NodeJS.Timeout, "ref" | "unref"> = {
       ref: () => (refs.push(true), timer as NodeJS.Timeout),
