@@ -129,6 +129,11 @@ export class LiveRun {
     const agents = list.map((account) => account.toJSON());
     const limits = limitsOf(this.tree);
     const exceeded = ledger && exceededIn(ledger.used, limits, root.agentId);
+    // What has failed has neither a structure nor a reason of its own to stop.
+    if (error !== undefined) {
+      const failed = { runId, status, output, error, usage, cost, inDoubt, limits, agents };
+      return exceeded === undefined ? failed : { ...failed, exceeded };
+    }
     const result = {
       runId,
       status,
@@ -141,13 +146,8 @@ export class LiveRun {
       limits,
       agents,
     };
-    if (stoppedBy === undefined && exceeded === undefined && error === undefined) return result;
-    return {
-      ...result,
-      ...(stoppedBy && { stoppedBy }),
-      ...(exceeded && { exceeded }),
-      ...(error && { error }),
-    };
+    if (stoppedBy === undefined && exceeded === undefined) return result;
+    return { ...result, ...(stoppedBy && { stoppedBy }), ...(exceeded && { exceeded }) };
   }
 }
 

@@ -67,6 +67,9 @@ describe("R12: any agent can be hosted", () => {
       error: { message: "broken failed: x is not a function" },
     });
     expect(result.error?.cause).toBeInstanceOf(TypeError);
+    // Whoever prints it, or compares it strictly, sees nothing that it has not.
+    for (const field of ["structured", "stopReason", "stoppedBy", "exceeded"])
+      expect(field in result).toBe(false);
   });
 
   test("R2: a child knows its place, and reads no conversation but its own (R10)", async () => {

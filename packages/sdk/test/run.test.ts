@@ -1,5 +1,6 @@
 import {
   type ChatContext,
+  type Hooks,
   type LLMClient,
   MiddlewareTermination,
   ProviderError,
@@ -141,6 +142,26 @@ describe("run", () => {
     hooks.onAny((event) => void heard.push(event));
     await run(agent({ name: "greeter", model: scriptedModel(["Hello"]), hooks }), "Hi", { hooks });
     expect(heard).toEqual(["run_start", "step_start", "llm_start", "llm_end", "step_end", "run_end"]);
+  });
+
+  test("hooks of one's own hear what they listen to and nothing else, and end no process where they fail", async () => {
+    const heard: string[] = [];
+    const told: string[] = [];
+    const hooks: Hooks = {
+      has: (event) => event === HookEvent.TOOL_END,
+      dispatch: async (event) => {
+        heard.push(event);
+        throw new Error("the observer is broken");
+      },
+    };
+    const error = (_: string, fields?: object): void => void told.push(JSON.stringify(fields));
+    const logger = { debug() {}, info() {}, warn() {}, error };
+    const model = scriptedModel([{ toolCalls: [{ name: "look" }] }, "Hello"]);
+    const look = tool({ name: "look", description: "", input: z.object({}), execute: () => "seen" });
+    const result = await run(agent({ name: "greeter", model, tools: [look] }), "Hi", { hooks, logger });
+    expect(result.status).toBe("completed");
+    expect(heard).toEqual(["tool_end"]);
+    expect(told).toEqual(['{"error":"the observer is broken"}']);
   });
 
   test("hooks hear the run, and the tree lists its calls all the same", async () => {

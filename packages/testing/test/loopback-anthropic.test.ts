@@ -51,6 +51,7 @@ const FULL: Answer = {
     outputTokens: 9,
     cachedInputTokens: 64,
     cacheWriteTokens: 16,
+    cacheWrite1hTokens: 10,
     reasoningTokens: 5,
   },
 };
@@ -58,6 +59,7 @@ const SIGNATURE = `loopback-sealed:${Buffer.from("Well, well.").toString("base64
 const USAGE = {
   input_tokens: 20,
   cache_creation_input_tokens: 16,
+  cache_creation: { ephemeral_5m_input_tokens: 6, ephemeral_1h_input_tokens: 10 },
   cache_read_input_tokens: 64,
   output_tokens: 9,
   output_tokens_details: { thinking_tokens: 5 },

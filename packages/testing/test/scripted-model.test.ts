@@ -1,4 +1,4 @@
-import { type ChatMessage, type LLMClient, NO_USAGE, ProviderError } from "@ravi/kernel";
+import { type ChatMessage, type LLMClient, NO_USAGE, ProviderError, type Usage } from "@ravi/kernel";
 import { readStream } from "@ravi/kernel/loop";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { type Answer, scriptedModel } from "../src/index.ts";
@@ -155,13 +155,20 @@ describe("an answer", () => {
   });
 
   test("says what the script says", async () => {
+    const counts: Omit<Required<Usage>, "inputTokens"> = {
+      outputTokens: 7,
+      cachedInputTokens: 1,
+      cacheWriteTokens: 5,
+      cacheWrite1hTokens: 3,
+      reasoningTokens: 2,
+    };
     const model = scriptedModel([
       {
         text: "t",
         reasoning: "because",
         toolCalls: [{ id: "mine", name: "f", arguments: "{broken" }],
         finishReason: "length",
-        usage: { outputTokens: 7, cachedInputTokens: 1, reasoningTokens: 2 },
+        usage: counts,
         id: "id",
         model: "small-2026",
       },
@@ -178,7 +185,7 @@ describe("an answer", () => {
         toolCalls: [{ id: "mine", name: "f", arguments: "{broken" }],
       },
       finishReason: "length",
-      usage: { inputTokens: 1, outputTokens: 7, cachedInputTokens: 1, reasoningTokens: 2 },
+      usage: { inputTokens: 1, ...counts },
       id: "id",
       model: "small-2026",
     });

@@ -44,10 +44,10 @@ class BothHooks implements Hooks {
     return this.shared.has(event) || this.own.has(event);
   }
 
-  /** Nobody on the way waits for a listener; `drain` does, at the end. */
+  /** Each of what it listens to. Nobody on the way waits for a listener; `drain` does, at the end. */
   dispatch<E extends HookEvent>(event: E, payload: HookPayloads[E]): void {
-    void this.shared.dispatch(event, payload);
-    void this.own.dispatch(event, payload);
+    if (this.shared.has(event)) void this.shared.dispatch(event, payload);
+    if (this.own.has(event)) void this.own.dispatch(event, payload);
   }
 
   drain(): MaybePromise<void> {

@@ -197,6 +197,8 @@ export interface DurableEngine {
    * it is cancelled where it was cancelled before, and otherwise not before the end of what is on record.
    */
   readonly token: CancellationToken;
+  /** Of the whole run: who stops that is heard here, also after a deadline or the end of an agent has cancelled `token`. */
+  readonly runToken?: CancellationToken | undefined;
   /** Unwinds the execution while it keeps its place. It is no outcome, and nothing more is recorded. */
   readonly suspension: Error | undefined;
   /** Present where nothing is recorded, limited or paused: calls may then go past `effect`, and are counted here. */

@@ -182,13 +182,9 @@ function plainOf(value: unknown, depth: number): unknown {
 
 /** Whether its fields are all that JSON writes of it. */
 function isPlain(value: object): boolean {
-  if (!Array.isArray(value) && value.constructor !== Object && !hasPlainPrototype(value)) return false;
-  return (value as { readonly toJSON?: unknown }).toJSON === undefined;
-}
-
-function hasPlainPrototype(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
+  if (prototype !== Object.prototype && prototype !== null && !Array.isArray(value)) return false;
+  return (value as { readonly toJSON?: unknown }).toJSON === undefined;
 }
 
 function letter(bits: number): number {

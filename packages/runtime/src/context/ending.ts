@@ -221,15 +221,7 @@ function whileWanted(
   onLate: (exec: Execution) => void,
 ): MaybePromise<void> {
   if (!isPromiseLike(work)) return undefined;
-  const { error } = exec.token;
-  const isCancelled = status === "cancelled" || (error !== undefined && isFromOutside(exec, error));
-  // Who was out of time, or has left something running, has ended all the same.
-  if (!isCancelled && error !== undefined) return work;
-  return unlessCancelled(exec, Promise.resolve(work), isCancelled, limitMs, onLate);
-}
-
-function isFromOutside(exec: Execution, { code, reason }: CancellationError): boolean {
-  return code === "CANCELLED" && reason !== hasEnded(exec);
+  return unlessCancelled(exec, Promise.resolve(work), status === "cancelled", limitMs, onLate);
 }
 
 async function unlessCancelled(
@@ -239,22 +231,30 @@ async function unlessCancelled(
   limitMs: number,
   onLate: (exec: Execution) => void,
 ): Promise<void> {
-  const { token, ports } = exec;
+  const { token, engine, ports } = exec;
   const { promise, resolve } = Promise.withResolvers<"late">();
   let patience: TimerHandle | undefined;
   const losePatience = (): void => {
     patience ??= ports.clock.setTimer?.(() => resolve("late"), limitMs);
   };
-  const unlisten = token.onCancel((error) => {
+  const hear = (error: CancellationError): void => {
     if (isFromOutside(exec, error)) losePatience();
-  });
+  };
+  const unlisten = token.onCancel(hear);
+  // Who was out of time, or has left something running, has ended all the same; its token says nothing more.
+  const unlistenToRun = engine.runToken?.onCancel(hear);
   if (isCancelled) losePatience();
   try {
     if ((await Promise.race([work, promise])) === "late") onLate(exec);
   } finally {
     patience?.cancel();
     unlisten();
+    unlistenToRun?.();
   }
+}
+
+function isFromOutside(exec: Execution, { code, reason }: CancellationError): boolean {
+  return code === "CANCELLED" && reason !== hasEnded(exec);
 }
 
 function drainAudits({ exec }: Ending): MaybePromise<void> {

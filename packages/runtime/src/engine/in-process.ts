@@ -80,6 +80,10 @@ export class InProcessEngine implements DurableEngine, Recorded {
     this.seat = tree.headcount === undefined ? undefined : new Seat(this, tree.headcount);
   }
 
+  get runToken(): CancellationToken {
+    return this.tree.runToken;
+  }
+
   /** A bare execution that hires nobody and waits for nothing has none. */
   get recorder(): Recorder {
     return (this.lazyRecorder ??= new Recorder(

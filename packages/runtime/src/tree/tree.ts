@@ -1,19 +1,20 @@
-import type {
-  AgentId,
-  CancellationToken,
-  Clock,
-  CreateRunContext,
-  ExecId,
-  Headcount,
-  Journal,
-  JsonValue,
-  Ledger,
-  PostedItem,
-  RaviError,
-  RunId,
-  RunScope,
-  Spend,
-  Supervision,
+import {
+  type AgentId,
+  type CancellationToken,
+  type Clock,
+  type CreateRunContext,
+  type ExecId,
+  type Headcount,
+  type Journal,
+  type JsonValue,
+  type Ledger,
+  NO_HOOKS,
+  type PostedItem,
+  type RaviError,
+  type RunId,
+  type RunScope,
+  type Spend,
+  type Supervision,
 } from "@ravi/kernel";
 import { type Decisions, messageOf, tellLog } from "@ravi/kernel/loop";
 import type { Recording } from "../engine/recording.ts";
@@ -55,6 +56,8 @@ export class Tree implements Reachable, Holder {
   readonly recording: Recording | undefined;
   readonly decisions: Decisions;
   readonly token: CancellationToken;
+  /** That of its handle. */
+  readonly runToken: CancellationToken;
   readonly events: EventHub;
   /** Whether `getRunScope()` knows this run. */
   readonly ambientScope: boolean;
@@ -89,8 +92,11 @@ export class Tree implements Reachable, Holder {
     this.recording = options.recording;
     this.accounts = new Accounts(options.recording !== undefined);
     this.decisions = options.decisions;
-    // A go at a run ends with its own token; the handle's outlives it, for the next go. Without a journal there is none.
-    this.token = options.journal === undefined ? options.token : options.token.child();
+    this.runToken = options.token;
+    // A go at a run ends with its own token; the handle's outlives it, for the next go, and for what is waited for at the end.
+    const isAlone =
+      ports.journal === undefined && ports.history === undefined && start.agent.hooks === undefined;
+    this.token = isAlone && ports.hooks === NO_HOOKS ? options.token : options.token.child();
     this.events = options.events;
     this.ambientScope = options.ambientScope;
     this.createContext = options.createContext;
@@ -202,7 +208,7 @@ export class Tree implements Reachable, Holder {
   }
 
   cancelledFromOutside(reason: string): void {
-    this.token.cancel(reason);
+    (this.isEnding ? this.runToken : this.token).cancel(reason);
   }
 
   deliver({ id, name, value, at }: PostedItem): void {

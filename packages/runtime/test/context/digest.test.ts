@@ -15,6 +15,12 @@ describe("the name of a request", () => {
     );
   });
 
+  test("R24: has nothing in it that is only inherited, which JSON does not write", () => {
+    const defaults = { temperature: 1, deep: { a: 1 } };
+    for (const value of [Object.create(defaults), Object.assign(Object.create(defaults), { top: 2 })])
+      for (const held of [value, [value], { value }]) expect(nameOf(held)).toBe(nameOf(written(held)));
+  });
+
   test("R24: is another for every other value", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (one, two) => {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { RunId } from "@ravi/kernel";
 import { Arrivals } from "../../src/journal/sqlite/arrivals.ts";
 import type { Items } from "../../src/journal/sqlite/items.ts";
@@ -56,7 +56,7 @@ test("whoever waits keeps the process, whoever only listens does not, and who ha
   const items: Pick<Items, "mark" | "runsSince"> = { mark: () => undefined, runsSince: () => new Set() };
   const arrivals = new Arrivals({ items: items as Items, version: () => 1 });
   const refs: boolean[] = [];
-  // A spy on a faked function, taken off again, would leave the fake to all tests that come after.
+  // One or the other: a fake that was spied on stays behind, for the tests of other files too.
   vi.useRealTimers();
   const set = vi.spyOn(globalThis, "setInterval").mockImplementation(() => {
     const timer: Pick<NodeJS.Timeout, "ref" | "unref"> = {
@@ -65,6 +65,7 @@ test("whoever waits keeps the process, whoever only listens does not, and who ha
     };
     return timer as NodeJS.Timeout;
   });
+  onTestFinished(() => set.mockRestore());
   const [one, two] = [arrivals.watchers.add(ONE, () => {}), arrivals.watchers.add(ONE, () => {})];
   expect(refs).toEqual([false]);
   one.awaits?.(true);
@@ -77,5 +78,4 @@ test("whoever waits keeps the process, whoever only listens does not, and who ha
   two.awaits?.(true);
   expect(refs).toEqual([false, true, false]);
   arrivals.stop();
-  set.mockRestore();
 });

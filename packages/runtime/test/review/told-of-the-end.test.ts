@@ -10,7 +10,7 @@ import {
 } from "@ravi/kernel";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { virtualClock } from "@ravi/testing";
-import { agent, done, FakeHeadcount, until, within } from "./helpers.ts";
+import { agent, done, FakeHeadcount, FakeLedger, until, within } from "./helpers.ts";
 
 // The end of an execution is told to its engine by whoever waits for it: whatever the end, nothing stays behind.
 
@@ -228,6 +228,49 @@ describe("what is done beside a run, at its end, and hangs", () => {
         if (journal !== undefined) expect(journal.list()).toMatchObject([{ status }]);
       }
     });
+  });
+
+  const late = agent("late", async (ctx) => {
+    await ctx.remember({ role: "user", content: "said" });
+    await ctx.sleepUntil(60_000).catch(() => {});
+    return { status: "partial", output: "so far", stopReason: "deadline" };
+  });
+  const leaving = agent("leaving", async (ctx) => {
+    await ctx.remember({ role: "user", content: "said" });
+    ctx.sleepUntil(60_000).catch(() => {});
+    return done("fine");
+  });
+  const ends = [
+    ["was out of time", late, "partial"],
+    ["has left something running", leaving, "completed"],
+    ["is out of time meanwhile", speaker, "completed"],
+  ] as const;
+
+  describe.each(ends)("a run that %s", (_, who, status) => {
+    test.each(places)(
+      "T4: %s up nobody who cancels it, or closes its runtime",
+      async (__, ports, retention) => {
+        for (const journal of [undefined, new MemoryJournal()]) {
+          for (const stop of ["cancel", "close", "post"]) {
+            if (journal === undefined && stop === "post") continue;
+            const clock = virtualClock();
+            const runtime = new Runtime({ ...ports, clock, journal, ledger: () => new FakeLedger() });
+            const runId = `r-${stop}`;
+            const run = runtime.run(who, "", { retention, runId, executionBudget: { deadlineS: 1 } });
+            const came = run.result.catch((error: unknown) => error);
+            await clock.advance(3_000);
+            expect(run.status).toBe("running");
+            if (stop === "cancel") run.cancel("enough");
+            else if (stop === "close") void runtime.close();
+            else await new Runtime({ clock, journal }).cancel(runId, "enough");
+            await clock.advance(3_000);
+            const isKept = journal !== undefined && retention === HistoryRetention.PERMANENT;
+            expect(await within(came)).toMatchObject(isKept ? { code: "JOURNAL_FAILED" } : { status });
+            expect(clock.pending).toBe(0);
+          }
+        }
+      },
+    );
   });
 
   test("T4: a history that cannot be cleared holds up no run that was cancelled before its end", async () => {

@@ -65,7 +65,7 @@ export function launch<T>(
       agents,
       journal,
       history: options.history ?? ownHistory,
-      hooks: log.listeningWith(options.hooks),
+      hooks: log.listeningWith(options.hooks, options.logger),
       isDefaultUsd,
     });
     handle = begin(runtime);

@@ -1,5 +1,5 @@
-import { type ExecId, HookEvent, type HookPayloads, type Hooks, type Usage } from "@ravi/kernel";
-import { bothHooks } from "@ravi/kernel/loop";
+import { type ExecId, HookEvent, type HookPayloads, type Hooks, type Logger, type Usage } from "@ravi/kernel";
+import { bothHooks, guardedHooks } from "@ravi/kernel/loop";
 
 /** One model or tool call of an agent, as it ended. */
 export interface CallAccount {
@@ -31,8 +31,8 @@ export class CallLog {
     return [...(this.calls.get(execId)?.values() ?? [])];
   }
 
-  /** Hooks that write here, and tell the user's own. */
-  listeningWith(others: Hooks | undefined): Hooks {
+  /** Hooks that write here, and tell the user's own. What those throw is told to the log, as a runtime does that is given them alone. */
+  listeningWith(others: Hooks | undefined, logger?: Logger): Hooks {
     const own: Hooks = {
       has: (event) => event === HookEvent.LLM_END || event === HookEvent.TOOL_END,
       dispatch: (event, payload) => {
@@ -40,7 +40,7 @@ export class CallLog {
         if (event === HookEvent.TOOL_END) this.addToolCall(payload as HookPayloads["tool_end"]);
       },
     };
-    return bothHooks(own, others);
+    return bothHooks(own, others && guardedHooks(others, logger));
   }
 
   private addModelCall(payload: HookPayloads["llm_end"]): void {

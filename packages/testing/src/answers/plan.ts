@@ -48,6 +48,7 @@ const USAGE_FIELDS = [
   "outputTokens",
   "cachedInputTokens",
   "cacheWriteTokens",
+  "cacheWrite1hTokens",
   "reasoningTokens",
 ] as const satisfies readonly (keyof Usage)[];
 

@@ -123,9 +123,18 @@ function pieceOf(delta: Delta): JsonObject {
 /** What is cached is counted apart here, where the kernel counts it in. */
 function usageOf(usage: Usage): JsonObject {
   const { inputTokens, outputTokens, cachedInputTokens: found = 0, cacheWriteTokens: kept = 0 } = usage;
+  const { cacheWrite1hTokens: hour } = usage;
   return {
     input_tokens: Math.max(0, inputTokens - found - kept),
     cache_creation_input_tokens: kept,
+    ...(hour === undefined
+      ? {}
+      : {
+          cache_creation: {
+            ephemeral_5m_input_tokens: Math.max(0, kept - hour),
+            ephemeral_1h_input_tokens: hour,
+          },
+        }),
     cache_read_input_tokens: found,
     output_tokens: outputTokens,
     ...(usage.reasoningTokens === undefined
