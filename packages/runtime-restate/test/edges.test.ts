@@ -1,6 +1,8 @@
 import { getEventListeners } from "node:events";
-import { AgentId, type JsonObject, RaviError } from "@ravi/kernel";
+import { inspect } from "node:util";
+import { AgentId, InvalidValueError, type JsonObject, RaviError } from "@ravi/kernel";
 import { expect, test } from "vitest";
+import { Admin } from "../src/client/admin.ts";
 import { launchRun } from "../src/client/start.ts";
 import { fetchStored, store } from "../src/execution/bodies.ts";
 import { checkSize, MOST } from "../src/execution/sizes.ts";
@@ -13,6 +15,14 @@ import { addSpend, covers } from "../src/root/spend.ts";
 
 const target = { service: "RaviRoot", key: "run/hire:a#1", handler: "admit" };
 const never = new AbortController().signal;
+
+function thrownBy(act: () => unknown): unknown {
+  try {
+    return act();
+  } catch (error) {
+    return error;
+  }
+}
 
 test("R24: what did not arrive is sent again, under the same name, until it does", async () => {
   const urls: string[] = [];
@@ -53,6 +63,29 @@ test("R24: a refusal is an error at once, and nobody waits for an answer that no
   });
   await expect(gone.call(target, {}, AbortSignal.abort(new Error("over")))).rejects.toThrow("over");
   expect(() => new Ingress({ url: "localhost" })).toThrow(/ingress/);
+});
+
+test("an address with a password is refused, and is in no error", () => {
+  for (const url of ["http://me:canary-4711@localhost:8080", "http//me:canary-4711@localhost"]) {
+    const refused = thrownBy(() => new Ingress({ url }));
+    expect(refused).toBeInstanceOf(InvalidValueError);
+    expect(inspect(refused)).not.toContain("canary");
+    expect(inspect(thrownBy(() => new Admin({ url })))).not.toContain("canary");
+  }
+});
+
+test.each([".", ".."])("a run named %s is refused: its address would be another's", async (key) => {
+  const asked: unknown[] = [];
+  const send: typeof fetch = async (url) => {
+    asked.push(url);
+    return new Response("{}");
+  };
+  const ingress = new Ingress({ url: "http://localhost:8080", fetch: send });
+  const named = { ...target, key };
+  await expect(ingress.call(named, {}, never)).rejects.toMatchObject({ field: "runId" });
+  await expect(ingress.tell(named, {}, never)).rejects.toThrow(/runId/);
+  await expect(ingress.whenOver("RaviExecution", key, never)).rejects.toThrow(/runId/);
+  expect(asked).toEqual([]);
 });
 
 test("R24: a large outcome goes to the blob store; without one, what the server would refuse for ever is refused here", async () => {
