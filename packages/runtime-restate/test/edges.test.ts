@@ -1,4 +1,5 @@
 import { getEventListeners } from "node:events";
+import { createServer } from "node:http";
 import { inspect } from "node:util";
 import { AgentId, InvalidValueError, type JsonObject, RaviError } from "@ravi/kernel";
 import { expect, test } from "vitest";
@@ -88,6 +89,20 @@ test.each([".", ".."])("a run named %s is refused: its address would be another'
   expect(asked).toEqual([]);
 });
 
+test("what is done to a run is done to its helpers, and not to a run whose name begins like it", async () => {
+  const asked: string[] = [];
+  const server = createServer(async (request, response) => {
+    asked.push((await Array.fromAsync(request)).join(""));
+    response.end('{"rows":[]}');
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  const port = typeof address === "object" ? address?.port : address;
+  await new Admin({ url: `http://127.0.0.1:${port}` }).finished("acme's");
+  await new Promise((resolve) => server.close(resolve));
+  expect(asked[0]).toContain("= 'acme''s' OR starts_with(target_service_key, 'acme''s/hire:')");
+});
+
 test("R24: a large outcome goes to the blob store; without one, what the server would refuse for ever is refused here", async () => {
   const kept = new Map<string, Uint8Array>();
   const blobs = {
@@ -168,6 +183,8 @@ test("R16: the tighter limit of agent and caller counts; a ledger of one process
   expect(launch).toMatchObject({ agent: "a@2", deadline: 11_000, input: "hi" });
   expect(launch.supervision["executionBudget"]).toMatchObject({ maxTurns: 5, maxCostUsd: 1 });
   expect(() => launchRun(agent, "hi", { maxTurns: 1 } as object, { ids, now: 0 })).toThrow(/maxTurns/);
+  // The workflow of a helper of run r has this key.
+  expect(() => launchRun(agent, "hi", { runId: "r/hire:a#1" }, { ids, now: 0 })).toThrow(/runId/);
   expect(() =>
     restateRuntime({ ingress: "http://localhost:1", admin: "http://localhost:2" } as never),
   ).toThrow(/createContext/);
