@@ -91,9 +91,11 @@ test.each([".", ".."])("a run named %s is refused: its address would be another'
 
 test("what is done to a run is done to its helpers, and not to a run whose name begins like it", async () => {
   const asked: string[] = [];
-  const server = createServer(async (request, response) => {
-    asked.push((await Array.fromAsync(request)).join(""));
-    response.end('{"rows":[]}');
+  const server = createServer((request, response) => {
+    void (async () => {
+      asked.push((await Array.fromAsync(request)).join(""));
+      response.end('{"rows":[]}');
+    })();
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();
