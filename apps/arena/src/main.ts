@@ -54,7 +54,7 @@ async function main(): Promise<number> {
     scores.push(score);
     if (!values.json && !ending.isUnheard) console.log(row(cells(score)));
     if (!values.json && !ending.isUnheard && score.error !== undefined)
-      console.error(`arena: ${name}: ${score.error}`);
+      console.error(printable(`arena: ${name}: ${score.error}`));
     if (score.isUnanswered === true) {
       if (scores.length < names.length)
         console.error("arena: the model answered no call at all, so the others are not tried");
@@ -179,7 +179,7 @@ const HEAD = ["strategy", "calls", "tokens in", "tokens out", "cost", "time", "s
 
 function cells({ strategy, calls, inputTokens, outputTokens, costUsd, ms, status, answer }: Score): string[] {
   const cost = costUsd === null ? "?" : `$${costUsd.toFixed(6)}`;
-  const line = answer.replaceAll(/\s+/g, " ").trim();
+  const line = answer.replaceAll(/[\s\p{Cc}]+/gu, " ").trim();
   return [
     strategy,
     String(calls),
@@ -212,12 +212,17 @@ function row([
   return `${strategy.padEnd(17)}${figures.join(" ")}  ${status.padEnd(10)} ${answer}`.trimEnd();
 }
 
+/** Without control characters: what a server says must not move the cursor, or write to the clipboard. */
+function printable(text: string): string {
+  return text.replaceAll(/[^\P{Cc}\n\t]/gu, "");
+}
+
 // Whoever listened has gone, so there is nobody to tell.
 process.stderr.on("error", () => {});
 
 try {
   process.exitCode = Math.max(await main(), Number(process.exitCode ?? 0));
 } catch (error) {
-  console.error(`arena: ${errorToJSON(error).message}`);
+  console.error(printable(`arena: ${errorToJSON(error).message}`));
   process.exitCode = 1;
 }

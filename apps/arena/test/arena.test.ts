@@ -159,6 +159,20 @@ describe("the arena", () => {
     });
   });
 
+  test("what would steer the terminal is not printed, be it in an answer or in a refusal", async () => {
+    const hostile = "No.\u001B]52;c;cm0gLXJm\u0007";
+    let calls = 0;
+    await using server = await loopbackOpenAI({
+      script: () =>
+        calls++ === 0 ? { text: hostile } : { fault: { type: "status", status: 401, message: hostile } },
+    });
+    const own = ["--model", "openai:gpt-4o-mini", "--base-url", server.url, "--only", "react,router"];
+    const { stdout, stderr } = await arena(...own);
+    expect(stdout).toContain("No. ]52;c;cm0gLXJm");
+    expect(stderr).toContain("No.]52;c;cm0gLXJm");
+    expect(stdout + stderr).not.toMatch(/[^\P{Cc}\n\t]/u);
+  });
+
   test("a model that answers nothing at all (a wrong key) is asked once, and that is said once", async () => {
     await using server = await loopbackOpenAI({ script: () => ({ fault: { type: "status", status: 401 } }) });
     const { code, stdout, stderr } = await arena("--model", "openai:gpt-4o-mini", "--base-url", server.url);

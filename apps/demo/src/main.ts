@@ -1,5 +1,6 @@
 import { errorToJSON } from "@ravi/kernel";
 import { HELP, readArgs } from "./args.ts";
+import { printable } from "./view/printable.ts";
 
 // Whoever listened has gone, so there is nobody to tell.
 process.stderr.on("error", () => {});
@@ -13,6 +14,6 @@ try {
     process.exitCode = Math.max(await runDemo(args), Number(process.exitCode ?? 0));
   }
 } catch (error) {
-  console.error(`demo: ${errorToJSON(error).message}`);
+  console.error(printable(`demo: ${errorToJSON(error).message}`));
   process.exitCode = 1;
 }

@@ -10,6 +10,7 @@ import { type Signals, watchSignals } from "./signals.ts";
 import { Board } from "./view/board.ts";
 import { liveTree } from "./view/live-tree.ts";
 import { plainLine } from "./view/plain-lines.ts";
+import { printable } from "./view/printable.ts";
 import { startWithSdk } from "./with-sdk.ts";
 import { newestRun, openWorkplace } from "./workplace.ts";
 
@@ -81,10 +82,10 @@ async function runIn(args: Args, watched: Watched): Promise<number> {
 
     const ended: Ended = { result, counts: board.counts, bill: workplace.bill() };
     if (args.json) console.log(JSON.stringify(toJSON(ended)));
-    else if (!output.isLost) console.log(`\n${result.output}\n\n${toText(ended)}`);
+    else if (!output.isLost) console.log(printable(`\n${result.output}\n\n${toText(ended)}`));
     if (status === "suspended")
       console.error(`demo: the run keeps its place. To go on: ${resumeLine(args, folder)}`);
-    else if (result.error !== undefined) console.error(`demo: ${result.error.message}`);
+    else if (result.error !== undefined) console.error(printable(`demo: ${result.error.message}`));
     return signals.code ?? EXIT_CODES[status];
   } catch (error) {
     // What was paid for until then is on record, and is not thrown away with the folder.

@@ -1,6 +1,7 @@
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { loopbackOpenAI } from "@ravi/testing";
 import { expect, test } from "vitest";
 import { startStandIn } from "../src/stand-in/server.ts";
 import { demo, type Printed, withFolder } from "./run.ts";
@@ -23,6 +24,19 @@ test("wired by the sdk it is the same; the live tree shows tokens", async () => 
   const { code, stdout } = await demo([...OWN, server.url, "--sdk", "--live"]);
   expect(code).toBe(0);
   expect(stdout).toMatch(/[█░]{10} 300k/);
+});
+
+test.each([
+  ["an answer", { text: "Done.\u001B]52;c;cm0gLXJm\u0007\u009B2J\r!" }],
+  [
+    "a refusal",
+    { fault: { type: "status", status: 401, message: "No.\u001B]52;c;cm0gLXJm\u0007" } as const },
+  ],
+])("%s that would steer the terminal is printed without what does", async (_what, answer) => {
+  await using server = await loopbackOpenAI({ script: () => answer, models: ["stand-in"] });
+  const { stdout, stderr } = await demo([...OWN, server.url]);
+  expect(stdout + stderr).toMatch(/(?:Done|No)\.\]52;c;cm0gLXJm/);
+  expect(stdout + stderr).not.toMatch(/[^\P{Cc}\n\t]/u);
 });
 
 test("with --price dollars are counted, and a budget holds", async () => {

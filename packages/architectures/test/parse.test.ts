@@ -262,6 +262,31 @@ test("a model that repeats itself without end is read all the same", () => {
   }
 });
 
+test.each([
+  ["marks, and then a word", (many: string) => readChoice(`${many}x`, ["billing"]), "."],
+  ["a hand-off, blanks, and then a word", (many: string) => readHandoff(`handoff bob${many}x`, ["bob"]), " "],
+  [
+    "a hand-off to a stranger, in two lines of an old kind",
+    (many: string) => readHandoff(`handoff: x${many}x\rb`),
+    " ",
+  ],
+  ["line ends of an old kind", (many: string) => solutionIn(many), "\r"],
+])("a reader is done with 200,000 characters at once: %s", (_what, read, piece) => {
+  expect(read(piece.repeat(200_000))).toBeUndefined();
+});
+
+test("a line that ends as on Windows, or has another line's end inside, is read like any other, however long", () => {
+  const many = ":".repeat(200_000);
+  expect(answerIn(`because\r\nAnswer: 42\r\n\r\nI hope it helps`)).toBe("42");
+  expect(answerIn(`answer${many}a\rb`)).toBe("a\rb");
+  expect(readList("1. left\r\n2. right\r\n")).toEqual(["left", "right"]);
+  expect(readList(`1.${" ".repeat(200_000)}a\rb`)).toEqual(["a\rb"]);
+});
+
+test("a score that is said 200,000 times is a score", () => {
+  expect(readScore("score: 5\n".repeat(200_000))).toBe(0.5);
+});
+
 test("J10: no text, however strange, makes a reader throw, and every score is between 0 and 1", () => {
   const pieces = fc.constantFrom(
     "{",

@@ -37,6 +37,31 @@ test("J11: of users who are idle no turn is kept, also where one failed; those a
   for (const user of users) expect(await texts(memory, user, "tea")).toEqual(["tea"]);
 });
 
+test("J11: of a thousand users what they remember is at hand, of all others it is read again", async () => {
+  const memory = new KeywordMemory();
+  const users = Array.from({ length: 1_200 }, (_, at) => scopeOf(`user ${at}`));
+  for (const user of users) await memory.remember(user, "tea");
+  expect(Reflect.get(memory, "partitions").size).toBe(1_000);
+  for (const user of users.slice(0, 3)) {
+    await memory.remember(user, "green tea");
+    expect(await texts(memory, user, "tea")).toEqual(["green tea", "tea"]);
+  }
+  // Who only asks takes no room for ever either.
+  for (let at = 0; at < 1_200; at++) await memory.recall(scopeOf(`nobody ${at}`), "tea");
+  expect(Reflect.get(memory, "partitions").size).toBe(1_000);
+});
+
+test("J11: a question of 20,000 single characters is answered at once, however much is remembered", async () => {
+  const memory = new KeywordMemory();
+  const han = (at: number): string => String.fromCharCode(0x4e00 + (at % 20_000));
+  for (let item = 0; item < 3; item++) {
+    const text = Array.from({ length: 100_000 }, (_, at) => han(at * at * (item + 3) + 7 * at)).join("");
+    await memory.remember(ANN, text);
+  }
+  const question = Array.from({ length: 20_000 }, (_, at) => han(at)).join(" ");
+  expect(await memory.recall(ANN, question)).toHaveLength(3);
+});
+
 describe("J11: recall by keywords", () => {
   test("the most fitting first; rare words weigh more; what shares no word is not recalled", async () => {
     const memory = new KeywordMemory();

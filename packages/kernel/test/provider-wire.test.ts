@@ -128,6 +128,9 @@ describe("headers", () => {
   test("take an agent's name in any script, and half a character", () => {
     expect(headerText("run/研究/1")).toBe("run/%E7%A0%94%E7%A9%B6/1");
     expect(headerText("a\ud800\n")).toBe("a%EF%BF%BD%0A");
+    // As ids of two users may be.
+    const ids = ["é", "%C3%A9", "%25C3%A9", "a", " a", "a ", "%20a", "a\u00a0"];
+    expect(new Set(ids.map((id) => new Headers({ key: headerText(id) }).get("key"))).size).toBe(ids.length);
   });
 
   test("are spelt one way", () => {

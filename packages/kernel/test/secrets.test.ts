@@ -45,6 +45,20 @@ describe("T13: what looks like a secret", () => {
     expect(clean(text)).toBe(text);
   });
 
+  test.each([
+    ["eyJ", "a", "the beginning of a token"],
+    ["eyJaaaaaaaa.", "a", "a token"],
+    ["eyJaaaaaaaa.aaaa", ".a", "a token of many parts"],
+    ["sk-1", "a", "a key"],
+    ["AKIA", "A", "a key of capitals"],
+    ["SG.", "aaaaaaaa.", "a key of many parts"],
+    ["Bearer ", "a", "what follows a scheme"],
+    ["Basic 1", "a", "the same of Basic"],
+    ["-----BEGIN PRIVATE KEY-----", "a-", "a private key"],
+  ])("T13: %s and 20 million characters more are looked at without an error: %s, %s", (begin, piece) => {
+    expect(clean(begin + piece.repeat(20_000_000 / piece.length))).toBeTypeOf("string");
+  });
+
   // Not a matter of milliseconds: what is not linear takes minutes for these.
   test.each([
     "-eyJaaaaaaaa",

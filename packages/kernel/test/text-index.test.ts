@@ -56,4 +56,48 @@ describe("an index by texts", () => {
     for (const item of items) index.add(item);
     expect(items.map(({ text }) => index.get(text)?.value)).toEqual([0, 1, 2]);
   });
+
+  test("T16: ids that were chosen to share a number do not share a place", () => {
+    const pairs = pairsFrom(72, 12);
+    const textOf = (value: number): string => pairs.map((pair, at) => pair[(value >> at) & 1]).join("");
+    const index = new TextIndex<Item>();
+    for (let value = 0; value < 4_096; value++) index.add({ text: textOf(value), value, alike: undefined });
+    for (let value = 0; value < 4_096; value += 500) expect(index.get(textOf(value))?.value).toBe(value);
+    expect(longestIn(Reflect.get(index, "firsts") as readonly (Item | undefined)[])).toBeLessThan(256);
+  });
 });
+
+function longestIn(firsts: readonly (Item | undefined)[]): number {
+  const lengths = firsts.map((first) => {
+    let length = 0;
+    for (let item = first; item !== undefined; item = item.alike) length++;
+    return length;
+  });
+  return Math.max(...lengths);
+}
+
+/** Pairs of the same FNV number, each after all before it, where that begins with the length of them all. */
+function pairsFrom(start: number, count: number): readonly (readonly [string, string])[] {
+  const pairs: (readonly [string, string])[] = [];
+  let number = start;
+  while (pairs.length < count) {
+    const seen = new Map<number, string>();
+    for (let at = 0; ; at++) {
+      const text = at.toString(36).padStart(6, "0");
+      const reached = fnv(number, text);
+      const other = seen.get(reached);
+      seen.set(reached, text);
+      if (other === undefined) continue;
+      pairs.push([other, text]);
+      number = reached;
+      break;
+    }
+  }
+  return pairs;
+}
+
+function fnv(start: number, text: string): number {
+  let number = start;
+  for (let at = 0; at < text.length; at++) number = Math.imul(number ^ text.charCodeAt(at), 0x01000193);
+  return number;
+}

@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { ADVERSARIAL } from "./adversarial.ts";
 import { readEscapes } from "../src/text/escapes.ts";
 import { filterWhole } from "../src/text/filter.ts";
+import { lineFilter } from "../src/text/linear-pattern.ts";
 import { type Detector, Reader } from "../src/text/reader.ts";
 import { BUILT_IN } from "../src/text/redactor.ts";
 import { createScanner } from "../src/text/scanner.ts";
@@ -42,6 +43,16 @@ describe("T16: every built-in pattern is linear", () => {
     look.mockRestore();
     expect(view.text).toBe(text);
     expect(looks).toBeLessThan(text.length * 3);
+  });
+
+  it("T16: a line of 40 million characters is cut in its parts in one go", () => {
+    const line = `${"x".repeat(40_000_000)}\n`;
+    expect(
+      filterWhole(
+        lineFilter((part) => part),
+        line,
+      ),
+    ).toHaveLength(line.length);
   });
 
   it("T16: the count bites: an e-mail pattern that looks to the end of the run fails it", () => {

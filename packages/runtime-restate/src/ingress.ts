@@ -1,4 +1,4 @@
-import { ToolError } from "@ravi/kernel";
+import { InvalidValueError, ToolError } from "@ravi/kernel";
 import { messageOf } from "@ravi/kernel/loop";
 import { pause } from "./pause.ts";
 import { serverUrl } from "./server-url.ts";
@@ -44,7 +44,7 @@ export class Ingress {
 
   /** Until the workflow of that key is over, or the server gives up waiting. */
   async whenOver(service: string, key: string, signal: AbortSignal): Promise<void> {
-    const path = `${this.url}/restate/workflow/${service}/${encodeURIComponent(key)}/attach`;
+    const path = `${this.url}/restate/workflow/${service}/${segmentOf(key)}/attach`;
     const response = await this.send(path, { headers: this.headers, signal });
     await response.text();
   }
@@ -57,7 +57,7 @@ export class Ingress {
     patienceMs = Infinity,
   ): Promise<string> {
     const until = performance.now() + patienceMs;
-    const path = `${this.url}/${service}/${encodeURIComponent(key)}/${handler}${suffix}`;
+    const path = `${this.url}/${service}/${segmentOf(key)}/${handler}${suffix}`;
     const body = JSON.stringify(said ?? null);
     const headers = { ...this.headers, "content-type": "application/json" };
     for (let attempt = 0; ; attempt++) {
@@ -90,4 +90,11 @@ export class Ingress {
       return { ok: false, isPassing: true, status: 0, text: messageOf(error) };
     }
   }
+}
+
+/** One part of a path. Of two ids there is none, however they are written: an address leads past them to another place. */
+function segmentOf(key: string): string {
+  if (key !== "." && key !== "..") return encodeURIComponent(key);
+  const expected = "an id other than . and .., which no address can name";
+  throw new InvalidValueError({ field: "runId", value: key, expected });
 }

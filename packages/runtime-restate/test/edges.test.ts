@@ -1,6 +1,9 @@
 import { getEventListeners } from "node:events";
-import { AgentId, type JsonObject, RaviError } from "@ravi/kernel";
+import { createServer } from "node:http";
+import { inspect } from "node:util";
+import { AgentId, InvalidValueError, type JsonObject, RaviError } from "@ravi/kernel";
 import { expect, test } from "vitest";
+import { Admin } from "../src/client/admin.ts";
 import { launchRun } from "../src/client/start.ts";
 import { fetchStored, store } from "../src/execution/bodies.ts";
 import { checkSize, MOST } from "../src/execution/sizes.ts";
@@ -13,6 +16,14 @@ import { addSpend, covers } from "../src/root/spend.ts";
 
 const target = { service: "RaviRoot", key: "run/hire:a#1", handler: "admit" };
 const never = new AbortController().signal;
+
+function thrownBy(act: () => unknown): unknown {
+  try {
+    return act();
+  } catch (error) {
+    return error;
+  }
+}
 
 test("R24: what did not arrive is sent again, under the same name, until it does", async () => {
   const urls: string[] = [];
@@ -53,6 +64,45 @@ test("R24: a refusal is an error at once, and nobody waits for an answer that no
   });
   await expect(gone.call(target, {}, AbortSignal.abort(new Error("over")))).rejects.toThrow("over");
   expect(() => new Ingress({ url: "localhost" })).toThrow(/ingress/);
+});
+
+test("an address with a password is refused, and is in no error", () => {
+  for (const url of ["http://me:canary-4711@localhost:8080", "http//me:canary-4711@localhost"]) {
+    const refused = thrownBy(() => new Ingress({ url }));
+    expect(refused).toBeInstanceOf(InvalidValueError);
+    expect(inspect(refused)).not.toContain("canary");
+    expect(inspect(thrownBy(() => new Admin({ url })))).not.toContain("canary");
+  }
+});
+
+test.each([".", ".."])("a run named %s is refused: its address would be another's", async (key) => {
+  const asked: unknown[] = [];
+  const send: typeof fetch = async (url) => {
+    asked.push(url);
+    return new Response("{}");
+  };
+  const ingress = new Ingress({ url: "http://localhost:8080", fetch: send });
+  const named = { ...target, key };
+  await expect(ingress.call(named, {}, never)).rejects.toMatchObject({ field: "runId" });
+  await expect(ingress.tell(named, {}, never)).rejects.toThrow(/runId/);
+  await expect(ingress.whenOver("RaviExecution", key, never)).rejects.toThrow(/runId/);
+  expect(asked).toEqual([]);
+});
+
+test("what is done to a run is done to its helpers, and not to a run whose name begins like it", async () => {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    void (async () => {
+      asked.push((await Array.fromAsync(request)).join(""));
+      response.end('{"rows":[]}');
+    })();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  const port = typeof address === "object" ? address?.port : address;
+  await new Admin({ url: `http://127.0.0.1:${port}` }).finished("acme's");
+  await new Promise((resolve) => server.close(resolve));
+  expect(asked[0]).toContain("= 'acme''s' OR starts_with(target_service_key, 'acme''s/hire:')");
 });
 
 test("R24: a large outcome goes to the blob store; without one, what the server would refuse for ever is refused here", async () => {
@@ -135,6 +185,8 @@ test("R16: the tighter limit of agent and caller counts; a ledger of one process
   expect(launch).toMatchObject({ agent: "a@2", deadline: 11_000, input: "hi" });
   expect(launch.supervision["executionBudget"]).toMatchObject({ maxTurns: 5, maxCostUsd: 1 });
   expect(() => launchRun(agent, "hi", { maxTurns: 1 } as object, { ids, now: 0 })).toThrow(/maxTurns/);
+  // The workflow of a helper of run r has this key.
+  expect(() => launchRun(agent, "hi", { runId: "r/hire:a#1" }, { ids, now: 0 })).toThrow(/runId/);
   expect(() =>
     restateRuntime({ ingress: "http://localhost:1", admin: "http://localhost:2" } as never),
   ).toThrow(/createContext/);

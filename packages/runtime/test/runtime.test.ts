@@ -700,6 +700,25 @@ describe("keeping house", () => {
       expect(() => runtime.run(worker, "", { [field]: value })).toThrow(`run options.${field} is`);
   });
 
+  test("R24: a run that is named like a helper of another run is refused: both would pay under the same keys", async () => {
+    const runtime = new Runtime();
+    const keys: (string | undefined)[] = [];
+    const tool = defineTool({
+      name: "pay",
+      description: "Pays.",
+      input: z.object({}),
+      execute: (_args, { idempotencyKey }) => void keys.push(idempotencyKey),
+    });
+    const payer = agent("payer", async (ctx) => {
+      await ctx.tool({ id: "c", name: "pay", arguments: "{}" }, tool);
+      return done("paid");
+    });
+    const lead = agent("lead", async (ctx) => done((await ctx.hire({ agent: payer, input: "" })).status));
+    await runtime.run(lead, "", { runId: "acme/1" }).result;
+    expect(() => runtime.run(payer, "", { runId: "acme/1/hire:payer#1" })).toThrow("run options.runId is");
+    expect(keys).toEqual([expect.stringMatching(/^acme\/1\/hire:payer#1:/)]);
+  });
+
   test("what is misspelt where a run goes on, is let go of or is closed is refused", async () => {
     const runtime = new Runtime({ journal: new MemoryJournal() });
     const refused = { code: "INVALID_VALUE" };

@@ -80,3 +80,11 @@ it("T13: the running turn sees its own results whole; a later turn sees what was
   expect(model.calls[1]?.request.messages.at(-1)?.content).toBe("it is 0123456789");
   expect(model.calls[2]?.request.messages[3]?.content).toBe("it is [secret]");
 });
+
+it("a key __proto__ in what a server sent stays a key where a secret was taken out beside it", () => {
+  const sent = JSON.parse('{"__proto__":{"isAdmin":true},"note":"canary-4711"}') as object;
+  const message = { role: "assistant", content: "", toolCalls: [], providerData: sent } as const;
+  const entry = { id: "e", parent: null, at: 0, kind: "message", message } as const;
+  const cleaned = redactor(["canary-4711"]).entry(entry);
+  expect(JSON.stringify(cleaned)).toContain('{"__proto__":{"isAdmin":true},"note":"[secret]"}');
+});

@@ -25,6 +25,6 @@ export function plainLine({ agentId, event }: RunEvent): string | undefined {
 }
 
 function shorten(text: string): string {
-  const flat = text.replaceAll(/\s+/g, " ");
+  const flat = text.replaceAll(/[\s\p{Cc}]+/gu, " ");
   return flat.length <= LONGEST ? flat : `${flat.slice(0, LONGEST - 1)}…`;
 }

@@ -55,8 +55,8 @@ function markedLine(text: string, options: readonly string[], names: readonly st
   return undefined;
 }
 
-/** Where one thing ends that is said of an option, and another begins. */
-const CLAUSE = /[.,;:!?]+(?=\s|$)|\n|\b(?:because|since|but|so|while|although)\b/u;
+/** Where one thing ends that is said of an option, and another begins. Of a row of marks the last counts: each would be tried with all after it. */
+const CLAUSE = /[.,;:!?](?=\s|$)|\n|\b(?:because|since|but|so|while|although)\b/u;
 const NOT =
   /\b(?:not|no|never|neither|nor|none|nobody|without|except|cannot|instead of|rather than|other than)\b|n['’]t\b/u;
 /** One sign for each option, of those that mean nothing in any text. */

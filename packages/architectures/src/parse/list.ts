@@ -3,7 +3,7 @@ import { eachJson, fieldOf, isObject, readJson } from "./json.ts";
 
 const LISTS = ["steps", "plan", "tasks", "thoughts", "ideas", "items", "options", "list"];
 const TEXTS = ["step", "task", "thought", "idea", "description", "text", "title", "action", "name"];
-const ITEM = /^\s*(?:\d+\s*[.):]|[-*•]|step\s+\d+\s*[:.)-])\s*(.+)$/i;
+const ITEM = /^\s*(?:\d+\s*[.):]|[-*•]|step\s+\d+\s*[:.)-])\s*(.+)$/is;
 
 /** A list of different texts, from JSON or from numbered or dotted lines. Empty where there is none. */
 export function readList(text: string): string[] {

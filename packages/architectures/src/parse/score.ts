@@ -79,7 +79,7 @@ function placed(value: string | undefined, whole?: string, percent?: string): nu
 /** What one of them does not say, none says. */
 function lowest(scores: readonly (number | undefined)[]): number | undefined {
   const known = scores.filter((score) => score !== undefined);
-  return known.length < scores.length ? undefined : Math.min(...known);
+  return known.length < scores.length ? undefined : known.reduce((least, score) => Math.min(least, score), 1);
 }
 
 function numberOf(text: string | undefined): number {

@@ -1,4 +1,4 @@
-const MARK = /^\W*(?:final\s+)?answer\W*:[*_\s]*(.*)$/i;
+const MARK = /^\W*(?:final\s+)?answer\W*:[*_\s]*(.*)$/is;
 
 /** What stands after "Answer:", the last one where there are several; the whole text where there is none. */
 export function answerIn(text: string): string {

@@ -140,7 +140,9 @@ const NO_SOLUTION =
 
 /** The answer of whoever says to have solved it. Who passes, or says that it is not known, has not. */
 export function solutionIn(text: string): string | undefined {
-  const found = /^[^\p{L}\p{N}\n]*solution[^\p{L}\p{N}\n:]*:[*_]*\s*([\s\S]+)/imu.exec(text)?.[1]?.trim();
+  const found = /^[^\p{L}\p{N}\n\r\u2028\u2029]*solution[^\p{L}\p{N}\n:]*:[*_]*\s*([\s\S]+)/imu
+    .exec(text)?.[1]
+    ?.trim();
   if (found === undefined || NO_SOLUTION.test(found) || /\bPASS[^\p{L}\p{N}]*$/u.test(found))
     return undefined;
   return found === "" ? undefined : found;

@@ -9,9 +9,9 @@ export interface Handoff {
 }
 
 const MARK = /^[^\p{L}\p{N}]*hand[\s_-]?off(?:\s+to)?\s*[:\s]\s*/iu;
-const NAME = /^["'`*]*([\p{L}\p{N}_-]+)["'`*]*\s*(?<mark>[:,.-]?)\s*(.*)$/u;
+const NAME = /^["'`*]*([\p{L}\p{N}_-]+)["'`*]*\s*(?<mark>[:,.-]?)\s*(.*)$/su;
 /** What follows the name of whoever is handed to: a mark and the task, or nothing more. A word makes it a sentence. */
-const AFTER_NAME = /^["'`*]*(?:\s*:|\s+[-–—](?=\s)|\s*\.?\s*$)["'`*]*/u;
+const AFTER_NAME = /^["'`*]*(?:\s*:|\s+[-–—](?=\s)|\s*(?:\.\s*)?$)["'`*]*/u;
 const LIST_LINE = /^(?:\s+\S|\s*(?:[-*•]|\d+[.)])\s)/;
 const FENCED = /^\s*```\w*\n([\s\S]*?)\n```\s*$/;
 const NOBODY = new Set(["", "none", "null", "no", "nobody", "false", "n/a"]);

@@ -31,6 +31,9 @@ export interface KeywordMemoryOptions {
 
 const DEFAULT_LIMIT = 10;
 
+/** Users whose things are at hand. Of all others they are read again when they are asked for. */
+const MOST_PARTITIONS = 1_000;
+
 /** What is written down: that something is remembered, or forgotten. */
 type Line = { readonly remember: MemoryItem } | { readonly forget: string };
 
@@ -113,12 +116,17 @@ export class KeywordMemory implements Memory {
   }
 
   private partition(name: string, key: HistoryKey): Promise<Partition> {
-    let partition = this.partitions.get(name);
-    if (partition === undefined) {
-      partition = this.read(key);
-      this.partitions.set(name, partition);
-      // What could not be read today may be read tomorrow.
-      partition.catch(() => this.partitions.delete(name));
+    const known = this.partitions.get(name);
+    const partition = known ?? this.read(key);
+    // Set again, so that whoever was not asked for longest comes first.
+    this.partitions.delete(name);
+    this.partitions.set(name, partition);
+    if (known !== undefined) return partition;
+    // What could not be read today may be read tomorrow.
+    partition.catch(() => this.partitions.delete(name));
+    for (const oldest of this.partitions.keys()) {
+      if (this.partitions.size <= MOST_PARTITIONS) break;
+      this.partitions.delete(oldest);
     }
     return partition;
   }

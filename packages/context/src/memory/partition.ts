@@ -62,8 +62,10 @@ export class Partition {
   /** The most fitting first, the newest among equals. What shares no word with the question is not recalled. */
   find(query: string, limit: number): readonly MemoryItem[] {
     const scores = new Map<string, number>();
-    for (const word of keywordsOf(query)) {
-      const ids = this.idsOf(word);
+    const words = [...keywordsOf(query)];
+    const bySingle = this.idsOfSingles(words.filter(isSingle));
+    for (const word of words) {
+      const ids = bySingle.get(word) ?? this.byWord.get(word) ?? NONE;
       if (ids.size === 0) continue;
       const weight = Math.log(1 + this.items.size / ids.size);
       for (const id of ids) scores.set(id, (scores.get(id) ?? 0) + weight);
@@ -76,11 +78,19 @@ export class Partition {
       .flatMap(([id]) => this.items.get(id)?.item ?? []);
   }
 
-  /** A single character is looked for in all pairs: texts that have more than one are kept by those. */
-  private idsOf(word: string): ReadonlySet<string> {
-    if (!isSingle(word)) return this.byWord.get(word) ?? NONE;
-    const ids = new Set<string>();
-    for (const [pair, found] of this.byWord) if (pair.includes(word)) for (const id of found) ids.add(id);
-    return ids;
+  /**
+   * A single character is looked for in all pairs: texts that have more than one are kept by those. All of them at once, as a
+   * question may have thousands.
+   */
+  private idsOfSingles(singles: readonly string[]): ReadonlyMap<string, ReadonlySet<string>> {
+    const found = new Map(singles.map((single) => [single, new Set<string>()]));
+    if (found.size === 0) return found;
+    for (const [word, ids] of this.byWord) {
+      for (const character of word) {
+        const all = found.get(character);
+        if (all !== undefined) for (const id of ids) all.add(id);
+      }
+    }
+    return found;
   }
 }

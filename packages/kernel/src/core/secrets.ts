@@ -39,28 +39,32 @@ export const KEY_SHAPES: readonly KeyShape[] = Object.freeze([
   ...shapes(10, "xoxa-", "xoxb-", "xoxp-", "xoxr-", "xoxs-", "xapp-"),
 ]);
 
+// Texts may be as long as a server likes. Repeats that are counted, or made of more than one sign, run out of room after some
+// millions: hence `x{8}x*` for `x{8,}`, and an end for the others.
+
 /** So many characters after a key's prefix are enough in texts that nobody reads for pleasure. */
 const LEAST = 8;
 const RANDOM = String.raw`(?=[\w-]{0,23}[A-Z\d])`;
+const KEY = String.raw`[\w-]{${LEAST}}[\w-]*`;
 
 function source({ prefix, least, isWord, isUpper }: KeyShape): string {
   const begin = prefix.replaceAll(".", String.raw`\.`);
-  if (isUpper === true) return String.raw`${begin}[A-Z\d]{${least},}`;
-  return String.raw`${begin}${isWord === true ? RANDOM : ""}[\w-]{${LEAST},}`;
+  if (isUpper === true) return String.raw`${begin}[A-Z\d]{${least}}[A-Z\d]*`;
+  return String.raw`${begin}${isWord === true ? RANDOM : ""}${KEY}`;
 }
 
 const KEYS = new RegExp(
-  String.raw`\b(?:${KEY_SHAPES.map(source).join("|")}|(?:sk|pk|rk|key)[-_]${RANDOM}[\w-]{${LEAST},})(?:\.[\w-]{${LEAST},})*`,
+  String.raw`\b(?:${KEY_SHAPES.map(source).join("|")}|(?:sk|pk|rk|key)[-_]${RANDOM}${KEY})(?:\.${KEY}){0,100}`,
   "g",
 );
 /** Not from inside of a word, or each of its parts would be read to the end of all. */
-const JWT = /(?<![\w-])eyJ[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]*)*/g;
+const JWT = /(?<![\w-])eyJ[\w-]{8}[\w-]*\.[\w-]{4}[\w-]*(?:\.[\w-]*){0,100}/g;
 const PEM =
-  /-----BEGIN [A-Z\d ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:[^-]*(?:-(?!----)[^-]*)*-----END [A-Z\d ]{0,40}PRIVATE KEY(?: BLOCK)?-----|[A-Za-z\d+/=\s\\]*)/g;
-const BEARER = /\b(Bearer)\s+[\w.~+/=-]{6,}/gi;
+  /-----BEGIN [A-Z\d ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:[^-]*(?:-(?!----)[^-]*){0,10000}-----END [A-Z\d ]{0,40}PRIVATE KEY(?: BLOCK)?-----|[A-Za-z\d+/=\s\\]*)/g;
+const BEARER = /\b(Bearer)\s+[\w.~+/=-]{6}[\w.~+/=-]*/gi;
 /** Base64, by a digit, its end or two capitals inside: what is basic is mostly not a key. */
 const BASIC =
-  /\b([Bb][Aa][Ss][Ii][Cc])\s+(?=[A-Za-z]{0,60}[\d=]|(?:[A-Z]{0,60}[a-z]{1,60}[A-Z]){2})[\w+/=-]{6,}/g;
+  /\b([Bb][Aa][Ss][Ii][Cc])\s+(?=[A-Za-z]{0,60}[\d=]|(?:[A-Z]{0,60}[a-z]{1,60}[A-Z]){2})[\w+/=-]{6}[\w+/=-]*/g;
 const IN_ADDRESS = /(\/\/)[^\s/@"'\\]{1,300}@/g;
 const IN_QUERY =
   /([?&;](?:[a-z_-]{0,20}(?:key|token|secret|signature|password|passwd|credential)|sig|code|auth)=)[^\s&"'\\#]+/gi;

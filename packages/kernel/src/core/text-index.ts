@@ -10,6 +10,12 @@ const FEW = 8;
 /** Of a text that is longer than twice this, only the two ends are read. */
 const END = 512;
 
+/**
+ * What numbers begin with, another in each process: whoever chooses ids could choose ten thousand that all have the same number. Made
+ * when the first index needs numbers, since some platforms have no chance to give while a module is loaded.
+ */
+let seed = 0;
+
 /** Of a list of so many firsts, each leads to all whose texts have the same end of a number. */
 const FIRSTS = 32;
 
@@ -53,6 +59,8 @@ export class TextIndex<T extends Indexed<T>> {
   }
 
   private spread(count: number): void {
+    // Odd: it changes the numbers of all texts.
+    seed ||= 1 | Math.trunc(Math.random() * 0x7fffffff);
     // oxlint-disable-next-line unicorn/no-new-array -- `Array.from` takes 5 µs for this, a tenth of what 50 turns take to watch
     const firsts = new Array<T | undefined>(count).fill(undefined);
     for (let item of this.firsts ?? [this.few]) {
@@ -90,7 +98,7 @@ function placeOf(text: string, firsts: readonly unknown[]): number {
 
 function numberOf(text: string): number {
   const { length } = text;
-  let number = length;
+  let number = length ^ seed;
   const upTo = length <= 2 * END ? length : END;
   for (let at = 0; at < upTo; at++) number = Math.imul(number ^ text.charCodeAt(at), 0x01000193);
   if (upTo < length)

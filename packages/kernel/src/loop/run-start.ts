@@ -28,7 +28,10 @@ export function checkRun(agent: unknown, input: unknown, options: unknown, field
       expected: "a text; write an object as JSON",
     });
   }
-  const { onEvent, tenantId, userId, metadata } = checkFields("run options", options, fields);
+  const { onEvent, runId, tenantId, userId, metadata } = checkFields("run options", options, fields);
+  // It could be that of somebody whom another run has hired: both would pay under the same idempotency keys.
+  if (typeof runId === "string" && runId.includes("/hire:"))
+    wrong("runId", runId, "an id without /hire:, by which a run's helpers are named");
   if (onEvent !== undefined && typeof onEvent !== "function") wrong("onEvent", onEvent, "a function");
   if (!isTextOrNone(tenantId)) wrong("tenantId", tenantId, "a text");
   if (!isTextOrNone(userId)) wrong("userId", userId, "a text");

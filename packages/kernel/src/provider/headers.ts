@@ -21,9 +21,12 @@ function amount(text: string | null | undefined, unit: number): number | undefin
   return /^\d{1,12}(?:\.\d{1,9})?$/.test(plain) ? Math.ceil(Number(plain) * unit) : undefined;
 }
 
-/** A header takes ASCII only, and the names of agents, which keys are made of, may be in any script. */
+/**
+ * A header takes ASCII only, and the names of agents, which keys are made of, may be in any script. Two texts never become the same
+ * header: what stands for another sign is written out too, and so are blanks, which a header loses at its ends.
+ */
 export function headerText(text: string): string {
-  return text.toWellFormed().replaceAll(/[^\u0020-\u007e]/gu, (letter) => encodeURIComponent(letter));
+  return text.toWellFormed().replaceAll(/[^!-$&-~]/gu, (letter) => encodeURIComponent(letter));
 }
 
 /** One spelling, so that a header given by a user takes the place of a client's own. */

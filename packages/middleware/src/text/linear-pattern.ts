@@ -95,8 +95,9 @@ export function lineFilter(change: (line: string) => string): TextFilter {
 
 /** After the first line, or after the longest part of one; 0 when neither is there yet. */
 function lineEnd(text: string): number {
-  const newline = text.indexOf("\n");
-  if (newline !== -1 && newline < LONGEST_LINE) return newline + 1;
+  // Not in all of it: what is long would be searched to its end for each part.
+  const newline = text.slice(0, LONGEST_LINE).indexOf("\n");
+  if (newline !== -1) return newline + 1;
   return text.length >= LONGEST_LINE ? LONGEST_LINE : 0;
 }
 

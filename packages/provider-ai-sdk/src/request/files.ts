@@ -67,7 +67,7 @@ export function leaveUnknownOut(part: unknown, { notice }: Pick<FileTarget, "not
   return `[${text}]`;
 }
 
-const DATA_URL = /^data:([^;,]*)((?:;[^;,]*)*),/;
+const DATA_URL = /^data:([^;,]*)((?:;[^,]*)?),/;
 
 function contentOf(part: Attachment, supported: SupportedUrls): Content {
   const head = DATA_URL.exec(part.url);

@@ -124,7 +124,7 @@ export class Admin {
     const key = runId.replaceAll("'", "''");
     const rows = await this.query(
       `SELECT id, status, target_service_key, pinned_deployment_id FROM sys_invocation WHERE target_service_name IN (${names}) ` +
-        `AND (target_service_key = '${key}' OR starts_with(target_service_key, '${key}/')) AND ${where}`,
+        `AND (target_service_key = '${key}' OR starts_with(target_service_key, '${key}/hire:')) AND ${where}`,
     );
     return rows.map(({ id, status, target_service_key, pinned_deployment_id: deployment }) => ({
       id: String(id),

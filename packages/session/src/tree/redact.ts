@@ -93,11 +93,13 @@ function cleanTexts<T>(value: T, clean: Clean): T {
   if (typeof value === "string") return clean(value) as T;
   if (typeof value !== "object" || value === null) return value;
   const copy: object = Array.isArray(value) ? [] : {};
+  const own = { enumerable: true, writable: true, configurable: true };
   let isSame = true;
   for (const [key, inner] of Object.entries(value)) {
     const cleaned: unknown = cleanField(key, inner, clean);
     if (cleaned !== inner) isSame = false;
-    Reflect.set(copy, key, cleaned);
+    // Not `set`: a key `__proto__` of what a server sent would become the prototype.
+    Object.defineProperty(copy, key, { ...own, value: cleaned });
   }
   return isSame ? value : (copy as T);
 }
