@@ -3,8 +3,9 @@ import type { WindowOptions } from "../../agent/run-context.ts";
 import { checkFields, checkInteger, checkOneOf } from "../../core/check.ts";
 import { type AgentId, agentIdOf } from "../../core/ids.ts";
 import type { ModelRequest } from "../../model/llm.ts";
-import type { DelegateTool, Tool } from "../../model/tool.ts";
+import { checkToolFields, checkToolName, type DelegateTool, type Tool } from "../../model/tool.ts";
 import { checkAgentParts, hasMethod, refusalFor } from "../agent-parts.ts";
+import { checkModel } from "../check-model.ts";
 import { isRawSchema } from "../check-schemas.ts";
 import { LEAST_RESULT_CHARS } from "../tool-content.ts";
 import { toolSpec } from "../tool-spec.ts";
@@ -103,7 +104,7 @@ function checkParts(owner: string, options: LoopOptions): void {
   checkAgentParts(owner, options);
   const wrong = refusalFor(owner);
   const { model, instructions, context, output, toolConcurrency } = options;
-  if (!hasMethod(model, "generate")) wrong("model", model, "an LLMClient, with a generate method");
+  checkModel(`${owner}.model`, model);
   if (!["undefined", "string", "function"].includes(typeof instructions))
     wrong("instructions", instructions, "a text, or a function of the run that gives one");
   if (context !== undefined && !hasMethod(context, "getPromptWindow"))
@@ -126,7 +127,9 @@ export function checkTools(
   const names = new Set<string>();
   for (const [at, tool] of tools.entries()) {
     if (!hasMethod(tool, "execute") && !hasMethod(tool, "hire"))
-      wrong(`${field}[${at}]`, tool, "a tool (defineTool), or an agent's asDelegate()");
+      wrong(`${field}[${at}]`, tool, "a tool with execute (defineTool), or an agent's asDelegate()");
+    checkToolName(tool.name);
+    checkToolFields(`${owner}.${field}[${at}].`, tool);
     if (names.has(tool.name))
       wrong(`${field}[${at}].name`, tool.name, "a name of its own; another tool is called that already");
     names.add(tool.name);
