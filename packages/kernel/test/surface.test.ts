@@ -185,6 +185,7 @@ test("the exports of @ravi/kernel/provider are these", () => {
       "UnusableAnswer",
       "causeChain",
       "checkBaseURL",
+      "checkClientParts",
       "checkHeaders",
       "countIn",
       "field",
@@ -245,7 +246,7 @@ test("the exported types are these", () => {
     `"AdmitRunOptions AdmittedRun AgentParts AnswerShape Approval AtOnce BareContext BareContextOptions BareInbox BareInboxOptions CheckedBySchemas CheckedPorts Decision Decisions DelegateOptions Finish Hired InDoubt Indexed Instructions Keepers KeyShape LandOptions Linked LoopDetector LoopExtension LoopLimits LoopLimitsOptions LoopOptions LoopPlan LoopStep LoopVerdict ModelSettings Parsed ToolTurn ToolTurnOptions Turn TurnContext"`,
   );
   expect(typesOf("provider.ts").join(" ")).toMatchInlineSnapshot(
-    `"ConnectionFault FailureContext FailureVerdict Fields HeaderSource IdGiver Notice ObjectSchema PlatformTimers ProviderCall ProviderCallSetup Scrub ServerEvent ServerEventReader WireLimits WireLimitsOptions"`,
+    `"ClientParts ConnectionFault FailureContext FailureVerdict Fields HeaderSource IdGiver Notice ObjectSchema PlatformTimers ProviderCall ProviderCallSetup Scrub ServerEvent ServerEventReader WireLimits WireLimitsOptions"`,
   );
 });
 

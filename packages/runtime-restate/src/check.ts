@@ -1,5 +1,6 @@
 import { checkFields, InvalidValueError } from "@ravi/kernel";
 import { checkMessage, checkPorts } from "@ravi/kernel/loop";
+import { checkHeaders } from "@ravi/kernel/provider";
 import { OPTIONS, type RestateRuntimeOptions } from "./options.ts";
 
 export function checkOptions(options: RestateRuntimeOptions): void {
@@ -10,6 +11,7 @@ export function checkOptions(options: RestateRuntimeOptions): void {
     throw new InvalidValueError({ field: "createContext", value: createContext, expected });
   }
   checkPorts("runtime options", options);
+  checkHeaders(options.headers);
   checkSeconds(options);
   checkIdentityKeys(identityKeys);
 }

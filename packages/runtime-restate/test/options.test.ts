@@ -23,6 +23,8 @@ test.each<[string, object]>([
   ["runtime options.blobs", { blobs: {} }],
   ["runtime options.clock", { clock: {} }],
   ["runtime options.pipelines.chat", { pipelines: { chat: [] } }],
+  ["headers", { headers: new Headers({ authorization: "Bearer x" }) }],
+  ["headers.authorization", { headers: { authorization: undefined } }],
   ["runtime options.agents", { agents: agent }],
   ["runtime options.agents[1]", { agents: [agent, { id: "b" }] }],
 ])("R24: a service that cannot serve is refused, as by the runtime in one process: %s", (field, change) => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { AgentId, type Agent } from "@ravi/kernel";
-import { MemoryJournal, Runtime } from "@ravi/runtime";
+import { MemoryJournal, Runtime, SqliteJournal } from "@ravi/runtime";
 
 /** As somebody without a compiler would write it. */
 const odd = (value: unknown): never => value as never;
@@ -12,6 +12,8 @@ const agent: Agent = {
 
 describe("what cannot work is refused at once, and by its name", () => {
   test.each<[string, () => unknown]>([
+    ["MemoryJournal.clock", () => new MemoryJournal({ clock: odd({}) })],
+    ["options.clock", () => SqliteJournal.open("nowhere", { clock: odd({}) })],
     ["runtime options", () => new Runtime(odd(Promise.resolve({})))],
     ["runtime options.agents", () => new Runtime({ agents: odd(agent) })],
     ["runtime options.agents[1]", () => new Runtime({ agents: [agent, odd({ id: "b" })] })],

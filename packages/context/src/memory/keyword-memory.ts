@@ -17,6 +17,7 @@ import {
   systemIds,
   textOf,
 } from "@ravi/kernel";
+import { checkPorts } from "@ravi/kernel/loop";
 import { MemoryHistory } from "../history/memory-history.ts";
 import { Partition } from "./partition.ts";
 
@@ -50,10 +51,12 @@ export class KeywordMemory implements Memory {
 
   constructor(options: KeywordMemoryOptions = {}) {
     checkFields("KeywordMemory options", options, ["history", "maxItems", "clock", "ids"]);
-    this.history = options.history ?? new MemoryHistory();
+    const { history, clock, ids } = options;
+    checkPorts("KeywordMemory options", { history, clock, ids });
+    this.history = history ?? new MemoryHistory();
     this.maxItems = checkInteger("KeywordMemory options.maxItems", options.maxItems ?? 10_000, 1);
-    this.clock = options.clock ?? systemClock;
-    this.ids = options.ids ?? systemIds;
+    this.clock = clock ?? systemClock;
+    this.ids = ids ?? systemIds;
   }
 
   remember(scope: RunScope, text: string, metadata?: JsonObject): Promise<MemoryItem> {
@@ -82,6 +85,8 @@ export class KeywordMemory implements Memory {
 
   recall(scope: RunScope, query: string, limit: number = DEFAULT_LIMIT): Promise<readonly MemoryItem[]> {
     checkInteger("limit", limit, 0);
+    if (typeof query !== "string")
+      throw new InvalidValueError({ field: "query", value: query, expected: "a text to look for" });
     return this.inTurn(scope, async (partition) => partition.find(query, limit));
   }
 

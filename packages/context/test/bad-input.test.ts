@@ -1,0 +1,26 @@
+import { AgentId } from "@ravi/kernel";
+import { agentContext, KeywordMemory, MemoryHistory, TokenBudget, Truncation } from "@ravi/context";
+import { expect, test } from "vitest";
+
+/** As somebody without a compiler would write it. */
+const odd = (value: unknown): never => value as never;
+const scope = { userId: "u", sessionId: "s", runId: "r", metadata: {} };
+const history = new MemoryHistory();
+const agentId = AgentId("a");
+
+test.each<[string, () => unknown]>([
+  ["countTokens", () => new Truncation({ maxTokens: 5, countTokens: odd({}) })],
+  ["countTokens", () => new TokenBudget({ countTokens: odd(4) })],
+  ["TokenBudget.strategies", () => new TokenBudget({ strategies: odd(new Truncation({ maxTokens: 5 })) })],
+  ["KeywordMemory options.history", () => new KeywordMemory({ history: odd("./memory") })],
+  ["KeywordMemory options.clock", () => new KeywordMemory({ clock: odd({}) })],
+  ["KeywordMemory options.ids", () => new KeywordMemory({ ids: odd(() => "id") })],
+  ["query", () => new KeywordMemory().recall(odd(scope), odd(undefined))],
+  ["agentContext", () => agentContext(odd(undefined))],
+  ["agentContext.history", () => agentContext(odd({ agentId }))],
+  ["agentContext.agentId", () => agentContext(odd({ history }))],
+  ["agentContext.compaction", () => agentContext({ agentId, history, compaction: odd(() => []) })],
+  ["agentContext.compacton", () => agentContext(odd({ agentId, history, compacton: {} }))],
+])("R10: what cannot make a window is refused when it is given: %s", (field, attempt) => {
+  expect(attempt).toThrow(expect.objectContaining({ code: "INVALID_VALUE", field }));
+});
