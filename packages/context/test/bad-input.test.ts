@@ -1,4 +1,4 @@
-import { AgentId } from "@ravi/kernel";
+import { AgentId, SessionId } from "@ravi/kernel";
 import { agentContext, KeywordMemory, MemoryHistory, TokenBudget, Truncation } from "@ravi/context";
 import { expect, test } from "vitest";
 
@@ -16,6 +16,8 @@ test.each<[string, () => unknown]>([
   ["KeywordMemory options.clock", () => new KeywordMemory({ clock: odd({}) })],
   ["KeywordMemory options.ids", () => new KeywordMemory({ ids: odd(() => "id") })],
   ["query", () => new KeywordMemory().recall(odd(scope), odd(undefined))],
+  ["key", () => new MemoryHistory().append(odd(undefined), [])],
+  ["messages", () => new MemoryHistory().append({ sessionId: SessionId("s"), agentName: "a" }, odd("hello"))],
   ["agentContext", () => agentContext(odd(undefined))],
   ["agentContext.history", () => agentContext(odd({ agentId }))],
   ["agentContext.agentId", () => agentContext(odd({ history }))],
@@ -23,4 +25,17 @@ test.each<[string, () => unknown]>([
   ["agentContext.compacton", () => agentContext(odd({ agentId, history, compacton: {} }))],
 ])("R10: what cannot make a window is refused when it is given: %s", (field, attempt) => {
   expect(attempt).toThrow(expect.objectContaining({ code: "INVALID_VALUE", field }));
+});
+
+test.each([
+  ["scope", "ann"],
+  ["scope.userId", { ...scope, userId: Number.NaN }],
+  ["scope.userId", { ...scope, userId: () => "ann" }],
+  ["scope.tenantId", { ...scope, tenantId: 5n }],
+])("J5: a user that is no text is refused, and not taken for nobody: %s", async (field, given) => {
+  const memory = new KeywordMemory();
+  const refusal = expect.objectContaining({ code: "INVALID_VALUE", field });
+  await expect(memory.remember(odd(given), "the door code is 1234")).rejects.toThrow(refusal);
+  await expect(memory.recall(odd(given), "door")).rejects.toThrow(refusal);
+  await expect(memory.forget(odd(given), "id")).rejects.toThrow(refusal);
 });

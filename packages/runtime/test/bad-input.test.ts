@@ -21,6 +21,7 @@ describe("what cannot work is refused at once, and by its name", () => {
     ["agent", () => new Runtime().register(odd(undefined))],
     ["agent", () => new Runtime().register(odd({}))],
     ["agent", () => new Runtime().run(odd(undefined), "Hi", { version: "1" })],
+    ["run options.metadata", () => new Runtime().run(agent, "Hi", { metadata: odd(new Map([["a", 1]])) })],
     ["run options.version", () => new Runtime().run(agent, "Hi", { version: odd(2) })],
     [
       "agent a: defaults.maxCostUsd",
@@ -43,6 +44,14 @@ describe("what cannot work is refused at once, and by its name", () => {
       });
     expect((await runtime.resume("r").result).status).toBe("completed");
   });
+
+  test.each([[null], [[]], [new Map()], [Promise.resolve({})]])(
+    "R11: layers of an agent's own that nobody can find are refused: %o",
+    async (pipelines) => {
+      const guarded = { ...agent, pipelines: odd(pipelines) };
+      await expect(new Runtime().run(guarded, "Hi").result).rejects.toThrow(refusal("agent a: pipelines"));
+    },
+  );
 
   test.each([[null], ["told"], [{}], [{ has: () => true }]])(
     "R20: hooks of an agent's own that nobody can tell anything are refused: %o",

@@ -127,6 +127,13 @@ describe("run", () => {
     await expect(run(greeter(), "Hi", { prices })).rejects.toThrow(/^prices\["x"\]\.input is 5n/);
   });
 
+  test("R27: what is no layer is refused, and said which", async () => {
+    for (const none of [null, undefined, "retry"])
+      await expect(run(greeter(), "Hi", { middleware: { chat: [none as never] } })).rejects.toThrow(
+        /layers\[1\] is .*; expected a layer/,
+      );
+  });
+
   test("R19: a tool that is an object of a class is one, as by the kernel's defineTool", async () => {
     class Counter {
       readonly name = "count";

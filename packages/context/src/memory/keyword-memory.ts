@@ -103,6 +103,7 @@ export class KeywordMemory implements Memory {
     scope: RunScope,
     act: (partition: Partition, key: HistoryKey) => Promise<R>,
   ): Promise<R> {
+    checkScope(scope);
     const name = JSON.stringify([scope.tenantId, scope.userId]);
     const key: HistoryKey = { sessionId: SessionId(`memory:${name}`), agentName: "memory" };
     const turn = (this.turns.get(name) ?? Promise.resolve()).then(async () =>
@@ -165,4 +166,15 @@ function textOfLine(given: MemoryItem): string {
 
 function lineIn(text: string): Line {
   return parseJson(text, "memory") as Line;
+}
+
+/** What is no text would be written as null, and what one user said would be read by all of whom nothing is known. */
+function checkScope(scope: RunScope): void {
+  if (typeof scope !== "object" || scope === null)
+    throw new InvalidValueError({ field: "scope", value: scope, expected: "a RunScope" });
+  for (const name of ["tenantId", "userId"] as const) {
+    const value: unknown = scope[name];
+    if (value === undefined || value === null || typeof value === "string") continue;
+    throw new InvalidValueError({ field: `scope.${name}`, value, expected: "a text, or null for none" });
+  }
 }

@@ -1,5 +1,5 @@
 import type { Agent } from "../agent/agent.ts";
-import { checkFields } from "../core/check.ts";
+import { checkFields, checkRecord } from "../core/check.ts";
 import type { IdSource } from "../core/clock.ts";
 import { agentName } from "../core/ids.ts";
 import { AgentNotFoundError, InvalidValueError } from "../errors/errors.ts";
@@ -21,11 +21,7 @@ export function checkRun(agent: unknown, input: unknown, options: unknown, field
   if (onEvent !== undefined && typeof onEvent !== "function") wrong("onEvent", onEvent, "a function");
   if (!isTextOrNone(tenantId)) wrong("tenantId", tenantId, "a text");
   if (!isTextOrNone(userId)) wrong("userId", userId, "a text");
-  if (
-    metadata !== undefined &&
-    (typeof metadata !== "object" || metadata === null || Array.isArray(metadata))
-  )
-    wrong("metadata", metadata, "an object of plain JSON");
+  if (metadata !== undefined) checkRecord("run options.metadata", metadata, "an object of plain JSON");
 }
 
 /** Null is what a scope says where there is none. */

@@ -1,6 +1,7 @@
 import type { AgentDefaults } from "../../agent/agent.ts";
 import type { WindowOptions } from "../../agent/run-context.ts";
 import { checkFields, checkInteger, checkOneOf } from "../../core/check.ts";
+import { isPromiseLike } from "../../core/types.ts";
 import { type AgentId, agentIdOf } from "../../core/ids.ts";
 import type { ModelRequest } from "../../model/llm.ts";
 import { checkToolFields, checkToolName, type DelegateTool, type Tool } from "../../model/tool.ts";
@@ -109,8 +110,8 @@ function checkParts(owner: string, options: LoopOptions): void {
     wrong("instructions", instructions, "a text, or a function of the run that gives one");
   if (context !== undefined && !hasMethod(context, "getPromptWindow"))
     wrong("context", context, "an AgentContext, with a getPromptWindow method");
-  if (!["undefined", "object", "function"].includes(typeof output) || output === null)
-    wrong("output", output, "a schema");
+  const isSchema = ["undefined", "object", "function"].includes(typeof output) && output !== null;
+  if (!isSchema || Array.isArray(output) || isPromiseLike(output)) wrong("output", output, "a schema");
   if (options.onBudget !== undefined) checkOneOf(`${owner}.onBudget`, options.onBudget, ON_BUDGET);
   if (toolConcurrency !== undefined) checkInteger(`${owner}.toolConcurrency`, toolConcurrency, 1);
 }
