@@ -176,8 +176,8 @@ describe("options", () => {
       ["client.clock", { clock: {} }],
       ["client.logger", { logger: { info() {} } }],
     ];
-    for (const [field, options] of wrong)
-      expect(refusalOf(() => checkClientParts("client", odd(options)))).toMatchObject({ field });
+    for (const [at, options] of wrong)
+      expect(refusalOf(() => checkClientParts("client", odd(options)))).toMatchObject({ field: at });
     expect(String(refusalOf(() => checkClientParts("client", { apiKey: odd(["canary"]) })))).not.toContain(
       "canary",
     );

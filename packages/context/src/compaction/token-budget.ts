@@ -56,7 +56,8 @@ export class TokenBudget implements CompactionStrategy {
     this.target = checkShare("TokenBudget.target", options.target ?? this.share * 0.75, this.share);
     this.lastResort = checkOneOf("TokenBudget.lastResort", options.lastResort ?? "truncate", LAST_RESORT);
     const { strategies = [new ToolResultCompaction(), new SelectiveToolCall()] } = options;
-    if (!Array.isArray(strategies)) {
+    const list: unknown = strategies;
+    if (!Array.isArray(list)) {
       const expected = "a list of CompactionStrategies";
       throw new InvalidValueError({ field: "TokenBudget.strategies", value: strategies, expected });
     }
