@@ -9,6 +9,8 @@ import {
   type Meter,
   type Price,
 } from "@ravi/kernel";
+import { checkPort, checkPorts } from "@ravi/kernel/loop";
+import { checkListener, checkSource } from "./checks.ts";
 import { Attachments } from "./attachments.ts";
 import { type CostTally, Tally } from "./tally.ts";
 import { type SetTimer, timersOf } from "./timers.ts";
@@ -47,12 +49,16 @@ export class CostTracker {
 
   constructor(options: CostTrackerOptions = {}) {
     checkFields("CostTracker options", options, ["meter", "onReport", "logger", "clock"]);
+    checkPorts("CostTracker options", { logger: options.logger, clock: options.clock });
+    if (options.meter !== undefined) checkPort("CostTracker options.meter", options.meter, ["price"]);
+    checkListener("CostTracker options.onReport", options.onReport);
     this.options = options;
     this.setTimer = timersOf(options.clock);
   }
 
   /** Begins to count. Returns how to stop; the sums stay. */
   attachTo(hooks: HookSource): () => void {
+    checkSource(hooks);
     // Their names are what a problem is reported under.
     const costTracker = (call: HookPayloads["llm_end"]): unknown => this.count(call);
     const costReport = (run: HookPayloads["run_end"]): unknown => this.runEnded(run);

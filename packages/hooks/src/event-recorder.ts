@@ -11,6 +11,8 @@ import {
   systemClock,
   type Telemetry,
 } from "@ravi/kernel";
+import { checkPorts } from "@ravi/kernel/loop";
+import { checkListener } from "./checks.ts";
 
 /** One piece of work that was watched. */
 export interface RecordedSpan {
@@ -56,6 +58,8 @@ export class EventRecorder implements Telemetry {
 
   constructor(options: EventRecorderOptions = {}) {
     checkFields("EventRecorder options", options, ["limit", "onEvent", "clock"]);
+    checkPorts("EventRecorder options", { clock: options.clock });
+    checkListener("EventRecorder options.onEvent", options.onEvent);
     this.limit = checkInteger("limit", options.limit ?? 10_000, 1);
     this.onEvent = options.onEvent;
     this.clock = options.clock ?? systemClock;

@@ -10,7 +10,9 @@ import {
   type Logger,
   type MaybePromise,
 } from "@ravi/kernel";
+import { checkPorts } from "@ravi/kernel/loop";
 import { Channel } from "./channel.ts";
+import { checkListener } from "./checks.ts";
 import { guard, type Listener, type Subscription, subscription } from "./listener.ts";
 import { Problems } from "./problems.ts";
 import { Recursion } from "./recursion.ts";
@@ -49,6 +51,8 @@ export class HookManager implements Hooks, HookSource {
 
   constructor(options: HookManagerOptions = {}) {
     checkFields("HookManager options", options, ["timeoutMs", "maxPending", "logger", "onError", "clock"]);
+    checkPorts("HookManager options", { logger: options.logger, clock: options.clock });
+    checkListener("HookManager options.onError", options.onError);
     const timeoutMs = checkInteger("timeoutMs", options.timeoutMs ?? 5_000, 1);
     if (timeoutMs > LONGEST_TIMEOUT) {
       throw new InvalidValueError({
@@ -92,6 +96,7 @@ export class HookManager implements Hooks, HookSource {
 
   /** Takes the callback off the event, however often it was added. False when it was not there. */
   unregister<E extends HookEvent>(event: E, callback: HookCallback<E>): boolean {
+    checkOneOf("event", event, HookEvent);
     const channel = this.channels.get(event);
     if (channel === undefined) return false;
     const leaving = channel.listeners.filter((listener) => listener.subscription.callback === callback);
@@ -101,6 +106,7 @@ export class HookManager implements Hooks, HookSource {
 
   /** Takes off all listeners of the event, or of all events. What is under way is still drained. */
   clear(event?: HookEvent): void {
+    if (event !== undefined) checkOneOf("event", event, HookEvent);
     for (const name of event === undefined ? [...this.channels.keys()] : [event]) {
       this.channels.get(name)?.clear();
       this.channels.delete(name);

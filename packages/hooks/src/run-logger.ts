@@ -7,6 +7,8 @@ import {
   type JsonObject,
   type Logger,
 } from "@ravi/kernel";
+import { checkPorts } from "@ravi/kernel/loop";
+import { checkSource } from "./checks.ts";
 import { Attachments } from "./attachments.ts";
 import type { AnyHookCallback, HookSource } from "./types.ts";
 
@@ -44,6 +46,7 @@ export class RunLogger {
 
   constructor(options: RunLoggerOptions = {}) {
     checkFields("RunLogger options", options, ["limit", "logger", "level"]);
+    checkPorts("RunLogger options", { logger: options.logger });
     this.limit = checkInteger("limit", options.limit ?? 500, 1);
     this.level = checkOneOf<keyof Logger>("level", options.level ?? "debug", LEVELS);
     this.logger = options.logger;
@@ -51,6 +54,7 @@ export class RunLogger {
 
   /** Begins to listen. Returns how to stop; the entries stay. */
   attachTo(hooks: HookSource): () => void {
+    checkSource(hooks);
     // Its name is what a problem is reported under.
     const runLogger: AnyHookCallback = (event, payload) =>
       this.keep({ event, at: payload.at, payload } as RunLogEntry);

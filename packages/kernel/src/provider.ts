@@ -35,7 +35,9 @@ export { leftOut } from "./provider/left-out.ts";
 export { type Notice, onceEach } from "./provider/notices.ts";
 export {
   checkBaseURL,
+  checkClientParts,
   checkHeaders,
+  type ClientParts,
   namesOnly,
   type WireLimits,
   wireLimits,

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { isRaviError, type Logger } from "@ravi/kernel";
 import {
   checkBaseURL,
+  checkClientParts,
   checkHeaders,
   countIn,
   field,
@@ -160,6 +161,33 @@ describe("options", () => {
     }
     const good = new URL("https://host/v1");
     expect(checkBaseURL("baseURL", good)).toBe(good);
+  });
+
+  test("T13: take what they were given to take, and show no key", () => {
+    const odd = (value: unknown): never => value as never;
+    const wrong: readonly [string, object][] = [
+      ["apiKey", { apiKey: "" }],
+      ["apiKey", { apiKey: { canary: 1 } }],
+      ["apiKey", { apiKey: Promise.resolve("canary") }],
+      ["provider", { provider: 5 }],
+      ["fetch", { fetch: "canary" }],
+      ["headers", { headers: new Map([["authorization", "canary"]]) }],
+      ["headers", { headers: "canary" }],
+      ["client.clock", { clock: {} }],
+      ["client.logger", { logger: { info() {} } }],
+    ];
+    for (const [at, options] of wrong)
+      expect(refusalOf(() => checkClientParts("client", odd(options)))).toMatchObject({ field: at });
+    expect(String(refusalOf(() => checkClientParts("client", { apiKey: odd(["canary"]) })))).not.toContain(
+      "canary",
+    );
+    expect(refusalOf(() => checkClientParts("client", { apiKey: null, headers: {} }))).toBeUndefined();
+  });
+
+  test("T13: options that were not awaited are refused, and not taken for none", () => {
+    const none = Promise.resolve({ baseURL: "http://127.0.0.1" });
+    expect(namesOnly(none)).toBe(none);
+    expect(namesOnly({ apiKey: "canary" })).toEqual({ apiKey: "(not shown)" });
   });
 
   test("take headers of text alone", () => {

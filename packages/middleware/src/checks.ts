@@ -12,7 +12,7 @@ export function layerName<C>(layer: Layer<C>, at: number): string {
   return `layers[${at}]`;
 }
 
-const LEVELS: readonly MiddlewareLevel[] = ["agent", "chat", "function"];
+export const LEVELS: readonly MiddlewareLevel[] = ["agent", "chat", "function"];
 
 /** Refuses what cannot run: things that are no layers, layers of two levels, and an order that would leak. */
 export function checkLayers<C>(

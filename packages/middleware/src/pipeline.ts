@@ -1,4 +1,5 @@
 import {
+  checkFields,
   type Gate,
   type Layer,
   type MaybePromise,
@@ -10,7 +11,8 @@ import {
   isPromiseLike,
 } from "@ravi/kernel";
 import { type Core, type Link, pass, type WayIn } from "./chain.ts";
-import { checkLayers, layerName } from "./checks.ts";
+import { checkLayers, layerName, LEVELS } from "./checks.ts";
+import { checkWord } from "./options.ts";
 import type { WithResult } from "./types.ts";
 
 type Admit<C> = (context: C, gate: Gate) => MaybePromise<void>;
@@ -39,6 +41,8 @@ export class MiddlewarePipeline<C extends WithResult> implements Pipeline<C> {
     if (!Array.isArray(layers)) {
       throw new InvalidValueError({ field: "layers", value: layers, expected: "a list of layers" });
     }
+    const { level } = checkFields("MiddlewarePipeline options", options, ["level"]);
+    if (level !== undefined && level !== null) checkWord("MiddlewarePipeline options.level", level, LEVELS);
     this.plan = planOf(layers, options.level);
   }
 

@@ -1,4 +1,5 @@
 import {
+  checkBoolean,
   checkFields,
   checkInteger,
   type Clock,
@@ -6,7 +7,8 @@ import {
   type JsonObject,
   type Logger,
 } from "@ravi/kernel";
-import { isObject, namesOnly, type WireLimits, wireLimits } from "@ravi/kernel/provider";
+import { checkRecord } from "@ravi/kernel/loop";
+import { checkClientParts, isObject, namesOnly, type WireLimits, wireLimits } from "@ravi/kernel/provider";
 
 export interface AiSdkOptions {
   /** What the provider is called in `info`, `id` and errors: the model's own, up to its first dot (`openai.chat`: `openai`). */
@@ -45,6 +47,15 @@ const OPTIONS = [
 /** Finds what is wrong before anything is sent. No message shows a value: headers and secrets are among them. */
 export function checkOptions(options: AiSdkOptions): Pick<WireLimits, "idleTimeoutMs"> {
   checkFields("fromAiSdk options", namesOnly(options), OPTIONS);
+  checkClientParts("fromAiSdk options", options);
+  const { secrets = [], systemAnywhere, providerOptions } = options;
+  if (!Array.isArray(secrets) || !Array.from<unknown>(secrets).every((each) => typeof each === "string")) {
+    const expected = "a list of texts";
+    throw new InvalidValueError({ field: "secrets", value: "another value (not shown)", expected });
+  }
+  if (systemAnywhere !== undefined) checkBoolean("systemAnywhere", systemAnywhere);
+  if (providerOptions !== undefined)
+    checkRecord("providerOptions", providerOptions, "options by the name of a provider");
   if (options.contextWindow !== undefined) checkInteger("contextWindow", options.contextWindow, 1);
   if (options.maxOutputTokens !== undefined) checkInteger("maxOutputTokens", options.maxOutputTokens, 1);
   return wireLimits({ idleTimeoutMs: options.idleTimeoutMs });

@@ -1,5 +1,11 @@
 import { checkFields, checkInteger, type Clock, InvalidValueError, type Logger } from "@ravi/kernel";
-import { checkBaseURL, checkHeaders, namesOnly, type WireLimits, wireLimits } from "@ravi/kernel/provider";
+import {
+  checkBaseURL,
+  checkClientParts,
+  namesOnly,
+  type WireLimits,
+  wireLimits,
+} from "@ravi/kernel/provider";
 
 export interface AnthropicOptions {
   /** `ANTHROPIC_API_KEY` of the environment, else `ANTHROPIC_AUTH_TOKEN`, read at the first call. `null`: none is sent. */
@@ -59,13 +65,12 @@ export interface Limits extends WireLimits {
 /** Finds what is wrong with the options before anything is sent. No message shows a key or a URL that may carry one. */
 export function checkOptions(options: AnthropicOptions): Limits {
   checkFields("anthropic options", namesOnly(options), OPTIONS);
-  const { apiKey, baseURL, apiVersion, headers, contextWindow, cache, thinking } = options;
-  if (apiKey === "") refuse("apiKey", "", "a key, null for none, or nothing for the one of the environment");
+  checkClientParts("anthropic options", options);
+  const { baseURL, apiVersion, contextWindow, cache, thinking } = options;
   if (baseURL !== undefined) readBaseURL(baseURL, "baseURL");
   if (apiVersion !== undefined && !/^\d{4}-\d\d-\d\d$/.test(apiVersion)) {
     refuse("apiVersion", apiVersion, "a date such as 2026-10-21");
   }
-  checkHeaders(headers);
   if (contextWindow !== undefined) checkInteger("contextWindow", contextWindow, 1);
   if (cache !== undefined && cache !== false && cache !== "5m" && cache !== "1h") {
     refuse("cache", cache, '"5m", "1h" or false');

@@ -616,8 +616,13 @@ describe("the connection", () => {
     expect((await server.nth(0)).headers["idempotency-key"]).toMatch(/^run\/(?:%[0-9A-F]{2})+#1%EF%BF%BD$/);
   });
 
-  test.each<[string, AnthropicOptions, string]>([
+  test.each<[string, object, string]>([
     ["an empty key", { apiKey: "" }, "apiKey"],
+    ["a key that was not awaited", { apiKey: Promise.resolve("key") }, "apiKey"],
+    ["options that were not awaited", Promise.resolve({}), "anthropic options"],
+    ["headers that are none of a plain object", { headers: new Headers({ x: "y" }) }, "headers"],
+    ["a fetch that is none", { fetch: {} }, "fetch"],
+    ["a logger that is none", { logger: {} }, "anthropic options.logger"],
     ["a cache of another kind", { cache: "2h" as "1h" }, "cache"],
     ["a thinking budget below the least", { thinking: { budgetTokens: 100 } }, "thinking.budgetTokens"],
     ["thinking of another kind", { thinking: "hard" as "off" }, "thinking"],

@@ -1,5 +1,11 @@
 import { checkFields, checkInteger, type Clock, InvalidValueError, type Logger } from "@ravi/kernel";
-import { checkBaseURL, checkHeaders, namesOnly, type WireLimits, wireLimits } from "@ravi/kernel/provider";
+import {
+  checkBaseURL,
+  checkClientParts,
+  namesOnly,
+  type WireLimits,
+  wireLimits,
+} from "@ravi/kernel/provider";
 
 export interface OpenAIOptions {
   /** `OPENAI_API_KEY` of the environment, read at the first call. `null`: none is sent. */
@@ -48,12 +54,11 @@ const OPTIONS = [
 export function checkOptions(options: OpenAIOptions): WireLimits {
   checkFields("openai options", namesOnly(options), OPTIONS);
   const { contextWindow, maxOutputTokens, api } = options;
-  if (options.apiKey === "") {
-    const expected = "a key, null for none, or nothing for the one in OPENAI_API_KEY";
-    throw new InvalidValueError({ field: "apiKey", value: "", expected });
-  }
+  checkClientParts("openai options", options);
+  for (const name of ["organization", "project"] as const)
+    if (options[name] !== undefined && typeof options[name] !== "string")
+      throw new InvalidValueError({ field: name, value: options[name], expected: "a text" });
   if (options.baseURL !== undefined) readBaseURL(options.baseURL, "baseURL");
-  checkHeaders(options.headers);
   if (contextWindow !== undefined) checkInteger("contextWindow", contextWindow, 1);
   if (maxOutputTokens !== undefined) checkInteger("maxOutputTokens", maxOutputTokens, 1);
   if (api !== undefined && api !== "chat" && api !== "responses") {

@@ -548,6 +548,14 @@ describe("who is asked, and as whom", () => {
     ["api", "m", { api: "assistants" }],
     ["headers.x", "m", { headers: { x: 3 } }],
     ["openai options", "m", []],
+    ["openai options", "m", Promise.resolve({ baseURL: "http://127.0.0.1/v1" })],
+    ["apiKey", "m", { apiKey: Promise.resolve("key") }],
+    ["provider", "m", { provider: 5 }],
+    ["organization", "m", { organization: {} }],
+    ["headers", "m", { headers: new Headers({ x: "y" }) }],
+    ["fetch", "m", { fetch: {} }],
+    ["openai options.clock", "m", { clock: {} }],
+    ["openai options.logger", "m", { logger: {} }],
   ])("a wrong %s is named at once", (field, model, options) => {
     expect(() => openai(model, options)).toThrow(expect.objectContaining({ code: "INVALID_VALUE", field }));
   });

@@ -1,17 +1,17 @@
 import { checkFields, InvalidValueError } from "@ravi/kernel";
-import { checkMessage } from "@ravi/kernel/loop";
+import { checkMessage, checkPorts } from "@ravi/kernel/loop";
+import { checkHeaders } from "@ravi/kernel/provider";
 import { OPTIONS, type RestateRuntimeOptions } from "./options.ts";
 
 export function checkOptions(options: RestateRuntimeOptions): void {
   checkFields("runtime options", options, OPTIONS);
-  const { createContext, pipelines, identityKeys } = options;
+  const { createContext, identityKeys } = options;
   if (typeof createContext !== "function") {
     const expected = "createRunContext of @ravi/runtime";
     throw new InvalidValueError({ field: "createContext", value: createContext, expected });
   }
-  // A guard at a level that is misspelt would guard nothing.
-  if (pipelines !== undefined)
-    checkFields("runtime options.pipelines", pipelines, ["agent", "chat", "function"]);
+  checkPorts("runtime options", options);
+  checkHeaders(options.headers);
   checkSeconds(options);
   checkIdentityKeys(identityKeys);
 }

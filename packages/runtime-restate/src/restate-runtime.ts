@@ -13,6 +13,7 @@ import {
   systemIds,
 } from "@ravi/kernel";
 import {
+  checkAgents,
   checkDecisions,
   type Decisions,
   deliveryId,
@@ -182,6 +183,7 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
     },
     [Symbol.asyncDispose]: () => runtime.close(),
   };
+  checkAgents("runtime options.agents", options.agents ?? []);
   for (const agent of options.agents ?? []) runtime.register(agent);
   return runtime;
 }

@@ -23,9 +23,8 @@ import {
   systemIds,
   type Telemetry,
 } from "@ravi/kernel";
-import { guardedHooks } from "@ravi/kernel/loop";
+import { checkPorts, guardedHooks } from "@ravi/kernel/loop";
 import { withBlobs } from "./journal/with-blobs.ts";
-import { checkPorts } from "./ports-check.ts";
 import { wallClock } from "./wall-clock.ts";
 
 /** What a runtime may be given. With nothing given it runs bare: no limit, no journal, nothing in the way. */
@@ -67,7 +66,7 @@ export interface Ports extends RuntimePorts {
 }
 
 export function settlePorts(given: RuntimePorts): Ports {
-  checkPorts(given);
+  checkPorts("runtime options", given);
   const { journal, blobs } = given;
   return {
     ...given,

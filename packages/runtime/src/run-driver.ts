@@ -8,7 +8,7 @@ import {
   RunMeta,
   type RunResult,
 } from "@ravi/kernel";
-import { admitRun, type Decisions, fullDecisions } from "@ravi/kernel/loop";
+import { admitRun, type Decisions, checkDecisions, fullDecisions } from "@ravi/kernel/loop";
 import { andThen } from "./and-then.ts";
 import { answered } from "./answered.ts";
 import { mayAdmit, type Plan, planFor } from "./context/plan.ts";
@@ -70,6 +70,7 @@ export class RunDriver {
   }
 
   async goOn(runId: RunId, decisions: Decisions, run: Underway): Promise<RunResult> {
+    checkDecisions(decisions);
     const { journal: store } = this.ports;
     if (store === undefined) throw noJournal();
     return this.claimed(store, runId, run, null, async (journal) => {

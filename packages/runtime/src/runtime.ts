@@ -3,6 +3,7 @@ import {
   type Agent,
   type AnswerOf,
   AgentId,
+  checkBoolean,
   checkFields,
   checkInteger,
   ExecId,
@@ -19,7 +20,14 @@ import {
   Supervision,
   systemIds,
 } from "@ravi/kernel";
-import { checkMessage, type Decisions, deliveryId, versionName, versionOf } from "@ravi/kernel/loop";
+import {
+  checkAgents,
+  checkMessage,
+  type Decisions,
+  deliveryId,
+  versionName,
+  versionOf,
+} from "@ravi/kernel/loop";
 import { type Ports, type RuntimePorts, settlePorts } from "./ports.ts";
 import { noJournal, RunDriver, wrongRun } from "./run-driver.ts";
 import { newStart, type RunOptions } from "./run-start.ts";
@@ -63,6 +71,8 @@ export class Runtime {
   constructor(options: RuntimeOptions = {}) {
     checkFields("runtime options", options, OPTIONS);
     const { agents = [], ambientScope = false, ...ports } = options;
+    checkAgents("runtime options.agents", agents);
+    checkBoolean("runtime options.ambientScope", ambientScope);
     this.ports = settlePorts(ports);
     this.driver = new RunDriver({ ports: this.ports, ambientScope, agents: this.agents });
     for (const agent of agents) this.register(agent);
@@ -71,7 +81,7 @@ export class Runtime {
   /** Makes an agent known to `resume`, by its name and version. */
   register(agent: Agent): this {
     // Mostly it is the one that ran last.
-    if (agent !== this.newest) this.agents.set(versionName(agent), agent);
+    if (agent !== this.newest || agent === undefined) this.agents.set(versionName(agent), agent);
     this.newest = agent;
     return this;
   }
@@ -93,7 +103,13 @@ export class Runtime {
 
   /** Goes on with a run that is on record, from where it stood. One that is over gives its result again. */
   resume(runId: string, options: ResumeOptions = {}): RootHandle {
-    checkFields("resume options", options, ["decisions", "signal", "onEvent"]);
+    const { onEvent } = checkFields("resume options", options, ["decisions", "signal", "onEvent"]);
+    if (onEvent !== undefined && typeof onEvent !== "function")
+      throw new InvalidValueError({
+        field: "resume options.onEvent",
+        value: onEvent,
+        expected: "a function",
+      });
     const root = Supervision.root(ROOT_UNKNOWN, { runId });
     return this.launch(root, { ...options, runId }, (run) =>
       this.driver.goOn(root.runId, options.decisions ?? {}, run),

@@ -21,6 +21,19 @@ describe("model", () => {
     });
   });
 
+  test.each<[string, unknown]>([
+    ["model options", Promise.resolve({ baseURL: "http://127.0.0.1" })],
+    ["model options.maxOutputTokens", { maxOutputTokens: -1 }],
+    ["model options.contextWindow", { contextWindow: "128k" }],
+    ["apiKey", { apiKey: Promise.resolve("key") }],
+    ["headers", { headers: new Headers({ x: "y" }) }],
+    ["models", { models: new Map() }],
+  ])("R18: a wrong %s is named at once, and not at the first call", (field, options) => {
+    expect(() => model("openai:gpt-5-mini", options as object)).toThrow(
+      expect.objectContaining({ code: "INVALID_VALUE", field }),
+    );
+  });
+
   test.each(["gpt-5-mini", "acme:large", ":x", "openai:", "", "constructor:x", "__proto__:x", "toString:x"])(
     "refuses %j, and says what is known",
     (spec) => {

@@ -115,6 +115,43 @@ describe("run", () => {
     expect(() => tool(badTool)).toThrow(/tool\.needsAproval/);
   });
 
+  test("R6: limits and prices that were not awaited, or are in a map, are refused and do not count as none", async () => {
+    for (const given of [Promise.resolve({ usd: 1 }), new Map([["usd", 1]]), new Date(0)]) {
+      await expect(run(greeter(), "Hi", { budget: given as object })).rejects.toThrow(/^budget is an object/);
+      await expect(run(greeter(), "Hi", { tree: given as object })).rejects.toThrow(/^tree is an object/);
+      await expect(run(greeter(), "Hi", { prices: given as never })).rejects.toThrow(/^prices is an object/);
+      expect(() => agent({ name: "x", model: scriptedModel(["a"]), budget: given as object })).toThrow(
+        /^agent\.budget is an object/,
+      );
+    }
+    const prices = { x: { input: 5n as never, output: 1 } };
+    await expect(run(greeter(), "Hi", { prices })).rejects.toThrow(/^prices\["x"\]\.input is 5n/);
+  });
+
+  test("R27: what is no layer is refused, and said which", async () => {
+    for (const none of [null, undefined, "retry"])
+      await expect(run(greeter(), "Hi", { middleware: { chat: [none as never] } })).rejects.toThrow(
+        /layers\[1\] is .*; expected a layer/,
+      );
+  });
+
+  test("R19: a tool that is an object of a class is one, as by the kernel's defineTool", async () => {
+    class Counter {
+      readonly name = "count";
+      readonly description = "Counts.";
+      readonly input = z.object({});
+      private counted = 0;
+      execute(): number {
+        return ++this.counted;
+      }
+    }
+    const count = tool(new Counter());
+    const model = scriptedModel([{ toolCalls: [{ name: "count", arguments: {} }] }, "Done."]);
+    const result = await run(agent({ name: "counter", model, tools: [count] }), "Count.");
+    expect(result.status).toBe("completed");
+    expect(model.calls[1]?.request.messages.at(-1)?.content).toBe("1");
+  });
+
   test("the ambient scope is on: a tool knows for whom it works", async () => {
     const seen: unknown[] = [];
     const who = tool({

@@ -36,6 +36,20 @@ it("each wrong option is an error that names it", () => {
     [{ model, loopDetection: { sameCall: { warn: 0 } } }, "loopDetection.sameCall.warn"],
     [{ model, secrets: "x" }, "SessionAgent.secrets"],
     [{ model, loopDetection: null }, "SessionAgent.loopDetection"],
+    [{ model: { ...model, info: undefined } }, "SessionAgent.model.info"],
+    [{ model, models: model }, "SessionAgent.models"],
+    [{ model, extensions: "x" }, "SessionAgent.extensions"],
+    [{ model, compaction: null }, "SessionAgent.compaction"],
+    [{ model, compaction: { compact: 1 } }, "SessionAgent.compaction.compact"],
+    [{ model, prompt: { docs: 1 } }, "SessionAgent.prompt.docs"],
+    [{ model, secrets: [1] }, "SessionAgent.secrets"],
+    [
+      { model, tools: [{ ...tool("a", () => 1), needsApproval: "yes" }] },
+      "SessionAgent.tools[0].needsApproval",
+    ],
+    [{ model, tools: [{ ...tool("a", () => 1), name: "a b" }] }, "tool name"],
+    [{ model, children: [{ name: "c", description: "", tools: "read" }] }, "SessionAgent.children[0].tools"],
+    [{ model, children: [{ name: "c", description: "", tool: [] }] }, "SessionAgent.children[0].tool"],
     [{ model, guardrails: {} }, "SessionAgent.guardrails"],
     [{ model, ephemeral: "x" }, "SessionAgent.ephemeral"],
     [{ model, children: [{ name: "a" }] }, "SessionAgent.children[0].description"],
@@ -148,4 +162,38 @@ it("a tool with a raw JSON Schema is refused by name before anything is paid, un
   const heard = asking();
   await session({ model: heard, tools: [raw], validator: () => [] }).invoke("Hello");
   expect(heard.calls[1]?.request.messages.at(-1)).toMatchObject({ role: "tool", content: "sunny" });
+});
+
+it("O16: a child whose list of tools is misspelt, or is no list, is refused: it would be allowed all of them", () => {
+  const parent = session({ model });
+  const wrong: readonly [unknown, string][] = [
+    [{ tools: "read" }, "spawnChild.tools"],
+    [{ tools: null }, "spawnChild.tools"],
+    [{ tools: [1] }, "spawnChild.tools"],
+    [{ tool: [] }, "spawnChild.tool"],
+    [["read"], "spawnChild"],
+    [null, "spawnChild"],
+  ];
+  for (const [options, field] of wrong)
+    expect(() => parent.spawnChild(options as object)).toThrow(
+      expect.objectContaining({ code: "INVALID_VALUE", field }),
+    );
+});
+
+it("O1: what an operation of a session is told is checked, and it is idle afterwards", async () => {
+  const talk = session({ model: scriptedModel(["one", "two"]) });
+  await talk.invoke("x");
+  const leaf = talk.sessionManager.leaf ?? "";
+  const wrong: readonly [() => Promise<unknown>, string][] = [
+    [() => talk.invoke("x", { singal: AbortSignal.abort() } as object), "invoke options.singal"],
+    [() => talk.invoke("x", { channel: 5 as never }), "invoke options.channel"],
+    [() => talk.fork(leaf, { newsession: true } as object), "fork options.newsession"],
+    [() => talk.fork(leaf, { newSession: "yes" as never }), "fork options.newSession"],
+    [() => talk.fork(leaf, { note: 5n as never }), "fork options.note"],
+    [() => talk.setModel(null as never), "model"],
+    [() => talk.setModel({} as never), "model"],
+  ];
+  for (const [attempt, field] of wrong)
+    await expect(attempt()).rejects.toThrow(expect.objectContaining({ code: "INVALID_VALUE", field }));
+  expect((await talk.invoke("y")).output).toBe("two");
 });

@@ -60,11 +60,13 @@ export class Debate implements Architecture {
     checkFields("Debate", options, ["debaters", "stances", "rounds", "agreement", "judge", "prompts"]);
     const { debaters, stances = STANCES, judge } = options;
     this.debaters = debaters === undefined ? NO_WORKERS : checkWorkers("Debate.debaters", debaters, 2);
-    if (stances.length < 2)
+    const isTold =
+      Array.isArray(stances) && Array.from<unknown>(stances).every((each) => typeof each === "string");
+    if (!isTold || stances.length < 2)
       throw new InvalidValueError({
         field: "Debate.stances",
         value: stances,
-        expected: "at least 2 of them",
+        expected: "a list of texts, at least 2 of them",
       });
     if (judge !== undefined) checkAgent("Debate.judge", judge);
     this.stances = debaters === undefined ? stances : Object.keys(debaters).map(() => "");

@@ -6,7 +6,7 @@ import {
   type JsonValue,
   type LLMClient,
 } from "@ravi/kernel";
-import { hasMethod } from "@ravi/kernel/loop";
+import { checkRecord, hasMethod } from "@ravi/kernel/loop";
 
 /** Something that a strategy decided, for whoever watches. */
 export function progress(name: string, data: JsonValue): AgentEvent {
@@ -21,9 +21,8 @@ export function checkShare(field: string, value: unknown): number {
 
 /** Roles and agents, frozen. An empty team, or what is no agent, shows here and not in the middle of a paid run. */
 export function checkWorkers(field: string, workers: unknown, least = 1): Readonly<Record<string, Agent>> {
-  if (typeof workers !== "object" || workers === null || Array.isArray(workers))
-    throw new InvalidValueError({ field, value: workers, expected: "agents by their role: { role: agent }" });
-  const entries = Object.entries(workers);
+  const given = checkRecord(field, workers, "agents by their role: { role: agent }");
+  const entries = Object.entries(given) as [string, Agent][];
   if (entries.length < least)
     throw new InvalidValueError({ field, value: entries.length, expected: `at least ${least} agents` });
   for (const [role, agent] of entries) checkAgent(`${field}.${role}`, agent);

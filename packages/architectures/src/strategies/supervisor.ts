@@ -6,6 +6,7 @@ import {
   checkFields,
   checkInteger,
   type Dependencies,
+  InvalidValueError,
 } from "@ravi/kernel";
 import type { LoopExtension } from "@ravi/kernel/loop";
 import { Desk } from "../desk/desk.ts";
@@ -39,6 +40,10 @@ export class Supervisor implements Architecture {
   constructor(options: SupervisorOptions) {
     checkFields("Supervisor", options, ["workers", "spawn", "maxSpawns", "prompts"]);
     this.spawn = options.spawn ?? false;
+    if (typeof this.spawn !== "boolean" && typeof this.spawn !== "function") {
+      const expected = "true, false, or a function that makes a worker";
+      throw new InvalidValueError({ field: "Supervisor.spawn", value: this.spawn, expected });
+    }
     this.workers = checkWorkers("Supervisor.workers", options.workers, this.spawn === false ? 1 : 0);
     this.maxSpawns = checkInteger("Supervisor.maxSpawns", options.maxSpawns ?? 5, 0);
     this.prompts = ownPrompts("Supervisor", PROMPTS.supervisor, options.prompts);

@@ -55,8 +55,14 @@ export class TokenBudget implements CompactionStrategy {
     this.share = checkShare("TokenBudget.share", options.share ?? 0.8, 1);
     this.target = checkShare("TokenBudget.target", options.target ?? this.share * 0.75, this.share);
     this.lastResort = checkOneOf("TokenBudget.lastResort", options.lastResort ?? "truncate", LAST_RESORT);
-    this.strategies = [...(options.strategies ?? [new ToolResultCompaction(), new SelectiveToolCall()])];
-    checkStrategies("TokenBudget.strategies", this.strategies);
+    const { strategies = [new ToolResultCompaction(), new SelectiveToolCall()] } = options;
+    const list: unknown = strategies;
+    if (!Array.isArray(list)) {
+      const expected = "a list of CompactionStrategies";
+      throw new InvalidValueError({ field: "TokenBudget.strategies", value: strategies, expected });
+    }
+    checkStrategies("TokenBudget.strategies", strategies);
+    this.strategies = [...strategies];
     this.contextWindow =
       options.contextWindow === undefined
         ? undefined

@@ -19,6 +19,10 @@ export interface TokenCounter {
 const counters = new WeakMap<CountTokens, TokenCounter>();
 
 export function tokenCounter(count: CountTokens = estimateTokens): TokenCounter {
+  if (typeof count !== "function") {
+    const expected = "a function of a message that gives its tokens";
+    throw new InvalidValueError({ field: "countTokens", value: count, expected });
+  }
   let counter = counters.get(count);
   if (counter === undefined) counters.set(count, (counter = newCounter(count)));
   return counter;

@@ -4,6 +4,9 @@ const ROLES: ReadonlySet<unknown> = new Set(["system", "user", "assistant", "too
 
 /** Each message as one line of JSON. One that cannot be kept is refused before any of them is. */
 export function messageTexts(messages: readonly ChatMessage[]): string[] {
+  const list: unknown = messages;
+  if (!Array.isArray(list))
+    throw new InvalidValueError({ field: "messages", value: messages, expected: "a list of messages" });
   return messages.map((message, at) => {
     const field = `messages[${at}]`;
     if (!isMessage(message)) {
@@ -26,6 +29,8 @@ export function isMessage(value: unknown): value is ChatMessage {
 
 /** A text that is the same for the same key only: JSON keeps the parts apart, whatever is in them. */
 export function keyText(key: HistoryKey): string {
+  if (typeof key !== "object" || key === null)
+    throw new InvalidValueError({ field: "key", value: key, expected: "{ sessionId, agentName }" });
   const { sessionId, agentName, execId } = key;
   for (const [field, value] of Object.entries({ sessionId, agentName, execId: execId ?? "-" })) {
     if (typeof value === "string" && value !== "") continue;

@@ -17,6 +17,7 @@ import {
   systemIds,
   textOf,
 } from "@ravi/kernel";
+import { checkPorts } from "@ravi/kernel/loop";
 import { MemoryHistory } from "../history/memory-history.ts";
 import { Partition } from "./partition.ts";
 
@@ -53,10 +54,12 @@ export class KeywordMemory implements Memory {
 
   constructor(options: KeywordMemoryOptions = {}) {
     checkFields("KeywordMemory options", options, ["history", "maxItems", "clock", "ids"]);
-    this.history = options.history ?? new MemoryHistory();
+    const { history, clock, ids } = options;
+    checkPorts("KeywordMemory options", { history, clock, ids });
+    this.history = history ?? new MemoryHistory();
     this.maxItems = checkInteger("KeywordMemory options.maxItems", options.maxItems ?? 10_000, 1);
-    this.clock = options.clock ?? systemClock;
-    this.ids = options.ids ?? systemIds;
+    this.clock = clock ?? systemClock;
+    this.ids = ids ?? systemIds;
   }
 
   remember(scope: RunScope, text: string, metadata?: JsonObject): Promise<MemoryItem> {
@@ -85,6 +88,8 @@ export class KeywordMemory implements Memory {
 
   recall(scope: RunScope, query: string, limit: number = DEFAULT_LIMIT): Promise<readonly MemoryItem[]> {
     checkInteger("limit", limit, 0);
+    if (typeof query !== "string")
+      throw new InvalidValueError({ field: "query", value: query, expected: "a text to look for" });
     return this.inTurn(scope, async (partition) => partition.find(query, limit));
   }
 
@@ -101,6 +106,7 @@ export class KeywordMemory implements Memory {
     scope: RunScope,
     act: (partition: Partition, key: HistoryKey) => Promise<R>,
   ): Promise<R> {
+    checkScope(scope);
     const name = JSON.stringify([scope.tenantId, scope.userId]);
     const key: HistoryKey = { sessionId: SessionId(`memory:${name}`), agentName: "memory" };
     const turn = (this.turns.get(name) ?? Promise.resolve()).then(async () =>
@@ -168,4 +174,15 @@ function textOfLine(given: MemoryItem): string {
 
 function lineIn(text: string): Line {
   return parseJson(text, "memory") as Line;
+}
+
+/** What is no text would be written as null, and what one user said would be read by all of whom nothing is known. */
+function checkScope(scope: RunScope): void {
+  if (typeof scope !== "object" || scope === null)
+    throw new InvalidValueError({ field: "scope", value: scope, expected: "a RunScope" });
+  for (const name of ["tenantId", "userId"] as const) {
+    const value: unknown = scope[name];
+    if (value === undefined || value === null || typeof value === "string") continue;
+    throw new InvalidValueError({ field: `scope.${name}`, value, expected: "a text, or null for none" });
+  }
 }

@@ -1,5 +1,5 @@
 import { InvalidValueError } from "../errors/errors.ts";
-import type { AbortSignalLike } from "./types.ts";
+import { type AbortSignalLike, isPromiseLike } from "./types.ts";
 
 /** Checks of single fields. Each returns the value with its type, or throws an `InvalidValueError` that names it. */
 
@@ -62,17 +62,35 @@ export function checkFields(
   value: unknown,
   known: readonly string[],
 ): Readonly<Record<string, unknown>> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new InvalidValueError({
-      field: what,
-      value,
-      expected: `an object with the fields ${known.join(", ")}`,
-    });
-  }
-  for (const key of Object.keys(value)) {
+  const keys = typeof value === "object" && value !== null && !Array.isArray(value) ? Object.keys(value) : [];
+  if (keys.length === 0) checkRecord(what, value, `an object with the fields ${known.join(", ")}`);
+  for (const key of keys) {
     if (known.includes(key)) continue;
     const expected = `no such field; known are ${known.join(", ")}`;
-    throw new InvalidValueError({ field: `${what}.${key}`, value: Reflect.get(value, key), expected });
+    throw new InvalidValueError({
+      field: `${what}.${key}`,
+      value: Reflect.get(value as object, key),
+      expected,
+    });
   }
   return value as Readonly<Record<string, unknown>>;
+}
+
+/** Refuses anything but a plain object, whatever its keys are: of a map, or of a promise, none would be found. */
+export function checkRecord(
+  field: string,
+  value: unknown,
+  expected: string,
+): Readonly<Record<string, unknown>> {
+  if (isPlainObject(value)) return value as Readonly<Record<string, unknown>>;
+  const missing = isPromiseLike(value) ? " (await it first)" : "";
+  throw new InvalidValueError({ field, value, expected: `${expected}${missing}` });
+}
+
+/** A map, a date or a promise that was not awaited has no fields either: read as options, it would set no limit at all. */
+function isPlainObject(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const tag = Object.prototype.toString.call(value);
+  // A module that is given as options is one of fields too.
+  return (tag === "[object Object]" || tag === "[object Module]") && !isPromiseLike(value);
 }

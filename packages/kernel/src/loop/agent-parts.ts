@@ -1,4 +1,4 @@
-import { checkFields, checkInteger } from "../core/check.ts";
+import { checkFields, checkInteger, checkRecord } from "../core/check.ts";
 import { InvalidValueError } from "../errors/errors.ts";
 import { executionBudget } from "../policy/execution-budget.ts";
 import { isLedger } from "./limits.ts";
@@ -36,8 +36,11 @@ export function checkAgentParts(owner: string, parts: AgentParts): void {
     if (parts[field] !== undefined && typeof parts[field] !== "string") wrong(field, parts[field], "a text");
   if (budget !== undefined && !isLedger(budget)) executionBudget(budget);
   if (loopDetection !== undefined && loopDetection !== false) {
-    if (typeof loopDetection !== "object" || loopDetection === null)
-      wrong("loopDetection", loopDetection, "limits such as { sameTool: { warn: 10, halt: 20 } }, or false");
+    checkRecord(
+      `${owner}.loopDetection`,
+      loopDetection,
+      "limits such as { sameTool: { warn: 10, halt: 20 } }, or false",
+    );
     loopDetector(loopDetection);
   }
   if (parts.settings !== undefined) checkSettings(`${owner}.settings`, parts.settings);

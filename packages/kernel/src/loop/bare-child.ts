@@ -6,7 +6,7 @@ import { isMarked, type RaviError } from "../errors/base.ts";
 import { InvalidValueError, ToolError } from "../errors/errors.ts";
 import { isCancellation } from "../errors/is.ts";
 import type { BareInbox } from "./bare-inbox.ts";
-import { checkPipelines } from "./pipeline-levels.ts";
+import { checkHosted } from "./check-agent.ts";
 import { readResult } from "./read-result.ts";
 import { messageOf } from "./tool-call.ts";
 
@@ -69,7 +69,7 @@ async function runOf<T>(agent: Agent<T>, ctx: RunContext, inbox: BareInbox): Pro
 
 /** Layers that guard an agent must not be dropped in silence where nothing runs them. */
 export function refuseLayers(agent: Agent): void {
-  checkPipelines(agent);
+  checkHosted(agent);
   const { agent: run, chat, function: call } = agent.pipelines ?? {};
   const guarded = [run, chat, call].some((pipeline) => pipeline !== undefined && !pipeline.isNoop);
   if (guarded) {

@@ -1,3 +1,4 @@
+import { checkRecord } from "../core/check.ts";
 import { InvalidValueError } from "../errors/errors.ts";
 
 /** What somebody decided on an effect that was in doubt. */
@@ -14,13 +15,10 @@ const KNOWN: readonly unknown[] = ["retry", "skip", "fail"] satisfies readonly D
 
 /** A misspelt decision must not be taken for another. */
 export function checkDecisions(decisions: unknown): void {
-  if (typeof decisions !== "object" || decisions === null || Array.isArray(decisions)) {
-    const expected = 'an object such as { "run:tool:pay#1": "retry" }';
-    throw new InvalidValueError({ field: "decisions", value: decisions, expected });
-  }
-  for (const [given, decision] of Object.entries(decisions)) {
+  const given = checkRecord("decisions", decisions, 'an object such as { "run:tool:pay#1": "retry" }');
+  for (const [key, decision] of Object.entries(given)) {
     if (KNOWN.includes(decision)) continue;
-    const field = `decisions[${JSON.stringify(given)}]`;
+    const field = `decisions[${JSON.stringify(key)}]`;
     throw new InvalidValueError({ field, value: decision, expected: "retry, skip or fail" });
   }
 }

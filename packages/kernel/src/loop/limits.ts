@@ -1,6 +1,7 @@
 import type { Agent } from "../agent/agent.ts";
 import type { RunLimits, StoppedBy } from "../agent/handle.ts";
 import { InvalidValueError } from "../errors/errors.ts";
+import { checkDefaults } from "./check-agent.ts";
 import {
   type ExecutionBudget,
   type ExecutionBudgetOptions,
@@ -34,6 +35,7 @@ export function tighterBudget(
   agent: Agent,
   budget: ExecutionBudgetOptions | undefined,
 ): ExecutionBudgetOptions | undefined {
+  checkDefaults(agent);
   const own = agent.defaults?.executionBudget;
   if (own === undefined || isLedger(own)) return budget;
   if (budget === undefined) return own;

@@ -17,12 +17,14 @@ export function checkPipelines({ id, pipelines }: Pick<Agent, "id" | "pipelines"
 }
 
 function areLevels(pipelines: Pipelines): boolean {
+  let isSaid = false;
   for (const level in pipelines) {
+    isSaid = true;
     if (level !== "agent" && level !== "chat" && level !== "function") return false;
     if (!isRunnable(pipelines[level])) return false;
   }
-  // Null has none either.
-  return pipelines !== null;
+  // Null has none either, nor has a promise.
+  return isSaid;
 }
 
 /** What is put together of no layers is never asked for anything. */

@@ -1,26 +1,15 @@
 import type { Agent } from "../agent/agent.ts";
-import { checkFields } from "../core/check.ts";
+import { checkFields, checkRecord } from "../core/check.ts";
 import type { IdSource } from "../core/clock.ts";
 import { agentName } from "../core/ids.ts";
 import { AgentNotFoundError, InvalidValueError } from "../errors/errors.ts";
 import { type RootOptions, rootNode, type Supervision } from "../policy/supervision.ts";
+import { checkAgent } from "./check-agent.ts";
 import { tighterBudget } from "./limits.ts";
 
 /** Whether a run can be started with that. A misspelt limit that is silently ignored is no limit. */
 export function checkRun(agent: unknown, input: unknown, options: unknown, fields: readonly string[]): void {
-  if (
-    typeof agent !== "object" ||
-    agent === null ||
-    !("id" in agent) ||
-    !("run" in agent) ||
-    typeof agent.run !== "function"
-  ) {
-    throw new InvalidValueError({
-      field: "agent",
-      value: agent,
-      expected: "an object with an id and a run(ctx, inbox)",
-    });
-  }
+  checkAgent("agent", agent);
   if (typeof input !== "string") {
     throw new InvalidValueError({
       field: "input",
@@ -35,11 +24,7 @@ export function checkRun(agent: unknown, input: unknown, options: unknown, field
   if (onEvent !== undefined && typeof onEvent !== "function") wrong("onEvent", onEvent, "a function");
   if (!isTextOrNone(tenantId)) wrong("tenantId", tenantId, "a text");
   if (!isTextOrNone(userId)) wrong("userId", userId, "a text");
-  if (
-    metadata !== undefined &&
-    (typeof metadata !== "object" || metadata === null || Array.isArray(metadata))
-  )
-    wrong("metadata", metadata, "an object of plain JSON");
+  if (metadata !== undefined) checkRecord("run options.metadata", metadata, "an object of plain JSON");
 }
 
 /** Null is what a scope says where there is none. */
@@ -66,6 +51,7 @@ export function newRoot(agent: Agent, options: Omit<RootOptions, "ids">, ids: Id
 
 /** `name@version`, under which an agent is registered and a run is pinned to it. */
 export function versionName(agent: Agent): string {
+  checkAgent("agent", agent);
   return `${agentName(agent.id)}@${agent.version ?? "1"}`;
 }
 
@@ -75,7 +61,9 @@ export function versionOf(
   agent: Agent,
   version: string | undefined,
 ): Agent {
+  checkAgent("agent", agent);
   if (version === undefined || (agent.version ?? "1") === version) return agent;
+  if (typeof version !== "string") wrong("version", version, "a text, such as the version of an agent");
   const name = `${agentName(agent.id)}@${version}`;
   const known = agents.get(name);
   if (known === undefined) throw new AgentNotFoundError({ agent: name, known: [...agents.keys()] });

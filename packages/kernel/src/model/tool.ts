@@ -1,6 +1,6 @@
 import { checkFields } from "../core/check.ts";
 import { InvalidValueError } from "../errors/errors.ts";
-import type { AbortSignalLike, MaybePromise } from "../core/types.ts";
+import { type AbortSignalLike, isPromiseLike, type MaybePromise } from "../core/types.ts";
 import type { HireLeaf } from "../agent/leaves.ts";
 import type { RunScope } from "../agent/scope.ts";
 import type { LLMClient, ModelRequest, ModelResponse } from "./llm.ts";
@@ -69,22 +69,19 @@ const FIELDS: readonly (keyof ToolDefinition<SchemaLike, unknown>)[] = [
 export function defineTool<S extends SchemaLike, R>(
   definition: ToolDefinition<S, R>,
 ): Tool<InferSchema<S>, R> {
+  if (typeof definition !== "object" || definition === null) {
+    const expected = `an object with the fields ${FIELDS.join(", ")}`;
+    throw new InvalidValueError({ field: "tool", value: definition, expected });
+  }
   checkToolName(definition.name);
   const isOfClass = !isPlain(definition);
   // An approval that is misspelt would never be asked for. What is of a class has fields of its own beside.
   if (!isOfClass) checkFields(`tool ${definition.name}`, definition, FIELDS);
   const { name, description, input, needsApproval, idempotent, timeoutS } = definition;
-  const refuse = (field: string, value: unknown, expected: string): never => {
-    throw new InvalidValueError({ field: `tool ${name}: ${field}`, value, expected });
-  };
-  if (typeof description !== "string") refuse("description", description, "a text");
   const execute: unknown = Reflect.get(definition, "execute");
-  if (typeof execute !== "function") refuse("execute", execute, "a function");
-  // What is neither would be taken for a no.
-  if (!isFlag(needsApproval)) refuse("needsApproval", needsApproval, "true or false");
-  if (!isFlag(idempotent)) refuse("idempotent", idempotent, "true or false");
-  if (timeoutS !== undefined && !(Number.isFinite(timeoutS) && timeoutS > 0))
-    refuse("timeoutS", timeoutS, "seconds above 0");
+  if (typeof execute !== "function")
+    throw new InvalidValueError({ field: `tool ${name}: execute`, value: execute, expected: "a function" });
+  checkToolFields(`tool ${name}: `, definition);
   if (!isOfClass) return Object.freeze({ ...definition });
   // Of what its class gives it, a copy would have nothing.
   return Object.freeze({
@@ -96,6 +93,26 @@ export function defineTool<S extends SchemaLike, R>(
     timeoutS,
     execute: (args: InferSchema<S>, context: ToolContext) => definition.execute(args, context),
   });
+}
+
+/** What a tool says of itself beside what it does. `owner` goes before the name of a field. */
+export function checkToolFields(
+  owner: string,
+  tool: Omit<ToolDefinition<SchemaLike, unknown>, "execute">,
+): void {
+  const refuse = (field: string, value: unknown, expected: string): never => {
+    throw new InvalidValueError({ field: `${owner}${field}`, value, expected });
+  };
+  const { description, needsApproval, idempotent, timeoutS } = tool;
+  const input: unknown = tool.input;
+  if (typeof description !== "string") refuse("description", description, "a text");
+  if ((typeof input !== "object" && typeof input !== "function") || input === null || isPromiseLike(input))
+    refuse("input", input, "a schema: a Standard Schema such as zod's, or a JSON Schema");
+  // What is neither would be taken for a no.
+  if (!isFlag(needsApproval)) refuse("needsApproval", needsApproval, "true or false");
+  if (!isFlag(idempotent)) refuse("idempotent", idempotent, "true or false");
+  if (timeoutS !== undefined && !(Number.isFinite(timeoutS) && timeoutS > 0))
+    refuse("timeoutS", timeoutS, "seconds above 0");
 }
 
 /** Of another realm an object has another prototype, which has none in turn. */

@@ -1,5 +1,8 @@
-import { checkInteger } from "../core/check.ts";
+import { checkInteger, checkRecord } from "../core/check.ts";
+import type { Clock } from "../core/clock.ts";
 import { InvalidValueError } from "../errors/errors.ts";
+import { checkPorts } from "../loop/check-ports.ts";
+import type { Logger } from "../ports/services.ts";
 import { isObject } from "./json.ts";
 
 /** Below the 300 s after which Node's own `fetch` gives up, so that it is this limit that is seen. */
@@ -37,16 +40,52 @@ export function wireLimits(options: WireLimitsOptions): WireLimits {
 
 /** Options to check the names of: the error about a wrong name shows its value, and that might be a key. */
 export function namesOnly(options: unknown): unknown {
-  if (!isObject(options)) return options;
+  // A promise, or a map, has no names: it is refused as it is, and not taken for options that say nothing.
+  if (!isObject(options) || Object.keys(options).length === 0) return options;
   return Object.fromEntries(Object.keys(options).map((name) => [name, "(not shown)"]));
 }
 
-/** Refuses a header that is no text. */
+/** Refuses a header that is no text, and what has none that could be found, such as a `Headers`. */
 export function checkHeaders(headers: Readonly<Record<string, unknown>> | undefined): void {
-  for (const [name, value] of Object.entries(headers ?? {})) {
+  if (headers === undefined) return;
+  const given = checkRecord("headers", headers, 'a plain object of texts, such as { "x-team": "blue" }');
+  for (const [name, value] of Object.entries(given)) {
     if (typeof value === "string") continue;
     throw new InvalidValueError({ field: `headers.${name}`, value, expected: "a string" });
   }
+}
+
+/** What clients of all providers may be given. */
+export interface ClientParts {
+  readonly apiKey?: string | null | undefined;
+  readonly provider?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly fetch?: unknown;
+  readonly clock?: Clock | undefined;
+  readonly logger?: Logger | undefined;
+}
+
+/** Refuses what would be found out at the first call. A key is never shown. */
+export function checkClientParts(what: string, options: ClientParts): void {
+  const { apiKey, provider, headers, fetch, clock, logger } = options;
+  if (apiKey === "" || (apiKey !== undefined && apiKey !== null && typeof apiKey !== "string")) {
+    const expected = "a key, null for none, or nothing for the one of the environment";
+    throw new InvalidValueError({
+      field: "apiKey",
+      value: apiKey === "" ? "" : "another value (not shown)",
+      expected,
+    });
+  }
+  if (provider !== undefined && (typeof provider !== "string" || provider === ""))
+    throw new InvalidValueError({ field: "provider", value: provider, expected: "a text that is not empty" });
+  if (fetch !== undefined && typeof fetch !== "function")
+    throw new InvalidValueError({
+      field: "fetch",
+      value: fetch,
+      expected: "a function, as the platform's fetch",
+    });
+  checkHeaders(headers);
+  checkPorts(what, { clock, logger });
 }
 
 interface UrlParts {

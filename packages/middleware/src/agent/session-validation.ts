@@ -1,6 +1,7 @@
 import {
   type AgentRunContext,
   type MaybePromise,
+  checkBoolean,
   checkFields,
   checkInteger,
   isPromiseLike,
@@ -36,7 +37,8 @@ export function sessionValidation(options: SessionValidationOptions = {}): Agent
   checkFunction(`${LAYER}.validate`, options.validate);
   const maxInputLength = checkInteger(`${LAYER}.maxInputLength`, options.maxInputLength ?? 1_000_000, 1);
   const onError = checkOnError(`${LAYER}.onError`, options.onError);
-  const { validate, requireTenant = false } = options;
+  const { validate } = options;
+  const requireTenant = checkBoolean(`${LAYER}.requireTenant`, options.requireTenant ?? false);
   return {
     level: "agent",
     name: LAYER,

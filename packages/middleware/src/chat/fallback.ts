@@ -9,7 +9,7 @@ import {
 } from "@ravi/kernel";
 import { tellRetry } from "../guard.ts";
 import { quietly } from "../observer.ts";
-import { checkFunction, checkModel, checkWord } from "../options.ts";
+import { checkFunction, checkModel, checkNames, checkWord } from "../options.ts";
 import type { ChatMiddleware } from "../types.ts";
 
 export interface FallbackOptions {
@@ -103,7 +103,7 @@ function checked(options: FallbackOptions): {
   }
   for (const [at, model] of (models as readonly LLMClient[]).entries())
     checkModel(`fallback.models[${at}]`, model);
-  const kinds = (options.on ?? DEFAULT_KINDS).map((kind) =>
+  const kinds = checkNames("fallback.on", options.on ?? DEFAULT_KINDS).map((kind) =>
     checkWord("fallback.on", kind, Object.values(ErrorKind)),
   );
   return {

@@ -4,6 +4,7 @@ import {
   type LLMClient,
   type ModelRequest,
   checkFields,
+  checkInteger,
   InvalidValueError,
   parseJson,
   textOf,
@@ -31,7 +32,8 @@ const LAYER = "llmJudge";
  */
 export function llmJudge(options: LlmJudgeOptions): ChatMiddleware {
   checkFields(LAYER, options, ["model", "criteria", "sides", "maxOutputTokens", "onError"]);
-  const { model, criteria, maxOutputTokens = 300 } = options;
+  const { model, criteria } = options;
+  const maxOutputTokens = checkInteger(`${LAYER}.maxOutputTokens`, options.maxOutputTokens ?? 300, 1);
   if (typeof criteria !== "string" || criteria.trim() === "") {
     throw new InvalidValueError({
       field: `${LAYER}.criteria`,

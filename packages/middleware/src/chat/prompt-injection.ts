@@ -1,6 +1,6 @@
 import { type ChatContext, type ChatMessage, checkFields, textOf } from "@ravi/kernel";
 import { checkOnError, enforce, type OnGuardError, tellTrip } from "../guard.ts";
-import { checkFunction, checkNumber, checkWord } from "../options.ts";
+import { checkFunction, checkNames, checkNumber, checkWord } from "../options.ts";
 import { injectionScore } from "../text/injection-score.ts";
 import type { ChatMiddleware } from "../types.ts";
 
@@ -28,7 +28,9 @@ export function promptInjection(options: PromptInjectionOptions = {}): ChatMiddl
   const threshold = checkNumber(`${LAYER}.threshold`, options.threshold ?? 0.6, 0, 1);
   const action = checkWord(`${LAYER}.action`, options.action ?? "block", ["block", "flag"]);
   const roles = new Set<string>(
-    (options.roles ?? ["user", "tool"]).map((role) => checkWord(`${LAYER}.roles`, role, ["user", "tool"])),
+    checkNames(`${LAYER}.roles`, options.roles ?? ["user", "tool"]).map((role) =>
+      checkWord(`${LAYER}.roles`, role, ["user", "tool"]),
+    ),
   );
   const onError = checkOnError(`${LAYER}.onError`, options.onError);
   const scores = new WeakMap<ChatMessage, number>();

@@ -6,8 +6,9 @@ import {
   InvalidValueError,
   isStandardSchema,
 } from "@ravi/kernel";
-import { parseWith } from "@ravi/kernel/loop";
+import { checkRecord, parseWith } from "@ravi/kernel/loop";
 import { ask, checkOnError, type OnGuardError } from "../guard.ts";
+import { checkFunction } from "../options.ts";
 import type { FunctionMiddleware } from "../types.ts";
 import { checkOnViolation, type OnViolation, refuseCall } from "./refuse.ts";
 
@@ -25,9 +26,12 @@ const LAYER = "schemaValidator";
 /** Checks what a tool returned before a model sees it. What does not fit becomes an error result that says where. */
 export function schemaValidator(options: SchemaValidatorOptions): FunctionMiddleware {
   checkFields(LAYER, options, ["schemas", "validator", "onViolation", "onError"]);
-  const schemas = new Map(Object.entries(options.schemas ?? {}));
+  checkFunction(`${LAYER}.validator`, options.validator);
+  const schemas = new Map(
+    Object.entries(checkRecord(`${LAYER}.schemas`, options.schemas, "a schema for each tool, by its name")),
+  ) as ReadonlyMap<string, SchemaLike>;
   for (const [name, schema] of schemas) {
-    if (isStandardSchema(schema) || options.validator !== undefined) continue;
+    if (isSchema(schema) && (isStandardSchema(schema) || options.validator !== undefined)) continue;
     const expected = "a Standard Schema (zod, for one); a raw JSON Schema needs the validator option";
     throw new InvalidValueError({ field: `${LAYER}.schemas.${name}`, value: schema, expected });
   }
@@ -48,6 +52,10 @@ export function schemaValidator(options: SchemaValidatorOptions): FunctionMiddle
       if (reason !== undefined) refuseCall(context, LAYER, reason, onViolation);
     },
   };
+}
+
+function isSchema(value: unknown): boolean {
+  return (typeof value === "object" && value !== null) || typeof value === "function";
 }
 
 /** A redactor further in leaves the value out where it has taken something from the text, which is what a model reads. */

@@ -18,8 +18,8 @@ import {
   NO_HOOKS,
   systemClock,
 } from "@ravi/kernel";
-import { answerMisfit, guardedHooks, hasMethod } from "@ravi/kernel/loop";
-import { checkModel } from "../options.ts";
+import { answerMisfit, checkPorts, guardedHooks, hasMethod } from "@ravi/kernel/loop";
+import { checkFunction, checkModel } from "../options.ts";
 import { MiddlewarePipeline } from "../pipeline.ts";
 import { ChatCall } from "./chat-call.ts";
 import { eventChannel } from "./event-channel.ts";
@@ -44,6 +44,8 @@ export function wrapModel(
 ): LLMClient {
   checkFields("wrapModel", options, ["agentName", "tenantId", "hooks", "clock", "answer"]);
   checkModel("wrapModel.client", client);
+  checkFunction("wrapModel.answer", options.answer);
+  checkPorts("wrapModel", { hooks: options.hooks, clock: options.clock });
   const pipeline = isPipeline(layers)
     ? layers
     : new MiddlewarePipeline<ChatContext>(layers, { level: "chat" });

@@ -279,7 +279,7 @@ function sizeOf({ tokens, cost }: NonNullable<ChargeOptions["largest"]>): Amount
 /** Most children have no limit of their own: all of them can share the budget that says nothing. */
 function isEmpty(budget: ExecutionBudgetOptions): boolean {
   for (const _ in budget) return false;
-  return typeof budget === "object" && budget !== null && !Array.isArray(budget);
+  return typeof budget === "object" && budget !== null && Object.getPrototypeOf(budget) === Object.prototype;
 }
 
 function empty(estimate: Partial<Spend>): InvalidValueError {

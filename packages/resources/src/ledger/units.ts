@@ -1,4 +1,5 @@
 import { InvalidValueError, type Spend } from "@ravi/kernel";
+import { checkRecord } from "@ravi/kernel/loop";
 
 /**
  * Spend in whole numbers: tokens, billionths of a dollar, turns, tool calls. Sums of whole numbers do not drift. The money
@@ -68,7 +69,13 @@ export function moved(marks: Readonly<Amounts>, unit: keyof Amounts, to: number)
 /** A number alone does not say of what it is, and would count as nothing; so would a misspelt name. */
 export function checkAmounts(field: string, value: Partial<Spend>): Partial<Spend> {
   if (typeof value === "object" && value !== null) {
-    for (const name in value) if (!isAmount(name)) throw misspelt(field, value, name);
+    let isSaid = false;
+    for (const name in value) {
+      if (!isAmount(name)) throw misspelt(field, value, name);
+      isSaid = true;
+    }
+    // A promise that was not awaited, say, would count as nothing.
+    if (!isSaid) checkRecord(field, value, "an object with tokens, cost, turns or toolCalls");
     return value;
   }
   const expected = "an object with tokens, cost, turns or toolCalls";

@@ -1,4 +1,5 @@
 import { checkFields, InvalidValueError, type ModelInfo } from "@ravi/kernel";
+import { checkRecord } from "@ravi/kernel/loop";
 import type { Rates } from "./rates.ts";
 
 /** A price of one's own, in dollars per million tokens. 0 is a price. */
@@ -21,6 +22,7 @@ export type OwnPrices = Readonly<Record<string, ModelPrice>>;
 const FIELDS = ["input", "output", "cachedInput", "cacheWrite", "cacheWrite1h", "reasoning"] as const;
 
 export function readOwnPrices(prices: OwnPrices): ReadonlyMap<string, Rates> {
+  checkRecord("prices", prices, 'prices such as { "provider:model": { input: 0.5, output: 1.5 } }');
   return new Map(Object.entries(prices).map(([model, price]) => [model, toRates(model, price)]));
 }
 

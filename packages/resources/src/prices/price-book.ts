@@ -1,4 +1,5 @@
 import {
+  checkBoolean,
   checkFields,
   type Clock,
   isPromiseLike,
@@ -66,7 +67,9 @@ export class PriceBook implements PriceSource {
   constructor(options: PriceBookOptions = {}) {
     // Whoever extends it may have options of its own.
     if (new.target === PriceBook) checkFields("options", options, OPTIONS);
-    this.own = readOwnPrices(options.prices ?? {});
+    // Read as none, prices that cannot be read would leave the catalogue's, and the bill would be another.
+    this.own = readOwnPrices(options.prices === undefined ? {} : options.prices);
+    if (options.catalogue !== undefined) checkBoolean("catalogue", options.catalogue);
     this.clock = checkClock(options.clock) ?? systemClock;
     this.data = options.catalogue === false ? null : undefined;
   }

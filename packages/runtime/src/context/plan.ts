@@ -7,7 +7,7 @@ import {
   type Pipeline,
   type Pipelines,
 } from "@ravi/kernel";
-import { bothHooks, checkPipelines, guardedHooks, hasMethod, isUnset } from "@ravi/kernel/loop";
+import { bothHooks, checkHosted, guardedHooks, hasMethod, isUnset } from "@ravi/kernel/loop";
 import { andThen } from "../and-then.ts";
 import { promised } from "../rejected.ts";
 
@@ -29,7 +29,7 @@ export function planFor(agent: Agent, ports: ContextPorts): Plan {
   const shared = ports.pipelines;
   if (own === undefined && shared === undefined && agent.hooks === undefined && ports.hooks === NO_HOOKS)
     return BARE;
-  checkPipelines(agent);
+  checkHosted(agent);
   return {
     hooks: hooksFor(agent, ports),
     agent: join(shared?.agent, own?.agent),

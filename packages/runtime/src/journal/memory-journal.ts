@@ -15,7 +15,7 @@ import {
   type RunSummary,
   systemClock,
 } from "@ravi/kernel";
-import { LinkedList, TextIndex } from "@ravi/kernel/loop";
+import { checkPorts, LinkedList, TextIndex } from "@ravi/kernel/loop";
 import { Watchers } from "./watchers.ts";
 import { checkClaim, decideClaim, isHeld } from "./claims.ts";
 import { checkList } from "./entry-check.ts";
@@ -58,6 +58,7 @@ export class MemoryJournal implements Journal {
   constructor(options: MemoryJournalOptions = {}) {
     checkFields("MemoryJournal", options, ["clock", "keepEnded"]);
     const { clock = systemClock, keepEnded } = options;
+    checkPorts("MemoryJournal", { clock });
     this.clock = clock;
     this.keepEnded = keepEnded === undefined ? Infinity : checkInteger("keepEnded", keepEnded, 0);
   }

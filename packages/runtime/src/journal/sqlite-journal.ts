@@ -18,7 +18,7 @@ import {
   type RunSummary,
   systemClock,
 } from "@ravi/kernel";
-import { hasMethod } from "@ravi/kernel/loop";
+import { checkPorts, hasMethod } from "@ravi/kernel/loop";
 import { checkClaim } from "./claims.ts";
 import { encodeEntries } from "./entry-codec.ts";
 import { bodyOf } from "./large-body.ts";
@@ -101,6 +101,7 @@ export class SqliteJournal implements Journal {
   /** Makes the directory and the file when they are not there. Throws when the file is not ours, or of a newer format. */
   static open(directory: string, options: SqliteJournalOptions = {}): SqliteJournal {
     checkFields("options", options, ["clock", "busyTimeoutMs"]);
+    checkPorts("options", { clock: options.clock });
     const db = openDatabase(directory);
     try {
       return new SqliteJournal(db, options);

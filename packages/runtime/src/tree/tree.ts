@@ -20,7 +20,7 @@ import { type Decisions, messageOf, tellLog } from "@ravi/kernel/loop";
 import type { Recording } from "../engine/recording.ts";
 import type { Holder, RunJournal } from "../engine/run-journal.ts";
 import type { Ports } from "../ports.ts";
-import { madeHeadcount, madeLedger } from "../ports-check.ts";
+import { madeHeadcount, madeLedger } from "../made-ports.ts";
 import { type Start, scopeOf } from "../run-start.ts";
 import { Accounts } from "./accounts.ts";
 import type { EventHub } from "./event-hub.ts";

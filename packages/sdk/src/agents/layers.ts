@@ -63,7 +63,8 @@ export function around(
 /** Whether it tries failed calls again by itself; then nobody else should. */
 export function hasRetry(layers: LevelLayers<ChatContext> | undefined): boolean {
   if (layers === undefined) return false;
-  if (isList(layers)) return layers.some((layer) => layer.name === RETRY);
+  // The pipeline refuses what is no layer, and says which.
+  if (isList(layers)) return layers.some((layer?: Layer<ChatContext> | null) => layer?.name === RETRY);
   return "names" in layers && Array.isArray(layers.names) && layers.names.includes(RETRY);
 }
 

@@ -19,7 +19,13 @@ const FIELDS = [
 
 /** A tool whose arguments have the type of its schema, and are checked against it before it runs. */
 export function tool<S extends SchemaLike, R>(definition: ToolDefinition<S, R>): Tool<InferSchema<S>, R> {
-  // A misspelt `needsApproval` that is silently ignored is no approval.
-  checkFields("tool", definition, FIELDS);
+  // A misspelt `needsApproval` that is silently ignored is no approval. What is of a class has fields of its own beside.
+  if (!isOfClass(definition)) checkFields("tool", definition, FIELDS);
   return defineTool(definition);
+}
+
+function isOfClass(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype !== null && Object.getPrototypeOf(prototype) !== null;
 }

@@ -1,6 +1,6 @@
-import { checkFields, InvalidValueError, type LLMClient } from "@ravi/kernel";
-import { hasMethod } from "@ravi/kernel/loop";
-import { fieldsOf } from "@ravi/kernel/provider";
+import { checkFields, checkInteger, InvalidValueError, type LLMClient } from "@ravi/kernel";
+import { checkRecord, hasMethod } from "@ravi/kernel/loop";
+import { checkClientParts, fieldsOf } from "@ravi/kernel/provider";
 import { lazyModel } from "./lazy-model.ts";
 import { BUILT_IN, type ProviderOptions } from "./providers.ts";
 
@@ -33,7 +33,11 @@ export function model(spec: string, options: ModelOptions = {}): LLMClient {
   if (own !== undefined) return checkModel(`models["${prefix}"]("${name}")`, own(name));
   const load = Object.hasOwn(BUILT_IN, prefix) ? BUILT_IN[prefix] : undefined;
   if (load === undefined) throw unknown(spec, models);
+  // The client is made at the first call; what is wrong is said here.
+  checkClientParts("model options", rest);
   const { contextWindow, maxOutputTokens } = rest;
+  if (contextWindow !== undefined) checkInteger("model options.contextWindow", contextWindow, 1);
+  if (maxOutputTokens !== undefined) checkInteger("model options.maxOutputTokens", maxOutputTokens, 1);
   const info = {
     provider: prefix,
     model: name,
@@ -77,9 +81,7 @@ function unknown(spec: unknown, models: Models): InvalidValueError {
 
 function checkModels(models: unknown): void {
   const expected = "functions by their prefix, such as { local: (name) => openai(name, { baseURL }) }";
-  if (typeof models !== "object" || models === null)
-    throw new InvalidValueError({ field: "models", value: models, expected });
-  for (const [prefix, value] of Object.entries(models) as [string, unknown][])
+  for (const [prefix, value] of Object.entries(checkRecord("models", models, expected)))
     if (typeof value !== "function")
       throw new InvalidValueError({ field: `models["${prefix}"]`, value, expected });
 }
@@ -100,6 +102,6 @@ function isClient(value: unknown): value is LLMClient {
 
 /** Only the names are checked here; a value would be shown where a name is wrong, and one of them is a key. */
 function names(options: unknown): unknown {
-  if (typeof options !== "object" || options === null) return options;
+  if (typeof options !== "object" || options === null || Object.keys(options).length === 0) return options;
   return Object.fromEntries(Object.keys(options).map((key) => [key, "(not shown)"]));
 }

@@ -19,7 +19,7 @@ const known = new WeakMap<object, Metering & { readonly text: string }>();
  */
 export function meteringFor(prices: HostOptions["prices"]): Metering {
   const key = prices ?? NO_PRICES;
-  const text = isSource(prices) ? "" : JSON.stringify(key);
+  const text = isSource(prices) ? "" : JSON.stringify(key, writable);
   const shared = known.get(key);
   if (shared?.text === text) return shared;
   const book: PriceSource = isSource(prices) ? prices : new PriceBook({ prices });
@@ -30,6 +30,11 @@ export function meteringFor(prices: HostOptions["prices"]): Metering {
   };
   known.set(key, made);
   return made;
+}
+
+/** What JSON has no word for is refused by the book, which says where it is. */
+function writable(_key: string, value: unknown): unknown {
+  return typeof value === "bigint" ? `${value}n` : value;
 }
 
 function isSource(prices: HostOptions["prices"]): prices is PriceSource {

@@ -11,6 +11,7 @@ import {
 import {
   agentIdOf,
   checkAgentParts,
+  checkModel,
   checkTools,
   hasMethod,
   LEAST_RESULT_CHARS,
@@ -107,26 +108,39 @@ export function planFor(options: SessionAgentOptions): Plan {
 /** What a compiler would have caught, for whoever has none. */
 function checkParts(options: SessionAgentOptions): void {
   const { model, models = [], store, sessionId, toolConcurrency, extensions = [], secrets = [] } = options;
-  for (const [at, each] of [model, ...models].entries())
-    if (!hasMethod(each, "generate"))
-      wrong(at === 0 ? "model" : `models[${at - 1}]`, each, "an LLMClient, with a generate method");
+  for (const field of ["models", "extensions", "guardrails", "ephemeral", "children"] as const)
+    if (options[field] !== undefined && !Array.isArray(options[field]))
+      wrong(field, options[field], "a list");
+  checkModel("SessionAgent.model", model);
+  for (const [at, each] of models.entries()) checkModel(`SessionAgent.models[${at}]`, each);
   if (store !== undefined && !hasMethod(store, "open"))
     wrong("store", store, "a SessionStore, such as a FileSessionStore");
   if (sessionId !== undefined) SessionId(sessionId);
   if (toolConcurrency !== undefined) checkInteger("SessionAgent.toolConcurrency", toolConcurrency, 1);
-  if (!Array.isArray(secrets)) wrong("secrets", secrets, "a list of texts");
-  for (const field of ["guardrails", "ephemeral", "children"] as const)
-    if (options[field] !== undefined && !Array.isArray(options[field]))
-      wrong(field, options[field], "a list");
-  for (const [at, child] of (options.children ?? []).entries())
+  if (!isTexts(secrets)) wrong("secrets", secrets, "a list of texts");
+  for (const [at, child] of (options.children ?? []).entries()) {
     for (const field of ["name", "description"] as const)
       if (typeof child?.[field] !== "string") wrong(`children[${at}].${field}`, child?.[field], "a text");
+    checkAllowed(`SessionAgent.children[${at}]`, child, ["name", "description", "tools"]);
+  }
   if (options.cwd !== undefined && typeof options.cwd !== "string") wrong("cwd", options.cwd, "a path");
   if (options.ids !== undefined && !hasMethod(options.ids, "uuid"))
     wrong("ids", options.ids, "an IdSource, with uuid and random");
   checkTools(OWNER, options.tools ?? []);
   for (const [at, extension] of extensions.entries())
     if (typeof extension !== "string") checkExtension(extension, `SessionAgent.extensions[${at}]`);
+}
+
+/** A child whose list of tools is misspelt, or is no list, would be allowed all of them. */
+export function checkAllowed(field: string, child: unknown, fields: readonly string[]): void {
+  const { tools } = checkFields(field, child, fields);
+  if (tools === undefined || isTexts(tools)) return;
+  const expected = "a list of the names of tools";
+  throw new InvalidValueError({ field: `${field}.tools`, value: tools, expected });
+}
+
+function isTexts(value: unknown): boolean {
+  return Array.isArray(value) && Array.from(value).every((item) => typeof item === "string");
 }
 
 /** What somebody says to the session. */

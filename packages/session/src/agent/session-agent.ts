@@ -4,6 +4,8 @@ import {
   type AgentDefaults,
   type AgentId,
   type AgentResult,
+  checkBoolean,
+  checkFields,
   type Hooks,
   type Inbox,
   InvalidValueError,
@@ -13,7 +15,7 @@ import {
   type RunEvent,
   Supervision,
 } from "@ravi/kernel";
-import { bareContext } from "@ravi/kernel/loop";
+import { bareContext, checkModel } from "@ravi/kernel/loop";
 import type { SessionEvent } from "../extensions/events.ts";
 import type {
   CollectedError,
@@ -30,7 +32,7 @@ import { childOptions, childTools } from "./children.ts";
 import { Gate, type SessionPhase } from "./gate.ts";
 import { Navigator } from "./navigator.ts";
 import type { InvokeOptions, SessionAgentOptions, SpawnChildOptions } from "./options.ts";
-import { checkText, type Plan, planFor } from "./plan.ts";
+import { checkAllowed, checkText, type Plan, planFor } from "./plan.ts";
 import { Runner, type SessionState } from "./runner.ts";
 import { type Running, Stage } from "./stage.ts";
 import { type Inheritance, Workshop } from "./workshop.ts";
@@ -101,7 +103,10 @@ export class SessionAgent implements Agent, ExtensionContext {
   async invoke(input: string, options: InvokeOptions = {}): Promise<AgentResult> {
     this.gate.assertIdle("invoke");
     checkText("input", input);
+    checkFields("invoke options", options, ["channel", "signal"]);
     const { channel } = options;
+    if (channel !== undefined && typeof channel !== "string")
+      throw new InvalidValueError({ field: "invoke options.channel", value: channel, expected: "a text" });
     const ctx = this.bare({ signal: options.signal, metadata: channel === undefined ? {} : { channel } });
     try {
       return await this.run(ctx, new OwnInbox(input, this.state.queued, () => this.plan.clock.now()));
@@ -175,7 +180,11 @@ export class SessionAgent implements Agent, ExtensionContext {
   }
 
   /** Another way forward from an entry: a branch of this session, or a session of its own. Gives its id. */
-  fork(entryId: string, options: ForkOptions = {}): Promise<string> {
+  async fork(entryId: string, options: ForkOptions = {}): Promise<string> {
+    const { newSession, note } = checkFields("fork options", options, ["newSession", "note"]);
+    if (newSession !== undefined) checkBoolean("fork options.newSession", newSession);
+    if (note !== undefined && typeof note !== "string")
+      throw new InvalidValueError({ field: "fork options.note", value: note, expected: "a text" });
     return this.gate.exclusively("fork", "turn", () => this.navigator.fork(entryId, options));
   }
 
@@ -193,6 +202,7 @@ export class SessionAgent implements Agent, ExtensionContext {
         .join(", ")}, or an LLMClient`;
       throw new InvalidValueError({ field: "model", value: model, expected });
     }
+    checkModel("model", chosen);
     await this.gate.exclusively("setModel", "turn", async () => {
       const session = await this.navigator.own();
       // A session that nothing was said in is not written for it.
@@ -203,6 +213,7 @@ export class SessionAgent implements Agent, ExtensionContext {
 
   /** An agent with the same model, prompt bytes, tools and guardrails, and nothing that lasts. It runs alone, or is hired. */
   spawnChild(options: SpawnChildOptions = {}): SessionAgent {
+    checkAllowed("spawnChild", options, ["tools", "name"]);
     const { plan, workshop, inherited } = this;
     const sessionId = inherited?.sessionId ?? this.navigator.currentId;
     // What a child may not do, its own children may not do either.

@@ -30,7 +30,7 @@ const RESERVE = 16_384;
 export function compactionPlan(options: CompactionOptions | CompactionStrategy | undefined): CompactionPlan {
   if (options === undefined)
     return { strategy: undefined, auto: true, reserveTokens: undefined, contextWindow: undefined };
-  if ("compact" in options) return compactionPlan({ strategy: options });
+  if (isStrategy(options)) return compactionPlan({ strategy: options });
   const field = "SessionAgent.compaction";
   checkFields(field, options, ["strategy", "auto", "reserveTokens", "contextWindow"]);
   const { strategy, auto = true, reserveTokens, contextWindow } = options;
@@ -41,6 +41,10 @@ export function compactionPlan(options: CompactionOptions | CompactionStrategy |
   if (reserveTokens !== undefined) checkInteger(`${field}.reserveTokens`, reserveTokens, 0);
   if (contextWindow !== undefined) checkInteger(`${field}.contextWindow`, contextWindow, 1);
   return { strategy, auto: checkBoolean(`${field}.auto`, auto), reserveTokens, contextWindow };
+}
+
+function isStrategy(options: CompactionOptions | CompactionStrategy): options is CompactionStrategy {
+  return hasMethod(options, "compact");
 }
 
 /** How many tokens a conversation may have before it is compacted. */

@@ -78,6 +78,8 @@ function checkPrompt(options: PromptOptions | string | undefined, cwd: string): 
       value: directories,
       expected: "a list of paths",
     });
+  if (docs !== undefined && typeof docs !== "string")
+    throw new InvalidValueError({ field: "SessionAgent.prompt.docs", value: docs, expected: "a path" });
   return {
     ...options,
     directories: directories.map((path: string) => resolve(cwd, path)),

@@ -1,10 +1,12 @@
 import type { AgentDefaults } from "../../agent/agent.ts";
 import type { WindowOptions } from "../../agent/run-context.ts";
 import { checkFields, checkInteger, checkOneOf } from "../../core/check.ts";
+import { isPromiseLike } from "../../core/types.ts";
 import { type AgentId, agentIdOf } from "../../core/ids.ts";
 import type { ModelRequest } from "../../model/llm.ts";
-import type { DelegateTool, Tool } from "../../model/tool.ts";
+import { checkToolFields, checkToolName, type DelegateTool, type Tool } from "../../model/tool.ts";
 import { checkAgentParts, hasMethod, refusalFor } from "../agent-parts.ts";
+import { checkModel } from "../check-model.ts";
 import { isRawSchema } from "../check-schemas.ts";
 import { LEAST_RESULT_CHARS } from "../tool-content.ts";
 import { toolSpec } from "../tool-spec.ts";
@@ -103,13 +105,13 @@ function checkParts(owner: string, options: LoopOptions): void {
   checkAgentParts(owner, options);
   const wrong = refusalFor(owner);
   const { model, instructions, context, output, toolConcurrency } = options;
-  if (!hasMethod(model, "generate")) wrong("model", model, "an LLMClient, with a generate method");
+  checkModel(`${owner}.model`, model);
   if (!["undefined", "string", "function"].includes(typeof instructions))
     wrong("instructions", instructions, "a text, or a function of the run that gives one");
   if (context !== undefined && !hasMethod(context, "getPromptWindow"))
     wrong("context", context, "an AgentContext, with a getPromptWindow method");
-  if (!["undefined", "object", "function"].includes(typeof output) || output === null)
-    wrong("output", output, "a schema");
+  const isSchema = ["undefined", "object", "function"].includes(typeof output) && output !== null;
+  if (!isSchema || Array.isArray(output) || isPromiseLike(output)) wrong("output", output, "a schema");
   if (options.onBudget !== undefined) checkOneOf(`${owner}.onBudget`, options.onBudget, ON_BUDGET);
   if (toolConcurrency !== undefined) checkInteger(`${owner}.toolConcurrency`, toolConcurrency, 1);
 }
@@ -126,7 +128,9 @@ export function checkTools(
   const names = new Set<string>();
   for (const [at, tool] of tools.entries()) {
     if (!hasMethod(tool, "execute") && !hasMethod(tool, "hire"))
-      wrong(`${field}[${at}]`, tool, "a tool (defineTool), or an agent's asDelegate()");
+      wrong(`${field}[${at}]`, tool, "a tool with execute (defineTool), or an agent's asDelegate()");
+    checkToolName(tool.name);
+    checkToolFields(`${owner}.${field}[${at}].`, tool);
     if (names.has(tool.name))
       wrong(`${field}[${at}].name`, tool.name, "a name of its own; another tool is called that already");
     names.add(tool.name);

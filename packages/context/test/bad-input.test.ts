@@ -1,0 +1,41 @@
+import { AgentId, SessionId } from "@ravi/kernel";
+import { agentContext, KeywordMemory, MemoryHistory, TokenBudget, Truncation } from "@ravi/context";
+import { expect, test } from "vitest";
+
+/** As somebody without a compiler would write it. */
+const odd = (value: unknown): never => value as never;
+const scope = { userId: "u", sessionId: "s", runId: "r", metadata: {} };
+const history = new MemoryHistory();
+const agentId = AgentId("a");
+
+test.each<[string, () => unknown]>([
+  ["countTokens", () => new Truncation({ maxTokens: 5, countTokens: odd({}) })],
+  ["countTokens", () => new TokenBudget({ countTokens: odd(4) })],
+  ["TokenBudget.strategies", () => new TokenBudget({ strategies: odd(new Truncation({ maxTokens: 5 })) })],
+  ["KeywordMemory options.history", () => new KeywordMemory({ history: odd("./memory") })],
+  ["KeywordMemory options.clock", () => new KeywordMemory({ clock: odd({}) })],
+  ["KeywordMemory options.ids", () => new KeywordMemory({ ids: odd(() => "id") })],
+  ["query", () => new KeywordMemory().recall(odd(scope), odd(undefined))],
+  ["key", () => new MemoryHistory().append(odd(undefined), [])],
+  ["messages", () => new MemoryHistory().append({ sessionId: SessionId("s"), agentName: "a" }, odd("hello"))],
+  ["agentContext", () => agentContext(odd(undefined))],
+  ["agentContext.history", () => agentContext(odd({ agentId }))],
+  ["agentContext.agentId", () => agentContext(odd({ history }))],
+  ["agentContext.compaction", () => agentContext({ agentId, history, compaction: odd(() => []) })],
+  ["agentContext.compacton", () => agentContext(odd({ agentId, history, compacton: {} }))],
+])("R10: what cannot make a window is refused when it is given: %s", (field, attempt) => {
+  expect(attempt).toThrow(expect.objectContaining({ code: "INVALID_VALUE", field }));
+});
+
+test.each([
+  ["scope", "ann"],
+  ["scope.userId", { ...scope, userId: Number.NaN }],
+  ["scope.userId", { ...scope, userId: () => "ann" }],
+  ["scope.tenantId", { ...scope, tenantId: 5n }],
+])("J5: a user that is no text is refused, and not taken for nobody: %s", async (field, given) => {
+  const memory = new KeywordMemory();
+  const refusal = expect.objectContaining({ code: "INVALID_VALUE", field });
+  await expect(memory.remember(odd(given), "the door code is 1234")).rejects.toThrow(refusal);
+  await expect(memory.recall(odd(given), "door")).rejects.toThrow(refusal);
+  await expect(memory.forget(odd(given), "id")).rejects.toThrow(refusal);
+});

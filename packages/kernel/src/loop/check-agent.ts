@@ -1,0 +1,46 @@
+import type { Agent } from "../agent/agent.ts";
+import { checkFields } from "../core/check.ts";
+import { InvalidValueError } from "../errors/errors.ts";
+import { checkPipelines } from "./pipeline-levels.ts";
+
+/** Whether it is one at all. */
+export function checkAgent(field: string, agent: unknown): asserts agent is Agent {
+  const isAgent =
+    typeof agent === "object" &&
+    agent !== null &&
+    "id" in agent &&
+    typeof agent.id === "string" &&
+    "run" in agent &&
+    typeof agent.run === "function";
+  if (isAgent) return;
+  const expected = "an object with an id and a run(ctx, inbox)";
+  throw new InvalidValueError({ field, value: agent, expected });
+}
+
+export function checkAgents(field: string, agents: unknown): void {
+  if (!Array.isArray(agents))
+    throw new InvalidValueError({ field, value: agents, expected: "a list of agents" });
+  for (const [at, agent] of agents.entries()) checkAgent(`${field}[${at}]`, agent);
+}
+
+/** What an agent brings with it. Asked for every run and hire, so nothing is made where all is well. */
+export function checkHosted(agent: Pick<Agent, "id" | "pipelines" | "hooks">): void {
+  const { id, hooks } = agent;
+  if (hooks !== undefined && (typeof hooks?.has !== "function" || typeof hooks.dispatch !== "function")) {
+    const expected = "Hooks with has and dispatch, such as a HookManager of @ravi/hooks";
+    throw new InvalidValueError({ field: `agent ${id}: hooks`, value: hooks, expected });
+  }
+  checkPipelines(agent);
+}
+
+/** A misspelt limit that is silently ignored is no limit. */
+export function checkDefaults({ id, defaults }: Pick<Agent, "id" | "defaults">): void {
+  if (defaults === undefined || areDefaults(defaults)) return;
+  checkFields(`agent ${id}: defaults`, defaults, ["spawnBudget", "executionBudget"]);
+}
+
+function areDefaults(defaults: NonNullable<Agent["defaults"]>): boolean {
+  if (defaults?.executionBudget === undefined && defaults?.spawnBudget === undefined) return false;
+  for (const name in defaults) if (name !== "executionBudget" && name !== "spawnBudget") return false;
+  return true;
+}

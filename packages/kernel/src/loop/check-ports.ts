@@ -1,0 +1,73 @@
+import { checkFields } from "../core/check.ts";
+import type { Clock, IdSource } from "../core/clock.ts";
+import { InvalidValueError } from "../errors/errors.ts";
+import type { ContextPorts } from "../ports/engine.ts";
+import type { RestartPolicy } from "../ports/headcount.ts";
+import type { Hooks } from "../ports/hooks.ts";
+import type { BlobStore, Journal } from "../ports/journal.ts";
+import { PIPELINE_LEVELS } from "./pipeline-levels.ts";
+
+/** What runtimes may be given, of whatever engine. */
+export interface CheckedPorts extends Omit<ContextPorts, "clock" | "ids" | "hooks"> {
+  readonly clock?: Clock | undefined;
+  readonly ids?: IdSource | undefined;
+  readonly hooks?: Hooks | undefined;
+  readonly journal?: Journal | undefined;
+  readonly blobs?: BlobStore | undefined;
+  readonly restart?: RestartPolicy | undefined;
+  readonly headcount?: unknown;
+  readonly ledger?: unknown;
+}
+
+type Needs = {
+  readonly [P in keyof CheckedPorts]-?:
+    | "a function"
+    | readonly (keyof NonNullable<CheckedPorts[P]> & string)[];
+};
+
+/** What each of them has to be able to do. What is optional in its interface is not named. */
+const NEEDS: Needs = {
+  journal: ["claim", "release", "load", "append", "post", "items", "list", "delete"],
+  blobs: ["put", "get"],
+  headcount: "a function",
+  ledger: "a function",
+  meter: ["estimate", "price"],
+  limiter: ["acquire", "slowDown"],
+  hooks: ["has", "dispatch"],
+  pipelines: [],
+  history: ["load", "append", "clear"],
+  compaction: ["compact"],
+  memory: ["remember", "recall", "forget"],
+  permissions: ["check"],
+  telemetry: ["startSpan", "metric"],
+  auditLog: ["append"],
+  restart: ["shouldRetry", "delayMs", "reset"],
+  validator: "a function",
+  clock: ["now"],
+  ids: ["uuid", "random"],
+  logger: ["debug", "info", "warn", "error"],
+};
+
+/** A service that cannot serve would be found out in the middle of a run, or never: an audit log that writes nothing down, say. */
+export function checkPorts(what: string, ports: CheckedPorts): void {
+  for (const [name, needs] of Object.entries(NEEDS)) {
+    const value: unknown = Reflect.get(ports, name);
+    if (value !== undefined) checkPort(`${what}.${name}`, value, needs);
+  }
+  // A guard at a level that is misspelt would guard nothing.
+  if (ports.pipelines !== undefined) checkFields(`${what}.pipelines`, ports.pipelines, PIPELINE_LEVELS);
+  for (const [level, pipeline] of Object.entries(ports.pipelines ?? {}))
+    if (pipeline !== undefined) checkPort(`${what}.pipelines.${level}`, pipeline, ["run", "admit"]);
+}
+
+/** One service, by the methods that it has to have. */
+export function checkPort(field: string, value: unknown, needs: "a function" | readonly string[]): void {
+  if (needs === "a function") {
+    if (typeof value !== "function") throw new InvalidValueError({ field, value, expected: needs });
+    return;
+  }
+  const isObject = typeof value === "object" && value !== null;
+  if (isObject && needs.every((method) => typeof Reflect.get(value, method) === "function")) return;
+  const methods = needs.length === 0 ? "" : ` with the methods ${needs.join(", ")}`;
+  throw new InvalidValueError({ field, value, expected: `an object${methods}` });
+}

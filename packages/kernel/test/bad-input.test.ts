@@ -1,0 +1,103 @@
+import { describe, expect, test } from "vitest";
+import { defineTool, executionBudget, spawnBudget, Supervision } from "../src/index.ts";
+import { checkModel, checkPorts, checkTools, newRoot, versionOf } from "../src/loop.ts";
+import { systemIds } from "../src/core/clock.ts";
+import { AgentId } from "../src/core/ids.ts";
+
+/** As somebody without a compiler would write it. */
+const odd = (value: unknown): never => value as never;
+const refusal = (field: string) => expect.objectContaining({ code: "INVALID_VALUE", field });
+
+describe("limits that are no plain object are refused, and do not count as none", () => {
+  const notPlain: readonly [string, unknown][] = [
+    ["a promise that was not awaited", Promise.resolve({ maxTokens: 5 })],
+    ["a map", new Map([["maxTokens", 5]])],
+    ["a date", new Date(0)],
+    ["a list", []],
+  ];
+  test.each(notPlain)("R6: %s", (_what, given) => {
+    expect(() => executionBudget(odd(given))).toThrow(refusal("executionBudget"));
+    expect(() => spawnBudget(odd(given))).toThrow(refusal("spawnBudget"));
+    expect(() => Supervision.root(AgentId("lead"), { executionBudget: odd(given) })).toThrow(
+      refusal("executionBudget"),
+    );
+  });
+
+  test("R6: a promise is told to be awaited, and what is empty, of a class or without a prototype is taken", () => {
+    expect(() => executionBudget(odd(Promise.resolve({})))).toThrow(/await it first/);
+    class Limits {
+      readonly maxTokens = 5;
+    }
+    expect(executionBudget({}).maxTokens).toBeNull();
+    expect(executionBudget(new Limits()).maxTokens).toBe(5);
+    expect(executionBudget(Object.create(null) as object).maxTokens).toBeNull();
+  });
+});
+
+describe("what an agent is given", () => {
+  const whole = { name: "wipe", description: "", input: {}, execute: () => 1 };
+  test.each([
+    [{ needsApproval: "yes" }, "Writer.tools[0].needsApproval"],
+    [{ idempotent: 1 }, "Writer.tools[0].idempotent"],
+    [{ timeoutS: -1 }, "Writer.tools[0].timeoutS"],
+    [{ timeoutS: "5" }, "Writer.tools[0].timeoutS"],
+    [{ description: undefined }, "Writer.tools[0].description"],
+    [{ input: undefined }, "Writer.tools[0].input"],
+    [{ input: null }, "Writer.tools[0].input"],
+    [{ input: "object" }, "Writer.tools[0].input"],
+    [{ name: "w i p e" }, "tool name"],
+    [{ execute: undefined }, "Writer.tools[0]"],
+  ])("R19: a tool that nobody defined by defineTool is checked as if: %o", (change, field) => {
+    expect(() => checkTools("Writer", [odd({ ...whole, ...change })])).toThrow(refusal(field));
+  });
+
+  test("R19: a definition that is none, or has no schema, is refused where it is made", () => {
+    expect(() => defineTool(odd(undefined))).toThrow(refusal("tool"));
+    expect(() => defineTool(odd({ ...whole, input: undefined }))).toThrow(refusal("tool wipe: input"));
+    expect(() => defineTool(odd({ ...whole, input: Promise.resolve({}) }))).toThrow(
+      refusal("tool wipe: input"),
+    );
+  });
+
+  const generate = async () => {};
+  test.each([
+    [undefined, "model"],
+    [{ generate }, "model.info"],
+    [{ generate, info: { provider: "p" } }, "model.info.model"],
+    [{ generate, info: { provider: 1, model: "m" } }, "model.info.provider"],
+    [{ generate, info: { provider: "p", model: "m", maxOutputTokens: -1 } }, "model.info.maxOutputTokens"],
+    [{ generate, info: { provider: "p", model: "m", contextWindow: "1k" } }, "model.info.contextWindow"],
+  ])("R18: a model that does not say what is set aside for its calls is refused: %o", (model, field) => {
+    expect(() => checkModel("model", model)).toThrow(refusal(field));
+  });
+});
+
+describe("what a runtime is given", () => {
+  const agent = { id: AgentId("a"), run: odd(async () => {}) };
+  test.each([
+    [{ exectionBudget: { maxTokens: 5 } }, "agent a: defaults.exectionBudget"],
+    [{ executionBudget: { maxTokens: 5 }, maxCostUsd: 1 }, "agent a: defaults.maxCostUsd"],
+    ["cheap", "agent a: defaults"],
+    [Promise.resolve({}), "agent a: defaults"],
+    [null, "agent a: defaults"],
+  ])("R6: a limit of an agent's own that would be ignored is refused: %o", (defaults, field) => {
+    expect(() => newRoot({ ...agent, defaults: odd(defaults) }, {}, systemIds)).toThrow(refusal(field));
+  });
+
+  test("R12: what is no agent is refused before its version is looked up, and so is what is no version", () => {
+    for (const none of [undefined, null, {}, { id: "a" }, { run() {} }])
+      expect(() => versionOf(new Map(), odd(none), "1")).toThrow(refusal("agent"));
+    expect(() => versionOf(new Map(), agent, odd({}))).toThrow(refusal("run options.version"));
+  });
+
+  test.each([
+    [{ auditLog: {} }, "options.auditLog"],
+    [{ meter: { price() {} } }, "options.meter"],
+    [{ ledger: {} }, "options.ledger"],
+    [{ permissions: null }, "options.permissions"],
+    [{ pipelines: { chats: {} } }, "options.pipelines.chats"],
+    [{ pipelines: { chat: {} } }, "options.pipelines.chat"],
+  ])("J4: a service that cannot serve is refused: %o", (ports, field) => {
+    expect(() => checkPorts("options", odd(ports))).toThrow(refusal(field));
+  });
+});

@@ -1,0 +1,64 @@
+import { describe, expect, test } from "vitest";
+import { AgentId, type Agent } from "@ravi/kernel";
+import { MemoryJournal, Runtime, SqliteJournal } from "@ravi/runtime";
+
+/** As somebody without a compiler would write it. */
+const odd = (value: unknown): never => value as never;
+const refusal = (field: string) => expect.objectContaining({ code: "INVALID_VALUE", field });
+const agent: Agent = {
+  id: AgentId("a"),
+  run: async () => ({ status: "completed", output: "", stopReason: "done" }),
+};
+
+describe("what cannot work is refused at once, and by its name", () => {
+  test.each<[string, () => unknown]>([
+    ["MemoryJournal.clock", () => new MemoryJournal({ clock: odd({}) })],
+    ["options.clock", () => SqliteJournal.open("nowhere", { clock: odd({}) })],
+    ["runtime options", () => new Runtime(odd(Promise.resolve({})))],
+    ["runtime options.agents", () => new Runtime({ agents: odd(agent) })],
+    ["runtime options.agents[1]", () => new Runtime({ agents: [agent, odd({ id: "b" })] })],
+    ["runtime options.ambientScope", () => new Runtime({ ambientScope: odd("yes") })],
+    ["agent", () => new Runtime().register(odd(undefined))],
+    ["agent", () => new Runtime().register(odd({}))],
+    ["agent", () => new Runtime().run(odd(undefined), "Hi", { version: "1" })],
+    ["run options.metadata", () => new Runtime().run(agent, "Hi", { metadata: odd(new Map([["a", 1]])) })],
+    ["run options.version", () => new Runtime().run(agent, "Hi", { version: odd(2) })],
+    [
+      "agent a: defaults.maxCostUsd",
+      () => new Runtime().run({ ...agent, defaults: odd({ maxCostUsd: 1 }) }, "Hi"),
+    ],
+    [
+      "resume options.onEvent",
+      () => new Runtime({ journal: new MemoryJournal() }).resume("r", { onEvent: odd(1) }),
+    ],
+  ])("R24: %s", (field, attempt) => {
+    expect(attempt).toThrow(refusal(field));
+  });
+
+  test("R24: a decision that is none is refused of a run that is over, too", async () => {
+    const runtime = new Runtime({ journal: new MemoryJournal() });
+    await runtime.run(agent, "Hi", { runId: "r" }).result;
+    for (const decisions of ["retry", [], new Map(), { "tool:pay#1": "rety" }])
+      await expect(runtime.resume("r", { decisions: odd(decisions) }).result).rejects.toMatchObject({
+        code: "INVALID_VALUE",
+      });
+    expect((await runtime.resume("r").result).status).toBe("completed");
+  });
+
+  test.each([[null], [[]], [new Map()], [Promise.resolve({})]])(
+    "R11: layers of an agent's own that nobody can find are refused: %o",
+    async (pipelines) => {
+      const guarded = { ...agent, pipelines: odd(pipelines) };
+      await expect(new Runtime().run(guarded, "Hi").result).rejects.toThrow(refusal("agent a: pipelines"));
+    },
+  );
+
+  test.each([[null], ["told"], [{}], [{ has: () => true }]])(
+    "R20: hooks of an agent's own that nobody can tell anything are refused: %o",
+    async (hooks) => {
+      await expect(new Runtime().run({ ...agent, hooks: odd(hooks) }, "Hi").result).rejects.toThrow(
+        refusal("agent a: hooks"),
+      );
+    },
+  );
+});
