@@ -7,11 +7,11 @@ const HEADCOUNT: readonly (keyof Headcount)[] = ["acquire", "release", "isPaused
 // What factories have made for a run. One that forgets to give it back would leave limits that nobody keeps. Each method is looked
 // up by its own name: this is asked for every run, and names from a list make it twenty times as slow.
 
+/** One without `charge`, which only a resumed run asks for, may serve. */
 export function madeLedger(ledger: Ledger): Ledger {
   const isOne =
     isObject(ledger) &&
     typeof ledger.reserve === "function" &&
-    typeof ledger.charge === "function" &&
     typeof ledger.child === "function" &&
     typeof ledger.remaining === "function";
   if (!isOne) checkPort("what runtime options.ledger gives", ledger, LEDGER);
