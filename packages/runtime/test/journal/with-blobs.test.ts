@@ -30,6 +30,16 @@ function slowStore() {
   return { blobs, done };
 }
 
+/** A journal that is read while the second of its entries waits for its blob. */
+async function readWhileItWaits() {
+  const { blobs, done } = slowStore();
+  const journal = withBlobs(new MemoryJournal(), blobs);
+  const epoch = (await journal.claim(RUN, "o", 1_000))?.epoch ?? 0;
+  await journal.append(RUN, epoch, [entry("a", "small")]);
+  const append = journal.append(RUN, epoch, [entry("b", LARGE)]);
+  return { append, read: journal.load(RUN), done };
+}
+
 describe("a journal with its large bodies beside it", () => {
   test("R24: what is appended after a large entry stands after it, and others do not wait for it", async () => {
     const { blobs, done } = slowStore();
@@ -59,12 +69,7 @@ describe("a journal with its large bodies beside it", () => {
   });
 
   test("R24: what is read has in it what was appended before, also while that waits for its blob", async () => {
-    const { blobs, done } = slowStore();
-    const journal = withBlobs(new MemoryJournal(), blobs);
-    const epoch = (await journal.claim(RUN, "o", 1_000))?.epoch ?? 0;
-    await journal.append(RUN, epoch, [entry("a", "small")]);
-    const append = journal.append(RUN, epoch, [entry("b", LARGE)]);
-    const read = journal.load(RUN);
+    const { append, read, done } = await readWhileItWaits();
     done.resolve();
     expect((await read).map(({ key, body }) => [key, body["text"]])).toEqual([
       ["a", "small"],
@@ -74,12 +79,7 @@ describe("a journal with its large bodies beside it", () => {
   });
 
   test("R24: what is read after an append that failed is what stands before it", async () => {
-    const { blobs, done } = slowStore();
-    const journal = withBlobs(new MemoryJournal(), blobs);
-    const epoch = (await journal.claim(RUN, "o", 1_000))?.epoch ?? 0;
-    await journal.append(RUN, epoch, [entry("a", "small")]);
-    const append = journal.append(RUN, epoch, [entry("b", LARGE)]);
-    const read = journal.load(RUN);
+    const { append, read, done } = await readWhileItWaits();
     done.reject(new Error("the bucket is gone"));
     expect((await read).map(({ key }) => key)).toEqual(["a"]);
     await expect(append).rejects.toMatchObject({ code: "JOURNAL_FAILED" });
