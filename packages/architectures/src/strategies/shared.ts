@@ -6,7 +6,7 @@ import {
   type JsonValue,
   type LLMClient,
 } from "@ravi/kernel";
-import { checkRecord, hasMethod } from "@ravi/kernel/loop";
+import { checkModel as checkOwn, checkRecord, hasMethod } from "@ravi/kernel/loop";
 
 /** Something that a strategy decided, for whoever watches. */
 export function progress(name: string, data: JsonValue): AgentEvent {
@@ -36,8 +36,8 @@ export function checkAgent(field: string, agent: unknown): asserts agent is Agen
 
 /** A model of one's own, or none. */
 export function checkModel(field: string, model: LLMClient | undefined): LLMClient | undefined {
-  if (model === undefined || typeof Reflect.get(Object(model), "generate") === "function") return model;
-  throw new InvalidValueError({ field, value: model, expected: "an LLMClient, with a generate method" });
+  if (model !== undefined) checkOwn(field, model);
+  return model;
 }
 
 /** The prompts of a strategy with some in one's own words. A misspelt name would be an own prompt that nobody hears. */
