@@ -15,7 +15,7 @@ export { type CheckedPorts, checkPort, checkPorts } from "./loop/check-ports.ts"
 export { checkModel } from "./loop/check-model.ts";
 export { checkAgents, checkHosted } from "./loop/check-agent.ts";
 export { answerMisfit, answerProblem, isContent } from "./loop/answer.ts";
-export { type AtOnce, makeAtOnce } from "./loop/at-once.ts";
+export { type AtOnce, type Direct, makeAtOnce, makeDirect } from "./loop/at-once.ts";
 export { bareContext, type BareContext, type BareContextOptions } from "./loop/bare-context.ts";
 export { bothHooks, tellOwn } from "./loop/both-hooks.ts";
 export { guardedHooks, isSameHooks } from "./loop/guarded-hooks.ts";

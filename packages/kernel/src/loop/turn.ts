@@ -69,7 +69,7 @@ export class Turn {
     if (hasHires || size < leaves.length) return this.makeInParts(size);
     if (leaves.length === 0) return this.end();
     const outcomes = this.batchOf(leaves);
-    return isPromiseLike(outcomes) ? this.endLater(outcomes) : this.keepAll(0, outcomes, undefined).end();
+    return areHere(outcomes) ? this.keepAll(0, outcomes, undefined).end() : this.endLater(outcomes);
   }
 
   /** A context that was not compiled may throw at once, or give something that only looks like a promise. */
@@ -251,8 +251,13 @@ export class Turn {
   }
 }
 
+/** Not asked by looking for a `then`: that is asked of so many shapes that each time it is looked up anew, 13 ns. */
+function areHere(outcomes: MaybePromise<TurnOutcomes>): outcomes is TurnOutcomes {
+  return Array.isArray(outcomes);
+}
+
 function toolNamed(wanted: string, tools: Tools): Tool | DelegateTool | undefined {
-  // By number: the list is frozen, and `for of` leaves compiled code for each item of a frozen list.
+  // By number: a list that its user has frozen leaves compiled code for each item in a `for of`.
   for (let at = 0; at < tools.length; at++) if (tools[at]?.name === wanted) return tools[at];
   return undefined;
 }

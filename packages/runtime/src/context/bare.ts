@@ -18,7 +18,14 @@ import {
   type ToolResult,
   wantsApproval,
 } from "@ravi/kernel";
-import { answerProblem, type Parsed, readArguments, soundUsage, toolFailure } from "@ravi/kernel/loop";
+import {
+  answerProblem,
+  type Direct,
+  type Parsed,
+  readArguments,
+  soundUsage,
+  toolFailure,
+} from "@ravi/kernel/loop";
 import { rejected } from "../rejected.ts";
 import { notBegun } from "./alone.ts";
 import { andThen } from "../and-then.ts";
@@ -26,6 +33,7 @@ import { failureOf, listOf, runBatch } from "./batch.ts";
 import { executeTool } from "./execute-tool.ts";
 import type { Execution } from "./execution.ts";
 import { hire } from "./hires.ts";
+import { isModel } from "./leaf-check.ts";
 import { refuseStopped } from "./reserved.ts";
 
 // The short way of an execution that nothing was given to: no journal, no limit, no layer, no listener. What is left of the
@@ -81,6 +89,21 @@ export function bareLlm(
   );
   return exec.lane.hold(answered);
 }
+
+/** The same for a loop, which waits for the provider's own promise. */
+export const bareDirect: Direct<Execution> = {
+  ask(exec, model, request) {
+    if (exec.tally === undefined || exec.engine.isWatched || !isModel(model)) return undefined;
+    exec.lane.enter(model.id);
+    return generate(exec, model, request);
+  },
+  over({ lane }) {
+    lane.leave();
+  },
+  accept({ tally }, model, response) {
+    return tally === undefined ? response : counted(tally, model, response, false);
+  },
+};
 
 /** What was not compiled may throw before its promise, or give none. */
 function generate(exec: Execution, model: LLMClient, request: ModelRequest): Promise<ModelResponse> {

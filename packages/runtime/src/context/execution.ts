@@ -44,10 +44,10 @@ import {
   type ToolResult,
   type WindowOptions,
 } from "@ravi/kernel";
-import { type LinkedList, makeAtOnce } from "@ravi/kernel/loop";
+import { type LinkedList, makeAtOnce, makeDirect } from "@ravi/kernel/loop";
 import { rejected } from "../rejected.ts";
 import { alone, aloneAtOnce } from "./alone.ts";
-import { bareBatch, bareLlm, isBare, isPlain } from "./bare.ts";
+import { bareBatch, bareDirect, bareLlm, isBare, isPlain } from "./bare.ts";
 import { runBatch } from "./batch.ts";
 import { requestBudget } from "./budget-request.ts";
 import { Gates } from "./gate.ts";
@@ -346,3 +346,4 @@ export class Execution implements RunContext {
 }
 
 makeAtOnce(Execution.prototype, (exec, leaves) => exec.batchAtOnce(leaves));
+makeDirect(Execution.prototype, bareDirect);

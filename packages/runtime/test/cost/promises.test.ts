@@ -19,14 +19,14 @@ const full = (turns: number) => ran(turns, () => everything(new MemoryJournal())
 describe("what a turn costs, and a run beside its turns", () => {
   test("bare, it makes few promises", async () => {
     const { turn, run } = await perTurn((turns) => promisesOf(bare(turns)));
-    expect(turn).toBeLessThanOrEqual(3);
-    expect(run).toBeLessThanOrEqual(17);
+    expect(turn).toBeLessThanOrEqual(2);
+    expect(run).toBeLessThanOrEqual(14);
   });
 
   test("bare, it waits few times", async () => {
     const { turn, run } = await perTurn((turns) => ticksOf(bare(turns)));
-    expect(turn).toBeLessThanOrEqual(2);
-    expect(run).toBeLessThanOrEqual(10);
+    expect(turn).toBeLessThanOrEqual(1);
+    expect(run).toBeLessThanOrEqual(9);
   });
 
   test("with everything on, it makes more, and no more than that", async () => {

@@ -9,13 +9,13 @@ import {
   type FunctionContext,
   type Hooks,
   LaneViolationError,
-  type Leaf,
   type MaybePromise,
   type ModelResponse,
   type Pipeline,
   type RunContext,
   type RunEvent,
   RunId,
+  textOf,
   type Tool,
   type ToolLeaf,
   type Usage,
@@ -97,10 +97,11 @@ describe("review: the turns of a loop", () => {
     }
   });
 
-  const contexts: [string, (ctx: RunContext, told: string[]) => RunContext][] = [
+  type Method = "batch" | "llm";
+  const contexts: [string, (ctx: RunContext, name: Method, told: string[]) => RunContext][] = [
     [
       "through a proxy",
-      (ctx, told) =>
+      (ctx, _, told) =>
         new Proxy(ctx, {
           get(target, key): unknown {
             const value: unknown = Reflect.get(target, key, target);
@@ -114,47 +115,83 @@ describe("review: the turns of a loop", () => {
     ],
     [
       "with a proxy of its method",
-      (ctx, told) => {
-        const { batch } = ctx;
-        const apply = (method: typeof batch, self: RunContext, args: unknown[]): unknown => {
-          told.push("batch");
+      (ctx, name, told) => {
+        const apply = (method: RunContext[Method], self: RunContext, args: unknown[]): unknown => {
+          told.push(name);
           return Reflect.apply(method, self, args);
         };
-        return Object.assign(ctx, { batch: new Proxy(batch, { apply }) });
+        return Object.assign(ctx, { [name]: new Proxy(ctx[name], { apply }) });
       },
     ],
     [
       "with a spy on its method, which has all the fields of it",
-      (ctx, told) => {
-        const { batch } = ctx;
-        const spy = (leaves: readonly Leaf[]): Promise<unknown> => {
-          told.push("batch");
-          return Reflect.apply(batch, ctx, [leaves]);
+      (ctx, name, told) => {
+        const method = ctx[name];
+        const spy = (...args: unknown[]): unknown => {
+          told.push(name);
+          return Reflect.apply(method, ctx, args);
         };
-        Object.defineProperties(spy, Object.getOwnPropertyDescriptors(batch));
-        return Object.assign(ctx, { batch: spy });
+        Object.defineProperties(spy, Object.getOwnPropertyDescriptors(method));
+        return Object.assign(ctx, { [name]: spy });
       },
     ],
     [
       "on top of it",
-      (ctx, told) =>
-        Object.create(ctx, {
-          batch: {
-            value: (leaves: readonly Leaf[]) => {
-              told.push("batch");
-              return ctx.batch(leaves);
-            },
-          },
-        }) as RunContext,
+      (ctx, name, told) => {
+        const value = (...args: unknown[]): unknown => {
+          told.push(name);
+          return Reflect.apply(ctx[name], ctx, args);
+        };
+        return Object.create(ctx, { [name]: { value } }) as RunContext;
+      },
     ],
   ];
 
   test.each(contexts)("R19: a context of somebody's own, %s, is asked itself", async (_, wrap) => {
-    const told: string[] = [];
-    const lead = agent("lead", (ctx) => toolLoop(plan([echo]), wrap(ctx, told), ""));
-    const { output } = await new Runtime().run(lead, "").result;
-    expect(output).toBe("fine");
-    expect(told.filter((name) => name === "batch")).toHaveLength(1);
+    for (const [name, times] of [
+      ["batch", 1],
+      ["llm", 2],
+    ] as const) {
+      const told: string[] = [];
+      const lead = agent("lead", (ctx) => toolLoop(plan([echo]), wrap(ctx, name, told), ""));
+      const { output } = await new Runtime().run(lead, "").result;
+      expect(output).toBe("fine");
+      expect(told.filter((each) => each === name)).toHaveLength(times);
+    }
+  });
+
+  const misfits: [string, () => unknown][] = [
+    ["gives nothing", () => undefined],
+    ["gives a promise of nothing", async () => undefined],
+    ["gives what is no answer", () => ({ message: { role: "user" } })],
+    [
+      "throws at once",
+      () => {
+        throw new Error("no network");
+      },
+    ],
+    ["rejects", async () => Promise.reject(new Error("no network"))],
+  ];
+
+  test.each(misfits)("R24: a model that %s is asked once, and leaves the lane free", async (_, answer) => {
+    let asks = 0;
+    const generate = (): Promise<ModelResponse> => {
+      asks++;
+      return answer() as Promise<ModelResponse>;
+    };
+    const broken = planLoop("lead", { name: "lead", model: { ...model, generate } });
+    const lead = agent("lead", async (ctx) => {
+      const failure: unknown = await toolLoop(broken, ctx, "").catch((error: unknown) => error);
+      const { message } = await ctx.llm(model, ask(""));
+      return done(`${String(failure)}, then ${textOf(message)}`);
+    });
+    for (const options of [{}, { journal: new MemoryJournal() }]) {
+      asks = 0;
+      const { output, usage: used } = await new Runtime(options).run(lead, "").result;
+      expect(output).toMatch(/^(ProviderError: m gave|Error: no network).*, then fine$/);
+      expect(used).toEqual(usage);
+      expect(asks).toBe(1);
+    }
   });
 
   test("R24: a tool of a turn finds the lane taken, and the next turn finds it free", async () => {

@@ -135,5 +135,6 @@ export function checkTools(
       wrong(`${field}[${at}].name`, tool.name, "a name of its own; another tool is called that already");
     names.add(tool.name);
   }
-  return Object.freeze([...tools]);
+  // Nobody else has it, so it need not be frozen: items of a frozen list are looked up outside of compiled code.
+  return [...tools];
 }

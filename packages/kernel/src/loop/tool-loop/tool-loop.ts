@@ -14,6 +14,7 @@ import {
 } from "../../model/messages.ts";
 import type { SchemaLike } from "../../model/schema.ts";
 import { HookEvent } from "../../ports/hooks.ts";
+import { directOf } from "../at-once.ts";
 import { checkSchemas } from "../check-schemas.ts";
 import { land, type LandOptions } from "../land.ts";
 import { type ToolTurn, turnAtOnce } from "../tool-turn.ts";
@@ -78,6 +79,7 @@ class Loop<T> {
   // is not, as all that such a function names is kept, and moved, each time it waits.
   async start(input: string): Promise<AgentResult<T>> {
     const { plan, ctx, mail, prompt } = this;
+    const direct = directOf(ctx);
     if (plan.hasRawSchemas) checkSchemas(plan, ctx.validator);
     const instructed = prompt.begin(input);
     if (isPromiseLike(instructed)) await instructed;
@@ -94,8 +96,19 @@ class Loop<T> {
         let response: ModelResponse | undefined;
         let result: MaybePromise<AgentResult<T> | undefined>;
         try {
-          const request = prompt.make();
-          response = await ctx.llm(plan.model, isPromiseLike(request) ? await request : request);
+          const made = prompt.make();
+          const request = isPromiseLike(made) ? await made : made;
+          const asked = direct?.ask(ctx, plan.model, request);
+          if (direct === undefined || asked === undefined) response = await ctx.llm(plan.model, request);
+          else {
+            let given: ModelResponse;
+            try {
+              given = await asked;
+            } finally {
+              direct.over(ctx);
+            }
+            response = direct.accept(ctx, plan.model, given);
+          }
         } catch (error) {
           result = this.unanswered(error);
         }
@@ -159,7 +172,7 @@ class Loop<T> {
   /** Remembers what the model said. */
   private hear(message: AssistantMessage, { kind }: Turn): MaybePromise<void> {
     const text = textOf(message);
-    const isText = text.trim() !== "";
+    const isText = text !== "" && text.trim() !== "";
     this.hasWorked = true;
     if (isText) this.said = text;
     if (kind === "tools") return this.remember(message);
