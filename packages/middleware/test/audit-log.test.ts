@@ -1,4 +1,4 @@
-import { execFile, fork, type ForkOptions } from "node:child_process";
+import { execFile, fork, type ForkOptions, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   appendFile,
@@ -18,7 +18,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { promisify } from "node:util";
 import * as fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import type { AuditEntry } from "@ravi/kernel";
 import { FileAuditLog } from "@ravi/middleware";
 import { PATIENCE } from "./support.ts";
@@ -342,6 +342,25 @@ describe("J11: an audit that can be proved", () => {
       const command = ["-c", 'ulimit -n 64; exec "$@"', "sh", process.execPath, ...program];
       const { stdout } = await promisify(execFile)("sh", command);
       expect(stdout).toBe("living, refused, stands\n".repeat(6));
+    },
+  );
+
+  test.runIf(process.platform === "linux")(
+    "a writer that has ended and that nobody has buried is gone",
+    async () => {
+      // The shell becomes a program that knows of no child.
+      const parent = spawn("sh", ["-c", "exec 3<&0; cat <&3 & echo $!; exec cat 3<&-"]);
+      onTestFinished(() => void parent.kill());
+      const [said] = await once(parent.stdout, "data");
+      const pid = Number(said);
+      const { isGone, me } = await processesHere();
+      const began = (await readFile(`/proc/${pid}/stat`, "utf8")).split(" ")[21];
+      const owner = me.replace(/\d+:\d+$/, `${pid}:${began}`);
+      expect(await isGone(owner)).toBe(false);
+
+      process.kill(pid, "SIGKILL");
+      await expect.poll(() => readFile(`/proc/${pid}/stat`, "utf8")).toContain(") Z ");
+      expect(await isGone(owner)).toBe(true);
     },
   );
 

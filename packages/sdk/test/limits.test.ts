@@ -5,7 +5,7 @@ import { MemoryJournal } from "@ravi/runtime";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { ledgerFor } from "../src/run/ledger.ts";
-import { agent, DEFAULT_LIMITS, run, start, team, tool } from "@ravi/sdk";
+import { agent, DEFAULT_LIMITS, resume, run, start, team, tool } from "@ravi/sdk";
 
 const greeter = (options: object = {}) =>
   agent({ name: "greeter", model: scriptedModel(["Hello."]), ...options });
@@ -150,6 +150,24 @@ test("R18: the 21st call of 20 turns is refused before it is paid, and the 20th 
   expect(JSON.parse(JSON.stringify(result))).toMatchObject({ stoppedBy: result.stoppedBy });
   expect(() => result.unwrap()).toThrow(/\(stopReason budget: turns of counter\)/);
   expect(model.calls).toHaveLength(20);
+});
+
+test("R18: a limit with no room for the first call says what that call may take, and what to do", async () => {
+  const prices = { scripted: { input: 0.25, output: 2 } };
+  const journal = new MemoryJournal();
+  const result = await run(greeter(), "Hi", { budget: { usd: 0.01 }, prices, journal, runId: "r" });
+  expect(result).toMatchObject({
+    status: "partial",
+    output: "",
+    cost: 0,
+    stoppedBy: { used: 0, limit: 0.01 },
+  });
+  const hint =
+    /^the next call may cost up to \$0\.016\d+ and \$0\.01 is left; raise budget\.usd or lower settings\.maxOutputTokens$/;
+  expect(result.stoppedBy?.hint).toMatch(hint);
+  expect(() => result.unwrap()).toThrow(result.stoppedBy?.hint);
+  const again = await resume("r", { agents: greeter(), journal });
+  expect(again.stoppedBy).toEqual(result.stoppedBy);
 });
 
 test("R18: whatever the cap, an agent that has used it up gets its last turn, and stays below it", async () => {

@@ -1,10 +1,11 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdir } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { FileSessionStore } from "@ravi/session";
 import { expect, it, onTestFinished } from "vitest";
+import { processLiveness } from "../src/store/owner.ts";
 import { folder } from "./support.ts";
 
 const LONG = process.env["RAVI_LONG"] !== undefined;
@@ -115,6 +116,25 @@ it("O19: a process that may open no more files takes nobody who lives for gone",
   const starved = promisify(execFile)("sh", ["-c", 'ulimit -n 64; exec "$@"', "sh", ...program], { cwd });
   expect((await starved).stdout).toBe("false");
 });
+
+it.runIf(process.platform === "linux")(
+  "O19: the lock of a process that has ended and that nobody has buried goes to the next",
+  async () => {
+    // The shell becomes a program that knows of no child.
+    const parent = spawn("sh", ["-c", "exec 3<&0; cat <&3 & echo $!; exec cat 3<&-"]);
+    onTestFinished(() => void parent.kill());
+    const [said] = await once(parent.stdout, "data");
+    const pid = Number(said);
+    const { isGone, me } = processLiveness();
+    const stat = await readFile(`/proc/${pid}/stat`, "latin1");
+    const owner = me.replace(/\d+:\d+$/, `${pid}:${stat.split(" ")[21]}`);
+    expect(isGone(owner)).toBe(false);
+
+    process.kill(pid, "SIGKILL");
+    await expect.poll(() => readFile(`/proc/${pid}/stat`, "latin1")).toContain(") Z ");
+    expect(isGone(owner)).toBe(true);
+  },
+);
 
 it("O19: when many want a lock whose holder is gone, one gets it", async () => {
   const root = join(await folder(), "sessions");

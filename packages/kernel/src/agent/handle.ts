@@ -67,6 +67,8 @@ export type StoppedBy = {
   readonly limit: number;
   /** Whose budget it is: an agent, or a path of them. */
   readonly scope: string;
+  /** Why the next step did not fit, and what to do, in the words of the ledger that refused it. */
+  readonly hint?: string | undefined;
 };
 
 export interface RunLimits {

@@ -69,8 +69,8 @@ async function onOwnSeat<T>(ctx: RunContext, { agent, input }: HireLeaf<T>): Pro
     if (isRaviError(error, "BUDGET_EXHAUSTED")) {
       const last = lane.messages.findLast((message) => message.role === "assistant");
       const output = last === undefined ? "" : textOf(last);
-      const { dimension, used, limit, scope } = error;
-      const stoppedBy = { dimension, used, limit, scope };
+      const { dimension, used, limit, scope, hint } = error;
+      const stoppedBy = { dimension, used, limit, scope, ...(hint !== undefined && { hint }) };
       return {
         status: "partial",
         result: { status: "partial", output, stopReason: "budget" },

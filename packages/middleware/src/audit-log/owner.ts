@@ -22,25 +22,32 @@ export async function processesHere(): Promise<Processes> {
     }
   };
   return {
-    me: `process:${host}:${process.pid}:${await startOf(process.pid)}`,
+    me: `process:${host}:${process.pid}:${startOf(await statOf(process.pid))}`,
     async isGone(owner) {
       const [, where, pid, start] = FORM.exec(owner) ?? [];
       if (where !== host || pid === undefined) return false;
       if (!isAlive(Number(pid))) return true;
-      const now = await startOf(Number(pid));
+      const stat = await statOf(Number(pid));
+      // It has ended, to its last thread, and only its number is left: nobody has asked how it ended.
+      if (stat[0] === "Z" && Number(stat[17]) <= 1) return true;
+      const now = startOf(stat);
       return start !== "0" && now !== "0" && now !== start;
     },
   };
 }
 
 /** When a process began, as Linux counts it: another one of the same number began at another time. 0 where nobody can say. */
-async function startOf(pid: number): Promise<string> {
+function startOf(stat: readonly string[]): string {
+  return stat[19] ?? "0";
+}
+
+async function statOf(pid: number): Promise<string[]> {
   const { readFile } = await import("node:fs/promises");
   try {
     const stat = await readFile(`/proc/${pid}/stat`, "utf8");
-    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "0";
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   } catch {
     // No such file on this system, or none can be opened just now; then its number alone is what there is to go by.
-    return "0";
+    return [];
   }
 }

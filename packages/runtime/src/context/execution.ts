@@ -313,8 +313,8 @@ export class Execution implements RunContext {
 
   noteRefusal(error: unknown): void {
     if (!isRaviError(error, "BUDGET_EXHAUSTED")) return;
-    const { dimension, used, limit, scope } = error;
-    this.stoppedBy = { dimension, used, limit, scope };
+    const { dimension, used, limit, scope, hint } = error;
+    this.stoppedBy = { dimension, used, limit, scope, ...(hint !== undefined && { hint }) };
   }
 
   /** What every payload of a hook says. */

@@ -32,7 +32,8 @@ function lookAround(): ProcessTable {
   // The files may be those of the table around this one, in which a number is somebody else's. Then a process has a
   // number in each of the two.
   const isOurs = /^NSpid:\t\d+$/m.test(read("/proc/self/status"));
-  return { name: `${host}:${name}`, isAlive, startOf: isOurs ? startOf : () => "" };
+  if (!isOurs) return { name: `${host}:${name}`, isAlive, startOf: () => "" };
+  return { name: `${host}:${name}`, isAlive: (pid) => isAlive(pid) && !isDefunct(pid), startOf };
 }
 
 function isAlive(pid: number): boolean {
@@ -44,10 +45,23 @@ function isAlive(pid: number): boolean {
   }
 }
 
+/**
+ * Whether it has ended, to its last thread, and only its number is left, because nobody has asked how it ended. In a
+ * container whose first process is no init that can be for good.
+ */
+function isDefunct(pid: number): boolean {
+  const stat = statOf(pid);
+  return stat[0] === "Z" && Number(stat[17]) <= 1;
+}
+
 function startOf(pid: number): string {
+  return statOf(pid)[19] ?? "";
+}
+
+function statOf(pid: number): string[] {
   const stat = read(`/proc/${pid}/stat`);
   // The name of its program is in parentheses, and may have some of its own.
-  return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
 
 function read(path: string): string {

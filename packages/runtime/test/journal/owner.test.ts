@@ -1,8 +1,10 @@
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { isOwnerGone, processOwner } from "../../src/journal/owner.ts";
-import type { ProcessTable } from "../../src/journal/process-table.ts";
+import { type ProcessTable, processTable } from "../../src/journal/process-table.ts";
 import { temporaryDirectory } from "./helpers/directory.ts";
 import { type Running, start } from "./helpers/process.ts";
 
@@ -56,6 +58,24 @@ describe("T5: an owner counts as gone only where that is certain", () => {
     const owner = processOwner("id").replace(`:${process.pid}:`, `:${pid}:`);
     expect(isOwnerGone(owner)).toBe(true);
   });
+
+  test.runIf(process.platform === "linux")(
+    "one that has ended and that nobody has buried is gone",
+    async () => {
+      // The shell becomes a program that knows of no child.
+      const parent = spawn("sh", ["-c", "exec 3<&0; cat <&3 & echo $!; exec cat 3<&-"]);
+      onTestFinished(() => void parent.kill());
+      const [said] = await once(parent.stdout, "data");
+      const pid = Number(said);
+      const { startOf } = processTable();
+      const owner = processOwner("id").replace(/:\d+:\d*:id$/, `:${pid}:${startOf(pid)}:id`);
+      expect(isOwnerGone(owner)).toBe(false);
+
+      process.kill(pid, "SIGKILL");
+      await expect.poll(() => readFileSync(`/proc/${pid}/stat`, "latin1")).toContain(") Z ");
+      expect(isOwnerGone(owner)).toBe(true);
+    },
+  );
 });
 
 /** Ways to a process table of its own: with the files that show it, and with those of the table around it. */

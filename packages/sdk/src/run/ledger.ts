@@ -1,4 +1,5 @@
 import {
+  BudgetExhaustedError,
   type Clock,
   InvalidValueError,
   isRaviError,
@@ -49,10 +50,26 @@ function reserve(
   try {
     return ledger.reserve(estimate, options);
   } catch (error) {
+    if (isRaviError(error, "BUDGET_EXHAUSTED")) throw withOurNames(error);
     throw isRaviError(error, "INVALID_VALUE") && isUnpriced(estimate)
       ? unpriced(options?.what, error)
       : error;
   }
+}
+
+const OPTIONS: ReadonlyMap<string, string> = new Map([
+  ["maxCostUsd", "budget.usd"],
+  ["maxTokens", "budget.tokens"],
+  ["maxTurns", "budget.turns"],
+  ["maxToolCalls", "budget.toolCalls"],
+  ["maxOutputTokens", "settings.maxOutputTokens"],
+]);
+
+/** What to raise goes by another name here. */
+function withOurNames(error: BudgetExhaustedError): BudgetExhaustedError {
+  const { dimension, used, limit, scope } = error;
+  const hint = error.hint?.replace(/\bmax[A-Z]\w*/g, (name) => OPTIONS.get(name) ?? name);
+  return new BudgetExhaustedError({ dimension, used, limit, scope, hint });
 }
 
 function isUnpriced({ cost, tokens = 0, turns = 0 }: Partial<Spend>): boolean {

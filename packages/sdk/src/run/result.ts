@@ -28,7 +28,7 @@ export interface ResultBase<T = unknown> {
   /** The answer; of a run that was cut off, what it had until then. */
   readonly output: string;
   readonly stopReason?: StopReason | undefined;
-  /** Which limit cut it off, where `stopReason` is `budget`: its dimension, what was used, the limit, and whose it is. */
+  /** Which limit cut it off, where `stopReason` is `budget`: its dimension, what was used, the limit, whose it is, and what to do. */
   readonly stoppedBy?: StoppedBy | undefined;
   /** Limits of the whole tree that a provider's excess has passed. What was paid for was delivered all the same. */
   readonly exceeded?: readonly StoppedBy[] | undefined;
@@ -104,10 +104,11 @@ function unwrap<T>(result: SdkResult<T>): CompletedResult<T> {
   if (error !== undefined && (status === "failed" || status === "cancelled")) throw error;
   const limit = stoppedBy === undefined ? "" : `: ${stoppedBy.dimension} of ${stoppedBy.scope}`;
   const why = stopReason === undefined ? (error?.message ?? "") : `stopReason ${stopReason}${limit}`;
+  const hint = stoppedBy?.hint === undefined ? "" : `${stoppedBy.hint}; `;
   const advice =
     status === "suspended"
       ? `resume(${JSON.stringify(runId)}, …) goes on with it`
-      : "read result.output for what there is";
+      : `${hint}read result.output for what there is`;
   throw new InvalidValueError({
     field: "result.status",
     value: status,
