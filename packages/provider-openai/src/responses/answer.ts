@@ -3,18 +3,19 @@ import { field, isObject, listOf, stringOr, uniqueIds, UnusableAnswer } from "@r
 import { greatestUsage } from "../answer/greatest-usage.ts";
 import { ReportedError } from "../failure/reported-error.ts";
 import type { Answer } from "../protocol.ts";
-import { makeDrafts } from "./drafts.ts";
-import { tellEvent } from "./events.ts";
+import { type Draft, type Drafts, makeDrafts } from "./drafts.ts";
+import { emitRest } from "./emit.ts";
+import { readEvent } from "./events.ts";
 import { finishReasonOf } from "./finish.ts";
-import { messageOf, readItem } from "./output.ts";
+import { messageOf, type OutputItem, readItem } from "./output.ts";
 import { unrepeated } from "./repeats.ts";
-import { catchUp } from "./telling.ts";
 import { unclosed } from "./unclosed.ts";
 import { readUsage } from "./usage.ts";
 
 /**
- * An answer of the Responses API. The events are told as they come; what counts in the end is the response of the last one,
- * and where that has no items, the items as they were closed.
+ * An answer of the Responses API. While it is streamed, each event goes to the draft of the item that it is about, and what is new in
+ * it is emitted at once. The last event has the whole response, which is what counts in the end; if it has no items, they are
+ * taken as the server closed them, or as far as they came.
  */
 export function collectResponse(provider: string): Answer {
   const drafts = makeDrafts();
@@ -31,37 +32,29 @@ export function collectResponse(provider: string): Answer {
     const spent = readUsage(field(response, "usage"));
     if (spent !== undefined) usage = greatestUsage(usage, spent);
   };
-  const tell = (event: unknown, type: string): ModelEvent[] =>
-    fresh(event, type).flatMap((each) => tellEvent(each.event, each.type, { drafts, ids }));
+  const read = (event: unknown, type: string): ModelEvent[] =>
+    fresh(event, type).flatMap((each) => readEvent(each.event, each.type, { drafts, ids }));
   const close = (response: unknown, status: string): ModelEvent[] => {
     readHead(response);
-    const output = listOf(field(response, "output")).filter(isObject);
-    const items =
-      output.length > 0 ? output : drafts.all().map((draft) => draft.done ?? unclosed(draft, status));
-    const matching = output.length > 0 ? drafts.match(output) : drafts.all();
-    const events: ModelEvent[] = [];
-    const known = items.flatMap((item, position) => {
-      const read = readItem(item);
-      const draft = matching[position];
-      if (read === undefined || draft === undefined) return [];
-      events.push(...catchUp(draft, read, ids));
-      return [{ read, draft }];
-    });
-    const calls = known.filter(({ read }) => read.type === "function_call");
+    const final = finalItems(response, status, drafts);
+    // This also announces the calls that were not announced yet, so that all of them have their ids.
+    const events = final.flatMap(({ item, draft }) => emitRest(draft, item, ids));
+    const items = final.map(({ item }) => item);
+    const calls = final.filter(({ item }) => item.type === "function_call");
     // Without a count at the end, that of the output is not known yet, and what was reserved is charged.
     const isCounted = readUsage(field(response, "usage")) !== undefined;
     result = {
       message: messageOf(
-        known.map(({ read }) => read),
-        calls.map(({ draft }) => draft.announced ?? ""),
+        items,
+        calls.map(({ draft }) => draft.announcedId ?? ""),
         provider,
       ),
       finishReason: finishReasonOf({
         status,
         reason: stringOr(field(field(response, "incomplete_details"), "reason"), undefined),
-        refused: known.some(({ read }) => read.type === "message" && read.refused),
+        refused: items.some((item) => item.type === "message" && item.refused),
         hasCalls: calls.length > 0,
-        isCut: calls.some(({ read }) => read.type === "function_call" && read.isCut),
+        isCut: items.some((item) => item.type === "function_call" && item.isCut),
       }),
       ...(usage !== undefined && isCounted ? { usage } : {}),
       ...(model === undefined ? {} : { model }),
@@ -90,7 +83,7 @@ export function collectResponse(provider: string): Answer {
           const said = statusOf(inner);
           // Some servers complete what they call incomplete in the same event; then it is.
           return [
-            ...tell(event, type),
+            ...read(event, type),
             ...close(inner, type === "response.incomplete" ? "incomplete" : said),
           ];
         }
@@ -99,7 +92,7 @@ export function collectResponse(provider: string): Answer {
           throw new ReportedError(field(inner, "error") ?? `the server says ${type}`);
         default:
           if (inner !== undefined) readHead(inner);
-          return tell(event, type);
+          return read(event, type);
       }
     },
     addWhole(body) {
@@ -118,6 +111,24 @@ export function collectResponse(provider: string): Answer {
     finish: () => [{ type: "finish", response: response() }],
     response,
   };
+}
+
+interface FinalItem {
+  readonly item: OutputItem;
+  readonly draft: Draft;
+}
+
+/** The items that count, each with its draft: those of the response or, if it has none, those that were streamed. */
+function finalItems(response: unknown, status: string, drafts: Drafts): FinalItem[] {
+  const output = listOf(field(response, "output")).filter(isObject);
+  const isWhole = output.length > 0;
+  const items = isWhole ? output : drafts.all().map((draft) => draft.closedItem ?? unclosed(draft, status));
+  const matching = isWhole ? drafts.match(output) : drafts.all();
+  return items.flatMap((raw, position) => {
+    const item = readItem(raw);
+    const draft = matching[position];
+    return item === undefined || draft === undefined ? [] : [{ item, draft }];
+  });
 }
 
 function hasError(value: unknown): boolean {

@@ -6,38 +6,43 @@ export type ItemType = OutputItem["type"] | "other";
 /** An item of the answer while it comes in. */
 export interface Draft {
   readonly type: ItemType;
-  /** Which of the calls it is. */
-  readonly position: number;
-  /** What was handed on of it. */
-  told: string;
-  /** What its parts say, as far as they came by themselves; what is told of them cannot be taken back. */
+  /** Its `output_index`, where an event gave one. */
+  outputIndex: number | undefined;
+  /** Its text or its arguments, as far as they were emitted. What was emitted cannot be taken back. */
+  emitted: string;
+  /** The item as the server closed it. */
+  closedItem: unknown;
+
+  // Of a message, and of reasoning:
+
+  /** What came of each part, by its name. */
   readonly parts: Map<string, string>;
-  /** Its place in the answer, where an event said so. */
-  place: number | undefined;
-  /** Arguments that came before the call could be announced. */
-  held: string;
+  /** The part of the reasoning that is coming in: another one begins a paragraph. */
+  currentPart: string | undefined;
+  refused: boolean;
+
+  // Of a function call:
+
+  /** Counts the calls of the answer from 0. */
+  readonly callIndex: number;
   callId: string | undefined;
   name: string | undefined;
-  /** The id under which it was announced. */
-  announced: string | undefined;
-  refused: boolean;
-  /** The part of the reasoning that comes in, so that the next one begins a paragraph. */
-  part: string | undefined;
-  /** The arguments were said to be whole. */
-  isWhole: boolean;
-  /** The item as the server closed it. */
-  done: unknown;
+  /** The id under which the call was announced: not before it has a name and an id of the server's. */
+  announcedId: string | undefined;
+  /** Arguments that came before the call was announced; or all of them, once `hasAllArguments`. */
+  heldArguments: string;
+  hasAllArguments: boolean;
 }
 
 /** The items of an answer, found again by the events that belong to them. */
 export interface Drafts {
   /** For `output_item.added`: a new one, unless this very item is known. */
   begin(event: unknown): Draft;
-  /** For any other event about an item: without id and place it is the latest of its type. What nobody announced is begun. */
+  /** For any other event about an item. Without an id and an index it is about the latest of its type; an unknown item is begun. */
   find(event: unknown, type: ItemType): Draft;
-  /** For an event that says a part whole: also the latest of its type where the pieces of that said no place. */
+  /** For an event with a whole part. It may be the latest item of its type even if the event has an index, where that item has none. */
   findWhole(event: unknown, type: ItemType): Draft;
-  /** The drafts of the items of the finished answer, one for each: by their ids, else by their places, else in their order. */
+  /** The drafts of the items of the finished answer, one for each: by id, else by index, else in their order. */
   match(items: readonly unknown[]): readonly Draft[];
   all(): readonly Draft[];
 }
@@ -52,18 +57,18 @@ export function makeDrafts(): Drafts {
   const create = (type: ItemType): Draft => {
     const draft: Draft = {
       type,
-      position: type === "function_call" ? calls++ : -1,
-      told: "",
+      outputIndex: undefined,
+      emitted: "",
+      closedItem: undefined,
       parts: new Map(),
-      place: undefined,
-      held: "",
+      currentPart: undefined,
+      refused: false,
+      callIndex: type === "function_call" ? calls++ : -1,
       callId: undefined,
       name: undefined,
-      announced: undefined,
-      refused: false,
-      part: undefined,
-      isWhole: false,
-      done: undefined,
+      announcedId: undefined,
+      heldArguments: "",
+      hasAllArguments: false,
     };
     drafts.push(draft);
     latest.set(type, draft);
@@ -73,11 +78,11 @@ export function makeDrafts(): Drafts {
     if (id !== undefined) byId.set(id, draft);
     if (typeof index === "number") {
       byIndex.set(index, draft);
-      draft.place ??= index;
+      draft.outputIndex ??= index;
     }
     return draft;
   };
-  /** By its id; else by its place, since some servers give each event an id of its own. */
+  /** By its id; else by its index, since some servers give each event an id of its own. */
   const lookUp = (id: string | undefined, index: unknown, type: ItemType): Draft | undefined => {
     const named = id === undefined ? undefined : byId.get(id);
     if (named !== undefined) return named.type === type ? named : undefined;
@@ -87,8 +92,8 @@ export function makeDrafts(): Drafts {
   const find = (event: unknown, type: ItemType, otherwise?: Draft): Draft => {
     const id = textIn(field(event, "item_id")) ?? textIn(field(field(event, "item"), "id"));
     const index = field(event, "output_index");
-    const isLost = id === undefined && typeof index !== "number";
-    const found = isLost ? latest.get(type) : lookUp(id, index, type);
+    const isUnnamed = id === undefined && typeof index !== "number";
+    const found = isUnnamed ? latest.get(type) : lookUp(id, index, type);
     return note(found ?? otherwise ?? create(type), id, index);
   };
 
@@ -103,7 +108,7 @@ export function makeDrafts(): Drafts {
     find: (event, type) => find(event, type),
     findWhole(event, type) {
       const last = latest.get(type);
-      return find(event, type, last?.place === undefined ? last : undefined);
+      return find(event, type, last?.outputIndex === undefined ? last : undefined);
     },
     match(items) {
       const found = new Map<number, Draft>();

@@ -5,18 +5,19 @@ interface NamedEvent {
   readonly type: string;
 }
 
-/** Gives the events of a stream that are to be told, none twice: a proxy that connects anew sends again what was sent. */
+/** Gives the events of a stream that are to be read, none twice: a proxy that reconnects sends again what it has sent before. */
 export type Unrepeated = (event: unknown, type: string) => readonly NamedEvent[];
 
 /**
- * An event is repeated where its number came before with the same in it. Numbers that stand for two things (some servers give
- * all events one number, some begin anew with each item) say nothing, and from then on nothing is left out.
+ * An event is a repeat if its sequence number came before with the same content. Some servers give all events one number, or begin
+ * anew with each item. As soon as a number comes with two different contents, numbers are not trusted any more, and from then
+ * on nothing is left out.
  */
 export function unrepeated(): Unrepeated {
   const seen = new Map<number, string>();
   let isTrusted = true;
   let last: number | undefined;
-  /** What looked repeated while the number stood still, until another number shows that it was. */
+  /** Apparent repeats under the number that came last. Until another number comes, they may be events of their own. */
   let held: NamedEvent[] = [];
 
   return (event, type) => {
@@ -42,7 +43,7 @@ export function unrepeated(): Unrepeated {
   };
 }
 
-/** Ids are left out where there is a place: some servers give each event an id of its own. */
+/** The item's id counts only where there is no index: some servers give each event an id of its own. */
 function contentOf(event: unknown, type: string): string {
   const item = field(event, "output_index") ?? field(event, "item_id");
   const part = field(event, "content_index") ?? field(event, "summary_index");

@@ -21,14 +21,15 @@ export function unclosed(draft: Draft, status: string): JsonObject | undefined {
     case "reasoning":
       return { type: "reasoning", summary: [{ type: "summary_text", text: textOf(draft, PARAGRAPH) }] };
     case "function_call": {
-      if (!draft.isWhole && status === "completed")
+      if (!draft.hasAllArguments && status === "completed")
         throw new UnusableAnswer("the answer ended in the middle of a tool call");
       return {
         type: "function_call",
         call_id: draft.callId ?? "",
         name: draft.name ?? "",
-        arguments: draft.isWhole || draft.announced === undefined ? draft.held : draft.told,
-        status: draft.isWhole ? "completed" : "incomplete",
+        arguments:
+          draft.hasAllArguments || draft.announcedId === undefined ? draft.heldArguments : draft.emitted,
+        status: draft.hasAllArguments ? "completed" : "incomplete",
       };
     }
     default:

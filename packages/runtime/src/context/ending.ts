@@ -13,8 +13,7 @@ import {
 import { guardedHooks, isSameHooks, messageOf, tellLog, tellOwn, tellTermination } from "@ravi/kernel/loop";
 import { orLog } from "../or-log.ts";
 import type { Execution } from "./execution.ts";
-import { leaveSentCalls } from "./sent-calls.ts";
-import { settleLeft } from "./settlement.ts";
+import { abandonAttempts } from "./money/abandoned.ts";
 import { audit } from "./observe.ts";
 
 /** How long an agent, or what it has left running, may go on after it was told to stop, before nobody waits for it any more. */
@@ -91,7 +90,7 @@ export function leaveCalls({ exec, isCrash }: Pick<Ending, "exec"> & Partial<End
   exec.isOver = true;
   // They would stand there for nothing. Of one that has crashed, those below it may go on: they are not stopped.
   if (exec.inLine > 0 && isCrash !== true) exec.token.cancel(hasEnded(exec));
-  const left = leaveSentCalls(exec, settleLeft);
+  const left = abandonAttempts(exec);
   return left === undefined ? undefined : settledInTime(exec, left);
 }
 

@@ -56,11 +56,11 @@ import { Keys } from "./keys.ts";
 import { Lane } from "./lane.ts";
 import { checkLeaves, isModel, noModel } from "./leaf-check.ts";
 import { callModel } from "./model-call.ts";
+import type { Attempt } from "./money/attempt.ts";
 import { yieldIfPaused } from "./pause.ts";
 import type { Plan } from "./plan.ts";
 import { recordFact } from "./record.ts";
 import { Requests } from "./requests.ts";
-import type { SentCall } from "./sent-calls.ts";
 import { seededRandom, seededUuid } from "./seeded.ts";
 import { callTool } from "./tool-call.ts";
 import { Window } from "./window.ts";
@@ -90,8 +90,8 @@ export class Execution implements RunContext {
   toolCalls = 0;
   /** Every hire of this execution, whoever is hired. */
   hires = 0;
-  /** Those that wait for their answer; made for the first. */
-  sentCalls: LinkedList<SentCall> | undefined;
+  /** Attempts at model calls that were sent and are not charged yet; made for the first. */
+  openAttempts: LinkedList<Attempt> | undefined;
   /** Calls that wait for a place in the limiter's line. */
   inLine = 0;
   /** Its agent has ended: what it left running pays for nothing more. */

@@ -2,7 +2,7 @@ import { type AbortSignalLike, CancellationError, cancellationOf, type Reservati
 import { orLog } from "../or-log.ts";
 import type { Execution } from "./execution.ts";
 
-/** Why nothing more may be sent: all was stopped, its agent is over, or whoever asked for this one call has given up on it. */
+/** Throws if nothing more may be sent: everything was stopped, the agent has ended, or whoever asked for this call has given it up. */
 export function refuseStopped(
   { stopped, isOver, agentId }: Execution,
   signal: AbortSignalLike | undefined,
@@ -13,14 +13,14 @@ export function refuseStopped(
 }
 
 /**
- * Why a tool that is on record as begun may not be run. A run that is only suspended goes on later: it would ask somebody whether
- * the call was made, although it is known that it was not. So it is made, and its result written down.
+ * Throws if a tool that is on record as begun may not be run. In a run that is only suspended it may: otherwise, when the run is
+ * resumed, somebody would be asked whether the call was made, though we know that it was not.
  */
 export function refuseCancelled({ engine, token }: Execution): void {
   if (engine.suspension === undefined) token.check();
 }
 
-/** A ledger may answer late: what it has set aside for somebody who is refused by then is given back. */
+/** A ledger may answer late. If `refuse` throws by then, the reservation is given back. */
 export async function reservedInTime(
   exec: Execution,
   reserving: PromiseLike<Reservation>,
@@ -36,7 +36,7 @@ export async function reservedInTime(
   return reservation;
 }
 
-/** Why it was stopped is what counts, whatever the ledger says to it: a failure of its own would be tried again by a layer. */
+/** A failure of the ledger is only logged: it must not replace the reason for stopping, and a layer would retry it. */
 export async function giveBack({ agentId, ports }: Execution, reservation: Reservation): Promise<void> {
   const message = `what was set aside for ${agentId} could not be given back`;
   await orLog(ports.logger, "error", message, () => reservation.cancel());

@@ -8,7 +8,7 @@ import {
   type Usage,
 } from "@ravi/kernel";
 import { tellOwn } from "@ravi/kernel/loop";
-import type { Bill } from "./bill.ts";
+import type { Bill } from "./money/bill.ts";
 import type { Execution } from "./execution.ts";
 
 // What listeners and observers hear of a model call, whoever asked for it.

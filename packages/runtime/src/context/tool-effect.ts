@@ -20,7 +20,7 @@ import {
 } from "@ravi/kernel";
 import { messageOf, toolFailure } from "@ravi/kernel/loop";
 import { andThen } from "../and-then.ts";
-import { Bill } from "./bill.ts";
+import { Bill } from "./money/bill.ts";
 import { nameOfText } from "./digest.ts";
 import { executeTool } from "./execute-tool.ts";
 import type { Execution } from "./execution.ts";

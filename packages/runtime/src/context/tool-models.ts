@@ -1,6 +1,6 @@
 import type { AbortSignalLike, EffectScope, LLMClient, ModelRequest, ModelResponse } from "@ravi/kernel";
-import { attempt } from "./attempt.ts";
-import { Bill } from "./bill.ts";
+import { Attempt } from "./money/attempt.ts";
+import { Bill } from "./money/bill.ts";
 import type { Execution } from "./execution.ts";
 import { toldCall } from "./tell-call.ts";
 
@@ -29,8 +29,18 @@ export class ToolModels {
     const told = { key: `${this.key}/llm#${number}`, model, request };
     // Each of its own: a provider that knows a key gives the answer that it gave before.
     const idempotencyKey = `${scope.idempotencyKey}/llm#${number}`;
-    const options = { model, request, signal, idempotencyKey, wrapUp: false, bill, scope } as const;
-    const nested = { isNested: true, sink: undefined } as const;
-    return toldCall(exec, told, bill, () => attempt(exec, { ...options, ...nested, call: 0, tokens: 0 }));
+    const attempt = new Attempt({
+      exec,
+      model,
+      request,
+      signal,
+      idempotencyKey,
+      wrapUp: false,
+      bill,
+      scope,
+      isNested: true,
+      sink: undefined,
+    });
+    return toldCall(exec, told, bill, () => attempt.run());
   }
 }

@@ -1,6 +1,6 @@
 import type { CallNote, EffectScope, JournalEntry, Ledger, MaybePromise, Spent } from "@ravi/kernel";
 import type { InProcessEngine } from "./in-process.ts";
-import { SPEND } from "./recording.ts";
+import { spendKey } from "./recording.ts";
 
 /** One attempt at an effect in this process. */
 export class InProcessScope implements EffectScope {
@@ -64,7 +64,7 @@ function noteEntry(
   const phase = "spend" in note ? "end" : "begin";
   return {
     exec: start.execId,
-    key: `${SPEND}${of}#${call}`,
+    key: spendKey(of, call),
     attempt,
     phase,
     at: clock.now(),

@@ -114,8 +114,13 @@ export const LATE = "late:";
 /** Facts of what was granted beyond the limits. */
 export const RAISE = "raise:";
 
-/** What was set aside for a call inside of an effect, and what it took; such facts are read by the books alone. */
+/** Notes on the money of single calls (`context/money/notes.ts`), which only `tree/spends.ts` reads. */
 export const SPEND = "spend:";
+
+/** Of the notes on one call of an effect. */
+export function spendKey(effect: string, call: number): string {
+  return `${SPEND}${effect}#${call}`;
+}
 
 /** What a begin and its end have in common. */
 export function attemptOf({ exec, key, attempt }: JournalRecord): string {

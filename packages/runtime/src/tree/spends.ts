@@ -7,28 +7,37 @@ import {
   type Usage,
 } from "@ravi/kernel";
 import { textAt } from "../engine/body.ts";
-import { attemptOf, RAISE, type Recording, SPEND } from "../engine/recording.ts";
+import { attemptOf, RAISE, type Recording, SPEND, spendKey } from "../engine/recording.ts";
 
-/** What a bill says, as it is on record. */
-type RecordedSpend = Partial<Spend> &
-  Contents & {
-    readonly usage?: Usage;
-    readonly priced?: boolean;
-    readonly retries?: number;
-    readonly waste?: number;
-    /** The largest call in it, where it is the sum of several. */
-    readonly largest?: Pick<Spend, "tokens" | "cost">;
-  };
+// What a run has spent, read from its journal. It is the other side of `context/money`: a begin entry has the reservation of one call,
+// the effect's first, which is number 0; notes have the calls beside it, and what the first took where the begin entry does not
+// cover it; an end entry has the sum of all calls that were charged by then.
+
+/** A bill (`Bill.toJSON`), a charge or a reservation, as the journal has it. */
+type RecordedSpend = Partial<Spend> & {
+  readonly usage?: Usage;
+  readonly priced?: boolean;
+  readonly retries?: number;
+  readonly waste?: number;
+  /** The largest single charge, where there are several. */
+  readonly largest?: Pick<Spend, "tokens" | "cost">;
+  /** How many calls there were beside the first. They are numbered from 1. */
+  readonly calls?: number;
+  /** How many of all calls were the effect's own attempts, and not a tool's or a layer's. */
+  readonly own?: number;
+  /** Numbers of the calls that were not charged yet: they are not in the sum. */
+  readonly open?: readonly number[];
+};
 
 interface SpendOnRecord {
   readonly exec: ExecId;
   /** Of the effect. */
   readonly key: string;
   readonly spend: RecordedSpend;
-  /** One of the calls inside of the effect, and not what counts as the effect. */
+  /** A call that the effect made beside its sum: it does not count as one more effect. */
   readonly isInside: boolean;
   /**
-   * A tool that was left open, and on which nobody has decided. It counts as one call with the attempt that comes after it: a run that
+   * A tool call without an end, on which nobody has decided. It is made again and counted then, so it does not count now: a run that
    * crashed must not come to its limit sooner than one that did not.
    */
   readonly isToCome: boolean;
@@ -37,54 +46,101 @@ interface SpendOnRecord {
 /** The number of the call that an effect was begun for. */
 const FIRST = 0;
 
-/** What is on record as spent, and what was set aside for a call whose end is not: it may have been paid. */
+/** All that was charged, and what was set aside for calls whose charge is not on record: they may have been paid for. */
 export function* spendsOf(recording: Recording): Generator<SpendOnRecord> {
-  const known = indexOf(recording);
+  const index = indexOf(recording);
   for (const record of recording.records) {
-    const { exec, key, phase, body } = record;
-    if (key.startsWith(SPEND)) yield* callInside(record, known);
-    else if (phase === "begin") yield* leftOpen(record, known);
-    else if (phase === "end" && body["spend"] !== undefined && !isDecided(record)) {
-      yield { exec, key, spend: body["spend"] as RecordedSpend, isInside: false, isToCome: false };
-    }
+    if (record.key.startsWith(SPEND)) yield* extraCall(record, index);
+    else if (record.phase === "begin") yield* openFirstCall(record, index);
+    else if (record.phase === "end") yield* sumOf(record);
   }
 }
 
-interface Known {
+/** The sum in an effect's end entry. */
+function* sumOf(end: JournalRecord): Generator<SpendOnRecord> {
+  const { exec, key, body } = end;
+  if (body["spend"] === undefined || isDecided(end)) return;
+  yield { exec, key, spend: spendIn(body), isInside: false, isToCome: false };
+}
+
+/** A call beside the first, unless the sum of the effect's end has it. */
+function* extraCall(note: JournalRecord, { ends, notes }: Index): Generator<SpendOnRecord> {
+  const { exec, body } = note;
+  const call = body["call"] as CallNote["call"];
+  const isNewest = notes.get(attemptOf(note)) === note;
+  // `openFirstCall` yields the first, with the begin entry.
+  if (!isNewest || call === FIRST) return;
+  const key = textAt(body, "of");
+  const end = ends.get(attemptOf({ ...note, key }));
+  if (end !== undefined && hasInSum(end, call)) return;
+  yield { exec, key, spend: spendIn(body), isInside: true, isToCome: false };
+}
+
+/** The call that an effect was begun for, where the effect has no end, or ended without waiting for it. */
+function* openFirstCall(begin: JournalRecord, index: Index): Generator<SpendOnRecord> {
+  const { exec, key, body } = begin;
+  const end = index.ends.get(attemptOf(begin));
+  if (end !== undefined && hasInSum(end, FIRST)) return;
+  // A tool has no reservation in its begin entry, and was called all the same.
+  const isTool = body["tool"] !== undefined;
+  const spend = isTool ? ONE_TOOL_CALL : spendIn((noteOn(begin, FIRST, index) ?? begin).body);
+  const isToCome = isTool && end === undefined && !isNeverMadeAgain(begin, index);
+  yield { exec, key, spend, isInside: end !== undefined, isToCome };
+}
+
+const ONE_TOOL_CALL: RecordedSpend = Object.freeze({ toolCalls: 1 });
+
+/** Somebody has decided on it, or whoever would make it again has ended. */
+function isNeverMadeAgain(begin: JournalRecord, { decided, begins, endedHires }: Index): boolean {
+  if (decided.has(attemptOf(begin))) return true;
+  const isNewest = begins.get(effectOf(begin)) === begin;
+  return isNewest && isBelowEnded(begin.exec, endedHires);
+}
+
+function isBelowEnded(exec: ExecId, endedHires: ReadonlySet<string>): boolean {
+  if (endedHires.size === 0) return false;
+  for (let end = exec.length; end > 0; end = exec.lastIndexOf("/", end - 1))
+    if (endedHires.has(exec.slice(0, end))) return true;
+  return false;
+}
+
+interface Index {
   /** The ends of attempts at effects. */
   readonly ends: ReadonlyMap<string, JournalRecord>;
-  /** Attempts that nobody makes again, as somebody has decided so. */
+  /** Attempts that somebody decided on after a crash: nobody makes them again. */
   readonly decided: ReadonlySet<string>;
-  /** The newest that is on record of each call inside of one. */
+  /** The newest note on each call. */
   readonly notes: ReadonlyMap<string, JournalRecord>;
   /** The newest begin of each effect. */
   readonly begins: ReadonlyMap<string, JournalRecord>;
-  /** Those who were hired and are over: nobody makes anything again that they, or those below them, have begun. */
-  readonly over: ReadonlySet<string>;
+  /** Hires that have ended: neither they nor those below them make anything again. */
+  readonly endedHires: ReadonlySet<string>;
 }
 
-function indexOf({ records }: Recording): Known {
+function indexOf({ records }: Recording): Index {
   const ends = new Map<string, JournalRecord>();
   const notes = new Map<string, JournalRecord>();
   const begins = new Map<string, JournalRecord>();
   const decided = new Set<string>();
-  const over = new Set<string>();
+  const endedHires = new Set<string>();
   for (const record of records) {
     const { exec, key, phase } = record;
-    if (phase === "end" && key.startsWith("hire:")) over.add(ExecId(exec, key));
-    if (record.key.startsWith(SPEND)) notes.set(attemptOf(record), record);
-    else if (phase === "begin") begins.set(`${exec}\n${key}`, record);
-    else if (record.phase === "end" && isDecided(record)) decided.add(attemptOf(record));
-    else if (record.phase === "end") ends.set(attemptOf(record), record);
+    if (phase === "end" && key.startsWith("hire:")) endedHires.add(ExecId(exec, key));
+    if (key.startsWith(SPEND)) notes.set(attemptOf(record), record);
+    else if (phase === "begin") begins.set(effectOf(record), record);
+    else if (phase === "end" && isDecided(record)) decided.add(attemptOf(record));
+    else if (phase === "end") ends.set(attemptOf(record), record);
   }
-  return { ends, notes, decided, begins, over };
+  return { ends, notes, decided, begins, endedHires };
 }
 
-function isOver(exec: ExecId, over: ReadonlySet<string>): boolean {
-  if (over.size === 0) return false;
-  for (let end = exec.length; end > 0; end = exec.lastIndexOf("/", end - 1))
-    if (over.has(exec.slice(0, end))) return true;
-  return false;
+function effectOf({ exec, key }: JournalRecord): string {
+  return `${exec}\n${key}`;
+}
+
+/** The newest note on that call of an effect. */
+function noteOn(effect: JournalRecord, call: number, { notes }: Index): JournalRecord | undefined {
+  return notes.get(attemptOf({ ...effect, key: spendKey(effect.key, call) }));
 }
 
 /** What somebody decided on after a crash stays charged as the crash has left it. */
@@ -92,73 +148,35 @@ function isDecided({ body }: JournalRecord): boolean {
   return body["decided"] === true;
 }
 
-/** A call inside of an effect, where the sum of the effect's end does not have it. */
-function* callInside(record: JournalRecord, { ends, notes }: Known): Generator<SpendOnRecord> {
-  const { exec, body } = record;
-  const call = body["call"] as CallNote["call"];
-  // The call that the effect was begun for is found with its begin.
-  if (notes.get(attemptOf(record)) !== record || call === FIRST) return;
-  const key = textAt(body, "of");
-  const end = ends.get(attemptOf({ ...record, key }));
-  if (end === undefined || !contains(end, call))
-    yield { exec, key, spend: moneyIn(body), isInside: true, isToCome: false };
-}
-
-/** The call that an effect was begun for, where the effect has no end, or ended without waiting for it. */
-function* leftOpen(record: JournalRecord, known: Known): Generator<SpendOnRecord> {
-  const { ends, notes, decided, begins, over } = known;
-  const { exec, key, body } = record;
-  const end = ends.get(attemptOf(record));
-  if (end !== undefined && billOf(end).open?.includes(FIRST) !== true) return;
-  const note = notes.get(attemptOf({ ...record, key: `${SPEND}${key}#${FIRST}` }));
-  // A tool sets nothing aside in its begin, and has been called all the same.
-  const isTool = body["tool"] !== undefined;
-  const spend = isTool ? ONE_TOOL_CALL : moneyIn((note ?? record).body);
-  const isNewest = begins.get(`${exec}\n${key}`) === record;
-  const isMade = decided.has(attemptOf(record)) || (isNewest && isOver(exec, over));
-  const isToCome = isTool && end === undefined && !isMade;
-  yield { exec, key, spend, isInside: end !== undefined, isToCome };
-}
-
-const ONE_TOOL_CALL: RecordedSpend = Object.freeze({ toolCalls: 1 });
-
-/** What a call took; what was set aside for it, where that is not known. */
-function moneyIn(body: JsonObject): RecordedSpend {
+/** What a call took or, where that is not known, what was set aside for it. */
+function spendIn(body: JsonObject): RecordedSpend {
   return (body["spend"] ?? body["reserve"] ?? {}) as RecordedSpend;
 }
 
-/** What the bill of an end has in it: its calls up to that number, without those that were open when it was written. */
-type Contents = {
-  readonly calls?: number;
-  readonly open?: readonly number[];
-  /** How many of them were tries at the call itself. */
-  readonly own?: number;
-};
-
-function billOf({ body }: JournalRecord): Contents {
-  return (body["spend"] ?? {}) as Contents;
+/** What an effect's end entry says of its calls; nothing where it cost nothing. */
+function billIn({ body }: JournalRecord): RecordedSpend {
+  return (body["spend"] ?? {}) as RecordedSpend;
 }
 
-function contains(end: JournalRecord, call: number): boolean {
-  const { calls = 0, open = [] } = billOf(end);
+function hasInSum(end: JournalRecord, call: number): boolean {
+  const { calls = 0, open = [] } = billIn(end);
   return call <= calls && !open.includes(call);
 }
 
-/** Whether the agent's own call was sent, and not only what layers asked a model inside of it. One that a cache answered was not. */
+/** Whether an own attempt was sent, and not only nested calls. If a cache answered, none was. */
 export function hasGoneOut({ own, turns, open = [] }: RecordedSpend): boolean {
   if (own !== undefined) return own > 0;
-  // Its only call is its own: on record as not sent after all, or not.
+  // Then there is at most one call, an own one. Without a turn it was withdrawn before it was sent.
   return turns !== 0 || open.length > 0;
 }
 
-/** Effects that ended while calls of theirs were not answered, where it is still not known what those took. */
+/** The ends of effects with calls that were abandoned, and whose charge is still not known. */
 export function* leftBehind(recording: Recording): Generator<JournalRecord> {
-  const { notes } = indexOf(recording);
-  for (const record of recording.records) {
-    if (record.phase !== "end" || isDecided(record)) continue;
-    const isOpen = (call: number): boolean =>
-      notes.get(attemptOf({ ...record, key: `${SPEND}${record.key}#${call}` }))?.body["spend"] === undefined;
-    if (billOf(record).open?.some(isOpen) === true) yield record;
+  const index = indexOf(recording);
+  for (const end of recording.records) {
+    if (end.phase !== "end" || isDecided(end)) continue;
+    const isUncharged = (call: number): boolean => noteOn(end, call, index)?.body["spend"] === undefined;
+    if (billIn(end).open?.some(isUncharged) === true) yield end;
   }
 }
 

@@ -19,7 +19,7 @@ import {
 } from "@ravi/kernel";
 import { scriptedModel, virtualClock, type VirtualClock } from "@ravi/testing";
 import { Runtime } from "@ravi/runtime";
-import { roughEstimate } from "../../src/context/rough-estimate.ts";
+import { roughEstimate } from "../../src/context/money/rough-estimate.ts";
 import { MemoryJournal } from "../../src/journal/memory-journal.ts";
 import { agent, ask, cut, done, FakeLedger, turns, until, within } from "./helpers.ts";
 

@@ -1,0 +1,225 @@
+import {
+  type AbortSignalLike,
+  type EffectScope,
+  type Estimate,
+  isPromiseLike,
+  type LLMClient,
+  type MaybePromise,
+  type ModelRequest,
+  type ModelResponse,
+  type Permit,
+  type Reservation,
+} from "@ravi/kernel";
+import { answerProblem, type Linked, LinkedList, readStream, soundUsage } from "@ravi/kernel/loop";
+import { orLog } from "../../or-log.ts";
+import { rejected } from "../../rejected.ts";
+import type { Execution } from "../execution.ts";
+import { refuseStopped, reservedInTime } from "../reserved.ts";
+import type { Sink } from "../stream-out.ts";
+import type { Bill } from "./bill.ts";
+import { amountToReserve, estimateOf } from "./estimate.ts";
+import { isCoveredByRecord, noteReservation } from "./notes.ts";
+import { lose, settle, settleFailure } from "./settlement.ts";
+
+export interface AttemptOptions {
+  readonly exec: Execution;
+  readonly model: LLMClient;
+  readonly request: ModelRequest;
+  /** A layer's or a tool's own; without it, the execution's signal counts. */
+  readonly signal: AbortSignalLike | undefined;
+  readonly idempotencyKey: string;
+  /** It may use what the ledger holds back for a last call. */
+  readonly wrapUp: boolean;
+  /** Where its charge is added up. */
+  readonly bill: Bill;
+  /** The effect that this is an attempt at or, if it is nested, that it is made inside of. */
+  readonly scope: EffectScope;
+  /** A layer or a tool asked for it: the effect around it is about something else. */
+  readonly isNested: boolean;
+  /** Receives the deltas of the answer; without it the answer comes in one piece. */
+  readonly sink: Sink | undefined;
+  /** Spares a second estimate where there is one already. */
+  readonly knownEstimate?: Estimate | undefined;
+  /** What the effect's begin entry has reserved for this attempt. Undefined if the entry is about another one. */
+  readonly recordedEstimate?: Estimate | undefined;
+}
+
+/**
+ * One attempt at a model call, with its money from the reservation to the settlement. In this order:
+ *
+ * 1. `begin`: estimate what the call may take at most.
+ * 2. `waitInLine`: wait for a permit, if there is a limiter.
+ * 3. `reserve`: set the estimate aside in the ledger, which may refuse.
+ * 4. `noteAndSend`: put the reservation on record, unless the effect's begin entry covers it (notes.ts).
+ * 5. `send`: call the provider.
+ * 6. `settle`: charge what the call took, or all that was set aside if nobody can tell (settlement.ts).
+ *
+ * If the agent ends between 5 and 6, the attempt is abandoned (abandoned.ts).
+ *
+ * Nothing here is asynchronous but the wait for a limiter and what follows a failure: an async frame for every step would cost
+ * 1.5 kB a call.
+ */
+export class Attempt implements AttemptOptions, Linked<Attempt> {
+  /** Neighbours in `exec.openAttempts`. */
+  before: Attempt | undefined;
+  after: Attempt | undefined;
+  readonly exec: Execution;
+  readonly model: LLMClient;
+  readonly request: ModelRequest;
+  readonly signal: AbortSignalLike | undefined;
+  readonly idempotencyKey: string;
+  readonly wrapUp: boolean;
+  readonly bill: Bill;
+  readonly scope: EffectScope;
+  readonly isNested: boolean;
+  readonly sink: Sink | undefined;
+  readonly knownEstimate: Estimate | undefined;
+  readonly recordedEstimate: Estimate | undefined;
+  /** What it may take at most. Undefined where nobody limits it: there is neither a ledger nor a limiter. */
+  estimate: Estimate | undefined;
+  reservation: Reservation | undefined;
+  /** Its number among the paid calls of its effect, given when it is about to be sent. 0: the effect was begun for this call. */
+  number = 0;
+  /** What it took, once it is settled. */
+  tokens = 0;
+  /** A part of the answer was handed to the sink. */
+  hasStreamed = false;
+  /** Its agent has ended and its money is settled: whatever the provider still answers changes nothing. */
+  isAbandoned = false;
+
+  constructor(options: AttemptOptions) {
+    this.exec = options.exec;
+    this.model = options.model;
+    this.request = options.request;
+    this.signal = options.signal;
+    this.idempotencyKey = options.idempotencyKey;
+    this.wrapUp = options.wrapUp;
+    this.bill = options.bill;
+    this.scope = options.scope;
+    this.isNested = options.isNested;
+    this.sink = options.sink;
+    this.knownEstimate = options.knownEstimate;
+    this.recordedEstimate = options.recordedEstimate;
+  }
+
+  run(): Promise<ModelResponse> {
+    try {
+      return this.begin();
+    } catch (error) {
+      return rejected(error);
+    }
+  }
+
+  private begin(): Promise<ModelResponse> {
+    const { exec, scope } = this;
+    const { limiter } = exec.ports;
+    // A tool that goes on after its agent's end, for one, must not pay for anything more.
+    refuseStopped(exec, this.signal);
+    if (scope.ledger === undefined && limiter === undefined) return this.noteAndSend();
+    const estimate = this.knownEstimate ?? estimateOf(exec, this.model, this.request);
+    return limiter !== undefined || isPromiseLike(estimate)
+      ? this.waitInLine(estimate)
+      : this.reserve(estimate);
+  }
+
+  private async waitInLine(estimated: MaybePromise<Estimate>): Promise<ModelResponse> {
+    const estimate = await estimated;
+    const permit = await this.acquirePermit(estimate);
+    try {
+      // The line may have been long.
+      refuseStopped(this.exec, this.signal);
+      return await this.reserve(estimate);
+    } finally {
+      if (permit !== undefined) this.releasePermit(permit);
+    }
+  }
+
+  private async acquirePermit({ inputTokens, maxOutputTokens }: Estimate): Promise<Permit | undefined> {
+    const { exec, signal = exec.signal } = this;
+    const { priority } = exec.supervision;
+    exec.inLine++;
+    try {
+      return await exec.ports.limiter?.acquire({ priority, tokens: inputTokens + maxOutputTokens, signal });
+    } finally {
+      exec.inLine--;
+    }
+  }
+
+  /** A limiter that fails here must not cost the caller an answer that is paid for. */
+  private releasePermit(permit: Permit): void {
+    const { tokens } = this;
+    const { logger } = this.exec.ports;
+    void orLog(logger, "warn", "the limiter did not take a place back", () => permit.release({ tokens }));
+  }
+
+  private reserve(estimate: Estimate): Promise<ModelResponse> {
+    const { exec, scope, wrapUp } = this;
+    const { provider, model } = this.model.info;
+    this.estimate = estimate;
+    const reserved = scope.ledger?.reserve(amountToReserve(estimate), {
+      wrapUp,
+      what: `${provider}:${model}`,
+    });
+    if (isPromiseLike(reserved)) {
+      return reservedInTime(exec, reserved, () => refuseStopped(exec, this.signal)).then((reservation) => {
+        this.reservation = reservation;
+        return this.noteAndSend();
+      });
+    }
+    this.reservation = reserved;
+    return this.noteAndSend();
+  }
+
+  /** What a call may cost is on record before it is sent, so that a crash in the middle of it passes no limit. */
+  private noteAndSend(): Promise<ModelResponse> {
+    this.number = this.bill.open(this.isNested);
+    return isCoveredByRecord(this)
+      ? this.sendAndSettle()
+      : noteReservation(this).then(() => this.sendAndSettle());
+  }
+
+  private sendAndSettle(): Promise<ModelResponse> {
+    const { exec } = this;
+    (exec.openAttempts ??= new LinkedList()).add(this);
+    return this.send().then(
+      (response) => {
+        if (this.isAbandoned) return response;
+        const problem = answerProblem(this.model, response);
+        const usage = soundUsage(response?.usage);
+        if (problem !== undefined) return lose(this, usage, problem);
+        const settled = settle(this, usage, false);
+        return isPromiseLike(settled) ? settled.then(() => response) : response;
+      },
+      (error: unknown) => {
+        if (this.isAbandoned) throw error;
+        return settleFailure(this, error);
+      },
+    );
+  }
+
+  /** A model that was not compiled may throw at once, or give something that only looks like a promise. */
+  private send(): Promise<ModelResponse> {
+    const { exec, model, sink, idempotencyKey, signal = exec.signal } = this;
+    try {
+      // Plain fields: a model that wraps another may well spread them.
+      const call = { signal, idempotencyKey };
+      const request = this.boundedRequest();
+      this.bill.countSent(this.isNested);
+      if (sink === undefined || model.stream === undefined)
+        return Promise.resolve(model.generate(request, call));
+      return readStream(model.stream(request, call), (event) => {
+        this.hasStreamed = true;
+        sink(event);
+      });
+    } catch (error) {
+      return rejected(error);
+    }
+  }
+
+  /** The provider may write no more than what was set aside for its answer. */
+  private boundedRequest(): ModelRequest {
+    const { request, estimate, reservation, exec } = this;
+    if (estimate === undefined || reservation === undefined) return request;
+    return exec.requests.bounded(request, estimate.maxOutputTokens);
+  }
+}

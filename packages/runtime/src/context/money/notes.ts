@@ -1,0 +1,78 @@
+import { isPromiseLike, type JsonObject, type MaybePromise } from "@ravi/kernel";
+import { giveBack, refuseStopped } from "../reserved.ts";
+import type { Attempt } from "./attempt.ts";
+import { type Charge, spendRecord } from "./charge.ts";
+import { isWithin, reserveRecord } from "./estimate.ts";
+
+// What the journal knows of the money of an effect. The begin entry reserves for one call: the first attempt, with the model and the
+// request that the effect was begun with. The end entry has the sum of all charges. Between the two, every other paid call gets
+// notes of its own: what is set aside for it before it is sent, and what it took. An effect that needs a single attempt writes none.
+
+/** Whether a crash in the middle of the attempt would leave enough charged by what is on record already. */
+export function isCoveredByRecord(attempt: Attempt): boolean {
+  const { exec, number, estimate, recordedEstimate } = attempt;
+  if (!takesNotes(attempt)) return true;
+  if (number !== 0) return false;
+  // Without a ledger nothing is set aside for anything.
+  if (attempt.reservation === undefined) return true;
+  // An effect that is begun and waits in line has sent nothing yet: that its call was sent has to be on record by itself.
+  if (exec.ports.limiter !== undefined) return false;
+  if (estimate === recordedEstimate) return true;
+  return estimate !== undefined && recordedEstimate !== undefined && isWithin(estimate, recordedEstimate);
+}
+
+function takesNotes({ exec, scope }: Attempt): boolean {
+  return scope.note !== undefined && exec.engine.isDurable;
+}
+
+/**
+ * Puts on record what is set aside for an attempt that is about to be sent, together with what the attempt before it took. If that
+ * fails, or everything was stopped meanwhile, nothing is sent and nothing stays set aside.
+ */
+export async function noteReservation(attempt: Attempt): Promise<void> {
+  const { exec, bill, scope, signal, number, estimate, reservation } = attempt;
+  const notes = bill.takeUnwritten();
+  if (reservation !== undefined && estimate !== undefined) {
+    notes.push({ call: number, reserve: { ...reserveRecord(estimate), ...retryMark(attempt) } });
+  }
+  let isWritten = false;
+  try {
+    const written = notes.length === 0 ? undefined : scope.note?.(notes);
+    if (isPromiseLike(written)) await written;
+    isWritten = true;
+    refuseStopped(exec, signal);
+  } catch (error) {
+    bill.drop(number);
+    if (reservation !== undefined) await giveBack(exec, reservation);
+    if (isWritten) await noteUnsent(attempt);
+    throw error;
+  }
+}
+
+const NOTHING_SENT: JsonObject = { tokens: 0, cost: 0, turns: 0 };
+
+/** If this cannot be written either, the reservation stays charged, as after a crash. The caller throws why it was stopped. */
+async function noteUnsent({ scope, number }: Attempt): Promise<void> {
+  try {
+    await scope.note?.([{ call: number, spend: NOTHING_SENT }]);
+  } catch {
+    return;
+  }
+}
+
+/**
+ * Puts on record what an attempt took. For a nested call that is done at once, since the tool or the layer around it may go on for
+ * long. For an own attempt it can wait: the effect's end entry, or the note of the next attempt, comes right after it.
+ */
+export function noteCharge(attempt: Attempt, charge: Charge): MaybePromise<void> {
+  const { scope, bill, isNested, number } = attempt;
+  if (!takesNotes(attempt)) return;
+  if (!isNested && bill.leaveUnwritten(number, charge)) return;
+  const spend = { ...spendRecord(charge), ...retryMark(attempt) };
+  return scope.note?.([...bill.takeUnwritten(), { call: number, spend }]);
+}
+
+/** Only the effect's own attempts after the first are retries; nested calls are not. */
+function retryMark({ isNested, number }: Attempt): JsonObject {
+  return isNested || number === 0 ? {} : { retries: 1 };
+}
