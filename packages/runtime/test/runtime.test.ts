@@ -650,17 +650,17 @@ describe("keeping house", () => {
         return journal.claim(...asked);
       },
       abandon: async (...asked: Parameters<NonNullable<Journal["abandon"]>>) => {
-        await journal.abandon?.(...asked);
+        journal.abandon?.(...asked);
         await promise;
       },
     });
     const failed = new Runtime({ clock, journal: slow }).resume("nowhere").result;
-    const outcome = expect(failed).rejects.toThrow("on record");
+    const outcome = failed.catch((error: unknown) => String(error));
     await clock.advance(16_000);
     expect(claims).toBe(1);
     expect(await new Runtime({ journal }).list()).toEqual([]);
     resolve();
-    await outcome;
+    expect(await outcome).toContain("on record");
   });
 
   test("without a journal those that live here are listed, as they would be on record", async () => {
