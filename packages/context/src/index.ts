@@ -19,7 +19,7 @@ export {
 export { Truncation, type TruncationOptions } from "./compaction/truncation.ts";
 
 export { FileHistory, type FileHistoryOptions } from "./history/file-history.ts";
-export type { HistoryFile, HistoryFiles } from "./history/files.ts";
+export type { HistoryFile, HistoryFiles, HistoryLock } from "./history/files.ts";
 export { MemoryHistory } from "./history/memory-history.ts";
 
 export { KeywordMemory, type KeywordMemoryOptions } from "./memory/keyword-memory.ts";

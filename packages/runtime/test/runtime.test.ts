@@ -639,6 +639,30 @@ describe("keeping house", () => {
     },
   );
 
+  test("R24: a run that is not there is not made by a heartbeat while it is given up", async () => {
+    const clock = virtualClock();
+    const journal = new MemoryJournal({ clock });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let claims = 0;
+    const slow: Journal = Object.assign(Object.create(journal) as Journal, {
+      claim: (...asked: Parameters<Journal["claim"]>) => {
+        claims++;
+        return journal.claim(...asked);
+      },
+      abandon: async (...asked: Parameters<NonNullable<Journal["abandon"]>>) => {
+        journal.abandon?.(...asked);
+        await promise;
+      },
+    });
+    const failed = new Runtime({ clock, journal: slow }).resume("nowhere").result;
+    const outcome = failed.catch((error: unknown) => String(error));
+    await clock.advance(16_000);
+    expect(claims).toBe(1);
+    expect(await new Runtime({ journal }).list()).toEqual([]);
+    resolve();
+    expect(await outcome).toContain("on record");
+  });
+
   test("without a journal those that live here are listed, as they would be on record", async () => {
     const clock = virtualClock({ now: 7_000 });
     const runtime = new Runtime({ clock });

@@ -16,7 +16,6 @@ import {
   type HistoryFile,
   type HistoryFiles,
   makeFolder,
-  nodeFiles,
   READ,
   syncFolder,
   writeAll,
@@ -25,17 +24,18 @@ import { fileNameOf } from "./file-name.ts";
 import { headerLine, messageLines } from "./line-format.ts";
 import { lostMessages } from "./lost-messages.ts";
 import { checkUpTo, keyText, messageTexts } from "./message-text.ts";
+import { nodeFiles } from "./node-files.ts";
 import { Queues } from "./queues.ts";
 import { scan, type Scan } from "./scan.ts";
 
 export interface FileHistoryOptions {
   /** Whether an append is on the disk, and not only with the operating system, when it resolves: true. */
   readonly sync?: boolean | undefined;
-  /** Where the files are: `node:fs/promises`. */
+  /** Where the files are: on this machine's disk. */
   readonly files?: HistoryFiles | undefined;
 }
 
-/** Histories in a folder, one append-only file for each key. One process at a time should write to a key. */
+/** Histories in a folder, one append-only file for each key. Several processes of one machine may write to a key: they take turns. */
 export interface FileHistory extends HistoryProvider {
   readonly directory: string;
   load(
@@ -118,12 +118,12 @@ class Files implements FileHistory {
     const name = this.enter(key);
     // Written down now: the caller may change its messages while earlier appends are still being written.
     const texts = messageTexts(messages);
-    if (texts.length > 0) await this.inTurn(name, "written", () => this.write(key, name, texts));
+    if (texts.length > 0) await this.alone(name, "written", () => this.write(key, name, texts));
   }
 
   async clear(key: HistoryKey): Promise<void> {
     const name = this.enter(key);
-    await this.inTurn(name, "cleared", async () => {
+    await this.alone(name, "cleared", async () => {
       this.known.delete(name);
       try {
         await this.files.unlink(this.pathOf(name));
@@ -162,6 +162,18 @@ class Files implements FileHistory {
     return inTurn.catch((cause: unknown) => {
       if (isRaviError(cause)) throw cause;
       throw new JournalFailedError({ what: `the history ${path} could not be ${done}`, final: false, cause });
+    });
+  }
+
+  /** As `inTurn`, with no other process at work on the file. */
+  private alone<T>(name: string, done: string, task: () => Promise<T>): Promise<T> {
+    return this.inTurn(name, done, async () => {
+      const lock = await this.files.lock?.(this.pathOf(name));
+      try {
+        return await task();
+      } finally {
+        await lock?.release();
+      }
     });
   }
 

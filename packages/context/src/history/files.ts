@@ -1,14 +1,23 @@
 import { constants } from "node:fs";
-import { mkdir, open, unlink } from "node:fs/promises";
 import { dirname } from "node:path";
 import { InvalidValueError } from "@ravi/kernel";
 
-/** All that a file history needs of a disk: a part of `node:fs/promises`, which is the default. */
+/** All that a file history needs of a disk: a part of `node:fs/promises`, and a lock. The default is this machine's. */
 export interface HistoryFiles {
   /** Gives the path of the first folder that it had to make, if any. */
   mkdir(path: string, options: { recursive: true; mode: number }): Promise<unknown>;
   open(path: string, flags: number, mode?: number): Promise<HistoryFile>;
   unlink(path: string): Promise<void>;
+  /**
+   * The right to write to a file, or to remove it, for one at a time of all processes. Without it only those of this process
+   * take turns.
+   */
+  lock?(path: string): Promise<HistoryLock>;
+}
+
+export interface HistoryLock {
+  /** Must not throw. */
+  release(): Promise<void>;
 }
 
 export interface HistoryFile {
@@ -21,8 +30,6 @@ export interface HistoryFile {
   sync(): Promise<void>;
   close(): Promise<void>;
 }
-
-export const nodeFiles: HistoryFiles = Object.freeze({ mkdir, open, unlink });
 
 // A link in the folder is not followed: it could lead anywhere.
 const { O_APPEND, O_CREAT, O_DIRECTORY, O_NOFOLLOW, O_RDONLY, O_RDWR } = constants;

@@ -70,7 +70,7 @@ export function checkFields(
     if (known.includes(key)) continue;
     const expected = `no such field; known are ${known.join(", ")}`;
     throw new InvalidValueError({
-      field: `${what}.${key}`,
+      field: `${what}.${key.length <= 80 ? key : `${key.slice(0, 77)}...`}`,
       value: Reflect.get(value as object, key),
       expected,
     });

@@ -2,10 +2,15 @@
 export function show(value: unknown): string {
   if (typeof value === "string")
     return JSON.stringify(value.length <= 80 ? value : `${value.slice(0, 77)}...`);
-  if (typeof value === "bigint") return `${value}n`;
+  if (typeof value === "bigint") return isLong(value) ? "a bigint of more than 64 bits" : `${value}n`;
   if (typeof value === "function") return "a function";
   if (typeof value === "symbol") return "a symbol";
   if (typeof value !== "object" || value === null) return String(value);
   if (Array.isArray(value)) return `an array of ${value.length}`;
   return "an object";
+}
+
+/** Asked by its bits: to write a long one down, only to cut it, takes seconds. */
+function isLong(value: bigint): boolean {
+  return BigInt.asIntN(65, value) !== value;
 }

@@ -10,15 +10,17 @@ export function tellOwn<E extends HookEvent>(hooks: Hooks, event: E, payload: Ho
 
 /** What all of a tree listen to, and what one agent brings along. Who is among the first already is told once. */
 export function bothHooks(shared: Hooks, own: Hooks | undefined): Hooks {
-  if (own === undefined || isAmong(shared, unguarded(own))) return shared;
+  if (own === undefined || isAmong(shared, own)) return shared;
   if (shared === NO_HOOKS) return own;
   return new BothHooks(shared, own);
 }
 
-function isAmong(told: Hooks, own: Hooks): boolean {
+/** Whether those are the same, guarded or not, or are told by them. */
+export function isAmong(told: Hooks, own: Hooks): boolean {
   const hooks = unguarded(told);
   return (
-    hooks === own || (hooks instanceof BothHooks && (isAmong(hooks.shared, own) || isAmong(hooks.own, own)))
+    hooks === unguarded(own) ||
+    (hooks instanceof BothHooks && (isAmong(hooks.shared, own) || isAmong(hooks.own, own)))
   );
 }
 

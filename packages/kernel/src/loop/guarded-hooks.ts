@@ -13,11 +13,6 @@ export function guardedHooks(hooks: Hooks, logger?: Logger): Hooks {
   return new GuardedHooks(hooks, logger);
 }
 
-/** Whether the same are told by both, guarded or not. */
-export function isSameHooks(one: Hooks, other: Hooks): boolean {
-  return unguarded(one) === unguarded(other);
-}
-
 export function unguarded(hooks: Hooks): Hooks {
   return hooks instanceof GuardedHooks ? hooks.hooks : hooks;
 }

@@ -10,7 +10,7 @@ import {
   type MaybePromise,
   type TimerHandle,
 } from "@ravi/kernel";
-import { guardedHooks, isSameHooks, messageOf, tellLog, tellOwn, tellTermination } from "@ravi/kernel/loop";
+import { guardedHooks, isAmong, messageOf, tellLog, tellOwn, tellTermination } from "@ravi/kernel/loop";
 import { orLog } from "../or-log.ts";
 import type { Execution } from "./execution.ts";
 import { abandonAttempts } from "./money/abandoned.ts";
@@ -204,7 +204,7 @@ function listenersLate({ agentId, ports }: Execution): void {
 /** Those of a whole tree are waited for once, by its root; those that only this agent has, by nobody else. */
 function drainOwn({ ports, engine }: Execution): MaybePromise<void> {
   const { hooks } = engine.start.agent;
-  if (hooks === undefined || isSameHooks(hooks, ports.hooks)) return undefined;
+  if (hooks === undefined || isAmong(ports.hooks, hooks)) return undefined;
   return guardedHooks(hooks, ports.logger).drain?.();
 }
 

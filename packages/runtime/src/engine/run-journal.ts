@@ -134,6 +134,9 @@ export class RunJournal implements Beating {
   /** A run that nobody has started is not listed for having been asked for. What was posted to it early stays. */
   async abandon(): Promise<void> {
     const { journal, runId, epoch } = this;
+    // A heartbeat would claim it again, and with that it would be there once more.
+    await this.renewing;
+    this.hearts.delete(this);
     if (journal.abandon !== undefined) return journal.abandon(runId, epoch);
     // What is posted at this very moment would go with it: whoever can do better has `abandon`.
     if ((await journal.items(runId, 0)).length === 0) await journal.delete(runId);

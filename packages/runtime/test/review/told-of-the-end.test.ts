@@ -8,6 +8,7 @@ import {
   type RunContext,
   type TimerHandle,
 } from "@ravi/kernel";
+import { bothHooks } from "@ravi/kernel/loop";
 import { MemoryJournal, Runtime } from "@ravi/runtime";
 import { virtualClock } from "@ravi/testing";
 import { agent, done, FakeHeadcount, FakeLedger, until, within } from "./helpers.ts";
@@ -154,6 +155,28 @@ describe("listeners that hang", () => {
       expect(clock.pending).toBe(0);
     },
   );
+
+  test("R20: those of a child that the whole tree has too, among others, are waited for by its root alone", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const own: Hooks = { has: () => true, dispatch: () => {}, drain: () => promise };
+    const others: Hooks = { has: () => true, dispatch: () => {} };
+    const clock = virtualClock();
+    const child: Agent = { ...agent("child", waiting), hooks: own };
+    let joinedAt: number | undefined;
+    const lead = agent("lead", async (ctx) => {
+      const handle = await ctx.spawn(child, { input: "" });
+      handle.cancel("enough");
+      const { status } = await ctx.join(handle);
+      joinedAt = clock.now();
+      return done(status);
+    });
+    const run = new Runtime({ clock, hooks: bothHooks(others, own) }).run(lead, "");
+    const began = clock.now();
+    await clock.advance(49);
+    expect(joinedAt).toBe(began);
+    resolve();
+    expect(await run.result).toMatchObject({ status: "completed", output: "cancelled" });
+  });
 
   test("R20: those that only a child has are heard, also where it is cancelled and its parent goes on", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -1,0 +1,53 @@
+import { readFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { hasCode } from "./files.ts";
+
+/** A process as a file's name can say it: its number, when it began, and where. */
+const FORM = /^(\d+)\.(\d+)\.[\w-]+@(.*)$/;
+
+const here = encodeURIComponent(hostname()).slice(0, 100);
+let began: string | undefined;
+
+/** A name that no other claim has, and by which others on this machine can see whether its maker still lives. */
+export function claimName(unique: string): string {
+  began ??= startOf(process.pid);
+  return `${process.pid}.${began}.${unique}@${here}`;
+}
+
+export function isClaim(name: string): boolean {
+  return FORM.test(name);
+}
+
+/** A maker on another machine counts as living: nobody here can know. */
+export function isMakerGone(claim: string): boolean {
+  const [, pid, start, host] = FORM.exec(claim) ?? [];
+  if (host !== here || pid === undefined) return false;
+  if (!isAlive(Number(pid))) return true;
+  const now = startOf(Number(pid));
+  return start !== "0" && now !== "0" && now !== start;
+}
+
+export function makerOf(claim: string): string {
+  const [, pid, , host] = FORM.exec(claim) ?? [];
+  return `process ${pid} on ${host}`;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return !hasCode(error, "ESRCH");
+  }
+}
+
+/** When a process began, as Linux counts it: another one of the same number began at another time. 0 where nobody can say. */
+function startOf(pid: number): string {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "0";
+  } catch {
+    // No such file on this system, or none can be opened just now; then its number alone is what there is to go by.
+    return "0";
+  }
+}

@@ -1,0 +1,160 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { textOf } from "@ravi/kernel";
+import { FileHistory } from "@ravi/context";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { say } from "./support/history-suite.ts";
+import { keyOf } from "./support/keys.ts";
+import { runs } from "./support/transcripts.ts";
+
+vi.setConfig({ testTimeout: runs(120_000, 900_000) });
+
+const WRITERS = 3;
+const APPENDS = runs(20, 500);
+const key = keyOf("s");
+
+async function folder(): Promise<string> {
+  const made = await mkdtemp(join(tmpdir(), "ravi-writers-"));
+  onTestFinished(() => rm(made, { recursive: true, force: true }));
+  return made;
+}
+
+/** A process that says "ready", begins when it hears something, and says of each append that it was confirmed. */
+const WRITER = `
+import { once } from "node:events";
+import { FileHistory } from "@ravi/context";
+const [directory, name, appends] = process.argv.slice(1);
+const history = await FileHistory.open(directory);
+console.log("ready");
+await once(process.stdin, "data");
+process.stdin.destroy();
+const say = (content) => ({ role: "user", content });
+for (let n = 0; n < Number(appends); n++) {
+  const texts = [name + ":" + n + ":a", name + ":" + n + ":b" + "x".repeat((n * 7919) % 20000)];
+  await history.append({ sessionId: "s", agentName: "lead" }, texts.map(say));
+  console.log(n);
+}
+await history.close();
+`;
+
+/** A process that stops in the middle of its append, with half of it written. */
+const STUCK = `
+import { FileHistory } from "@ravi/context";
+import { nodeFiles } from "./src/history/node-files.ts";
+const files = {
+  ...nodeFiles,
+  open: async (path, flags, mode) => {
+    const file = await nodeFiles.open(path, flags, mode);
+    if (!path.endsWith(".jsonl")) return file;
+    const write = async (bytes, offset, length) => {
+      await file.write(bytes, offset, length >> 1);
+      console.log("half");
+      setInterval(() => {}, 60_000);
+      return new Promise(() => {});
+    };
+    return { stat: () => file.stat(), readFile: () => file.readFile(), write, sync: () => file.sync(), close: () => file.close() };
+  },
+};
+const history = await FileHistory.open(process.argv[1], { files });
+await history.append({ sessionId: "s", agentName: "lead" }, [{ role: "user", content: "never confirmed" }]);
+`;
+
+interface Started {
+  readonly child: ChildProcess;
+  readonly lines: string[];
+  /** Until it has said so many lines, or is no more. */
+  readonly said: (count: number) => Promise<void>;
+  readonly ended: Promise<unknown>;
+  readonly errors: () => string;
+  readonly go: () => void;
+}
+
+function start(program: string, ...args: readonly string[]): Started {
+  const options = ["--conditions=@ravi/source", "--input-type=module", "--eval", program];
+  const child = spawn(process.execPath, [...options, ...args], { cwd: join(import.meta.dirname, "..") });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const lines: string[] = [];
+  const reader = createInterface(child.stdout).on("line", (line) => lines.push(line));
+  const ended = once(child, "close");
+  const said = async (count: number): Promise<void> => {
+    while (lines.length < count && child.exitCode === null && child.signalCode === null)
+      await Promise.race([once(reader, "line"), ended]);
+  };
+  let errors = "";
+  child.stderr.on("data", (data: Buffer) => (errors += data.toString()));
+  return {
+    child,
+    lines,
+    said,
+    ended,
+    errors: () => errors,
+    go: () => void child.stdin.write("go"),
+  };
+}
+
+test("R10: of processes that append to one history at the same moment nobody loses a message, and nothing is damaged", async () => {
+  const directory = await folder();
+  const writers = Array.from({ length: WRITERS }, (_, n) => start(WRITER, directory, `w${n}`, `${APPENDS}`));
+  await Promise.all(writers.map(({ said }) => said(1)));
+  for (const { go } of writers) go();
+  await Promise.all(writers.map(({ ended }) => ended));
+  expect(writers.map(({ errors }) => errors())).toEqual(writers.map(() => ""));
+
+  const history = await FileHistory.open(directory);
+  const texts = (await history.load(key)).messages.map(textOf);
+  expect(texts).toHaveLength(WRITERS * APPENDS * 2);
+  // An append stands together, and those of one process in their order.
+  for (let at = 0; at < texts.length; at += 2)
+    expect(texts[at + 1]?.startsWith(`${texts[at]?.slice(0, -1)}b`)).toBe(true);
+  for (let n = 0; n < WRITERS; n++)
+    expect(texts.filter((text) => text.startsWith(`w${n}:`) && text.endsWith(":a"))).toEqual(
+      Array.from({ length: APPENDS }, (_, at) => `w${n}:${at}:a`),
+    );
+  expect(await readdir(directory)).toHaveLength(1);
+});
+
+test("R10: a process that is killed in its append holds nobody up, and what it left is cut off", async () => {
+  const directory = await folder();
+  const history = await FileHistory.open(directory);
+  await history.append(key, [say("before")]);
+  const { child, said, ended, lines, errors } = start(STUCK, directory);
+  await said(1);
+  expect([lines, errors()]).toEqual([["half"], ""]);
+  // It has the lock, and it is there for all to see.
+  expect(await readdir(directory)).toHaveLength(2);
+  const waiting = history.append(key, [say("meanwhile")]);
+  child.kill("SIGKILL");
+  await ended;
+  await waiting;
+  await history.append(key, [say("after")]);
+  expect((await history.load(key)).messages).toEqual(["before", "meanwhile", "after"].map(say));
+  expect(await readdir(directory)).toHaveLength(1);
+});
+
+test("R10: writers that are killed at any moment lose nothing that was confirmed", async () => {
+  const directory = await folder();
+  const confirmed: string[] = [];
+  for (let round = 0; round < runs(3, 100); round++) {
+    const writers = Array.from({ length: WRITERS }, (_, n) =>
+      start(WRITER, directory, `w${round}.${n}`, "1000000"),
+    );
+    await Promise.all(writers.map(({ said }) => said(1)));
+    for (const { go } of writers) go();
+    // When the first has got so far, all are killed wherever they are.
+    await Promise.race(writers.map(({ said }) => said(4 + round)));
+    for (const { child } of writers) child.kill("SIGKILL");
+    await Promise.all(writers.map(({ ended }) => ended));
+    for (const [n, { lines }] of writers.entries())
+      for (const line of lines) if (line !== "ready") confirmed.push(`w${round}.${n}:${line}:a`);
+  }
+  const history = await FileHistory.open(directory);
+  await history.append(key, [say("after")]);
+  const texts = new Set((await history.load(key)).messages.map(textOf));
+  expect(confirmed.filter((text) => !texts.has(text))).toEqual([]);
+  expect(confirmed.length).toBeGreaterThan(0);
+  expect(await readdir(directory)).toHaveLength(1);
+});
