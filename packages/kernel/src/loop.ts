@@ -9,7 +9,7 @@ export { tellLog } from "./core/tell-log.ts";
 export { type Indexed, TextIndex } from "./core/text-index.ts";
 export { admitRun, type AdmitRunOptions, type AdmittedRun, isUnset } from "./loop/admit-run.ts";
 export { type AgentParts, checkAgentParts, hasMethod, refusalFor } from "./loop/agent-parts.ts";
-export { checkRecord } from "./core/check.ts";
+export { asOwn, checkRecord } from "./core/check.ts";
 export { checkMessage } from "./core/plain-json.ts";
 export { type CheckedPorts, checkPort, checkPorts } from "./loop/check-ports.ts";
 export { checkModel } from "./loop/check-model.ts";

@@ -1,6 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { defineTool, executionBudget, spawnBudget, Supervision } from "../src/index.ts";
-import { checkModel, checkPorts, checkTools, newRoot, versionOf } from "../src/loop.ts";
+import {
+  checkModel,
+  checkPorts,
+  checkTools,
+  type LoopOptions,
+  newRoot,
+  planLoop,
+  versionOf,
+} from "../src/loop.ts";
 import { systemIds } from "../src/core/clock.ts";
 import { AgentId } from "../src/core/ids.ts";
 
@@ -99,5 +107,22 @@ describe("what a runtime is given", () => {
     [{ pipelines: { chat: {} } }, "options.pipelines.chat"],
   ])("J4: a service that cannot serve is refused: %o", (ports, field) => {
     expect(() => checkPorts("options", odd(ports))).toThrow(refusal(field));
+  });
+
+  test("J4: a function that has the methods of a service, or of a model, is one", () => {
+    const fields = { generate() {}, info: { provider: "p", model: "m" }, append() {} };
+    const both = Object.assign(() => {}, fields);
+    expect(() => checkPorts("options", odd({ auditLog: both }))).not.toThrow();
+    expect(() => checkModel("model", both)).not.toThrow();
+  });
+
+  test("J4: a loop has what its options have of their class, or inherit", () => {
+    const hooks = { has: () => false, dispatch() {} };
+    const model = { id: "p/m", info: { provider: "p", model: "m" }, generate: odd(async () => {}) };
+    const { hooks: kept, model: asked } = planLoop(
+      "Agent",
+      Object.create({ name: "a", model, hooks }) as LoopOptions,
+    );
+    expect([kept, asked]).toEqual([hooks, model]);
   });
 });

@@ -94,6 +94,7 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "answerMisfit",
       "answerProblem",
       "answerShape",
+      "asOwn",
       "bareContext",
       "bareInbox",
       "bothHooks",

@@ -1,4 +1,4 @@
-import { InvalidValueError, type LLMClient } from "@ravi/kernel";
+import { InvalidValueError } from "@ravi/kernel";
 
 /** Checks of options that the kernel's field checks do not cover. Each gives the value, or says what was expected. */
 
@@ -20,11 +20,6 @@ export function checkWord<const W extends string>(field: string, value: unknown,
 export function checkFunction(field: string, value: unknown): void {
   if (value === undefined || typeof value === "function") return;
   throw new InvalidValueError({ field, value, expected: "a function" });
-}
-
-export function checkModel(field: string, model: LLMClient | null | undefined): void {
-  if (typeof model?.generate === "function") return;
-  throw new InvalidValueError({ field, value: model, expected: "an LLMClient" });
 }
 
 /** A list of texts, none of them empty. */

@@ -24,6 +24,10 @@ test.each<[string, () => unknown]>([
   ["schemaValidator.validator", () => schemaValidator({ schemas: { pay: {} }, validator: odd({}) })],
   ["sessionValidation.requireTenant", () => sessionValidation({ requireTenant: odd("no") })],
   ["llmJudge.maxOutputTokens", () => llmJudge({ model, criteria: "fair", maxOutputTokens: -1 })],
+  // By its info a call is priced: without one it would fail in the middle of a paid run.
+  ["fallback.models[1].info", () => fallback({ models: [model, odd({ generate() {} })] })],
+  ["llmJudge.model.info", () => llmJudge({ model: odd({ generate() {} }), criteria: "fair" })],
+  ["wrapModel.client.info", () => wrapModel(odd({ generate() {} }), [])],
   ["fallback.on", () => fallback({ models: [model], on: odd("OVERLOADED") })],
   ["promptInjection.roles", () => promptInjection({ roles: odd("user") })],
   ["MiddlewarePipeline options.level", () => new MiddlewarePipeline([], { level: odd("chats") })],

@@ -13,6 +13,7 @@ import {
   systemIds,
 } from "@ravi/kernel";
 import {
+  asOwn,
   checkAgents,
   checkDecisions,
   type Decisions,
@@ -29,7 +30,7 @@ import { Roots } from "./client/roots.ts";
 import { launchRun, type RestateRunOptions } from "./client/start.ts";
 import { type Http2Handler, listenOn, type ListenOptions, type Listening } from "./endpoint.ts";
 import { Ingress } from "./ingress.ts";
-import type { RestateRuntimeOptions } from "./options.ts";
+import { OPTIONS, type RestateRuntimeOptions } from "./options.ts";
 import { wallClock } from "./wall-clock.ts";
 import { workerHandler } from "./worker.ts";
 
@@ -77,7 +78,12 @@ export interface RestateRuntime {
 export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
   checkOptions(options);
   const { clock = wallClock, ids = systemIds, hooks = NO_HOOKS, headers } = options;
-  const ports: ContextPorts = { ...options, clock, ids, hooks: guardedHooks(hooks, options.logger) };
+  const ports: ContextPorts = {
+    ...asOwn(options, OPTIONS),
+    clock,
+    ids,
+    hooks: guardedHooks(hooks, options.logger),
+  };
   const agents = new Map<string, Agent>();
   const ingress = new Ingress({ url: options.ingress, headers });
   const admin = new Admin({ url: options.admin, headers });

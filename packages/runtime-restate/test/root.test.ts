@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Actual, ChargeOptions, Supervision } from "@ravi/kernel";
 import { childLaunch, rootLaunch, TurnLedger } from "./fakes.ts";
 import { admission, over, PORTS, StoredTree } from "./tree.ts";
+import { withRoom } from "../src/root/room.ts";
 
 const hire = (lane: number, name: string, onFull: "deny" | "queue" = "deny") => ({
   execId: "run",
@@ -509,4 +510,23 @@ test("R24: a result that has no room beside others that may still be joined is a
   await tree.say("over", { ...over("run"), outcome: { status: "completed", result: { output: large } } });
   expect(tree.standings.result).toMatchObject({ status: "completed" });
   expect(tree.state.execs["run/hire:a"]?.outcome).toEqual({ status: "completed" });
+});
+
+test("R24: nor are so many small results that they have no room together", async () => {
+  const tree = await StoredTree.start(rootLaunch());
+  await tree.say("hire", { ...hire(1, "a"), isJoinable: true });
+  const { state } = tree;
+  const kept = state.execs["run/hire:a"];
+  if (kept === undefined) throw new Error("nobody was hired");
+  const execs = Array.from({ length: 600 }, (_, n) => {
+    const output = randomBytes(45_000).toString("base64");
+    return [`run/hire:b#${n}`, { ...kept, outcome: { status: "completed", result: { output } } }] as const;
+  });
+  const full = { ...state, execs: { ...state.execs, ...Object.fromEntries(execs) } };
+  const small = { status: "completed", result: { output: "small" } };
+  expect(withRoom(full, "run/hire:a", small)).toMatchObject({
+    status: "failed",
+    failure: { message: expect.stringContaining("run/hire:a") },
+  });
+  expect(withRoom(state, "run/hire:a", small)).toBe(small);
 });

@@ -21,6 +21,7 @@ import {
   systemIds,
 } from "@ravi/kernel";
 import {
+  asOwn,
   checkAgents,
   checkMessage,
   type Decisions,
@@ -70,7 +71,7 @@ export class Runtime {
 
   constructor(options: RuntimeOptions = {}) {
     checkFields("runtime options", options, OPTIONS);
-    const { agents = [], ambientScope = false, ...ports } = options;
+    const { agents = [], ambientScope = false, ...ports } = asOwn(options, OPTIONS);
     checkAgents("runtime options.agents", agents);
     checkBoolean("runtime options.ambientScope", ambientScope);
     this.ports = settlePorts(ports);

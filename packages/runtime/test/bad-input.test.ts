@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { AgentId, type Agent } from "@ravi/kernel";
-import { MemoryJournal, Runtime, SqliteJournal } from "@ravi/runtime";
+import { AgentId, type Agent, type Hooks } from "@ravi/kernel";
+import { MemoryJournal, Runtime, type RuntimeOptions, SqliteJournal } from "@ravi/runtime";
 
 /** As somebody without a compiler would write it. */
 const odd = (value: unknown): never => value as never;
@@ -61,4 +61,49 @@ describe("what cannot work is refused at once, and by its name", () => {
       );
     },
   );
+});
+
+describe("what can work is not refused, and nothing of it is left behind", () => {
+  const listening = (told: string[]): Hooks => ({
+    has: () => true,
+    dispatch: (event) => void told.push(event),
+  });
+
+  test("R24: services that options have of their class, or inherit, serve", async () => {
+    const told: string[] = [];
+    const hooks = listening(told);
+    class Options implements RuntimeOptions {
+      get hooks(): Hooks {
+        return hooks;
+      }
+    }
+    for (const options of [new Options(), Object.create({ hooks }) as RuntimeOptions])
+      await new Runtime(options).run(agent, "Hi").result;
+    expect(told).toEqual(["run_start", "run_end", "run_start", "run_end"]);
+  });
+
+  test("R24: a class with the methods of a service is one, and so is a function that has them", async () => {
+    const told: string[] = [];
+    // oxlint-disable-next-line typescript/no-extraneous-class -- as some write their log
+    class Log {
+      static debug(): void {}
+      static info(): void {}
+      static warn(): void {}
+      static error(message: string): void {
+        told.push(message);
+      }
+    }
+    const failing: Hooks = {
+      has: () => true,
+      dispatch: () => {
+        throw new Error("no");
+      },
+    };
+    await new Runtime({ logger: Log, hooks: failing }).run(agent, "Hi").result;
+    await new Runtime({ logger: Object.assign(() => {}, console, { error: Log.error }), hooks: failing }).run(
+      agent,
+      "Hi",
+    ).result;
+    expect(told).toHaveLength(4);
+  });
 });

@@ -5,6 +5,7 @@ import type { ContextPorts } from "../ports/engine.ts";
 import type { RestartPolicy } from "../ports/headcount.ts";
 import type { Hooks } from "../ports/hooks.ts";
 import type { BlobStore, Journal } from "../ports/journal.ts";
+import { hasMethod, isThing } from "./agent-parts.ts";
 import { PIPELINE_LEVELS } from "./pipeline-levels.ts";
 
 /** What runtimes may be given, of whatever engine. */
@@ -66,8 +67,7 @@ export function checkPort(field: string, value: unknown, needs: "a function" | r
     if (typeof value !== "function") throw new InvalidValueError({ field, value, expected: needs });
     return;
   }
-  const isObject = typeof value === "object" && value !== null;
-  if (isObject && needs.every((method) => typeof Reflect.get(value, method) === "function")) return;
+  if (isThing(value) && needs.every((method) => hasMethod(value, method))) return;
   const methods = needs.length === 0 ? "" : ` with the methods ${needs.join(", ")}`;
   throw new InvalidValueError({ field, value, expected: `an object${methods}` });
 }

@@ -7,9 +7,10 @@ import {
   InvalidValueError,
   isRetryableKind,
 } from "@ravi/kernel";
+import { checkModel } from "@ravi/kernel/loop";
 import { tellRetry } from "../guard.ts";
 import { quietly } from "../observer.ts";
-import { checkFunction, checkModel, checkNames, checkWord } from "../options.ts";
+import { checkFunction, checkNames, checkWord } from "../options.ts";
 import type { ChatMiddleware } from "../types.ts";
 
 export interface FallbackOptions {

@@ -9,8 +9,9 @@ import {
   parseJson,
   textOf,
 } from "@ravi/kernel";
+import { checkModel } from "@ravi/kernel/loop";
 import { checkOnError, enforce, type OnGuardError } from "../guard.ts";
-import { checkModel, checkWord } from "../options.ts";
+import { checkWord } from "../options.ts";
 import type { ChatMiddleware } from "../types.ts";
 
 export interface LlmJudgeOptions {

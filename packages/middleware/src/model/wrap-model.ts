@@ -18,8 +18,8 @@ import {
   NO_HOOKS,
   systemClock,
 } from "@ravi/kernel";
-import { answerMisfit, checkPorts, guardedHooks, hasMethod } from "@ravi/kernel/loop";
-import { checkFunction, checkModel } from "../options.ts";
+import { answerMisfit, checkModel, checkPorts, guardedHooks, hasMethod } from "@ravi/kernel/loop";
+import { checkFunction } from "../options.ts";
 import { MiddlewarePipeline } from "../pipeline.ts";
 import { ChatCall } from "./chat-call.ts";
 import { eventChannel } from "./event-channel.ts";

@@ -5,13 +5,15 @@ import { STORED } from "./stored.ts";
 
 /** What is smaller is not measured: for that the whole state has to be packed. */
 const LARGE = 64 * 1024;
+/** Of so few, such small ones have room together. */
+const FEW = MOST / LARGE / 2;
 
 /**
  * What came of an execution, where the state has room for it beside all that somebody may still join. The server would try for ever to
  * write a state that is too large, so what has no room is a failure.
  */
 export function withRoom(state: RootState, execId: string, fate: JsonObject): JsonObject {
-  if (bytesOf(fate) < LARGE) return fate;
+  if (bytesOf(fate) < LARGE && Object.keys(state.execs).length <= FEW) return fate;
   const bytes = STORED.serialize({ ...state, result: fate }).length;
   if (bytes <= MOST) return fate;
   const error = tooLarge(`the result of ${execId}, with those that may still be joined`, bytes);

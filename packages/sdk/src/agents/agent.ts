@@ -1,5 +1,5 @@
 import { checkFields, InvalidValueError, isDelegate, type Ledger, type LLMClient } from "@ravi/kernel";
-import { answerShape, hasMethod } from "@ravi/kernel/loop";
+import { answerShape, asOwn, hasMethod } from "@ravi/kernel/loop";
 import { ReActAgent, type ReActAgentOptions } from "@ravi/react-agent";
 import { type Budget, checkBudget, toExecutionBudget } from "../limits.ts";
 import { type Models, resolveModel } from "../models/model.ts";
@@ -50,7 +50,7 @@ const OUTPUT_RETRIES = 2;
 /** An agent that asks its model, does what it asks for, and repeats until it answers. With `output`, its answer has that type. */
 export function agent<T = unknown>(options: AgentOptions<T>): ReActAgent<T> {
   checkFields("agent", options, AGENT_OPTIONS);
-  const { model, models, budget, middleware, ...rest } = options;
+  const { model, models, budget, middleware, ...rest } = asOwn<AgentOptions<T>>(options, AGENT_OPTIONS);
   checkList("agent.tools", rest.tools, "tools");
   const client = resolveModel("agent.model", model, models);
   const made = new ReActAgent<T>({

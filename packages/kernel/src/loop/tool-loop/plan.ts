@@ -1,6 +1,6 @@
 import type { AgentDefaults } from "../../agent/agent.ts";
 import type { WindowOptions } from "../../agent/run-context.ts";
-import { checkFields, checkInteger, checkOneOf } from "../../core/check.ts";
+import { asOwn, checkFields, checkInteger, checkOneOf } from "../../core/check.ts";
 import { isPromiseLike } from "../../core/types.ts";
 import { type AgentId, agentIdOf } from "../../core/ids.ts";
 import type { ModelRequest } from "../../model/llm.ts";
@@ -83,6 +83,7 @@ export function planLoop<T>(
   const budget = options.executionBudget;
   return Object.freeze({
     ...options,
+    ...asOwn<LoopOptions<T>>(options, KNOWN),
     owner,
     id,
     defaults: budget === undefined ? undefined : Object.freeze({ executionBudget: budget }),
