@@ -348,11 +348,13 @@ describe("J11: an audit that can be proved", () => {
   test.runIf(process.platform === "linux")(
     "a writer that has ended and that nobody has buried is gone",
     async () => {
-      // The shell becomes a program that knows of no child.
-      const parent = spawn("sh", ["-c", "exec 3<&0; cat <&3 & echo $!; exec cat 3<&-"]);
+      // The shell becomes a program that knows of no child, and answers when it has.
+      const parent = spawn("sh", ["-c", "sleep 600 & echo $!; exec cat"]);
       onTestFinished(() => void parent.kill());
       const [said] = await once(parent.stdout, "data");
       const pid = Number(said);
+      parent.stdin.write("?");
+      await once(parent.stdout, "data");
       const { isGone, me } = await processesHere();
       const began = (await readFile(`/proc/${pid}/stat`, "utf8")).split(" ")[21];
       const owner = me.replace(/\d+:\d+$/, `${pid}:${began}`);

@@ -120,11 +120,13 @@ it("O19: a process that may open no more files takes nobody who lives for gone",
 it.runIf(process.platform === "linux")(
   "O19: the lock of a process that has ended and that nobody has buried goes to the next",
   async () => {
-    // The shell becomes a program that knows of no child.
-    const parent = spawn("sh", ["-c", "exec 3<&0; cat <&3 & echo $!; exec cat 3<&-"]);
+    // The shell becomes a program that knows of no child, and answers when it has.
+    const parent = spawn("sh", ["-c", "sleep 600 & echo $!; exec cat"]);
     onTestFinished(() => void parent.kill());
     const [said] = await once(parent.stdout, "data");
     const pid = Number(said);
+    parent.stdin.write("?");
+    await once(parent.stdout, "data");
     const { isGone, me } = processLiveness();
     const stat = await readFile(`/proc/${pid}/stat`, "latin1");
     const owner = me.replace(/\d+:\d+$/, `${pid}:${stat.split(" ")[21]}`);

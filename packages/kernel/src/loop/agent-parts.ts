@@ -85,10 +85,5 @@ export function refusalFor(owner: string): (field: string, value: unknown, expec
 }
 
 export function hasMethod(value: unknown, method: string): boolean {
-  return isThing(value) && typeof Reflect.get(value, method) === "function";
-}
-
-/** What can have methods: a function can, and so can a class by itself. */
-export function isThing(value: unknown): value is object {
-  return (typeof value === "object" && value !== null) || typeof value === "function";
+  return typeof value === "object" && value !== null && typeof Reflect.get(value, method) === "function";
 }

@@ -1,13 +1,13 @@
 import { InvalidValueError } from "../errors/errors.ts";
 import { checkInteger } from "../core/check.ts";
-import { hasMethod, isThing } from "./agent-parts.ts";
+import { canServe } from "./check-ports.ts";
 
 /** By what it tells of itself a call is estimated, priced and set aside: what is missing there would be found out in a paid run. */
 export function checkModel(field: string, model: unknown): void {
   const refuse = (at: string, value: unknown, expected: string): never => {
     throw new InvalidValueError({ field: `${field}${at}`, value, expected });
   };
-  if (!isThing(model) || !hasMethod(model, "generate"))
+  if (!canServe(model) || typeof Reflect.get(model, "generate") !== "function")
     return refuse("", model, "an LLMClient, with a generate method");
   const info: unknown = Reflect.get(model, "info");
   if (typeof info !== "object" || info === null) return refuse(".info", info, "{ provider, model }");

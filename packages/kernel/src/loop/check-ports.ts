@@ -5,7 +5,6 @@ import type { ContextPorts } from "../ports/engine.ts";
 import type { RestartPolicy } from "../ports/headcount.ts";
 import type { Hooks } from "../ports/hooks.ts";
 import type { BlobStore, Journal } from "../ports/journal.ts";
-import { hasMethod, isThing } from "./agent-parts.ts";
 import { PIPELINE_LEVELS } from "./pipeline-levels.ts";
 
 /** What runtimes may be given, of whatever engine. */
@@ -67,7 +66,12 @@ export function checkPort(field: string, value: unknown, needs: "a function" | r
     if (typeof value !== "function") throw new InvalidValueError({ field, value, expected: needs });
     return;
   }
-  if (isThing(value) && needs.every((method) => hasMethod(value, method))) return;
+  if (canServe(value) && needs.every((method) => typeof Reflect.get(value, method) === "function")) return;
   const methods = needs.length === 0 ? "" : ` with the methods ${needs.join(", ")}`;
   throw new InvalidValueError({ field, value, expected: `an object${methods}` });
+}
+
+/** A function may have methods too, and so may a class. */
+export function canServe(value: unknown): value is object {
+  return (typeof value === "object" && value !== null) || typeof value === "function";
 }

@@ -62,11 +62,13 @@ describe("T5: an owner counts as gone only where that is certain", () => {
   test.runIf(process.platform === "linux")(
     "one that has ended and that nobody has buried is gone",
     async () => {
-      // The shell becomes a program that knows of no child.
-      const parent = spawn("sh", ["-c", "exec 3<&0; cat <&3 & echo $!; exec cat 3<&-"]);
+      // The shell becomes a program that knows of no child, and answers when it has.
+      const parent = spawn("sh", ["-c", "sleep 600 & echo $!; exec cat"]);
       onTestFinished(() => void parent.kill());
       const [said] = await once(parent.stdout, "data");
       const pid = Number(said);
+      parent.stdin.write("?");
+      await once(parent.stdout, "data");
       const { startOf } = processTable();
       const owner = processOwner("id").replace(/:\d+:\d*:id$/, `:${pid}:${startOf(pid)}:id`);
       expect(isOwnerGone(owner)).toBe(false);
