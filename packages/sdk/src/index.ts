@@ -73,6 +73,7 @@ export { HookEvent, Priority, textOf } from "@ravi/kernel";
 export { HookManager } from "@ravi/hooks";
 export type { OrchestratorAgent } from "@ravi/orchestrator";
 export type { ReActAgent } from "@ravi/react-agent";
+export { ExecutionTracker } from "@ravi/resources";
 export { getRunScope } from "@ravi/runtime";
 
 export { agent, type AgentOptions } from "./agents/agent.ts";

@@ -49,6 +49,34 @@ describe("limits", () => {
     expect(() => greeter({ budget: { usd: 9_007_199 } })).not.toThrow();
   });
 
+  test("R18: one ledger holds for many runs at once, and for all whom they hire", async () => {
+    const tenant = new ExecutionTracker({ maxCostUsd: 0.02 }, { scope: "tenant acme" });
+    const prices = { scripted: { input: 1, output: 10 } };
+    const answer = { text: "Hello.", usage: { inputTokens: 100, outputTokens: 100 } };
+    const settings = { maxOutputTokens: 200 };
+    const greets = () => agent({ name: "greeter", model: scriptedModel([answer]), settings });
+    const leads = () =>
+      team({
+        name: "lead",
+        model: scriptedModel([
+          { toolCalls: [{ name: "handoff_greeter", arguments: { task: "greet" } }], usage: answer.usage },
+          answer,
+        ]),
+        members: [greets()],
+        settings,
+        budget: tenant,
+      });
+    const results = await Promise.all(Array.from({ length: 20 }, () => run(leads(), "Hi", { prices })));
+    const spent = results.reduce((sum, { cost }) => sum + (cost ?? 0), 0);
+    expect(tenant.used.cost).toBeCloseTo(spent, 9);
+    expect(tenant.used.cost).toBeGreaterThan(0.01);
+    expect(tenant.used.cost).toBeLessThanOrEqual(0.02);
+    expect(tenant.open).toBe(0);
+    const stopped = results.filter(({ status }) => status === "partial");
+    expect(stopped.length).toBeGreaterThan(0);
+    for (const { stoppedBy } of stopped) expect(stoppedBy?.scope).toMatch(/tenant acme/);
+  });
+
   test("an agent's own limits go before the defaults, and the run's before the agent's", async () => {
     const own = greeter({ budget: { tokens: 900_000, turns: 7 } });
     expect((await run(own, "Hi")).limits.budget).toEqual({

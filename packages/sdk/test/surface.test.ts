@@ -9,6 +9,7 @@ test("the public surface is this list", () => {
     "DEFAULT_LIMITS",
     "DeadlineExceededError",
     "ErrorCode",
+    "ExecutionTracker",
     "HookEvent",
     "HookManager",
     "InvalidValueError",
