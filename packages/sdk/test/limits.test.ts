@@ -5,7 +5,18 @@ import { MemoryJournal } from "@ravi/runtime";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { ledgerFor } from "../src/run/ledger.ts";
-import { agent, DEFAULT_LIMITS, resume, run, start, team, tool } from "@ravi/sdk";
+import {
+  agent,
+  DEFAULT_LIMITS,
+  deliver,
+  HookEvent,
+  HookManager,
+  resume,
+  run,
+  start,
+  team,
+  tool,
+} from "@ravi/sdk";
 
 const greeter = (options: object = {}) =>
   agent({ name: "greeter", model: scriptedModel(["Hello."]), ...options });
@@ -75,6 +86,41 @@ describe("limits", () => {
     const stopped = results.filter(({ status }) => status === "partial");
     expect(stopped.length).toBeGreaterThan(0);
     for (const { stoppedBy } of stopped) expect(stoppedBy?.scope).toMatch(/tenant acme/);
+  });
+
+  test("R18: a ledger of many runs is charged once by a run that is resumed", async () => {
+    const tenant = new ExecutionTracker({ maxCostUsd: 1 }, { scope: "tenant acme" });
+    const usage = { inputTokens: 1_000, outputTokens: 100 };
+    const model = scriptedModel([
+      { toolCalls: [{ name: "pay", arguments: {} }], usage },
+      { text: "Paid.", usage },
+    ]);
+    const careful = agent({
+      name: "careful",
+      model,
+      tools: [
+        tool({
+          name: "pay",
+          description: "",
+          input: z.object({}),
+          needsApproval: true,
+          execute: () => "paid",
+        }),
+      ],
+      budget: tenant,
+    });
+    const options = { journal: new MemoryJournal(), prices: { scripted: { input: 1, output: 10 } } };
+    const asked = Promise.withResolvers<string>();
+    const hooks = new HookManager();
+    hooks.on(HookEvent.APPROVAL_REQUESTED, ({ name }) => asked.resolve(name));
+    const handle = start(careful, "Hi", { ...options, hooks });
+    const name = await asked.promise;
+    handle.suspend();
+    expect(await handle.result).toMatchObject({ status: "suspended", cost: 0.002 });
+    expect(tenant.used.cost).toBe(0.002);
+    await deliver(handle.runId, name, true, { journal: options.journal });
+    expect(await resume(handle.runId, { agents: careful, ...options })).toMatchObject({ cost: 0.004 });
+    expect(tenant.used.cost).toBe(0.004);
   });
 
   test("an agent's own limits go before the defaults, and the run's before the agent's", async () => {
