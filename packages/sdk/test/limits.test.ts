@@ -115,8 +115,7 @@ describe("limits", () => {
     hooks.on(HookEvent.APPROVAL_REQUESTED, ({ name }) => asked.resolve(name));
     const handle = start(careful, "Hi", { ...options, hooks });
     const name = await asked.promise;
-    handle.suspend();
-    expect(await handle.result).toMatchObject({ status: "suspended", cost: 0.002 });
+    expect(await handle.suspend()).toMatchObject({ status: "suspended", cost: 0.002 });
     expect(tenant.used.cost).toBe(0.002);
     await deliver(handle.runId, name, true, { journal: options.journal });
     expect(await resume(handle.runId, { agents: careful, ...options })).toMatchObject({ cost: 0.004 });
