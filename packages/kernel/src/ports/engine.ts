@@ -62,7 +62,10 @@ export interface Spent {
  * which stays charged if nothing more is written; then what it took, which replaces that.
  */
 export type CallNote = {
-  /** Counts from 1 in each attempt at the effect; 0 is the call that the effect was begun for, whose note replaces what `begin` says. */
+  /**
+   * Counts from 1 in each attempt at the effect; 0 is the call that the effect was begun for, whose note replaces what `begin`
+   * says.
+   */
   readonly call: number;
 } & ({ readonly reserve: JsonObject } | { readonly spend: JsonObject });
 
