@@ -71,8 +71,8 @@ export interface AuditEntry {
 }
 
 /**
- * Stores what must be provable later. If the runtime cannot append an entry, it logs the failure and the run goes on. The layer
- * `AuditLogger` of `@ravi/middleware` by default refuses a call whose entry it cannot append.
+ * Stores what must be provable later. If the runtime cannot append an entry, it logs the failure and the run goes on. By
+ * default, the audit layers of `@ravi/middleware` let nothing happen whose entry they cannot append.
  */
 export interface AuditLog extends Skippable {
   /** Throws or rejects if the entry was not stored. */
