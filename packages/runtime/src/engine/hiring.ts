@@ -348,7 +348,7 @@ export class Hiring implements Recordable<HireOutcome>, Child {
       restored === undefined
         ? engine.ledger?.child(spec.budget ?? {}, agentId)
         : withExtraOf(engine.ledger, restored, agentId);
-    return engine.descend({
+    return engine.childEngine({
       tree,
       token: engine.token.child(),
       ledger: withAgentLedger(agent, ledger),
