@@ -98,7 +98,7 @@ function endChildren({ exec, outcome, isCrash }: Ending): MaybePromise<void> {
 function emitEnd({ exec, outcome }: Ending): void {
   if ("result" in outcome) exec.emit({ type: "completed", result: outcome.result });
   else if ("error" in outcome) exec.emit({ type: "error", error: errorToJSON(outcome.error) });
-  exec.isTold = true;
+  exec.isEndEmitted = true;
 }
 
 function tellListeners({ exec, outcome, startedAt }: Ending): void {
