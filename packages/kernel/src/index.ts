@@ -119,20 +119,15 @@ export {
 } from "./model/tool.ts";
 export { addUsage, NO_USAGE, totalTokens, type Usage } from "./model/usage.ts";
 
+export type { AgentRun, ContextPorts, CreateRunContext } from "./ports/agent-run.ts";
+export type { CallNote, Effect, EffectScope, Spent } from "./ports/effect.ts";
 export type {
-  AgentRun,
-  CallNote,
-  ContextPorts,
-  CreateRunContext,
   DurableEngine,
-  Effect,
-  EffectScope,
   ExecutionStart,
   Heard,
   HireSpec,
   Operation,
   Settled,
-  Spent,
   Tally,
   Used,
   WaitSpec,

@@ -12,7 +12,7 @@ import type { Hooks } from "../ports/hooks.ts";
 import type { Remaining } from "../ports/ledger.ts";
 import type { AuditLog, Memory, Permissions, Skippable, Telemetry } from "../ports/services.ts";
 
-/** The mutable state of one run: the agent makes it, the architecture changes it, the agent reads the result from it. */
+/** The state of one run. The agent creates it, the architecture changes it, and the agent reads its result from it. */
 export interface AgentSession {
   readonly id: string;
   readonly instructions: string;
@@ -25,31 +25,31 @@ export interface AgentSession {
   metadata: Record<string, JsonValue>;
 }
 
-/** All that an architecture may use. Frozen for the run. */
+/** Everything that an architecture may use. The same frozen object for the whole run. */
 export interface Dependencies {
   readonly model: LLMClient;
   readonly memory: Memory;
-  /** The context: every call, hire and wait goes through it. */
+  /** The context that every call, hire and wait goes through. */
   readonly runtime: RunContext;
-  /** Who talks to the agent while it works, where it can be talked to. */
+  /** Messages to the agent while it works. Absent if it gets none. */
   readonly inbox?: Inbox | undefined;
   readonly tools: readonly (Tool | DelegateTool)[];
-  /** What is left. */
+  /** What is left of the agent's budget. */
   readonly budget: Skippable & { remaining(): Remaining };
   readonly permissions: Permissions;
   readonly hooks: Hooks;
   readonly telemetry: Telemetry;
   readonly auditLog: AuditLog | null;
   readonly maxTurns: number;
-  /** Somebody reads the events as they come, and may break off. */
+  /** Whether somebody reads the events while they are produced. A reader may stop early. */
   readonly streaming: boolean;
   readonly scope: RunScope;
 }
 
-/** A way of thinking. It yields only what happens while it iterates; the agent says when it started and completed. */
+/** A reasoning strategy. It yields the events of its iterations; the agent itself emits `started` and `completed`. */
 export interface Architecture {
   readonly name: string;
   run(session: AgentSession, deps: Dependencies, prompt: string): AsyncGenerator<AgentEvent, void>;
-  /** The agents it works with, by role. */
+  /** The agents that it may hire, by role. */
   declaredWorkers(): Readonly<Record<string, Agent>>;
 }

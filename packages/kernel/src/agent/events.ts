@@ -6,7 +6,7 @@ import type { ContentPart, ToolCall } from "../model/messages.ts";
 import type { Usage } from "../model/usage.ts";
 import type { AgentResult } from "./agent.ts";
 
-/** What an agent tells the world while it works. `started` and `completed` come from the host, the rest from the loop. */
+/** What an agent reports while it works. The host emits `started` and `completed`, the agent's loop the rest. */
 export type AgentEvent =
   | { readonly type: "started"; readonly input: string }
   | { readonly type: "step"; readonly step: number }
@@ -34,13 +34,14 @@ export type AgentEvent =
       readonly limit: number;
       readonly scope: string;
     }
-  /** Whatever an agent, a strategy or the runtime wants to show beside these: `approvalRequested`, `answerRestarted`, … */
+  /** Any other event of an agent, a strategy or the runtime, such as `approvalRequested` or `answerRestarted`. */
   | { readonly type: "progress"; readonly name: string; readonly data: JsonValue }
   | { readonly type: "error"; readonly error: SerializedError }
   | { readonly type: "completed"; readonly result: AgentResult };
 
-/** An event with its place: numbered without gaps over the whole run. */
+/** An event and the agent that it comes from. */
 export interface RunEvent {
+  /** Counts from 1 over the whole run, without gaps. */
   readonly seq: number;
   /** Epoch milliseconds. */
   readonly at: number;

@@ -17,81 +17,85 @@ export type RunStatus =
   | "failed"
   | "cancelled";
 
-/** A living execution: a child of `ctx.spawn`, or what a runtime's `run` gives. */
+/** A running agent: a child started by `ctx.spawn`, or the root that a runtime's `run` started. */
 export interface RunHandle<T = unknown> {
   readonly runId: RunId;
   readonly execId: ExecId;
   readonly agentId: AgentId;
   readonly status: RunStatus;
-  /** Final: a cancelled run is not resumed. */
+  /** Stops it for good: a cancelled run cannot be resumed. Does nothing if it has ended. */
   cancel(reason: string): void;
-  /** Only names the type of the result; never there at run time. */
+  /** Carries the type of the result for inference. It does not exist at run time. */
   readonly "~result"?: AgentResult<T> | undefined;
 }
 
-/** The handle of a whole tree. */
+/** The handle of a whole run. */
 export interface RootHandle<T = unknown> extends RunHandle<T> {
-  /** Never rejects for the run's own fate: that is in its status. */
+  /** Resolves when the run has ended or is suspended. If the run fails it does not reject: see `status` and `error`. */
   readonly result: Promise<RunResult<T>>;
-  /** What happens from this call on; an engine that keeps a topic of it (Restate) tells all from the first. Observers never change the run. */
+  /** Events from this call on; with an engine that stores them (Restate), from the first one. Reading them does not affect the run. */
   events(): AsyncIterable<RunEvent>;
 }
 
 export interface RunResult<T = unknown> {
   readonly runId: RunId;
   readonly status: "completed" | "partial" | "failed" | "cancelled" | "suspended";
+  /** The answer as text; empty if there is none. */
   readonly output: string;
+  /** The answer in the shape of the agent's `output` schema. */
   readonly structured?: T | undefined;
   readonly stopReason?: StopReason | undefined;
-  /** Which limit cut it off, where `stopReason` is `budget`. */
+  /** The limit that stopped it, if `stopReason` is `budget`. */
   readonly stoppedBy?: StoppedBy | undefined;
-  /** Limits of the whole tree that a provider's excess has passed. What was paid for was delivered all the same. */
+  /** Limits of the whole tree that were exceeded because a provider used more than was reserved. */
   readonly exceeded?: readonly StoppedBy[] | undefined;
-  /** Why it failed, was cancelled or is suspended. */
+  /** Why the run failed, was cancelled or is suspended. */
   readonly error?: RaviError | undefined;
+  /** Of all agents together. */
   readonly usage: Usage;
-  /** Dollars; null when a call had no known price. */
+  /** Dollars, of all agents together; null if the price of a call is not known. */
   readonly cost: number | null;
-  /** Keys of calls that were in flight at a crash and made again: each may have been paid for twice. */
+  /** Keys of calls that may have been paid for twice: they were in flight at a crash, and were made again. */
   readonly inDoubt?: readonly string[] | undefined;
-  /** The limits that applied to the whole tree; null where there was none. */
+  /** The limits of the whole tree. */
   readonly limits?: RunLimits | undefined;
-  /** Who worked and spent, the root first, then in the order of hiring. */
+  /** What each agent has used: the root first, then in the order of hiring. */
   readonly agents?: readonly AgentAccount[] | undefined;
 }
 
-/** A limit, and what was used of it. */
+/** The limit that refused a step. */
 export type StoppedBy = {
   readonly dimension: BudgetDimension;
   readonly used: number;
   readonly limit: number;
-  /** Whose budget it is: an agent, or a path of them. */
+  /** The agent, or path of agents, whose budget it is. */
   readonly scope: string;
-  /** Why the next step did not fit, and what to do, in the words of the ledger that refused it. */
+  /** Why the next step did not fit, and what to do about it. */
   readonly hint?: string | undefined;
 };
 
+/** Null where there is no limit. */
 export interface RunLimits {
   readonly spawnBudget: SpawnBudget | null;
   readonly executionBudget: ExecutionBudget | null;
 }
 
-/** What one agent of a tree used, itself and without those whom it hired. */
+/** What one agent of a tree has used, without the agents that it hired. */
 export interface AgentAccount {
   readonly execId: ExecId;
   readonly agentId: AgentId;
-  /** Who hired it; null for the root. */
+  /** The agent that hired it; null for the root. */
   readonly parent: AgentId | null;
   readonly priority: Priority;
   readonly status: RunStatus | "denied" | "paused";
   readonly usage: Usage;
-  /** Dollars; null when a call had no known price. */
+  /** Dollars; null if the price of a call is not known. */
   readonly costUsd: number | null;
-  /** Model calls that went out, each once however often it was tried. One that a limit or a layer kept back is none. */
+  /** Model calls that were sent. A call that was retried counts once; one that a limit or a layer stopped does not count. */
   readonly modelCalls: number;
   readonly toolCalls: number;
-  /** Paid or refused attempts beyond the first of their call, by retry, fallback or a crash. */
+  /** Further attempts at the same call, after a failure, a fallback or a crash. */
   readonly retries: number;
-  /** Dollars for what gave no result: attempts that failed, and everything of an agent that was cancelled or failed. */
+  /** Dollars spent without a result: failed attempts, and everything of an agent that failed or was cancelled. */
   readonly wasteUsd: number;
 }

@@ -9,23 +9,23 @@ export type InboxMessage = {
   readonly at: number;
 };
 
-/** What others say to a running agent. Reads are recorded, so a replay sees the same. */
+/** Messages to a running agent. What it reads is recorded, so a resumed run reads the same. */
 export interface Inbox {
-  /** What the run was started with. */
+  /** The input that the agent was started with. */
   readonly input: string;
   /**
-   * Whether `take` has something, without recording that it was asked. While a replay catches up it says yes where a message
-   * was read before. A loop reads mail only where there is this: `take` leaves a record even when there is nothing.
+   * Whether `take` would return a message. Unlike `take`, which is recorded even if there is nothing, asking is not recorded. In
+   * a replay it returns true where a message was read before. A loop reads its mail between turns only if this method exists.
    */
   hasMail?(): boolean;
-  /** The next message that is already here, or undefined. */
+  /** The next message, or undefined if there is none now. */
   take(): Promise<InboxMessage | undefined>;
-  /** The next message, waiting for it durably. */
+  /** The next message. Waits for it, also across restarts of the process. */
   receive(): Promise<InboxMessage>;
-  /** Done with it; it will not come again. A message is acknowledged by itself when the run ends well. */
+  /** The message is done. Optional: messages are acknowledged when the run ends well. */
   ack(message: InboxMessage): Promise<void>;
-  /** Not now: it comes again, three times at the most, and is then put aside as a dead letter. */
+  /** Puts the message back, to be read again later. After three deliveries it is dropped, with a warning in the log. */
   nack(message: InboxMessage, reason: string): Promise<void>;
-  /** Answers a message that came by `ask`. */
+  /** Answers a message that was sent with `ask`. Only the first reply counts. */
   reply(message: InboxMessage, value: JsonValue): Promise<void>;
 }

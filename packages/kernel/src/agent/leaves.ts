@@ -9,13 +9,14 @@ import type { HistoryRetention, Priority } from "../policy/scales.ts";
 import type { Agent, AgentResult } from "./agent.ts";
 import type { RunHandle, StoppedBy } from "./handle.ts";
 
-/** One thing to do, as data. Leaves of a batch run at once. */
+/** One operation as data, for `ctx.batch`. The leaves of a batch run concurrently. */
 export type Leaf = LlmLeaf | ToolLeaf | HireLeaf;
 
 export interface LlmLeaf {
   readonly kind: "llm";
   readonly model: LLMClient;
   readonly request: ModelRequest;
+  /** Whether the call may use the part of the budget that is held back for a last turn. Default: false. */
   readonly wrapUp?: boolean | undefined;
 }
 
@@ -23,11 +24,11 @@ export interface ToolLeaf<R = unknown> {
   readonly kind: "tool";
   readonly call: ToolCall;
   readonly tool: Tool<unknown, R>;
-  /** Checks the arguments where the tool has a raw JSON Schema. Default: the context's. */
+  /** Checks the arguments if the tool's schema is a raw JSON Schema. Default: the context's validator. */
   readonly validator?: JsonSchemaValidator | undefined;
   /**
-   * Told what the call gave as soon as it is there, while others of its batch still run; also of what is on record. Must not
-   * throw. Whoever cannot tell earlier tells nothing: the outcome says it too.
+   * Called with the result as soon as it is there, while other leaves of the batch still run, and in a replay too. Must not throw.
+   * A host that knows the result only with the whole batch may not call it.
    */
   readonly onResult?: ((result: ToolResult<R>) => void) | undefined;
 }
@@ -36,27 +37,30 @@ export interface HireLeaf<T = unknown> {
   readonly kind: "hire";
   readonly agent: Agent<T>;
   readonly input: string;
+  /** Default: `NORMAL`. */
   readonly priority?: Priority | undefined;
+  /** What the child may spend at most, out of its parent's budget. Default: no limit but the agent's own and its parent's. */
   readonly executionBudget?: ExecutionBudgetOptions | undefined;
+  /** How long the child's history is kept. Default: as long as its run. */
   readonly retention?: HistoryRetention | undefined;
   /**
-   * How long its parent waits for it, from its begin on: what the layers around the agent do in their `admit` comes before that. Not
-   * for `spawn`, after which nobody waits: `executionBudget.deadlineS` limits the child itself.
+   * How long the parent waits for the child. The time starts after the `admit` of the layers around the child. Refused by `spawn`,
+   * which does not wait: use `executionBudget.deadlineS` to limit the child itself. Default: no limit.
    */
   readonly timeoutS?: number | undefined;
-  /** What happens to a child that is not done in time. Default: cancel. */
+  /** What happens to a child that has not ended after `timeoutS`. `leave` lets it run on; join it later. Default: `cancel`. */
   readonly onTimeout?: "cancel" | "leave" | undefined;
-  /** What a child does that loses its slot. Default: park, and go on later. */
+  /** What a child does when its slot is taken: wait for another one and continue, or return. Default: `park`. */
   readonly onPreempt?: "park" | "return" | undefined;
-  /** What happens when every slot is taken. Default: deny. */
+  /** What happens if no slot is free: the hire is denied, or waits. Default: `deny`. */
   readonly onFull?: "deny" | "queue" | undefined;
 }
 
-/** What a tool gave, ready for the model. A tool's own failure is a result with `isError`, not an exception. */
+/** The result of a tool call, as the model gets it. A tool that fails gives a result with `isError`, not an exception. */
 export interface ToolResult<R = unknown> {
   readonly content: string | readonly ContentPart[];
   readonly isError: boolean;
-  /** What the tool returned; undefined after an error, and after a replay when it was not plain JSON or a layer told something else. */
+  /** What the tool returned. Undefined after an error, and in a replay if it was not plain JSON or a layer replaced the content. */
   readonly value?: R | undefined;
 }
 
@@ -68,13 +72,13 @@ export type ToolOutcome<R = unknown> =
   | { readonly status: "completed"; readonly result: ToolResult<R> }
   | { readonly status: "failed" | "cancelled"; readonly error: RaviError };
 
-/** What a hire took, whatever came of it. Absent where a host does not count. */
+/** What a hire has used, whatever its outcome. The fields are absent if the host does not count. */
 export interface HireUsage {
-  /** Of the child and of all below it; of one that lives on, until now. */
+  /** Of the child and everyone below it; if it still runs, until now. */
   readonly usage?: Usage | undefined;
-  /** Dollars; null when a call had no known price. */
+  /** Dollars; null if the price of a call is not known. */
   readonly costUsd?: number | null | undefined;
-  /** Which limit cut it off, where its `stopReason` is `budget`. */
+  /** The limit that stopped it, if its `stopReason` is `budget`. */
   readonly stoppedBy?: StoppedBy | undefined;
 }
 
@@ -82,13 +86,13 @@ export type HireOutcome<T = unknown> = HireUsage &
   (
     | { readonly status: "completed" | "partial" | "paused"; readonly result: AgentResult<T> }
     | { readonly status: "denied" | "failed" | "cancelled"; readonly error: RaviError }
-    /** The child lives on: join it, or cancel it. */
+    /** The child still runs: join it or cancel it. */
     | { readonly status: "timedOut"; readonly handle: RunHandle<T> }
   );
 
 export type Outcome = HireOutcome | ToolOutcome | LlmOutcome;
 
-/** What comes of a leaf of that kind. */
+/** The outcome of a leaf of that type. */
 export type OutcomeOf<L> =
   L extends HireLeaf<infer T>
     ? HireOutcome<T>
@@ -98,5 +102,5 @@ export type OutcomeOf<L> =
         ? LlmOutcome
         : Outcome;
 
-/** Of several leaves, each at its place. */
+/** The outcomes of a list of leaves, in the same order. */
 export type OutcomesOf<L extends readonly Leaf[]> = { -readonly [K in keyof L]: OutcomeOf<L[K]> };

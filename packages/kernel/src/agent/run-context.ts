@@ -28,23 +28,23 @@ import type {
 } from "./leaves.ts";
 import type { RunScope } from "./scope.ts";
 
-/** A leaf made for a batch fits a hire of its own too. */
+/** Lets `hire` and `spawn` take a leaf that was made for a batch. */
 interface MaybeHire {
   readonly kind?: HireLeaf["kind"] | undefined;
 }
 
-/** The minimal view that a loop has of its history (R10). */
+/** The least that a loop needs to know of its history (R10). */
 export interface AgentContext {
   readonly agentId: AgentId;
   getPromptWindow(sessionId: string): MaybePromise<readonly ChatMessage[]>;
 }
 
 /**
- * All that an agent can do. The rules (budget, headcount, deadline, cancellation, one lane) are enforced in here, so an
- * agent that works through its context cannot break them.
+ * Everything that an agent can do. The context enforces the rules (budget, headcount, deadline, cancellation), so an agent that
+ * works through it cannot break them.
  *
- * One lane: operations are awaited one after the other, or put into one `batch`. Anything concurrent that has several
- * steps is a child.
+ * An agent does one operation at a time: await each, or put several into one `batch`. A second operation beside a running one
+ * throws a `LaneViolationError`, since a replay could not tell their results apart. Concurrent work of several steps is a child.
  */
 export interface RunContext {
   readonly agentId: AgentId;
@@ -54,24 +54,27 @@ export interface RunContext {
   readonly scope: RunScope;
   readonly hooks: Hooks;
   readonly signal: AbortSignalLike;
-  /** What is left to this agent. */
+  /** What this agent may still spend. */
   readonly budget: Remaining;
-  /** What is known beyond one conversation, where the composition has given one; partitioned by `scope.userId`. */
+  /** What is remembered beyond one conversation, separately for each `scope.userId`. Absent if none was configured. */
   readonly memory?: Memory | undefined;
-  /** Checks raw JSON Schemas, where the composition has given one. */
+  /** Checks raw JSON Schemas. Absent if none was configured. */
   readonly validator?: JsonSchemaValidator | undefined;
 
-  /** One model call. `wrapUp` may spend the held-back reserve of the last turn. */
+  /**
+   * Makes one model call. Throws a `BudgetExhaustedError` if it does not fit into the budget, and the provider's error if it fails.
+   * With `wrapUp` it may use the part of the budget that is held back for a last turn.
+   */
   llm(
     model: LLMClient,
     request: ModelRequest,
     options?: { readonly wrapUp?: boolean | undefined },
   ): Promise<ModelResponse>;
-  /** One tool call. Bad arguments and a failing tool are results with `isError`; only the rules throw. */
+  /** Makes one tool call. Bad arguments and a failing tool give a result with `isError`; only the rules throw. */
   tool<R>(call: ToolCall, tool: Tool<unknown, R>): Promise<ToolResult<R>>;
-  /** A seat, then the child's whole run. Never throws for the child's fate. */
+  /** Runs a child to its end. If it is denied, fails or is cancelled, the outcome says so; that does not throw. */
   hire<T>(leaf: Omit<HireLeaf<T>, "kind"> & MaybeHire): Promise<HireOutcome<T>>;
-  /** Leaves at once; an outcome for each, in the order asked. Rejects for no fate of theirs, only where the batch itself may not be. */
+  /** Runs several leaves concurrently and gives their outcomes in the same order. Rejects only if the batch itself is not allowed. */
   batch<T>(leaves: readonly HireLeaf<T>[]): Promise<HireOutcome<T>[]>;
   batch<R>(leaves: readonly ToolLeaf<R>[]): Promise<ToolOutcome<R>[]>;
   batch(leaves: readonly LlmLeaf[]): Promise<LlmOutcome[]>;
@@ -79,56 +82,65 @@ export interface RunContext {
   batch(leaves: readonly (ToolLeaf | HireLeaf)[]): Promise<(ToolOutcome | HireOutcome)[]>;
   batch(leaves: readonly Leaf[]): Promise<Outcome[]>;
 
-  /** Starts a child that lives beside this agent. Throws when it is denied a seat. */
+  /** Starts a child that runs beside this agent. Throws if it is denied. A child that still runs when this agent ends is cancelled. */
   spawn<T>(agent: Agent<T>, options: Omit<HireLeaf<T>, "kind" | "agent"> & MaybeHire): Promise<RunHandle<T>>;
+  /** Waits for the end of a child of this agent. */
   join<T>(handle: RunHandle<T>): Promise<HireOutcome<T>>;
-  /** Says something to a living child and waits for its reply. */
+  /**
+   * Sends a message to a running child and waits for its reply. Throws a `ToolError` if the child ends or `timeoutS` passes
+   * without one.
+   */
   ask(
     handle: RunHandle,
     message: JsonValue,
     options?: { readonly timeoutS?: number | undefined },
   ): Promise<JsonValue>;
 
-  /** Waits durably for `runtime.deliver(runId, name, value)`; what came early is kept. */
+  /** Waits for `runtime.deliver(runId, name, value)`, also across restarts. A value that was delivered early is kept for it. */
   waitFor(name: string): Promise<JsonValue>;
-  /** Epoch milliseconds. */
+  /** Waits until that time, in epoch milliseconds, also across restarts. */
   sleepUntil(time: number): Promise<void>;
 
-  /** The prompt window: system prompt, history after compaction, and what this run has added. A live, append-only list. */
+  /**
+   * The messages for the next model call: system prompt, compacted history, and what this run has added. The list grows with
+   * `remember`.
+   */
   window(options?: WindowOptions): MaybePromise<readonly ChatMessage[]>;
-  /** Adds to the window, and to the history as far as it is retained. */
+  /** Adds a message to the window and, if it is retained, to the history. */
   remember(message: ChatMessage): MaybePromise<void>;
 
   /**
-   * Asks for more than the limit that has refused, durably and from any depth, under the name `approval:budget:<execId>`.
-   * The answer is an amount (`{ tokens?, cost?, turns?, toolCalls? }`), which raises the limits here and above, or `false`;
-   * one that is neither is asked for again. Absent, or false at once, where nothing can be raised.
+   * Asks somebody to raise the limit that refused a call, and waits for the answer, also across restarts. It is delivered under the
+   * name `approval:budget:<execId>`: an amount (`{ tokens?, cost?, turns?, toolCalls? }`), which is added to the limits of this agent
+   * and those above it, or `false`. For any other answer it asks again. Gives whether more was granted. Absent, or false at once, if
+   * the limits cannot be raised.
    */
   requestBudget?(refusal: BudgetExhaustedError): Promise<boolean>;
 
-  /** Publishes on the run's progress topic. */
+  /** Publishes an event of the run. */
   emit(event: AgentEvent): void;
 
   /**
-   * The best answer so far, of an agent that does not keep it in its history: what it is cut off with where a call or a tool does not
-   * stop in time. The last one counts.
+   * Keeps the best answer so far. It becomes the output if the agent is cut off because a call or a tool does not stop in time. Without
+   * it, that is the last text that the agent has said in this run. A later draft replaces an earlier one.
    */
   draft?(text: string): void;
 
   /**
-   * A fact of the agent's own, such as what it read from outside or chose by chance: made once, and read from the record ever
-   * after. Plain JSON, or an `InvalidValueError`. That it could not be made is recorded too, unless the run was stopped: a replay
-   * throws the same. `make` uses nothing of the context, and is no way to act on the world: after a crash before it was written
-   * down, it is made again.
+   * Records a value that would not be the same in a replay, such as what was read from outside. `make` is called once; a replay
+   * gives the recorded value. If `make` throws, that is recorded as well, unless the run was stopped, and a replay throws the same.
+   * Throws an `InvalidValueError` if the value is not plain JSON.
+   *
+   * `make` must not use the context, and should have no side effects: after a crash before it was recorded, it is called again.
    */
   record(name: string, make: () => MaybePromise<JsonValue>): MaybePromise<JsonValue>;
 
-  /** Recorded or seeded: a replay sees the same. */
+  /** Epoch milliseconds. In a replay `now`, `random` and `uuid` give the same as before. */
   now(): MaybePromise<number>;
   random(): MaybePromise<number>;
   uuid(): MaybePromise<string>;
 
-  /** The yield point: throws when cancelled or late, waits while paused. */
+  /** Call it in long loops: it throws if the run is cancelled or out of time, and waits while this agent is paused. */
   check(): MaybePromise<void>;
 }
 

@@ -1,7 +1,7 @@
 import type { RunId, SessionId } from "../core/ids.ts";
 import type { JsonObject } from "../core/json.ts";
 
-/** For whom a run works. `userId` is a hard partition of memory; none is a partition of its own. Frozen. */
+/** Whom a run works for. Frozen. Memory is separate for each `userId`; null is a partition of its own. */
 export interface RunScope {
   readonly userId: string | null;
   readonly tenantId: string | null;
@@ -10,8 +10,8 @@ export interface RunScope {
   readonly metadata: JsonObject;
 }
 
-/** The scope of somebody who works for this run: the same user and run, and a conversation of its own. */
+/** The scope of an agent hired in this run: the same user and run, with a session of its own. */
 export function scopeForWorker(scope: RunScope, worker: string): RunScope {
-  // Whatever its length: a session id of the user's own may be as long as one can be.
+  // Not checked by `SessionId()`: the user's own id may already have the maximal length.
   return Object.freeze({ ...scope, sessionId: `${scope.sessionId}/${worker}` as SessionId });
 }

@@ -1,7 +1,7 @@
 import { checkFields } from "../core/check.ts";
 import type { Clock, IdSource } from "../core/clock.ts";
 import { InvalidValueError } from "../errors/errors.ts";
-import type { ContextPorts } from "../ports/engine.ts";
+import type { ContextPorts } from "../ports/agent-run.ts";
 import type { RestartPolicy } from "../ports/headcount.ts";
 import type { Hooks } from "../ports/hooks.ts";
 import type { BlobStore, Journal } from "../ports/journal.ts";

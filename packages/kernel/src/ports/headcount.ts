@@ -3,7 +3,7 @@ import type { JsonObject } from "../core/json.ts";
 import type { AbortSignalLike, MaybePromise } from "../core/types.ts";
 import type { Priority } from "../policy/scales.ts";
 
-/** A slot that is held. Giving it back twice, or after it was taken by a preemption, does nothing. */
+/** A slot that an agent holds. Releasing it twice, or after it was preempted, does nothing. */
 export interface Lease {
   readonly agentId: AgentId;
   release(): void;
@@ -11,7 +11,7 @@ export interface Lease {
 }
 
 export interface AcquireOptions {
-  /** Who hires; the asker's ancestors are never preempted for it. */
+  /** The agent that hires. Neither it nor those above it are preempted for this slot. */
   readonly parentId?: AgentId | undefined;
   readonly onFull?: "deny" | undefined;
 }
@@ -21,28 +21,34 @@ export interface QueueOptions extends Omit<AcquireOptions, "onFull"> {
   readonly signal?: AbortSignalLike | undefined;
 }
 
-/** One count for the whole tree. The root holds a slot from the start. */
+/** Limits how many agents of one tree exist and work at the same time. The root holds a slot from the start. */
 export interface Headcount {
-  /** Waits for a slot; rejects when aborted, or at once where it could never be granted. */
+  /** Waits for a slot. Rejects when aborted, and at once if there can never be one. */
   acquire(id: AgentId, priority: Priority | undefined, options: QueueOptions): Promise<Lease>;
-  /** Throws a `BudgetExhaustedError` when denied. */
+  /** Takes a slot now. Throws a `BudgetExhaustedError` if it is denied. */
   acquire(id: AgentId, priority?: Priority, options?: AcquireOptions): MaybePromise<Lease>;
-  /** Frees the slot that is held; who is paused or queued gives up its place. Otherwise it does nothing. */
+  /** Frees the slot, or the place of an agent that is paused or queued. Does nothing if there is neither. */
   release(leaseOrId: Lease | AgentId): MaybePromise<void>;
+  /** Whether the agent was preempted and has no slot now. */
   isPaused(id: AgentId): MaybePromise<boolean>;
-  /** Resolves at once when it is not paused. */
+  /** Resolves when the agent has a slot again; at once if it is not paused. Rejects when aborted. */
   whenResumed(id: AgentId, signal?: AbortSignalLike): Promise<void>;
-  /** Undefined for who is not in the tree. A runtime asks it about the root before anybody is hired: one that does not know it would deny all. */
+  /**
+   * Undefined if the agent is not in the tree. A runtime asks for the root before the run starts: a headcount that was made for
+   * another root would deny every hire.
+   */
   priorityOf?(id: AgentId): Priority | undefined;
   reprioritize(id: AgentId, priority: Priority): MaybePromise<void>;
+  /** The whole state as plain JSON, for an engine that stores it. */
   snapshot(): JsonObject;
 }
 
-/** Whether an execution that crashed is started again. */
+/** Decides whether an execution that crashed is started again. */
 export interface RestartPolicy {
-  /** Asks and counts. */
+  /** Whether to start it again. Each call that returns true counts as a restart. */
   shouldRetry(execId: string, error?: unknown): boolean;
-  /** How long to wait before it; attempt 1 is the first restart. */
+  /** How long to wait before a restart. The first restart is attempt 1. */
   delayMs(attempt: number): number;
+  /** Forgets the restarts so far. Called when the execution has ended. */
   reset(execId: string): void;
 }

@@ -3,16 +3,17 @@ import type { MaybePromise } from "../core/types.ts";
 import type { LLMClient, ModelRequest, ModelResponse, ToolSpec } from "../model/llm.ts";
 import type { ChatMessage } from "../model/messages.ts";
 
-/** Whose conversation. A child never reads its parent's, because the agent's name is part of the key. */
+/** Names one conversation. The agent's name is part of it, so a child never reads its parent's. */
 export interface HistoryKey {
   readonly sessionId: SessionId;
   readonly agentName: string;
-  /** Present for a history that ends with the run. */
+  /** Present for a history that is deleted at the end of the run. */
   readonly execId?: ExecId | undefined;
 }
 
+/** Stores conversations. */
 export interface HistoryProvider {
-  /** The first `upTo` messages, or all; `head` is how many there are, and can be given again as `upTo`. */
+  /** Gives the first `upTo` messages (default: all), and as `head` how many there are. `head` may later be given as `upTo`. */
   load(
     key: HistoryKey,
     upTo?: number,
@@ -22,19 +23,20 @@ export interface HistoryProvider {
   close?(): MaybePromise<void>;
 }
 
-/** What a strategy may use; one object for each execution. A model call goes through the context, and so through the ledger and the journal. */
+/** What a strategy may use. The same object for the whole execution. */
 export interface CompactionContext {
   readonly contextWindow?: number | undefined;
   readonly system?: string | undefined;
   readonly tools?: readonly ToolSpec[] | undefined;
+  /** Makes a model call through the run's context, so that it is paid from the budget and recorded. */
   llm?(model: LLMClient, request: ModelRequest): Promise<ModelResponse>;
 }
 
-/** Makes a window of a long history. A view: the transcript stays as it is. Never parts a tool call from its result. */
+/** Shortens a long history to what is sent to the model. The stored history stays as it is. */
 export interface CompactionStrategy {
-  /** For hooks and logs. */
+  /** Shown in hooks and logs. */
   readonly name?: string | undefined;
-  /** Gives the very list that it got where there is nothing to do. */
+  /** Returns a shorter list, or the same list object if there is nothing to do. Must not separate a tool call from its result. */
   compact(
     messages: readonly ChatMessage[],
     context?: CompactionContext,

@@ -6,7 +6,7 @@ import type { Usage } from "../model/usage.ts";
 import type { RunStatus } from "../agent/handle.ts";
 import type { BudgetWarning } from "./ledger.ts";
 
-/** Every moment of a run that can be observed. */
+/** The events of a run that hooks can observe. */
 export const HookEvent = Object.freeze({
   RUN_START: "run_start",
   RUN_END: "run_end",
@@ -29,7 +29,7 @@ export const HookEvent = Object.freeze({
 } as const);
 export type HookEvent = (typeof HookEvent)[keyof typeof HookEvent];
 
-/** What every payload says: who, where, when. */
+/** The fields that every payload has. */
 export interface HookBase {
   readonly agentName: string;
   readonly agentId: AgentId;
@@ -38,7 +38,7 @@ export interface HookBase {
   readonly sessionId: SessionId;
   /** Epoch milliseconds. */
   readonly at: number;
-  /** The event is told again by a resumed run; nothing was called or paid. */
+  /** True if a resumed run repeats the event from its record: nothing was called or paid again. */
   readonly replayed?: boolean | undefined;
 }
 
@@ -48,7 +48,7 @@ export interface HookPayloads {
   run_end: HookBase & {
     readonly status: RunStatus | "paused";
     readonly usage: Usage;
-    /** Dollars; null when a call had no known price. */
+    /** Dollars; null if the price of a call is not known. */
     readonly costUsd: number | null;
     readonly durationMs: number;
     readonly error?: SerializedError | undefined;
@@ -61,16 +61,16 @@ export interface HookPayloads {
     readonly model: string;
     readonly messageCount: number;
   };
-  /** `provider` and `model` are those that it was sent to last: after a fallback, others than at its start. */
+  /** `provider` and `model` are the ones that the call was sent to last. After a fallback they differ from those of `llm_start`. */
   llm_end: HookBase & {
     readonly key: string;
     readonly provider: string;
     readonly model: string;
     readonly status: "ok" | "error";
     readonly usage: Usage;
-    /** Dollars; null when the price is not known, 0 for a call that failed before anything was used. */
+    /** Dollars; null if the price is not known, 0 if the call failed before anything was used. */
     readonly costUsd: number | null;
-    /** The provider did not say what it used. */
+    /** True if the provider did not report its usage, so that `usage` is an estimate. */
     readonly estimated?: boolean | undefined;
     readonly finishReason?: FinishReason | undefined;
     readonly durationMs: number;
@@ -94,7 +94,7 @@ export interface HookPayloads {
     readonly durationMs: number;
   };
   budget_warning: HookBase & BudgetWarning;
-  /** `by` only where the headcount says who took the slot. */
+  /** `by` is the agent that took the slot, if the headcount tells. */
   preempted: HookBase & { readonly by?: AgentId | undefined };
   resumed: HookBase & { readonly pausedMs: number };
   retry: HookBase & {
@@ -106,20 +106,20 @@ export interface HookPayloads {
   approval_requested: HookBase & { readonly name: string; readonly question: string };
 }
 
-/** Observers of a run. They never change it, and nothing on the hot path waits for them. */
+/** Observes a run. Hooks cannot change it, and a run waits for them only at its end. */
 export interface Hooks {
-  /** Whether anybody listens; ask before building a payload. */
+  /** Whether anybody listens to the event. Ask before you build a payload. */
   has(event: HookEvent): boolean;
-  /** Never throws. The promise, if there is one, is for whoever wants to know that all listeners are done. */
+  /** Calls the listeners. Never throws. If it returns a promise, that resolves when all of them are done. */
   dispatch<E extends HookEvent>(event: E, payload: HookPayloads[E]): MaybePromise<void>;
   /**
-   * `dispatch` of plain data that was made for it. Nobody else holds a part of it that they would change, so it is frozen and handed
-   * out as it is, without a copy. `tellOwn` is for whoever tells: it goes by `dispatch` where there is none.
+   * Like `dispatch`, for a payload of plain data that nobody else will change: it is frozen and passed on without a copy. Optional;
+   * `tellOwn` falls back to `dispatch`.
    */
   dispatchOwn?<E extends HookEvent>(event: E, payload: HookPayloads[E]): MaybePromise<void>;
-  /** Resolves when every dispatch so far is done or cut off. A run waits for it at its end, where there is one. */
+  /** Resolves when every dispatch so far is done or has timed out. A run waits for it at its end. */
   drain?(): MaybePromise<void>;
 }
 
-/** Hooks that nobody listens on. */
+/** Hooks without listeners. */
 export const NO_HOOKS: Hooks = Object.freeze({ has: () => false, dispatch: () => {}, drain: () => {} });

@@ -4,22 +4,22 @@ import type { MaybePromise } from "../core/types.ts";
 import type { RunStatus } from "../agent/handle.ts";
 
 /**
- * One recorded fact, unique by (exec, key, attempt, phase). An effect has a `begin` before anything is sent and an `end`
- * with its outcome; a `note` is a fact without an effect (an input, a status, the time).
+ * One entry, unique by (exec, key, attempt, phase). An effect, such as a model call, has a `begin` that is written before anything
+ * is sent, and an `end` with its outcome. A `note` is any other fact: an input, a status, a time.
  */
 export interface JournalEntry {
   readonly exec: ExecId;
   /** `kind:name#n` */
   readonly key: string;
+  /** Counts from 1. */
   readonly attempt: number;
   readonly phase: "begin" | "end" | "note";
   /** Epoch milliseconds. */
   readonly at: number;
   readonly body: JsonObject;
   /**
-   * The body once more, where it is plain JSON and nobody else holds a part of it that they would change: a journal in memory may keep
-   * it as it is. Of any other, and of one that was put in its place, it takes a copy, and refuses what is no JSON. It is not part of
-   * the record.
+   * The same object as `body`, if it is plain JSON that nobody else will change. A journal in memory may then keep it without a copy.
+   * If it is absent or another object than `body`, the journal copies `body` and refuses what is not JSON. It is never stored.
    */
   readonly given?: JsonObject | undefined;
 }
@@ -29,17 +29,19 @@ export interface JournalRecord extends JournalEntry {
   readonly seq: number;
 }
 
-/** Something for a run from outside: a message, an answer, a decision, a wish to cancel. */
+/** Something sent to a run from outside: a message, an answer, a decision, a request to cancel. */
 export interface PostedItem {
-  /** A second item of the same id is dropped. */
+  /** A second item with the same id is ignored. */
   readonly id: string;
   readonly kind: "signal" | "message" | "decision" | "cancel";
   readonly name: string;
   readonly value: JsonValue;
+  /** Epoch milliseconds. */
   readonly at: number;
 }
 
 export interface PostedRecord extends PostedItem {
+  /** Grows with each item of a run. Give the last one to `items` to read only newer ones. */
   readonly seq: number;
 }
 
@@ -48,42 +50,52 @@ export interface RunSummary {
   /** `name@version` of the root. */
   readonly agent: string;
   readonly status: RunStatus;
+  /** Epoch milliseconds. */
   readonly startedAt: number;
+  /** Epoch milliseconds. */
   readonly updatedAt: number;
+  /** How many entries it has. */
   readonly entries: number;
 }
 
-/** Somebody listens for what is posted to a run. */
+/** A subscription to what is posted to a run. */
 export interface JournalWatch {
-  /** Posts of other processes are told as well. Where they are not, the listener has to look by itself too. */
+  /** Whether posts from other processes are reported too. If not, the subscriber has to poll `items` as well. */
   readonly coversAll: boolean;
-  /** Whether somebody waits for a post now. Where one may come from another process, this one stays alive for it meanwhile. */
+  /** Tells the journal whether somebody waits for a post now. While one may come from another process, it keeps this process alive. */
   awaits?(isAwaited: boolean): void;
   stop(): void;
 }
 
-/** What survives a crash. Entries are appended by whoever holds the claim, and fenced by its epoch. */
+/** Stores what must survive a crash. Only the holder of a run's claim may append to it; each append names the claim's epoch. */
 export interface Journal {
-  /** Null when another owner holds it. Claiming again as the same owner renews it; a claim that lapsed goes to the next. */
+  /** Takes a run for `ttlMs`, or renews it for the same owner. Gives null if another owner holds it and its time has not run out. */
   claim(runId: RunId, owner: string, ttlMs: number): MaybePromise<{ readonly epoch: number } | null>;
+  /** Gives the claim back. Does nothing if it has a newer epoch. */
   release(runId: RunId, epoch: number): MaybePromise<void>;
-  /** Releases a run that has no entries, so that it is not listed for having been asked for. What was posted to it stays. */
+  /** Gives back the claim of a run that has no entries yet, and no longer lists the run. What was posted to it stays. */
   abandon?(runId: RunId, epoch: number): MaybePromise<void>;
+  /** All entries in the order of `seq`; empty if the run is not known. */
   load(runId: RunId): MaybePromise<readonly JournalRecord[]>;
-  /** All or nothing, durable when it resolves. A stale epoch is a `JournalLockedError`. */
+  /**
+   * Writes all entries or none; they are durable when it resolves. Throws a `JournalLockedError` if the epoch is no longer
+   * current.
+   */
   append(runId: RunId, epoch: number, entries: readonly JournalEntry[]): MaybePromise<void>;
-  /** Unfenced, so that another process can answer. */
+  /** Sends something to a run. It needs no claim, so any process may do it. */
   post(runId: RunId, item: PostedItem): MaybePromise<void>;
+  /** What was posted, from the first item whose `seq` is greater than `after`. */
   items(runId: RunId, after: number): MaybePromise<readonly PostedRecord[]>;
-  /** Calls when something may have been posted to the run, so that nobody has to look again and again. Never throws. */
+  /** Calls `listener` whenever something may have been posted to the run. Never throws. If it is absent, the runtime polls. */
   watch?(runId: RunId, listener: () => void): JournalWatch;
   list(): MaybePromise<readonly RunSummary[]>;
   delete(runId: RunId): MaybePromise<void>;
   close(): MaybePromise<void>;
 }
 
-/** Values too large for an entry. */
+/** Stores values that are too large for an entry. */
 export interface BlobStore {
+  /** Stores the bytes and gives the reference to read them with. */
   put(bytes: Uint8Array): MaybePromise<string>;
   get(ref: string): MaybePromise<Uint8Array>;
 }

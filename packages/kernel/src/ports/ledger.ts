@@ -5,7 +5,7 @@ import type { ModelInfo, ModelRequest } from "../model/llm.ts";
 import type { Usage } from "../model/usage.ts";
 import type { ExecutionBudgetOptions } from "../policy/execution-budget.ts";
 
-/** What is spent, in each dimension. `cost` is in dollars. */
+/** An amount in each dimension. `cost` is in dollars. */
 export interface Spend {
   readonly tokens: number;
   readonly cost: number;
@@ -13,12 +13,12 @@ export interface Spend {
   readonly toolCalls: number;
 }
 
-/** What is left; null where there is no limit. */
+/** What is left in each dimension; null if it has no limit. */
 export type Remaining = { readonly [D in keyof Spend]: number | null };
 
-/** What a call really took. */
+/** What a call has used. */
 export interface Actual extends Partial<Spend> {
-  /** The provider did not say what it used, so the reservation was charged. */
+  /** True if the provider did not report its usage, so that the reservation was charged. */
   readonly estimated?: boolean | undefined;
 }
 
@@ -30,49 +30,52 @@ export interface BudgetWarning {
 }
 
 export interface Settlement {
-  /** Limits whose warning threshold this spend crossed, each reported once. */
+  /** Limits whose warning threshold was crossed by this charge. Each is reported once. */
   readonly warnings: readonly BudgetWarning[];
-  /** Limits that a provider's excess has passed. What was paid for is still delivered. */
+  /** Limits that were exceeded because the call used more than was reserved. Its answer is delivered all the same. */
   readonly exceeded: readonly BudgetWarning[];
 }
 
+/** Money set aside for one call. Call exactly one of its methods, once. */
 export interface Reservation {
-  /** Charges what it took and gives the rest back. Once. */
+  /** Charges what the call has used and gives back the rest. */
   settle(actual: Actual): MaybePromise<Settlement>;
-  /** Nothing was sent: gives all of it back. */
+  /** Gives back everything, because nothing was sent. */
   cancel(): MaybePromise<void>;
 }
 
 export interface ReserveOptions {
-  /** May take from the reserve for the last turn. */
+  /** Whether it may use what is held back for a last turn. Default: false. */
   readonly wrapUp?: boolean | undefined;
-  /** What it is for, in words for a refusal. */
+  /** What it is for, as it is named in the message of a refusal. */
   readonly what?: string | undefined;
 }
 
 export interface ChargeOptions {
   /**
-   * The largest call in it, in each dimension, where it is the sum of several; null where no call in it is of the agent whose ledger
-   * it is, as when it was spent by somebody whom that agent had hired. A ledger that holds money back for a last turn by the size of
-   * the calls before it goes by this. Without it, what is charged is one call.
+   * The size of the largest single call in the amount, in each dimension. A ledger that holds back money for a last turn estimates
+   * from it what that turn will take. Undefined if the amount is one call; null if no call in it was made by the ledger's own
+   * agent, but by one that it had hired.
    */
   readonly largest?: Pick<Spend, "tokens" | "cost"> | null | undefined;
 }
 
-/** The money of an agent and of all whom it hires. A reservation takes from every ancestor, all or nothing. */
+/** The budget of an agent and everyone below it. A reservation is taken from this ledger and all above it, or from none. */
 export interface Ledger {
   /**
-   * Throws a `BudgetExhaustedError` when it does not fit. A model call without a `cost`, because its price is not known, is
-   * refused wherever there is a limit in dollars.
+   * Sets money aside before a call. Throws a `BudgetExhaustedError` if it does not fit. If the price of a model call is not known,
+   * `cost` is absent; such a call is refused if there is a limit in dollars.
    */
   reserve(estimate: Partial<Spend>, options?: ReserveOptions): MaybePromise<Reservation>;
-  /** Counts what was spent already, as when a journal is read again. Never refuses. */
+  /** Counts what was spent already, as when a run is resumed. Never refuses, even if a limit is exceeded. */
   charge(spent: Actual, options?: ChargeOptions): MaybePromise<Settlement>;
-  /** More may be spent: adds to the limits of this ledger and of every one above it that has them. */
+  /** Adds to the limits of this ledger and all above it. A dimension without a limit stays without one. */
   raise?(more: Partial<Spend>): MaybePromise<void>;
+  /** Makes the ledger of a hired agent. `scope` names the agent in errors and warnings. */
   child(budget: ExecutionBudgetOptions, scope: string): Ledger;
   remaining(): Remaining;
   readonly used: Spend;
+  /** The whole state as plain JSON, for an engine that stores it. */
   snapshot(): JsonObject;
 }
 
@@ -80,21 +83,22 @@ export type Price = KnownPrice | { readonly unpriced: true };
 
 export interface KnownPrice {
   readonly usd: number;
-  /** Where the price is from and what it is for each unit, to be kept with the spend. */
+  /** Where the price comes from, such as the name of a price list. */
   readonly source?: string | undefined;
+  /** The price of each unit. */
   readonly rates?: JsonObject | undefined;
 }
 
-/** What a call will cost at most. */
+/** The most that a call can use and cost. */
 export interface Estimate {
   readonly inputTokens: number;
   readonly maxOutputTokens: number;
   readonly price: Price;
 }
 
-/** Counts tokens before a call, and prices them after it. */
+/** Estimates model calls before they are made, and prices them afterwards. */
 export interface Meter {
   estimate(info: ModelInfo, request: ModelRequest): MaybePromise<Estimate>;
-  /** With the estimate that was made for the call, a meter can learn from the difference. */
+  /** Prices what a call has used. `estimate` is the one made for this call, so that a meter can learn from the difference. */
   price(info: ModelInfo, usage: Usage, estimate?: Estimate): MaybePromise<Price>;
 }

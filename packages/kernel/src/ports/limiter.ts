@@ -3,20 +3,22 @@ import type { Priority } from "../policy/scales.ts";
 
 export interface LimiterRequest {
   readonly priority: Priority;
-  /** How many tokens the call may take, for limits on tokens per minute. */
+  /** The most tokens that the call can use, for limits on tokens per minute. */
   readonly tokens?: number | undefined;
   readonly signal?: AbortSignalLike | undefined;
 }
 
-/** The right to make one model call now. */
+/** The permission to make one model call now. */
 export interface Permit {
+  /** Call it when the call is over, with the tokens that it has used. */
   release(actual?: { readonly tokens?: number | undefined }): void;
   [Symbol.dispose](): void;
 }
 
-/** Holds model calls of a whole tree to what the provider takes. */
+/** Keeps the model calls of a whole tree within the provider's rate limits. */
 export interface Limiter {
+  /** Waits until the call may be made. Rejects when aborted. */
   acquire(request: LimiterRequest): MaybePromise<Permit>;
-  /** A 429 said how long to wait: everybody waits. */
+  /** Holds back all calls for that time. Called when a provider answers that it is overloaded (HTTP 429). */
   slowDown(retryAfterMs: number): void;
 }

@@ -11,17 +11,18 @@ import type { Hooks } from "./hooks.ts";
 
 export type MiddlewareLevel = "agent" | "chat" | "function";
 
-/** Goes inward. Once: a layer that repeats (a retry) uses `again`, so that a second `next()` is known to be a mistake. */
+/** Calls the next layer, or the call itself. Only once: to repeat the call, use `again`. A second `next()` is an error. */
 export interface Next {
   (): Promise<void>;
+  /** Repeats the call after `next()` has settled, as a retry does. */
   again(): Promise<void>;
 }
 
-/** What `admit` may ask for before anything is begun. */
+/** What a layer can wait for in its `admit`. */
 export interface Gate {
   /**
-   * Suspends durably until somebody delivers an answer under that name (`"approval:…"`), and gives it. `tell` says how people
-   * hear of the question: it is called when they have to be asked, and not where the answer is on record.
+   * Waits, also across restarts, until somebody delivers an answer under that name (`"approval:…"`), and returns it. `tell` is called
+   * when somebody has to be asked, and not if the answer is already on record.
    */
   require(name: string, question?: JsonValue, tell?: () => void): Promise<JsonValue>;
 }
@@ -29,95 +30,102 @@ export interface Gate {
 /** A layer around every run, model call or tool call. */
 export interface Middleware<C> {
   readonly level: MiddlewareLevel;
-  /** For messages and traces; the class's or function's name otherwise. */
+  /** Shown in messages and traces. Default: the name of its class or function. */
   readonly name?: string | undefined;
-  /** Around the call: not calling `next` short-circuits, throwing `MiddlewareTermination` aborts. Not run on replay. */
+  /**
+   * Runs around the call, and not in a replay. Without a call of `next`, the call is not made and `context.result` is its result.
+   * Throwing a `MiddlewareTermination` aborts.
+   */
   process?(context: C, next: Next): Promise<void>;
-  /** Before the call is begun: may wait durably, or refuse by setting `result`. Run again on replay. */
+  /** Runs before the call is recorded as begun, and again in a replay. May wait for an answer, or set `result` to prevent the call. */
   admit?(context: C, gate: Gate): MaybePromise<void>;
 }
 
-/** A layer, or its `process` alone. */
+/** A layer, or only its `process` function. */
 export type Layer<C> = Middleware<C> | ((context: C, next: Next) => Promise<void>);
 
-/** One for each call: its `admit` and every attempt at it get the same object. */
+/** What a layer knows of a call. `admit` and every attempt at the call get the same object. */
 interface LevelContext {
   readonly agentName: string;
   readonly runId: string;
   readonly meta: RunMeta;
-  /** For whom the run works; absent outside a run. */
+  /** Whom the run works for. Absent outside of a run. */
   readonly scope?: RunScope | undefined;
   readonly hooks: Hooks;
   readonly clock: Clock;
   /**
-   * What the call inside gets; a layer may replace it by one that aborts earlier. The core reads it at its start, and throws
-   * if it has aborted by the time the answer comes: a late answer must not replace that of a newer attempt.
+   * The signal of the call. A layer may replace it, before `next`, by one that aborts earlier. An answer that comes after it has
+   * aborted is thrown away, so that it cannot replace that of a newer attempt.
    */
   signal: AbortSignalLike;
 }
 
-/** Around one agent's run. */
+/** For layers around the run of an agent. */
 export interface AgentRunContext extends LevelContext {
   readonly sessionId: string;
   input: string;
   result: AgentResult | undefined;
 }
 
-/** Around one model call. */
+/** For layers around a model call. */
 export interface ChatContext extends LevelContext {
-  /** The key of the call in its execution; absent outside a run. */
+  /** The key of the call in the journal. Absent outside of a run. */
   readonly key?: string | undefined;
   readonly systemInstructions: string;
-  /** Replaced by Fallback. */
+  /** A layer may replace it, as `fallback` does. */
   model: LLMClient;
   request: ModelRequest;
   result: ModelResponse | undefined;
-  /** A model call of the layer's own (a judge's), from the same ledger. */
+  /** Makes another model call, such as a judge's, that is paid from the same budget. */
   call(model: LLMClient, request: ModelRequest): Promise<ModelResponse>;
-  /** Changes streamed events before anybody sees them. The one added last, the innermost, sees an event first. */
+  /** Adds a transform that changes streamed events before anybody sees them. The last one added sees each event first. */
   addTransform(transform: StreamTransform): void;
 }
 
-/**
- * Changes what is streamed. It may hold back text that it cannot judge yet; `flush` gives the rest at the end of an attempt.
- * It is called after a failed attempt too, and what it gives then is dropped.
- */
+/** Changes what is streamed. */
 export interface StreamTransform {
+  /** Gives the events to pass on. It may hold back text until it has seen enough of it. */
   push(event: ModelEvent): readonly ModelEvent[];
+  /** Gives what was held back. Called at the end of each attempt; after a failed one its events are dropped. */
   flush(): readonly ModelEvent[];
 }
 
-/** Around one tool call. */
+/** For layers around a tool call. */
 export interface FunctionContext extends LevelContext {
-  /** The key of the call in its execution; absent outside a run. */
+  /** The key of the call in the journal. Absent outside of a run. */
   readonly key?: string | undefined;
   readonly functionName: string;
   readonly callId: string;
   readonly tool: Tool;
-  /** Checked against the tool's schema again after a layer changed it. */
+  /** A layer may replace them; they are then checked against the tool's schema again. */
   arguments: unknown;
   result: ToolResult | undefined;
 }
 
-/** One way inward through a pipeline. */
+/** One passage through a pipeline. */
 interface WayIn {
-  /** Somebody further out no longer waits for it: nothing new may be begun, and nothing paid. */
+  /** Whether a layer further out has stopped waiting for it. Nothing new may be started or paid then. */
   isGivenUp(): boolean;
 }
 
-/** Layers put together. `isNoop` says that there are none, and then nobody calls it. */
+/** The layers of one level. */
 export interface Pipeline<C> {
+  /** True if there are no layers. Its methods are not called then. */
   readonly isNoop: boolean;
-  /** False says that no layer has an `admit`, so that nothing is made ready for one. */
+  /** False if no layer has an `admit`. Default: true. */
   readonly hasAdmits?: boolean | undefined;
+  /** Runs the `admit` of each layer, from the outside in, until one sets `result`. */
   admit(context: C, gate: Gate): MaybePromise<void>;
-  /** The core is told by which way it is called; where it is a pipeline too, that one is `run` with it. */
+  /**
+   * Runs the layers around `core`. `core` is called with the passage that it belongs to; if it runs another pipeline, it gives that
+   * as `way`.
+   */
   run(context: C, core: (way?: WayIn | void) => Promise<void>, way?: WayIn): Promise<void>;
-  /** `run` for a core that may be done at once. No promise where neither the core nor a layer makes one. */
+  /** Like `run`, for a core that need not return a promise. Returns none itself if neither the core nor a layer makes one. */
   runDirect?(context: C, core: (way?: WayIn | void) => MaybePromise<void>, way?: WayIn): MaybePromise<void>;
 }
 
-/** What an agent (or a runtime) takes: a pipeline for each level that it wants. */
+/** The middleware of an agent or a runtime: a pipeline for each level that has any. */
 export interface Pipelines {
   readonly agent?: Pipeline<AgentRunContext> | undefined;
   readonly chat?: Pipeline<ChatContext> | undefined;

@@ -3,7 +3,7 @@ import type { AgentId } from "../core/ids.ts";
 import type { JsonObject, JsonValue } from "../core/json.ts";
 import type { MaybePromise } from "../core/types.ts";
 
-/** Where a library may say something. Libraries log nothing by themselves. */
+/** Receives log messages. Without one, nothing is logged. */
 export interface Logger {
   debug(message: string, fields?: JsonObject): void;
   info(message: string, fields?: JsonObject): void;
@@ -11,7 +11,7 @@ export interface Logger {
   error(message: string, fields?: JsonObject): void;
 }
 
-/** A service whose absence can be seen: when `isNoop` is true it is left out of the hot path. */
+/** A service that may do nothing. If `isNoop` is true it is not called. */
 export interface Skippable {
   readonly isNoop: boolean;
 }
@@ -19,11 +19,12 @@ export interface Skippable {
 export interface MemoryItem {
   readonly id: string;
   readonly text: string;
+  /** Epoch milliseconds. */
   readonly at: number;
   readonly metadata?: JsonObject | undefined;
 }
 
-/** What an agent knows beyond one conversation. Partitioned by `scope.userId`: nothing crosses over. */
+/** What agents remember beyond one conversation. Each `scope.userId` has a memory of its own and sees no other. */
 export interface Memory extends Skippable {
   remember(scope: RunScope, text: string, metadata?: JsonObject): MaybePromise<MemoryItem>;
   recall(scope: RunScope, query: string, limit?: number): MaybePromise<readonly MemoryItem[]>;
@@ -43,7 +44,7 @@ export type PermissionDecision =
   | { readonly allow: true }
   | { readonly allow: false; readonly reason: string };
 
-/** Who may do what. A policy that throws denies. */
+/** Decides what an agent may do. If `check` throws or rejects, it is denied. */
 export interface Permissions extends Skippable {
   check(request: PermissionRequest): MaybePromise<PermissionDecision>;
 }
@@ -60,6 +61,7 @@ export interface Telemetry extends Skippable {
 }
 
 export interface AuditEntry {
+  /** Epoch milliseconds. */
   readonly at: number;
   readonly actor: string;
   readonly action: string;
@@ -69,10 +71,10 @@ export interface AuditEntry {
 }
 
 /**
- * What must be provable later. `append` throws or rejects where an entry was not kept. What that means is for the caller to
- * say: an entry of the runtime is told of what happens, its failure is logged and changes no run; a layer that audits
- * (`AuditLogger` of `@ravi/middleware`) lets nothing happen that it could not write down, unless it is told otherwise.
+ * Stores what must be provable later. If the runtime cannot append an entry, it logs the failure and the run goes on. By
+ * default, the audit layers of `@ravi/middleware` let nothing happen whose entry they cannot append.
  */
 export interface AuditLog extends Skippable {
+  /** Throws or rejects if the entry was not stored. */
   append(entry: AuditEntry): MaybePromise<void>;
 }

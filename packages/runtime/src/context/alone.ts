@@ -7,8 +7,9 @@ type Operation<T, G> = (exec: Execution, given: G, what: string) => MaybePromise
 const TICK = Promise.resolve();
 
 /**
- * Something that is made and recorded, alone in its lane, and a place to give way. What the operation needs may be given beside it: a
- * closure takes 100 bytes.
+ * Runs an operation of the context: waits while the agent is paused, and refuses it if the run was stopped or another operation is
+ * running. Never throws: a failure is a rejected promise. What the operation needs may be passed as `given`, which saves a closure
+ * (100 bytes).
  */
 export function alone<T>(exec: Execution, what: string, operation: () => MaybePromise<T>): Promise<T>;
 export function alone<T, G>(exec: Execution, what: string, operation: Operation<T, G>, given: G): Promise<T>;
@@ -26,14 +27,14 @@ export function alone<T>(
   }
 }
 
-/** Whoever goes on after the agent's end, and awaits nothing, must not end the process. */
+/** The rejection of an operation that was not started. After the agent's end nobody may await it: it must not go unhandled then. */
 export function notBegun({ lane }: Execution, error: unknown): Promise<never> {
   const promise = rejected(error);
   if (lane.isClosed) promise.catch(() => {});
   return promise;
 }
 
-/** The same without a promise where the operation makes none, for one who waits for it before anything else. May throw. */
+/** Like `alone`, but makes no promise if the operation makes none, and may throw. For callers that do nothing else meanwhile. */
 export function aloneAtOnce<T, G>(
   exec: Execution,
   what: string,
@@ -46,7 +47,7 @@ export function aloneAtOnce<T, G>(
   return done;
 }
 
-/** From there on it is in its lane, unless it throws. */
+/** Enters the lane and starts the operation. If it throws, it has left the lane again. */
 function begin<T, G>(exec: Execution, what: string, operation: Operation<T, G>, given: G): MaybePromise<T> {
   exec.lane.enter(what);
   try {
@@ -82,8 +83,8 @@ function leaveAfter<T>(exec: Execution, done: PromiseLike<T>): Promise<T> {
 }
 
 /**
- * What is done at once is in its lane until its promise settles, too: two at once are refused however fast the first is. A run that is
- * resumed would refuse them, since what comes from the record does not come at once.
+ * An operation that is done at once stays in its lane until its promise settles. Otherwise two concurrent operations would be accepted
+ * if the first is fast, and refused when the run is resumed, because recorded results are never there at once.
  */
 function leaveNext<T>(exec: Execution, done: T): Promise<T> {
   return TICK.then(() => {
@@ -92,6 +93,7 @@ function leaveNext<T>(exec: Execution, done: T): Promise<T> {
   });
 }
 
+/** Leaves the lane after a failure, and returns the error. */
 function refused(exec: Execution, error: unknown): unknown {
   exec.noteRefusal(error);
   exec.lane.leave();

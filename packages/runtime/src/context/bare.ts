@@ -108,7 +108,7 @@ export const bareDirect: Direct<Execution> = {
 /** What was not compiled may throw before its promise, or give none. */
 function generate(exec: Execution, model: LLMClient, request: ModelRequest): Promise<ModelResponse> {
   try {
-    exec.checkBare();
+    exec.checkStopped();
     return Promise.resolve(model.generate(request, callOptions(exec)));
   } catch (error) {
     return rejected(error);

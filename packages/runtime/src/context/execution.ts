@@ -65,7 +65,10 @@ import { seededRandom, seededUuid } from "./seeded.ts";
 import { callTool } from "./tool-call.ts";
 import { Window } from "./window.ts";
 
-/** One agent at work: its context, with the rules in it, on whatever engine carries it. */
+/**
+ * The context of one agent while it runs, with everything that the parts of an operation share. The operations themselves are in the
+ * files beside this one: each enforces its rules here and leaves recording, hiring and waiting to the engine.
+ */
 export class Execution implements RunContext {
   readonly engine: DurableEngine;
   readonly ports: ContextPorts;
@@ -73,36 +76,37 @@ export class Execution implements RunContext {
   readonly plan: Plan;
   readonly supervision: Supervision;
   readonly agentId: AgentId;
-  /** Of its definition. */
+  /** The name of its definition: its id without the place in the tree. */
   readonly name: string;
   readonly execId: ExecId;
   readonly token: CancellationToken;
   readonly history: Window;
+  /** Lets only one operation run at a time. */
   readonly lane: Lane;
-  /** What the audit log has not written down yet. */
+  /** Present if calls may take the short way of `bare.ts`, because there is nothing to record, limit or tell. */
+  readonly tally: Tally | undefined;
+  /** Entries that the audit log has not confirmed yet. */
   audits: Set<Promise<void>> | undefined;
-  /** Hires that a layer answered for: there is no child, and an outcome to join all the same. */
+  /** Outcomes of hires that a layer has answered: they have no child, but can be joined. */
   answered: Map<ExecId, HireOutcome> | undefined;
-  /** The best answer so far, by the agent's own words. */
+  /** See `draft`. */
   drafted: string | undefined;
-  /** Counts the model calls: a tool call's key says which of them asked for it. */
+  /** How many model calls it has made. The key of a tool call contains it, to say which of them asked for it. */
   modelCalls = 0;
   toolCalls = 0;
-  /** Every hire of this execution, whoever is hired. */
+  /** How many hires it has made, of any agent. */
   hires = 0;
-  /** Attempts at model calls that were sent and are not charged yet; made for the first. */
+  /** Attempts at model calls that were sent and are not charged yet. Made with the first one. */
   openAttempts: LinkedList<Attempt> | undefined;
-  /** Calls that wait for a place in the limiter's line. */
+  /** How many calls wait for the limiter. */
   inLine = 0;
-  /** Its agent has ended: what it left running pays for nothing more. */
+  /** The agent has ended. What it has left running may pay for nothing more. */
   isOver = false;
-  /** Observers know how it ended. */
-  isTold = false;
-  /** The limit that has refused it last, itself or whom it hired. */
+  /** The event of its end was emitted. */
+  isEndEmitted = false;
+  /** The limit that was the last to refuse a call, of this agent or of one that it hired. */
   stoppedBy: StoppedBy | undefined;
   private checks = 0;
-  /** Of an execution that nothing was given to. */
-  readonly tally: Tally | undefined;
   private randoms = 0;
   private uuids = 0;
   private lazyKeys: Keys | undefined;
@@ -160,7 +164,7 @@ export class Execution implements RunContext {
     return (this.lazyGates ??= new Gates(this));
   }
 
-  /** Why nothing more may be done; undefined while it may. */
+  /** Why no operation may start any more; undefined while it may. */
   get stopped(): Error | undefined {
     return this.engine.suspension ?? this.token.error;
   }
@@ -199,20 +203,20 @@ export class Execution implements RunContext {
     } catch (error) {
       return rejected(error);
     }
-    return alone(this, `a batch of ${leaves.length}`, this.wayOf(leaves), leaves);
+    return alone(this, `a batch of ${leaves.length}`, this.batchFor(leaves), leaves);
   }
 
-  /** For the turns of a loop, which does nothing else meanwhile. */
+  /** Like `batch`, but makes no promise if the leaves make none, and may throw. For loops that do nothing else meanwhile. */
   batchAtOnce(leaves: readonly (ToolLeaf | HireLeaf)[]): MaybePromise<(ToolOutcome | HireOutcome)[]> {
     checkLeaves(leaves);
-    const outcomes = aloneAtOnce(this, `a batch of ${leaves.length}`, this.wayOf(leaves), leaves);
-    // Of a model call there is none, as there is no such leaf.
+    const outcomes = aloneAtOnce(this, `a batch of ${leaves.length}`, this.batchFor(leaves), leaves);
+    // There is no outcome of a model call, because there is no such leaf.
     return outcomes as MaybePromise<(ToolOutcome | HireOutcome)[]>;
   }
 
-  private wayOf(leaves: readonly Leaf[]): typeof runBatch {
-    const isShort = this.tally !== undefined && !this.engine.isWatched && leaves.every(isPlain);
-    return isShort ? bareBatch : runBatch;
+  private batchFor(leaves: readonly Leaf[]): typeof runBatch {
+    const isBareBatch = this.tally !== undefined && !this.engine.isWatched && leaves.every(isPlain);
+    return isBareBatch ? bareBatch : runBatch;
   }
 
   spawn<T>(agent: Agent<T>, options: Omit<HireLeaf<T>, "kind" | "agent">): Promise<RunHandle<T>> {
@@ -268,9 +272,9 @@ export class Execution implements RunContext {
     this.history.add(message);
   }
 
-  /** Nothing comes after the end that was told: a context may be kept for longer. */
+  /** After the event of the end nothing is emitted, even if somebody has kept the context. */
   emit(event: AgentEvent): void {
-    if (!this.isTold) this.engine.publish(event);
+    if (!this.isEndEmitted) this.engine.publish(event);
   }
 
   draft(text: string): void {
@@ -296,12 +300,13 @@ export class Execution implements RunContext {
   }
 
   check(): MaybePromise<void> {
-    this.checkBare();
+    this.checkStopped();
+    // A bare execution has no headcount that could pause it.
     return this.tally === undefined ? yieldIfPaused(this, ++this.checks) : undefined;
   }
 
-  /** Without a headcount nobody is ever paused. */
-  checkBare(): void {
+  /** Throws if the run was stopped, or is out of time. */
+  checkStopped(): void {
     const { stopped, engine } = this;
     if (stopped !== undefined) throw stopped;
     const { deadline } = engine.start;
@@ -311,13 +316,14 @@ export class Execution implements RunContext {
     }
   }
 
+  /** Remembers the limit, if the error is the refusal of one. */
   noteRefusal(error: unknown): void {
     if (!isRaviError(error, "BUDGET_EXHAUSTED")) return;
     const { dimension, used, limit, scope, hint } = error;
     this.stoppedBy = { dimension, used, limit, scope, ...(hint !== undefined && { hint }) };
   }
 
-  /** What every payload of a hook says. */
+  /** The fields that every payload of a hook has. */
   hookBase(replayed: boolean, at = this.ports.clock.now()): HookBase {
     const { name, agentId, execId } = this;
     const { runId, sessionId } = this.supervision;

@@ -47,8 +47,8 @@ export class Children {
     const ended = hiring.start(started.resolve);
     // Heard in any case: a child that nobody joins must not become an unhandled rejection.
     const over = ended.then(
-      (outcome) => hiring.isOver(outcome),
-      () => hiring.isStopped(),
+      (outcome) => hiring.noteEnd(outcome),
+      () => hiring.noteStop(),
     );
     await Promise.race([started.promise, over]);
     if (hiring.hasChild) return hiring.handle;

@@ -1,6 +1,5 @@
 import {
   type AgentResult,
-  type CancellationToken,
   type DeadlineExceededError,
   type HireOutcome,
   type HireSpec,
@@ -10,52 +9,47 @@ import {
   isRaviError,
   type JsonObject,
   type Lease,
-  type MaybePromise,
   type RunHandle,
   type RunStatus,
 } from "@ravi/kernel";
-import { least } from "@ravi/kernel/loop";
 import type { Account } from "../tree/accounts.ts";
 import { withAgentLedger, withExtraOf } from "../tree/ledgers.ts";
 import { ChildHandle } from "./child-handle.ts";
 import type { Child } from "./child.ts";
-import { armDeadline } from "./deadline.ts";
 import { accountStatus, hireStatus, NOTHING_USED, outcomeToJSON, restoreOutcome } from "./hire-record.ts";
+import { takeSeat } from "./hire-seat.ts";
+import { type HireTimes, permittedInTime, timeInQueue, timesOf } from "./hire-times.ts";
 import type { InProcessEngine } from "./in-process.ts";
 import type { Mailbox } from "./mailbox.ts";
 import type { Recordable } from "./recordable.ts";
 import { InProcessStart } from "./start.ts";
-import { orStopped } from "./waiting.ts";
 
-/** How many levels of hires may begin inside each other before one waits a tick: 200 fill the stack that Node gives on ARM. */
+/** How many levels of hires may start in one synchronous call before one waits a tick: 200 overflow Node's stack on ARM. */
 const LEVELS_AT_ONCE = 16;
 
-/** What is left of a child whose time was up before it had a seat. */
-const UNSEATED: AgentResult = Object.freeze({ status: "partial", output: "", stopReason: "deadline" });
+/** The result of a child whose time ran out before it had a seat. */
+const OUT_OF_TIME: AgentResult = Object.freeze({ status: "partial", output: "", stopReason: "deadline" });
 
-/** When a child has to be done, and until when its parent waits for it. Absolute, so that a restart makes neither longer. */
-interface HireTimes {
-  readonly deadline: number | null;
-  readonly until: number | null;
-}
-
-/** A hire in this process: it takes a seat, runs the child to its end, and gives the seat back. */
+/** A hire in this process: takes a seat, runs the child to its end, and gives the seat back. */
 export class Hiring implements Recordable<HireOutcome>, Child {
   readonly onDoubt = "resume";
   readonly spec: HireSpec;
-  /** Whether there is a child, living or over; not where it was denied. */
+  /** Whether there is a child, running or ended. There is none if it was denied. */
   hasChild = false;
+  // Its neighbours in the list of its parent's children.
   before: Child | undefined;
   after: Child | undefined;
   private onStart: (() => void) | undefined;
   private readonly engine: InProcessEngine;
   private readonly account: Account;
-  private living: InProcessEngine | undefined;
+  /** The child's engine, while it runs. */
+  private running: InProcessEngine | undefined;
+  /** Of a resumed child that has ended: what it has replied may still be asked for. */
   private lastMail: Mailbox | undefined;
   private lazyHandle: RunHandle | undefined;
-  private decided: HireTimes | undefined;
+  private lazyTimes: HireTimes | undefined;
   private queuedMs = 0;
-  /** It was permitted, and found a seat, in this process or before. */
+  /** Whether it was permitted and got a seat, in this process or an earlier one. */
   private isSeated = false;
   private current: RunStatus = "pending";
   private ended: Promise<HireOutcome> | undefined;
@@ -63,7 +57,7 @@ export class Hiring implements Recordable<HireOutcome>, Child {
   constructor(engine: InProcessEngine, spec: HireSpec) {
     this.engine = engine;
     this.spec = spec;
-    // In the order of hiring, whatever each of them then waits for.
+    // Opened now, so that accounts are in the order of hiring.
     this.account = this.openAccount();
     engine.tree.unasked?.delete(spec.execId);
   }
@@ -85,51 +79,51 @@ export class Hiring implements Recordable<HireOutcome>, Child {
   }
 
   get mailbox(): Mailbox | undefined {
-    return this.living?.mailbox ?? this.lastMail;
+    return this.running?.mailbox ?? this.lastMail;
   }
 
-  /** Never rejects for the child's own fate. */
+  /** Does not reject if the child fails. */
   get outcome(): Promise<HireOutcome> {
     return this.ended ?? Promise.reject(new TypeError("the hire is not watched"));
   }
 
   get times(): HireTimes {
-    return (this.decided ??= this.decideTimes());
+    return (this.lazyTimes ??= timesOf(this.engine, this.spec));
   }
 
-  /** How long the child was without a seat: while it waited for its first one, and parked. */
+  /** How long the child has been without a seat: in the queue for its first one, and while it was parked. */
   get parkedMs(): number {
-    return this.queuedMs + (this.living?.parkedMs ?? 0);
+    return this.queuedMs + (this.running?.parkedMs ?? 0);
   }
 
-  /** What the child and all below it have used so far. */
+  /** What the child and everyone below it have used so far. */
   get used(): HireUsage {
     return this.account.total;
   }
 
-  /** Makes the hire, on record. `onStart` is called when the child begins, which it may never do. */
+  /** Makes the hire and records it. `onStart` is called when the child starts; it may never do so. */
   start(onStart: () => void): Promise<HireOutcome> {
     this.onStart = onStart;
     return (this.ended = Promise.resolve(this.engine.effect(this)));
   }
 
-  isOver(outcome: HireOutcome): void {
+  noteEnd(outcome: HireOutcome): void {
     this.current = hireStatus(outcome);
   }
 
-  /** It was unwound with all the rest, or its parent was stopped before it began. */
-  isStopped(): void {
+  /** Called if it has no outcome: the run was suspended, or the parent was stopped before the child started. */
+  noteStop(): void {
     this.current = "suspended";
     const { tree } = this.engine;
     const { execId, agentId } = this.spec;
-    const isOver = tree.suspension === undefined;
-    // A seat that an earlier process gave it, and that it never came to take.
-    if (isOver && tree.takeRestoredSeat(execId)) void tree.headcount?.release(agentId);
-    if (isOver && this.account.status === "pending") this.account.status = "cancelled";
+    if (tree.suspension !== undefined) return;
+    // It may not have taken the seat that was restored for it.
+    if (tree.takeRestoredSeat(execId)) void tree.headcount?.release(agentId);
+    if (this.account.status === "pending") this.account.status = "cancelled";
   }
 
   cancel(error: string | DeadlineExceededError): void {
-    this.living?.token.cancel(error);
+    this.running?.token.cancel(error);
   }
 
   fingerprint(): string {
@@ -153,31 +147,32 @@ export class Hiring implements Recordable<HireOutcome>, Child {
   async run(): Promise<HireOutcome> {
     const { engine, spec } = this;
     const { tree } = engine;
-    const isResumed = engine.recordedBegin(spec.key) !== undefined && !this.hasOnlyWaited;
-    // A deadline runs from the hire on, also while there is no seat.
-    const { until } = this.times;
+    const isResumed = engine.recordedBegin(spec.key) !== undefined && !this.wasQueued;
+    // Decided before the child waits for a seat: its time runs from the hire on.
+    const { times } = this;
+    const { until } = times;
     let lease: Lease | undefined;
     let child: InProcessEngine;
     try {
       const asked = spec.denial();
-      const denied = isPromiseLike(asked) ? await this.permittedInTime(asked) : asked;
+      const denied = isPromiseLike(asked) ? await permittedInTime(engine, spec, times, asked) : asked;
       if (denied !== undefined) throw denied;
-      // With a headcount all seats of a batch are taken, in order, before anybody begins: so it is awaited in any case.
-      const seat = this.takeSeat();
+      // Awaited even if it is no promise: all hires of a batch take their seats, in order, before the first child starts.
+      const seat = takeSeat(engine, spec, times.deadline);
       lease = seat === undefined ? undefined : await seat;
       this.isSeated = true;
-      // Nobody begins for a parent that was stopped while the seat, or the record of the hire, was waited for.
+      // The parent may have been stopped while the hire was recorded or waited for its seat.
       engine.token.check();
-      if (until !== null && spec.onFull === "queue") this.queuedMs = this.queuedSince(until);
-      this.living = child = this.makeEngine(isResumed);
+      if (until !== null && spec.onFull === "queue") this.queuedMs = timeInQueue(engine, spec, until);
+      this.running = child = this.makeEngine(isResumed);
     } catch (error) {
       lease?.release();
-      // A seat that a resumed run brought along is given back as well.
+      // If it failed before `takeSeat`, a restored seat is still there.
       if (tree.takeRestoredSeat(spec.execId)) {
         this.isSeated = true;
         await tree.headcount?.release(spec.agentId);
       }
-      return this.endUnbegun(error);
+      return this.endBeforeStart(error);
     }
     this.current = "running";
     this.hasChild = true;
@@ -187,50 +182,51 @@ export class Hiring implements Recordable<HireOutcome>, Child {
     try {
       if (engine.start.supervision.depth % LEVELS_AT_ONCE === LEVELS_AT_ONCE - 1) await Promise.resolve();
       outcome = await child.run();
-      return { ...outcome, ...this.countAbove() };
+      return { ...outcome, ...this.addToParent() };
     } finally {
-      this.leave(child, outcome, lease);
+      this.cleanUp(child, outcome, lease);
     }
   }
 
-  private endUnbegun(error: unknown): HireOutcome {
+  /** The outcome of a hire whose child never started. */
+  private endBeforeStart(error: unknown): HireOutcome {
     const { tree, token } = this.engine;
-    // Who waited for a seat when everything was suspended waits for it again.
+    // A suspended hire has no outcome: it waits for its seat again when the run is resumed.
     if (tree.suspension !== undefined) throw tree.suspension;
     if (!isRaviError(error)) throw error;
-    // Its own time was up before there was a seat; where its parent was stopped, that is what counts.
-    if (error.code === "DEADLINE_EXCEEDED" && !token.isCancelled) return this.endUnseated();
+    // Its own time ran out. If the parent was stopped too, that is the reason that counts.
+    if (error.code === "DEADLINE_EXCEEDED" && !token.isCancelled) return this.endOutOfTime();
     const status = isCancellation(error) ? "cancelled" : "denied";
     this.account.status = status;
     return { status, error, ...NOTHING_USED };
   }
 
-  /** A child all the same, that is over without having begun: whoever asks for it finds what became of it. */
-  private endUnseated(): HireOutcome {
+  /** It counts as a child that has ended, so that it can be joined. */
+  private endOutOfTime(): HireOutcome {
     this.account.status = "partial";
     this.hasChild = true;
     if (this.isKept) this.engine.children.add(this);
-    return { status: "partial", result: UNSEATED, ...this.countAbove() };
+    return { status: "partial", result: OUT_OF_TIME, ...this.addToParent() };
   }
 
-  /** Adds what it took to what its parent has used below it, and gives it. */
-  private countAbove(): HireUsage {
+  /** Adds what the child has used to its parent's account, and returns it. */
+  private addToParent(): HireUsage {
     const { total } = this.account;
     this.engine.account.addBelow(total);
     return total;
   }
 
-  /** The seat is free whatever else fails: what is told of the end runs code of others. */
-  private leave(child: InProcessEngine, outcome: HireOutcome | undefined, lease: Lease | undefined): void {
-    // A resumed child may have read a question before the crash, and answer and end before its parent comes to ask again.
+  /** Frees the seat even if `over` throws, which runs the user's code. */
+  private cleanUp(child: InProcessEngine, outcome: HireOutcome | undefined, lease: Lease | undefined): void {
+    // A resumed child may answer a question from before the crash, and end, before its parent asks again.
     if (this.isKept && child.start.isResumed) this.lastMail = child.mailbox;
     try {
       child.over(outcome);
     } finally {
       lease?.release();
       child.token.dispose();
-      this.living = undefined;
-      // A finished child leaves its outcome to whoever joins it, and nothing of what it worked with.
+      this.running = undefined;
+      // Of a child that cannot be joined nothing is kept.
       if (!this.isKept) this.engine.children.delete(this);
     }
   }
@@ -254,6 +250,7 @@ export class Hiring implements Recordable<HireOutcome>, Child {
     return undefined;
   }
 
+  /** Whether it may be joined after its end. */
   private get isKept(): boolean {
     return this.spec.isJoinable || this.spec.onTimeout === "leave";
   }
@@ -266,74 +263,8 @@ export class Hiring implements Recordable<HireOutcome>, Child {
     return account;
   }
 
-  /** Decided once: a child that waits for its seat has no more time than one that does not. */
-  private decideTimes(): HireTimes {
-    const { engine, spec } = this;
-    const recorded = engine.recordedBegin(spec.key);
-    if (recorded !== undefined)
-      return { deadline: timeAt(recorded, "deadline"), until: timeAt(recorded, "until") };
-    const now = engine.clock.now();
-    const seconds = spec.budget?.deadlineS ?? null;
-    const own = seconds === null ? null : now + seconds * 1000;
-    const { deadline } = engine.start;
-    return {
-      deadline: least(own, deadline),
-      until: spec.timeoutMs === undefined ? null : now + spec.timeoutMs,
-    };
-  }
-
-  /** From its hire to its seat, or to its first fact where an earlier process gave it the seat. */
-  private queuedSince(until: number): number {
-    const { engine, spec } = this;
-    const seatedAt = engine.tree.recording?.of(spec.execId).startedAt ?? engine.clock.now();
-    return Math.max(0, seatedAt - (until - (spec.timeoutMs ?? 0)));
-  }
-
-  /** A policy may be slow, or hang: that is the hire's time too. A fresh process asks it afresh. */
-  private async permittedInTime<T>(asked: PromiseLike<T>): Promise<T> {
-    const { engine, spec, times } = this;
-    const deadline = Math.min(times.deadline ?? Infinity, engine.clock.now() + (spec.timeoutMs ?? Infinity));
-    if (deadline === Infinity) return asked;
-    return this.inTime(deadline, (token) =>
-      orStopped({ token, suspension: undefined }, Promise.resolve(asked)),
-    );
-  }
-
-  private takeSeat(): MaybePromise<Lease> | undefined {
-    const { engine, spec } = this;
-    const { headcount } = engine.tree;
-    const { agentId, priority } = spec;
-    if (headcount === undefined) return undefined;
-    if (engine.tree.takeRestoredSeat(spec.execId)) {
-      const release = (): void => void headcount.release(agentId);
-      return { agentId, release, [Symbol.dispose]: release };
-    }
-    const parentId = engine.start.supervision.agentId;
-    if (spec.onFull !== "queue") return headcount.acquire(agentId, priority, { parentId });
-    const queue = ({ signal }: CancellationToken): MaybePromise<Lease> =>
-      headcount.acquire(agentId, priority, { parentId, onFull: "queue", signal });
-    const { deadline } = this.times;
-    // A parent that has no more time than the child is stopped by then, and tells whoever gives seats.
-    const isStoppedByParent = deadline === null || deadline === engine.start.deadline;
-    return isStoppedByParent ? queue(engine.token) : this.inTime(deadline, queue);
-  }
-
-  /** Waits until then at most, and leaves nothing behind. */
-  private async inTime<T>(deadline: number, wait: (token: CancellationToken) => MaybePromise<T>): Promise<T> {
-    const { engine, spec } = this;
-    const { clock, tree } = engine;
-    const token = engine.token.child();
-    const disarm = armDeadline({ clock, token, deadline, recording: tree.recording?.of(spec.execId) });
-    try {
-      return await wait(token);
-    } finally {
-      disarm();
-      token.dispose();
-    }
-  }
-
-  /** It stood in the queue for a seat when the run broke off: nobody was told yet that it began. */
-  private get hasOnlyWaited(): boolean {
+  /** Whether it was still waiting for a seat when the run broke off, so that it has not started before. */
+  private get wasQueued(): boolean {
     const { onFull, execId } = this.spec;
     return onFull === "queue" && this.engine.tree.recording?.execs.get(execId)?.startedAt === undefined;
   }
@@ -348,7 +279,7 @@ export class Hiring implements Recordable<HireOutcome>, Child {
       restored === undefined
         ? engine.ledger?.child(spec.budget ?? {}, agentId)
         : withExtraOf(engine.ledger, restored, agentId);
-    return engine.descend({
+    return engine.childEngine({
       tree,
       token: engine.token.child(),
       ledger: withAgentLedger(agent, ledger),
@@ -365,9 +296,4 @@ export class Hiring implements Recordable<HireOutcome>, Child {
       }),
     });
   }
-}
-
-function timeAt(body: JsonObject, field: string): number | null {
-  const time = body[field];
-  return typeof time === "number" ? time : null;
 }

@@ -47,13 +47,13 @@ export interface InProcessOptions {
   readonly start: ExecutionStart;
   readonly token: CancellationToken;
   readonly ledger: Ledger | undefined;
-  /** The one that was opened with its hire. */
+  /** The account that was opened with the hire. Absent for the root, whose account is opened here. */
   readonly account?: Account | undefined;
 }
 
 const UNLIMITED: Remaining = Object.freeze({ tokens: null, cost: null, turns: null, toolCalls: null });
 
-/** Carries one execution in this process, on the journal of its tree, or on none. It finds what is on record by its key. */
+/** Carries one execution in this process, with the journal of its tree or without one. It finds recorded steps by their keys. */
 export class InProcessEngine implements DurableEngine, Recorded {
   readonly start: ExecutionStart;
   readonly token: CancellationToken;
@@ -61,11 +61,12 @@ export class InProcessEngine implements DurableEngine, Recorded {
   readonly ledger: Ledger | undefined;
   readonly account: Account;
   readonly bare: Tally | undefined;
+  // Made when they are first needed: a bare execution that hires nobody and waits for nothing needs neither.
   private lazyRecorder: Recorder | undefined;
   private lazyChildren: Children | undefined;
   private readonly seat: Seat | undefined;
-  private ahead: SpendAhead | undefined;
-  private stopTimer: (() => void) | undefined;
+  private lazyAhead: SpendAhead | undefined;
+  private disarmDeadline: (() => void) | undefined;
 
   constructor({ tree, start, token, ledger, account }: InProcessOptions) {
     const { execId, supervision } = start;
@@ -84,7 +85,6 @@ export class InProcessEngine implements DurableEngine, Recorded {
     return this.tree.runToken;
   }
 
-  /** A bare execution that hires nobody and waits for nothing has none. */
   get recorder(): Recorder {
     return (this.lazyRecorder ??= new Recorder(
       this,
@@ -93,20 +93,20 @@ export class InProcessEngine implements DurableEngine, Recorded {
     ));
   }
 
-  /** The agent's whole run, with its context. Whoever waits for it says `over` then. */
+  /** Runs the agent to its end. The caller then calls `over`: doing that here would take one more promise, which is 0.3 kB. */
   run(): Promise<HireOutcome> {
     const { tree, token, start, clock } = this;
     const recording = tree.recording?.of(start.execId);
-    this.stopTimer = armDeadline({ clock, token, deadline: start.deadline, recording });
+    this.disarmDeadline = armDeadline({ clock, token, deadline: start.deadline, recording });
     this.account.status = "running";
-    return this.begin();
+    return this.runAgent();
   }
 
-  /** Without an outcome it was unwound, or broke. Not done behind `run` itself: a promise more takes 0.3 kB. */
+  /** Called when `run` has settled. There is no outcome if it rejected: the run is suspended, or the engine has failed. */
   over(outcome: HireOutcome | undefined): void {
     const { tree, account } = this;
     const { execId } = this.start;
-    this.stopTimer?.();
+    this.disarmDeadline?.();
     if (outcome !== undefined) {
       account.status = accountStatus(outcome);
       tree.endBelow(execId);
@@ -116,8 +116,8 @@ export class InProcessEngine implements DurableEngine, Recorded {
     tree.dropMail(execId);
   }
 
-  /** What fails before the agent begins fails like the agent. */
-  private begin(): Promise<HireOutcome> {
+  /** Never throws: also what fails before the agent runs is a rejected promise. */
+  private runAgent(): Promise<HireOutcome> {
     const { tree, start } = this;
     const run = (): Promise<HireOutcome> => tree.createContext(this, tree.ports).run();
     try {
@@ -127,7 +127,7 @@ export class InProcessEngine implements DurableEngine, Recorded {
     }
   }
 
-  /** There where the ledger can be raised. */
+  /** Undefined if the ledger cannot be raised. */
   get raise(): DurableEngine["raise"] {
     const { ledger } = this;
     return ledger?.raise === undefined ? undefined : (key, more) => this.raiseOnce(ledger, key, more);
@@ -163,7 +163,7 @@ export class InProcessEngine implements DurableEngine, Recorded {
   get used(): Account {
     return this.account;
   }
-  /** How long it was without its seat, now included. */
+  /** How long it has been without its seat, including now. */
   get parkedMs(): number {
     return this.seat?.parkedMs ?? 0;
   }
@@ -176,15 +176,14 @@ export class InProcessEngine implements DurableEngine, Recorded {
     const left = this.ledger?.remaining() ?? UNLIMITED;
     const { recording } = this.tree;
     if (recording === undefined || !this.recorder.isCatchingUp) return left;
-    // What is on record ahead was put back into the ledger already; when the agent asked, it was not spent yet.
-    const ahead = (this.ahead ??= new SpendAhead(recording, this.start.execId)).spend;
-    const before = (amount: number | null, more: number): number | null =>
-      amount === null ? null : amount + more;
+    // The restored ledger already contains everything on record. What the agent has not asked for again was not spent yet when it
+    // first asked for its budget, so it is added back.
+    const ahead = (this.lazyAhead ??= new SpendAhead(recording, this.start.execId)).spend;
     return {
-      tokens: before(left.tokens, ahead.tokens),
-      cost: before(left.cost, ahead.cost),
-      turns: before(left.turns, ahead.turns),
-      toolCalls: before(left.toolCalls, ahead.toolCalls),
+      tokens: plus(left.tokens, ahead.tokens),
+      cost: plus(left.cost, ahead.cost),
+      turns: plus(left.turns, ahead.turns),
+      toolCalls: plus(left.toolCalls, ahead.toolCalls),
     };
   }
 
@@ -196,7 +195,7 @@ export class InProcessEngine implements DurableEngine, Recorded {
     await this.seat?.whenResumed();
   }
 
-  /** Makes an effect, or a hire, on record where there is a journal. */
+  /** Also for hires, which are recorded like effects. */
   effect<T>(effect: Recordable<T>): MaybePromise<T> {
     return this.recorder.effect(effect);
   }
@@ -209,6 +208,7 @@ export class InProcessEngine implements DurableEngine, Recorded {
     throw this.tree.suspend(why.message, why);
   }
 
+  /** `largest: null`, because it says nothing about the size of the agent's next model call. */
   async countDecided(): Promise<void> {
     await this.ledger?.charge({ toolCalls: 1 }, { largest: null });
   }
@@ -217,7 +217,7 @@ export class InProcessEngine implements DurableEngine, Recorded {
     this.tree.inDoubt.add(`${this.start.execId}:${key}`);
   }
 
-  /** What was written down when it was begun, where this is not the first go. */
+  /** The body of the begin entry; undefined if there is none, or if the run is not a resumed one. */
   recordedBegin(key: string): JsonObject | undefined {
     return this.tree.recording === undefined ? undefined : this.recorder.recordedBegin(key);
   }
@@ -233,9 +233,9 @@ export class InProcessEngine implements DurableEngine, Recorded {
   async sleep(key: string, until: number): Promise<void> {
     const { recorder, clock } = this;
     const time = Number(await recorder.fact(key, () => until));
-    // What is on record behind it says that it was slept, whatever the clock says now.
+    // If something is on record after it, the agent has slept to the end.
     if (recorder.isCatchingUp) return;
-    // A timer may fire a little early by the clock of the wall.
+    // A timer may fire a little before the clock shows that time.
     for (let left = time - clock.now(); left > 0; left = time - clock.now()) {
       await orStopped(this, delay(clock, left));
     }
@@ -243,7 +243,8 @@ export class InProcessEngine implements DurableEngine, Recorded {
 
   async wait(spec: WaitSpec): Promise<JsonValue> {
     const answer = await this.recorder.fact(spec.key, () => {
-      // Told again after a restart, unless it was answered meanwhile: a second answer would be kept for the next question.
+      // After a restart somebody is asked again, but not if the answer has arrived meanwhile: a second one would be taken for the
+      // answer to the next question.
       if (this.tree.recording === undefined || !this.tree.signals.has(spec.name)) spec.onWait?.();
       return this.nextSignal(spec.name);
     });
@@ -276,8 +277,8 @@ export class InProcessEngine implements DurableEngine, Recorded {
   unwound(): MaybePromise<void> {
     return this.lazyChildren?.unwound();
   }
-  /** The engine of somebody whom this execution hires. */
-  descend(options: InProcessOptions): InProcessEngine {
+  /** Makes the engine of a hired agent. `Hiring` cannot do it by itself: its file must not import this one, which imports it. */
+  childEngine(options: InProcessOptions): InProcessEngine {
     return new InProcessEngine(options);
   }
 
@@ -308,7 +309,7 @@ export class InProcessEngine implements DurableEngine, Recorded {
     events.publish(this.clock.now(), supervision.agentId, execId, event);
   }
 
-  /** Not again where it is on record: a resumed run begins with its limits raised. */
+  /** If it is on record it is not done again: `restoreLedgers` has raised the limits before the run resumed. */
   private async raiseOnce(ledger: Ledger, key: string, more: Partial<Spend>): Promise<void> {
     await this.recorder.fact(key, async () => {
       await ledger.raise?.(more);
@@ -328,7 +329,12 @@ export class InProcessEngine implements DurableEngine, Recorded {
 
   private async nextSignal(name: string): Promise<Answer> {
     const { value, leave } = this.tree.signals.next(name);
-    // Left as soon as it is stopped: what comes then is for whoever waits next.
+    // When it is stopped it leaves the line at once, so that a later answer goes to whoever waits next.
     return orStopped(this, { promise: value, cancel: leave });
   }
+}
+
+/** Null is no limit, and stays so. */
+function plus(left: number | null, more: number): number | null {
+  return left === null ? null : left + more;
 }

@@ -44,7 +44,7 @@ class Patience {
     ended.then(
       (outcome) => this.childEnded(outcome),
       (error: unknown) => {
-        hiring.isStopped();
+        hiring.noteStop();
         this.fail(error);
       },
     );
@@ -61,7 +61,7 @@ class Patience {
   }
 
   private childEnded(outcome: HireOutcome): void {
-    this.hiring.isOver(outcome);
+    this.hiring.noteEnd(outcome);
     if (this.hiring.hasChild && this.wasLate) return this.leave();
     this.stopWaiting();
     this.resolve(outcome);

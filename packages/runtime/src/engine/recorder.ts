@@ -26,39 +26,48 @@ import type { Recordable } from "./recordable.ts";
 import { type ExecRecording, LATE, type RecordedStep, WITHDRAWN } from "./recording.ts";
 import type { RunJournal } from "./run-journal.ts";
 
-/** What carries the execution whose effects are recorded. */
+/** What the recorder needs of the engine whose effects it records. */
 export interface Recorded {
   readonly start: { readonly execId: ExecId };
   readonly clock: Clock;
   readonly decisions: Decisions;
-  /** Why nothing more may be made or written; undefined while it may. */
+  /** Why nothing more may be made or recorded; undefined while it may. */
   readonly stopped: Error | undefined;
-  /** Somebody has to decide, or to bring the agent that was recorded, before the run can go on. Throws what unwinds it. */
+  /** Suspends the run, because somebody has to decide or to supply the agent that was recorded. Throws the suspension. */
   suspendFor(why: RaviError): never;
-  /** A call may have been paid for twice. */
+  /** Notes that a call may have been paid for twice. */
   noteDoubt(key: string): void;
-  /** Somebody has decided that a tool in doubt is not made again: it counts as the one call that it was. */
+  /** Charges one tool call. For a tool in doubt that is not called again by somebody's decision. */
   countDecided(): MaybePromise<void>;
   scopeFor(key: string, attempt: number): EffectScope;
 }
 
-/** What is on record of an effect that need not be begun. */
+/** What the record says of an effect that does not need another begin entry. */
 interface Known<T> {
   readonly attempt: number;
+  /** Its outcome; undefined if it was begun and is to be continued under the same attempt (`onDoubt: "resume"`). */
   readonly settled?: Settled<T> | undefined;
-  /** What a decision made just now stands for, still to be written down. */
+  /** The end entry of an outcome that somebody has decided on just now. It is still to be written. */
   readonly decided?: JsonObject | undefined;
 }
 
-/** Makes effects of one execution, and makes none of them twice that is on record. */
+// A fresh effect is written as `begin`, run, and written as `end`. In a replay, an effect whose end is on record is not run: its outcome
+// comes from the record. One that was begun and not ended is in doubt: `knownOutcome` says what becomes of it.
+//
+// Nothing here makes a promise unless the effect or the journal makes one, and most methods are not async, because this is on the hot
+// path of every call.
+
+/** Makes the effects of one execution and records them. An effect that is on record is not made again. */
 export class Recorder {
   private readonly engine: Recorded;
   private readonly execId: ExecId;
   private readonly clock: Clock;
-  /** Without a journal nothing is recorded, and every effect is simply made. */
+  /** Without a journal nothing is recorded: every effect is just run. */
   private readonly journal: RunJournal | undefined;
   private readonly recording: ExecRecording | undefined;
+  /** The time of the fact that was read last from the record. */
   private lastRecordedAt: number | undefined;
+  /** The keys of the batch that is being asked for, see `together`. */
   private batch: ReadonlySet<string> | undefined;
 
   constructor(engine: Recorded, journal: RunJournal | undefined, recording: ExecRecording | undefined) {
@@ -69,42 +78,42 @@ export class Recorder {
     this.recording = recording;
   }
 
-  /** Whether there is more on record than the agent has asked for again. */
+  /** Whether there is something on record that the agent has not asked for again yet. */
   get isCatchingUp(): boolean {
     return this.recording?.isCaughtUp === false;
   }
 
-  /** Suspends the run where somebody has to decide on this effect first. */
+  /** Suspends the run if somebody has to decide on this effect first. */
   requireDecision(effect: Recordable<unknown>): void {
     const step = this.recording?.steps.get(effect.key);
     if (effect.onDoubt === "ask" && step?.begin !== undefined && step.end === undefined)
       this.decide(effect, step);
   }
 
-  /** The time of the fact that was read last while an execution catches up with its record; then the clock's. */
+  /** While the execution catches up with its record, the time of the fact that was read last; then the clock's. */
   now(): number {
     const { clock, recording } = this;
     return this.isCatchingUp ? (this.lastRecordedAt ?? recording?.startedAt ?? clock.now()) : clock.now();
   }
 
-  /** Whether the effect's outcome is on record, so that making it costs nothing. */
+  /** Whether the outcome of the effect is on record. */
   isRecorded(key: string): boolean {
     return this.recording?.steps.get(key)?.end !== undefined;
   }
 
-  /** What was written down when it was begun. */
+  /** The body of the begin entry; undefined if there is none. */
   recordedBegin(key: string): JsonObject | undefined {
     return this.recording?.steps.get(key)?.begin?.body;
   }
 
-  /** No promise where neither the effect nor the journal makes one. Never throws: a failure is a promise too. */
+  /** Makes an effect, or gives its recorded outcome. Never throws: a failure is a rejected promise. */
   effect<T>(effect: Recordable<T>): MaybePromise<T> {
     try {
       if (this.journal === undefined) return effect.run(this.engine.scopeFor(effect.key, 1));
       const step = this.take(effect.key);
       const fingerprint = effect.fingerprint();
-      const known = step && this.knownOf(effect, step, fingerprint);
-      if (known !== undefined) return this.goOn(effect, known);
+      const known = step && this.knownOutcome(effect, step, fingerprint);
+      if (known !== undefined) return this.finish(effect, known);
       this.refuseStopped();
       const begun = effect.begin();
       return isPromiseLike(begun)
@@ -126,11 +135,12 @@ export class Recorder {
   private begin<T>(effect: Recordable<T>, fingerprint: string, body: JsonObject): MaybePromise<T> {
     this.refuseStopped();
     const attempt = this.recording?.nextAttempt(effect.key) ?? 1;
-    // Added to what the effect has made for this entry: a copy of it takes a tenth of the time of a small effect. Where it has left
-    // room for it, nothing is made.
-    const noted: Record<string, JsonValue | undefined> = body;
-    noted["fingerprint"] = fingerprint;
-    const written = this.write(effect.key, attempt, "begin", body, true);
+    // Added to the effect's own object, which was made for this entry: a copy would take a tenth of the time of a small effect.
+    const entry: Record<string, JsonValue | undefined> = body;
+    entry["fingerprint"] = fingerprint;
+    const { execId: exec, clock } = this;
+    const { key } = effect;
+    const written = this.append({ exec, key, attempt, phase: "begin", at: clock.now(), body, given: body });
     return isPromiseLike(written) ? this.makeAfter(written, effect, attempt) : this.make(effect, attempt);
   }
 
@@ -138,17 +148,27 @@ export class Recorder {
     return Promise.resolve(written).then(() => this.make(effect, attempt));
   }
 
-  /** What is on record is handed over; what was begun before, and only has to go on, goes on. */
-  private async goOn<T>(effect: Recordable<T>, { attempt, settled, decided }: Known<T>): Promise<T> {
+  /** Gives the recorded or decided outcome. An effect that was only begun is continued under the same attempt. */
+  private async finish<T>(effect: Recordable<T>, { attempt, settled, decided }: Known<T>): Promise<T> {
     if (settled === undefined) this.refuseStopped();
     if (decided !== undefined) {
-      await this.write(effect.key, attempt, "end", decided, false);
+      const { execId: exec, clock } = this;
+      const { key } = effect;
+      await this.append({
+        exec,
+        key,
+        attempt,
+        phase: "end",
+        at: clock.now(),
+        body: decided,
+        given: undefined,
+      });
       await this.engine.countDecided();
     }
     return settled === undefined ? this.make(effect, attempt) : unwrap(settled);
   }
 
-  // Not asynchronous itself: every local of such a function is kept with each of its calls.
+  // Not async: an async function keeps all its local variables alive until it settles.
   private make<T>(effect: Recordable<T>, attempt: number): MaybePromise<T> {
     let made: MaybePromise<T>;
     try {
@@ -169,10 +189,13 @@ export class Recorder {
   }
 
   private recordValue<T>(effect: Recordable<T>, attempt: number, value: T): MaybePromise<T> {
-    const at = effect.endedAt ?? this.clock.now();
+    const { execId: exec, clock } = this;
+    const { key } = effect;
+    const at = effect.endedAt ?? clock.now();
     const body = effect.record(value);
+    const given = effect.isRecordGiven === true ? body : undefined;
     try {
-      const ended = this.write(effect.key, attempt, "end", body, effect.isRecordGiven === true, at);
+      const ended = this.append({ exec, key, attempt, phase: "end", at, body, given });
       if (!isPromiseLike(ended)) return value;
       return Promise.resolve(ended).then(
         () => value,
@@ -183,12 +206,15 @@ export class Recorder {
     }
   }
 
-  /** What cannot be written down is the effect's failure. Without an end on record it would be made, and paid for, again. */
+  /**
+   * An outcome that cannot be written makes the effect fail, and that is recorded: without an end entry the effect would be made, and
+   * paid for, again. If the journal itself is lost, nothing can be recorded.
+   */
   private recordUnwritable(effect: Recordable<unknown>, attempt: number, error: unknown): Promise<never> {
     return this.journal?.isLost === true ? rejected(error) : this.recordFailure(effect, attempt, error);
   }
 
-  /** A fact that is recorded when it is first made, and read ever after. */
+  /** Calls `make` and records its value; in a replay gives the recorded value. */
   fact(key: string, make: () => MaybePromise<JsonValue>): MaybePromise<JsonValue> {
     if (this.journal === undefined) return make();
     const step = this.take(key);
@@ -198,19 +224,26 @@ export class Recorder {
     }
     this.refuseStopped();
     return andThen(make(), (value) => {
-      const written = this.write(key, 1, "note", { value }, false);
+      const { execId: exec, clock } = this;
+      const body = { value };
+      const at = clock.now();
+      const written = this.append({ exec, key, attempt: 1, phase: "note", at, body, given: undefined });
       return isPromiseLike(written) ? written.then(() => value) : value;
     });
   }
 
-  /** What an agent does while it is unwound must leave nothing on record: its resumed run would never ask for it. */
+  /** An agent that is being stopped must leave nothing on record, because the resumed run would not ask for it. */
   private refuseStopped(): void {
     const { stopped } = this.engine;
     if (stopped !== undefined) throw stopped;
   }
 
-  /** Undefined where it was begun and has to be made again: that is another attempt. */
-  private knownOf<T>(effect: Recordable<T>, step: RecordedStep, fingerprint: string): Known<T> | undefined {
+  /** What the record says of the effect. Undefined if it was begun and has to be made again, as another attempt. */
+  private knownOutcome<T>(
+    effect: Recordable<T>,
+    step: RecordedStep,
+    fingerprint: string,
+  ): Known<T> | undefined {
     const recorded = textAt(step.begin?.body, "fingerprint");
     if (recorded !== fingerprint) {
       const { execId, engine } = this;
@@ -227,7 +260,7 @@ export class Recorder {
     if (effect.onDoubt === "resume") return { attempt: step.attempt };
     if (effect.onDoubt === "ask") {
       const settled = this.decide(effect, step);
-      // A decision is made once: it is written down like the outcome that it stands for.
+      // It is recorded as the outcome of the effect, so that nobody is asked again.
       if (settled !== undefined) {
         const outcome = settled.ok ? effect.record(settled.value) : { error: errorToJSON(settled.error) };
         return { attempt: step.attempt, settled, decided: { ...outcome, decided: true } };
@@ -237,7 +270,7 @@ export class Recorder {
     return undefined;
   }
 
-  /** Undefined when it is to be made again. */
+  /** The outcome that somebody has decided on; undefined if the effect is to be made again. Suspends the run if nobody has decided. */
   private decide<T>(effect: Recordable<T>, step: RecordedStep): Settled<T> | undefined {
     const { execId, engine } = this;
     const decision = engine.decisions[`${execId}:${step.key}`];
@@ -248,59 +281,60 @@ export class Recorder {
     return engine.suspendFor(doubt);
   }
 
-  /** What failed because everything was stopped has not failed: it is withdrawn, or made again, or asked about. */
+  /**
+   * Records a failure and throws it. An effect that failed because the run was stopped has not really failed: if nothing of it was
+   * running, it is recorded as withdrawn; otherwise nothing is recorded, and it is in doubt when the run is resumed.
+   */
   private async recordFailure(effect: Recordable<unknown>, attempt: number, error: unknown): Promise<never> {
     const { stopped } = this.engine;
     const isWithdrawn = stopped !== undefined && effect.isSettled?.() === true;
     if (!isWithdrawn && (stopped !== undefined || !isFinal(error))) throw error;
     const spend = effect.spend();
-    const how = isWithdrawn ? WITHDRAWN : { error: errorToJSON(error) };
-    const body = { ...how, ...effect.failureNote?.(), ...(spend !== undefined && { spend }) };
-    const at = effect.endedAt ?? this.clock.now();
-    await this.write(effect.key, attempt, "end", body, false, at);
+    const outcome = isWithdrawn ? WITHDRAWN : { error: errorToJSON(error) };
+    const body = { ...outcome, ...effect.failureNote?.(), ...(spend !== undefined && { spend }) };
+    const { execId: exec, clock } = this;
+    const { key } = effect;
+    const at = effect.endedAt ?? clock.now();
+    await this.append({ exec, key, attempt, phase: "end", at, body, given: undefined });
     throw error;
   }
 
   /**
-   * What is asked for together is begun in any order, and a crash may leave any part of it on record. To be called before the
-   * parts are asked for, and undone after.
+   * The parts of a batch begin in any order, and after a crash any of them may be on record. Called with their keys before they are
+   * asked for, and with undefined afterwards.
    */
   together(keys: ReadonlySet<string> | undefined): void {
     this.batch = keys;
   }
 
-  /** Whether that is the next thing on record which the agent has not asked for yet. */
+  /** Whether that key is the next on record that the agent has not asked for yet. */
   isNext(key: string): boolean {
     return this.recording?.nextUnread()?.key === key;
   }
 
-  /** Asking for a step that is not on record, while others are, means that the agent took another way this time. */
+  /**
+   * The recorded step, which from now on counts as asked for. If there is none, but there are other steps that the agent has not asked
+   * for, it behaves differently than before: the run is suspended with a `NonDeterminismError`.
+   */
   private take(key: string): RecordedStep | undefined {
     const { recording, execId } = this;
     const step = recording?.take(key);
     if (step !== undefined) return step;
     const missed = recording?.nextUnread(this.batch, this.batch !== undefined || key.startsWith(LATE));
     if (missed === undefined) return undefined;
-    // Who is stopped may well take another way.
+    // A stopped agent may well behave differently.
     this.refuseStopped();
     return this.engine.suspendFor(
       new NonDeterminismError({ execId, key, recorded: missed.key, requested: key }),
     );
   }
 
-  private write(
-    key: string,
-    attempt: number,
-    phase: JournalEntry["phase"],
-    body: JsonObject,
-    isGiven: boolean,
-    at = this.clock.now(),
-  ): MaybePromise<void> {
-    const given = isGiven ? body : undefined;
-    return this.journal?.append([{ exec: this.execId, key, attempt, phase, at, body, given }]);
+  private append(entry: JournalEntry): MaybePromise<void> {
+    return this.journal?.append([entry]);
   }
 }
 
+/** Errors that stop the run or its journal. They say nothing about the effect. */
 const PASSING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "SUSPENDED",
   "PAUSED",
@@ -312,7 +346,7 @@ const PASSING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "JOURNAL_FAILED",
 ]);
 
-/** Whether it will be the same next time. What stops a run from outside, or stops the journal itself, will not. */
+/** Whether the error is the effect's own, so that it is recorded as its outcome. */
 function isFinal(error: unknown): boolean {
   if (isCancellation(error)) return false;
   return !(isRaviError(error) && PASSING.has(error.code));

@@ -29,7 +29,7 @@ type RecordedSpend = Partial<Spend> & {
   readonly open?: readonly number[];
 };
 
-interface SpendOnRecord {
+export interface SpendOnRecord {
   readonly exec: ExecId;
   /** Of the effect. */
   readonly key: string;

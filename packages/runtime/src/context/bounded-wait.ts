@@ -1,0 +1,79 @@
+import {
+  type CancellationError,
+  type HireOutcome,
+  isPromiseLike,
+  type MaybePromise,
+  type TimerHandle,
+} from "@ravi/kernel";
+import { tellLog } from "@ravi/kernel/loop";
+import type { Execution } from "./execution.ts";
+
+// At its end a run waits for what others do on its behalf: a ledger, a history, listeners, an audit log. None of them may hold it up
+// for good.
+
+/** Waits for work that never rejects, `limitMs` at most. If that is not enough, it logs `problem` and goes on. */
+export async function waitAtMost(
+  { ports }: Execution,
+  limitMs: number,
+  work: Promise<unknown>,
+  problem: string,
+): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const timer = ports.clock.setTimer?.(() => resolve(false), limitMs);
+  void work.then(() => resolve(true));
+  const isInTime = await promise;
+  timer?.cancel();
+  if (!isInTime) tellLog(ports.logger, "warn", problem);
+}
+
+export interface CancelledWait {
+  readonly exec: Execution;
+  readonly outcome: HireOutcome;
+  /** How long to wait after the run was cancelled. */
+  readonly limitMs: number;
+  /** Called if that was not enough. */
+  readonly onLate: (exec: Execution) => void;
+}
+
+/**
+ * Waits for work as long as it takes. But if the run is cancelled, before or meanwhile, only for `limitMs` from then on: whoever
+ * cancels a run wants it to end soon (T4).
+ */
+export function waitUnlessCancelled(work: MaybePromise<void>, wait: CancelledWait): MaybePromise<void> {
+  return isPromiseLike(work) ? raceCancellation(Promise.resolve(work), wait) : undefined;
+}
+
+async function raceCancellation(
+  work: Promise<void>,
+  { exec, outcome, limitMs, onLate }: CancelledWait,
+): Promise<void> {
+  const { token, engine, ports } = exec;
+  const { promise, resolve } = Promise.withResolvers<"late">();
+  let timer: TimerHandle | undefined;
+  const startTimer = (): void => {
+    timer ??= ports.clock.setTimer?.(() => resolve("late"), limitMs);
+  };
+  const onCancel = (error: CancellationError): void => {
+    if (isFromOutside(exec, error)) startTimer();
+  };
+  const unlisten = token.onCancel(onCancel);
+  // The agent's own token may have been cancelled before, by its deadline or its end, and tells nothing more then.
+  const unlistenToRun = engine.runToken?.onCancel(onCancel);
+  if (outcome.status === "cancelled") startTimer();
+  try {
+    if ((await Promise.race([work, promise])) === "late") onLate(exec);
+  } finally {
+    timer?.cancel();
+    unlisten();
+    unlistenToRun?.();
+  }
+}
+
+function isFromOutside(exec: Execution, { code, reason }: CancellationError): boolean {
+  return code === "CANCELLED" && reason !== reasonOfEnd(exec);
+}
+
+/** The reason with which the end of an agent cancels what it has left running. */
+export function reasonOfEnd({ agentId }: Execution): string {
+  return `${agentId} has ended`;
+}

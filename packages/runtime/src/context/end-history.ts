@@ -1,0 +1,51 @@
+import { type HireOutcome, HistoryRetention, JournalFailedError, type MaybePromise } from "@ravi/kernel";
+import { messageOf } from "@ravi/kernel/loop";
+import { orLog } from "../or-log.ts";
+import { type CancelledWait, waitUnlessCancelled } from "./bounded-wait.ts";
+import type { Ending } from "./ending.ts";
+import type { Execution } from "./execution.ts";
+
+/** How long a history may take after the run was cancelled. Longer than a listener: a disk may be busy, or far away. */
+const HISTORY_MS = 1_000;
+
+/** Stores what the run has added to its history, if it has a result. */
+export function keepHistory({ exec, outcome }: Ending): MaybePromise<void> {
+  if (exec.ports.history === undefined || !("result" in outcome)) return undefined;
+  const { supervision, engine } = exec;
+  const keep = (): MaybePromise<void> => waitUnlessCancelled(exec.history.keep(), waitFor(exec, outcome));
+  // The root of a durable run fails here: it can be resumed, and then has its result and writes its history again.
+  return supervision.isRoot && engine.isDurable ? keep() : orKeepResult(exec, "kept", keep);
+}
+
+/** Deletes a history that is kept only as long as the run, whatever its outcome. */
+export function forgetHistory({ exec, outcome }: Ending): MaybePromise<void> {
+  const { history } = exec.ports;
+  if (history === undefined || exec.supervision.retention !== HistoryRetention.RUN) return undefined;
+  const key = exec.history.key();
+  if (key === undefined) return undefined;
+  return orKeepResult(exec, "cleared", () => waitUnlessCancelled(history.clear(key), waitFor(exec, outcome)));
+}
+
+function waitFor(exec: Execution, outcome: HireOutcome): CancelledWait {
+  return { exec, outcome, limitMs: HISTORY_MS, onLate: failLate };
+}
+
+function failLate({ agentId }: Execution): never {
+  const cause = new Error(`it has not answered for ${HISTORY_MS} ms after the run was stopped`);
+  throw new JournalFailedError({ what: `the history of ${agentId}`, final: true, cause });
+}
+
+/** If `act` fails, that is only reported: the agent has done its work, and its result must not be lost. */
+function orKeepResult(
+  exec: Execution,
+  what: "kept" | "cleared",
+  act: () => MaybePromise<void>,
+): MaybePromise<void> {
+  const message = `the history of ${exec.agentId} could not be ${what}; its result stands`;
+  // There may be no log, so an event tells of a history that was not kept. When one is cleared, the last event has been sent.
+  const onFailure = (error: unknown): void => {
+    if (what === "kept")
+      exec.emit({ type: "progress", name: "historyLost", data: { error: messageOf(error) } });
+  };
+  return orLog(exec.ports.logger, "error", message, act, onFailure);
+}

@@ -1,0 +1,72 @@
+import { type AgentId, ExecId, type JournalRecord } from "@ravi/kernel";
+import { accountStatus, type HireBegin, restoreOutcome } from "../engine/hire-record.ts";
+import type { Recording } from "../engine/recording.ts";
+import type { Account, Accounts } from "./accounts.ts";
+import type { RecordedHire } from "./recorded-hires.ts";
+import { hasGoneOut, type SpendOnRecord } from "./spends.ts";
+import type { Tree } from "./tree.ts";
+
+/** What the accounts are restored from. */
+interface Sources {
+  readonly hires: readonly RecordedHire[];
+  readonly spends: readonly SpendOnRecord[];
+  /** The begin entries of every attempt at an effect beyond its first. */
+  readonly repeats: readonly JournalRecord[];
+}
+
+/** Restores who has worked in the run, what each has used, and how each ended. */
+export function restoreAccounts(tree: Tree, recording: Recording, { hires, spends, repeats }: Sources): void {
+  openAccounts(tree, hires);
+  chargeSpends(tree.accounts, spends);
+  for (const begin of repeats) countRepeat(tree.accounts.find(begin.exec), begin, recording);
+}
+
+function openAccounts(tree: Tree, hires: readonly RecordedHire[]): void {
+  const { accounts, root } = tree;
+  accounts.open(root.agentId, ExecId(tree.runId), root.priority);
+  const unasked = (tree.unasked = new Map<ExecId, AgentId>());
+  const over = new Set<ExecId>();
+  for (const { execId, begin, end } of hires) {
+    const { agentId, parentId, priority } = begin.body as HireBegin;
+    const account = accounts.open(agentId, execId, priority ?? root.priority);
+    account.parent = parentId;
+    // Who has no end of its own, but a parent that has ended, was cancelled with it.
+    const isCancelled = end === undefined && over.has(begin.exec);
+    if (end !== undefined) account.status = accountStatus(restoreOutcome(end.body));
+    else if (isCancelled) account.status = "cancelled";
+    if (end !== undefined || isCancelled) over.add(execId);
+    else unasked.set(execId, agentId);
+  }
+}
+
+/** For a call whose end is not on record, what was set aside counts as spent. */
+function chargeSpends(accounts: Accounts, spends: readonly SpendOnRecord[]): void {
+  const called = new Set<string>();
+  for (const { exec, key, spend, isInside } of spends) {
+    const { usage, toolCalls = 0, retries = 0, waste = 0, cost = 0 } = spend;
+    const account = accounts.find(exec);
+    if (account === undefined) continue;
+    account.toolCalls += toolCalls;
+    account.retries += retries;
+    // A model call counts once, however many attempts at it are on record.
+    const call = `${exec}\n${key}`;
+    if (!isInside && MODEL_CALL.test(key) && hasGoneOut(spend) && !called.has(call)) {
+      called.add(call);
+      account.modelCalls++;
+    }
+    if (usage !== undefined) account.charge(usage, spend.priced === true ? cost : null, waste);
+  }
+}
+
+function countRepeat(
+  account: Account | undefined,
+  { exec, key, attempt }: JournalRecord,
+  recording: Recording,
+): void {
+  if (account === undefined || !recording.of(exec).isRepeat(key, attempt)) return;
+  account.retries++;
+  // `chargeSpends` has counted a tool call with each of its attempts.
+  if (!MODEL_CALL.test(key)) account.toolCalls--;
+}
+
+const MODEL_CALL = /^(llm|compact):/;
