@@ -57,7 +57,10 @@ export interface RunSummary {
 export interface JournalWatch {
   /** Posts of other processes are told as well. Where they are not, the listener has to look by itself too. */
   readonly coversAll: boolean;
-  /** Whether somebody waits for a post now. Where one may come from another process, this one stays alive for it meanwhile. */
+  /**
+   * Whether somebody waits for a post now. Where one may come from another process, this one stays alive for it meanwhile. Without
+   * it, whoever waits looks by itself too, by a timer that keeps the process alive.
+   */
   awaits?(isAwaited: boolean): void;
   stop(): void;
 }

@@ -44,8 +44,9 @@ export function worstPriceAt(
   outputTokens: number,
   cacheTtl?: ModelInfo["cacheTtl"],
 ): number {
-  const write = cacheTtl === "1h" ? hourRate(rates) : rates.cacheWrite;
-  const input = Math.max(rates.input, rates.cachedInput, write);
+  // One that is asked for an hour may write for minutes all the same, which own prices may say is dearer.
+  const hour = cacheTtl === "1h" ? hourRate(rates) : 0;
+  const input = Math.max(rates.input, rates.cachedInput, rates.cacheWrite, hour);
   const output = Math.max(rates.output, rates.reasoning);
   const perMillion = count("inputTokens", inputTokens) * input + count("outputTokens", outputTokens) * output;
   return perMillion / MILLION + rates.request;
