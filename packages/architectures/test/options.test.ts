@@ -3,6 +3,7 @@ import {
   ActorCritic,
   Blackboard,
   Debate,
+  freshSession,
   PlanAndExecute,
   PROMPTS,
   Reflexion,
@@ -82,4 +83,16 @@ test("a tool with a raw JSON Schema is refused by name before anything is paid, 
     ctx: bareContext({ validator: () => [] }),
   });
   expect(result).toMatchObject({ status: "completed", output: "It is sunny." });
+});
+
+test.each<[string, unknown]>([
+  ["freshSession", null],
+  ["freshSession.id", {}],
+  ["freshSession.mesages", { id: "s", mesages: [] }],
+  ["freshSession.messages", { id: "s", messages: null }],
+  ["freshSession.instructions", { id: "s", instructions: 4 }],
+])("T11: a session that cannot begin is refused by name: %s", (field, options) => {
+  expect(() => freshSession(options as never)).toThrow(
+    expect.objectContaining({ code: "INVALID_VALUE", field }),
+  );
 });

@@ -1,5 +1,12 @@
 import { AgentId, SessionId } from "@ravi/kernel";
-import { agentContext, KeywordMemory, MemoryHistory, TokenBudget, Truncation } from "@ravi/context";
+import {
+  agentContext,
+  KeywordMemory,
+  MemoryHistory,
+  TokenBudget,
+  Truncation,
+  validPrompt,
+} from "@ravi/context";
 import { expect, test } from "vitest";
 
 /** As somebody without a compiler would write it. */
@@ -38,4 +45,13 @@ test.each([
   await expect(memory.remember(odd(given), "the door code is 1234")).rejects.toThrow(refusal);
   await expect(memory.recall(odd(given), "door")).rejects.toThrow(refusal);
   await expect(memory.forget(odd(given), "id")).rejects.toThrow(refusal);
+});
+
+test.each<[string, unknown]>([
+  ["nothing", null],
+  ["a text", "hello"],
+  ["a list with a hole", [null]],
+])("T11: %s is no prompt, and refused as such", (_what, messages) => {
+  const refusal = { code: "INVALID_VALUE", field: "messages" };
+  expect(() => validPrompt(odd(messages))).toThrow(expect.objectContaining(refusal));
 });

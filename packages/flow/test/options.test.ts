@@ -95,3 +95,11 @@ test("a step's terms are those of its hire", async () => {
   ]);
   expect(structured).toEqual([{ name: "first", status: "completed", output: "x" }]);
 });
+
+test.each<[string, unknown]>([
+  ["nothing", null],
+  ["no events", { runId: "r" }],
+  ["no run", { events: async function* () {} }],
+])("T11: what cannot be watched is refused at once: %s", (_what, watched) => {
+  expect(() => new InformationAgent().watch(watched as never)).toThrow(InvalidValueError);
+});

@@ -1,5 +1,18 @@
 import { describe, expect, test } from "vitest";
-import { defineTool, executionBudget, spawnBudget, Supervision } from "../src/index.ts";
+import {
+  addUsage,
+  agentName,
+  defineTool,
+  errorFromJSON,
+  ExecId,
+  executionBudget,
+  NO_USAGE,
+  parseJson,
+  RunMeta,
+  spawnBudget,
+  Supervision,
+  totalTokens,
+} from "../src/index.ts";
 import {
   checkModel,
   checkPorts,
@@ -9,11 +22,13 @@ import {
   planLoop,
   versionOf,
 } from "../src/loop.ts";
+import { checkRequest } from "../src/provider.ts";
 import { systemIds } from "../src/core/clock.ts";
 import { AgentId } from "../src/core/ids.ts";
 
 /** As somebody without a compiler would write it. */
 const odd = (value: unknown): never => value as never;
+const written = { code: null, name: "Error", message: "m", retryable: false, fields: {}, cause: null };
 const refusal = (field: string) => expect.objectContaining({ code: "INVALID_VALUE", field });
 
 describe("limits that are no plain object are refused, and do not count as none", () => {
@@ -125,4 +140,68 @@ describe("what a runtime is given", () => {
     );
     expect([kept, asked]).toEqual([hooks, model]);
   });
+});
+
+describe("what is no text, no usage and no error is refused by name, and not by the language", () => {
+  test.each<[string, () => unknown]>([
+    ["agentId", () => agentName(odd(null))],
+    ["agentId key", () => AgentId("a", odd({}))],
+    ["agentId key", () => AgentId("a", Number.NaN)],
+    ["execId parent", () => ExecId(odd(null), "k")],
+    ["usage", () => addUsage(odd(null), NO_USAGE)],
+    ["usage", () => addUsage(NO_USAGE, odd({}))],
+    ["usage", () => totalTokens(odd(undefined))],
+    ["args", () => parseJson(odd(null), "args")],
+    ["args", () => parseJson(odd(5), "args")],
+    ["parseJson limits", () => parseJson("{}", "args", odd(null))],
+    ["parseJson limits.maxLength", () => parseJson("{}", "args", odd({ maxDepth: 5 }))],
+    ["runMeta", () => RunMeta.of(odd(null))],
+    ["runMeta", () => RunMeta.standalone(odd(null))],
+    ["runMeta.deadlineMs", () => RunMeta.standalone(odd({ deadlineMs: 5 }))],
+    ["runMeta.clock", () => RunMeta.standalone({ clock: odd({}) })],
+    ["runMeta.cancellation", () => RunMeta.standalone({ cancellation: odd(new AbortController()) })],
+    ["error", () => errorFromJSON(odd(null))],
+    ["error.name", () => errorFromJSON(odd({}))],
+    ["error.message", () => errorFromJSON(odd({ ...written, message: { toString: () => "crafted" } }))],
+    ["error.fields", () => errorFromJSON(odd({ ...written, fields: null }))],
+    ["error.cause.message", () => errorFromJSON(odd({ ...written, cause: { ...written, message: 5 } }))],
+  ])("T11: %s", (field, attempt) => {
+    expect(attempt).toThrow(refusal(field));
+  });
+
+  test("T11: an error with causes without end comes back with as many as are ever written", () => {
+    const endless = { ...written, cause: odd(null) };
+    Object.assign(endless, { cause: endless });
+    let causes = 0;
+    for (let at: unknown = errorFromJSON(endless); at instanceof Error; at = at.cause) causes++;
+    expect(causes).toBe(9);
+  });
+
+  test("T11: data that is called like a method of all objects does not stand in its place", () => {
+    const fields = { toString: "x", valueOf: 5, constructor: null, reason: "why" };
+    const error = errorFromJSON({ ...written, code: "CANCELLED", fields: odd(fields) });
+    expect(String(error)).toBe("Error: m");
+    expect(error).toMatchObject({ reason: "why" });
+  });
+});
+
+test.each<[string, unknown]>([
+  ["request", null],
+  ["request", []],
+  ["request.messages", { messages: null }],
+  ["request.messages", { messages: "hello" }],
+  ["request.messages[0]", { messages: [null] }],
+  ["request.messages[0].role", { messages: [{ role: "developer", content: "x" }] }],
+  ["request.messages[0].content", { messages: [{ role: "user" }] }],
+  ["request.messages[0].content[1]", { messages: [{ role: "user", content: [{ type: "text" }, null] }] }],
+  ["request.messages[0].toolCalls", { messages: [{ role: "assistant", content: "", toolCalls: {} }] }],
+  [
+    "request.messages[0].toolCalls[0].arguments",
+    { messages: [{ role: "assistant", content: "", toolCalls: [{ id: "1", name: "a", arguments: {} }] }] },
+  ],
+  ["request.tools", { messages: [], tools: {} }],
+  ["request.tools[0]", { messages: [], tools: [null] }],
+  ["request.tools[0].name", { messages: [], tools: [{}] }],
+])("T11: a request that nobody can send is refused by its place: %s", (field, request) => {
+  expect(() => checkRequest(odd(request))).toThrow(refusal(field));
 });

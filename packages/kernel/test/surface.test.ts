@@ -189,6 +189,7 @@ test("the exports of @ravi/kernel/provider are these", () => {
       "checkBaseURL",
       "checkClientParts",
       "checkHeaders",
+      "checkRequest",
       "countIn",
       "field",
       "fieldsOf",

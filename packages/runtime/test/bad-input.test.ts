@@ -107,3 +107,10 @@ describe("what can work is not refused, and nothing of it is left behind", () =>
     expect(told).toHaveLength(4);
   });
 });
+
+test("T11: a status that there is not would match no run: it is refused", async () => {
+  const journal = new MemoryJournal();
+  const prune = () => journal.prune({ olderThanMs: 0, statuses: ["failed", odd("complete")] });
+  expect(prune).toThrow(refusal("prune.statuses[1]"));
+  expect(journal.prune({ olderThanMs: 0, statuses: ["pending", "failed"] })).toEqual([]);
+});

@@ -28,6 +28,9 @@ describe("model", () => {
     ["apiKey", { apiKey: Promise.resolve("key") }],
     ["headers", { headers: new Headers({ x: "y" }) }],
     ["models", { models: new Map() }],
+    ["model options.baseURL", { baseURL: "nonsense" }],
+    ["model options.baseURL", { baseURL: 5 }],
+    ["model options.baseURL", { baseURL: "https://user:canary@127.0.0.1/v1" }],
   ])("R18: a wrong %s is named at once, and not at the first call", (field, options) => {
     expect(() => model("openai:gpt-5-mini", options as object)).toThrow(
       expect.objectContaining({ code: "INVALID_VALUE", field }),
