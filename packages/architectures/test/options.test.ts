@@ -10,11 +10,14 @@ import {
   ReWOO,
   Router,
   SelfRefine,
+  StrategyAgent,
+  type StrategyAgentOptions,
   Supervisor,
   Swarm,
   TreeOfThoughts,
 } from "@ravi/architectures";
 import { bareContext } from "@ravi/kernel/loop";
+import { scriptedModel } from "@ravi/testing";
 import { asked, run, worker } from "./support.ts";
 
 const ann = worker("ann", []);
@@ -95,4 +98,19 @@ test.each<[string, unknown]>([
   expect(() => freshSession(options as never)).toThrow(
     expect.objectContaining({ code: "INVALID_VALUE", field }),
   );
+});
+
+test("J4: a strategy's agent has what its options inherit: a policy that denies, and a budget", async () => {
+  const permissions = { isNoop: false, check: () => ({ allow: false, reason: "not you" }) } as const;
+  const options = Object.create({
+    name: "a",
+    model: scriptedModel(["never"]),
+    architecture: new SelfRefine(),
+    permissions,
+    executionBudget: { maxTurns: 3 },
+  }) as StrategyAgentOptions;
+  const made = new StrategyAgent(options);
+  expect(made.defaults).toEqual({ executionBudget: { maxTurns: 3 } });
+  const ctx = bareContext();
+  await expect(made.run(ctx, ctx.inbox("go"))).rejects.toThrow("not you");
 });

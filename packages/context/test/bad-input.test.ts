@@ -1,6 +1,7 @@
-import { AgentId, SessionId } from "@ravi/kernel";
+import { AgentId, type CompactionStrategy, SessionId } from "@ravi/kernel";
 import {
   agentContext,
+  type AgentContextOptions,
   KeywordMemory,
   MemoryHistory,
   TokenBudget,
@@ -54,4 +55,16 @@ test.each<[string, unknown]>([
 ])("T11: %s is no prompt, and refused as such", (_what, messages) => {
   const refusal = { code: "INVALID_VALUE", field: "messages" };
   expect(() => validPrompt(odd(messages))).toThrow(expect.objectContaining(refusal));
+});
+
+test("R10: a window is compacted by what its options inherit", async () => {
+  const key = { sessionId: SessionId("s"), agentName: "a" };
+  const kept = new MemoryHistory();
+  await kept.append(key, [{ role: "user", content: "hello" }]);
+  const compaction: CompactionStrategy = {
+    compact: (_, context) => [{ role: "user", content: String(context?.contextWindow) }],
+  };
+  const options: AgentContextOptions = { agentId, history: kept, compaction, contextWindow: 5 };
+  const window = agentContext(Object.create(options) as AgentContextOptions);
+  expect(await window.getPromptWindow(key.sessionId)).toEqual([{ role: "user", content: "5" }]);
 });

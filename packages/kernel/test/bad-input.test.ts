@@ -14,9 +14,11 @@ import {
   totalTokens,
 } from "../src/index.ts";
 import {
+  bareContext,
   checkModel,
   checkPorts,
   checkTools,
+  delegateTo,
   type LoopOptions,
   newRoot,
   planLoop,
@@ -204,4 +206,31 @@ test.each<[string, unknown]>([
   ["request.tools[0].name", { messages: [], tools: [{}] }],
 ])("T11: a request that nobody can send is refused by its place: %s", (field, request) => {
   expect(() => checkRequest(odd(request))).toThrow(refusal(field));
+});
+
+describe("J4: what options have of their class, or inherit, is not left behind where they are copied", () => {
+  const inherited = <T>(fields: T): T => Object.create(fields as object) as T;
+  const model = { id: "p/m", info: { provider: "p", model: "m" }, generate: odd(async () => {}) };
+  const idle = { id: AgentId("idle"), run: () => new Promise<never>(() => {}) };
+
+  test("the settings of a loop: how long an answer may be", () => {
+    const { request } = planLoop("Agent", { name: "a", model, settings: inherited({ maxOutputTokens: 5 }) });
+    expect(request).toEqual({ maxOutputTokens: 5 });
+  });
+
+  test("the terms of a delegate", () => {
+    const tool = delegateTo(idle, inherited({ timeoutS: 5, executionBudget: { maxTokens: 7 } }));
+    expect(tool.hire({ task: "go" })).toMatchObject({ timeoutS: 5, executionBudget: { maxTokens: 7 } });
+  });
+
+  test("the terms of a spawn, which has to have some", async () => {
+    const ctx = bareContext();
+    const child = await ctx.spawn(idle, inherited({ input: "go", priority: 4 as const }));
+    expect(child.agentId).toBe("idle/1");
+    child.cancel("enough");
+    await expect(ctx.spawn(idle, inherited({ input: "go", timeoutS: 5 }))).rejects.toThrow(
+      refusal("spawn.timeoutS"),
+    );
+    await expect(ctx.spawn(idle, odd(undefined))).rejects.toThrow(refusal("spawn"));
+  });
 });

@@ -63,7 +63,7 @@ export function anthropic(model: string, options: AnthropicOptions = {}): LLMCli
       isOwn,
       known,
       maxOutputTokens: limits.maxOutputTokens,
-      options: { ...options, apiVersion: versionOf(options) },
+      options: { cache: options.cache, thinking: options.thinking, apiVersion: versionOf(options) },
       refusesFormat,
       notice,
     });

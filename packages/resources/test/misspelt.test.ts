@@ -144,3 +144,9 @@ describe("T11: what is no request, no model and no ledger is refused by name, an
     ledger.reserve({ tokens: 100, cost: 5 }).cancel();
   });
 });
+
+test("R19: a ledger below another has what its options inherit", () => {
+  const options = Object.create({ warnAt: 0.5 }) as { warnAt: number };
+  const below = new ExecutionTracker({}).child({ maxTokens: 100 }, "below", options);
+  expect(below.charge({ tokens: 60 }).warnings).toMatchObject([{ dimension: "tokens" }]);
+});

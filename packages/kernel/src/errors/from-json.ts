@@ -17,7 +17,7 @@ function read(data: SerializedError, at: string, causesLeft: number): Error {
   const hasCause = data.cause !== null && data.cause !== undefined && causesLeft > 0;
   const cause = hasCause ? read(data.cause, `${at}.cause`, causesLeft - 1) : undefined;
   const error = isCode(data.code)
-    ? new RaviError({ code: data.code, message: data.message, retryable: data.retryable === true, cause })
+    ? new RaviError({ code: data.code, message: data.message, retryable: data.retryable, cause })
     : new Error(data.message, cause === undefined ? undefined : { cause });
   Object.defineProperty(error, "name", { value: data.name, writable: true, configurable: true });
   for (const [key, value] of Object.entries(data.fields)) {

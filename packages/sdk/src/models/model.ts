@@ -1,5 +1,5 @@
 import { checkFields, checkInteger, InvalidValueError, type LLMClient } from "@ravi/kernel";
-import { checkRecord, hasMethod } from "@ravi/kernel/loop";
+import { asOwn, checkRecord, hasMethod } from "@ravi/kernel/loop";
 import { checkBaseURL, checkClientParts, fieldsOf } from "@ravi/kernel/provider";
 import { lazyModel } from "./lazy-model.ts";
 import { BUILT_IN, type ProviderOptions } from "./providers.ts";
@@ -25,7 +25,7 @@ const OPTIONS = [
 /** A model by what it is called: `"openai:gpt-5-mini"`. Nothing is loaded, and no key is looked for, before its first call. */
 export function model(spec: string, options: ModelOptions = {}): LLMClient {
   checkFields("model options", names(options), OPTIONS);
-  const { models = {}, ...rest } = options;
+  const { models = {}, ...rest } = asOwn(options, OPTIONS);
   checkModels(models);
   const { prefix, name } = split(spec, models);
   const own = Object.hasOwn(models, prefix) ? models[prefix] : undefined;
