@@ -60,7 +60,7 @@ test.each<[string, unknown]>([
 test("R10: a window is compacted by what its options inherit", async () => {
   const key = { sessionId: SessionId("s"), agentName: "a" };
   const kept = new MemoryHistory();
-  await kept.append(key, [{ role: "user", content: "hello" }]);
+  kept.append(key, [{ role: "user", content: "hello" }]);
   const compaction: CompactionStrategy = {
     compact: (_, context) => [{ role: "user", content: String(context?.contextWindow) }],
   };

@@ -37,6 +37,13 @@ describe("model", () => {
     );
   });
 
+  test("R18: one whose options are inherited has its address and its limits", () => {
+    const inherited = <T>(fields: T): T => Object.create(fields as object) as T;
+    const options = inherited({ baseURL: "http://127.0.0.1:1/v1", maxOutputTokens: 5 });
+    expect(model("openai:small", options).info).toMatchObject({ maxOutputTokens: 5 });
+    expect(() => model("openai:small", inherited({ baseURL: "nonsense" }))).toThrow(/model options\.baseURL/);
+  });
+
   test.each(["gpt-5-mini", "acme:large", ":x", "openai:", "", "constructor:x", "__proto__:x", "toString:x"])(
     "refuses %j, and says what is known",
     (spec) => {

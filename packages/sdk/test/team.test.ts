@@ -4,7 +4,7 @@ import { MemoryJournal } from "@ravi/runtime";
 import { scriptedModel } from "@ravi/testing";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { agent, model, resume, run, start, team, tool } from "@ravi/sdk";
+import { agent, resume, run, start, team, tool } from "@ravi/sdk";
 
 const worker = (name = "worker") =>
   agent({ name, model: scriptedModel(({ messages }) => `did ${String(messages.at(-1)?.content)}`) });
@@ -204,11 +204,5 @@ describe("what options inherit is not left behind", () => {
     const result = await run(made, "Go", { middleware: inherited({ agent: [layer("outer")] }) });
     expect(result.output).toBe("did task 0");
     expect(seen).toEqual(["outer", "agent", "outer"]);
-  });
-
-  test("a model has its address and its limits", () => {
-    const options = inherited({ baseURL: "http://127.0.0.1:1/v1", maxOutputTokens: 5 });
-    expect(model("openai:small", options).info).toMatchObject({ maxOutputTokens: 5 });
-    expect(() => model("openai:small", inherited({ baseURL: "nonsense" }))).toThrow(InvalidValueError);
   });
 });
