@@ -1,4 +1,12 @@
-import { type AgentSession, type ChatMessage, NO_USAGE, type StopReason, textOf } from "@ravi/kernel";
+import {
+  type AgentSession,
+  type ChatMessage,
+  checkFields,
+  InvalidValueError,
+  NO_USAGE,
+  type StopReason,
+  textOf,
+} from "@ravi/kernel";
 
 export interface FreshSessionOptions {
   readonly id: string;
@@ -8,11 +16,22 @@ export interface FreshSessionOptions {
 }
 
 /** The state of a run that has not begun. Run again on it, a strategy appends the new prompt to what is there. */
-export function freshSession({ id, instructions = "", messages = [] }: FreshSessionOptions): AgentSession {
+export function freshSession(options: FreshSessionOptions): AgentSession {
+  checkFields("freshSession", options, ["id", "instructions", "messages"]);
+  const { id, instructions = "", messages = [] } = options;
+  for (const [name, value] of Object.entries({ id, instructions }))
+    if (typeof value !== "string")
+      throw new InvalidValueError({ field: `freshSession.${name}`, value, expected: "a text" });
+  if (!Array.isArray(messages))
+    throw new InvalidValueError({
+      field: "freshSession.messages",
+      value: messages,
+      expected: "a list of messages",
+    });
   return {
     id,
     instructions,
-    messages: [...messages],
+    messages: [...(messages as readonly ChatMessage[])],
     turns: 0,
     output: "",
     cumulativeUsage: NO_USAGE,

@@ -3,17 +3,21 @@ import {
   ActorCritic,
   Blackboard,
   Debate,
+  freshSession,
   PlanAndExecute,
   PROMPTS,
   Reflexion,
   ReWOO,
   Router,
   SelfRefine,
+  StrategyAgent,
+  type StrategyAgentOptions,
   Supervisor,
   Swarm,
   TreeOfThoughts,
 } from "@ravi/architectures";
 import { bareContext } from "@ravi/kernel/loop";
+import { scriptedModel } from "@ravi/testing";
 import { asked, run, worker } from "./support.ts";
 
 const ann = worker("ann", []);
@@ -82,4 +86,31 @@ test("a tool with a raw JSON Schema is refused by name before anything is paid, 
     ctx: bareContext({ validator: () => [] }),
   });
   expect(result).toMatchObject({ status: "completed", output: "It is sunny." });
+});
+
+test.each<[string, unknown]>([
+  ["freshSession", null],
+  ["freshSession.id", {}],
+  ["freshSession.mesages", { id: "s", mesages: [] }],
+  ["freshSession.messages", { id: "s", messages: null }],
+  ["freshSession.instructions", { id: "s", instructions: 4 }],
+])("T11: a session that cannot begin is refused by name: %s", (field, options) => {
+  expect(() => freshSession(options as never)).toThrow(
+    expect.objectContaining({ code: "INVALID_VALUE", field }),
+  );
+});
+
+test("J4: a strategy's agent has what its options inherit: a policy that denies, and a budget", async () => {
+  const permissions = { isNoop: false, check: () => ({ allow: false, reason: "not you" }) } as const;
+  const options = Object.create({
+    name: "a",
+    model: scriptedModel(["never"]),
+    architecture: new SelfRefine(),
+    permissions,
+    executionBudget: { maxTurns: 3 },
+  }) as StrategyAgentOptions;
+  const made = new StrategyAgent(options);
+  expect(made.defaults).toEqual({ executionBudget: { maxTurns: 3 } });
+  const ctx = bareContext();
+  await expect(made.run(ctx, ctx.inbox("go"))).rejects.toThrow("not you");
 });

@@ -1,5 +1,13 @@
-import { AgentId, SessionId } from "@ravi/kernel";
-import { agentContext, KeywordMemory, MemoryHistory, TokenBudget, Truncation } from "@ravi/context";
+import { AgentId, type CompactionStrategy, SessionId } from "@ravi/kernel";
+import {
+  agentContext,
+  type AgentContextOptions,
+  KeywordMemory,
+  MemoryHistory,
+  TokenBudget,
+  Truncation,
+  validPrompt,
+} from "@ravi/context";
 import { expect, test } from "vitest";
 
 /** As somebody without a compiler would write it. */
@@ -38,4 +46,25 @@ test.each([
   await expect(memory.remember(odd(given), "the door code is 1234")).rejects.toThrow(refusal);
   await expect(memory.recall(odd(given), "door")).rejects.toThrow(refusal);
   await expect(memory.forget(odd(given), "id")).rejects.toThrow(refusal);
+});
+
+test.each<[string, unknown]>([
+  ["nothing", null],
+  ["a text", "hello"],
+  ["a list with a hole", [null]],
+])("T11: %s is no prompt, and refused as such", (_what, messages) => {
+  const refusal = { code: "INVALID_VALUE", field: "messages" };
+  expect(() => validPrompt(odd(messages))).toThrow(expect.objectContaining(refusal));
+});
+
+test("R10: a window is compacted by what its options inherit", async () => {
+  const key = { sessionId: SessionId("s"), agentName: "a" };
+  const kept = new MemoryHistory();
+  kept.append(key, [{ role: "user", content: "hello" }]);
+  const compaction: CompactionStrategy = {
+    compact: (_, context) => [{ role: "user", content: String(context?.contextWindow) }],
+  };
+  const options: AgentContextOptions = { agentId, history: kept, compaction, contextWindow: 5 };
+  const window = agentContext(Object.create(options) as AgentContextOptions);
+  expect(await window.getPromptWindow(key.sessionId)).toEqual([{ role: "user", content: "5" }]);
 });

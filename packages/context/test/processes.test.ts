@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { textOf } from "@ravi/kernel";
 import { FileHistory } from "@ravi/context";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { claimName, isMakerGone } from "../src/history/owner.ts";
 import { say } from "./support/history-suite.ts";
 import { keyOf } from "./support/keys.ts";
 import { runs } from "./support/transcripts.ts";
@@ -134,6 +135,24 @@ test("R10: a process that is killed in its append holds nobody up, and what it l
   expect((await history.load(key)).messages).toEqual(["before", "meanwhile", "after"].map(say));
   expect(await readdir(directory)).toHaveLength(1);
 });
+
+test.runIf(process.platform === "linux")(
+  "R10: the lock of a process that has ended and that nobody has buried goes to the next",
+  async () => {
+    // The shell becomes a program that knows of no child.
+    const parent = spawn("sh", ["-c", "exec 3<&0; cat <&3 & echo $!; exec cat 3<&-"]);
+    onTestFinished(() => void parent.kill());
+    const [said] = await once(parent.stdout, "data");
+    const pid = Number(said);
+    const stat = await readFile(`/proc/${pid}/stat`, "latin1");
+    const claim = claimName("one").replace(/^\d+\.\d+/, `${pid}.${stat.split(" ")[21]}`);
+    expect(isMakerGone(claim)).toBe(false);
+
+    process.kill(pid, "SIGKILL");
+    await expect.poll(() => readFile(`/proc/${pid}/stat`, "latin1")).toContain(") Z ");
+    expect(isMakerGone(claim)).toBe(true);
+  },
+);
 
 test("R10: writers that are killed at any moment lose nothing that was confirmed", async () => {
   const directory = await folder();

@@ -10,7 +10,7 @@ import {
   type RunEvent,
   type RunId,
 } from "@ravi/kernel";
-import { agentIdOf } from "@ravi/kernel/loop";
+import { agentIdOf, checkPort } from "@ravi/kernel/loop";
 import { checkOptionalText } from "./check.ts";
 import { Metrics, type RunMetrics } from "./metrics.ts";
 
@@ -60,6 +60,11 @@ export class InformationAgent implements Agent<RunMetrics> {
    * its events end. A run that is being followed is followed once, however often this is asked for.
    */
   watch(watched: Watched): Promise<RunMetrics> {
+    checkPort(`${OWNER}.watch: a run's handle`, watched, ["events"]);
+    if (typeof watched.runId !== "string") {
+      const expected = "the id of a run: hand over the handle that run() gave";
+      throw new InvalidValueError({ field: `${OWNER}.watch: runId`, value: watched.runId, expected });
+    }
     const seen = this.runs.get(watched.runId) ?? { metrics: new Metrics(), end: undefined };
     this.runs.set(watched.runId, seen);
     this.forgetOldest();

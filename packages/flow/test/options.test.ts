@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { InvalidValueError, NO_HOOKS, Priority } from "@ravi/kernel";
 import { bareContext } from "@ravi/kernel/loop";
 import { ConditionalFlow, InformationAgent, ParallelFlow, SequentialFlow } from "@ravi/flow";
+import { readStep } from "../src/steps.ts";
 import { done, says } from "./support.ts";
 
 const a = says("a", "x");
@@ -94,4 +95,18 @@ test("a step's terms are those of its hire", async () => {
     { kind: "hire", agent: a, input: "go", priority: Priority.HIGH, timeoutS: 9, onFull: "queue" },
   ]);
   expect(structured).toEqual([{ name: "first", status: "completed", output: "x" }]);
+});
+
+test.each<[string, unknown]>([
+  ["nothing", null],
+  ["no events", { runId: "r" }],
+  ["no run", { events: async function* () {} }],
+])("T11: what cannot be watched is refused at once: %s", (_what, watched) => {
+  expect(() => new InformationAgent().watch(watched as never)).toThrow(InvalidValueError);
+});
+
+test("R25: a step keeps to the terms that it inherits", () => {
+  const terms = { agent: a, timeoutS: 5, executionBudget: { maxTokens: 7 } };
+  const step = readStep("steps[0]", Object.create(terms) as typeof terms);
+  expect(step.leaf("go")).toMatchObject({ agent: a, timeoutS: 5, executionBudget: { maxTokens: 7 } });
 });

@@ -8,7 +8,7 @@ export { KEY_SHAPES, type KeyShape, secretForms, secretPatterns } from "./core/s
 export { tellLog } from "./core/tell-log.ts";
 export { type Indexed, TextIndex } from "./core/text-index.ts";
 export { admitRun, type AdmitRunOptions, type AdmittedRun, isUnset } from "./loop/admit-run.ts";
-export { type AgentParts, checkAgentParts, hasMethod, refusalFor } from "./loop/agent-parts.ts";
+export { type AgentParts, checkAgentParts, hasMethod, refusalFor, SETTINGS } from "./loop/agent-parts.ts";
 export { asOwn, checkRecord } from "./core/check.ts";
 export { checkMessage } from "./core/plain-json.ts";
 export { type CheckedPorts, checkPort, checkPorts } from "./loop/check-ports.ts";
@@ -57,7 +57,7 @@ export {
 } from "./loop/limits.ts";
 export { checkRun, newRoot, versionName, versionOf } from "./loop/run-start.ts";
 export { ownMetadata } from "./loop/own-metadata.ts";
-export { checkHireChoices } from "./loop/hire-choices.ts";
+export { checkHireChoices, spawnTerms } from "./loop/hire-choices.ts";
 export { type Parsed, parseWith } from "./loop/parse-with.ts";
 export { type Approval, readApproval } from "./loop/read-approval.ts";
 export { readResult } from "./loop/read-result.ts";
@@ -77,7 +77,7 @@ export { jsonSchemaOf, toolSpec } from "./loop/tool-spec.ts";
 export { type AnswerShape, answerShape } from "./loop/tool-loop/answer-shape.ts";
 export { type DelegateOptions, delegateTo } from "./loop/tool-loop/delegate.ts";
 export type { Instructions, LoopOptions, ModelSettings } from "./loop/tool-loop/options.ts";
-export { checkTools, type LoopPlan, planLoop } from "./loop/tool-loop/plan.ts";
+export { checkTools, LOOP_FIELDS, type LoopPlan, planLoop } from "./loop/tool-loop/plan.ts";
 export { MOST_CUT_OFFS, readTurn, type Turn, withoutCalls } from "./loop/tool-loop/read-turn.ts";
 export { hookBase, tellHandoff } from "./loop/tool-loop/tell.ts";
 export type { Finish, LoopExtension } from "./loop/tool-loop/extension.ts";

@@ -2,6 +2,7 @@
 // network: those are the provider's.
 
 export { causeChain } from "./provider/causes.ts";
+export { checkRequest } from "./provider/check-request.ts";
 export { incomplete, parseAnswer, parseEvent } from "./provider/answer-text.ts";
 export {
   type PlatformTimers,

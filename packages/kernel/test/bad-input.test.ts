@@ -1,19 +1,36 @@
 import { describe, expect, test } from "vitest";
-import { defineTool, executionBudget, spawnBudget, Supervision } from "../src/index.ts";
 import {
+  addUsage,
+  agentName,
+  defineTool,
+  errorFromJSON,
+  ExecId,
+  executionBudget,
+  NO_USAGE,
+  parseJson,
+  RunMeta,
+  spawnBudget,
+  Supervision,
+  totalTokens,
+} from "../src/index.ts";
+import {
+  bareContext,
   checkModel,
   checkPorts,
   checkTools,
+  delegateTo,
   type LoopOptions,
   newRoot,
   planLoop,
   versionOf,
 } from "../src/loop.ts";
+import { checkRequest } from "../src/provider.ts";
 import { systemIds } from "../src/core/clock.ts";
 import { AgentId } from "../src/core/ids.ts";
 
 /** As somebody without a compiler would write it. */
 const odd = (value: unknown): never => value as never;
+const written = { code: null, name: "Error", message: "m", retryable: false, fields: {}, cause: null };
 const refusal = (field: string) => expect.objectContaining({ code: "INVALID_VALUE", field });
 
 describe("limits that are no plain object are refused, and do not count as none", () => {
@@ -124,5 +141,96 @@ describe("what a runtime is given", () => {
       Object.create({ name: "a", model, hooks }) as LoopOptions,
     );
     expect([kept, asked]).toEqual([hooks, model]);
+  });
+});
+
+describe("what is no text, no usage and no error is refused by name, and not by the language", () => {
+  test.each<[string, () => unknown]>([
+    ["agentId", () => agentName(odd(null))],
+    ["agentId key", () => AgentId("a", odd({}))],
+    ["agentId key", () => AgentId("a", Number.NaN)],
+    ["execId parent", () => ExecId(odd(null), "k")],
+    ["usage", () => addUsage(odd(null), NO_USAGE)],
+    ["usage", () => addUsage(NO_USAGE, odd({}))],
+    ["usage", () => totalTokens(odd(undefined))],
+    ["args", () => parseJson(odd(null), "args")],
+    ["args", () => parseJson(odd(5), "args")],
+    ["parseJson limits", () => parseJson("{}", "args", odd(null))],
+    ["parseJson limits.maxLength", () => parseJson("{}", "args", odd({ maxDepth: 5 }))],
+    ["runMeta", () => RunMeta.of(odd(null))],
+    ["runMeta", () => RunMeta.standalone(odd(null))],
+    ["runMeta.deadlineMs", () => RunMeta.standalone(odd({ deadlineMs: 5 }))],
+    ["runMeta.clock", () => RunMeta.standalone({ clock: odd({}) })],
+    ["runMeta.cancellation", () => RunMeta.standalone({ cancellation: odd(new AbortController()) })],
+    ["error", () => errorFromJSON(odd(null))],
+    ["error.name", () => errorFromJSON(odd({}))],
+    ["error.message", () => errorFromJSON(odd({ ...written, message: { toString: () => "crafted" } }))],
+    ["error.fields", () => errorFromJSON(odd({ ...written, fields: null }))],
+    ["error.cause.message", () => errorFromJSON(odd({ ...written, cause: { ...written, message: 5 } }))],
+  ])("T11: %s", (field, attempt) => {
+    expect(attempt).toThrow(refusal(field));
+  });
+
+  test("T11: an error with causes without end comes back with as many as are ever written", () => {
+    const endless = { ...written, cause: odd(null) };
+    Object.assign(endless, { cause: endless });
+    let causes = 0;
+    for (let at: unknown = errorFromJSON(endless); at instanceof Error; at = at.cause) causes++;
+    expect(causes).toBe(9);
+  });
+
+  test("T11: data that is called like a method of all objects does not stand in its place", () => {
+    const fields = { toString: "x", valueOf: 5, constructor: null, reason: "why" };
+    const error = errorFromJSON({ ...written, code: "CANCELLED", fields: odd(fields) });
+    expect(String(error)).toBe("Error: m");
+    expect(error).toMatchObject({ reason: "why" });
+  });
+});
+
+test.each<[string, unknown]>([
+  ["request", null],
+  ["request", []],
+  ["request.messages", { messages: null }],
+  ["request.messages", { messages: "hello" }],
+  ["request.messages[0]", { messages: [null] }],
+  ["request.messages[0].role", { messages: [{ role: "developer", content: "x" }] }],
+  ["request.messages[0].content", { messages: [{ role: "user" }] }],
+  ["request.messages[0].content[1]", { messages: [{ role: "user", content: [{ type: "text" }, null] }] }],
+  ["request.messages[0].toolCalls", { messages: [{ role: "assistant", content: "", toolCalls: {} }] }],
+  [
+    "request.messages[0].toolCalls[0].arguments",
+    { messages: [{ role: "assistant", content: "", toolCalls: [{ id: "1", name: "a", arguments: {} }] }] },
+  ],
+  ["request.tools", { messages: [], tools: {} }],
+  ["request.tools[0]", { messages: [], tools: [null] }],
+  ["request.tools[0].name", { messages: [], tools: [{}] }],
+])("T11: a request that nobody can send is refused by its place: %s", (field, request) => {
+  expect(() => checkRequest(odd(request))).toThrow(refusal(field));
+});
+
+describe("J4: what options have of their class, or inherit, is not left behind where they are copied", () => {
+  const inherited = <T>(fields: T): T => Object.create(fields as object) as T;
+  const model = { id: "p/m", info: { provider: "p", model: "m" }, generate: odd(async () => {}) };
+  const idle = { id: AgentId("idle"), run: () => new Promise<never>(() => {}) };
+
+  test("the settings of a loop: how long an answer may be", () => {
+    const { request } = planLoop("Agent", { name: "a", model, settings: inherited({ maxOutputTokens: 5 }) });
+    expect(request).toEqual({ maxOutputTokens: 5 });
+  });
+
+  test("the terms of a delegate", () => {
+    const tool = delegateTo(idle, inherited({ timeoutS: 5, executionBudget: { maxTokens: 7 } }));
+    expect(tool.hire({ task: "go" })).toMatchObject({ timeoutS: 5, executionBudget: { maxTokens: 7 } });
+  });
+
+  test("the terms of a spawn, which has to have some", async () => {
+    const ctx = bareContext();
+    const child = await ctx.spawn(idle, inherited({ input: "go", priority: 4 as const }));
+    expect(child.agentId).toBe("idle/1");
+    child.cancel("enough");
+    await expect(ctx.spawn(idle, inherited({ input: "go", timeoutS: 5 }))).rejects.toThrow(
+      refusal("spawn.timeoutS"),
+    );
+    await expect(ctx.spawn(idle, odd(undefined))).rejects.toThrow(refusal("spawn"));
   });
 });

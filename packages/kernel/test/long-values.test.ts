@@ -1,4 +1,13 @@
-import { checkFields, InvalidValueError } from "@ravi/kernel";
+import {
+  AgentNotFoundError,
+  BudgetExhaustedError,
+  checkFields,
+  InvalidValueError,
+  JournalFailedError,
+  JournalLockedError,
+  MiddlewareError,
+  MiddlewareTermination,
+} from "@ravi/kernel";
 import { expect, test } from "vitest";
 
 const LONG = "x".repeat(1_000_000);
@@ -15,4 +24,31 @@ test("nor the name of a field that nobody knows", () => {
   expect(() => checkFields("options", { [LONG]: 1 }, ["a"])).toThrow(
     /^options\.x{77}\.\.\. is 1; expected no such/,
   );
+});
+
+test("nor a name that somebody has given, wherever it stands", () => {
+  const errors = [
+    new InvalidValueError({ field: LONG, value: 1, expected: "less" }),
+    new InvalidValueError({ field: "a", value: 1, expected: LONG }),
+    new AgentNotFoundError(LONG),
+    new JournalLockedError({ runId: LONG, owner: LONG }),
+    new BudgetExhaustedError({ dimension: "cost", used: 1, limit: 1, scope: LONG }),
+    new MiddlewareError({ layer: LONG, problem: "broken" }),
+    new MiddlewareTermination({ layer: LONG, reason: "no" }),
+    new JournalFailedError({ what: "it", final: true, cause: new Error(LONG) }),
+    new JournalFailedError({ what: "it", final: true, cause: LONG }),
+  ];
+  for (const { message } of errors) expect(message.length).toBeLessThan(5_000);
+  expect(errors[0]?.message).toMatch(/^x{600}\.\.\. \(1000000 characters\) is 1; expected less$/);
+});
+
+test.each<[string, unknown]>([
+  ["an object", Object.create(null)],
+  ["an object", { toString: () => LONG }],
+  ["a symbol", Symbol("x")],
+  ["undefined", undefined],
+  ["disk full", "disk full"],
+])("a store that fails with anything at all says so: %s", (why, cause) => {
+  const { message } = new JournalFailedError({ what: "it failed", final: false, cause });
+  expect(message).toBe(`it failed: ${why}; nothing was written; try again`);
 });

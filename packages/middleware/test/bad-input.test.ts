@@ -1,12 +1,14 @@
 import { scriptedModel } from "@ravi/testing";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import {
   fallback,
+  FileAuditLog,
   llmJudge,
   MiddlewarePipeline,
   promptInjection,
   schemaValidator,
   sessionValidation,
+  truncateHistory,
   wrapModel,
 } from "@ravi/middleware";
 
@@ -38,4 +40,35 @@ test.each<[string, () => unknown]>([
   ["wrapModel.clock", () => wrapModel(model, [], { clock: odd({}) })],
 ])("R27: a guard that would guard nothing is refused when it is made: %s", (field, attempt) => {
   expect(attempt).toThrow(expect.objectContaining({ code: "INVALID_VALUE", field }));
+});
+
+test.each<[string, () => unknown]>([
+  ["messages", () => truncateHistory(odd(null), 5)],
+  ["messages", () => truncateHistory(odd("hello"), 5)],
+  ["messages", () => truncateHistory(odd([null, null]), 1)],
+  ["keep", () => truncateHistory([], odd(undefined))],
+  ["keep", () => truncateHistory([], Number.NaN)],
+  ["keep", () => truncateHistory([], -1)],
+])("T11: a history that cannot be cut is refused, and not cut to nothing: %s", (field, attempt) => {
+  expect(attempt).toThrow(expect.objectContaining({ code: "INVALID_VALUE", field }));
+});
+
+test.each<[string, () => Promise<unknown>]>([
+  ["path", () => FileAuditLog.open(import.meta.dirname)],
+  ["path", () => FileAuditLog.verify(import.meta.dirname)],
+  ["path", () => FileAuditLog.open(`${import.meta.filename}/below`)],
+  ["path", () => FileAuditLog.open("a\0b")],
+  ["path", () => FileAuditLog.verify(odd(null))],
+  ["disk", () => FileAuditLog.open("audit.jsonl", { disk: odd({}) })],
+  ["head", () => FileAuditLog.verify("audit.jsonl", { head: odd(5) })],
+])("T11: where there can be no audit log, that is said of its %s", async (field, attempt) => {
+  await expect(attempt()).rejects.toMatchObject({ code: "INVALID_VALUE", field });
+});
+
+test("T11: an audit log that cannot be read is a typed error", async () => {
+  const disk = { read: () => Promise.reject(new Error("EIO")), cutAfter: odd(vi.fn()), append: odd(vi.fn()) };
+  await expect(FileAuditLog.open("audit.jsonl", { disk })).rejects.toMatchObject({
+    code: "JOURNAL_FAILED",
+    message: expect.stringContaining("the audit log audit.jsonl could not be read: EIO"),
+  });
 });

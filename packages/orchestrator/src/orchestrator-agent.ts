@@ -12,7 +12,15 @@ import {
   type SchemaLike,
   spawnBudget,
 } from "@ravi/kernel";
-import { type DelegateOptions, delegateTo, type LoopPlan, planLoop, toolLoop } from "@ravi/kernel/loop";
+import {
+  asOwn,
+  type DelegateOptions,
+  delegateTo,
+  LOOP_FIELDS,
+  type LoopPlan,
+  planLoop,
+  toolLoop,
+} from "@ravi/kernel/loop";
 import { handoffsFor } from "./handoffs.ts";
 import { type DynamicHiring, dynamicHiring } from "./helpers.ts";
 import type { OrchestratorAgentOptions } from "./options.ts";
@@ -46,7 +54,8 @@ export class OrchestratorAgent<T = unknown> implements Agent<T> {
       options?.dynamicHiring === undefined
         ? undefined
         : dynamicHiring(`${OWNER}.dynamicHiring`, options.dynamicHiring, options);
-    const plan = planLoop(OWNER, { ...options, tools: toolsOf(options, hiring) }, OWN_FIELDS);
+    const tools = toolsOf(options, hiring);
+    const plan = planLoop(OWNER, { ...options, ...asOwn(options, LOOP_FIELDS), tools }, OWN_FIELDS);
     checkPolicy(options);
     this.plan = plan;
     this.teamOptions = { retryPolicy: options.retryPolicy, maxHelpers: hiring?.maxHelpers };

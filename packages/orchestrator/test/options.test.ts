@@ -1,6 +1,6 @@
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { type Agent, defineTool, InvalidValueError, NO_HOOKS, Priority } from "@ravi/kernel";
-import { OrchestratorAgent } from "@ravi/orchestrator";
+import { OrchestratorAgent, type OrchestratorAgentOptions } from "@ravi/orchestrator";
 import { scriptedModel } from "@ravi/testing";
 import * as z from "zod";
 import { agent, hands, lead } from "./support.ts";
@@ -167,4 +167,19 @@ test("what a runtime reads off it", () => {
   expect(made).toMatchObject({ id: "lead", version: "2", description: "Leads." });
   expect(made.defaults).toMatchObject({ spawnBudget: { maxAgents: 10 }, executionBudget: { maxTurns: 5 } });
   expect(made.asDelegate().name).toBe("lead");
+});
+
+test("J4: a lead has what its options inherit: its hooks, its budget and its members", () => {
+  const hooks = { has: () => false, dispatch() {} };
+  const options = Object.create({
+    name: "lead",
+    model: scriptedModel(["x"]),
+    subAgents: [{ agent: agent("a") }],
+    executionBudget: { maxTurns: 3 },
+    spawnBudget: { maxAgents: 2 },
+    hooks,
+  }) as OrchestratorAgentOptions;
+  const made = new OrchestratorAgent(options);
+  expect(made.hooks).toBe(hooks);
+  expect(made.defaults).toMatchObject({ executionBudget: { maxTurns: 3 }, spawnBudget: { maxAgents: 2 } });
 });

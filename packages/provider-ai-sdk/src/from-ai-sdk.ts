@@ -8,6 +8,7 @@ import {
   systemClock,
 } from "@ravi/kernel";
 import {
+  checkRequest,
   field,
   onceEach,
   type ProviderCall,
@@ -51,6 +52,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): LLMCli
     given: CallOptions | undefined,
   ): Promise<AiSdkCallOptions> => {
     if (call.stopped !== undefined) throw call.stopped;
+    checkRequest(request);
     const urls = model.supportedUrls ?? {};
     const supportedUrls = isPromiseLike(urls) ? await call.wait(urls) : urls;
     const target = {

@@ -212,3 +212,13 @@ describe("what is no model, or no option, is refused before anything is sent", (
     expect(wrong(fixedModel(), { logger: {} })).toThrow(/^fromAiSdk options\.logger/);
   });
 });
+
+test("T11: a request without messages is refused by name, streamed or not, and nothing is sent", async () => {
+  const sdk = fixedModel();
+  const model = fromAiSdk(sdk);
+  const wrong = { messages: null } as never;
+  const refusal = { code: "INVALID_VALUE", field: "request.messages" };
+  expect(await failureOf(model.generate(wrong))).toMatchObject(refusal);
+  expect(await failureOf(streamed(model, wrong))).toMatchObject(refusal);
+  expect(sdk.seen).toHaveLength(0);
+});

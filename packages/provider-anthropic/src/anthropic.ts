@@ -10,6 +10,7 @@ import {
   systemClock,
 } from "@ravi/kernel";
 import {
+  checkRequest,
   headerSecrets,
   onceEach,
   scrubber,
@@ -62,7 +63,7 @@ export function anthropic(model: string, options: AnthropicOptions = {}): LLMCli
       isOwn,
       known,
       maxOutputTokens: limits.maxOutputTokens,
-      options: { ...options, apiVersion: versionOf(options) },
+      options: { cache: options.cache, thinking: options.thinking, apiVersion: versionOf(options) },
       refusesFormat,
       notice,
     });
@@ -75,6 +76,7 @@ export function anthropic(model: string, options: AnthropicOptions = {}): LLMCli
     how: { readonly stream: boolean; readonly idempotencyKey: string | undefined },
   ): Promise<{ readonly response: Response; readonly outputTool: string | undefined }> => {
     if (call.stopped !== undefined) throw call.stopped;
+    checkRequest(request);
     const { client, isOwn } = (connection ??= connect(options));
     const post = (body: Body, key: string | undefined): Promise<Response> =>
       call.wait(

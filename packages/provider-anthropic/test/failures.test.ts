@@ -285,3 +285,13 @@ function thrownBy(make: () => unknown): unknown {
   }
   throw new Error("it did not throw");
 }
+
+test("T11: a request without messages is refused by name, streamed or not, and nothing is sent", async () => {
+  await using server = await byteServer((response) => response.end("{}"));
+  const model = client(server);
+  const wrong = { messages: null } as never;
+  const refusal = { code: "INVALID_VALUE", field: "request.messages" };
+  expect(await failureOf(model.generate(wrong))).toMatchObject(refusal);
+  expect(await failureOf(streamed(model, wrong))).toMatchObject(refusal);
+  expect(server.received).toHaveLength(0);
+});

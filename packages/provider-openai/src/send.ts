@@ -1,5 +1,5 @@
 import { ErrorKind, type ModelRequest } from "@ravi/kernel";
-import { headerText, type Notice, type ProviderCall } from "@ravi/kernel/provider";
+import { checkRequest, headerText, type Notice, type ProviderCall } from "@ravi/kernel/provider";
 import { APIError } from "openai";
 import type { Connection } from "./connection.ts";
 import { correct, learn, rejectionOf, type Remedy } from "./failure/corrections.ts";
@@ -24,6 +24,7 @@ export function makeSender({ model, provider, connection, notice }: SenderSetup)
   const learned: Remedy[] = [];
   return async (call, request, { stream, idempotencyKey }) => {
     if (call.stopped !== undefined) throw call.stopped;
+    checkRequest(request);
     const { client, isCompatible, protocol } = connection();
     const post = (body: unknown, key: string | undefined): Promise<Response> =>
       call.wait(

@@ -299,4 +299,14 @@ describe.each(APIS)("over %s:", (api) => {
       },
     );
   });
+
+  test("T11: a request without messages is refused by name, streamed or not, and nothing is sent", async () => {
+    await using server = await rawServer((response) => void response.end("{}"));
+    const model = client(server);
+    const wrong = { messages: null } as never;
+    const refusal = { code: "INVALID_VALUE", field: "request.messages" };
+    expect(await failureOf(model.generate(wrong))).toMatchObject(refusal);
+    expect(await failureOf(streamed(model, wrong))).toMatchObject(refusal);
+    expect(server.bodies).toHaveLength(0);
+  });
 });

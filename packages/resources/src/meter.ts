@@ -11,7 +11,7 @@ import {
   type Usage,
 } from "@ravi/kernel";
 import type { OwnPrices } from "./prices/own-prices.ts";
-import { type BookPrice, PriceBook, type PriceSource } from "./prices/price-book.ts";
+import { type BookPrice, noInfo, PriceBook, type PriceSource } from "./prices/price-book.ts";
 import { type LoadedCounter, loadCounter, type TokenizerChoice } from "./tokens/estimate-tokens.ts";
 
 export interface ModelMeterOptions {
@@ -101,7 +101,7 @@ export class ModelMeter implements Meter {
    * was estimated, later estimates for it are raised.
    */
   price(info: ModelInfo, usage: Usage, estimate?: MeterEstimate): MaybePromise<BookPrice> {
-    if (estimate !== undefined) this.learn(info, usage, estimate);
+    if (estimate !== undefined && estimate !== null) this.learn(info, usage, estimate);
     return this.prices.price(info, usage);
   }
 
@@ -128,9 +128,12 @@ export class ModelMeter implements Meter {
   }
 
   /** Most calls are of the model that was called last: its name need not be put together and looked up again. */
-  private modelOf({ provider, model }: ModelInfo): KnownModel {
+  private modelOf(info: ModelInfo): KnownModel {
+    if (typeof info !== "object" || info === null) throw noInfo(info);
+    const { provider, model } = info;
     const { latest } = this;
     if (latest !== undefined && latest.model === model && latest.provider === provider) return latest;
+    if (typeof provider !== "string" || typeof model !== "string") throw noInfo(info);
     const key = `${provider}:${model}`;
     let known = this.models.get(key);
     if (known === undefined) {
@@ -143,9 +146,10 @@ export class ModelMeter implements Meter {
   /**
    * Only upwards: a text that happened to take little says nothing about the next one. It goes by the factor of that
    * estimate, so many calls in flight that all took more teach the same once. What is no number teaches nothing: it would be in
-   * every later estimate.
+   * every later estimate. Without a usage there is nothing to learn: that is for whoever prices it.
    */
   private learn(info: ModelInfo, usage: Usage, estimate: MeterEstimate): void {
+    if (typeof usage !== "object" || usage === null) return;
     if (estimate.inputTokens <= 0 || usage.inputTokens <= estimate.inputTokens) return;
     const needed = estimate.factor * (usage.inputTokens / estimate.inputTokens) * LEARNT_MARGIN;
     const known = this.modelOf(info);

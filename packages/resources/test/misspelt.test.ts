@@ -7,6 +7,7 @@ import {
   FairPool,
   ModelMeter,
   PriceBook,
+  reserveAll,
   restoreLedgers,
 } from "@ravi/resources";
 import { complaint } from "./helpers.ts";
@@ -109,4 +110,43 @@ test("whoever extends a class hands over options that are larger than the class'
   const own: object = { region: "eu" };
   expect(() => [new RegionalPool(own), new RegionalMeter(own), new RegionalBook(own)]).not.toThrow();
   expect(new RegionalLedger({ maxTokens: 5 }, own).remaining().tokens).toBe(5);
+});
+
+describe("T11: what is no request, no model and no ledger is refused by name, and not by the language", () => {
+  const info = { provider: "p", model: "m" };
+  const usage = { inputTokens: 1, outputTokens: 1 };
+  const prices = { m: { input: 1, output: 1 } };
+  const meter = new ModelMeter({ prices, tokenizer: "characters" });
+  const book = new PriceBook({ prices });
+  const ledger = lead();
+  test.each<[string, () => unknown]>([
+    ["info", () => meter.estimate(odd(null), { messages: [] })],
+    ["info", () => meter.estimate(odd({}), { messages: [] })],
+    ["request", () => meter.estimate(info, odd(null))],
+    ["request.messages", () => meter.estimate(info, odd({ messages: null }))],
+    ["request.messages", () => meter.estimate(info, odd({ messages: [null] }))],
+    ["info", () => meter.price(odd(null), usage)],
+    ["usage", () => meter.price(info, odd(null))],
+    ["usage", () => meter.price(info, odd(null), odd({ inputTokens: 1 }))],
+    ["info", () => book.price(odd({ provider: "p" }), usage)],
+    ["info", () => book.worstPrice(odd(undefined), 1, 1)],
+    ["usage", () => book.price(info, odd(undefined))],
+    // A count that is not there is not taken for none: the call would be free.
+    ["usage.inputTokens", () => book.price(info, odd({}))],
+    ["usage.outputTokens", () => book.price(info, odd({ inputTokens: 1 }))],
+    ["request", () => new FairPool().acquire(odd(null))],
+    ["ledgers", () => reserveAll(odd(null), { tokens: 1 })],
+    ["ledgers[1]", () => reserveAll([ledger, odd(null)], { tokens: 1 })],
+    ["ledgers[0]", () => reserveAll([odd({})], { tokens: 1 })],
+  ])("%s", (field, attempt) => {
+    expect(complaint(attempt)).toMatchObject({ code: "INVALID_VALUE", field });
+    // Nothing was set aside of it: all of its 100 tokens and $5 can be.
+    ledger.reserve({ tokens: 100, cost: 5 }).cancel();
+  });
+});
+
+test("R19: a ledger below another has what its options inherit", () => {
+  const options = Object.create({ warnAt: 0.5 }) as { warnAt: number };
+  const below = new ExecutionTracker({}).child({ maxTokens: 100 }, "below", options);
+  expect(below.charge({ tokens: 60 }).warnings).toMatchObject([{ dimension: "tokens" }]);
 });

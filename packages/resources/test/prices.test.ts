@@ -59,6 +59,16 @@ describe("R18: prices", () => {
     expect(own.worstPrice({ ...house, cacheTtl: "1h" }, 1_000_000, 0)).toMatchObject({ usd: 2 });
   });
 
+  test("R18: where writes for minutes are the dearer ones, they are what an hour's may cost at most", () => {
+    const book = new PriceBook({
+      prices: { large: { input: 1, output: 1, cacheWrite: 5, cacheWrite1h: 2 } },
+    });
+    const usage = { inputTokens: 1_000_000, outputTokens: 0, cacheWriteTokens: 1_000_000 };
+    const info = { ...house, cacheTtl: "1h" } as const;
+    expect(book.price(info, usage)).toMatchObject({ usd: 5 });
+    expect(book.worstPrice(info, 1_000_000, 0)).toMatchObject({ usd: 5 });
+  });
+
   test("R18: reasoning tokens are part of the output and not paid for twice", async () => {
     const usage = { inputTokens: 1000, outputTokens: 100, reasoningTokens: 60 };
     const price = await known(new PriceBook(), { provider: "openai", model: "gpt-5" }, usage);

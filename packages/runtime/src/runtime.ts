@@ -104,7 +104,7 @@ export class Runtime {
 
   /** Goes on with a run that is on record, from where it stood. One that is over gives its result again. */
   resume(runId: string, options: ResumeOptions = {}): RootHandle {
-    const { onEvent } = checkFields("resume options", options, ["decisions", "signal", "onEvent"]);
+    const { onEvent } = checkFields("resume options", options, RESUME_OPTIONS);
     if (onEvent !== undefined && typeof onEvent !== "function")
       throw new InvalidValueError({
         field: "resume options.onEvent",
@@ -112,7 +112,7 @@ export class Runtime {
         expected: "a function",
       });
     const root = Supervision.root(ROOT_UNKNOWN, { runId });
-    return this.launch(root, { ...options, runId }, (run) =>
+    return this.launch(root, { ...asOwn(options, RESUME_OPTIONS), runId }, (run) =>
       this.driver.goOn(root.runId, options.decisions ?? {}, run),
     );
   }
@@ -291,6 +291,8 @@ export class Runtime {
     throw noJournal();
   }
 }
+
+const RESUME_OPTIONS = ["decisions", "signal", "onEvent"] as const satisfies readonly (keyof ResumeOptions)[];
 
 const OPTIONS: readonly (keyof RuntimeOptions)[] = [
   "agents",

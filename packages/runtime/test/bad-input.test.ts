@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { AgentId, type Agent, type Hooks } from "@ravi/kernel";
+import { AgentId, type Agent, type AgentResult, type Hooks, Priority } from "@ravi/kernel";
 import { MemoryJournal, Runtime, type RuntimeOptions, SqliteJournal } from "@ravi/runtime";
 
 /** As somebody without a compiler would write it. */
@@ -105,5 +105,51 @@ describe("what can work is not refused, and nothing of it is left behind", () =>
       "Hi",
     ).result;
     expect(told).toHaveLength(4);
+  });
+});
+
+test("T11: a status that there is not would match no run: it is refused", async () => {
+  const journal = new MemoryJournal();
+  const prune = () => journal.prune({ olderThanMs: 0, statuses: ["failed", odd("complete")] });
+  expect(prune).toThrow(refusal("prune.statuses[1]"));
+  expect(journal.prune({ olderThanMs: 0, statuses: ["pending", "failed"] })).toEqual([]);
+});
+
+describe("R24: what options inherit is not left behind where they are copied", () => {
+  test("a child that is spawned is as urgent as was said, and a limit that nobody keeps is refused", async () => {
+    let seen: number | undefined;
+    const child: Agent = { ...agent, run: async (ctx) => ((seen = ctx.supervision.priority), ended) };
+    const ended: AgentResult = { status: "completed", output: "", stopReason: "done" };
+    const inherited = <T>(terms: T): T => Object.create(terms as object) as T;
+    const lead: Agent = {
+      id: AgentId("lead"),
+      run: async (ctx) => {
+        await ctx.join(await ctx.spawn(child, inherited({ input: "go", priority: Priority.HIGH })));
+        await ctx.spawn(child, inherited({ input: "go", executionBudget: { maxTurns: 3 } }));
+        return ended;
+      },
+    };
+    const { error } = await new Runtime().run(lead, "Hi").result;
+    expect(error?.message).toMatch(/executionBudget/);
+    expect(seen).toBe(Priority.HIGH);
+  });
+
+  test("a run that is resumed is stopped by the signal", async () => {
+    const journal = new MemoryJournal();
+    const waits: Agent = {
+      id: AgentId("waits"),
+      run: async (ctx) => {
+        await ctx.waitFor("never");
+        return { status: "completed", output: "", stopReason: "done" };
+      },
+    };
+    const first = new Runtime({ journal });
+    first.run(waits, "Hi", { runId: "r" });
+    await first.close();
+    const controller = new AbortController();
+    const options = Object.create({ signal: controller.signal }) as { signal: AbortSignal };
+    const resumed = new Runtime({ journal, agents: [waits] }).resume("r", options);
+    controller.abort();
+    expect(await resumed.result).toMatchObject({ status: "cancelled" });
   });
 });

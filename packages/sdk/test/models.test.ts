@@ -28,10 +28,20 @@ describe("model", () => {
     ["apiKey", { apiKey: Promise.resolve("key") }],
     ["headers", { headers: new Headers({ x: "y" }) }],
     ["models", { models: new Map() }],
+    ["model options.baseURL", { baseURL: "nonsense" }],
+    ["model options.baseURL", { baseURL: 5 }],
+    ["model options.baseURL", { baseURL: "https://user:canary@127.0.0.1/v1" }],
   ])("R18: a wrong %s is named at once, and not at the first call", (field, options) => {
     expect(() => model("openai:gpt-5-mini", options as object)).toThrow(
       expect.objectContaining({ code: "INVALID_VALUE", field }),
     );
+  });
+
+  test("R18: one whose options are inherited has its address and its limits", () => {
+    const inherited = <T>(fields: T): T => Object.create(fields as object) as T;
+    const options = inherited({ baseURL: "http://127.0.0.1:1/v1", maxOutputTokens: 5 });
+    expect(model("openai:small", options).info).toMatchObject({ maxOutputTokens: 5 });
+    expect(() => model("openai:small", inherited({ baseURL: "nonsense" }))).toThrow(/model options\.baseURL/);
   });
 
   test.each(["gpt-5-mini", "acme:large", ":x", "openai:", "", "constructor:x", "__proto__:x", "toString:x"])(

@@ -181,3 +181,28 @@ test.each([
 ])("T11: what is of the wrong kind is refused by its name: %s", (field, make: () => unknown) => {
   expect(make).toThrow(expect.objectContaining({ code: "INVALID_VALUE", field }));
 });
+
+describe("what options inherit is not left behind", () => {
+  const inherited = <T>(fields: T): T => Object.create(fields as object) as T;
+
+  test("a team has its members, on their terms, its layers and its budget", async () => {
+    const seen: string[] = [];
+    const layer = (level: string) => async (_: unknown, next: () => Promise<void>) => {
+      seen.push(level);
+      await next();
+    };
+    const made = team(
+      inherited({
+        name: "lead",
+        model: scriptedModel(lead),
+        members: [inherited({ agent: worker(), name: "helper", budget: { turns: 4 } })],
+        budget: { turns: 9 },
+        middleware: inherited({ agent: [layer("agent")], function: [layer("function")] }),
+      }),
+    );
+    expect(made.defaults).toMatchObject({ executionBudget: { maxTurns: 9 } });
+    const result = await run(made, "Go", { middleware: inherited({ agent: [layer("outer")] }) });
+    expect(result.output).toBe("did task 0");
+    expect(seen).toEqual(["outer", "agent", "outer"]);
+  });
+});

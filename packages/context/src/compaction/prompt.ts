@@ -1,4 +1,4 @@
-import type { ChatMessage, ToolCall, ToolMessage } from "@ravi/kernel";
+import { type ChatMessage, InvalidValueError, type ToolCall, type ToolMessage } from "@ravi/kernel";
 import { type CallingMessage, hasCalls, isValidPrompt } from "./prompt-check.ts";
 
 /** What stands in for the result of a call that never came back, so that the model is not left waiting for it. */
@@ -13,8 +13,15 @@ const NO_RESULT = "No result: the run ended before this call returned. It may or
  * In such a list, a new group begins wherever a message is not a tool's. All strategies cut only there.
  */
 export function validPrompt(messages: readonly ChatMessage[]): readonly ChatMessage[] {
-  if (isMarked(messages) || isValidPrompt(messages)) return markValid(messages);
+  if (isMarked(messages)) return messages;
+  if (!Array.isArray(messages) || messages.some(isNone))
+    throw new InvalidValueError({ field: "messages", value: messages, expected: "a list of messages" });
+  if (isValidPrompt(messages)) return markValid(messages);
   return markValid(repair(messages));
+}
+
+function isNone(message: unknown): boolean {
+  return typeof message !== "object" || message === null;
 }
 
 /** Where the last group begins; 0 in an empty list. */

@@ -22,7 +22,7 @@ export function isClaim(name: string): boolean {
 export function isMakerGone(claim: string): boolean {
   const [, pid, start, host] = FORM.exec(claim) ?? [];
   if (host !== here || pid === undefined) return false;
-  if (!isAlive(Number(pid))) return true;
+  if (!isAlive(Number(pid)) || isDefunct(Number(pid))) return true;
   const now = startOf(Number(pid));
   return start !== "0" && now !== "0" && now !== start;
 }
@@ -41,13 +41,26 @@ function isAlive(pid: number): boolean {
   }
 }
 
+/**
+ * Whether it has ended, to its last thread, and only its number is left, because nobody has asked how it ended. In a
+ * container whose first process is no init that can be for good.
+ */
+function isDefunct(pid: number): boolean {
+  const stat = statOf(pid);
+  return stat[0] === "Z" && Number(stat[17]) <= 1;
+}
+
 /** When a process began, as Linux counts it: another one of the same number began at another time. 0 where nobody can say. */
 function startOf(pid: number): string {
+  return statOf(pid)[19] ?? "0";
+}
+
+function statOf(pid: number): string[] {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "0";
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   } catch {
     // No such file on this system, or none can be opened just now; then its number alone is what there is to go by.
-    return "0";
+    return [];
   }
 }

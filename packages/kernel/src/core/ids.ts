@@ -20,7 +20,9 @@ const MAX_ID_LENGTH = 512;
 
 export function AgentId(name: string, key?: string | number): AgentId {
   const id = agentIdOf("agentId", name);
-  return (key === undefined ? id : `${id}/${checkId("agentId key", String(key))}`) as AgentId;
+  if (key === undefined) return id;
+  // Written as a text, anything else would be the same key for all: "[object Object]", "NaN".
+  return `${id}/${checkId("agentId key", Number.isFinite(key) ? String(key) : key)}` as AgentId;
 }
 
 /** The id of an agent that was given its name in this field. */
@@ -60,6 +62,8 @@ export function SessionId(value: string): SessionId {
 
 /** The root's execution when only the run is given; otherwise the child that `key` names under `parent`. */
 export function ExecId(parent: RunId | ExecId, key?: string): ExecId {
+  if (typeof parent !== "string")
+    throw new InvalidValueError({ field: "execId parent", value: parent, expected: "a RunId or an ExecId" });
   return (key === undefined ? parent : `${parent}/${checkId("execId key", key)}`) as ExecId;
 }
 
@@ -69,6 +73,8 @@ export function TopicId(type: string, source: string): TopicId {
 
 /** The part of an agent's id that names its definition: `"researcher"` of `"researcher/2"`. */
 export function agentName(id: AgentId): string {
+  if (typeof id !== "string")
+    throw new InvalidValueError({ field: "agentId", value: id, expected: "an AgentId, which is a text" });
   const slash = id.indexOf("/");
   return slash === -1 ? id : id.slice(0, slash);
 }

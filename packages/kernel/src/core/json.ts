@@ -1,4 +1,5 @@
 import { InvalidValueError } from "../errors/errors.ts";
+import { checkFields, checkInteger } from "./check.ts";
 
 export type JsonPrimitive = string | number | boolean | null;
 export type JsonValue = JsonPrimitive | readonly JsonValue[] | JsonObject;
@@ -23,6 +24,9 @@ const SHORTEST_HOSTILE = '{"__proto__":0}'.length;
  * (harmless here, but it reaches a prototype as soon as somebody copies it), with an `InvalidValueError` that says where.
  */
 export function parseJson(text: string, field: string, limits: JsonLimits = ARGUMENT_LIMITS): JsonValue {
+  if (typeof text !== "string")
+    throw new InvalidValueError({ field, value: text, expected: "JSON as a text" });
+  if (limits !== ARGUMENT_LIMITS) checkLimits(limits);
   if (text.length > limits.maxLength) {
     throw new InvalidValueError({
       field,
@@ -42,6 +46,13 @@ export function parseJson(text: string, field: string, limits: JsonLimits = ARGU
   if (text.length >= SHORTEST_HOSTILE && (text.includes("__proto__") || text.includes("\\u")))
     refuseHostileKeys(parsed, field);
   return parsed;
+}
+
+/** What is not a number limits nothing. */
+function checkLimits(limits: JsonLimits): void {
+  const given = checkFields("parseJson limits", limits, ["maxDepth", "maxLength"]);
+  checkInteger("parseJson limits.maxDepth", given["maxDepth"], 0);
+  checkInteger("parseJson limits.maxLength", given["maxLength"], 0);
 }
 
 /** Counts brackets outside strings, so that a depth of a million never reaches a recursive parser or walker. */

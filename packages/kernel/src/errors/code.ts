@@ -32,7 +32,7 @@ const BASE_FIELDS = new Set([
   "__proto__",
 ]);
 
-/** Whether `key` is a field that a kind of error adds to the base. */
+/** Whether `key` is a field that a kind of error adds to the base. What every object has (`toString`) is none: as data, it cannot be called. */
 export function isOwnField(key: string): boolean {
-  return !BASE_FIELDS.has(key);
+  return !BASE_FIELDS.has(key) && !(key in Object.prototype);
 }

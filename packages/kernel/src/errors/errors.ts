@@ -1,6 +1,6 @@
 import { ErrorCode, RaviError } from "./base.ts";
 import { type ErrorKind, isRetryableKind } from "./kinds.ts";
-import { show } from "./show.ts";
+import { cut, shortName, show } from "./show.ts";
 
 /** Somebody asked to stop, or (its subclass) the deadline passed. */
 export class CancellationError extends RaviError {
@@ -91,7 +91,7 @@ export class BudgetExhaustedError extends RaviError {
       scope: "string",
     });
     const hint = init.hint === undefined ? "" : `; ${init.hint}`;
-    const message = `${init.dimension} budget of ${init.scope} exhausted: ${init.used} of ${init.limit}${hint}`;
+    const message = `${init.dimension} budget of ${shortName(init.scope)} exhausted: ${init.used} of ${init.limit}${hint}`;
     super({ code: ErrorCode.BUDGET_EXHAUSTED, message });
     this.dimension = init.dimension;
     this.used = init.used;
@@ -113,7 +113,11 @@ export class MiddlewareTermination extends RaviError {
       reason,
       cause,
     } = read("MiddlewareTermination", init, { reason: "string" }, toReason);
-    super({ code: ErrorCode.MIDDLEWARE_TERMINATION, message: `${layer} stopped it: ${reason}`, cause });
+    super({
+      code: ErrorCode.MIDDLEWARE_TERMINATION,
+      message: `${shortName(layer)} stopped it: ${reason}`,
+      cause,
+    });
     this.layer = layer;
     this.reason = reason;
   }
@@ -128,7 +132,7 @@ export class MiddlewareError extends RaviError {
     const { layer, problem, cause } = read("MiddlewareError", init, { problem: "string" }, (text) => ({
       problem: text,
     }));
-    const where = layer === undefined ? "middleware" : `middleware ${layer}`;
+    const where = layer === undefined ? "middleware" : `middleware ${shortName(layer)}`;
     super({ code: ErrorCode.MIDDLEWARE_ERROR, message: `${where}: ${problem}`, cause });
     this.layer = layer ?? "middleware";
   }
@@ -194,6 +198,9 @@ export class ToolError extends RaviError {
   }
 }
 
+/** Room for the names of many known fields. */
+const MOST_EXPECTED = 4_000;
+
 /** A value that somebody handed over is not what was asked for. */
 export class InvalidValueError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.INVALID_VALUE];
@@ -205,14 +212,17 @@ export class InvalidValueError extends RaviError {
   constructor(init: { field: string; value: unknown; expected: string; cause?: unknown }) {
     read("InvalidValueError", init, { field: "string", expected: "string" });
     const value = show(init.value);
+    // Names of users' own stand in them: of agents, models, tools and options.
+    const field = shortName(init.field);
+    const expected = cut(init.expected, MOST_EXPECTED);
     super({
       code: ErrorCode.INVALID_VALUE,
-      message: `${init.field} is ${value}; expected ${init.expected}`,
+      message: `${field} is ${value}; expected ${expected}`,
       cause: init.cause,
     });
-    this.field = init.field;
+    this.field = field;
     this.value = value;
-    this.expected = init.expected;
+    this.expected = expected;
   }
 }
 
@@ -226,7 +236,7 @@ export class AgentNotFoundError extends RaviError {
     const { agent, known } = read("AgentNotFoundError", init, { agent: "string" }, (text) => ({
       agent: text,
     }));
-    super({ code: ErrorCode.AGENT_NOT_FOUND, message: `no agent ${agent}${knownText(known)}` });
+    super({ code: ErrorCode.AGENT_NOT_FOUND, message: `no agent ${shortName(agent)}${knownText(known)}` });
     this.agent = agent;
   }
 }
@@ -310,7 +320,7 @@ export class JournalLockedError extends RaviError {
     );
     super({
       code: ErrorCode.JOURNAL_LOCKED,
-      message: `run ${runId} is claimed by ${by}; wait for it to end, or stop it`,
+      message: `run ${shortName(runId)} is claimed by ${shortName(by)}; wait for it to end, or stop it`,
     });
     this.runId = runId;
   }
@@ -332,6 +342,15 @@ export class JournalCorruptError extends RaviError {
   }
 }
 
+const MOST_OF_A_CAUSE = 1_000;
+
+/** Anything can be thrown, also what cannot be made a text. */
+function saidBy(cause: unknown): string {
+  if (typeof cause === "string") return cause;
+  const said: unknown = cause instanceof Error ? cause.message : undefined;
+  return typeof said === "string" ? said : show(cause);
+}
+
 /** The store could not write. With `final` it takes nothing more, so that no run pays for what could not be recorded. */
 export class JournalFailedError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.JOURNAL_FAILED];
@@ -339,7 +358,7 @@ export class JournalFailedError extends RaviError {
   readonly final: boolean;
   constructor(init: { what: string; final: boolean; cause: unknown }) {
     read("JournalFailedError", init, { what: "string", final: "boolean" });
-    const why = init.cause instanceof Error ? init.cause.message : String(init.cause);
+    const why = cut(saidBy(init.cause), MOST_OF_A_CAUSE);
     const next = init.final
       ? "no more is written; mend the cause, then open the journal again and resume its runs"
       : "nothing was written; try again";

@@ -1,13 +1,21 @@
 import { RaviError } from "./base.ts";
 import { isOwnField } from "./code.ts";
-import { isCode, type SerializedError } from "./to-json.ts";
+import { InvalidValueError } from "./errors.ts";
+import { isCode, MAX_CAUSES, type SerializedError } from "./to-json.ts";
 
 /**
  * The error again, as `isRaviError` and `instanceof` know it. The data chooses no constructor: an error of Ravi comes back
- * as a `RaviError` with its code and its fields, any other as an `Error` with its name.
+ * as a `RaviError` with its code and its fields, any other as an `Error` with its name. It may come from anywhere: what is no
+ * error is an `InvalidValueError`, and causes beyond those that `errorToJSON` writes are left out.
  */
 export function errorFromJSON(data: SerializedError): Error {
-  const cause = data.cause === null ? undefined : errorFromJSON(data.cause);
+  return read(data, "error", MAX_CAUSES);
+}
+
+function read(data: SerializedError, at: string, causesLeft: number): Error {
+  checkShape(data, at);
+  const hasCause = data.cause !== null && data.cause !== undefined && causesLeft > 0;
+  const cause = hasCause ? read(data.cause, `${at}.cause`, causesLeft - 1) : undefined;
   const error = isCode(data.code)
     ? new RaviError({ code: data.code, message: data.message, retryable: data.retryable, cause })
     : new Error(data.message, cause === undefined ? undefined : { cause });
@@ -16,4 +24,16 @@ export function errorFromJSON(data: SerializedError): Error {
     if (isOwnField(key)) Object.defineProperty(error, key, { value, enumerable: true });
   }
   return error;
+}
+
+function checkShape(data: SerializedError, at: string): void {
+  if (typeof data !== "object" || data === null)
+    throw new InvalidValueError({ field: at, value: data, expected: "an error as errorToJSON writes it" });
+  const { name, message, fields } = data;
+  if (typeof name !== "string")
+    throw new InvalidValueError({ field: `${at}.name`, value: name, expected: "a text" });
+  if (typeof message !== "string")
+    throw new InvalidValueError({ field: `${at}.message`, value: message, expected: "a text" });
+  if (typeof fields !== "object" || fields === null)
+    throw new InvalidValueError({ field: `${at}.fields`, value: fields, expected: "an object" });
 }

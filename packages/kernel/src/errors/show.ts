@@ -14,3 +14,16 @@ export function show(value: unknown): string {
 function isLong(value: bigint): boolean {
   return BigInt.asIntN(65, value) !== value;
 }
+
+/** An id has at most 512 characters, and a field may be named after one. */
+const MOST_OF_A_NAME = 600;
+
+/** A name in a message: what was given for one may be a text of a megabyte. */
+export function shortName(name: string): string {
+  return cut(name, MOST_OF_A_NAME);
+}
+
+/** The beginning of a text, and how much of it there is. */
+export function cut(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most)}... (${text.length} characters)`;
+}

@@ -11,7 +11,8 @@ export type SerializedError = {
   readonly cause: SerializedError | null;
 };
 
-const MAX_CAUSES = 8;
+/** How many causes of an error are kept. */
+export const MAX_CAUSES = 8;
 
 /** Any error, or whatever was thrown, as plain data with its causes; `errorFromJSON` reads it again. */
 export function errorToJSON(error: unknown): SerializedError {

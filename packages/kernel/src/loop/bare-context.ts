@@ -41,7 +41,7 @@ import { callBareTool } from "./bare-tool.ts";
 import { sleep, timeLimitOf, waitWithin } from "./bare-wait.ts";
 import { bothHooks } from "./both-hooks.ts";
 import { Conversation } from "./conversation.ts";
-import { checkHireChoices } from "./hire-choices.ts";
+import { checkHireChoices, spawnTerms } from "./hire-choices.ts";
 import { ownMetadata } from "./own-metadata.ts";
 import { readStream } from "./read-stream.ts";
 import { soundUsage } from "./sound-usage.ts";
@@ -255,9 +255,10 @@ class Bare implements BareContext {
   }
 
   async spawn<T>(agent: Agent<T>, options: Omit<HireLeaf<T>, "kind" | "agent">): Promise<RunHandle<T>> {
-    refuseSpawnTime(options);
-    checkHireChoices("hire", options);
-    return this.start({ ...options, agent }).handle;
+    const terms = spawnTerms(options);
+    refuseSpawnTime(terms);
+    checkHireChoices("hire", terms);
+    return this.start({ ...terms, agent }).handle;
   }
 
   async join<T>(handle: RunHandle<T>): Promise<HireOutcome<T>> {

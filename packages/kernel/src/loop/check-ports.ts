@@ -1,11 +1,10 @@
-import { checkFields } from "../core/check.ts";
 import type { Clock, IdSource } from "../core/clock.ts";
 import { InvalidValueError } from "../errors/errors.ts";
 import type { ContextPorts } from "../ports/agent-run.ts";
 import type { RestartPolicy } from "../ports/headcount.ts";
 import type { Hooks } from "../ports/hooks.ts";
 import type { BlobStore, Journal } from "../ports/journal.ts";
-import { PIPELINE_LEVELS } from "./pipeline-levels.ts";
+import { checkLevels } from "./pipeline-levels.ts";
 
 /** What runtimes may be given, of whatever engine. */
 export interface CheckedPorts extends Omit<ContextPorts, "clock" | "ids" | "hooks"> {
@@ -55,9 +54,7 @@ export function checkPorts(what: string, ports: CheckedPorts): void {
     if (value !== undefined) checkPort(`${what}.${name}`, value, needs);
   }
   // A guard at a level that is misspelt would guard nothing.
-  if (ports.pipelines !== undefined) checkFields(`${what}.pipelines`, ports.pipelines, PIPELINE_LEVELS);
-  for (const [level, pipeline] of Object.entries(ports.pipelines ?? {}))
-    if (pipeline !== undefined) checkPort(`${what}.pipelines.${level}`, pipeline, ["run", "admit"]);
+  if (ports.pipelines !== undefined) checkLevels(`${what}.pipelines`, ports.pipelines);
 }
 
 /** One service, by the methods that it has to have. */

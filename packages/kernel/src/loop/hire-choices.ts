@@ -1,5 +1,26 @@
 import type { HireLeaf } from "../agent/leaves.ts";
+import { asOwn, checkRecord } from "../core/check.ts";
 import { InvalidValueError } from "../errors/errors.ts";
+
+/** On what terms somebody is hired, beside who it is. */
+const HIRE_TERMS = [
+  "input",
+  "priority",
+  "executionBudget",
+  "retention",
+  "timeoutS",
+  "onTimeout",
+  "onPreempt",
+  "onFull",
+] as const satisfies readonly (keyof HireLeaf)[];
+
+type Terms<T> = Omit<HireLeaf<T>, "kind" | "agent">;
+
+/** For `spawn`, which puts them together with whom it is about: a limit that is inherited is one too. */
+export function spawnTerms<T>(options: Terms<T>): Terms<T> {
+  checkRecord("spawn", options, "the terms of a hire, such as { input }");
+  return asOwn<Terms<T>>(options, HIRE_TERMS);
+}
 
 type Choices = Pick<HireLeaf, "onFull" | "onPreempt" | "onTimeout">;
 

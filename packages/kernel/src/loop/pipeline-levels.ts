@@ -9,9 +9,17 @@ export const PIPELINE_LEVELS: readonly (keyof Pipelines)[] = ["agent", "chat", "
 export function checkPipelines({ id, pipelines }: Pick<Agent, "id" | "pipelines">): void {
   if (pipelines === undefined || (typeof pipelines === "object" && areLevels(pipelines))) return;
   const field = `agent ${id}: pipelines`;
-  for (const [level, value] of Object.entries(checkFields(field, pipelines, PIPELINE_LEVELS))) {
+  checkLevels(field, pipelines);
+}
+
+/** The same of whoever is given them: an agent, or a runtime. */
+export function checkLevels(field: string, pipelines: unknown): void {
+  const given = checkFields(field, pipelines, PIPELINE_LEVELS);
+  for (const level of PIPELINE_LEVELS) {
+    const value = given[level];
     if (isRunnable(value as Pipeline<never> | undefined)) continue;
-    const expected = "a Pipeline with run and admit, such as a MiddlewarePipeline of @ravi/middleware";
+    const expected =
+      "an object with the methods run, admit, such as a MiddlewarePipeline of @ravi/middleware";
     throw new InvalidValueError({ field: `${field}.${level}`, value, expected });
   }
 }

@@ -1,3 +1,5 @@
+import { InvalidValueError } from "../errors/errors.ts";
+
 /** What a model call used. Input includes the cached tokens, output the reasoning tokens. */
 export type Usage = {
   readonly inputTokens: number;
@@ -14,13 +16,17 @@ export const NO_USAGE: Usage = Object.freeze({ inputTokens: 0, outputTokens: 0 }
 
 /** Input and output together, as `maxTokens` counts them. */
 export function totalTokens(usage: Usage): number {
+  if (!isObject(usage)) throw noUsage(usage, NO_USAGE);
   return usage.inputTokens + usage.outputTokens;
 }
 
 /** The sum of two; a count that neither of them knows stays unknown. */
 export function addUsage(a: Usage, b: Usage): Usage {
+  if (!isObject(a) || !isObject(b)) throw noUsage(a, b);
   const inputTokens = a.inputTokens + b.inputTokens;
   const outputTokens = a.outputTokens + b.outputTokens;
+  // What is no number would be in every later sum, and no limit would ever be reached.
+  if (Number.isNaN(inputTokens + outputTokens)) throw noUsage(a, b);
   // Most providers that say nothing of these never do: a third of the time of the spreads.
   if (!saysMore(a) && !saysMore(b)) return { inputTokens, outputTokens };
   return {
@@ -46,4 +52,14 @@ function sum(
   b: Usage,
 ): Partial<Usage> {
   return a[key] === undefined && b[key] === undefined ? {} : { [key]: (a[key] ?? 0) + (b[key] ?? 0) };
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null;
+}
+
+function noUsage(a: Usage, b: Usage): InvalidValueError {
+  const isFirst = !isObject(a) || Number.isNaN(a.inputTokens + a.outputTokens);
+  const expected = "a Usage, with the numbers inputTokens and outputTokens";
+  return new InvalidValueError({ field: "usage", value: isFirst ? a : b, expected });
 }

@@ -62,7 +62,10 @@ export interface RunSummary {
 export interface JournalWatch {
   /** Whether posts from other processes are reported too. If not, the subscriber has to poll `items` as well. */
   readonly coversAll: boolean;
-  /** Tells the journal whether somebody waits for a post now. While one may come from another process, it keeps this process alive. */
+  /**
+   * Tells the journal whether somebody waits for a post now. While one may come from another process, it keeps this process alive.
+   * Without this method the subscriber polls as well, with a timer that keeps the process alive.
+   */
   awaits?(isAwaited: boolean): void;
   stop(): void;
 }

@@ -1,6 +1,8 @@
+import { checkFields } from "../core/check.ts";
 import { type Clock, type IdSource, type TimerHandle, systemClock, systemIds } from "../core/clock.ts";
 import { ExecId, RunId } from "../core/ids.ts";
 import { DeadlineExceededError, InvalidValueError } from "../errors/errors.ts";
+import { checkPort, checkPorts } from "../loop/check-ports.ts";
 import type { Supervision } from "../policy/supervision.ts";
 import { CancellationToken } from "./cancellation.ts";
 
@@ -55,6 +57,8 @@ class Meta implements RunMeta {
   private readonly span: { id: string | undefined };
 
   constructor(options: RunMetaOptions, trace?: { id: string | undefined }) {
+    if (typeof options !== "object" || options === null)
+      throw new InvalidValueError({ field: "runMeta", value: options, expected: "an object, such as {}" });
     this.sources = { clock: options.clock ?? systemClock, ids: options.ids ?? systemIds };
     const known = options.supervision?.runId;
     const runId = options.runId ?? known;
@@ -109,12 +113,33 @@ export const RunMeta = Object.freeze({
   of: (options: RunMetaOptions): RunMeta => new Meta(options),
   /** For a run without a tree. Nobody else watches its deadline: where the clock has timers, it fires by itself. */
   standalone(options: Omit<RunMetaOptions, "supervision"> = {}): RunMeta {
+    checkStandalone(options);
     const meta = new Meta(options);
     if (meta.deadline !== null && options.clock?.setTimer !== undefined)
       arm(meta.deadline, options.clock, meta.cancellation);
     return meta;
   },
 });
+
+const OPTIONS: readonly (keyof RunMetaOptions)[] = [
+  "runId",
+  "execId",
+  "cancellation",
+  "deadline",
+  "traceId",
+  "tenantId",
+  "clock",
+  "ids",
+];
+
+/** A deadline that is misspelt would be none. */
+function checkStandalone(options: Omit<RunMetaOptions, "supervision">): void {
+  const { cancellation, clock, ids } = options ?? {};
+  checkFields("runMeta", options, OPTIONS);
+  checkPorts("runMeta", { clock, ids });
+  if (cancellation !== undefined)
+    checkPort("runMeta.cancellation", cancellation, ["check", "cancel", "child"]);
+}
 
 /** What a platform's timer can count; it fires at once beyond it. */
 const LONGEST_STEP_MS = 2 ** 31 - 1;

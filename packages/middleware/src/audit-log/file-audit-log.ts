@@ -9,6 +9,7 @@ import {
   JournalFailedError,
   JournalLockedError,
 } from "@ravi/kernel";
+import { checkPort } from "@ravi/kernel/loop";
 import { codeOf } from "../error-code.ts";
 import { type ChainReport, ChainReader, link } from "./chain.ts";
 import { claimPlace, sweepClaims } from "./claim.ts";
@@ -44,9 +45,7 @@ export const FileAuditLog = Object.freeze({
   /** Checks what is there before anything is added: a log that was tampered with is not continued. */
   async open(path: string, options: FileAuditLogOptions = {}): Promise<FileAuditLog> {
     checkFields("FileAuditLog options", options, ["disk", "head"]);
-    if (typeof path !== "string" || path === "")
-      throw new InvalidValueError({ field: "path", value: path, expected: "the path of a file" });
-    const disk = options.disk ?? nodeDisk;
+    const disk = checkPlace(path, options);
     const { report, size } = await readChain(disk, path, options.head);
     if (!report.ok) throw corrupt(path, report);
     if (report.torn) await disk.cutAfter(path, size);
@@ -57,9 +56,22 @@ export const FileAuditLog = Object.freeze({
   /** Checks a log without opening it. */
   async verify(path: string, options: FileAuditLogOptions = {}): Promise<ChainReport> {
     checkFields("FileAuditLog options", options, ["disk", "head"]);
-    return (await readChain(options.disk ?? nodeDisk, path, options.head)).report;
+    return (await readChain(checkPlace(path, options), path, options.head)).report;
   },
 });
+
+function checkPlace(path: string, { disk = nodeDisk, head }: FileAuditLogOptions): AuditDisk {
+  if (typeof path !== "string" || path === "")
+    throw new InvalidValueError({ field: "path", value: path, expected: "the path of a file" });
+  checkPort("disk", disk, ["read", "cutAfter", "append"]);
+  if (head !== undefined && typeof head !== "string")
+    throw new InvalidValueError({
+      field: "head",
+      value: head,
+      expected: "the head of an earlier verification",
+    });
+  return disk;
+}
 
 /** How the log is, and how many bytes its whole lines have. */
 async function readChain(
@@ -67,10 +79,14 @@ async function readChain(
   path: string,
   head: string | undefined,
 ): Promise<{ readonly report: ChainReport; readonly size: number }> {
-  const content = await disk.read(path);
   const reader = new ChainReader(head);
-  if (typeof content === "string") reader.push(content);
-  else for await (const piece of content) reader.push(piece);
+  try {
+    const content = await disk.read(path);
+    if (typeof content === "string") reader.push(content);
+    else for await (const piece of content) reader.push(piece);
+  } catch (error) {
+    throw unreadable(path, error);
+  }
   return { report: reader.report(), size: reader.size };
 }
 
@@ -225,6 +241,16 @@ async function* piecesOf(path: string, start: number): AsyncGenerator<string> {
     if (codeOf(error) === "ENOENT") return;
     throw error;
   }
+}
+
+/** A folder, what is below a file, or no name at all: there can be no log. */
+const NO_FILE: ReadonlySet<unknown> = new Set(["EISDIR", "ENOTDIR", "ERR_INVALID_ARG_VALUE"]);
+
+function unreadable(path: string, cause: unknown): unknown {
+  if (isRaviError(cause)) return cause;
+  if (NO_FILE.has(codeOf(cause)))
+    return new InvalidValueError({ field: "path", value: path, expected: "the path of a file", cause });
+  return new JournalFailedError({ what: `the audit log ${path} could not be read`, final: true, cause });
 }
 
 function unwritable(path: string, cause: unknown): Error {

@@ -1,4 +1,4 @@
-import { type ChatMessage, checkFields, checkInteger } from "@ravi/kernel";
+import { type ChatMessage, checkFields, checkInteger, InvalidValueError } from "@ravi/kernel";
 import type { ChatMiddleware } from "../types.ts";
 
 export interface HistoryTruncatorOptions {
@@ -26,10 +26,18 @@ export function historyTruncator(options: HistoryTruncatorOptions = {}): ChatMid
  * back to the call: a result without its call is refused by every provider, and the newest turn must stay whole.
  */
 export function truncateHistory(messages: readonly ChatMessage[], keep: number): readonly ChatMessage[] {
+  if (!isMessages(messages))
+    throw new InvalidValueError({ field: "messages", value: messages, expected: "a list of messages" });
+  if (!(typeof keep === "number" && keep >= 0))
+    throw new InvalidValueError({ field: "keep", value: keep, expected: "a number of messages, at least 0" });
   let from = messages.length;
   for (let left = keep; from > 0 && left > 0; from--) if (messages[from - 1]?.role !== "system") left--;
   while (from > 0 && messages[from]?.role === "tool") from--;
   const dropped = messages.slice(0, from);
   if (dropped.every(({ role }) => role === "system")) return messages;
   return [...dropped.filter(({ role }) => role === "system"), ...messages.slice(from)];
+}
+
+function isMessages(value: unknown): boolean {
+  return Array.isArray(value) && value.every((message) => typeof message === "object" && message !== null);
 }

@@ -26,6 +26,14 @@ export const TRACKER_OPTIONS = [
   "sameAgent",
 ] as const satisfies readonly (keyof ExecutionTrackerOptions)[];
 
+/** Those that a ledger below another may have for itself. */
+export const CHILD_OPTIONS = [
+  "clock",
+  "warnAt",
+  "reserve",
+  "sameAgent",
+] as const satisfies readonly (keyof ExecutionTrackerOptions)[];
+
 export interface RestoreOptions extends Pick<ExecutionTrackerOptions, "parent" | "clock"> {
   /**
    * What becomes of reservations that were open. "charge" (default): their calls may have been paid for, so they count as

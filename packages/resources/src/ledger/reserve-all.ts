@@ -1,4 +1,5 @@
 import {
+  InvalidValueError,
   isPromiseLike,
   type Ledger,
   type MaybePromise,
@@ -7,6 +8,7 @@ import {
   type Settlement,
   type Spend,
 } from "@ravi/kernel";
+import { checkPort } from "@ravi/kernel/loop";
 
 /**
  * Reserves the same from several ledgers that do not share an ancestor, all or nothing: what the first ones gave is handed
@@ -18,6 +20,7 @@ export function reserveAll(
   estimate: Partial<Spend>,
   options?: ReserveOptions,
 ): MaybePromise<Reservation> {
+  checkLedgers(ledgers);
   const held: Reservation[] = [];
   for (let index = 0; index < ledgers.length; index++) {
     let one: MaybePromise<Reservation> | undefined;
@@ -31,6 +34,14 @@ export function reserveAll(
     held.push(one);
   }
   return joined(held);
+}
+
+/** Before anything is reserved: one that is missing would be passed over, and what it limits would not be limited. */
+function checkLedgers(ledgers: readonly Ledger[]): void {
+  if (!Array.isArray(ledgers))
+    throw new InvalidValueError({ field: "ledgers", value: ledgers, expected: "a list of ledgers" });
+  for (let index = 0; index < ledgers.length; index++)
+    checkPort(`ledgers[${index}]`, ledgers[index], ["reserve"]);
 }
 
 async function laterAll(

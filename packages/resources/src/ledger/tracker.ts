@@ -16,6 +16,7 @@ import {
   type Spend,
   systemClock,
 } from "@ravi/kernel";
+import { asOwn } from "@ravi/kernel/loop";
 import { checkClock } from "../clock-check.ts";
 import { type Account, openAccount } from "./account.ts";
 import { count, findOverrun, findRefusal, hold, spend } from "./chain.ts";
@@ -37,6 +38,7 @@ import {
 } from "./units.ts";
 import {
   type ExecutionTrackerOptions,
+  CHILD_OPTIONS,
   RESTORE_OPTIONS,
   type RestoreOptions,
   TRACKER_OPTIONS,
@@ -178,7 +180,12 @@ export class ExecutionTracker implements Ledger {
     scope: string,
     options: Omit<ExecutionTrackerOptions, "parent" | "scope"> = {},
   ): ExecutionTracker {
-    return new ExecutionTracker(budget, { ...options, parent: this, scope });
+    return new ExecutionTracker(budget, {
+      ...options,
+      ...asOwn(options, CHILD_OPTIONS),
+      parent: this,
+      scope,
+    });
   }
 
   /** An open reservation that was made on this ledger. */

@@ -93,6 +93,12 @@ export class FairPool implements Limiter {
   }
 
   acquire(request: LimiterRequest): MaybePromise<Permit> {
+    if (typeof request !== "object" || request === null)
+      throw new InvalidValueError({
+        field: "request",
+        value: request,
+        expected: "{ priority, tokens?, signal? }",
+      });
     const signal = checkSignal("signal", request.signal);
     const priority = PRIORITIES.has(request.priority)
       ? request.priority

@@ -2,6 +2,7 @@ import {
   checkBoolean,
   checkFields,
   type Clock,
+  InvalidValueError,
   isPromiseLike,
   type MaybePromise,
   type ModelInfo,
@@ -40,6 +41,12 @@ export interface PriceSource {
   worstPrice(info: ModelInfo, inputTokens: number, outputTokens: number): MaybePromise<BookPrice>;
 }
 
+/** Of whatever was given for the `info` of a model. */
+export function noInfo(value: unknown): InvalidValueError {
+  const expected = "what is known of a model: { provider, model }, which are texts";
+  return new InvalidValueError({ field: "info", value, expected });
+}
+
 const UNPRICED = Object.freeze({ unpriced: true });
 const MINUTE = 60_000;
 
@@ -75,6 +82,12 @@ export class PriceBook implements PriceSource {
   }
 
   price(info: ModelInfo, usage: Usage): MaybePromise<BookPrice> {
+    if (typeof usage !== "object" || usage === null)
+      throw new InvalidValueError({
+        field: "usage",
+        value: usage,
+        expected: "{ inputTokens, outputTokens }",
+      });
     const page = this.pageOf(info);
     const { own } = page;
     if (own !== undefined) return { usd: priceAt(own, usage), rates: own, source: "own" };
@@ -114,9 +127,11 @@ export class PriceBook implements PriceSource {
 
   /** Most questions are about the model of the last one: its name need not be put together and looked up again. */
   private pageOf(info: ModelInfo): Page {
+    if (typeof info !== "object" || info === null) throw noInfo(info);
     const { provider, model } = info;
     const { latest } = this;
     if (latest !== undefined && latest.model === model && latest.provider === provider) return latest;
+    if (typeof provider !== "string" || typeof model !== "string") throw noInfo(info);
     const key = `${provider}\n${model}`;
     let page = this.pages.get(key);
     if (page === undefined) {

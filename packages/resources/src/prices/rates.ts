@@ -22,8 +22,8 @@ export function priceAt(rates: Rates, usage: Usage): number {
   const hour = Math.min(written, count("cacheWrite1hTokens", usage.cacheWrite1hTokens));
   const reasoning = count("reasoningTokens", usage.reasoningTokens);
   // A provider that reports less than the parts of it is taken at the larger figure.
-  const input = Math.max(count("inputTokens", usage.inputTokens), cached + written);
-  const output = Math.max(count("outputTokens", usage.outputTokens), reasoning);
+  const input = Math.max(known("inputTokens", usage.inputTokens), cached + written);
+  const output = Math.max(known("outputTokens", usage.outputTokens), reasoning);
   const perMillion =
     (input - cached - written) * rates.input +
     cached * rates.cachedInput +
@@ -44,10 +44,11 @@ export function worstPriceAt(
   outputTokens: number,
   cacheTtl?: ModelInfo["cacheTtl"],
 ): number {
-  const write = cacheTtl === "1h" ? hourRate(rates) : rates.cacheWrite;
-  const input = Math.max(rates.input, rates.cachedInput, write);
+  // One that is asked for an hour may write for minutes all the same, which own prices may say is dearer.
+  const hour = cacheTtl === "1h" ? hourRate(rates) : 0;
+  const input = Math.max(rates.input, rates.cachedInput, rates.cacheWrite, hour);
   const output = Math.max(rates.output, rates.reasoning);
-  const perMillion = count("inputTokens", inputTokens) * input + count("outputTokens", outputTokens) * output;
+  const perMillion = known("inputTokens", inputTokens) * input + known("outputTokens", outputTokens) * output;
   return perMillion / MILLION + rates.request;
 }
 
@@ -56,7 +57,11 @@ function hourRate({ input, cacheWrite, cacheWrite1h }: Rates): number {
 }
 
 function count(field: keyof Usage, value: number | undefined): number {
-  if (value === undefined) return 0;
+  return value === undefined ? 0 : known(field, value);
+}
+
+/** What nobody has said is not taken for none: the call would be free. */
+function known(field: keyof Usage, value: number): number {
   if (typeof value === "number" && Number.isFinite(value) && value >= 0) return value;
   throw new InvalidValueError({ field: `usage.${field}`, value, expected: "a number of tokens, at least 0" });
 }

@@ -65,7 +65,15 @@ export class RequestCounter {
   }
 
   count(request: ModelRequest): number {
+    if (typeof request !== "object" || request === null)
+      throw new InvalidValueError({ field: "request", value: request, expected: "{ messages }" });
     const { messages, tools, output } = request;
+    if (!Array.isArray(messages))
+      throw new InvalidValueError({
+        field: "request.messages",
+        value: messages,
+        expected: "a list of messages",
+      });
     let tokens = REQUEST_FRAME + this.countList(messages) + this.countTools(tools ?? NO_TOOLS);
     if (output !== undefined) {
       tokens += TOOL_FRAME + this.countText(output.name) + this.countSchema("output", output.schema);
@@ -107,6 +115,8 @@ export class RequestCounter {
   }
 
   private countMessage(message: ChatMessage, keep: boolean): number {
+    if (typeof message !== "object" || message === null)
+      throw new InvalidValueError({ field: "request.messages", value: message, expected: "only messages" });
     let tokens = MESSAGE_FRAME + this.countContent(message.content);
     if (message.role === "user" && message.name !== undefined) tokens += 1 + this.countText(message.name);
     if (message.role === "tool") tokens += this.countText(message.name) + this.countId(message.toolCallId);

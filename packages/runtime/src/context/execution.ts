@@ -44,7 +44,7 @@ import {
   type ToolResult,
   type WindowOptions,
 } from "@ravi/kernel";
-import { type LinkedList, makeAtOnce, makeDirect } from "@ravi/kernel/loop";
+import { type LinkedList, makeAtOnce, makeDirect, spawnTerms } from "@ravi/kernel/loop";
 import { rejected } from "../rejected.ts";
 import { alone, aloneAtOnce } from "./alone.ts";
 import { bareBatch, bareDirect, bareLlm, isBare, isPlain } from "./bare.ts";
@@ -223,7 +223,7 @@ export class Execution implements RunContext {
     return alone(
       this,
       `spawn:${agentName(agent.id)}`,
-      () => spawn(this, { ...options, agent }) as Promise<RunHandle<T>>,
+      () => spawn(this, { ...spawnTerms(options), agent }) as Promise<RunHandle<T>>,
     );
   }
 

@@ -13,7 +13,7 @@ import { layersAnswer } from "./layer-result.ts";
 import { ModelEffect } from "./model-effect.ts";
 import { admitOne } from "./one-call.ts";
 import { denialOf } from "./permission.ts";
-import { mayAdmit } from "./plan.ts";
+import { admitBy, mayAdmit } from "./plan.ts";
 
 /** One model call of an agent: its layers' admits, then the recorded effect, with its hooks around it. */
 export function callModel(exec: Execution, leaf: LlmLeaf, key: string): MaybePromise<ModelResponse> {
@@ -52,7 +52,7 @@ function unlessDenied(
   const { chat } = call.exec.plan;
   if (chat === undefined) return call;
   call.context = new ChatCall(call.exec, call);
-  return gate === undefined ? call : andThen(chat.admit(call.context, gate), answered, call);
+  return gate === undefined ? call : andThen(admitBy(chat, call.context, gate), answered, call);
 }
 
 function answered(_: void, call: ModelEffect): ModelEffect {

@@ -1,6 +1,7 @@
 import {
   type Agent,
   type ContextPorts,
+  type Gate,
   type Hooks,
   type MaybePromise,
   NO_HOOKS,
@@ -55,8 +56,8 @@ function join<C extends { result: unknown }>(
     isNoop: false,
     hasAdmits: mayAdmit(first) || mayAdmit(second),
     admit: (context, gate) =>
-      andThen(first.admit(context, gate), () =>
-        isUnset(context.result) ? second.admit(context, gate) : undefined,
+      andThen(admitBy(first, context, gate), () =>
+        isUnset(context.result) ? admitBy(second, context, gate) : undefined,
       ),
     // The inner layers are told what became of the way to them: nothing is paid for an attempt that was given up outside.
     run: (context, core, way) => first.run(context, (to) => second.run(context, core, wayOf(to)), way),
@@ -87,4 +88,9 @@ export function runLayers<C>(
 /** Whether a layer may have something to say, or to wait for, before a call begins. */
 export function mayAdmit(layers: Pick<Pipeline<never>, "hasAdmits"> | undefined): boolean {
   return layers !== undefined && layers.hasAdmits !== false;
+}
+
+/** Layers that say they have no `admit` are not asked, and need have none. */
+export function admitBy<C>(layers: Pipeline<C>, context: C, gate: Gate): MaybePromise<void> {
+  return mayAdmit(layers) ? layers.admit(context, gate) : undefined;
 }

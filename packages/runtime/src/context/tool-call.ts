@@ -7,7 +7,7 @@ import { FunctionCall } from "./function-call.ts";
 import { layersResult } from "./layer-result.ts";
 import { admitOne } from "./one-call.ts";
 import { denialOf } from "./permission.ts";
-import { mayAdmit } from "./plan.ts";
+import { admitBy, mayAdmit } from "./plan.ts";
 import { type AskedTool, ToolEffect } from "./tool-effect.ts";
 
 /** One tool call of an agent. Bad arguments, a denial and a failing tool are results; only the rules throw. */
@@ -69,7 +69,7 @@ function askBoth(call: ToolEffect, gate: Gate): MaybePromise<ToolResult | undefi
     wantsApproval(tool) ? askApproval(exec, call, gate) : undefined;
   const layers = exec.plan.function;
   if (layers === undefined || context === undefined) return approve();
-  return andThen(layers.admit(context, gate), () =>
+  return andThen(admitBy(layers, context, gate), () =>
     isUnset(context.result) ? approve() : layersResult(context),
   );
 }

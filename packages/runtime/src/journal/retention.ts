@@ -1,4 +1,11 @@
-import { checkFields, checkInteger, InvalidValueError, type RunStatus, type RunSummary } from "@ravi/kernel";
+import {
+  checkFields,
+  checkInteger,
+  checkOneOf,
+  InvalidValueError,
+  type RunStatus,
+  type RunSummary,
+} from "@ravi/kernel";
 
 export interface PruneOptions {
   /** How long ago a run's last entry must be. */
@@ -8,6 +15,16 @@ export interface PruneOptions {
 }
 
 const ENDED: readonly RunStatus[] = ["completed", "partial", "failed", "cancelled"];
+
+const STATUSES: { readonly [S in RunStatus]: S } = {
+  pending: "pending",
+  running: "running",
+  suspended: "suspended",
+  completed: "completed",
+  partial: "partial",
+  failed: "failed",
+  cancelled: "cancelled",
+};
 
 export function isEnded(status: RunStatus): boolean {
   return ENDED.includes(status);
@@ -24,6 +41,8 @@ export function prunePlan(options: PruneOptions, now: number): PrunePlan {
   if (!Array.isArray(statuses)) {
     throw new InvalidValueError({ field: "prune.statuses", value: statuses, expected: "a list of statuses" });
   }
+  // One that is misspelt would match nothing, and nothing would ever be pruned.
+  statuses.forEach((status, at) => checkOneOf(`prune.statuses[${at}]`, status, STATUSES));
   return { before: now - checkInteger("olderThanMs", options.olderThanMs, 0), statuses };
 }
 

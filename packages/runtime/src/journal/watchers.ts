@@ -13,6 +13,9 @@ export interface WatchersOptions {
   readonly onEmpty?: (() => void) | undefined;
 }
 
+/** Nobody outside of this process can post: there is nothing to stay alive for. */
+function noMatter(): void {}
+
 class Watch implements Linked<Watch> {
   before: Watch | undefined;
   after: Watch | undefined;
@@ -46,7 +49,7 @@ export class Watchers {
     if (this.index !== undefined) addTo(this.index, watch);
     onAdd?.(watch.runId);
     const stop = (): void => this.stop(watch);
-    if (onAwaited === undefined) return { coversAll, stop };
+    if (onAwaited === undefined) return { coversAll, stop, awaits: noMatter };
     return { coversAll, stop, awaits: (isAwaited) => this.await(watch, isAwaited) };
   }
 

@@ -153,7 +153,8 @@ export class Signals {
 
   private lookLater(): void {
     if (this.isIdle || this.timer !== undefined) return;
-    if (this.watch?.coversAll === true) return this.watch.awaits?.(true);
+    // A watch that was passed on without its `awaits` keeps no process alive: then the timer has to.
+    if (this.watch?.coversAll === true && this.watch.awaits !== undefined) return this.watch.awaits(true);
     this.timer = this.run.clock.setTimer?.(() => {
       this.timer = undefined;
       void this.look();

@@ -1,8 +1,10 @@
 import { expect, test } from "vitest";
-import type { Agent } from "@ravi/kernel";
+import { type Agent, defineTool } from "@ravi/kernel";
 import { bareContext } from "@ravi/kernel/loop";
 import { Runtime } from "@ravi/runtime";
-import { agent, done } from "./helpers.ts";
+import { scriptedModel } from "@ravi/testing";
+import * as z from "zod";
+import { agent, ask, done } from "./helpers.ts";
 
 // A guard at a level that is misspelt guarded nothing, and nobody heard of it.
 
@@ -42,4 +44,42 @@ test("R11: a guard has only what it is asked for", async () => {
   const chat = { isNoop: false, hasAdmits: false, run: guard.run };
   const guarded: Agent = { ...plain, pipelines: { chat, agent: { isNoop: true } } as never };
   expect(await new Runtime().run(guarded, "").result).toMatchObject({ status: "completed" });
+});
+
+test("R11: so has a guard that a runtime is given, around an agent's that asks, and where a tool needs approval", async () => {
+  const quiet = { isNoop: false, hasAdmits: false, run: guard.run } as never;
+  const asks = { ...guard, admit: () => void asked.push("admit") } as never;
+  const asked: string[] = [];
+  const look = defineTool({
+    name: "look",
+    description: "",
+    input: z.object({}),
+    needsApproval: true,
+    execute: () => "seen",
+  });
+  const works: Agent = {
+    ...agent("works", async (ctx) => {
+      await ctx.llm(scriptedModel(["hi"]), ask("hi"));
+      const { content } = await ctx.tool({ id: "1", name: "look", arguments: "{}" }, look);
+      return done(String(content));
+    }),
+    pipelines: { agent: asks, chat: asks },
+  };
+  const runtime = new Runtime({ pipelines: { agent: quiet, chat: quiet, function: quiet } });
+  const run = runtime.run(works, "", { runId: "r" });
+  await runtime.deliver("r", "approval:r:tool:look#1", true);
+  expect(await run.result).toMatchObject({ status: "completed", output: "seen" });
+  expect(asked).toEqual(["admit", "admit"]);
+});
+
+test("R11: a level that cannot be run is refused of a runtime as of an agent, also where a class gives it", () => {
+  class Layers {
+    get chat(): unknown {
+      return { isNoop: false, run: guard.run };
+    }
+  }
+  const field = { code: "INVALID_VALUE", field: "runtime options.pipelines.chat" };
+  expect(() => new Runtime({ pipelines: new Layers() as never })).toThrow(expect.objectContaining(field));
+  const none = { chat: { isNoop: true } } as never;
+  expect(() => new Runtime({ pipelines: none })).not.toThrow();
 });

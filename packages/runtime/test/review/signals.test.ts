@@ -8,13 +8,29 @@ import {
   type Agent,
   type FunctionContext,
   type Hooks,
+  type Journal,
   type Pipeline,
   type RunEvent,
+  RunId,
 } from "@ravi/kernel";
 import { MemoryJournal } from "../../src/journal/memory-journal.ts";
 import { agent, ask, done, until, within } from "./helpers.ts";
 
 describe("review: answers from outside", () => {
+  test("R24: a run whose journal passes on a watch without its awaits looks by itself, by a timer", async () => {
+    const inner = new MemoryJournal();
+    const journal: Journal = Object.assign(Object.create(inner) as MemoryJournal, {
+      watch: () => ({ coversAll: true, stop() {} }),
+    });
+    const clock = virtualClock();
+    const waits = agent("waits", async (ctx) => done(String(await ctx.waitFor("answer"))));
+    const run = new Runtime({ journal, clock }).run(waits, "", { runId: "w" });
+    await until(() => run.status === "suspended");
+    inner.post(RunId("w"), { id: "1", kind: "signal", name: "answer", value: "yes", at: 1 });
+    await clock.advance(1_000);
+    expect(await within(run.result)).toMatchObject({ output: "yes" });
+  });
+
   test("R24: an answer that was read before a restart is not read again after it", async () => {
     const journal = new MemoryJournal();
     const clock = virtualClock();

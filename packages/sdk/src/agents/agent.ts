@@ -1,5 +1,5 @@
 import { checkFields, InvalidValueError, isDelegate, type Ledger, type LLMClient } from "@ravi/kernel";
-import { answerShape, asOwn, hasMethod } from "@ravi/kernel/loop";
+import { answerShape, asOwn, hasMethod, SETTINGS } from "@ravi/kernel/loop";
 import { ReActAgent, type ReActAgentOptions } from "@ravi/react-agent";
 import { type Budget, checkBudget, toExecutionBudget } from "../limits.ts";
 import { type Models, resolveModel } from "../models/model.ts";
@@ -86,7 +86,7 @@ function closedLoop(options: AgentOptions): ClosedLoop | undefined {
   const tries = 2 + (output === undefined ? 0 : (options.outputRetries ?? OUTPUT_RETRIES));
   return {
     request: {
-      ...settings,
+      ...(settings && asOwn(settings, SETTINGS)),
       ...(output !== undefined && { output: answerShape(output, "output").output }),
     },
     system: instructions,

@@ -8,7 +8,7 @@ import type {
   Pipelines,
 } from "@ravi/kernel";
 import { checkFields, InvalidValueError } from "@ravi/kernel";
-import { hasMethod } from "@ravi/kernel/loop";
+import { asOwn, hasMethod } from "@ravi/kernel/loop";
 import { MiddlewarePipeline } from "@ravi/middleware";
 
 /** Layers by level, the first outermost: a list of them, or a pipeline that is put together already. */
@@ -18,16 +18,19 @@ export interface Layers {
   readonly function?: LevelLayers<FunctionContext> | undefined;
 }
 
+const LEVELS = ["agent", "chat", "function"] as const satisfies readonly (keyof Layers)[];
+
 type LevelLayers<C> = readonly Layer<C>[] | Pipeline<C>;
 
 export function checkLayers(field: string, layers: Layers): Layers {
-  checkFields(field, layers, ["agent", "chat", "function"]);
-  for (const [level, given] of Object.entries(layers) as [string, unknown][]) {
+  checkFields(field, layers, LEVELS);
+  const own = asOwn(layers, LEVELS);
+  for (const [level, given] of Object.entries(own) as [string, unknown][]) {
     if (given === undefined || Array.isArray(given) || hasMethod(given, "run")) continue;
     const expected = "a list of layers, or a pipeline such as a MiddlewarePipeline of @ravi/middleware";
     throw new InvalidValueError({ field: `${field}.${level}`, value: given, expected });
   }
-  return layers;
+  return own;
 }
 
 export function pipelinesOf(field: string, layers: Layers | undefined): Pipelines | undefined {

@@ -5,6 +5,7 @@ import {
   type OrchestratorAgentOptions,
   type SubAgentConfig,
 } from "@ravi/orchestrator";
+import { asOwn } from "@ravi/kernel/loop";
 import { RetryPolicy } from "@ravi/supervision";
 import {
   type Budget,
@@ -61,6 +62,19 @@ const DYNAMIC_HIRING_OPTIONS = [
   "onFull",
 ] as const satisfies readonly (keyof DynamicHiring)[];
 
+const MEMBER_OPTIONS = [
+  "agent",
+  "name",
+  "description",
+  "budget",
+  "priority",
+  "askTimeoutS",
+  "onTimeout",
+  "onPreempt",
+  "onFull",
+  "retention",
+] as const satisfies readonly (keyof Member)[];
+
 export const TEAM_OPTIONS = [
   ...AGENT_OPTIONS,
   "members",
@@ -82,7 +96,7 @@ export function team<T = unknown>(options: TeamOptions<T>): OrchestratorAgent<T>
     retryPolicy,
     dynamicHiring,
     ...rest
-  } = options;
+  } = asOwn<TeamOptions<T>>(options, TEAM_OPTIONS);
   checkList("team.tools", rest.tools, "tools");
   checkMembers(members);
   if (dynamicHiring !== undefined) checkFields("team.dynamicHiring", dynamicHiring, DYNAMIC_HIRING_OPTIONS);
@@ -118,16 +132,15 @@ function checkMembers(members: readonly unknown[]): void {
 /** An agent alone stands for itself on the usual terms. */
 function configOf(field: string, member: Agent | Member): SubAgentConfig {
   if (!("agent" in member)) return { agent: member };
-  const { budget, ...rest } = member;
+  // What it has beyond these is for the orchestrator to refuse.
+  const { budget, ...rest } = { ...member, ...asOwn(member, MEMBER_OPTIONS) };
   return budget === undefined
     ? rest
     : { ...rest, executionBudget: toExecutionBudget(checkBudget(`${field}.budget`, budget)) };
 }
 
-function hiringOf(
-  { model, budget, ...rest }: DynamicHiring,
-  models: Models | undefined,
-): DynamicHiringOptions {
+function hiringOf(hiring: DynamicHiring, models: Models | undefined): DynamicHiringOptions {
+  const { model, budget, ...rest } = asOwn(hiring, DYNAMIC_HIRING_OPTIONS);
   return {
     ...rest,
     ...(model !== undefined && { model: resolveModel("team.dynamicHiring.model", model, models) }),

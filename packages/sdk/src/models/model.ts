@@ -1,6 +1,6 @@
 import { checkFields, checkInteger, InvalidValueError, type LLMClient } from "@ravi/kernel";
-import { checkRecord, hasMethod } from "@ravi/kernel/loop";
-import { checkClientParts, fieldsOf } from "@ravi/kernel/provider";
+import { asOwn, checkRecord, hasMethod } from "@ravi/kernel/loop";
+import { checkBaseURL, checkClientParts, fieldsOf } from "@ravi/kernel/provider";
 import { lazyModel } from "./lazy-model.ts";
 import { BUILT_IN, type ProviderOptions } from "./providers.ts";
 
@@ -25,7 +25,7 @@ const OPTIONS = [
 /** A model by what it is called: `"openai:gpt-5-mini"`. Nothing is loaded, and no key is looked for, before its first call. */
 export function model(spec: string, options: ModelOptions = {}): LLMClient {
   checkFields("model options", names(options), OPTIONS);
-  const { models = {}, ...rest } = options;
+  const { models = {}, ...rest } = asOwn(options, OPTIONS);
   checkModels(models);
   const { prefix, name } = split(spec, models);
   const own = Object.hasOwn(models, prefix) ? models[prefix] : undefined;
@@ -35,7 +35,8 @@ export function model(spec: string, options: ModelOptions = {}): LLMClient {
   if (load === undefined) throw unknown(spec, models);
   // The client is made at the first call; what is wrong is said here.
   checkClientParts("model options", rest);
-  const { contextWindow, maxOutputTokens } = rest;
+  const { baseURL, contextWindow, maxOutputTokens } = rest;
+  if (baseURL !== undefined) checkBaseURL("model options.baseURL", urlOf(baseURL));
   if (contextWindow !== undefined) checkInteger("model options.contextWindow", contextWindow, 1);
   if (maxOutputTokens !== undefined) checkInteger("model options.maxOutputTokens", maxOutputTokens, 1);
   const info = {
@@ -45,6 +46,10 @@ export function model(spec: string, options: ModelOptions = {}): LLMClient {
     ...(maxOutputTokens !== undefined && { maxOutputTokens }),
   };
   return lazyModel(`${prefix}/${name}`, info, () => load(name, rest));
+}
+
+function urlOf(text: unknown): URL | undefined {
+  return typeof text === "string" && URL.canParse(text) ? new URL(text) : undefined;
 }
 
 /** A function of the user's own makes the model as it likes; left aside in silence, an address would be another one. */

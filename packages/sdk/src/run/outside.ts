@@ -19,8 +19,8 @@ export async function deliver(
   options: OutsideOptions & { readonly id?: string | undefined },
 ): Promise<void> {
   checkFields("options", options, ["journal", "clock", "id"]);
-  const { id, ...where } = options;
-  return outside(where, (runtime) => runtime.deliver(runId, name, value, { id }), checkOnRecord);
+  const { id, journal, clock } = options;
+  return outside({ journal, clock }, (runtime) => runtime.deliver(runId, name, value, { id }), checkOnRecord);
 }
 
 /** Ends a run for good, wherever it lives. One that rests is over when somebody resumes it, and does nothing more then. */

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { checkFields, InvalidValueError } from "@ravi/kernel";
+import { asOwn } from "@ravi/kernel/loop";
 import { assemble, type PromptFacts } from "./assemble.ts";
 import { PROMPT_FIELDS, type PromptOptions } from "./options.ts";
 import { loadResources, memoryStamp, type Resources } from "./resources.ts";
@@ -81,7 +82,7 @@ function checkPrompt(options: PromptOptions | string | undefined, cwd: string): 
   if (docs !== undefined && typeof docs !== "string")
     throw new InvalidValueError({ field: "SessionAgent.prompt.docs", value: docs, expected: "a path" });
   return {
-    ...options,
+    ...asOwn<PromptOptions>(options, PROMPT_FIELDS),
     directories: directories.map((path: string) => resolve(cwd, path)),
     ...(docs !== undefined && { docs: resolve(cwd, docs) }),
   };

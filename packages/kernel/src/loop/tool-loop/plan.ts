@@ -5,7 +5,7 @@ import { isPromiseLike } from "../../core/types.ts";
 import { type AgentId, agentIdOf } from "../../core/ids.ts";
 import type { ModelRequest } from "../../model/llm.ts";
 import { checkToolFields, checkToolName, type DelegateTool, type Tool } from "../../model/tool.ts";
-import { checkAgentParts, hasMethod, refusalFor } from "../agent-parts.ts";
+import { checkAgentParts, hasMethod, refusalFor, SETTINGS } from "../agent-parts.ts";
 import { checkModel } from "../check-model.ts";
 import { isRawSchema } from "../check-schemas.ts";
 import { LEAST_RESULT_CHARS } from "../tool-content.ts";
@@ -40,7 +40,7 @@ export interface LoopPlan<T = unknown> extends LoopOptions<T> {
   readonly maxToolResultChars: number;
 }
 
-const KNOWN = [
+export const LOOP_FIELDS = [
   "name",
   "model",
   "instructions",
@@ -72,7 +72,7 @@ export function planLoop<T>(
   options: LoopOptions<T>,
   ownFields: readonly string[] = [],
 ): LoopPlan<T> {
-  checkFields(owner, options, [...ownFields, ...KNOWN]);
+  checkFields(owner, options, [...ownFields, ...LOOP_FIELDS]);
   const id = agentIdOf(`${owner}.name`, options.name);
   checkParts(owner, options);
   const tools = checkTools(owner, options.tools ?? []);
@@ -83,13 +83,13 @@ export function planLoop<T>(
   const budget = options.executionBudget;
   return Object.freeze({
     ...options,
-    ...asOwn<LoopOptions<T>>(options, KNOWN),
+    ...asOwn<LoopOptions<T>>(options, LOOP_FIELDS),
     owner,
     id,
     defaults: budget === undefined ? undefined : Object.freeze({ executionBudget: budget }),
     tools,
     request: Object.freeze({
-      ...options.settings,
+      ...(options.settings && asOwn(options.settings, SETTINGS)),
       ...(specs !== undefined && { tools: specs }),
       ...(shape !== undefined && { output: shape.output }),
     }),
