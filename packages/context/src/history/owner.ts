@@ -10,7 +10,7 @@ let began: string | undefined;
 
 /** A name that no other claim has, and by which others on this machine can see whether its maker still lives. */
 export function claimName(unique: string): string {
-  began ??= startOf(process.pid);
+  began ??= startIn(statOf(process.pid));
   return `${process.pid}.${began}.${unique}@${here}`;
 }
 
@@ -23,7 +23,10 @@ export function isMakerGone(claim: string): boolean {
   const [, pid, start, host] = FORM.exec(claim) ?? [];
   if (host !== here || pid === undefined) return false;
   if (!isAlive(Number(pid))) return true;
-  const now = startOf(Number(pid));
+  const stat = statOf(Number(pid));
+  // It has ended, to its last thread, and only its number is left: nobody has asked how it ended.
+  if (stat[0] === "Z" && Number(stat[17]) <= 1) return true;
+  const now = startIn(stat);
   return start !== "0" && now !== "0" && now !== start;
 }
 
@@ -42,12 +45,16 @@ function isAlive(pid: number): boolean {
 }
 
 /** When a process began, as Linux counts it: another one of the same number began at another time. 0 where nobody can say. */
-function startOf(pid: number): string {
+function startIn(stat: readonly string[]): string {
+  return stat[19] ?? "0";
+}
+
+function statOf(pid: number): string[] {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "0";
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   } catch {
     // No such file on this system, or none can be opened just now; then its number alone is what there is to go by.
-    return "0";
+    return [];
   }
 }
