@@ -8,7 +8,7 @@ import {
   type Permissions,
   type Telemetry,
 } from "@ravi/kernel";
-import { hasMethod, type LoopOptions, type LoopPlan, planLoop } from "@ravi/kernel/loop";
+import { asOwn, hasMethod, type LoopOptions, type LoopPlan, planLoop } from "@ravi/kernel/loop";
 import { ALLOW_ALL, NO_MEMORY, NO_TELEMETRY } from "./context/services.ts";
 
 type Shared = Pick<
@@ -69,7 +69,10 @@ const OWNER = "StrategyAgent";
 
 export function planStrategy(options: StrategyAgentOptions): StrategyPlan {
   checkFields(OWNER, options, KNOWN);
-  const { architecture, maxTurns, memory, permissions, telemetry, auditLog, ...shared } = options;
+  const { architecture, maxTurns, memory, permissions, telemetry, auditLog, ...shared } = asOwn(
+    options,
+    KNOWN,
+  );
   checkService("architecture", architecture, ["run", "declaredWorkers"]);
   if (memory !== undefined) checkService("memory", memory, ["remember", "recall", "forget"]);
   if (permissions !== undefined) checkService("permissions", permissions, ["check"]);

@@ -9,11 +9,14 @@ import {
   ReWOO,
   Router,
   SelfRefine,
+  StrategyAgent,
+  type StrategyAgentOptions,
   Supervisor,
   Swarm,
   TreeOfThoughts,
 } from "@ravi/architectures";
 import { bareContext } from "@ravi/kernel/loop";
+import { scriptedModel } from "@ravi/testing";
 import { asked, run, worker } from "./support.ts";
 
 const ann = worker("ann", []);
@@ -82,4 +85,15 @@ test("a tool with a raw JSON Schema is refused by name before anything is paid, 
     ctx: bareContext({ validator: () => [] }),
   });
   expect(result).toMatchObject({ status: "completed", output: "It is sunny." });
+});
+
+test("J4: an agent has what its options inherit", () => {
+  const given = {
+    name: "lead",
+    model: scriptedModel([]),
+    architecture: new SelfRefine(),
+    executionBudget: { maxCostUsd: 1 },
+  };
+  const { id, defaults } = new StrategyAgent(Object.create(given) as StrategyAgentOptions);
+  expect([id, defaults]).toEqual(["lead", { executionBudget: { maxCostUsd: 1 } }]);
 });

@@ -12,7 +12,7 @@ import {
   type MaybePromise,
   SessionId,
 } from "@ravi/kernel";
-import { checkPort, checkPorts } from "@ravi/kernel/loop";
+import { asOwn, checkPort, checkPorts } from "@ravi/kernel/loop";
 
 export interface AgentContextOptions extends CompactionContext {
   readonly agentId: AgentId;
@@ -34,7 +34,7 @@ const FIELDS = [
 /** A loop's whole view of its past (R10): which provider and which strategy are behind it, it does not know. */
 export function agentContext(options: AgentContextOptions): AgentContext {
   checkFields("agentContext", options, FIELDS);
-  const { agentId, history, compaction, ...context } = options;
+  const { agentId, history, compaction, ...context } = asOwn<AgentContextOptions>(options, FIELDS);
   checkPort("agentContext.history", history, ["load", "append", "clear"]);
   checkPorts("agentContext", { compaction });
   if (typeof agentId !== "string")

@@ -1,4 +1,4 @@
-import { AgentId, SessionId } from "@ravi/kernel";
+import { AgentId, type CompactionStrategy, SessionId } from "@ravi/kernel";
 import { agentContext, KeywordMemory, MemoryHistory, TokenBudget, Truncation } from "@ravi/context";
 import { expect, test } from "vitest";
 
@@ -25,6 +25,17 @@ test.each<[string, () => unknown]>([
   ["agentContext.compacton", () => agentContext(odd({ agentId, history, compacton: {} }))],
 ])("R10: what cannot make a window is refused when it is given: %s", (field, attempt) => {
   expect(attempt).toThrow(expect.objectContaining({ code: "INVALID_VALUE", field }));
+});
+
+test("R10: a compaction is told what the options inherit", async () => {
+  const told: unknown[] = [];
+  const compact: CompactionStrategy["compact"] = (messages, context) => {
+    told.push(context?.contextWindow);
+    return messages;
+  };
+  const options = { agentId, history, compaction: { compact }, contextWindow: 7 };
+  await agentContext(Object.create(options) as typeof options).getPromptWindow("s");
+  expect(told).toEqual([7]);
 });
 
 test.each([

@@ -9,6 +9,7 @@ import {
   InvalidValueError,
   Priority,
 } from "@ravi/kernel";
+import { asOwn } from "@ravi/kernel/loop";
 import { checkOptionalText } from "./check.ts";
 
 const PREEMPTIONS = { PARK: "park", RETURN: "return" } as const;
@@ -71,7 +72,7 @@ function readConfig(field: string, config: FlowStepConfig): FlowStepConfig {
   if (config.executionBudget !== undefined) executionBudget(config.executionBudget);
   if (timeoutS !== undefined && !(Number.isFinite(timeoutS) && timeoutS > 0))
     wrong("timeoutS", timeoutS, "seconds above 0");
-  return config;
+  return asOwn<FlowStepConfig>(config, KNOWN);
 }
 
 function isAgent(value: unknown): value is Agent {

@@ -4,6 +4,8 @@ import {
   checkModel,
   checkPorts,
   checkTools,
+  delegateTo,
+  type DelegateOptions,
   type LoopOptions,
   newRoot,
   planLoop,
@@ -114,6 +116,13 @@ describe("what a runtime is given", () => {
     const both = Object.assign(() => {}, fields);
     expect(() => checkPorts("options", odd({ auditLog: both }))).not.toThrow();
     expect(() => checkModel("model", both)).not.toThrow();
+  });
+
+  test("J4: a delegate has the terms that its options inherit", () => {
+    const terms = { name: "helper", executionBudget: { maxCostUsd: 1 }, timeoutS: 5 };
+    const lent = delegateTo(odd({ id: "a", run: async () => {} }), Object.create(terms) as DelegateOptions);
+    expect(lent.hire({ task: "x" })).toMatchObject({ executionBudget: { maxCostUsd: 1 }, timeoutS: 5 });
+    expect(lent.name).toBe("helper");
   });
 
   test("J4: a loop has what its options have of their class, or inherit", () => {

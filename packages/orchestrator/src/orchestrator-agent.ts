@@ -46,7 +46,7 @@ export class OrchestratorAgent<T = unknown> implements Agent<T> {
       options?.dynamicHiring === undefined
         ? undefined
         : dynamicHiring(`${OWNER}.dynamicHiring`, options.dynamicHiring, options);
-    const plan = planLoop(OWNER, { ...options, tools: toolsOf(options, hiring) }, OWN_FIELDS);
+    const plan = planLoop(OWNER, options, OWN_FIELDS, toolsOf(options, hiring));
     checkPolicy(options);
     this.plan = plan;
     this.teamOptions = { retryPolicy: options.retryPolicy, maxHelpers: hiring?.maxHelpers };

@@ -1,6 +1,6 @@
 import { describe, expect, expectTypeOf, test } from "vitest";
-import { type Agent, defineTool, InvalidValueError, NO_HOOKS, Priority } from "@ravi/kernel";
-import { OrchestratorAgent } from "@ravi/orchestrator";
+import { type Agent, defineTool, type Hooks, InvalidValueError, NO_HOOKS, Priority } from "@ravi/kernel";
+import { OrchestratorAgent, type OrchestratorAgentOptions } from "@ravi/orchestrator";
 import { scriptedModel } from "@ravi/testing";
 import * as z from "zod";
 import { agent, hands, lead } from "./support.ts";
@@ -167,4 +167,32 @@ test("what a runtime reads off it", () => {
   expect(made).toMatchObject({ id: "lead", version: "2", description: "Leads." });
   expect(made.defaults).toMatchObject({ spawnBudget: { maxAgents: 10 }, executionBudget: { maxTurns: 5 } });
   expect(made.asDelegate().name).toBe("lead");
+});
+
+test("J4: a lead has what its options have of their class, or inherit", () => {
+  const given = {
+    name: "lead",
+    model,
+    subAgents: [{ agent: agent("a") }],
+    executionBudget: { maxCostUsd: 1 },
+  };
+  class Options implements OrchestratorAgentOptions {
+    readonly name = given.name;
+    readonly model = model;
+    readonly subAgents = given.subAgents;
+    get hooks(): Hooks {
+      return NO_HOOKS;
+    }
+    get executionBudget(): { readonly maxCostUsd: number } {
+      return given.executionBudget;
+    }
+  }
+  for (const options of [new Options(), Object.create({ ...given, hooks: NO_HOOKS }) as Options]) {
+    const { id, hooks, defaults } = new OrchestratorAgent(options);
+    expect({ id, hooks, defaults }).toEqual({
+      id: "lead",
+      hooks: NO_HOOKS,
+      defaults: { executionBudget: { maxCostUsd: 1 } },
+    });
+  }
 });

@@ -1,6 +1,6 @@
 import type { Agent } from "../../agent/agent.ts";
 import type { HireLeaf } from "../../agent/leaves.ts";
-import { checkFields, checkOneOf } from "../../core/check.ts";
+import { asOwn, checkFields, checkOneOf } from "../../core/check.ts";
 import { agentName } from "../../core/ids.ts";
 import { InvalidValueError } from "../../errors/errors.ts";
 import type { SchemaResult, StandardSchema } from "../../model/schema.ts";
@@ -73,7 +73,7 @@ function checkTask(value: unknown): SchemaResult<Task> {
 /** An agent as something that another agent's model can call. */
 export function delegateTo<T>(agent: Agent<T>, options: DelegateOptions = {}): DelegateTool<T> {
   checkFields("asDelegate", options, KNOWN);
-  const { name = agentName(agent.id), description, ...terms } = options;
+  const { name = agentName(agent.id), description, ...terms } = asOwn<DelegateOptions>(options, KNOWN);
   checkToolName(name);
   checkTerms(description, terms);
   return Object.freeze({
