@@ -7,6 +7,7 @@ import {
   delegateTo,
   type DelegateOptions,
   type LoopOptions,
+  type ModelSettings,
   newRoot,
   planLoop,
   versionOf,
@@ -133,5 +134,10 @@ describe("what a runtime is given", () => {
       Object.create({ name: "a", model, hooks }) as LoopOptions,
     );
     expect([kept, asked]).toEqual([hooks, model]);
+    const settings = Object.create({ maxOutputTokens: 5, temperature: 0 }) as ModelSettings;
+    expect(planLoop("Agent", { name: "a", model, settings }).request).toEqual({
+      maxOutputTokens: 5,
+      temperature: 0,
+    });
   });
 });

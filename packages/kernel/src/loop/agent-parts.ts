@@ -53,7 +53,7 @@ export function checkAgentParts(owner: string, parts: AgentParts): void {
   }
 }
 
-const SETTINGS: readonly (keyof ModelSettings)[] = [
+export const SETTINGS: readonly (keyof ModelSettings)[] = [
   "maxOutputTokens",
   "temperature",
   "topP",

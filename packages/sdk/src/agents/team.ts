@@ -1,4 +1,5 @@
 import { type Agent, checkFields, isDelegate, type LLMClient, type RestartPolicy } from "@ravi/kernel";
+import { asOwn } from "@ravi/kernel/loop";
 import {
   type DynamicHiringOptions,
   OrchestratorAgent,
@@ -82,7 +83,7 @@ export function team<T = unknown>(options: TeamOptions<T>): OrchestratorAgent<T>
     retryPolicy,
     dynamicHiring,
     ...rest
-  } = options;
+  } = asOwn<TeamOptions<T>>(options, TEAM_OPTIONS);
   checkList("team.tools", rest.tools, "tools");
   checkMembers(members);
   if (dynamicHiring !== undefined) checkFields("team.dynamicHiring", dynamicHiring, DYNAMIC_HIRING_OPTIONS);

@@ -5,7 +5,7 @@ import { isPromiseLike } from "../../core/types.ts";
 import { type AgentId, agentIdOf } from "../../core/ids.ts";
 import type { ModelRequest } from "../../model/llm.ts";
 import { checkToolFields, checkToolName, type DelegateTool, type Tool } from "../../model/tool.ts";
-import { checkAgentParts, hasMethod, refusalFor } from "../agent-parts.ts";
+import { checkAgentParts, hasMethod, refusalFor, SETTINGS } from "../agent-parts.ts";
 import { checkModel } from "../check-model.ts";
 import { isRawSchema } from "../check-schemas.ts";
 import { LEAST_RESULT_CHARS } from "../tool-content.ts";
@@ -90,7 +90,7 @@ export function planLoop<T>(
     defaults: budget === undefined ? undefined : Object.freeze({ executionBudget: budget }),
     tools,
     request: Object.freeze({
-      ...options.settings,
+      ...(options.settings !== undefined && asOwn(options.settings, SETTINGS)),
       ...(specs !== undefined && { tools: specs }),
       ...(shape !== undefined && { output: shape.output }),
     }),
