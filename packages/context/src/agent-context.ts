@@ -34,7 +34,7 @@ const FIELDS = [
 /** A loop's whole view of its past (R10): which provider and which strategy are behind it, it does not know. */
 export function agentContext(options: AgentContextOptions): AgentContext {
   checkFields("agentContext", options, FIELDS);
-  const { agentId, history, compaction, ...context } = asOwn(options, FIELDS);
+  const { agentId, history, compaction, ...context } = asOwn<AgentContextOptions>(options, FIELDS);
   checkPort("agentContext.history", history, ["load", "append", "clear"]);
   checkPorts("agentContext", { compaction });
   if (typeof agentId !== "string")

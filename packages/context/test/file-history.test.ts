@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { ChatMessage } from "@ravi/kernel";
-import { FileHistory } from "@ravi/context";
+import { FileHistory, type HistoryLock } from "@ravi/context";
 import { FakeDisk, type Fault } from "./support/fake-disk.ts";
 import { many, say } from "./support/history-suite.ts";
 import { HOSTILE_IDS, keyOf } from "./support/keys.ts";
@@ -296,6 +296,63 @@ describe("FileHistory at work", () => {
     const [one, two] = [await FileHistory.open(directory), await FileHistory.open(directory)];
     for (let n = 0; n < 6; n++) await (n % 2 === 0 ? one : two).append(key, [say(`${n}`)]);
     expect((await one.load(key)).messages).toEqual(many(6));
+  });
+
+  test("R10: a history that another has cleared and begun anew is read again, though its size is the same", async () => {
+    const directory = await folder();
+    const [one, other] = [await FileHistory.open(directory), await FileHistory.open(directory)];
+    await one.append(key, many(2));
+    const { size } = await stat(await onlyFile(directory));
+    await other.clear(key);
+    await other.append(key, [say("")]);
+    const less = size - (await stat(await onlyFile(directory))).size;
+    await other.clear(key);
+    await other.append(key, [say("x".repeat(less))]);
+    expect((await stat(await onlyFile(directory))).size).toBe(size);
+
+    await one.append(key, [say("after")]);
+    expect((await one.load(key)).messages).toEqual([say("x".repeat(less)), say("after")]);
+  });
+
+  test("T5: what looks damaged is read once more with the lock, as it may have been cut off and written anew meanwhile", async () => {
+    const { disk, whole } = await written();
+    const seen = Buffer.from(whole).fill("?", whole.length - 20, whole.length - 10);
+    const log: string[] = [];
+    const release = async (): Promise<void> => void log.push("release");
+    const lock = async (): Promise<HistoryLock> => {
+      log.push("lock");
+      disk.overwrite(whole);
+      return { release };
+    };
+    disk.overwrite(seen);
+    const files = {
+      open: disk.open.bind(disk),
+      mkdir: disk.mkdir.bind(disk),
+      unlink: disk.unlink.bind(disk),
+    };
+    const history = await FileHistory.open("/h", { files: { ...files, lock } });
+    expect((await history.load(key)).head).toBe(6);
+    expect((await history.load(key)).head).toBe(6);
+    expect(log).toEqual(["lock", "release"]);
+
+    disk.overwrite(seen);
+    const refuse = (): Promise<never> => Promise.reject(Object.assign(new Error("EROFS"), { code: "EROFS" }));
+    const readOnly = await FileHistory.open("/h", { files: { ...files, lock: refuse } });
+    await expect(readOnly.load(key)).rejects.toMatchObject({ code: "JOURNAL_CORRUPT" });
+  });
+
+  test("R7: a history can be cleared where there is no room for a lock", async () => {
+    const { disk } = await written();
+    const lock = (): Promise<never> => Promise.reject(Object.assign(new Error("ENOSPC"), { code: "ENOSPC" }));
+    const files = {
+      open: disk.open.bind(disk),
+      mkdir: disk.mkdir.bind(disk),
+      unlink: disk.unlink.bind(disk),
+    };
+    const history = await FileHistory.open("/h", { files: { ...files, lock } });
+    await expect(history.append(key, [say("more")])).rejects.toMatchObject({ code: "JOURNAL_FAILED" });
+    await history.clear(key);
+    expect((await history.load(key)).head).toBe(0);
   });
 
   test("R10: who has opened one folder twice, and writes through both at once, damages nothing", async () => {

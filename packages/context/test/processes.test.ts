@@ -7,6 +7,7 @@ import { createInterface } from "node:readline";
 import { textOf } from "@ravi/kernel";
 import { FileHistory } from "@ravi/context";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { lockFile } from "../src/history/lock.ts";
 import { claimName, isMakerGone } from "../src/history/owner.ts";
 import { say } from "./support/history-suite.ts";
 import { keyOf } from "./support/keys.ts";
@@ -177,3 +178,33 @@ test("R10: writers that are killed at any moment lose nothing that was confirmed
   expect(confirmed.length).toBeGreaterThan(0);
   expect(await readdir(directory)).toHaveLength(1);
 });
+
+test("R10: who waits for the lock puts nothing into its folder, so that of many somebody gets it", async () => {
+  const path = join(await folder(), "h.jsonl");
+  const holder = await lockFile(path);
+  const waiting = lockFile(path);
+  const seen = new Set<string>();
+  for (let look = 0; look < 2_000; look++) for (const name of await readdir(`${path}.lock`)) seen.add(name);
+  await holder.release();
+  await (await waiting).release();
+  // The holder's, and that by which the other found out that it has to wait.
+  expect(seen.size).toBeLessThanOrEqual(2);
+});
+
+test.runIf(process.platform === "linux")(
+  "R10: a claim of a process that has ended and that nobody has buried holds nobody up",
+  async () => {
+    // The shell becomes a program that knows of no child.
+    const parent = spawn("sh", ["-c", "exec 3<&0; cat <&3 & echo $!; exec cat 3<&-"]);
+    onTestFinished(() => void parent.kill());
+    const [said] = await once(parent.stdout, "data");
+    const pid = Number(said);
+    const stat = await readFile(`/proc/${pid}/stat`, "latin1");
+    const claim = claimName("x").replace(/^\d+\.\d+/, `${pid}.${stat.split(" ")[21]}`);
+    expect(isMakerGone(claim)).toBe(false);
+
+    process.kill(pid, "SIGKILL");
+    await expect.poll(() => readFile(`/proc/${pid}/stat`, "latin1")).toContain(") Z ");
+    expect(isMakerGone(claim)).toBe(true);
+  },
+);

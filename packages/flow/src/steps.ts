@@ -72,7 +72,7 @@ function readConfig(field: string, config: FlowStepConfig): FlowStepConfig {
   if (config.executionBudget !== undefined) executionBudget(config.executionBudget);
   if (timeoutS !== undefined && !(Number.isFinite(timeoutS) && timeoutS > 0))
     wrong("timeoutS", timeoutS, "seconds above 0");
-  return asOwn(config, KNOWN);
+  return asOwn<FlowStepConfig>(config, KNOWN);
 }
 
 function isAgent(value: unknown): value is Agent {

@@ -82,7 +82,10 @@ test("what a runtime reads off it", () => {
   });
 });
 
-test("a step's terms are those of its hire", async () => {
+test.each([
+  ["its own", (terms: object): object => terms],
+  ["inherited", (terms: object): object => Object.create(terms) as object],
+])("a step's terms, %s, are those of its hire", async (_, inTheirWay) => {
   const leaves: object[] = [];
   const ctx = bareContext();
   ctx.batch = async (given: readonly object[]) => {
@@ -90,7 +93,8 @@ test("a step's terms are those of its hire", async () => {
     return [{ status: "completed", result: done("x") }] as never;
   };
   const step = { agent: a, priority: Priority.HIGH, timeoutS: 9, onFull: "queue", name: "first" } as const;
-  const { structured } = await new SequentialFlow({ name: "f", steps: [step] }).run(ctx, ctx.inbox("go"));
+  const flow = new SequentialFlow({ name: "f", steps: [inTheirWay(step) as typeof step] });
+  const { structured } = await flow.run(ctx, ctx.inbox("go"));
   expect(leaves).toEqual([
     { kind: "hire", agent: a, input: "go", priority: Priority.HIGH, timeoutS: 9, onFull: "queue" },
   ]);

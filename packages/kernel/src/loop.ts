@@ -77,7 +77,7 @@ export { jsonSchemaOf, toolSpec } from "./loop/tool-spec.ts";
 export { type AnswerShape, answerShape } from "./loop/tool-loop/answer-shape.ts";
 export { type DelegateOptions, delegateTo } from "./loop/tool-loop/delegate.ts";
 export type { Instructions, LoopOptions, ModelSettings } from "./loop/tool-loop/options.ts";
-export { checkTools, LOOP_FIELDS, type LoopPlan, planLoop } from "./loop/tool-loop/plan.ts";
+export { checkTools, type LoopPlan, planLoop } from "./loop/tool-loop/plan.ts";
 export { MOST_CUT_OFFS, readTurn, type Turn, withoutCalls } from "./loop/tool-loop/read-turn.ts";
 export { hookBase, tellHandoff } from "./loop/tool-loop/tell.ts";
 export type { Finish, LoopExtension } from "./loop/tool-loop/extension.ts";

@@ -19,7 +19,9 @@ import {
   checkPorts,
   checkTools,
   delegateTo,
+  type DelegateOptions,
   type LoopOptions,
+  type ModelSettings,
   newRoot,
   planLoop,
   versionOf,
@@ -133,6 +135,13 @@ describe("what a runtime is given", () => {
     expect(() => checkModel("model", both)).not.toThrow();
   });
 
+  test("J4: a delegate has the terms that its options inherit", () => {
+    const terms = { name: "helper", executionBudget: { maxCostUsd: 1 }, timeoutS: 5 };
+    const lent = delegateTo(odd({ id: "a", run: async () => {} }), Object.create(terms) as DelegateOptions);
+    expect(lent.hire({ task: "x" })).toMatchObject({ executionBudget: { maxCostUsd: 1 }, timeoutS: 5 });
+    expect(lent.name).toBe("helper");
+  });
+
   test("J4: a loop has what its options have of their class, or inherit", () => {
     const hooks = { has: () => false, dispatch() {} };
     const model = { id: "p/m", info: { provider: "p", model: "m" }, generate: odd(async () => {}) };
@@ -141,6 +150,11 @@ describe("what a runtime is given", () => {
       Object.create({ name: "a", model, hooks }) as LoopOptions,
     );
     expect([kept, asked]).toEqual([hooks, model]);
+    const settings = Object.create({ maxOutputTokens: 5, temperature: 0 }) as ModelSettings;
+    expect(planLoop("Agent", { name: "a", model, settings }).request).toEqual({
+      maxOutputTokens: 5,
+      temperature: 0,
+    });
   });
 });
 

@@ -85,7 +85,6 @@ test("the exports of @ravi/kernel/loop are these", () => {
       "Conversation",
       "KEY_SHAPES",
       "LEAST_RESULT_CHARS",
-      "LOOP_FIELDS",
       "LOOP_LIMITS",
       "LinkedList",
       "MOST_CUT_OFFS",

@@ -12,15 +12,7 @@ import {
   type SchemaLike,
   spawnBudget,
 } from "@ravi/kernel";
-import {
-  asOwn,
-  type DelegateOptions,
-  delegateTo,
-  LOOP_FIELDS,
-  type LoopPlan,
-  planLoop,
-  toolLoop,
-} from "@ravi/kernel/loop";
+import { type DelegateOptions, delegateTo, type LoopPlan, planLoop, toolLoop } from "@ravi/kernel/loop";
 import { handoffsFor } from "./handoffs.ts";
 import { type DynamicHiring, dynamicHiring } from "./helpers.ts";
 import type { OrchestratorAgentOptions } from "./options.ts";
@@ -54,8 +46,7 @@ export class OrchestratorAgent<T = unknown> implements Agent<T> {
       options?.dynamicHiring === undefined
         ? undefined
         : dynamicHiring(`${OWNER}.dynamicHiring`, options.dynamicHiring, options);
-    const tools = toolsOf(options, hiring);
-    const plan = planLoop(OWNER, { ...options, ...asOwn(options, LOOP_FIELDS), tools }, OWN_FIELDS);
+    const plan = planLoop(OWNER, options, OWN_FIELDS, toolsOf(options, hiring));
     checkPolicy(options);
     this.plan = plan;
     this.teamOptions = { retryPolicy: options.retryPolicy, maxHelpers: hiring?.maxHelpers };

@@ -1,5 +1,5 @@
 import { describe, expect, expectTypeOf, test } from "vitest";
-import { type Agent, defineTool, InvalidValueError, NO_HOOKS, Priority } from "@ravi/kernel";
+import { type Agent, defineTool, type Hooks, InvalidValueError, NO_HOOKS, Priority } from "@ravi/kernel";
 import { OrchestratorAgent, type OrchestratorAgentOptions } from "@ravi/orchestrator";
 import { scriptedModel } from "@ravi/testing";
 import * as z from "zod";
@@ -182,4 +182,32 @@ test("J4: a lead has what its options inherit: its hooks, its budget and its mem
   const made = new OrchestratorAgent(options);
   expect(made.hooks).toBe(hooks);
   expect(made.defaults).toMatchObject({ executionBudget: { maxTurns: 3 }, spawnBudget: { maxAgents: 2 } });
+});
+
+test("J4: a lead has what its options have of their class, or inherit", () => {
+  const given = {
+    name: "lead",
+    model,
+    subAgents: [{ agent: agent("a") }],
+    executionBudget: { maxCostUsd: 1 },
+  };
+  class Options implements OrchestratorAgentOptions {
+    readonly name = given.name;
+    readonly model = model;
+    readonly subAgents = given.subAgents;
+    get hooks(): Hooks {
+      return NO_HOOKS;
+    }
+    get executionBudget(): { readonly maxCostUsd: number } {
+      return given.executionBudget;
+    }
+  }
+  for (const options of [new Options(), Object.create({ ...given, hooks: NO_HOOKS }) as Options]) {
+    const { id, hooks, defaults } = new OrchestratorAgent(options);
+    expect({ id, hooks, defaults }).toEqual({
+      id: "lead",
+      hooks: NO_HOOKS,
+      defaults: { executionBudget: { maxCostUsd: 1 } },
+    });
+  }
 });

@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Actual, ChargeOptions, Supervision } from "@ravi/kernel";
 import { childLaunch, rootLaunch, TurnLedger } from "./fakes.ts";
 import { admission, over, PORTS, StoredTree } from "./tree.ts";
 import { withRoom } from "../src/root/room.ts";
+import { STORED } from "../src/root/stored.ts";
 
 const hire = (lane: number, name: string, onFull: "deny" | "queue" = "deny") => ({
   execId: "run",
@@ -529,4 +530,22 @@ test("R24: nor are so many small results that they have no room together", async
     failure: { message: expect.stringContaining("run/hire:a") },
   });
   expect(withRoom(state, "run/hire:a", small)).toBe(small);
+});
+
+test("R24: a result of a large tree is not weighed with all of its state where the others are forgotten, or small", async () => {
+  const tree = await StoredTree.start(rootLaunch());
+  await tree.say("hire", { ...hire(1, "a"), isJoinable: true });
+  const { state } = tree;
+  const kept = state.execs["run/hire:a"];
+  if (kept === undefined) throw new Error("nobody was hired");
+  const execs = Array.from({ length: 600 }, (_, n) => {
+    const outcome = n < 300 ? { status: "completed" } : { status: "completed", result: { output: `${n}` } };
+    return [`run/hire:b#${n}`, { ...kept, outcome }] as const;
+  });
+  const large = { ...state, execs: { ...state.execs, ...Object.fromEntries(execs) } };
+  const packing = vi.spyOn(STORED, "serialize");
+  onTestFinished(() => packing.mockRestore());
+  const small = { status: "completed", result: { output: "small" } };
+  expect(withRoom(large, "run/hire:a", small)).toBe(small);
+  expect(packing).not.toHaveBeenCalled();
 });

@@ -112,7 +112,8 @@ export class Runtime {
         expected: "a function",
       });
     const root = Supervision.root(ROOT_UNKNOWN, { runId });
-    return this.launch(root, { ...asOwn(options, RESUME_OPTIONS), runId }, (run) =>
+    const { signal } = options;
+    return this.launch(root, { signal, onEvent: options.onEvent, runId }, (run) =>
       this.driver.goOn(root.runId, options.decisions ?? {}, run),
     );
   }

@@ -1,6 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { AgentId, type Agent, type AgentResult, type Hooks, Priority } from "@ravi/kernel";
-import { MemoryJournal, Runtime, type RuntimeOptions, SqliteJournal } from "@ravi/runtime";
+import {
+  MemoryJournal,
+  type ResumeOptions,
+  Runtime,
+  type RuntimeOptions,
+  SqliteJournal,
+} from "@ravi/runtime";
 
 /** As somebody without a compiler would write it. */
 const odd = (value: unknown): never => value as never;
@@ -67,6 +73,27 @@ describe("what can work is not refused, and nothing of it is left behind", () =>
   const listening = (told: string[]): Hooks => ({
     has: () => true,
     dispatch: (event) => void told.push(event),
+  });
+
+  test("R24: a run that is resumed has the signal and the listener that its options inherit", async () => {
+    const told: string[] = [];
+    const waiting: Agent = {
+      ...agent,
+      run: (ctx) => ctx.waitFor("ever").then(() => agent.run(ctx, odd(""))),
+    };
+    const journal = new MemoryJournal();
+    const first = new Runtime({ journal });
+    const begun = first.run(waiting, "Hi", { runId: "r" });
+    await first.close();
+    await begun.result;
+    const second = new Runtime({ journal, agents: [waiting] });
+    const options: ResumeOptions = {
+      signal: AbortSignal.abort(),
+      onEvent: ({ event }) => void told.push(event.type),
+    };
+    const { status } = await second.resume("r", Object.create(options) as ResumeOptions).result;
+    expect(status).toBe("cancelled");
+    expect(told.length).toBeGreaterThan(0);
   });
 
   test("R24: services that options have of their class, or inherit, serve", async () => {

@@ -17,6 +17,12 @@ const lead = ({ messages, tools = [] }: ModelRequest) => {
 };
 
 describe("team", () => {
+  test("has what its options inherit", async () => {
+    const options = { name: "lead", model: scriptedModel(lead), members: [worker()], budget: { turns: 1 } };
+    const result = await run(team(Object.create(options) as typeof options), "Go");
+    expect(result).toMatchObject({ status: "partial", stoppedBy: { dimension: "turns", limit: 1 } });
+  });
+
   test("hands work to its members, and the tree shows them under their lead", async () => {
     const made = team({
       name: "lead",

@@ -64,10 +64,12 @@ export const FileHistory = Object.freeze({
   },
 });
 
-/** How far a file is known to be whole, as long as its size has not changed since. */
+/** How far a file is known to be whole, as long as it is the same one and its size has not changed since. */
 interface Known {
   readonly size: number;
   readonly head: number;
+  /** Which file it is: another process may have cleared it and begun a new one, of the same size by chance. */
+  readonly file: string;
 }
 
 const MAX_KNOWN = 1_000;
@@ -79,6 +81,11 @@ function turnsAt(files: HistoryFiles): Queues {
   let known = turns.get(files);
   if (known === undefined) turns.set(files, (known = new Queues()));
   return known;
+}
+
+/** There is no room for a lock; what is cleared makes some. An append that is under way then ends in a file that is no more. */
+function isFull(error: unknown): boolean {
+  return hasCode(error, "ENOSPC") || hasCode(error, "EDQUOT");
 }
 
 class Files implements FileHistory {
@@ -103,7 +110,7 @@ class Files implements FileHistory {
     upTo?: number,
   ): Promise<{ readonly messages: readonly ChatMessage[]; readonly head: number }> {
     const name = this.enter(key);
-    const { messages, whole } = await this.inTurn(name, "read", () => this.read(key, name));
+    const { messages, whole } = await this.inTurn(name, "read", () => this.readTwice(key, name));
     const count = checkUpTo(upTo, messages.length);
     if (count > messages.length) {
       throw lostMessages(key, { wanted: count, found: messages.length, position: whole });
@@ -123,7 +130,7 @@ class Files implements FileHistory {
 
   async clear(key: HistoryKey): Promise<void> {
     const name = this.enter(key);
-    await this.alone(name, "cleared", async () => {
+    const clear = async (): Promise<void> => {
       this.known.delete(name);
       try {
         await this.files.unlink(this.pathOf(name));
@@ -132,7 +139,8 @@ class Files implements FileHistory {
         throw error;
       }
       if (this.sync) await syncFolder(this.files, this.directory);
-    });
+    };
+    await this.alone(name, "cleared", clear, isFull);
   }
 
   async close(): Promise<void> {
@@ -165,10 +173,17 @@ class Files implements FileHistory {
     });
   }
 
-  /** As `inTurn`, with no other process at work on the file. */
-  private alone<T>(name: string, done: string, task: () => Promise<T>): Promise<T> {
+  /** As `inTurn`, with no other process at work on the file, unless it can do without a lock. */
+  private alone<T>(
+    name: string,
+    done: string,
+    task: () => Promise<T>,
+    isLockSpared: (error: unknown) => boolean = () => false,
+  ): Promise<T> {
     return this.inTurn(name, done, async () => {
-      const lock = await this.files.lock?.(this.pathOf(name));
+      const lock = await this.files.lock?.(this.pathOf(name)).catch((error: unknown) => {
+        if (!isLockSpared(error)) throw error;
+      });
       try {
         return await task();
       } finally {
@@ -179,6 +194,23 @@ class Files implements FileHistory {
 
   private pathOf(name: string): string {
     return join(this.directory, fileNameOf(name));
+  }
+
+  /** What was cut off and written anew under our eyes looks damaged, and is not. */
+  private async readTwice(key: HistoryKey, name: string): Promise<Scan> {
+    try {
+      return await this.read(key, name);
+    } catch (error) {
+      if (!isRaviError(error, "JOURNAL_CORRUPT")) throw error;
+      // Where no lock is to be had, as on a disk that is only read, the damage is what there is to tell.
+      const lock = await this.files.lock?.(this.pathOf(name)).catch(() => undefined);
+      if (lock === undefined) throw error;
+      try {
+        return await this.read(key, name);
+      } finally {
+        await lock.release();
+      }
+    }
   }
 
   /** Only looks: what seems torn may be another process' append on its way. */
@@ -200,7 +232,7 @@ class Files implements FileHistory {
   private async write(key: HistoryKey, name: string, texts: readonly string[]): Promise<void> {
     const file = await this.files.open(this.pathOf(name), APPEND, 0o600);
     try {
-      const { size, head } = await this.endOf(file, key, name);
+      const { size, head, file: which } = await this.endOf(file, key, name);
       const lines = (size === 0 ? headerLine(name) : "") + messageLines(name, head, texts);
       const bytes = Buffer.from(lines, "utf8");
       this.known.delete(name);
@@ -213,7 +245,7 @@ class Files implements FileHistory {
         await file.truncate(size).catch(() => undefined);
         throw error;
       }
-      this.learn(name, { size: size + bytes.length, head: head + texts.length });
+      this.learn(name, { size: size + bytes.length, head: head + texts.length, file: which });
     } finally {
       await file.close();
     }
@@ -221,12 +253,13 @@ class Files implements FileHistory {
 
   /** Where the next append goes. A torn tail is cut off first; the file is read only if it is not as we left it. */
   private async endOf(file: HistoryFile, key: HistoryKey, name: string): Promise<Known> {
-    const { size } = await file.stat();
+    const { size, ino = 0, birthtimeMs = 0 } = await file.stat();
+    const which = `${ino}@${birthtimeMs}`;
     const known = this.known.get(name);
-    if (known?.size === size) return known;
+    if (known?.size === size && known.file === which) return known;
     const { messages, whole } = scan(await file.readFile(), { keyText: name, sessionId: key.sessionId });
     if (whole < size) await file.truncate(whole);
-    return { size: whole, head: messages.length };
+    return { size: whole, head: messages.length, file: which };
   }
 
   private learn(name: string, known: Known): void {

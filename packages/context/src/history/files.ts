@@ -21,7 +21,12 @@ export interface HistoryLock {
 }
 
 export interface HistoryFile {
-  stat(): Promise<{ readonly size: number }>;
+  /** `ino` and `birthtimeMs` tell a file from a later one of the same name, where a disk has them. */
+  stat(): Promise<{
+    readonly size: number;
+    readonly ino?: number | undefined;
+    readonly birthtimeMs?: number | undefined;
+  }>;
   /** From the beginning to the end. */
   readFile(): Promise<Uint8Array>;
   /** At the end of the file (it was opened for appending). It may write less than asked for. */

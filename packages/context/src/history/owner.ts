@@ -10,7 +10,7 @@ let began: string | undefined;
 
 /** A name that no other claim has, and by which others on this machine can see whether its maker still lives. */
 export function claimName(unique: string): string {
-  began ??= startOf(process.pid);
+  began ??= startIn(statOf(process.pid));
   return `${process.pid}.${began}.${unique}@${here}`;
 }
 
@@ -22,8 +22,11 @@ export function isClaim(name: string): boolean {
 export function isMakerGone(claim: string): boolean {
   const [, pid, start, host] = FORM.exec(claim) ?? [];
   if (host !== here || pid === undefined) return false;
-  if (!isAlive(Number(pid)) || isDefunct(Number(pid))) return true;
-  const now = startOf(Number(pid));
+  if (!isAlive(Number(pid))) return true;
+  const stat = statOf(Number(pid));
+  // It has ended, to its last thread, and only its number is left: nobody has asked how it ended.
+  if (stat[0] === "Z" && Number(stat[17]) <= 1) return true;
+  const now = startIn(stat);
   return start !== "0" && now !== "0" && now !== start;
 }
 
@@ -41,18 +44,9 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/**
- * Whether it has ended, to its last thread, and only its number is left, because nobody has asked how it ended. In a
- * container whose first process is no init that can be for good.
- */
-function isDefunct(pid: number): boolean {
-  const stat = statOf(pid);
-  return stat[0] === "Z" && Number(stat[17]) <= 1;
-}
-
 /** When a process began, as Linux counts it: another one of the same number began at another time. 0 where nobody can say. */
-function startOf(pid: number): string {
-  return statOf(pid)[19] ?? "0";
+function startIn(stat: readonly string[]): string {
+  return stat[19] ?? "0";
 }
 
 function statOf(pid: number): string[] {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import * as z from "zod";
 import {
   AgentId,
@@ -12,6 +12,7 @@ import {
   type ModelEvent,
   type ModelResponse,
   type Pipeline,
+  type Price,
   ProviderError,
   type RaviError,
   textOf,
@@ -225,6 +226,51 @@ describe("what it took", () => {
     });
     expect(ledger.used).toMatchObject({ tokens: 20, turns: 1 });
   });
+
+  const broken = (name: string): unknown =>
+    Object.defineProperty({ message: good, usage }, name, {
+      get(): never {
+        throw new Error("broken getter");
+      },
+    });
+
+  test.each<readonly [string, unknown, unknown, RegExp]>([
+    ["an answer whose message throws", broken("message"), { usd: 0.25 }, /broken getter/],
+    ["an answer whose usage throws", broken("usage"), { usd: 0.25 }, /broken getter/],
+    [
+      "a price that is undefined",
+      { message: good, usage },
+      undefined,
+      /the price of x:m is undefined; expected/,
+    ],
+    ["a price that is null", { message: good, usage }, null, /the price of x:m is null; expected/],
+    ["a price that is a number", { message: good, usage }, 0.25, /the price of x:m is 0.25; expected/],
+  ])(
+    "R18: of %s is all that was set aside, and none of it is in doubt",
+    async (_, answer, price, problem) => {
+      const meter: Meter = {
+        estimate: () => ({ inputTokens: 10, maxOutputTokens: 10, price: { usd: 0.5 } }),
+        price: () => price as Price,
+      };
+      const ledger = new FakeLedger({ maxTokens: 1e6 });
+      const settled: unknown[] = [];
+      const reserve = ledger.reserve.bind(ledger);
+      vi.spyOn(ledger, "reserve").mockImplementation((estimate) => {
+        const reservation = reserve(estimate);
+        return { ...reservation, settle: (actual) => (settled.push(actual), reservation.settle(actual)) };
+      });
+      const lead = agent("lead", async (ctx) => {
+        const said = await ctx.llm(client(answer), { messages: [] }).catch((error: unknown) => String(error));
+        // It is settled before anybody goes on.
+        return done(`${String(said)}, ${settled.length}`);
+      });
+      const options = { meter, ledger: () => ledger };
+      const { output, cost, inDoubt } = await new Runtime(options).run(lead, "").result;
+      expect(output).toMatch(problem);
+      expect(output).toMatch(/, 1$/);
+      expect({ cost, inDoubt, settled }).toEqual({ cost: 0.5, inDoubt: [], settled: [{ estimated: true }] });
+    },
+  );
 
   test("T11: of a stream that ends with no answer is the same", async () => {
     const { used } = await spent(streaming({ type: "finish", response: { message: null, usage } }), () => {});

@@ -73,7 +73,7 @@ function checkTask(value: unknown): SchemaResult<Task> {
 /** An agent as something that another agent's model can call. */
 export function delegateTo<T>(agent: Agent<T>, options: DelegateOptions = {}): DelegateTool<T> {
   checkFields("asDelegate", options, KNOWN);
-  const { name = agentName(agent.id), description, ...terms } = asOwn(options, KNOWN);
+  const { name = agentName(agent.id), description, ...terms } = asOwn<DelegateOptions>(options, KNOWN);
   checkToolName(name);
   checkTerms(description, terms);
   return Object.freeze({

@@ -40,7 +40,7 @@ export interface LoopPlan<T = unknown> extends LoopOptions<T> {
   readonly maxToolResultChars: number;
 }
 
-export const LOOP_FIELDS = [
+const LOOP_FIELDS = [
   "name",
   "model",
   "instructions",
@@ -65,17 +65,18 @@ export const LOOP_FIELDS = [
 
 /**
  * Checks the options of an agent that is built on `toolLoop`. A mistake is named after its owner, which checks the fields
- * by itself that it has beyond these.
+ * by itself that it has beyond these, and may have more tools than its options say.
  */
 export function planLoop<T>(
   owner: string,
   options: LoopOptions<T>,
   ownFields: readonly string[] = [],
+  allTools?: LoopOptions<T>["tools"],
 ): LoopPlan<T> {
   checkFields(owner, options, [...ownFields, ...LOOP_FIELDS]);
   const id = agentIdOf(`${owner}.name`, options.name);
   checkParts(owner, options);
-  const tools = checkTools(owner, options.tools ?? []);
+  const tools = checkTools(owner, allTools ?? options.tools ?? []);
   const specs = tools.length === 0 ? undefined : Object.freeze(tools.map(toolSpec));
   const shape = options.output && answerShape(options.output, `${owner}.output`);
   const whole = (field: keyof typeof DEFAULTS, least: number): number =>
@@ -89,7 +90,7 @@ export function planLoop<T>(
     defaults: budget === undefined ? undefined : Object.freeze({ executionBudget: budget }),
     tools,
     request: Object.freeze({
-      ...(options.settings && asOwn(options.settings, SETTINGS)),
+      ...(options.settings !== undefined && asOwn(options.settings, SETTINGS)),
       ...(specs !== undefined && { tools: specs }),
       ...(shape !== undefined && { output: shape.output }),
     }),

@@ -8,7 +8,9 @@ import {
   type ModelRequest,
   type ModelResponse,
   type Permit,
+  type ProviderError,
   type Reservation,
+  type Usage,
 } from "@ravi/kernel";
 import { answerProblem, type Linked, LinkedList, readStream, soundUsage } from "@ravi/kernel/loop";
 import { orLog } from "../../or-log.ts";
@@ -184,8 +186,15 @@ export class Attempt implements AttemptOptions, Linked<Attempt> {
     return this.send().then(
       (response) => {
         if (this.isAbandoned) return response;
-        const problem = answerProblem(this.model, response);
-        const usage = soundUsage(response?.usage);
+        let problem: ProviderError | undefined;
+        let usage: Usage | undefined;
+        try {
+          problem = answerProblem(this.model, response);
+          usage = soundUsage(response?.usage);
+        } catch (error) {
+          // A getter of the answer threw. It is paid for all the same.
+          return lose(this, undefined, error);
+        }
         if (problem !== undefined) return lose(this, usage, problem);
         const settled = settle(this, usage, false);
         return isPromiseLike(settled) ? settled.then(() => response) : response;

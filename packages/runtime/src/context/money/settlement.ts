@@ -58,7 +58,13 @@ async function settleWhenPriced(
 }
 
 function settleAt(price: Price, attempt: Attempt, usage: Usage, isWaste: boolean): MaybePromise<void> {
-  const cost = usdOf(price);
+  let cost: number | null;
+  try {
+    cost = usdOf(price);
+  } catch {
+    // A meter that was not compiled may give anything.
+    return lose(attempt, undefined, wrongPrice(attempt.model, price));
+  }
   // In the bill it would spoil every sum that it is part of.
   if (cost !== null && !(Number.isFinite(cost) && cost >= 0))
     return lose(attempt, undefined, wrongPrice(attempt.model, cost));
@@ -66,7 +72,7 @@ function settleAt(price: Price, attempt: Attempt, usage: Usage, isWaste: boolean
 }
 
 function wrongPrice({ info }: LLMClient, usd: unknown): InvalidValueError {
-  const expected = "dollars from 0 on, or { unpriced: true }, of the meter";
+  const expected = "dollars from 0 on, as { usd }, or { unpriced: true }, of the meter";
   return new InvalidValueError({
     field: `the price of ${info.provider}:${info.model}`,
     value: usd,
