@@ -82,6 +82,8 @@ export function planStrategy(options: StrategyAgentOptions): StrategyPlan {
   const plan = planLoop(OWNER, { ...shared, ...(maxTurns !== undefined && { maxSteps: maxTurns }) });
   return Object.freeze({
     ...plan,
+    // Strategies get to see the list.
+    tools: Object.freeze([...plan.tools]),
     architecture,
     maxTurns: plan.maxSteps,
     memory: memory ?? NO_MEMORY,
