@@ -82,6 +82,8 @@ export function planStrategy(options: StrategyAgentOptions): StrategyPlan {
   const plan = planLoop(OWNER, { ...shared, ...(maxTurns !== undefined && { maxSteps: maxTurns }) });
   return Object.freeze({
     ...plan,
+    // A strategy is code of somebody's own, and the list is for all runs of the agent.
+    tools: Object.freeze([...plan.tools]),
     architecture,
     maxTurns: plan.maxSteps,
     memory: memory ?? NO_MEMORY,
