@@ -82,7 +82,7 @@ export function planStrategy(options: StrategyAgentOptions): StrategyPlan {
   const plan = planLoop(OWNER, { ...shared, ...(maxTurns !== undefined && { maxSteps: maxTurns }) });
   return Object.freeze({
     ...plan,
-    // Strategies get to see the list.
+    // A strategy is code of somebody's own, and the list is for all runs of the agent.
     tools: Object.freeze([...plan.tools]),
     architecture,
     maxTurns: plan.maxSteps,

@@ -5,6 +5,8 @@ it("each part of an agent that is of the wrong kind is an error that names it", 
   const wrong: readonly [object, string][] = [
     [{ hooks: {} }, "Writer.hooks"],
     [{ clock: Date }, "Writer.clock"],
+    [{ clock: new Date(0) }, "Writer.clock"],
+    [{ clock: () => 0 }, "Writer.clock"],
     [{ validator: {} }, "Writer.validator"],
     [{ version: 2 }, "Writer.version"],
     [{ description: ["x"] }, "Writer.description"],
