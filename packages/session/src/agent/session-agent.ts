@@ -233,7 +233,8 @@ export class SessionAgent implements Agent, ExtensionContext {
   }
 
   /**
-   * Makes an agent with the same model, system prompt, tools and guardrails, whose session is only in memory. Run it by itself, or hire it.
+   * Makes an agent with the same model, system prompt, tools and guardrails, whose session is only in memory. Run it by itself, or
+   * hire it.
    */
   spawnChild(options: SpawnChildOptions = {}): SessionAgent {
     checkAllowed("spawnChild", options, ["tools", "name"]);
