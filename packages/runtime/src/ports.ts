@@ -27,38 +27,42 @@ import { checkPorts, guardedHooks } from "@ravi/kernel/loop";
 import { withBlobs } from "./journal/with-blobs.ts";
 import { wallClock } from "./wall-clock.ts";
 
-/** What a runtime may be given. With nothing given it runs bare: no limit, no journal, nothing in the way. */
+/** The services of a runtime. All are optional: without any there are no limits and no journal. */
 export interface RuntimePorts {
+  /** Records runs, so that they can be resumed after a crash. */
   readonly journal?: Journal | undefined;
-  /** Where bodies above 256 KB go, for a journal that several machines read. Without it they stay with the journal. */
+  /** Stores bodies above 256 KB, for a journal that several machines read. Default: they are stored in the journal. */
   readonly blobs?: BlobStore | undefined;
-  /** Makes the one headcount of a tree. A snapshot is given by engines that keep them; this one restores from its journal. */
+  /** Makes the headcount of a tree. This runtime restores it from the journal and gives no `snapshot`; other engines may. */
   readonly headcount?: ((root: Supervision, snapshot?: JsonObject) => Headcount) | undefined;
-  /** Makes the ledger of a tree's root. */
+  /** Makes the ledger of the root of a tree. Required for limits on what may be spent. */
   readonly ledger?: ((root: Supervision, snapshot?: JsonObject) => Ledger) | undefined;
+  /** Estimates and prices model calls. */
   readonly meter?: Meter | undefined;
+  /** Keeps model calls within the provider's rate limits. */
   readonly limiter?: Limiter | undefined;
   readonly hooks?: Hooks | undefined;
+  /** Middleware around all agents. An agent's own is inside of it. */
   readonly pipelines?: Pipelines | undefined;
   readonly history?: HistoryProvider | undefined;
   readonly compaction?: CompactionStrategy | undefined;
-  /** What agents know beyond one conversation; they find it as `ctx.memory`. */
+  /** What agents remember beyond one conversation, as `ctx.memory`. */
   readonly memory?: Memory | undefined;
   readonly permissions?: Permissions | undefined;
-  /** Spans around runs, hires, model calls and tool calls. */
+  /** Gets spans around runs, hires, model calls and tool calls. */
   readonly telemetry?: Telemetry | undefined;
-  /** An entry for each hire, denial, approval, tool call and cancellation. What fails in it is logged, and changes no run. */
+  /** Gets an entry for each hire, denial, approval, tool call and cancellation. If it fails, that is logged and the run goes on. */
   readonly auditLog?: AuditLog | undefined;
-  /** Whether and when a crashed run is started again from its journal. */
+  /** Decides whether and when a crashed run is started again from its journal. Default: never. */
   readonly restart?: RestartPolicy | undefined;
-  /** Checks raw JSON Schemas of tools. */
+  /** Checks the arguments of tools whose schema is a raw JSON Schema. */
   readonly validator?: JsonSchemaValidator | undefined;
   readonly clock?: Clock | undefined;
   readonly ids?: IdSource | undefined;
   readonly logger?: Logger | undefined;
 }
 
-/** The same with everything settled that has a default. */
+/** The services, with defaults filled in. */
 export interface Ports extends RuntimePorts {
   readonly hooks: Hooks;
   readonly clock: Clock;

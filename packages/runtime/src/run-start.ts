@@ -20,8 +20,9 @@ import { type ResultRecord, resultToJSON } from "./engine/hire-record.ts";
 import type { Ports } from "./ports.ts";
 
 export interface RunOptions {
+  /** Default: a new id. */
   readonly runId?: string | undefined;
-  /** The version of the agent to run: the one given, or one of its name that is registered. */
+  /** The version of the agent to run, which may be another registered one of the same name. Default: that of the given agent. */
   readonly version?: string | undefined;
   readonly sessionId?: string | undefined;
   readonly spawnBudget?: SpawnBudgetOptions | undefined;
@@ -33,13 +34,13 @@ export interface RunOptions {
   readonly metadata?: JsonObject | undefined;
   readonly signal?: AbortSignalLike | undefined;
   /**
-   * Called at once with each event of the tree, before the run goes on: the fastest way to follow a stream. What it throws is
-   * logged, and changes nothing. `events()` of the handle is for those who read at their own pace.
+   * Called synchronously with each event of the tree, before the run goes on. That is the fastest way to follow a stream. If it throws,
+   * that is only logged. To read events at your own pace, use `events()` of the handle.
    */
   readonly onEvent?: ((event: RunEvent) => void) | undefined;
 }
 
-/** What a run needs to start, and what its first journal entry says. */
+/** What a run starts with. It is recorded in the first entry of its journal. */
 export interface Start {
   readonly agent: Agent;
   readonly input: string;
@@ -48,7 +49,7 @@ export interface Start {
   readonly tenantId: string | null;
   readonly userId: string | null;
   readonly metadata: JsonObject;
-  /** A layer around the agent answered instead of it. */
+  /** The result, if a layer around the agent has answered instead of it. */
   readonly refused?: AgentResult | undefined;
 }
 

@@ -38,29 +38,30 @@ import { EventHub, type EventListener } from "./tree/event-hub.ts";
 import { LiveRuns } from "./live-runs.ts";
 
 export interface RuntimeOptions extends RuntimePorts {
-  /** Those that a resume may look up. With a journal, `run` adds the agent that it is given. */
+  /** The agents that `resume` can find. With a journal, `run` adds the agent that it is given. */
   readonly agents?: readonly Agent[] | undefined;
-  /** Whether `getRunScope()` knows the run in tools and hooks. Off by default: it costs something on every step. */
+  /** Whether `getRunScope()` works in tools and hooks. It costs something on every step. Default: false. */
   readonly ambientScope?: boolean | undefined;
 }
 
 export interface SendOptions {
-  /** The execution to tell it to; the root's, unless given. */
+  /** The execution that gets it. Default: the root's. */
   readonly to?: string | undefined;
-  /** Who says it: `"user"`, unless given. */
+  /** The sender. Default: `"user"`. */
   readonly from?: string | undefined;
+  /** A second message with the same id is ignored. Default: a new id. */
   readonly id?: string | undefined;
 }
 
 export interface ResumeOptions {
-  /** What becomes of tools that were in flight at the crash, by the key that the suspension names. */
+  /** What to do about tool calls that were in flight at a crash, by the key that the suspension names. */
   readonly decisions?: Decisions | undefined;
   readonly signal?: AbortSignalLike | undefined;
-  /** Called at once with each event, from here on. */
+  /** Called synchronously with each event from now on. */
   readonly onEvent?: EventListener | undefined;
 }
 
-/** Hosts agents in one process. With nothing given it runs bare and fast; what it is given, it enforces. */
+/** Runs agents in one process, under the rules of the services that it is given. */
 export class Runtime {
   private readonly ports: Ports;
   private readonly agents = new Map<string, Agent>();
@@ -79,7 +80,7 @@ export class Runtime {
     for (const agent of agents) this.register(agent);
   }
 
-  /** Makes an agent known to `resume`, by its name and version. */
+  /** Lets `resume` find an agent, by its name and version. */
   register(agent: Agent): this {
     // Mostly it is the one that ran last.
     if (agent !== this.newest || agent === undefined) this.agents.set(versionName(agent), agent);
@@ -88,9 +89,8 @@ export class Runtime {
   }
 
   /**
-   * Starts a run. Errors of the run are in its result's status; the promise rejects only where it could not be started, where its
-   * journal fails, where it has one and its history cannot be kept (resume it then), or where another process has taken it over: then
-   * what came of it is not known here.
+   * Starts a run. A run that fails has a result that says so. `result` rejects only if the run could not be started, if its journal
+   * fails, if it has a journal and its history cannot be stored (resume it then), or if another process has taken it over.
    */
   run<T>(agent: Agent<T>, input: string, options?: RunOptions): RootHandle<T>;
   run<A extends Agent>(agent: A, input: string, options?: RunOptions): RootHandle<AnswerOf<A>>;
@@ -102,7 +102,7 @@ export class Runtime {
     return this.launch(start.root, options, (run) => this.driver.begin(start, run), meant) as RootHandle<T>;
   }
 
-  /** Goes on with a run that is on record, from where it stood. One that is over gives its result again. */
+  /** Continues a run from its journal. A run that has ended gives its result again. */
   resume(runId: string, options: ResumeOptions = {}): RootHandle {
     const { onEvent } = checkFields("resume options", options, RESUME_OPTIONS);
     if (onEvent !== undefined && typeof onEvent !== "function")
@@ -119,8 +119,8 @@ export class Runtime {
   }
 
   /**
-   * Gives a run what it waits for, or will. It may run in another process. What is not waited for is kept for the next wait of that
-   * name, so whoever may say it twice says it under an `id`: the same one twice under one name counts once.
+   * Gives a value to a run that waits for that name, or will. The run may be in another process. A value that nobody waits for is kept
+   * for the next wait of that name. If you may deliver it twice, give it an `id`: with the same name and id it counts once.
    */
   async deliver(
     runId: string,
@@ -136,10 +136,7 @@ export class Runtime {
     await this.post(RunId(runId), { kind: "signal", name, value }, known);
   }
 
-  /**
-   * Says something to an agent at work, which reads it between two steps, or when it waits for a message. To the root, unless
-   * `to` names another execution. The same `id` twice counts once.
-   */
+  /** Sends a message to a running agent, which reads it between two steps, or when it waits for one. */
   async send(runId: string, message: JsonValue, options: SendOptions = {}): Promise<void> {
     checkFields("send options", options, ["to", "from", "id"]);
     const { to = ExecId(RunId(runId)), from = "user", id } = options;
@@ -148,8 +145,8 @@ export class Runtime {
   }
 
   /**
-   * Ends a run for good, wherever it runs. One that rests, and whose agent is registered here, ends here and now; else it does as soon
-   * as it is resumed. One that nobody knows is refused: whoever misspelt it would take it for stopped.
+   * Cancels a run for good, in whatever process it runs. A run that is not running is ended here if its agent is registered, and
+   * otherwise when it is resumed. Throws if there is no such run.
    */
   async cancel(runId: string, reason: string): Promise<void> {
     const id = RunId(runId);

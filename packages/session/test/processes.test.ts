@@ -132,6 +132,8 @@ it.runIf(process.platform === "linux")(
     const owner = me.replace(/\d+:\d+$/, `${pid}:${stat.split(" ")[21]}`);
     expect(isGone(owner)).toBe(false);
 
+    // As long as it is still the shell, it may bury its child.
+    await expect.poll(() => readFile(`/proc/${parent.pid}/comm`, "latin1")).toBe("cat\n");
     process.kill(pid, "SIGKILL");
     await expect.poll(() => readFile(`/proc/${pid}/stat`, "latin1")).toContain(") Z ");
     expect(isGone(owner)).toBe(true);

@@ -31,7 +31,10 @@ export interface RunHandle<T = unknown> {
 
 /** The handle of a whole run. */
 export interface RootHandle<T = unknown> extends RunHandle<T> {
-  /** Resolves when the run has ended or is suspended. If the run fails it does not reject: see `status` and `error`. */
+  /**
+   * Resolves when the run has ended or is suspended. A run that fails does not reject it: see `status` and `error`. It rejects if the run
+   * could not be started, its journal fails, or another process has taken it over.
+   */
   readonly result: Promise<RunResult<T>>;
   /** Events from this call on; with an engine that stores them (Restate), from the first one. Reading them does not affect the run. */
   events(): AsyncIterable<RunEvent>;

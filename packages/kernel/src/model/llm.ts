@@ -10,7 +10,7 @@ export interface ModelInfo {
   readonly model: string;
   readonly contextWindow?: number | undefined;
   readonly maxOutputTokens?: number | undefined;
-  /** It asks the provider to keep what it caches for an hour, which is dearer: a reservation has to count on it. */
+  /** Set if the client asks the provider to cache for an hour. That is more expensive, and is counted in reservations. */
   readonly cacheTtl?: "1h" | undefined;
 }
 
@@ -21,9 +21,9 @@ export interface ToolSpec {
   readonly parameters: JsonSchema;
 }
 
-/** One model call as plain JSON. Signals and keys go beside it. */
+/** One model call as plain JSON. What is not JSON is in `CallOptions`. */
 export interface ModelRequest {
-  /** Append-only and valid during the call; a layer that edits replaces the list. */
+  /** The list may grow after the call. To change a request, replace the list. */
   readonly messages: readonly ChatMessage[];
   readonly tools?: readonly ToolSpec[] | undefined;
   readonly toolChoice?: "auto" | "none" | "required" | { readonly name: string } | undefined;
@@ -40,7 +40,7 @@ export interface ModelRequest {
         readonly summary?: boolean | undefined;
       }
     | undefined;
-  /** Settings of one provider, by its name; others ignore them. */
+  /** Settings for single providers, by their names. Other providers ignore them. */
   readonly providerOptions?: Readonly<Record<string, JsonObject>> | undefined;
 }
 
@@ -49,12 +49,12 @@ export type FinishReason = "stop" | "toolCalls" | "length" | "refused" | "filter
 export type ModelResponse = {
   readonly message: AssistantMessage;
   readonly finishReason: FinishReason;
-  /** Absent when the provider did not say; then the reservation is charged and flagged as estimated. */
+  /** Absent if the provider did not report it. Then the reservation is charged and marked as estimated. */
   readonly usage?: Usage | undefined;
-  /** The model that really answered, where the provider says so. */
+  /** The model that has answered, if the provider tells. */
   readonly model?: string | undefined;
   readonly id?: string | undefined;
-  /** It came from a cache: nothing was paid. */
+  /** True if it came from a cache, so that nothing was paid. */
   readonly cached?: boolean | undefined;
 };
 
@@ -71,18 +71,18 @@ export type ModelEvent =
     }
   | { readonly type: "finish"; readonly response: ModelResponse };
 
-/** What a call gets beside its request. Plain fields: a model that wraps another may spread them. */
+/** What a call gets beside its request. They are plain fields, so a client that wraps another may spread them. */
 export interface CallOptions {
   readonly signal?: AbortSignalLike | undefined;
   readonly idempotencyKey?: string | undefined;
 }
 
-/** A language model. It never retries by itself: each attempt is reserved and paid for by whoever calls. */
+/** A language model. It must not retry by itself, because each attempt is reserved and paid for by the caller. */
 export interface LLMClient {
   readonly id: string;
   readonly info: ModelInfo;
-  /** A failure throws, best a `ProviderError`. */
+  /** Throws if it fails, preferably a `ProviderError`. */
   generate(request: ModelRequest, options?: CallOptions): Promise<ModelResponse>;
-  /** Contract: any events, then exactly one `finish` with the whole response. A failure throws; nothing follows it. */
+  /** Yields events, and at the end exactly one `finish` with the whole response. Throws if it fails. */
   stream?(request: ModelRequest, options?: CallOptions): AsyncIterable<ModelEvent>;
 }

@@ -6,13 +6,13 @@ import type { RunScope } from "../agent/scope.ts";
 import type { LLMClient, ModelRequest, ModelResponse } from "./llm.ts";
 import type { InferSchema, SchemaLike } from "./schema.ts";
 
-/** What a running tool may use. It has no `RunContext`: an effect cannot start another effect. */
+/** What a tool may use while it runs. It has no `RunContext`: a tool cannot call tools or hire agents. */
 export interface ToolContext {
   readonly signal: AbortSignalLike;
   readonly scope: RunScope;
   /** The same for every attempt at this call, so that the other side can recognise a repeat. */
   readonly idempotencyKey: string;
-  /** A model call of the tool's own, paid from the same ledger. */
+  /** Makes a model call that is paid from the agent's budget. */
   llm(model: LLMClient, request: ModelRequest): Promise<ModelResponse>;
 }
 
@@ -20,17 +20,20 @@ export interface Tool<A = unknown, R = unknown> {
   readonly name: string;
   readonly description: string;
   readonly input: SchemaLike;
-  /** Running it twice does no harm. Without it, a call that was in flight at a crash is never repeated silently. */
+  /**
+   * Whether it may be called twice. If not, a call that was in flight at a crash is repeated only if somebody decides so.
+   * Default: false.
+   */
   readonly idempotent?: boolean | undefined;
-  /** It is not called before somebody has said yes; the run waits for that, over a restart too. */
+  /** Whether somebody has to approve each call. The run waits for that, also across restarts. Default: false. */
   readonly needsApproval?: boolean | undefined;
-  /** A call that takes longer is aborted, and is an error that the model is told. */
+  /** A call that takes longer is aborted, and the model gets an error. Default: no limit. */
   readonly timeoutS?: number | undefined;
   // A method, so that a Tool<{ n: number }> is also a Tool: its arguments are checked against `input` before the call.
   execute(args: A, context: ToolContext): MaybePromise<R>;
 }
 
-/** A hand-off to another agent. It is not a `Tool`: hiring inside an effect would nest effects. */
+/** A hand-off to another agent, which the model calls like a tool. The agent that runs hires it. */
 export interface DelegateTool<T = unknown> {
   readonly kind: "delegate";
   readonly name: string;
@@ -43,11 +46,14 @@ export interface ToolDefinition<S extends SchemaLike, R> {
   readonly name: string;
   readonly description: string;
   readonly input: S;
-  /** Running it twice does no harm. Without it, a call that was in flight at a crash is never repeated silently. */
+  /**
+   * Whether it may be called twice. If not, a call that was in flight at a crash is repeated only if somebody decides so.
+   * Default: false.
+   */
   readonly idempotent?: boolean | undefined;
-  /** It is not called before somebody has said yes; the run waits for that, over a restart too. */
+  /** Whether somebody has to approve each call. The run waits for that, also across restarts. Default: false. */
   readonly needsApproval?: boolean | undefined;
-  /** A call that takes longer is aborted, and is an error that the model is told. */
+  /** A call that takes longer is aborted, and the model gets an error. Default: no limit. */
   readonly timeoutS?: number | undefined;
   execute(args: InferSchema<S>, context: ToolContext): MaybePromise<R>;
 }

@@ -10,25 +10,25 @@ import {
 const OVER = "its end";
 
 /**
- * The one lane of an execution. Two operations at once would be recorded in the order in which they happen to end, and a replay
- * would hand them each other's results.
+ * Lets an execution do one operation at a time. Two concurrent ones would be recorded in the order in which they happen to end, and a
+ * replay would give them each other's results.
  */
 export class Lane {
   private readonly whose: { readonly agentId: AgentId; readonly execId: ExecId };
   private running: string | undefined;
   private isOver = false;
   private onFree: (() => void) | undefined;
-  /** What the agent was given for the operation that is under way. */
+  /** The promise that the agent got for the running operation. */
   private promise: Promise<unknown> | undefined;
 
   constructor(whose: { readonly agentId: AgentId; readonly execId: ExecId }) {
     this.whose = whose;
   }
 
-  /** Whether an operation is under way, and a call when it is not any more. For the end of an agent that awaited too little. */
   get isBusy(): boolean {
     return this.running !== undefined;
   }
+  /** Calls back when the running operation has ended. For the end of an agent that has not awaited it. */
   whenFree(callback: () => void): void {
     this.onFree = callback;
   }
@@ -38,7 +38,7 @@ export class Lane {
     return promise;
   }
 
-  /** Nobody awaits the operation that is under way: that it is broken off must not end the process. */
+  /** Handles a rejection of the running operation, which nobody awaits: when it is cancelled, that must not end the process. */
   forgive(): void {
     this.promise?.catch(noop);
   }
@@ -47,6 +47,7 @@ export class Lane {
     return this.isOver;
   }
 
+  /** Throws a `LaneViolationError` if another operation is running, and a `CancellationError` after the agent's end. */
   enter(what: string): void {
     if (this.running !== undefined) {
       const { agentId, execId } = this.whose;
@@ -62,7 +63,7 @@ export class Lane {
     this.onFree?.();
   }
 
-  /** A small thing that is recorded: no place to give way. */
+  /** Runs a small operation in the lane, without waiting for a paused agent as `alone` does. */
   within<T>(what: string, operation: () => MaybePromise<T>): MaybePromise<T> {
     this.enter(what);
     let done: MaybePromise<T> | undefined;
@@ -74,7 +75,7 @@ export class Lane {
     return isPromiseLike(done) ? Promise.resolve(done).finally(() => this.leave()) : done;
   }
 
-  /** Its agent is over: whoever has kept the context can do nothing more with it. */
+  /** Called at the agent's end. Nothing more can be done with the context, even if somebody has kept it. */
   close(): void {
     this.isOver = true;
     this.running ??= OVER;

@@ -16,10 +16,10 @@ import { JOURNAL_PATIENCE_MS } from "./run-journal.ts";
 import { LinkedList } from "@ravi/kernel/loop";
 import { delay, orStopped, turnOfLoop } from "./waiting.ts";
 
-/** Whom one execution has hired, in this process. */
+/** The children of one execution in this process. */
 export class Children {
   private readonly all = new LinkedList<Child>();
-  /** Made for the first that is asked for: most are only waited for, and their ids need not be hashed. */
+  /** Made when a child is first looked up by its id. Most never are, and then no id has to be hashed. */
   private index: Map<ExecId, Child> | undefined;
   private readonly engine: InProcessEngine;
 
@@ -45,7 +45,7 @@ export class Children {
     const hiring = new Hiring(this.engine, spec);
     const started = Promise.withResolvers<void>();
     const ended = hiring.start(started.resolve);
-    // Heard in any case: a child that nobody joins must not become an unhandled rejection.
+    // Handles a rejection too, so that a child that nobody joins does not cause an unhandled one.
     const over = ended.then(
       (outcome) => hiring.noteEnd(outcome),
       () => hiring.noteStop(),
@@ -61,7 +61,7 @@ export class Children {
     return orStopped(this.engine, this.childOf(child).outcome);
   }
 
-  /** That nobody answered is on record like an answer, so that a replay hears the same. */
+  /** A missing answer is recorded like an answer, so that a replay gets the same. */
   async ask(
     key: string,
     child: ExecId,
@@ -71,18 +71,18 @@ export class Children {
     const { mailbox, outcome } = this.childOf(child);
     const { recorder, clock, start, tree } = this.engine;
     const { execId, supervision } = start;
-    // Sent again after a crash it has the same id, and the child reads it once.
+    // If it is sent again after a crash it has the same id, so the child reads it only once.
     const id = `${execId}:${key}`;
     const limit = (): number => clock.now() + (timeoutMs ?? 0);
     const until = timeoutMs === undefined ? undefined : Number(await recorder.fact(`asked:${key}`, limit));
     return (await recorder.fact(key, async (): Promise<Heard> => {
-      // A child that has replied, and ended, before a crash says no more.
+      // A child that has replied and ended before the crash does not reply again: its reply is on record.
       const known = tree.recording?.of(child).steps.get(`reply:${id}`)?.end?.body["value"];
       if (known !== undefined) return { reply: known };
       if (mailbox === undefined) return { silent: true, ended: true };
       mailbox.deliver({ id, from: supervision.agentId, content: message, at: clock.now() });
       const reply = mailbox.replyTo(id).then((value): Heard => ({ reply: value }));
-      // Who has ended without a reply will not give one.
+      // A child that has ended will not reply.
       const silence = [outcome.then((): Heard => ({ silent: true, ended: true }))];
       const timer = until === undefined ? undefined : delay(clock, Math.max(0, until - clock.now()));
       if (timer !== undefined) silence.push(timer.promise.then((): Heard => ({ silent: true })));
@@ -94,11 +94,11 @@ export class Children {
     })) as Heard;
   }
 
-  /** A child does not outlive its parent: whoever nobody joined is cancelled, and its seat is free before the parent's is. */
+  /** Cancels the children that still run, and waits for them: their seats must be free before the parent's. */
   async end(isCrash: boolean): Promise<void> {
     const { tree, start } = this.engine;
     if (isCrash && start.supervision.isRoot && this.engine.isDurable && tree.ports.restart !== undefined) {
-      // It may be started again, and then goes on with its children: they are unwound, and nothing is recorded of it.
+      // The run may be restarted, and then continues with its children: they are suspended, and nothing is recorded.
       tree.suspend("its root crashed and may be started again");
     }
     const living = this.living();
@@ -108,10 +108,10 @@ export class Children {
     await this.allOver(living);
   }
 
-  /** Those who are still at work were told to stop with everybody else, and are given up after their grace. */
+  /** Waits for children that are still stopping. They were told to stop with the whole run, and are given up after their grace. */
   unwound(): MaybePromise<void> {
     const living = this.living();
-    // Without timers nobody would be given up.
+    // Without timers a child that does not stop would never be given up.
     const isBounded = this.engine.clock.setTimer !== undefined;
     return living.length > 0 && isBounded ? this.allOver(living) : undefined;
   }
@@ -121,8 +121,8 @@ export class Children {
   }
 
   /**
-   * Their outcomes are on record with their hires; here it only matters that they are over. That is never known where the journal has
-   * stopped answering: T4.
+   * Waits until all of them have ended. Their outcomes are recorded with their hires, which may never happen if the journal no longer
+   * answers: as soon as it makes no progress for a while, nobody waits any longer (T4).
    */
   private async allOver(children: readonly Child[]): Promise<void> {
     const over = Promise.allSettled(children.map(({ outcome }) => outcome)).then(() => true);

@@ -1,7 +1,7 @@
 import { type CancellationToken, type Clock, DeadlineExceededError, type TimerHandle } from "@ravi/kernel";
 import type { ExecRecording } from "./recording.ts";
 
-/** How long an execution that is late may take to catch up with its record, before it is late all the same. */
+/** How long after its deadline an execution may take to catch up with its record. */
 const CATCH_UP_MS = 10_000;
 
 export interface DeadlineOptions {
@@ -13,11 +13,11 @@ export interface DeadlineOptions {
 }
 
 /**
- * Cancels the token when the time comes, so that a call that hangs is aborted and not only noticed. What is on record was done
- * in time: it is caught up with first, and costs nothing. Returns how to take the deadline off.
+ * Cancels the token at the deadline, so that a call that hangs is aborted. An execution that is being resumed first catches up with its
+ * record, which was done in time and costs nothing. Returns a function that removes the deadline.
  */
 export function armDeadline(options: DeadlineOptions): () => void {
-  // Most have none, and what closures hold is made with the call of the function that they are written in.
+  // `arm` is a function of its own, so that executions without a deadline, which are most, allocate nothing for its closures.
   return options.deadline === null ? noop : arm(options, options.deadline);
 }
 
@@ -29,7 +29,7 @@ function arm({ clock, token, recording }: DeadlineOptions, deadline: number): ()
     timer = clock.setTimer?.(cancel, CATCH_UP_MS);
     recording.onCaughtUp = () => {
       timer?.cancel();
-      // The last recorded result is handed over first; what comes after it is late.
+      // With a timer, so that the agent gets its last recorded result before it is cancelled.
       timer = clock.setTimer?.(cancel, 0);
     };
   };

@@ -25,14 +25,14 @@ export type ResultRecord = {
   readonly structured?: JsonValue;
 };
 
-/** What the begin of a hire says of who is hired. */
+/** The part of a hire's begin entry that says who is hired. */
 export type HireBegin = {
   readonly agentId: AgentId;
   readonly parentId: AgentId;
   readonly priority?: Priority;
 };
 
-/** What is written down of a child's end. */
+/** The body of a hire's end entry. */
 export function outcomeToJSON(outcome: HireOutcome): JsonObject {
   const { status } = outcome;
   const used = usageToJSON(outcome);
@@ -41,7 +41,7 @@ export function outcomeToJSON(outcome: HireOutcome): JsonObject {
   return { status, ...used };
 }
 
-/** What is written down of what a hire took. */
+/** What a hire has used, as it is recorded. */
 export function usageToJSON({ usage, costUsd, stoppedBy }: HireUsage): JsonObject {
   return {
     ...(usage !== undefined && { usage: { ...usage } }),
@@ -59,12 +59,12 @@ export function usageIn(body: JsonObject): HireUsage {
   };
 }
 
-/** Of one who was never hired. */
+/** The usage of a hire that never started. */
 export const NOTHING_USED: HireUsage = Object.freeze({ usage: NO_USAGE, costUsd: 0 });
 
 export function restoreOutcome(body: JsonObject): HireOutcome {
   const used = usageIn(body);
-  // The hire itself failed, as where its outcome could not be written down.
+  // The hire itself failed: for instance, its outcome could not be recorded.
   if (body["error"] !== undefined) {
     return { status: "failed", error: errorFromJSON(body["error"] as SerializedError) as RaviError, ...used };
   }
@@ -85,7 +85,7 @@ export function accountStatus({ status }: HireOutcome): AgentAccount["status"] {
   return status === "timedOut" ? "failed" : status;
 }
 
-/** A structured result is recorded as the model's JSON; whoever needs its type parses it again. */
+/** A structured result is recorded as plain JSON. It is not parsed by its schema again when it is restored. */
 export function resultToJSON({ status, output, stopReason, structured }: AgentResult): ResultRecord {
   const record = { status, output, stopReason };
   return structured === undefined ? record : { ...record, structured: structured as JsonValue };

@@ -12,7 +12,7 @@ import type { InProcessEngine } from "./in-process.ts";
 import { LATE } from "./recording.ts";
 import { timer } from "./waiting.ts";
 
-/** A parent that waits for a child: until the child ends, the parent is stopped, or the time of the hire is up. */
+/** Makes a hire and waits until the child ends, the parent is stopped, or the time of the hire has run out. */
 export function hireInTime(engine: InProcessEngine, hiring: Hiring): Promise<HireOutcome> {
   return new Promise((resolve, reject) => new Patience(engine, hiring, resolve, reject).begin());
 }
@@ -23,7 +23,7 @@ class Patience {
   private readonly resolve: (outcome: HireOutcome) => void;
   private readonly reject: (error: unknown) => void;
   private unlisten: (() => void) | undefined;
-  private clock: TimerHandle | undefined;
+  private timer: TimerHandle | undefined;
 
   constructor(
     engine: InProcessEngine,
@@ -39,7 +39,7 @@ class Patience {
 
   begin(): void {
     const { hiring } = this;
-    // Before there is a child, a seat is waited for: that is given up by whoever gives seats.
+    // Until the child starts, `hiring` waits for its seat and ends that wait by itself.
     const ended = hiring.start(() => this.childBegan());
     ended.then(
       (outcome) => this.childEnded(outcome),
@@ -53,7 +53,7 @@ class Patience {
   private childBegan(): void {
     const { engine, hiring } = this;
     const { until } = hiring.times;
-    // A suspension cancels the token too, and is the reason that counts.
+    // A suspension cancels the token as well; it is the reason that counts.
     this.unlisten = engine.token.onCancel((error) => this.fail(engine.suspension ?? error));
     if (until === null) return;
     if (this.wasLate) this.leave();
@@ -67,12 +67,12 @@ class Patience {
     this.resolve(outcome);
   }
 
-  /** Time in which the child had no seat does not count: what it was parked is waited for in addition. */
+  /** Time in which the child has no seat does not count, so that is added to the limit. */
   private watchTime(until: number): void {
     const { engine, hiring } = this;
     const left = until + hiring.parkedMs - engine.clock.now();
     try {
-      if (left > 0) this.clock = timer(engine.clock, () => this.watchTime(until), left);
+      if (left > 0) this.timer = timer(engine.clock, () => this.watchTime(until), left);
       else if (hiring.spec.onTimeout === "leave") this.leave();
       else hiring.cancel(new DeadlineExceededError({ deadline: until }));
     } catch (error) {
@@ -80,24 +80,24 @@ class Patience {
     }
   }
 
-  /** It is on record that the child was late, so it was, however fast it is this time. */
+  /** Whether it is on record that the child was late. Then a replay leaves it too, even if it is faster this time. */
   private get wasLate(): boolean {
     const { engine } = this;
-    return engine.tree.recording !== undefined && engine.recorder.isRecorded(this.late);
+    return engine.tree.recording !== undefined && engine.recorder.isRecorded(this.lateKey);
   }
 
-  private get late(): string {
+  private get lateKey(): string {
     return LATE + this.hiring.key;
   }
 
-  /** Goes on without the child. What it has used until then is on record with it, so that a replay says the same. */
+  /** Returns `timedOut` and lets the child run on. What it has used so far is recorded, so that a replay returns the same. */
   private leave(): void {
     const { engine, hiring } = this;
     this.stopWaiting();
     const left = (used: JsonValue): void =>
       this.resolve({ status: "timedOut", handle: hiring.handle, ...usageIn(used as JsonObject) });
     try {
-      const used = engine.recorder.fact(this.late, () => usageToJSON(hiring.used));
+      const used = engine.recorder.fact(this.lateKey, () => usageToJSON(hiring.used));
       if (isPromiseLike(used)) used.then(left, this.reject);
       else left(used);
     } catch (error) {
@@ -113,7 +113,7 @@ class Patience {
   private stopWaiting(): void {
     this.unlisten?.();
     this.unlisten = undefined;
-    this.clock?.cancel();
-    this.clock = undefined;
+    this.timer?.cancel();
+    this.timer = undefined;
   }
 }

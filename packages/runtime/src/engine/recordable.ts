@@ -1,6 +1,6 @@
 import type { EffectScope, JsonObject, MaybePromise } from "@ravi/kernel";
 
-/** What the recorder writes down: an effect of an agent, or a hire, which records steps of its own and goes on from them. */
+/** What the recorder can record: an `Effect`, whose fields these are, or a hire, whose child resumes from its own record. */
 export interface Recordable<T> {
   readonly key: string;
   readonly what: string;

@@ -2,49 +2,51 @@ import type { ExecId, JournalRecord, JsonObject } from "@ravi/kernel";
 import { RUN_START, RUN_STATUS } from "../journal/run-facts.ts";
 import { textAt } from "./body.ts";
 
-/** What was recorded under one key: the newest attempt at it. */
+/** What is on record under one key, of the newest attempt. */
 export interface RecordedStep {
   readonly key: string;
   attempt: number;
   begin: JournalRecord | undefined;
   end: JournalRecord | undefined;
-  /** The resumed agent has asked for it. */
+  /** Whether the resumed agent has asked for it. */
   read: boolean;
 }
 
-/** The recorded steps of one execution, as its agent asks for them again. */
+/** The recorded steps of one execution. A resumed agent asks for them again, in the same order. */
 export class ExecRecording {
   readonly steps = new Map<string, RecordedStep>();
-  /** When its first fact was written down. */
+  /** The time of its first entry. */
   startedAt: number | undefined;
-  /** Called when the last of them was asked for. */
+  /** Called when the agent has asked for the last step. */
   onCaughtUp: (() => void) | undefined;
-  /** Called with the key of each that is asked for, once. */
+  /** Called with the key of each step, when the agent asks for it first. */
   onTaken: ((key: string) => void) | undefined;
   private unread = 0;
-  /** In the order of the record, and how many at its front were asked for: whoever looks for the next looks past none of those. */
+  /** The steps in the order of the record. */
   private readonly order: RecordedStep[] = [];
+  /** All steps of `order` before this index are read, so that `nextUnread` need not look at them again. */
   private readInFront = 0;
-  /** The ends of attempts that were taken back, by key. */
+  /** The end entries of withdrawn attempts, by key. */
   private withdrawn: Map<string, JournalRecord[]> | undefined;
 
+  /** Notes the end of an attempt that was withdrawn. */
   withdraw(end: JournalRecord): void {
     this.withdrawn ??= new Map();
     this.withdrawn.set(end.key, [...(this.withdrawn.get(end.key) ?? []), end]);
   }
 
-  /** The number of another try at it. */
+  /** The number of the next attempt at an effect. */
   nextAttempt(key: string): number {
     const withdrawn = this.withdrawn?.get(key)?.map(({ attempt }) => attempt) ?? [];
     return Math.max(this.steps.get(key)?.attempt ?? 0, ...withdrawn) + 1;
   }
 
-  /** Whether something had gone out under that key before. */
+  /** Whether something was sent under that key before this attempt. */
   isRepeat(key: string, attempt: number): boolean {
     return attempt > this.withdrawnBefore(key, attempt).filter(isUnpaid).length + 1;
   }
 
-  /** Whether it is not known what came of an earlier try. */
+  /** Whether an attempt before this one has no known outcome. */
   isDoubtful(key: string, attempt: number): boolean {
     return attempt > this.withdrawnBefore(key, attempt).length + 1;
   }
@@ -67,7 +69,7 @@ export class ExecRecording {
     else step.end = record;
   }
 
-  /** The step under that key; from then on it counts as asked for. */
+  /** The step under that key. From now on it counts as asked for. */
   take(key: string): RecordedStep | undefined {
     const step = this.steps.get(key);
     if (step !== undefined && !step.read) {
@@ -83,7 +85,7 @@ export class ExecRecording {
     return this.unread === 0;
   }
 
-  /** What it has not asked for yet, and what was withdrawn: that came last. */
+  /** The keys of steps that the agent has not asked for yet, then those of withdrawn ones. */
   unreadKeys(): readonly string[] {
     const unread = [...this.steps.values()].filter(({ read }) => !read).map(({ key }) => key);
     const withdrawn = [...(this.withdrawn?.keys() ?? [])].filter((key) => !this.steps.has(key));
@@ -91,8 +93,8 @@ export class ExecRecording {
   }
 
   /**
-   * A step that nobody has asked for yet; undefined when the agent has caught up with its record. Those of a batch are asked for in any
-   * order, and so is whether the time of its hires was up.
+   * The next step that the agent has not asked for yet; undefined if there is none. Steps of `batch` are left out, since the parts of a
+   * batch come in any order; with `orLate`, so are the facts of hires that were late.
    */
   nextUnread(batch?: ReadonlySet<string>, orLate = false): RecordedStep | undefined {
     if (this.unread === 0) return undefined;
@@ -108,39 +110,39 @@ export class ExecRecording {
   }
 }
 
-/** Facts of hires whose time was up. */
+/** Keys of the facts that a hire was not done in time. */
 export const LATE = "late:";
 
-/** Facts of what was granted beyond the limits. */
+/** Keys of the facts that limits were raised. */
 export const RAISE = "raise:";
 
-/** Notes on the money of single calls (`context/money/notes.ts`), which only `tree/spends.ts` reads. */
+/** Keys of notes on the money of single calls. `context/money/notes.ts` writes them, and only `tree/spends.ts` reads them. */
 export const SPEND = "spend:";
 
-/** Of the notes on one call of an effect. */
+/** The key of the notes on one call of an effect. */
 export function spendKey(effect: string, call: number): string {
   return `${SPEND}${effect}#${call}`;
 }
 
-/** What a begin and its end have in common. */
+/** Identifies an attempt: its begin and its end have the same. */
 export function attemptOf({ exec, key, attempt }: JournalRecord): string {
   return `${exec}\n${key}\n${attempt}`;
 }
 
-/** Facts about the run as a whole, or about money, are no steps of its agent. */
-function isAside(key: string): boolean {
+/** Whether an entry is about the run as a whole, or about money. Such entries are not steps of an agent. */
+function isNoStep(key: string): boolean {
   return key === RUN_START || key === RUN_STATUS || key.startsWith(SPEND);
 }
 
-/** The end of a call that was begun and taken back while nothing of it was under way. With what was paid for it before, if anything. */
+/** The body of the end of an effect that was stopped while nothing of it was running. It may have a `spend` for earlier attempts. */
 export const WITHDRAWN: JsonObject = Object.freeze({ withdrawn: true });
 
-/** Nothing had gone out: it is as if it had never been begun. */
+/** Whether a withdrawn attempt has sent nothing. It is then as if it had never been begun. */
 function isUnpaid({ body }: JournalRecord): boolean {
   return body["spend"] === undefined;
 }
 
-/** Begins of calls that still waited for a place in the limiter's line when the process died. */
+/** The begins of calls that were still waiting for the limiter when the process died, and so were never sent. */
 function neverSent(records: readonly JournalRecord[]): readonly JournalRecord[] {
   const waiting = records.filter(({ phase, body }) => phase === "begin" && body["inLine"] === true);
   if (waiting.length === 0) return waiting;
@@ -153,10 +155,10 @@ function neverSent(records: readonly JournalRecord[]): readonly JournalRecord[] 
   return waiting.filter((begin) => !known.has(attemptOf(begin)));
 }
 
-/** Everything that a run has recorded, by execution, with what it says about money and seats. */
+/** Everything that is on record of a run, by execution. */
 export class Recording {
   readonly execs = new Map<ExecId, ExecRecording>();
-  /** Without what was withdrawn before anything had gone out. */
+  /** All entries, without attempts that were withdrawn before anything was sent. */
   readonly records: readonly JournalRecord[];
 
   constructor(records: readonly JournalRecord[]) {
@@ -167,7 +169,7 @@ export class Recording {
     this.records = unpaid.size === 0 ? records : records.filter((record) => !unpaid.has(attemptOf(record)));
     const withdrawn = new Set(ends.map(attemptOf));
     for (const record of this.records) {
-      if (isAside(record.key) || (withdrawn.size > 0 && withdrawn.has(attemptOf(record)))) continue;
+      if (isNoStep(record.key) || (withdrawn.size > 0 && withdrawn.has(attemptOf(record)))) continue;
       this.of(record.exec).add(record);
     }
   }
@@ -178,7 +180,7 @@ export class Recording {
     return recording;
   }
 
-  /** The newest fact about the run itself. */
+  /** The newest entry about the run as a whole with that key. */
   aboutRun(key: typeof RUN_START | typeof RUN_STATUS): JournalRecord | undefined {
     return this.records.findLast((record) => record.key === key);
   }

@@ -2,7 +2,7 @@ import type { Headcount, MaybePromise } from "@ravi/kernel";
 import { andThen } from "../and-then.ts";
 import type { InProcessEngine } from "./in-process.ts";
 
-/** The seat of one execution in the tree's headcount: whether it has to give it up, and how long it was without. */
+/** The seat of one execution in the headcount of its tree: whether it was preempted, and for how long. */
 export class Seat {
   private readonly engine: InProcessEngine;
   private readonly headcount: Headcount;
@@ -14,7 +14,7 @@ export class Seat {
     this.headcount = headcount;
   }
 
-  /** How long it was without, now included. */
+  /** How long it has been without its seat, including now. */
   get parkedMs(): number {
     return this.parkedFor + (this.parkedSince === undefined ? 0 : this.engine.clock.now() - this.parkedSince);
   }
@@ -22,9 +22,9 @@ export class Seat {
   isPaused(n: number): MaybePromise<boolean> {
     const { recorder, start } = this.engine;
     const givesWay = start.onPreempt === "return";
-    // It gave way here the first time, so it gives way here again, whatever the headcount says today.
+    // It is on record that it returned at this point, so a replay does the same, whatever the headcount says now.
     if (givesWay && recorder.isRecorded(keyOf(n))) return this.giveWay(n);
-    // It goes through what is on record without stopping: none of that costs anything, and it was not paused there.
+    // A replay is not paused: it costs nothing.
     if (recorder.isCatchingUp) return false;
     const paused = this.headcount.isPaused(start.supervision.agentId);
     if (!givesWay) return paused;

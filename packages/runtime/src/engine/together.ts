@@ -1,14 +1,14 @@
 import { isPromiseLike, type MaybePromise, type Operation, type Settled } from "@ravi/kernel";
 import type { InProcessEngine } from "./in-process.ts";
 
-/** Begins all that is asked for together, in the order given, and joins it. No promise where none of it makes one. */
+/** Starts operations in the order given and waits for all of them. Makes no promise if none of them makes one. */
 export function allTogether(
   engine: InProcessEngine,
   operations: readonly Operation[],
 ): MaybePromise<readonly Settled[]> {
   const [only] = operations;
   const isFresh = engine.tree.recording === undefined;
-  // Most turns ask for one thing.
+  // Most turns have one operation.
   if (only !== undefined && operations.length === 1 && isFresh) return onlyOne(engine, only);
   const begun = isFresh ? beginAll(engine, operations) : beginAgain(engine, operations);
   return begun.some(isPromiseLike) ? joined(engine, begun) : unlessSuspended(engine, begun as Settled[]);
@@ -32,13 +32,13 @@ async function joined(
   return unlessSuspended(engine, outcomes);
 }
 
-/** What unwinds the whole run is not an outcome of one of them. */
+/** A suspension stops the whole run: it is not the outcome of one operation. */
 function unlessSuspended({ suspension }: InProcessEngine, outcomes: readonly Settled[]): readonly Settled[] {
   if (suspension !== undefined) throw suspension;
   return outcomes;
 }
 
-/** None of them rejects. */
+/** The promises never reject. */
 function beginAll(
   engine: InProcessEngine,
   operations: readonly Operation[],
@@ -46,13 +46,14 @@ function beginAll(
   return operations.map((operation) => settled(make(engine, operation)));
 }
 
+/** In a resumed run: decisions are asked for before anything starts, and the record knows that the operations come in any order. */
 function beginAgain(
   engine: InProcessEngine,
   operations: readonly Operation[],
 ): readonly MaybePromise<Settled>[] {
   const { recorder } = engine;
   for (const operation of operations) if (operation.kind === "tool") recorder.requireDecision(operation);
-  // Each of them looks for its record as soon as it is called.
+  // Each operation looks for its record synchronously, so it is enough to set the keys while they are started.
   recorder.together(new Set(operations.map(({ key }) => key)));
   const begun = beginAll(engine, operations);
   recorder.together(undefined);

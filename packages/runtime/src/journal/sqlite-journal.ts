@@ -25,33 +25,35 @@ import { bodyOf } from "./large-body.ts";
 import { isOwnerGone } from "./owner.ts";
 import { stringify } from "./plain-json.ts";
 import { checkItem } from "./posted.ts";
-import { type PruneOptions, type PrunePlan, prunePlan } from "./retention.ts";
+import { type PruneOptions, prunePlan } from "./retention.ts";
 import { Appender } from "./sqlite/appender.ts";
 import { Arrivals } from "./sqlite/arrivals.ts";
 import { SqliteBlobs } from "./sqlite/blobs.ts";
-import { isBusy, readFailure } from "./sqlite/errors.ts";
+import { readFailure } from "./sqlite/errors.ts";
 import { GroupCommit } from "./sqlite/group-commit.ts";
+import { groupStore } from "./sqlite/group-store.ts";
 import { Items } from "./sqlite/items.ts";
 import { Log } from "./sqlite/log.ts";
 import { openDatabase } from "./sqlite/open-database.ts";
+import { prune } from "./sqlite/prune.ts";
 import { Runs, type StoredRun } from "./sqlite/runs.ts";
 import { sameFile } from "./sqlite/same-file.ts";
 import { Unreturned } from "./sqlite/unreturned.ts";
 import type { AppendJob } from "./sqlite/writing.ts";
 
 export interface SqliteJournalOptions {
-  /** For claims that lapse. Processes that share a journal must agree on the time. */
+  /** Decides when a claim has run out. Processes that share a journal must agree on the time. Default: the system's clock. */
   readonly clock?: Clock | undefined;
-  /** How long a write waits for other processes that write, in all (10,000). */
+  /** How long a write waits in all while other processes write. Default: 10,000. */
   readonly busyTimeoutMs?: number | undefined;
 }
 
 /**
- * A journal in one SQLite file, `ravi.db`. Several processes may have it open at once, each writing to runs of its own.
- * Writes of one turn of the event loop share a commit, and resolve when that is on disk.
+ * A journal in one SQLite file, `ravi.db`. Several processes may have it open at the same time, each writing to its own runs. The
+ * writes of one turn of the event loop share a transaction, and resolve when it is on disk.
  */
 export class SqliteJournal implements Journal {
-  /** Blobs in the same file, for values that somebody wants to keep apart by hand. */
+  /** Stores blobs in the same file, for values that you want to keep out of the entries. */
   readonly blobs: BlobStore;
   private readonly ownBlobs: SqliteBlobs;
   private readonly db: DatabaseSync;
@@ -61,14 +63,19 @@ export class SqliteJournal implements Journal {
   private readonly log: Log;
   private readonly posted: Items;
   private readonly appender: Appender;
+  /** The `run` of every append job: one function for all of them. */
   private readonly stage: AppendJob["run"];
+  /** Tells watchers of new posts. */
   private readonly arrivals: Arrivals;
+  /** Claims of this process that could not be released. */
   private readonly unreturned: Unreturned;
+  /** Throws if the file was removed or replaced. */
   private readonly checkFile: () => void;
+  /** Set by `close`. */
   private closing: Promise<void> | undefined;
 
   private constructor(db: DatabaseSync, options: SqliteJournalOptions) {
-    // The compiler refuses `new`; whoever has none is told the way.
+    // The constructor is private, which only TypeScript enforces.
     if (!hasMethod(db, "prepare")) {
       const expected = "nothing: a journal is opened by SqliteJournal.open(directory)";
       throw new InvalidValueError({ field: "what new SqliteJournal was given", value: db, expected });
@@ -94,11 +101,11 @@ export class SqliteJournal implements Journal {
     });
     this.stage = (job) => this.appender.stage(job);
     const busyTimeoutMs = checkInteger("busyTimeoutMs", options.busyTimeoutMs ?? 10_000, 0);
-    // Locks are held in real time, whatever the clock of the claims says.
-    this.commits = new GroupCommit({ store: storeOf(db, this.appender), busyTimeoutMs, wait });
+    // `wait` is in real time, whatever the clock of the claims is: other processes hold their locks in real time.
+    this.commits = new GroupCommit({ store: groupStore(db, this.appender), busyTimeoutMs, wait });
   }
 
-  /** Makes the directory and the file when they are not there. Throws when the file is not ours, or of a newer format. */
+  /** Opens the journal in a directory, and creates both if needed. Throws if the file is not a journal, or of a newer format. */
   static open(directory: string, options: SqliteJournalOptions = {}): SqliteJournal {
     checkFields("options", options, ["clock", "busyTimeoutMs"]);
     checkPorts("options", { clock: options.clock });
@@ -113,7 +120,7 @@ export class SqliteJournal implements Journal {
     }
   }
 
-  /** Whether a write has failed for good: the directory has to be opened again. */
+  /** Whether a write has failed for good. Nothing more can be written then: close it, and open the directory again. */
   get isFailed(): boolean {
     return this.commits.isFailed;
   }
@@ -150,7 +157,7 @@ export class SqliteJournal implements Journal {
     });
   }
 
-  /** With what was appended here before, also if nobody waited for it. */
+  /** Includes what was appended through this object before, even if nobody has awaited that. */
   async load(runId: RunId): Promise<readonly JournalRecord[]> {
     this.checkOpen();
     await this.commits.settled();
@@ -160,7 +167,7 @@ export class SqliteJournal implements Journal {
   }
 
   append(runId: RunId, epoch: number, entries: readonly JournalEntry[]): Promise<void> {
-    // Not an async function: that would add a promise to each append, and there are tens of thousands a second.
+    // Not async: that would be one more promise for each append, and there are tens of thousands a second.
     return new Promise((resolve, reject) => {
       this.checkOpen();
       const writing = this.appender.known(runId, epoch);
@@ -196,14 +203,14 @@ export class SqliteJournal implements Journal {
     this.arrivals.watchers.tell(id);
   }
 
-  /** Tells at once of what is posted through this object, and within a quarter of a second of what other processes post. */
+  /** Reports posts through this object at once, and those of other processes within a quarter of a second. */
   watch(runId: RunId, listener: () => void): JournalWatch {
-    // Nothing comes any more, and nothing is left behind.
+    // A closed journal reports nothing, and must not start a timer.
     if (this.closing !== undefined) return { coversAll: false, stop() {} };
     return this.arrivals.watchers.add(runId, listener);
   }
 
-  /** One look into an index: cheap enough to be asked again and again. */
+  /** Reads an index only, so it is cheap enough to poll. */
   items(runId: RunId, after: number): readonly PostedRecord[] {
     checkInteger("after", after, 0);
     return this.reading(runId, () => this.posted.after(RunId(runId), after));
@@ -213,52 +220,22 @@ export class SqliteJournal implements Journal {
     return this.reading("all runs", () => this.runs.list());
   }
 
-  /** Also under a living claim: its holder's next append is refused. */
+  /** Deletes a run, even if somebody holds its claim: the holder's next append is refused. */
   async delete(runId: RunId): Promise<void> {
     const id = RunId(runId);
     await this.write(() => this.remove(id));
   }
 
-  /** Deletes runs that ended long ago, but none that somebody holds. Gives the ids of those that are gone. */
+  /** Deletes runs that ended long ago, but none whose claim somebody holds. Gives the ids of the deleted runs. */
   async prune(options: PruneOptions): Promise<readonly RunId[]> {
-    const now = this.clock.now();
-    const plan = prunePlan(options, now);
-    const old = await this.write(() => this.runs.prunable(plan, now));
-    const gone: RunId[] = [];
-    // A few at a time: whoever else writes, here or in another process, waits for one transaction and not for all of it.
-    for (let at = 0; at < old.length;) {
-      const part = await this.write(() => this.pruneSome(old, at, plan));
-      gone.push(...part.gone);
-      at = part.next;
-    }
-    await this.write(() => {
-      for (const runId of this.posted.orphansBefore(plan.before)) this.posted.delete(runId);
-    });
-    return gone;
+    const { runs, posted: items, clock } = this;
+    const now = clock.now();
+    const write = <T>(act: () => T): Promise<T> => this.write(act);
+    const remove = (runId: RunId): number => this.remove(runId);
+    return prune({ runs, items, clock, write, remove }, prunePlan(options, now), now);
   }
 
-  /** As many as make up one transaction, which is one run at least, however large; and where to go on. */
-  private pruneSome(
-    old: readonly RunId[],
-    from: number,
-    plan: PrunePlan,
-  ): { readonly gone: readonly RunId[]; readonly next: number } {
-    const now = this.clock.now();
-    const gone: RunId[] = [];
-    let next = from;
-    let weight = 0;
-    for (const runId of old.slice(from, from + PRUNED_AT_ONCE)) {
-      if (weight >= WEIGHT_AT_ONCE) break;
-      next++;
-      // Somebody may have taken it up again meanwhile.
-      if (!this.runs.isPrunable(runId, plan, now)) continue;
-      weight += this.remove(runId);
-      gone.push(runId);
-    }
-    return { gone, next };
-  }
-
-  /** Waits for what was begun, then lets the file go. Afterwards only `close` may be called. */
+  /** Waits for the writes so far, then closes the file. Afterwards only `close` may be called. */
   close(): Promise<void> {
     this.arrivals.close();
     this.closing ??= this.commits.settled().then(() => this.db.close());
@@ -269,7 +246,7 @@ export class SqliteJournal implements Journal {
     return this.close();
   }
 
-  /** In the group's transaction, after the appends that came before it. */
+  /** Runs `act` in the transaction of the current group, after the appends before it. */
   private async write<T>(act: () => T): Promise<T> {
     this.checkOpen();
     return this.commits.add(() => {
@@ -278,7 +255,7 @@ export class SqliteJournal implements Journal {
     });
   }
 
-  /** What goes wrong in SQLite comes out as an error of ours. */
+  /** Runs a read. Errors of SQLite become errors of the journal. */
   private reading<T>(what: string, act: () => T): T {
     this.checkOpen();
     try {
@@ -296,14 +273,14 @@ export class SqliteJournal implements Journal {
     return records;
   }
 
-  /** Many rows are read one after the other: whoever deletes the run meanwhile would make it look damaged. */
+  /** Runs several reads in one transaction. Otherwise a run that is deleted between two of them would look damaged. */
   private atOneMoment<T>(act: () => T): T {
     const { db } = this;
     db.exec("BEGIN");
     try {
       return act();
     } finally {
-      // Some failures have ended it by themselves.
+      // Some failures have ended the transaction.
       if (db.isTransaction) db.exec("COMMIT");
     }
   }
@@ -319,18 +296,18 @@ export class SqliteJournal implements Journal {
     });
   }
 
-  /** Where not even that can be read, it lapses by itself. */
+  /** Remembers a claim that could not be released, so that this process need not wait until it runs out. */
   private keepUnreturned(runId: RunId, epoch: number): void {
     if (this.closing !== undefined) return;
     try {
       const run = this.runs.find(runId);
       if (run?.fence === epoch && run.owner !== null) this.unreturned.add(runId, run.owner);
     } catch {
-      // The error that led here says more.
+      // The error of `release` is reported. The claim will run out.
     }
   }
 
-  /** Gives how much that was. */
+  /** Deletes a run and gives its size in bytes. */
   private remove(runId: RunId): number {
     const run = this.runs.find(runId);
     this.posted.delete(runId);
@@ -346,26 +323,4 @@ export class SqliteJournal implements Journal {
     const expected = "an open one; it was closed, so open the directory again";
     throw new InvalidValueError({ field: "journal", value: "closed", expected });
   }
-}
-
-const PRUNED_AT_ONCE = 100;
-/** In bytes; a few hundredths of a second. */
-const WEIGHT_AT_ONCE = 8_000_000;
-
-function storeOf(db: DatabaseSync, appender: Appender) {
-  const begin = db.prepare("BEGIN IMMEDIATE");
-  const commit = db.prepare("COMMIT");
-  return {
-    begin: () => {
-      begin.run();
-      appender.begin();
-    },
-    finish: () => appender.write(),
-    commit: () => void commit.run(),
-    rollback: () => {
-      // After a full disk SQLite has rolled back by itself, and says so as an error.
-      if (db.isTransaction) db.exec("ROLLBACK");
-    },
-    isBusy,
-  };
 }

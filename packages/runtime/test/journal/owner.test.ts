@@ -73,6 +73,8 @@ describe("T5: an owner counts as gone only where that is certain", () => {
       const owner = processOwner("id").replace(/:\d+:\d*:id$/, `:${pid}:${startOf(pid)}:id`);
       expect(isOwnerGone(owner)).toBe(false);
 
+      // As long as it is still the shell, it may bury its child.
+      await expect.poll(() => readFileSync(`/proc/${parent.pid}/comm`, "latin1")).toBe("cat\n");
       process.kill(pid, "SIGKILL");
       await expect.poll(() => readFileSync(`/proc/${pid}/stat`, "latin1")).toContain(") Z ");
       expect(isOwnerGone(owner)).toBe(true);

@@ -23,47 +23,47 @@ import type { RetryOptions } from "../retry/policy.ts";
 import type { SessionStore } from "../store/store.ts";
 
 export interface SessionAgentOptions {
-  /** Without `/`: "session". Hires and hooks go by it. */
+  /** The agent's name, as hires and hooks have it. Without `/`. Default: `"session"`. */
   readonly name?: string | undefined;
   readonly model: LLMClient;
-  /** Others that `setModel` and extensions may choose from. */
+  /** Further models that `setModel` and extensions may choose from. */
   readonly models?: readonly LLMClient[] | undefined;
-  /** Built in: they win over tools of extensions. */
+  /** Tools of the session. They take precedence over tools of extensions with the same name. */
   readonly tools?: readonly (Tool | DelegateTool)[] | undefined;
-  /** Helpers that the model can hand work to: each hand-off is a `spawnChild` that is hired. */
+  /** Helpers that the model can hand work to. For each hand-off a `spawnChild` is hired. */
   readonly children?: readonly ChildTool[] | undefined;
-  /** Where sessions are kept: in memory. */
+  /** Where sessions are stored. Default: in memory. */
   readonly store?: SessionStore | undefined;
-  /** The session to go on with. Without it a new one is begun; under a runtime it is the run's. */
+  /** The session to continue. Default: a new one; under a runtime, that of the run. */
   readonly sessionId?: string | undefined;
-  /** Objects, or paths of files that export one. Files are programs: name only those that you would run. */
+  /** Extensions, or paths of files that export one. The files are executed: name only files that you trust. */
   readonly extensions?: readonly (Extension | string)[] | undefined;
   readonly guardrails?: readonly (GuardrailSource | string)[] | undefined;
-  /** How often calls may repeat (`LOOP_LIMITS` of the kernel), or `false`. */
+  /** How often calls may be repeated; `false` for no limit. Default: `LOOP_LIMITS` of the kernel. */
   readonly loopDetection?: LoopLimitsOptions | false | undefined;
-  /** `false`: never. */
+  /** How failed model calls are retried; `false` for never. */
   readonly retry?: RetryOptions | false | undefined;
   readonly compaction?: CompactionStrategy | CompactionOptions | undefined;
-  /** A text, or what the prompt is made of. */
+  /** The system prompt, or what it is made of. */
   readonly prompt?: PromptOptions | string | undefined;
-  /** Live state that goes with each model call and is never written. */
+  /** Current state that is sent with each model call and never stored. */
   readonly ephemeral?: readonly EphemeralSource[] | undefined;
-  /** Model calls of a turn, without those that failed and were tried again and the one that wraps up: 50. */
+  /** The most model calls in a turn, not counting retries and the final one that wraps up. Default: 50. */
   readonly maxSteps?: number | undefined;
-  /** Calls of one batch that run at once: all of them. */
+  /** How many tool calls of one answer run concurrently. Default: all. */
   readonly toolConcurrency?: number | undefined;
-  /** A longer tool result is cut in the middle, with a notice: 50,000 characters. */
+  /** A longer tool result is shortened in the middle, with a notice. Default: 50,000 characters. */
   readonly maxToolResultChars?: number | undefined;
-  /** Temperature, `maxOutputTokens` and the like. */
+  /** Settings of model calls, such as `temperature` and `maxOutputTokens`. */
   readonly settings?: Omit<ModelRequest, "messages" | "tools" | "toolChoice" | "output"> | undefined;
-  /** Values that are never written: those of environment variables whose names say key, token, secret or password. */
+  /** Values that are never stored. Default: those of environment variables with key, token, secret or password in their names. */
   readonly secrets?: readonly string[] | undefined;
-  /** What relative paths go by, and what the model is told: `process.cwd()`. */
+  /** The directory for relative paths; the model is told of it. Default: `process.cwd()`. */
   readonly cwd?: string | undefined;
-  /** Checks raw JSON Schemas. */
+  /** Checks the arguments of tools whose schema is a raw JSON Schema. */
   readonly validator?: JsonSchemaValidator | undefined;
   readonly hooks?: Hooks | undefined;
-  /** For runs under a runtime; alone, a session refuses to run with it. */
+  /** Middleware for runs under a runtime. `invoke` refuses to run with it. */
   readonly middleware?: Pipelines | undefined;
   readonly executionBudget?: ExecutionBudgetOptions | Ledger | undefined;
   readonly version?: string | undefined;
@@ -74,20 +74,20 @@ export interface SessionAgentOptions {
 
 export interface ChildTool {
   readonly name: string;
-  /** When to hand work to it. */
+  /** Tells the model when to hand work to it. */
   readonly description: string;
-  /** What it may call; all that this session may, but for hand-offs. */
+  /** The tools that it may call. Default: all of this session, without hand-offs. */
   readonly tools?: readonly string[] | undefined;
 }
 
 export interface InvokeOptions {
-  /** Where the answer is shown: `terminal`, `telegram`, … */
+  /** Where the answer is shown, such as `terminal` or `telegram`. */
   readonly channel?: string | undefined;
   readonly signal?: AbortSignalLike | undefined;
 }
 
 export interface SpawnChildOptions {
-  /** The only tools that it may call: all of them. The model is shown all either way, as the provider's cache goes by them. */
+  /** The tools that it may call. Default: all. The model is always shown all of them, so that the provider's cache is used. */
   readonly tools?: readonly string[] | undefined;
   readonly name?: string | undefined;
 }

@@ -38,8 +38,10 @@ import { type Running, Stage } from "./stage.ts";
 import { type Inheritance, Workshop } from "./workshop.ts";
 
 /**
- * A conversation that lives long. One object holds one conversation at a time and does one thing at a time; what needs it idle
- * and finds it busy fails at once.
+ * An agent with a conversation that outlives its runs. It holds one session at a time and does one thing at a time: a method that
+ * needs it to be idle rejects at once if it is busy.
+ *
+ * It runs by itself with `invoke`, or under a runtime, which calls `run`.
  */
 export class SessionAgent implements Agent, ExtensionContext {
   readonly id: AgentId;
@@ -50,13 +52,20 @@ export class SessionAgent implements Agent, ExtensionContext {
   readonly defaults: AgentDefaults | undefined;
   readonly cwd: string;
   readonly modelRegistry: ModelRegistry;
+  /** The checked options. */
   private readonly plan: Plan;
+  /** What a child of `spawnChild` has from its parent. */
   private readonly inherited: Inheritance | undefined;
+  /** Opens, begins and switches sessions. */
   private readonly navigator: Navigator;
+  /** Tells extensions and observers what happens. */
   private readonly stage: Stage;
+  /** Loads prompts, extensions, guardrails and tools. */
   private readonly workshop: Workshop;
+  /** Runs the turns. */
   private readonly runner: Runner;
   private readonly state: SessionState;
+  /** Lets only one thing be done at a time. */
   private readonly gate = new Gate();
 
   constructor(options: SessionAgentOptions, inherited?: Inheritance) {
@@ -94,12 +103,15 @@ export class SessionAgent implements Agent, ExtensionContext {
   get signal(): AbortSignalLike | undefined {
     return this.stage.signal;
   }
-  /** What extensions, guardrails and sources threw: the newest hundred. */
+  /** The last hundred errors that extensions, guardrails and sources have thrown. */
   get errors(): readonly CollectedError[] {
     return this.stage.host.errors;
   }
 
-  /** One turn, and what is said meanwhile. Ends with the last turn's result, or its error. */
+  /**
+   * Runs a turn, and further ones for follow-ups that are queued meanwhile. Gives the result of the last turn, or throws its
+   * error.
+   */
   async invoke(input: string, options: InvokeOptions = {}): Promise<AgentResult> {
     this.gate.assertIdle("invoke");
     checkText("input", input);
@@ -107,7 +119,10 @@ export class SessionAgent implements Agent, ExtensionContext {
     const { channel } = options;
     if (channel !== undefined && typeof channel !== "string")
       throw new InvalidValueError({ field: "invoke options.channel", value: channel, expected: "a text" });
-    const ctx = this.bare({ signal: options.signal, metadata: channel === undefined ? {} : { channel } });
+    const ctx = this.ownContext({
+      signal: options.signal,
+      metadata: channel === undefined ? {} : { channel },
+    });
     try {
       return await this.run(ctx, new OwnInbox(input, this.state.queued, () => this.plan.clock.now()));
     } finally {
@@ -115,6 +130,7 @@ export class SessionAgent implements Agent, ExtensionContext {
     }
   }
 
+  /** Called by a runtime. Use `invoke` to run it by itself. */
   async run(ctx: RunContext, inbox: Inbox): Promise<AgentResult> {
     const isOwn = inbox instanceof OwnInbox;
     return this.gate.exclusively("invoke", "turn", async () => {
@@ -133,17 +149,17 @@ export class SessionAgent implements Agent, ExtensionContext {
     });
   }
 
-  /** Is heard by the running turn between two model calls. */
+  /** Adds a message to the running turn, before its next model call. Throws if no turn of `invoke` is running. */
   steer(message: string): void {
     this.enqueue({ kind: "steer", text: message });
   }
 
-  /** Begins another turn when the running one is over. */
+  /** Queues a message for another turn after the running one. Throws if no turn of `invoke` is running. */
   followUp(message: string): void {
     this.enqueue({ kind: "followUp", text: message });
   }
 
-  /** Ends the running turn. What is queued is taken back and given to the caller. */
+  /** Cancels the running turn. Empties the queue and returns what was in it. */
   abort(reason = "aborted by the user"): readonly Queued[] {
     const { running } = this.stage;
     const read = running?.isOwn === true ? (running.mailbox?.leftover() ?? []) : [];
@@ -152,14 +168,15 @@ export class SessionAgent implements Agent, ExtensionContext {
     return dropped;
   }
 
-  /** What happens from now on. Watching is what makes models stream. Under a runtime, streamed text is in the run's events. */
+  /** Events from now on. Models are streamed only while somebody reads them. Under a runtime, streamed text is in the run's events. */
   events(): AsyncIterableIterator<SessionEvent> {
     return this.stage.hub.subscribe();
   }
 
+  /** Compacts the session now. Rejects if it is busy. */
   async runCompaction(): Promise<CompactionOutcome> {
     return this.gate.exclusively("runCompaction", "compaction", async () => {
-      const ctx = this.bare({});
+      const ctx = this.ownContext({});
       this.stage.running = { ctx, isOwn: true, isOpen: false };
       try {
         return await this.runner.compactNow(ctx, await this.navigator.own());
@@ -170,16 +187,20 @@ export class SessionAgent implements Agent, ExtensionContext {
     });
   }
 
-  /** Opens the session without a turn, so that it can be looked at. */
+  /** Opens the session without running a turn, so that it can be read. */
   open(): Promise<SessionManager> {
     return this.gate.exclusively("open", "turn", () => this.navigator.own());
   }
 
+  /** Begins a new session and gives its id. */
   newSession(): Promise<string> {
     return this.gate.exclusively("newSession", "turn", () => this.navigator.begin());
   }
 
-  /** Another way forward from an entry: a branch of this session, or a session of its own. Gives its id. */
+  /**
+   * Goes back to an entry, to continue from there: as a branch of this session, or as a new session. Gives the id of the
+   * branch's first entry, or of the new session.
+   */
   async fork(entryId: string, options: ForkOptions = {}): Promise<string> {
     const { newSession, note } = checkFields("fork options", options, ["newSession", "note"]);
     if (newSession !== undefined) checkBoolean("fork options.newSession", newSession);
@@ -192,7 +213,7 @@ export class SessionAgent implements Agent, ExtensionContext {
     await this.gate.exclusively("switchSession", "turn", () => this.navigator.choose(id));
   }
 
-  /** The conversation goes on with another model. */
+  /** Continues the conversation with another model: an `LLMClient`, or the id of one of `modelRegistry`. */
   async setModel(model: LLMClient | string): Promise<void> {
     const chosen = typeof model === "string" ? this.modelRegistry.get(model) : model;
     if (chosen === undefined) {
@@ -205,18 +226,21 @@ export class SessionAgent implements Agent, ExtensionContext {
     checkModel("model", chosen);
     await this.gate.exclusively("setModel", "turn", async () => {
       const session = await this.navigator.own();
-      // A session that nothing was said in is not written for it.
+      // A session without any messages is not stored just for that.
       if (session.info !== null) await session.append({ kind: "model", model: chosen.id });
       this.state.model = chosen;
     });
   }
 
-  /** An agent with the same model, prompt bytes, tools and guardrails, and nothing that lasts. It runs alone, or is hired. */
+  /**
+   * Makes an agent with the same model, system prompt, tools and guardrails, whose session is only in memory. Run it by itself, or
+   * hire it.
+   */
   spawnChild(options: SpawnChildOptions = {}): SessionAgent {
     checkAllowed("spawnChild", options, ["tools", "name"]);
     const { plan, workshop, inherited } = this;
     const sessionId = inherited?.sessionId ?? this.navigator.currentId;
-    // What a child may not do, its own children may not do either.
+    // A child may not give its own children more tools than it has.
     const limit = inherited?.allowed;
     const allowed =
       limit === undefined ? options.tools : (options.tools ?? limit).filter((tool) => limit.includes(tool));
@@ -224,7 +248,7 @@ export class SessionAgent implements Agent, ExtensionContext {
     return new SessionAgent(childOptions(plan, this.state.model, name), { workshop, sessionId, allowed });
   }
 
-  /** Reads prompts, extensions and guardrails again; while a turn runs, before the next one. */
+  /** Loads prompts, extensions and guardrails again: now, or before the next turn if one is running. */
   async reload(): Promise<void> {
     this.workshop.reload();
     if (this.isIdle()) await this.workshop.refresh();
@@ -250,13 +274,14 @@ export class SessionAgent implements Agent, ExtensionContext {
     return this.workshop.lastPrompt;
   }
 
+  /** Asks for a compaction after the running turn. */
   compact(): void {
     this.runner.compactor.ask();
   }
 
-  /** Ends what runs, and closes. */
+  /** Cancels what is running, waits for its end, and closes. */
   async shutdown(): Promise<void> {
-    // Somebody else may be waiting for it to be idle too, and be the first to use it.
+    // Somebody else who waits for it to be idle may start something first.
     while (!this.isIdle()) {
       this.abort("the session is shut down");
       await this.waitForIdle();
@@ -264,7 +289,10 @@ export class SessionAgent implements Agent, ExtensionContext {
     await this.close();
   }
 
-  /** Lets go of the session, so that others can open it. It can be used again and opens it anew. */
+  /**
+   * Releases the session, so that others can open it, and ends `events`. The agent can be used again: it then opens the session
+   * anew.
+   */
   async close(): Promise<void> {
     await this.gate.exclusively("close", "turn", async () => {
       try {
@@ -279,7 +307,7 @@ export class SessionAgent implements Agent, ExtensionContext {
     await this.shutdown();
   }
 
-  /** What was said is written: that the session could not be let go of is no reason to lose the answer. */
+  /** A session that cannot be released is only reported. The conversation is stored, and its answer must not be lost. */
   private async afterRun(): Promise<void> {
     try {
       await this.navigator.afterRun();
@@ -288,7 +316,8 @@ export class SessionAgent implements Agent, ExtensionContext {
     }
   }
 
-  private bare({
+  /** The context of `invoke`, without a runtime. */
+  private ownContext({
     signal,
     metadata,
   }: {
@@ -306,7 +335,7 @@ export class SessionAgent implements Agent, ExtensionContext {
       clock,
       ids,
       validator: options.validator,
-      // Looked up at each call: somebody may begin to watch when the turn has begun.
+      // A getter, because somebody may start to watch in the middle of a turn.
       get onEvent() {
         return stage.isWatched || workshop.mayBring ? hear : undefined;
       },

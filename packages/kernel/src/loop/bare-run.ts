@@ -1,0 +1,330 @@
+import type { Agent } from "../agent/agent.ts";
+import type { AgentEvent, RunEvent } from "../agent/events.ts";
+import type { RunHandle } from "../agent/handle.ts";
+import type {
+  HireLeaf,
+  HireOutcome,
+  HireUsage,
+  Leaf,
+  LlmLeaf,
+  LlmOutcome,
+  Outcome,
+  OutcomesOf,
+  ToolLeaf,
+  ToolOutcome,
+  ToolResult,
+} from "../agent/leaves.ts";
+import type { WindowOptions } from "../agent/run-context.ts";
+import { type RunScope, scopeForWorker } from "../agent/scope.ts";
+import type { Clock, IdSource } from "../core/clock.ts";
+import { type AgentId, agentName, ExecId, hiredId } from "../core/ids.ts";
+import type { JsonValue } from "../core/json.ts";
+import { checkMessage, checkPlainJson } from "../core/plain-json.ts";
+import { type AbortSignalLike, isPromiseLike, type MaybePromise } from "../core/types.ts";
+import { DeadlineExceededError, InvalidValueError, ToolError } from "../errors/errors.ts";
+import { isCancellation } from "../errors/is.ts";
+import type { LLMClient, ModelEvent, ModelRequest, ModelResponse } from "../model/llm.ts";
+import type { ChatMessage, ToolCall } from "../model/messages.ts";
+import type { JsonSchemaValidator } from "../model/schema.ts";
+import type { Tool, ToolContext } from "../model/tool.ts";
+import { addUsage, NO_USAGE, type Usage } from "../model/usage.ts";
+import type { Supervision } from "../policy/supervision.ts";
+import type { Hooks } from "../ports/hooks.ts";
+import type { Remaining } from "../ports/ledger.ts";
+import type { RunMeta } from "../run/run-meta.ts";
+import { answerProblem } from "./answer.ts";
+import { asRavi, type BareChild, startChild } from "./bare-child.ts";
+import type { BareContext } from "./bare-context.ts";
+import { type BareInbox, bareInbox } from "./bare-inbox.ts";
+import type { BareSignals } from "./bare-signals.ts";
+import { callBareTool } from "./bare-tool.ts";
+import { sleep, timeLimitOf, waitWithin } from "./bare-wait.ts";
+import { bothHooks } from "./both-hooks.ts";
+import { Conversation } from "./conversation.ts";
+import { checkHireChoices, spawnTerms } from "./hire-choices.ts";
+import { readStream } from "./read-stream.ts";
+import { soundUsage } from "./sound-usage.ts";
+import { refuseSpawnTime } from "./spawn-time.ts";
+import { messageOf, readArguments, toolFailure, toolFailureOf } from "./tool-call.ts";
+
+/** What all contexts of one tree share. */
+export interface BareTree {
+  /** Of the root. */
+  readonly scope: RunScope;
+  readonly hooks: Hooks;
+  readonly validator: JsonSchemaValidator | undefined;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  readonly onEvent: ((event: RunEvent) => void) | undefined;
+  /** The number of the last event. */
+  seq: number;
+  readonly signals: BareSignals;
+}
+
+const UNLIMITED: Remaining = Object.freeze({ tokens: null, cost: null, turns: null, toolCalls: null });
+
+const NOTHING_USED: HireUsage = Object.freeze({ usage: NO_USAGE, costUsd: 0 });
+
+/** The context of one agent. A hired agent gets one of its own on the same tree. */
+export class BareRun implements BareContext {
+  readonly budget = UNLIMITED;
+  readonly meta: RunMeta;
+  readonly supervision: Supervision;
+  readonly scope: RunScope;
+  readonly hooks: Hooks;
+  private readonly tree: BareTree;
+  private readonly conversation = new Conversation();
+  private readonly children = new Map<ExecId, BareChild>();
+  /** Numbers the idempotency keys of model and tool calls. */
+  private calls = 0;
+  /** Of this agent, and of everyone below it that has ended. */
+  private used: Usage = NO_USAGE;
+  private modelCalls = 0;
+
+  constructor(
+    tree: BareTree,
+    meta: RunMeta,
+    supervision: Supervision,
+    scope: RunScope,
+    ownHooks: Hooks | undefined,
+  ) {
+    this.tree = tree;
+    this.meta = meta;
+    this.supervision = supervision;
+    this.scope = scope;
+    this.hooks = bothHooks(tree.hooks, ownHooks);
+  }
+
+  get agentId(): AgentId {
+    return this.supervision.agentId;
+  }
+  get execId(): ExecId {
+    return this.meta.execId;
+  }
+  get validator(): JsonSchemaValidator | undefined {
+    return this.tree.validator;
+  }
+  get signal(): AbortSignalLike {
+    return this.meta.cancellation.signal;
+  }
+
+  inbox(input: string): BareInbox {
+    return bareInbox(input, {
+      clock: this.tree.clock,
+      ids: this.tree.ids,
+      cancellation: this.meta.cancellation,
+    });
+  }
+
+  async llm(model: LLMClient, request: ModelRequest): Promise<ModelResponse> {
+    this.meta.check();
+    const options = { signal: this.signal, idempotencyKey: `${this.execId}:llm#${++this.calls}` };
+    const response =
+      this.tree.onEvent === undefined || model.stream === undefined
+        ? await model.generate(request, options)
+        : await readStream(model.stream(request, options), (event) => this.emit(toAgentEvent(event)));
+    this.modelCalls++;
+    const usage = soundUsage(response?.usage);
+    if (usage !== undefined) this.used = addUsage(this.used, usage);
+    const problem = answerProblem(model, response);
+    if (problem !== undefined) throw problem;
+    return response;
+  }
+
+  async tool<R>(
+    call: ToolCall,
+    tool: Tool<unknown, R>,
+    validator = this.tree.validator,
+  ): Promise<ToolResult<R>> {
+    this.meta.check();
+    const context: ToolContext = {
+      signal: this.signal,
+      scope: this.scope,
+      idempotencyKey: `${this.execId}:tool#${++this.calls}`,
+      llm: (model, request) => this.llm(model, request),
+    };
+    try {
+      const parsed = await readArguments(call, tool, validator);
+      if (!parsed.ok) return toolFailure(parsed.problem);
+      return await callBareTool(tool, parsed.value, context, this.tree.clock);
+    } catch (error) {
+      return toolFailureOf(error);
+    }
+  }
+
+  async hire<T>(leaf: Omit<HireLeaf<T>, "kind">): Promise<HireOutcome<T>> {
+    checkHireChoices("hire", leaf);
+    const delayMs = timeLimitOf("hire.timeoutS", leaf.timeoutS, this.tree.clock);
+    let child: BareChild<T>;
+    try {
+      child = this.start(leaf);
+    } catch (error) {
+      const status = isCancellation(error) ? "cancelled" : "denied";
+      return { status, error: asRavi(error, leaf.agent), ...NOTHING_USED };
+    }
+    if (delayMs === undefined) return child.outcome;
+    const late = (): Error => new DeadlineExceededError({ deadline: this.now() });
+    return waitWithin(child.outcome, this.meta.cancellation, {
+      clock: this.tree.clock,
+      delayMs,
+      late,
+    }).catch((error: unknown) => {
+      if (leaf.onTimeout === "leave" && !this.meta.cancellation.isCancelled)
+        return { status: "timedOut", handle: child.handle, ...child.used() };
+      child.handle.cancel(messageOf(error));
+      return { status: "cancelled", error: asRavi(error, leaf.agent), ...child.used() };
+    });
+  }
+
+  batch<T>(leaves: readonly HireLeaf<T>[]): Promise<HireOutcome<T>[]>;
+  batch<R>(leaves: readonly ToolLeaf<R>[]): Promise<ToolOutcome<R>[]>;
+  batch(leaves: readonly LlmLeaf[]): Promise<LlmOutcome[]>;
+  batch<const L extends readonly [Leaf, ...Leaf[]]>(leaves: L): Promise<OutcomesOf<L>>;
+  batch(leaves: readonly (ToolLeaf | HireLeaf)[]): Promise<(ToolOutcome | HireOutcome)[]>;
+  batch(leaves: readonly Leaf[]): Promise<Outcome[]>;
+  batch(leaves: readonly Leaf[]): Promise<Outcome[]> {
+    return Promise.all(leaves.map((leaf) => this.outcomeOf(leaf)));
+  }
+
+  async spawn<T>(agent: Agent<T>, options: Omit<HireLeaf<T>, "kind" | "agent">): Promise<RunHandle<T>> {
+    const terms = spawnTerms(options);
+    refuseSpawnTime(terms);
+    checkHireChoices("hire", terms);
+    return this.start({ ...terms, agent }).handle;
+  }
+
+  async join<T>(handle: RunHandle<T>): Promise<HireOutcome<T>> {
+    return waitWithin(this.childOf(handle).outcome, this.meta.cancellation) as Promise<HireOutcome<T>>;
+  }
+
+  async ask(
+    handle: RunHandle,
+    message: JsonValue,
+    options: { timeoutS?: number | undefined } = {},
+  ): Promise<JsonValue> {
+    const { inbox, outcome } = this.childOf(handle);
+    const delayMs = timeLimitOf("ask.timeoutS", options.timeoutS, this.tree.clock);
+    checkMessage("ask.message", message);
+    const late = (): Error =>
+      new ToolError({ toolName: handle.agentId, message: `no reply from ${handle.agentId} in time` });
+    // A child that has ended will not reply.
+    const ended = outcome.then((): never => {
+      throw new ToolError({
+        toolName: handle.agentId,
+        message: `${handle.agentId} has ended without a reply; join it for what came of it`,
+      });
+    });
+    const reply = Promise.race([inbox.replyTo(inbox.send(this.agentId, message)), ended]);
+    if (delayMs === undefined) return waitWithin(reply, this.meta.cancellation);
+    return waitWithin(reply, this.meta.cancellation, { clock: this.tree.clock, delayMs, late });
+  }
+
+  async waitFor(name: string): Promise<JsonValue> {
+    this.meta.check();
+    const { value, leave } = this.tree.signals.next(name);
+    // When it is cancelled it leaves the line at once, so that a later value goes to whoever waits next.
+    const unlisten = this.meta.cancellation.onCancel(leave);
+    return waitWithin(value, this.meta.cancellation).finally(unlisten);
+  }
+
+  deliver(name: string, value: JsonValue): void {
+    checkMessage("deliver.value", value);
+    this.tree.signals.deliver(name, value);
+  }
+
+  async sleepUntil(time: number): Promise<void> {
+    return sleep(this.tree.clock, time - this.now(), this.meta.cancellation);
+  }
+
+  window(options?: WindowOptions): readonly ChatMessage[] {
+    return this.conversation.window(options);
+  }
+
+  remember(message: ChatMessage): void {
+    this.conversation.remember(message);
+  }
+
+  emit(event: AgentEvent): void {
+    const { onEvent } = this.tree;
+    onEvent?.({ seq: ++this.tree.seq, at: this.now(), agentId: this.agentId, execId: this.execId, event });
+  }
+
+  record(name: string, make: () => MaybePromise<JsonValue>): MaybePromise<JsonValue> {
+    const keep = (value: JsonValue): JsonValue => checkPlainJson(`record ${name}`, value);
+    const made = make();
+    return isPromiseLike(made) ? Promise.resolve(made).then(keep) : keep(made);
+  }
+
+  now(): number {
+    return this.tree.clock.now();
+  }
+  random(): number {
+    return this.tree.ids.random();
+  }
+  uuid(): string {
+    return this.tree.ids.uuid();
+  }
+  check(): void {
+    this.meta.check();
+  }
+
+  private start<T>(leaf: Omit<HireLeaf<T>, "kind">): BareChild<T> {
+    this.meta.check();
+    const number = this.children.size + 1;
+    const execId = ExecId(this.execId, `hire:${agentName(leaf.agent.id)}#${number}`);
+    const supervision = this.supervision.spawnChild({
+      agentId: hiredId(this.agentId, leaf.agent.id, number),
+      retention: leaf.retention,
+      priority: leaf.priority,
+      executionBudget: leaf.executionBudget,
+    });
+    const meta = this.meta.child({ execId, supervision });
+    const scope = scopeForWorker(this.tree.scope, supervision.agentId);
+    const ctx = new BareRun(this.tree, meta, supervision, scope, leaf.agent.hooks);
+    const child = startChild(leaf.agent, ctx, ctx.inbox(leaf.input), {
+      used: () => ctx.usedSoFar(),
+      onEnd: () => {
+        this.used = addUsage(this.used, ctx.used);
+        this.modelCalls += ctx.modelCalls;
+      },
+    });
+    this.children.set(execId, child);
+    return child;
+  }
+
+  /** There is no meter here, so the price of a model call is not known. */
+  private usedSoFar(): HireUsage {
+    return { usage: this.used, costUsd: this.modelCalls === 0 ? 0 : null };
+  }
+
+  private childOf(handle: RunHandle): BareChild {
+    const child = this.children.get(handle.execId);
+    if (child !== undefined) return child;
+    throw new InvalidValueError({
+      field: "handle",
+      value: handle.execId,
+      expected: `a child of ${this.execId}`,
+    });
+  }
+
+  private async outcomeOf(leaf: Leaf): Promise<Outcome> {
+    try {
+      if (leaf.kind === "hire") return await this.hire(leaf);
+      if (leaf.kind === "llm")
+        return { status: "completed", response: await this.llm(leaf.model, leaf.request) };
+      const result = await this.tool(leaf.call, leaf.tool, leaf.validator);
+      leaf.onResult?.(result);
+      return { status: "completed", result };
+    } catch (error) {
+      return {
+        status: isCancellation(error) ? "cancelled" : "failed",
+        error: asRavi(error, { id: this.agentId }),
+      };
+    }
+  }
+}
+
+function toAgentEvent(event: Exclude<ModelEvent, { type: "finish" }>): AgentEvent {
+  if (event.type !== "toolCall") return event;
+  return { type: "toolArguments", index: event.index, name: event.name, delta: event.delta };
+}
