@@ -116,6 +116,7 @@ export const PROMPTS = Object.freeze({
   blackboard,
 });
 
+/** The prompts of each strategy, by its name. */
 export type Prompts = typeof PROMPTS;
 
 /** Replacements for some of a strategy's prompts; the others keep their default. */

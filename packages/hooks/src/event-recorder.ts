@@ -27,6 +27,7 @@ export interface RecordedSpan {
   readonly errors: readonly SerializedError[];
 }
 
+/** A single measured value. */
 export interface RecordedMetric {
   readonly kind: "metric";
   readonly name: string;
@@ -36,6 +37,7 @@ export interface RecordedMetric {
   readonly attributes: JsonObject;
 }
 
+/** What a recorder keeps: a finished span or a metric. */
 export type RecordedEvent = RecordedSpan | RecordedMetric;
 
 export interface EventRecorderOptions {

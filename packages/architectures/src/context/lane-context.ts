@@ -48,7 +48,7 @@ export class LaneContext extends DelegatingContext {
     return last === undefined ? "" : textOf(last);
   }
 
-  /** The texts of the model and of tools in this conversation, as material for whoever continues from there. */
+  /** The texts of the model and of tools in this conversation, as material for a model that continues from there. */
   get found(): string {
     const parts = this.said.flatMap((message) => {
       const text = textOf(message).trim();

@@ -41,6 +41,7 @@ export function answerTo(plan: Said, answer: Said): Said {
 /** The outcome of a worker: an answer, or an error. */
 export type Worked = (Said & { readonly error?: undefined }) | { readonly error: RaviError };
 
+/** Reads the outcome of a hire. A worker that is still running after its timeout counts as failed. */
 export function workedOut(outcome: HireOutcome): Worked {
   if ("result" in outcome) return saidIn(outcome.result);
   if ("error" in outcome) {

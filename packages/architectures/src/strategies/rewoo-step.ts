@@ -52,6 +52,7 @@ export async function leafFor(
   }
 }
 
+/** Reads the outcome of a step. An empty answer, or a model's answer that was cut off, counts as an error; a worker's partial answer is only marked. */
 export function evidenceOf(outcome: Outcome): Evidence {
   if ("response" in outcome) {
     const { text, stopReason } = saidBy(outcome.response);

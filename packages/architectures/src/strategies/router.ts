@@ -84,6 +84,7 @@ export class Router implements Architecture {
   }
 }
 
+/** Which route is taken, and why. */
 export interface RouteDecision {
   /** Undefined if the agent answers itself. */
   readonly route?: string | undefined;

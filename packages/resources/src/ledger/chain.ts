@@ -53,6 +53,7 @@ export function findOverrun(account: Account): Account | undefined {
   return undefined;
 }
 
+/** Sets the amounts aside in the whole chain. */
 export function hold(account: Account, wanted: Readonly<Amounts>): void {
   for (let at: Account | undefined = account; at !== undefined; at = at.parent) {
     add(at.held, wanted);
@@ -60,6 +61,7 @@ export function hold(account: Account, wanted: Readonly<Amounts>): void {
   }
 }
 
+/** Gives amounts back that were set aside by `hold`. */
 export function letGo(account: Account, held: Readonly<Amounts>): void {
   for (let at: Account | undefined = account; at !== undefined; at = at.parent) {
     subtract(at.held, held);

@@ -41,6 +41,7 @@ export function limitsOf(budget: ExecutionBudget, warnAt: number): Limits {
   };
 }
 
+/** The amount at which a warning is due, at least 1. */
 export function warningAt(cap: number, warnAt: number): number {
   return Math.max(1, Math.ceil(cap * warnAt));
 }

@@ -18,7 +18,7 @@ function raise(account: Account, more: Amounts): void {
     account.caps = moved(account.caps, unit, cap);
     account.raised = moved(account.raised, unit, account.raised[unit] + added);
     const threshold = warningAt(cap, warnAt);
-    // The new threshold has been passed too: no second warning, since whoever asked for more knows.
+    // The new threshold has been passed too: no second warning, since the user who raised the limit knows.
     account.watch = moved(account.watch, unit, used[unit] < threshold ? threshold : cap + 1);
   }
   account.back = heldBack(account);

@@ -20,6 +20,7 @@ export function fullBucket(perMinute: number, now: number): Bucket {
   return { perMinute, level: perMinute, at: now };
 }
 
+/** Adds what has accrued since the last update. */
 export function fill(bucket: Bucket, now: number): void {
   const passed = Math.max(0, now - bucket.at);
   bucket.level = Math.min(bucket.perMinute, bucket.level + (passed * bucket.perMinute) / MINUTE);
@@ -32,6 +33,7 @@ export function waitFor(bucket: Bucket, amount: number): number {
   return missing <= HAIR ? 0 : Math.ceil((missing * MINUTE) / bucket.perMinute);
 }
 
+/** Takes an amount; a negative one gives it back. The level stays between the debt limit and one minute's worth. */
 export function take(bucket: Bucket, amount: number): void {
   const { perMinute, level } = bucket;
   bucket.level = Math.max(-MOST_DEBT * perMinute, Math.min(perMinute, level - amount));
