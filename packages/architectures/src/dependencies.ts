@@ -6,13 +6,15 @@ import { activeServices } from "./context/services.ts";
 import { sessionSpend } from "./context/spend.ts";
 import type { StrategyPlan } from "./options.ts";
 
-/** What a run works with: all that a strategy may use, frozen, and who watches the run where somebody does. */
+/**
+ * What one run works with: the frozen dependencies of the strategy, and the observer if the run has telemetry or an audit log.
+ */
 export interface RunParts {
   readonly deps: Dependencies;
   readonly observer: Observer | undefined;
 }
 
-/** Everything that a strategy does through `deps.runtime` is counted in its session. */
+/** Builds the parts of a run. Everything that the strategy does through `deps.runtime` is counted in its session. */
 export function partsFor(
   plan: StrategyPlan,
   session: AgentSession,

@@ -17,8 +17,9 @@ import { interrupt } from "./session.ts";
 export type Driven = AsyncGenerator<AgentEvent, AgentResult, void>;
 
 /**
- * One run of a strategy: its events, and its session read into a result. Whatever cuts it off, the best answer so far is what
- * the run gives, and it is called partial.
+ * One run of a strategy: yields its events and returns the result read from its session. If it is cut off, the result is the best
+ * answer
+ * so far, with the status `partial` (or `paused`).
  */
 export async function* drive(
   architecture: Architecture,
@@ -27,7 +28,7 @@ export async function* drive(
   prompt: string,
 ): Driven {
   checkSchemas({ owner: "StrategyAgent", tools: deps.tools }, deps.runtime.validator);
-  // A session may go on after it was cut off; that was the earlier run's affair.
+  // The session may continue after it was cut off; that concerns the earlier run only.
   session.interrupted = false;
   session.interruptionReason = null;
   session.output = "";
@@ -40,14 +41,14 @@ export async function* drive(
       try {
         await landSession(session, deps);
       } catch (later) {
-        // The time may end while the last turn is made.
+        // The time may run out during the last turn.
         cutOff(session, await causeOf(later, deps.runtime));
       }
   }
   return resultOf(session);
 }
 
-/** A model's client, and a tool, throw what they like when they are aborted; why they were aborted is what counts. */
+/** Aborted models and tools throw all kinds of errors; returns the reason why they were aborted instead. */
 async function causeOf(error: unknown, ctx: RunContext): Promise<unknown> {
   if (isStop(error) || !ctx.signal.aborted) return error;
   try {
@@ -58,7 +59,7 @@ async function causeOf(error: unknown, ctx: RunContext): Promise<unknown> {
   }
 }
 
-/** The same run, with a span and the entries of an audit around it. A resumed run begins anew there. */
+/** The same run with a span and audit entries around it. A resumed run makes them again. */
 export async function* watched(driven: Driven, observer: Observer, name: string): Driven {
   const watch = await observer.begin("run", name);
   let failure: unknown = new CancellationError({ reason: "whoever read the events went away" });
@@ -75,7 +76,7 @@ export async function* watched(driven: Driven, observer: Observer, name: string)
   }
 }
 
-/** For whoever does not read along. */
+/** Runs to the end without a reader; the events go to the context. */
 export async function driveToEnd(driven: Driven, ctx: RunContext): Promise<AgentResult> {
   for (;;) {
     const { done, value } = await driven.next();
@@ -99,7 +100,7 @@ const REASONS: ReadonlySet<string> = new Set<StopReason>([
 ]);
 
 function resultOf({ interrupted, interruptionReason, output }: AgentSession): AgentResult {
-  // Nothing said is no success, and neither is a reason that nobody knows.
+  // An empty answer is no success, and neither is an unknown reason.
   if (!interrupted && output.trim() !== "") return { status: "completed", output, stopReason: "done" };
   const stopReason =
     isReason(interruptionReason) && interruptionReason !== "done" ? interruptionReason : "steps";
@@ -110,7 +111,10 @@ function isReason(reason: string | null): reason is StopReason {
   return reason !== null && REASONS.has(reason);
 }
 
-/** A deadline and a pause leave the best answer so far; so does the end of the money in the midst of landing. */
+/**
+ * After a deadline, a pause, or a budget that ended during the last turn, the best answer so far is kept. Other errors are
+ * thrown.
+ */
 function cutOff(session: AgentSession, error: unknown): void {
   const found = findingsOf(session);
   if (session.output === "" && found !== undefined) session.output = found;

@@ -1,5 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-// Twelve ways of thinking behind one interface. This list is the public surface; a test pins it.
+// Twelve reasoning strategies behind one interface. This list is the public surface; a test pins it.
 
 export { scopeForWorker } from "@ravi/kernel/loop";
 export { spawnChild, spawnChildren, withExtraTools } from "./desk/worker.ts";

@@ -3,8 +3,9 @@ import { land } from "@ravi/kernel/loop";
 import { interrupt, talkOf } from "./session.ts";
 
 /**
- * The money is gone. Where there is an answer already it is kept; where there are only parts, or nothing, the last turn from
- * the held-back reserve makes one of them.
+ * Called when the budget is exhausted. An answer that exists already is kept. If there are only parts of one, or nothing, the
+ * last turn,
+ * paid from the held-back reserve, makes an answer of them.
  */
 export async function landSession(session: AgentSession, { runtime, model }: Dependencies): Promise<void> {
   const found = findingsOf(session);
@@ -29,7 +30,7 @@ export async function landSession(session: AgentSession, { runtime, model }: Dep
   await runtime.remember(message);
 }
 
-/** What a strategy has found so far, in words. */
+/** What a strategy has found so far, as text. */
 export function findingsOf({ metadata }: AgentSession): string | undefined {
   const found = metadata["findings"];
   return typeof found === "string" && found.trim() !== "" ? found : undefined;

@@ -25,19 +25,24 @@ type Shared = Pick<
 >;
 
 export interface StrategyAgentOptions extends Shared {
-  /** How it thinks. */
+  /** The reasoning strategy, such as `new ReAct()`. */
   readonly architecture: Architecture;
-  /** Model calls of one tool loop, without the one that wraps up: 50. */
+  /** The maximum number of model calls in one tool loop, without the last one that wraps up. Default: 50. */
   readonly maxTurns?: number | undefined;
-  /** What it knows beyond one conversation, for each user apart. */
+  /** What it remembers beyond one conversation, separately for each user. Default: none. */
   readonly memory?: Memory | undefined;
-  /** Who may do what; a policy that fails denies. Those of the runtime hold in addition. */
+  /**
+   * Decides which model calls, tool calls and hires are allowed, in addition to the runtime's permissions. A policy that fails
+   * denies. Default: everything is allowed.
+   */
   readonly permissions?: Permissions | undefined;
+  /** Gets a span for the run, each model call and each tool call. Default: none. */
   readonly telemetry?: Telemetry | undefined;
+  /** Gets an entry before and after each of these. If the first cannot be written, the call is not made. Default: none. */
   readonly auditLog?: AuditLog | undefined;
 }
 
-/** The options, checked, with what stands where nothing was given. */
+/** The checked options with their defaults. */
 export interface StrategyPlan extends LoopPlan {
   readonly architecture: Architecture;
   readonly maxTurns: number;

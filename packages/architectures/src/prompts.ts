@@ -1,4 +1,4 @@
-// Every word that a strategy says to a model. Each strategy takes `prompts`, which replaces any of its own.
+// Every text that a strategy sends to a model. Each strategy has an option `prompts` that replaces some of its own.
 
 const SCORE = 'Answer with JSON alone: {"score": 0.0 to 1.0, "feedback": "what is wrong or missing"}.';
 
@@ -101,7 +101,7 @@ const blackboard = Object.freeze({
     `Task:\n${task}\n\nThe board:\n${board === "" ? "(empty)" : board}\n\nGive the final answer from the board.`,
 });
 
-/** The prompts of all strategies, as they are unless replaced. */
+/** The default prompts of all strategies. */
 export const PROMPTS = Object.freeze({
   selfRefine,
   reflexion,
@@ -116,9 +116,10 @@ export const PROMPTS = Object.freeze({
   blackboard,
 });
 
+/** The prompts of each strategy, by its name. */
 export type Prompts = typeof PROMPTS;
 
-/** Some of a strategy's prompts, in one's own words. */
+/** Replacements for some of a strategy's prompts; the others keep their default. */
 export type OwnPrompts<S extends keyof Prompts> =
   | { readonly [Name in keyof Prompts[S]]?: Prompts[S][Name] | undefined }
   | undefined;

@@ -9,13 +9,15 @@ import {
 } from "@ravi/kernel";
 
 export interface FreshSessionOptions {
+  /** Any id, such as the `execId` of the run. */
   readonly id: string;
+  /** The system prompt. Default: none. */
   readonly instructions?: string | undefined;
-  /** A conversation that goes on. */
+  /** An earlier conversation to continue. Default: none. */
   readonly messages?: readonly ChatMessage[] | undefined;
 }
 
-/** The state of a run that has not begun. Run again on it, a strategy appends the new prompt to what is there. */
+/** The state of a run that has not begun. If a strategy runs on it again, the new prompt is appended to its messages. */
 export function freshSession(options: FreshSessionOptions): AgentSession {
   checkFields("freshSession", options, ["id", "instructions", "messages"]);
   const { id, instructions = "", messages = [] } = options;
@@ -41,14 +43,14 @@ export function freshSession(options: FreshSessionOptions): AgentSession {
   };
 }
 
-/** Marks a session as cut off. The first reason counts: what follows from it is no reason of its own. */
+/** Marks a session as cut off. Only the first reason counts: later ones follow from it. */
 export function interrupt(session: AgentSession, reason: StopReason): void {
   if (session.interrupted) return;
   session.interrupted = true;
   session.interruptionReason = reason;
 }
 
-/** A conversation without its tools: some providers refuse calls and results in a request that offers none. */
+/** The conversation without tool calls and results: some providers refuse them in a request that offers no tools. */
 export function talkOf(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   return messages.flatMap((message): ChatMessage[] => {
     if (message.role === "tool") return [];

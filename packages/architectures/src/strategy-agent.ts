@@ -20,8 +20,9 @@ import { freshSession } from "./session.ts";
 import { type NumberedEvent, StrategyStream } from "./stream.ts";
 
 /**
- * An agent that thinks in the way it is told to. One definition serves any number of runs at once: what belongs to a run is in
- * its session.
+ * An agent that works by a given reasoning strategy. One instance can serve any number of runs at once: the state of a run is in
+ * its
+ * session.
  */
 export class StrategyAgent implements Agent {
   readonly id: AgentId;
@@ -33,6 +34,7 @@ export class StrategyAgent implements Agent {
   readonly architecture: Architecture;
   private readonly plan: StrategyPlan;
 
+  /** Throws an `InvalidValueError` if an option is wrong. */
   constructor(options: StrategyAgentOptions) {
     const plan = planStrategy(options);
     this.plan = plan;
@@ -49,15 +51,16 @@ export class StrategyAgent implements Agent {
     return this.continue(await this.openSession(ctx, inbox.input), ctx, inbox);
   }
 
-  /** Runs on a session that may have a conversation already: the prompt is appended to it. */
+  /** Runs on a session that may already have a conversation; the prompt is appended to it. */
   continue(session: AgentSession, ctx: RunContext, inbox: Inbox): Promise<AgentResult> {
     const parts = partsFor(this.plan, session, ctx, inbox, false);
     return driveToEnd(this.drive(session, parts, inbox.input), parts.deps.runtime);
   }
 
   /**
-   * The same run for one reader, who gets its events, numbered, as they come, and drives it: it goes no further than the next
-   * event that is asked for. Breaking off cancels it.
+   * Runs for one reader, who gets the agent's events, numbered, while they happen. The reader drives the run: the strategy does
+   * not go on
+   * beyond the event that was asked for. Breaking off cancels the run.
    */
   stream(ctx: RunContext, inbox: Inbox): AsyncGenerator<NumberedEvent, AgentResult, void> {
     return new StrategyStream(ctx, inbox.input, async (tapped) => {
@@ -66,12 +69,12 @@ export class StrategyAgent implements Agent {
     });
   }
 
-  /** This agent as a tool of another one: a hire, with a seat and a budget, and not a plain call. */
+  /** This agent as a tool of another agent. A call of it is a hire, with its own seat and budget, not a plain tool call. */
   asDelegate(options?: DelegateOptions): DelegateTool {
     return delegateTo(this, options);
   }
 
-  /** A session for `continue`, with this agent's instructions. */
+  /** A new session for `continue`, with this agent's instructions. */
   async openSession(ctx: RunContext, input: string): Promise<AgentSession> {
     const { instructions } = this.plan;
     const text: unknown = typeof instructions === "function" ? await instructions(ctx, input) : instructions;

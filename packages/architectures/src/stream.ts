@@ -2,13 +2,13 @@ import type { AgentEvent, AgentResult, RunContext } from "@ravi/kernel";
 import { DelegatingContext } from "./context/delegating-context.ts";
 import type { Driven } from "./drive.ts";
 
-/** An event with its place in the run, from 1 and without gaps. */
+/** An event and its number in the run, from 1 and without gaps. */
 export interface NumberedEvent {
   readonly seq: number;
   readonly event: AgentEvent;
 }
 
-/** Hears what is said through the context, beside handing it on. */
+/** Passes every emitted event on, and to a callback as well. */
 class TapContext extends DelegatingContext {
   private readonly hear: (event: AgentEvent) => void;
 
@@ -24,9 +24,11 @@ class TapContext extends DelegatingContext {
 }
 
 /**
- * A run that its reader drives. Events of a tool loop arrive while the loop runs; the strategy itself does not go on beyond the
- * event that was asked for. A plain generator would not do: its `return` waits for the step in flight, and breaking off has to
- * end that step.
+ * A run that is driven by its reader. Events of a tool loop arrive while the loop runs; the strategy itself does not go on beyond
+ * the
+ * event that was asked for. It is not a plain generator, because the `return` of one waits for the step in flight, while breaking
+ * off
+ * must end that step.
  */
 export class StrategyStream implements AsyncGenerator<NumberedEvent, AgentResult, void> {
   private readonly ctx: RunContext;
@@ -35,7 +37,7 @@ export class StrategyStream implements AsyncGenerator<NumberedEvent, AgentResult
   private readonly tapped: TapContext;
   private readonly queue: AgentEvent[] = [];
   private driven: Driven | undefined;
-  /** The step in flight. Never rejects: its failure is kept for whoever asks for the next event. */
+  /** The step in flight. It never rejects: a failure is kept in `end` for the next call of `next`. */
   private step: Promise<void> | undefined;
   private end: { readonly result: AgentResult } | { readonly error: unknown } | undefined;
   private isOver = false;
@@ -53,7 +55,7 @@ export class StrategyStream implements AsyncGenerator<NumberedEvent, AgentResult
     });
   }
 
-  /** Asked for again before it was there, events come in the order asked. */
+  /** If it is called again before an event has arrived, events are given out in the order of the calls. */
   next(): Promise<IteratorResult<NumberedEvent, AgentResult>> {
     const asked = this.asked.then(() => this.take());
     this.asked = asked.catch(() => {});
@@ -61,7 +63,7 @@ export class StrategyStream implements AsyncGenerator<NumberedEvent, AgentResult
   }
 
   private async take(): Promise<IteratorResult<NumberedEvent, AgentResult>> {
-    // It begins when the first event is asked for, and not before.
+    // The run starts when the first event is asked for, not before.
     if (this.seq === 0 && !this.isOver) return this.number({ type: "started", input: this.input });
     while (this.queue.length === 0 && this.end === undefined && !this.isOver) {
       this.step ??= this.advance();
@@ -75,7 +77,7 @@ export class StrategyStream implements AsyncGenerator<NumberedEvent, AgentResult
     return this.close();
   }
 
-  /** The reader goes away: what is in flight is cancelled, and waited for. */
+  /** The reader leaves: cancels what is in flight and waits until it has ended. */
   async return(
     value: AgentResult | PromiseLike<AgentResult>,
   ): Promise<IteratorResult<NumberedEvent, AgentResult>> {

@@ -1,17 +1,17 @@
 import { InvalidValueError } from "@ravi/kernel";
 
-/** A user's text: an option, or what a function gave that goes on as the input or the output of an agent. */
+/** Checks a text from the user: an option, or the result of a callback that becomes an agent's input or output. */
 export function checkText(field: string, value: unknown): string {
   if (typeof value === "string") return value;
   throw new InvalidValueError({ field, value, expected: "a text" });
 }
 
-/** A text, or nothing where it may be left out. */
+/** Like `checkText`, but undefined is allowed. */
 export function checkOptionalText(field: string, value: unknown): string | undefined {
   return value === undefined ? undefined : checkText(field, value);
 }
 
-/** A function, or nothing where it may be left out. */
+/** Accepts a function or undefined. */
 export function checkFunction<F>(field: string, value: F): F {
   if (value === undefined || typeof value === "function") return value;
   throw new InvalidValueError({ field, value, expected: "a function" });

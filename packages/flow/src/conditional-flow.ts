@@ -7,25 +7,28 @@ import { type FlowStep, readStep, type Step } from "./steps.ts";
 const OWNER = "ConditionalFlow";
 
 /**
- * Whether `whenTrue` is taken. A replay asks again, so it must go by its input and what the context says
- * (`ctx.now()`, a model by `ctx.llm`).
+ * Decides whether `whenTrue` is taken. It is called again when a run is replayed, so it must depend only on its input and on the
+ * context
+ * (`ctx.now()`, a model through `ctx.llm`).
  */
 export type Predicate = (input: string, ctx: RunContext) => MaybePromise<boolean>;
 
 export interface ConditionalFlowOptions extends FlowOptions {
+  /** True takes `whenTrue`, false takes `otherwise`. */
   readonly if: Predicate;
   readonly whenTrue: FlowStep;
-  /** Default: the flow gives its input back as it is. */
+  /** Default: the flow returns its input unchanged. */
   readonly otherwise?: FlowStep | undefined;
 }
 
-/** One of two branches. A predicate that throws has not said yes: the other branch is taken. */
+/** Runs one of two branches. If the predicate throws, `otherwise` is taken. */
 export class ConditionalFlow extends Flow {
   protected readonly branches: number;
   private readonly predicate: Predicate;
   private readonly onYes: Step;
   private readonly onNo: Step | undefined;
 
+  /** Throws an `InvalidValueError` if an option is wrong. */
   constructor(options: ConditionalFlowOptions) {
     super(OWNER, options, ["if", "whenTrue", "otherwise"]);
     if (typeof options.if !== "function") {
@@ -53,7 +56,7 @@ export class ConditionalFlow extends Flow {
     try {
       return await this.predicate(input, ctx);
     } catch (error) {
-      // A cancelled run, or one without money, takes no branch at all.
+      // If the run is cancelled or out of money, no branch is taken at all.
       if (isStop(error)) throw error;
       ctx.emit({ type: "progress", name: "predicateFailed", data: { message: messageOf(error) } });
       return false;

@@ -17,18 +17,24 @@ import {
 import { agentIdOf, checkAgentParts, hookBase } from "@ravi/kernel/loop";
 import type { FlowResult, StepResult } from "./results.ts";
 
-/** What every flow takes. */
+/** The options of every flow. */
 export interface FlowOptions {
-  /** Without `/`. */
+  /** The agent's id, without `/`. */
   readonly name: string;
+  /** What other agents are told about the flow. */
   readonly description?: string | undefined;
-  /** Change it when a recorded run could not be replayed with the new definition. */
+  /**
+   * A recorded run resumes only with the version it began with. Change it when old runs could not be replayed with the new
+   * definition.
+   */
   readonly version?: string | undefined;
+  /** Called in addition to the runtime's hooks. */
   readonly hooks?: Hooks | undefined;
+  /** Middleware of this flow. The runtime's own is outside of it. */
   readonly middleware?: Pipelines | undefined;
-  /** What the flow and all its branches may spend together. */
+  /** What the flow and all its branches may spend together. Default: no limit of its own. */
   readonly executionBudget?: ExecutionBudgetOptions | undefined;
-  /** How many agents there may be, where the flow is the root. */
+  /** How many agents there may be, if the flow is the root of a run. */
   readonly spawnBudget?: SpawnBudgetOptions | undefined;
 }
 
@@ -42,7 +48,7 @@ const KNOWN = [
   "spawnBudget",
 ] as const satisfies readonly (keyof FlowOptions)[];
 
-/** What all flows are: an agent that hires its branches, and tells when it begins and ends. */
+/** The base of all flows: an agent that hires its branches and reports when it starts and ends. */
 export abstract class Flow implements Agent<readonly StepResult[]> {
   readonly id: AgentId;
   readonly version: string | undefined;
@@ -51,7 +57,7 @@ export abstract class Flow implements Agent<readonly StepResult[]> {
   readonly pipelines: Pipelines | undefined;
   readonly defaults: AgentDefaults;
 
-  /** A mistake is named after its owner, which checks the fields by itself that it has beyond these. */
+  /** `owner` names the class in error messages; `ownFields` are its additional options, which it checks itself. */
   constructor(owner: string, options: FlowOptions, ownFields: readonly string[]) {
     checkFields(owner, options, [...ownFields, ...KNOWN]);
     checkAgentParts(owner, options);
@@ -63,7 +69,7 @@ export abstract class Flow implements Agent<readonly StepResult[]> {
     this.defaults = defaultsOf(options);
   }
 
-  /** FLOW_START, the branches, FLOW_END; the last comes however it ends. */
+  /** Dispatches FLOW_START, runs the branches and dispatches FLOW_END, also if it fails; but not if the run is suspended. */
   async run(ctx: RunContext, inbox: Inbox): Promise<FlowResult> {
     const { hooks, meta } = ctx;
     const flow = this.id;
@@ -80,7 +86,7 @@ export abstract class Flow implements Agent<readonly StepResult[]> {
       tellEnd(result.status === "completed" ? "completed" : "partial");
       return result;
     } catch (error) {
-      // A suspended run has not ended: the flow goes on when it is resumed.
+      // A suspended run has not ended: the flow continues when it is resumed.
       if (!isRaviError(error, "SUSPENDED")) tellEnd(isCutOff(error) ? "partial" : "failed");
       throw error;
     }
@@ -91,7 +97,7 @@ export abstract class Flow implements Agent<readonly StepResult[]> {
   protected abstract flow(ctx: RunContext, input: string): Promise<FlowResult>;
 }
 
-/** What the runtime takes for a flow that was cut off, and not for one that has failed. */
+/** Errors after which the runtime counts the flow as cut off (`partial`), not as failed. */
 function isCutOff(error: unknown): boolean {
   return (
     isRaviError(error, "BUDGET_EXHAUSTED") ||

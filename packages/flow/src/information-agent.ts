@@ -18,9 +18,11 @@ const OWNER = "InformationAgent";
 const DEFAULT_RUNS = 100;
 
 export interface InformationAgentOptions {
+  /** The agent's id. Default: "information". */
   readonly name?: string | undefined;
+  /** What other agents are told about it. Default: a sentence that explains its task. */
   readonly description?: string | undefined;
-  /** How many runs it remembers; past that the one watched first is forgotten: 100. */
+  /** How many runs it remembers; beyond that the one watched first is forgotten. Default: 100. */
   readonly maxRuns?: number | undefined;
 }
 
@@ -32,13 +34,14 @@ export interface Watched {
 
 interface Seen {
   readonly metrics: Metrics;
-  /** While it is followed. */
+  /** The promise of `watch`, while the run is being followed. */
   end: Promise<RunMetrics> | undefined;
 }
 
 /**
- * Watches runs and adds up calls, tokens, cost, errors and durations, for each agent and in all. It observes only: it
- * spends nothing, and no run waits for it. Hired or run as an agent, it answers with what it knows.
+ * Watches runs and sums calls, tokens, cost, errors and durations, per agent and in total. It only observes: it spends nothing,
+ * and no
+ * run waits for it. If it is run or hired as an agent, it answers with these metrics as JSON.
  */
 export class InformationAgent implements Agent<RunMetrics> {
   readonly id: AgentId;
@@ -46,6 +49,7 @@ export class InformationAgent implements Agent<RunMetrics> {
   private readonly maxRuns: number;
   private readonly runs = new Map<RunId, Seen>();
 
+  /** Throws an `InvalidValueError` if an option is wrong. */
   constructor(options: InformationAgentOptions = {}) {
     checkFields(OWNER, options, ["name", "description", "maxRuns"]);
     this.id = agentIdOf(`${OWNER}.name`, options.name ?? "information");
@@ -56,8 +60,9 @@ export class InformationAgent implements Agent<RunMetrics> {
   }
 
   /**
-   * Follows a run from now on; a run that was followed before, as when it was resumed, is added to. Gives the metrics when
-   * its events end. A run that is being followed is followed once, however often this is asked for.
+   * Follows a run from now on and resolves with its metrics when its events end. If the run was followed before, for example
+   * before it was
+   * resumed, the new figures are added. While a run is being followed, another call returns the same promise.
    */
   watch(watched: Watched): Promise<RunMetrics> {
     checkPort(`${OWNER}.watch: a run's handle`, watched, ["events"]);
@@ -71,12 +76,16 @@ export class InformationAgent implements Agent<RunMetrics> {
     return (seen.end ??= this.follow(watched, seen));
   }
 
-  /** What was seen of a run so far; undefined when it is not watched. */
+  /** The metrics of a run so far; undefined if it was never watched or is forgotten. */
   metrics(runId: string): RunMetrics | undefined {
     const seen = this.runs.get(runId as RunId);
     return seen?.metrics.snapshot(runId as RunId, seen.end === undefined);
   }
 
+  /**
+   * Answers with the metrics of the run whose id is the task; if the task is empty, of its own run. Throws an `InvalidValueError`
+   * if that run is not watched.
+   */
   async run(ctx: RunContext, inbox: Inbox): Promise<AgentResult<RunMetrics>> {
     const runId = inbox.input.trim() || ctx.meta.runId;
     const structured = this.metrics(runId);

@@ -9,36 +9,38 @@ import {
   type Usage,
 } from "@ravi/kernel";
 
-/** What one agent of a run has done, as far as it was seen. */
+/** What one agent of a run did, as far as its events were seen. */
 export type AgentMetrics = {
   readonly agentId: AgentId;
   readonly execId: ExecId;
   readonly status: "running" | "completed" | "partial" | "paused" | "failed";
-  /** Model calls that were paid for. */
+  /** Model calls that used tokens or cost money. */
   readonly calls: number;
-  /** What the model asked for: hand-offs, and calls that were refused, are among them. */
+  /** Tool calls that the model asked for, including hand-offs and calls that were refused. */
   readonly toolCalls: number;
   readonly usage: Usage;
-  /** Dollars; null when a call had no known price. */
+  /** Dollars; null if the price of a call is not known. */
   readonly costUsd: number | null;
-  /** Failures of tools and hand-offs that its model was told of, and its own. */
+  /** Failed tool calls and hand-offs, plus the agent's own failure. */
   readonly errors: number;
-  /** From its first event to its last, in milliseconds. */
+  /** Milliseconds from its first event to its last. */
   readonly durationMs: number;
 };
 
-/** The same for a whole run. */
+/** The metrics of a whole run. */
 export type RunMetrics = {
   readonly runId: RunId;
-  /** The run's events have ended. */
+  /** Whether the run's events have ended. */
   readonly isOver: boolean;
+  /** In the order of their first event. */
   readonly agents: readonly AgentMetrics[];
+  /** All agents together. `durationMs` is from the first event of the run to the last. */
   readonly total: Pick<AgentMetrics, "calls" | "toolCalls" | "usage" | "costUsd" | "errors" | "durationMs">;
 };
 
 type Mutable = { -readonly [K in keyof AgentMetrics]: AgentMetrics[K] } & { firstAt: number; lastAt: number };
 
-/** Adds up what is seen of one run. */
+/** Sums the events of one run. */
 export class Metrics {
   private readonly agents = new Map<ExecId, Mutable>();
 
@@ -63,13 +65,13 @@ export class Metrics {
     agent.lastAt = Math.max(agent.lastAt, at);
     switch (event.type) {
       case "started":
-        // A run that goes on after a crash tells again what its agents did before it; only what was paid is told once.
+        // A run that resumes after a crash repeats the events of what its agents did before; only paid usage is not repeated.
         agent.toolCalls = 0;
         agent.errors = 0;
         agent.status = "running";
         break;
       case "usage":
-        // One that was refused, or that a cache has answered, is told of too, and took nothing.
+        // A call that was refused or answered from a cache is reported too, but used nothing.
         if (totalTokens(event.usage) > 0 || event.costUsd !== 0) agent.calls++;
         agent.usage = addUsage(agent.usage, event.usage);
         agent.costUsd = sum(agent.costUsd, event.costUsd);
@@ -113,7 +115,10 @@ export class Metrics {
   }
 }
 
-/** In whole nano-dollars, so that many small sums stay exact. Null where a price is missing: not 0. */
+/**
+ * Adds in whole nano-dollars, so that sums of many small amounts stay exact. An unknown price makes the sum unknown (null), not
+ * smaller.
+ */
 function sum(a: number | null, b: number | null): number | null {
   return a === null || b === null ? null : (Math.round(a * 1e9) + Math.round(b * 1e9)) / 1e9;
 }

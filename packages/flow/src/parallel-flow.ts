@@ -7,24 +7,30 @@ import { type FlowStep, readSteps, type Step } from "./steps.ts";
 
 const OWNER = "ParallelFlow";
 
-/** How the results of all branches become one. A function of your own gets them in the order of the branches. Pure: a replay asks again. */
+/**
+ * How the results of all branches become one output. A function gets them in the order of the branches. It must be pure: it is
+ * called again when a run is replayed.
+ */
 export type Combine = "concat" | "vote" | ((results: readonly StepResult[]) => MaybePromise<string>);
 
 export interface ParallelFlowOptions extends FlowOptions {
+  /** The agents to run at once; at least one. */
   readonly branches: readonly FlowStep[];
   /**
-   * `concat`: one after the other, each under its name. `vote`: the answer that most branches gave, to the letter but for the
-   * space around it; of those with as many votes the one whose branch comes first. Default: concat.
+   * `concat`: all outputs one after the other, each under its branch's name. `vote`: the answer that most branches gave, compared
+   * exactly
+   * except for white space at both ends; in a tie, the one whose branch comes first. Default: `concat`.
    */
   readonly combine?: Combine | undefined;
 }
 
-/** All branches at once, with the same input. Complete only when each of them is. */
+/** Runs all branches at once with the same input. It is completed only if every branch is. */
 export class ParallelFlow extends Flow {
   protected readonly branches: number;
   private readonly steps: readonly Step[];
   private readonly combine: (results: readonly StepResult[]) => MaybePromise<string>;
 
+  /** Throws an `InvalidValueError` if an option is wrong. */
   constructor(options: ParallelFlowOptions) {
     super(OWNER, options, ["branches", "combine"]);
     this.steps = readSteps(`${OWNER}.branches`, options.branches);
@@ -62,23 +68,23 @@ function concat(results: readonly StepResult[]): string {
   return results.map((result) => `## ${result.name}\n\n${shown(result)}`).join("\n\n");
 }
 
-/** Half of an answer is not passed off as an answer. */
+/** Marks an incomplete answer, so that it does not pass for a complete one. */
 function shown({ status, output, reason }: StepResult): string {
   if (status === "completed") return output;
   return `(${status}: ${reason ?? "no reason given"})${output === "" ? "" : `\n\n${output}`}`;
 }
 
-/** Only who has finished has a vote. */
+/** Only completed branches have a vote. */
 function vote(results: readonly StepResult[]): string {
   const votes = new Map<string, number>();
   for (const { status, output } of results) {
     const answer = output.trim();
-    // Who says nothing has not voted.
+    // An empty answer is no vote.
     if (status === "completed" && answer !== "") votes.set(answer, (votes.get(answer) ?? 0) + 1);
   }
   let winner = "";
   let most = 0;
-  // In the order of the branches, so that of equals the first one wins.
+  // In the order of the branches, so that in a tie the first one wins.
   for (const [answer, count] of votes) {
     if (count <= most) continue;
     winner = answer;

@@ -8,17 +8,17 @@ import {
   ToolError,
 } from "@ravi/kernel";
 
-/** What came of one step or branch. Plain JSON: it is on record with the flow's result. */
+/** The result of one step or branch. Plain JSON, because it is recorded with the flow's result. */
 export type StepResult = {
   readonly name: string;
   readonly status: Exclude<HireOutcome["status"], "timedOut">;
-  /** What it gave; of one that was cut off what it has left, of one that failed nothing. */
+  /** Its answer; what it had so far if it was cut off; empty if it failed. */
   readonly output: string;
-  /** Why it was cut off, failed or never began. */
+  /** Why it was cut off, failed or never started. */
   readonly reason?: string;
 };
 
-/** A flow's result: `structured` has what came of each step that was begun, in order. */
+/** A flow's result. `structured` has the result of each step that was started, in order. */
 export type FlowResult = AgentResult<readonly StepResult[]>;
 
 export function toStepResult(name: string, outcome: HireOutcome): StepResult {
@@ -27,15 +27,16 @@ export function toStepResult(name: string, outcome: HireOutcome): StepResult {
     if (outcome.status === "completed") return { name, status: outcome.status, output };
     return { name, status: outcome.status, output, reason: stopReason };
   }
-  // No step is ever left to itself, so one that was late was cancelled.
+  // Flows do not let a late step continue in the background, so one that timed out was cancelled.
   if (outcome.status === "timedOut")
     return { name, status: "cancelled", output: "", reason: "no answer in time" };
   return { name, status: outcome.status, output: "", reason: outcome.error.message };
 }
 
 /**
- * The result of a flow that is not complete. Where nothing at all came of it, the first failure is the flow's own and is
- * thrown; else there is something that was paid for, and it is partial.
+ * The result of a flow that is not complete. If every step failed, the first failure becomes the flow's own and is thrown;
+ * otherwise
+ * there is something that was paid for, and the result is `partial`.
  */
 export function incomplete(
   ctx: RunContext,
@@ -49,13 +50,15 @@ export function incomplete(
   return { status: "partial", output, structured, stopReason: stopReasonOf(outcomes) };
 }
 
-/** A branch that was cancelled alone has failed: the flow was not cancelled, and must not be taken for it. */
+/**
+ * If only a branch was cancelled, the flow has failed: a cancellation error would look as if the flow itself had been cancelled.
+ */
 function ownFailure({ agentId, meta }: RunContext, error: RaviError): RaviError {
   if (!isRaviError(error, "CANCELLED") || meta.cancellation.isCancelled) return error;
   return new ToolError({ toolName: agentId, message: `a branch was ${error.message}`, cause: error });
 }
 
-/** By the first step that is not completed. */
+/** Taken from the first step that is not completed. */
 function stopReasonOf(outcomes: readonly HireOutcome[]): StopReason {
   const first = outcomes.find(({ status }) => status !== "completed");
   if (first === undefined) return "failed";

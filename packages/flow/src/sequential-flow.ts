@@ -8,20 +8,26 @@ import { type FlowStep, readSteps, type Step } from "./steps.ts";
 const OWNER = "SequentialFlow";
 
 export interface SequentialFlowOptions extends FlowOptions {
+  /** The steps, in order; at least one. */
   readonly steps: readonly FlowStep[];
-  /** What a step is given: the flow's input and what each step before it gave, unless this says otherwise. Pure: a replay asks again. */
+  /**
+   * Returns the input of the next step. Default: the flow's input, then the output of each earlier step under its name. It must
+   * be pure: it is called again when a run is replayed.
+   */
   readonly accumulate?: ((input: string, before: readonly StepResult[]) => string) | undefined;
 }
 
 /**
- * One step after the other; each sees what those before it have given, and the last one's answer is the flow's. It ends at
- * the first step that is not completed: what comes after it would build on half of a result.
+ * Runs one step after the other. Each step sees the output of the earlier ones, and the output of the last step is the flow's. It
+ * stops
+ * at the first step that is not completed, because the next one would build on an incomplete result.
  */
 export class SequentialFlow extends Flow {
   protected readonly branches: number;
   private readonly steps: readonly Step[];
   private readonly accumulate: NonNullable<SequentialFlowOptions["accumulate"]>;
 
+  /** Throws an `InvalidValueError` if an option is wrong. */
   constructor(options: SequentialFlowOptions) {
     super(OWNER, options, ["steps", "accumulate"]);
     this.steps = readSteps(`${OWNER}.steps`, options.steps);
@@ -40,7 +46,7 @@ export class SequentialFlow extends Flow {
       done.push(toStepResult(step.name, outcome));
       if (outcome.status !== "completed") return incomplete(ctx, outcomes, leftBy(done), done);
     }
-    // Also where it is empty: a last step that takes everything out has said so.
+    // Even if it is empty: an empty answer of the last step is an answer.
     const output = done.at(-1)?.output ?? "";
     return { status: "completed", output, structured: done, stopReason: "done" };
   }
@@ -50,7 +56,7 @@ function inputAndResults(input: string, before: readonly StepResult[]): string {
   return [input, ...before.map(({ name, output }) => `## ${name}\n\n${output}`)].join("\n\n");
 }
 
-/** Of a flow that was cut off: what its last step has left, or where it has left nothing, what the one before it gave. */
+/** The output of an incomplete flow: that of the last step that has any. */
 function leftBy(done: readonly StepResult[]): string {
   return done.findLast(({ output }) => output !== "")?.output ?? "";
 }

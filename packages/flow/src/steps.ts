@@ -15,15 +15,16 @@ import { checkOptionalText } from "./check.ts";
 const PREEMPTIONS = { PARK: "park", RETURN: "return" } as const;
 const FULLS = { DENY: "deny", QUEUE: "queue" } as const;
 
-/** A step on terms of its own. */
+/** An agent and the terms on which it is hired. */
 export interface FlowStepConfig extends Omit<HireLeaf, "kind" | "input" | "onTimeout"> {
-  /** What it is called where results are put together: the agent's name. */
+  /** The step's name in results. Default: the agent's name. */
   readonly name?: string | undefined;
 }
 
 /** An agent, or an agent with the terms on which it is hired. A flow is an agent too. */
 export type FlowStep = Agent | FlowStepConfig;
 
+/** A validated step. */
 export interface Step {
   readonly name: string;
   leaf(input: string): HireLeaf;
@@ -45,7 +46,7 @@ export function readSteps(field: string, steps: readonly FlowStep[]): readonly S
   if (!Array.isArray(list) || list.length === 0) {
     throw new InvalidValueError({ field, value: steps, expected: "a list with at least one agent in it" });
   }
-  // `map` would pass over the holes of a list, and each would be a branch without an answer.
+  // `map` would skip the holes of a sparse array, and each would be a branch without an answer.
   return Object.freeze(Array.from(steps, (step, at) => readStep(`${field}[${at}]`, step)));
 }
 

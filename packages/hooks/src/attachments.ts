@@ -1,6 +1,9 @@
 import type { HookSource } from "./types.ts";
 
-/** Which sources an observer listens on. Attaching again to the same source replaces, so that nothing counts twice. */
+/**
+ * The sources that an observer listens to. Attaching to the same source again replaces the first attachment, so that nothing is
+ * counted twice.
+ */
 export class Attachments {
   private readonly sources = new Map<HookSource, () => void>();
 

@@ -1,7 +1,7 @@
 import { InvalidValueError } from "@ravi/kernel";
 import type { HookSource } from "./types.ts";
 
-/** Whoever is no function would be told nothing, or fail in the middle of a run. */
+/** Accepts a function or undefined. Anything else would never be called, or fail in the middle of a run. */
 export function checkListener(field: string, value: unknown): void {
   if (value === undefined || typeof value === "function") return;
   throw new InvalidValueError({ field, value, expected: "a function" });

@@ -16,6 +16,7 @@ import { type CostTally, Tally } from "./tally.ts";
 import { type SetTimer, timersOf } from "./timers.ts";
 import type { HookSource } from "./types.ts";
 
+/** What the counted model calls used and cost. */
 export interface CostReport {
   readonly total: CostTally;
   /** By the agent's name, so that a thousand hired researchers are one line. */
@@ -24,20 +25,22 @@ export interface CostReport {
 }
 
 export interface CostTrackerOptions {
-  /** Prices a call whose event carries no price. Without it such a call stays unpriced. */
+  /** Prices a call whose event has no price. Without a meter such a call stays unpriced. */
   readonly meter?: Pick<Meter, "price"> | undefined;
-  /** Is told the sums at the end of each run. */
+  /** Called with the sums so far at the end of each run. */
   readonly onReport?: ((report: CostReport, run: HookPayloads["run_end"]) => unknown) | undefined;
   /** Gets one line at the end of each run. */
   readonly logger?: Logger | undefined;
-  /** Its timers end the wait for a price that does not come. */
+  /** Provides the timers that limit the wait for a price. Default: the platform's. */
   readonly clock?: Clock | undefined;
 }
 
-/** How long a report waits for a price: less than a listener may take, so that its hooks need not cut it off. */
+/**
+ * The longest wait for a price, in milliseconds: shorter than a listener's default timeout, so that the report is not cut off.
+ */
 const LOOKUP_MS = 4_000;
 
-/** Sums what model calls used and cost, per agent, per model and in all, over every source that it is attached to. */
+/** Sums what model calls used and cost, per agent, per model and in total, over all hooks that it is attached to. */
 export class CostTracker {
   private readonly options: CostTrackerOptions;
   private readonly attachments = new Attachments();
@@ -47,6 +50,7 @@ export class CostTracker {
   private agents = new Map<string, Tally>();
   private models = new ModelTallies();
 
+  /** Throws an `InvalidValueError` if an option is wrong. */
   constructor(options: CostTrackerOptions = {}) {
     checkFields("CostTracker options", options, ["meter", "onReport", "logger", "clock"]);
     checkPorts("CostTracker options", { logger: options.logger, clock: options.clock });
@@ -56,10 +60,10 @@ export class CostTracker {
     this.setTimer = timersOf(options.clock);
   }
 
-  /** Begins to count. Returns how to stop; the sums stay. */
+  /** Starts to count. Returns a function that stops it; the sums stay. Attaching again to the same hooks replaces the first. */
   attachTo(hooks: HookSource): () => void {
     checkSource(hooks);
-    // Their names are what a problem is reported under.
+    // The functions' names appear in problem reports.
     const costTracker = (call: HookPayloads["llm_end"]): unknown => this.count(call);
     const costReport = (run: HookPayloads["run_end"]): unknown => this.runEnded(run);
     return this.attachments.attach(hooks, () => [
@@ -68,11 +72,12 @@ export class CostTracker {
     ]);
   }
 
+  /** Stops counting everywhere; the sums stay. */
   detach(): void {
     this.attachments.detachAll();
   }
 
-  /** The sums so far. */
+  /** The sums so far, as a frozen object. */
   report(): CostReport {
     return deepFreeze({
       total: this.total.read(),
@@ -81,7 +86,7 @@ export class CostTracker {
     });
   }
 
-  /** Starts again at nothing; a price that comes later for an earlier call is not counted. */
+  /** Sets all sums to zero. A price that arrives later for an earlier call is not counted. */
   reset(): void {
     this.total = new Tally();
     this.agents = new Map();
@@ -120,7 +125,7 @@ export class CostTracker {
   private await(lookup: Promise<void>): void {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = this.setTimer(resolve, LOOKUP_MS);
-    // Whoever called us is told of a failure; the call stays unpriced, as one does whose price does not come.
+    // A failed lookup is reported by the hooks that called us. Its call stays unpriced, like one whose price never arrives.
     lookup.then(resolve, resolve);
     this.lookups.add(promise);
     void promise.then(() => {
@@ -129,7 +134,7 @@ export class CostTracker {
     });
   }
 
-  /** Waits for prices that are being looked up, and not for ever: a sum without them would be too early. */
+  /** Waits, for a limited time, for prices that are still being looked up: without them the sum would be incomplete. */
   private runEnded(run: HookPayloads["run_end"]): unknown {
     if (run.replayed === true) return undefined;
     if (this.lookups.size === 0) return this.publish(run);
@@ -146,10 +151,10 @@ export class CostTracker {
   }
 }
 
-/** In two levels: a joined name could be that of another pair, and JSON of both takes 100 ns a call. */
+/** Two levels of maps: a joined key could be ambiguous, and a JSON key takes 100 ns a call. */
 class ModelTallies {
   private readonly providers = new Map<string, Map<string, Tally>>();
-  /** In the order in which they were first called. */
+  /** In the order of their first call. */
   readonly lines: { readonly provider: string; readonly model: string; readonly tally: Tally }[] = [];
 
   of(provider: string, model: string): Tally {
@@ -169,12 +174,12 @@ function charge(tallies: readonly Tally[], usd: number): void {
   if (isAmount(usd)) for (const tally of tallies) tally.price(usd);
 }
 
-/** NaN where there is no price. */
+/** NaN if there is no price. */
 function dollars(price: Price | undefined): number {
   return price !== undefined && "usd" in price ? price.usd : Number.NaN;
 }
 
-/** 0 is an amount. */
+/** 0 is an amount; NaN, null and infinity are not. */
 function isAmount(value: number | null): value is number {
   return typeof value === "number" && value >= 0 && value < Infinity;
 }

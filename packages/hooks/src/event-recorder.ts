@@ -14,38 +14,42 @@ import {
 import { checkPorts } from "@ravi/kernel/loop";
 import { checkListener } from "./checks.ts";
 
-/** One piece of work that was watched. */
+/** A finished span. */
 export interface RecordedSpan {
   readonly kind: "span";
   readonly name: string;
-  /** In the order in which they began, from 1. */
+  /** In the order in which spans started, from 1. */
   readonly number: number;
-  /** Epoch milliseconds. */
+  /** Epoch milliseconds, like `end`. */
   readonly start: number;
   readonly end: number;
   readonly attributes: JsonObject;
   readonly errors: readonly SerializedError[];
 }
 
+/** A single measured value. */
 export interface RecordedMetric {
   readonly kind: "metric";
   readonly name: string;
+  /** Epoch milliseconds. */
   readonly at: number;
   readonly value: number;
   readonly attributes: JsonObject;
 }
 
+/** What a recorder keeps: a finished span or a metric. */
 export type RecordedEvent = RecordedSpan | RecordedMetric;
 
 export interface EventRecorderOptions {
-  /** How many are kept; the oldest go first. Default 10,000. */
+  /** How many events are kept; the oldest are dropped first. Default: 10,000. */
   readonly limit?: number | undefined;
-  /** Gets each as soon as it is complete. What it throws is left out: an observer changes nothing. */
+  /** Called with each span when it ends, and with each metric. Errors that it throws are ignored: an observer changes nothing. */
   readonly onEvent?: ((event: RecordedEvent) => void) | undefined;
+  /** Default: the system's. */
   readonly clock?: Clock | undefined;
 }
 
-/** Telemetry that is kept in memory, to be looked at, or handed on to whoever exports it. */
+/** Telemetry that is kept in memory, for inspection or for an exporter. */
 export class EventRecorder implements Telemetry {
   readonly isNoop = false;
   private readonly limit: number;
@@ -56,6 +60,7 @@ export class EventRecorder implements Telemetry {
   private started = 0;
   private seen = 0;
 
+  /** Throws an `InvalidValueError` if an option is wrong. */
   constructor(options: EventRecorderOptions = {}) {
     checkFields("EventRecorder options", options, ["limit", "onEvent", "clock"]);
     checkPorts("EventRecorder options", { clock: options.clock });
@@ -65,17 +70,17 @@ export class EventRecorder implements Telemetry {
     this.clock = options.clock ?? systemClock;
   }
 
-  /** What is complete, in the order in which it ended. */
+  /** Finished spans and metrics, in the order in which they ended. */
   get events(): readonly RecordedEvent[] {
     return this.kept.slice(-this.limit);
   }
 
-  /** Names of what has begun and not ended: after a run, what was forgotten. */
+  /** The names of spans that have started and not ended. After a run, these were forgotten. */
   get open(): readonly string[] {
     return [...this.running];
   }
 
-  /** How many are no longer kept. */
+  /** How many events are no longer kept. */
   get dropped(): number {
     return Math.max(0, this.seen - this.limit);
   }
@@ -91,7 +96,7 @@ export class EventRecorder implements Telemetry {
       setAttribute: (key: string, value: Exclude<JsonPrimitive, null>) => void (known[key] = value),
       recordError: (error) => void errors.push(errorToJSON(error)),
       end: () => {
-        // Once: whoever ends it again has nothing more to say.
+        // Only the first `end` counts.
         if (!this.running.delete(label)) return;
         const end = this.clock.now();
         this.keep({ kind: "span", name, number, start, end, attributes: { ...known }, errors: [...errors] });
@@ -103,6 +108,7 @@ export class EventRecorder implements Telemetry {
     this.keep({ kind: "metric", name, at: this.clock.now(), value, attributes: { ...attributes } });
   }
 
+  /** Removes the kept events and resets `dropped`. Open spans stay open. */
   clear(): void {
     this.kept.length = 0;
     this.seen = 0;
@@ -110,14 +116,14 @@ export class EventRecorder implements Telemetry {
 
   private keep(event: RecordedEvent): void {
     this.seen++;
-    // Twice the limit before anything is moved, so that a full one costs no more than an empty one.
+    // The array grows to twice the limit before it is cut, so that a full recorder costs no more per event than an empty one.
     if (this.kept.push(event) >= 2 * this.limit) this.kept.splice(0, this.limit);
-    // See `onEvent`: what it throws is left out, also later.
+    // What `onEvent` throws is ignored, also if it rejects later.
     try {
       const told: unknown = this.onEvent?.(event);
       if (isPromiseLike(told)) told.then(undefined, () => {});
     } catch {
-      // The same.
+      // Ignored, as above.
     }
   }
 }

@@ -1,7 +1,7 @@
-/** A sum of many small amounts without drift (Neumaier): a million times $0.000001 is $1. */
+/** A sum of many small amounts without drift (Neumaier's algorithm): a million times $0.000001 is $1. */
 export class ExactSum {
   private sum = 0;
-  /** What rounding took from the sum so far. */
+  /** The accumulated rounding error. */
   private lost = 0;
 
   add(amount: number): void {
@@ -10,7 +10,7 @@ export class ExactSum {
     this.sum = next;
   }
 
-  /** To 15 digits, so that $0.1 and $0.2 are $0.3: the amounts were decimal before they were binary. */
+  /** Rounded to 15 digits, so that $0.1 + $0.2 is $0.3: the amounts are decimal, and binary only approximates them. */
   get value(): number {
     return Number((this.sum + this.lost).toPrecision(15));
   }

@@ -21,27 +21,31 @@ import { timersOf } from "./timers.ts";
 import type { AnyHookCallback, HookCallback, HookProblem, HookSource } from "./types.ts";
 
 export interface HookManagerOptions {
-  /** How long a listener may take before it is no longer waited for. Default 5,000. */
+  /** How long a listener may take, in milliseconds; then it is reported and no longer waited for. Default: 5,000. */
   readonly timeoutMs?: number | undefined;
-  /** How many calls of one listener may be pending; beyond it the listener misses events. Default 10,000. */
+  /** How many calls of one listener may be pending; beyond that it misses events. Default: 10,000. */
   readonly maxPending?: number | undefined;
-  /** Is told of every problem with a listener. Without it, and without `onError`, the console is: once for each listener. */
+  /**
+   * Gets every problem of a listener as a line. Without it and without `onError`, the console gets the first problem of each
+   * listener.
+   */
   readonly logger?: Logger | undefined;
-  /** Is told the same as data. What it dispatches itself is ignored. */
+  /** Gets every problem as data. What it dispatches itself is ignored. */
   readonly onError?: ((problem: HookProblem) => unknown) | undefined;
-  /** Where timers come from; the platform's without one. */
+  /** Provides the timers. Default: the platform's. */
   readonly clock?: Clock | undefined;
 }
 
-/** What `setTimeout` can count to; beyond it, it fires at once. */
+/** The longest delay of `setTimeout`; with a longer one it fires at once. */
 const LONGEST_TIMEOUT = 2_147_483_647;
 
 /**
- * The observers of a run. They get frozen copies, run side by side, and nothing that they do (throw, reject, hang, dispatch,
- * leave) reaches whoever dispatches.
+ * The observers of a run. They get frozen payloads, run concurrently, and nothing that they do (throw, reject, hang, dispatch,
+ * leave)
+ * reaches the dispatching code.
  */
 export class HookManager implements Hooks, HookSource {
-  /** Only of events to which somebody listens. */
+  /** Only for events that have listeners. */
   private readonly channels = new Map<HookEvent, Channel>();
   private readonly problems: Problems;
   private readonly rounds: OpenRounds;
@@ -49,6 +53,7 @@ export class HookManager implements Hooks, HookSource {
   private readonly toldRecursion = new Set<HookEvent>();
   private readonly maxPending: number;
 
+  /** Throws an `InvalidValueError` if an option is wrong. */
   constructor(options: HookManagerOptions = {}) {
     checkFields("HookManager options", options, ["timeoutMs", "maxPending", "logger", "onError", "clock"]);
     checkPorts("HookManager options", { logger: options.logger, clock: options.clock });
@@ -66,16 +71,16 @@ export class HookManager implements Hooks, HookSource {
     this.rounds = new OpenRounds(timersOf(options.clock), timeoutMs);
   }
 
-  /** Returns how to take this callback off again. Added twice, it is called twice. */
+  /** Adds a listener. Returns a function that removes it. A callback that is added twice is called twice. */
   on<E extends HookEvent>(event: E, callback: HookCallback<E>): () => void {
     checkOneOf("event", event, HookEvent);
     checkCallback(callback);
     return this.add(event, subscription(callback), callback);
   }
 
-  /** One callback for every event. */
+  /** Adds a listener for every event. Returns a function that removes it. */
   onAny(callback: AnyHookCallback): () => void;
-  // By itself, since TypeScript takes no function of the event alone for one of pairs.
+  // A separate overload: TypeScript does not accept a function of the event alone as an `AnyHookCallback`.
   onAny(callback: (event: HookEvent) => unknown): () => void;
   onAny(callback: AnyHookCallback | ((event: HookEvent) => unknown)): () => void {
     checkCallback(callback);
@@ -89,12 +94,12 @@ export class HookManager implements Hooks, HookSource {
     };
   }
 
-  /** `on` for those who take it off by `unregister`. */
+  /** Like `on`, for callers that remove the callback with `unregister`. */
   register<E extends HookEvent>(event: E, callback: HookCallback<E>): void {
     this.on(event, callback);
   }
 
-  /** Takes the callback off the event, however often it was added. False when it was not there. */
+  /** Removes the callback from the event, however often it was added. Returns false if it was not there. */
   unregister<E extends HookEvent>(event: E, callback: HookCallback<E>): boolean {
     checkOneOf("event", event, HookEvent);
     const channel = this.channels.get(event);
@@ -104,7 +109,7 @@ export class HookManager implements Hooks, HookSource {
     return leaving.length > 0;
   }
 
-  /** Takes off all listeners of the event, or of all events. What is under way is still drained. */
+  /** Removes all listeners of the event, or of all events. `drain` still waits for calls in progress. */
   clear(event?: HookEvent): void {
     if (event !== undefined) checkOneOf("event", event, HookEvent);
     for (const name of event === undefined ? [...this.channels.keys()] : [event]) {
@@ -113,21 +118,23 @@ export class HookManager implements Hooks, HookSource {
     }
   }
 
+  /** Whether the event has listeners. Ask before you build a payload. */
   has(event: HookEvent): boolean {
     return this.channels.has(event);
   }
 
   /**
-   * Tells all listeners of the event, in the order in which they came. Never throws. The promise, where a listener is still
-   * at work, never rejects; it need not be awaited.
+   * Calls all listeners of the event, in the order in which they were added, with a frozen copy of the payload. Never throws.
+   * Returns a
+   * promise only if a listener is still running; it never rejects and need not be awaited.
    */
   dispatch<E extends HookEvent>(event: E, payload: HookPayloads[E]): MaybePromise<void> {
     return this.tell(event, payload, false);
   }
 
-  /** The same for plain data that was made for it, and that nobody will change: it is frozen, not copied. */
+  /** Like `dispatch`, for a plain payload that was made for this call and that nobody will change: it is frozen, not copied. */
   dispatchOwn<E extends HookEvent>(event: E, payload: HookPayloads[E]): MaybePromise<void> {
-    // Whoever has put a `dispatch` of their own in its place is not passed by.
+    // If `dispatch` was overridden or replaced, it must see these events too.
     return this.dispatch === DISPATCH ? this.tell(event, payload, true) : this.dispatch(event, payload);
   }
 
@@ -154,7 +161,7 @@ export class HookManager implements Hooks, HookSource {
     }
   }
 
-  /** Resolves when every dispatch so far is done or cut off; undefined when there is nothing to wait for. */
+  /** Resolves when every dispatch so far is finished or cut off; undefined if there is nothing to wait for. */
   drain(): MaybePromise<void> {
     return this.rounds.drain();
   }
@@ -170,7 +177,7 @@ export class HookManager implements Hooks, HookSource {
 
   private remove(event: HookEvent, channel: Channel, listener: Listener): void {
     channel.remove(listener);
-    // It may be that of an earlier time: all had left, and others came.
+    // The event may have a newer channel by now: all listeners had left, and others came.
     if (channel.isEmpty && this.channels.get(event) === channel) this.channels.delete(event);
   }
 

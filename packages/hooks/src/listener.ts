@@ -2,10 +2,10 @@ import { type HookEvent, isPromiseLike } from "@ravi/kernel";
 import type { Channel } from "./channel.ts";
 import type { Problems } from "./problems.ts";
 
-/** One callback that somebody handed over, with what has been told of it. `onAny` makes one for all events. */
+/** A callback as it was registered, and what was reported about it. `onAny` makes one for all events. */
 export interface Subscription {
   readonly callback: object;
-  /** How many of its calls are neither done nor cut off. */
+  /** How many of its calls are neither finished nor cut off. */
   pending: number;
   toldHung: boolean;
   toldOverloaded: boolean;
@@ -15,7 +15,7 @@ export interface Subscription {
 export interface Listener {
   (payload: unknown): void;
   readonly subscription: Subscription;
-  /** False once it left. An emission that is under way still holds it, and must pass it over. */
+  /** False once it was removed. An emission in progress may still hold it and must skip it. */
   live: boolean;
 }
 
@@ -32,7 +32,7 @@ export function subscription(callback: object): Subscription {
   return { callback, pending: 0, toldHung: false, toldOverloaded: false };
 }
 
-/** Wraps a callback so that nothing it does reaches whoever dispatches. */
+/** Wraps a callback so that nothing it does reaches the dispatching code. */
 export function guard(options: ListenerOptions): Listener {
   const { event, channel, subscription: owner, maxPending, problems } = options;
   const invoke = options.invoke as (payload: unknown) => unknown;

@@ -1,4 +1,4 @@
-// Everything of the platform that this package touches. It is compiled without DOM and Node types.
+// All platform globals that this package uses. It is compiled without DOM and Node types.
 
 /** A number in browsers, an object in Node. */
 type PlatformTimer = number | { ref?(): void; unref?(): void };

@@ -10,14 +10,14 @@ interface Incident {
   readonly kind: HookProblemKind;
   readonly event: HookEvent;
   readonly callback?: object | undefined;
-  /** What happened, after the name of the listener. */
+  /** What happened; in the message it follows the listener's name. */
   readonly what: string;
   readonly thrown?: { readonly error: unknown } | undefined;
 }
 
-/** Where problems of observers go. Telling one never fails, whatever the logger and the handler do. */
+/** Reports problems of observers. Reporting never throws, whatever the logger and the handler do. */
 export class Problems {
-  /** Somebody is being told right now. Dispatching meanwhile could go round for ever, so it is refused. */
+  /** True while a problem is reported. Dispatches are ignored meanwhile, or a handler that dispatches could loop for ever. */
   telling = false;
   private readonly sinks: ProblemSinks;
   private readonly printed = new WeakSet<object>();
@@ -39,7 +39,10 @@ export class Problems {
     }
   }
 
-  /** Where nobody else listens: a broken observer must not be found by what is missing. Once for each, or it would fill a screen. */
+  /**
+   * The console, if there is no logger and no `onError`: a broken observer must not go unnoticed. Once per listener, to not flood
+   * the screen.
+   */
   private consoleFor({ callback }: Incident): Teller | undefined {
     if (this.sinks.onError !== undefined) return undefined;
     if (callback === undefined) return console;
@@ -66,13 +69,13 @@ function log(
   return kind === "failed" ? logger.error(message, fields) : logger.warn(message, fields);
 }
 
-/** A function may be a proxy or have a `name` of its own that throws. */
+/** A callback may be a proxy, or have a `name` that throws. */
 function nameOf(callback: object): string {
   try {
     const name: unknown = Reflect.get(callback, "name");
     if (typeof name === "string" && name !== "") return name;
   } catch {
-    // Then it has no name.
+    // It stays anonymous.
   }
   return "(anonymous)";
 }
@@ -97,6 +100,6 @@ function quietly(act: () => unknown): void {
     const result = act();
     if (isPromiseLike(result)) result.then(undefined, () => {});
   } catch {
-    // There is nobody left to tell.
+    // There is nobody left to report it to.
   }
 }

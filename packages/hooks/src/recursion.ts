@@ -2,14 +2,15 @@ const MAX_DEPTH = 16;
 const MAX_NESTED = 1_000;
 
 /**
- * Bounds what listeners dispatch while they are called. Depth alone is not enough: ten listeners that each dispatch again
- * make 10^16 calls before they are sixteen deep.
+ * Limits what listeners dispatch while they are being called. A limit on the depth alone is not enough: ten listeners that each
+ * dispatch
+ * again make 10^16 calls before the depth is 16.
  */
 export class Recursion {
   private depth = 0;
   private nested = 0;
 
-  /** False when it has gone too far; then `leave` is not to be called. */
+  /** False if a limit is reached; then do not call `leave`. */
   enter(): boolean {
     if (this.depth === 0) this.nested = 0;
     else if (this.depth >= MAX_DEPTH || this.nested >= MAX_NESTED) return false;

@@ -3,11 +3,11 @@ import type { Subscription } from "./listener.ts";
 import type { Problems } from "./problems.ts";
 import type { SetTimer } from "./timers.ts";
 
-/** One dispatch: which of its listeners are still at work. */
+/** One dispatch, and which of its listeners are still running. */
 export class Round {
   private readonly event: HookEvent;
   private readonly problems: Problems;
-  /** Made for the first asynchronous listener. Every listener is in it at most once. */
+  /** Created with the first asynchronous listener. Each listener is in it at most once. */
   private open: Set<Subscription> | undefined;
   private ended: (() => void) | undefined;
 
@@ -20,12 +20,12 @@ export class Round {
     return this.open !== undefined && this.open.size > 0;
   }
 
-  /** Only for a round that is open. */
+  /** Call it only while the round is open. */
   onEnd(callback: () => void): void {
     this.ended = callback;
   }
 
-  /** Waits for what a listener returned: a promise, or something that only looks like one. */
+  /** Waits for what a listener returned: a promise or another thenable. */
   watch(owner: Subscription, result: PromiseLike<unknown>): void {
     (this.open ??= new Set()).add(owner);
     owner.pending++;
@@ -43,14 +43,15 @@ export class Round {
     };
     try {
       const after: unknown = result.then(done, failed);
-      // An `async then()` of somebody's own throws into what it returns, where nobody would look.
+      // A custom thenable with an async `then()` reports its failure through the promise that `then()` returns. Handle that one
+      // too.
       if (!(result instanceof Promise) && isPromiseLike(after)) after.then(undefined, failed);
     } catch (error) {
       failed(error);
     }
   }
 
-  /** Gives up on all that are still at work. */
+  /** Stops waiting for all listeners that are still running. Each listener is reported once. */
   cutOff(timeoutMs: number): void {
     const { event } = this;
     for (const owner of this.open ?? []) {
@@ -62,7 +63,7 @@ export class Round {
     }
   }
 
-  /** False when it was closed before: a thenable may call back twice, and a hung one late. */
+  /** False if it was closed before: a thenable may call back twice, and a hung listener may finish late. */
   private close(owner: Subscription): boolean {
     if (this.open?.delete(owner) !== true) return false;
     owner.pending--;
@@ -70,7 +71,7 @@ export class Round {
     return true;
   }
 
-  /** A promise that never settles holds on to this round for ever, so it keeps nothing of what it held. */
+  /** A promise that never settles keeps this round alive for ever, so the round lets go of everything it held. */
   private end(): void {
     const { ended } = this;
     this.open = undefined;
@@ -79,7 +80,7 @@ export class Round {
   }
 }
 
-/** The rounds that are still open, each with the timer that ends it. */
+/** The rounds that are still open, each with the timer that cuts it off. */
 export class OpenRounds {
   private readonly waiting = new Map<Promise<void>, TimerHandle>();
   private readonly setTimer: SetTimer;
@@ -104,9 +105,10 @@ export class OpenRounds {
     return promise;
   }
 
+  /** Resolves when all open rounds are over; undefined if there is none. */
   drain(): Promise<void> | undefined {
     if (this.waiting.size === 0) return undefined;
-    // Somebody waits now, so the process has to live until the last of them is over.
+    // The caller waits now, so the timers must keep the process alive until the last round is over.
     for (const timer of this.waiting.values()) timer.ref?.();
     return Promise.all(this.waiting.keys()).then(() => {});
   }

@@ -12,38 +12,39 @@ import { checkSource } from "./checks.ts";
 import { Attachments } from "./attachments.ts";
 import type { AnyHookCallback, HookSource } from "./types.ts";
 
-/** An event that was seen. Comparing `event` narrows `payload`. */
+/** An event that was logged. Comparing `event` narrows `payload`. */
 export type RunLogEntry = {
   [E in HookEvent]: {
     readonly event: E;
-    /** Epoch milliseconds, as the run told it. */
+    /** Epoch milliseconds, from the payload. */
     readonly at: number;
     readonly payload: HookPayloads[E];
   };
 }[HookEvent];
 
 export interface RunLoggerOptions {
-  /** How many entries are kept; the oldest go first. Default 500. */
+  /** How many entries are kept; the oldest are dropped first. Default: 500. */
   readonly limit?: number | undefined;
-  /** Gets every entry too, as a line. */
+  /** Also gets every entry, as one line. Default: none. */
   readonly logger?: Logger | undefined;
-  /** At which level. Default `debug`. */
+  /** The level of those lines. Default: `debug`. */
   readonly level?: keyof Logger | undefined;
 }
 
 const LEVELS = { debug: "debug", info: "info", warn: "warn", error: "error" } as const;
 
-/** Keeps the last events of whatever it is attached to. */
+/** Keeps the latest events of the hooks that it is attached to. */
 export class RunLogger {
   private readonly limit: number;
   private readonly logger: Logger | undefined;
   private readonly level: keyof Logger;
   private readonly attachments = new Attachments();
-  /** A ring: `oldest` is where it begins once it is full. */
+  /** A ring buffer: once it is full, it begins at `oldest`. */
   private ring: RunLogEntry[] = [];
   private oldest = 0;
   private overwritten = 0;
 
+  /** Throws an `InvalidValueError` if an option is wrong. */
   constructor(options: RunLoggerOptions = {}) {
     checkFields("RunLogger options", options, ["limit", "logger", "level"]);
     checkPorts("RunLogger options", { logger: options.logger });
@@ -52,29 +53,33 @@ export class RunLogger {
     this.logger = options.logger;
   }
 
-  /** Begins to listen. Returns how to stop; the entries stay. */
+  /**
+   * Starts to listen. Returns a function that stops it; the entries stay. Attaching again to the same hooks replaces the first.
+   */
   attachTo(hooks: HookSource): () => void {
     checkSource(hooks);
-    // Its name is what a problem is reported under.
+    // The function's name appears in problem reports.
     const runLogger: AnyHookCallback = (event, payload) =>
       this.keep({ event, at: payload.at, payload } as RunLogEntry);
     return this.attachments.attach(hooks, () => [hooks.onAny(runLogger)]);
   }
 
+  /** Stops listening everywhere; the entries stay. */
   detach(): void {
     this.attachments.detachAll();
   }
 
-  /** The oldest first. */
+  /** The entries, oldest first. */
   entries(): readonly RunLogEntry[] {
     return [...this.ring.slice(this.oldest), ...this.ring.slice(0, this.oldest)];
   }
 
-  /** How many entries had to make room since the start or the last `clear`. */
+  /** How many entries were dropped since the start or the last `clear`. */
   get dropped(): number {
     return this.overwritten;
   }
 
+  /** Removes all entries and resets `dropped`. */
   clear(): void {
     this.ring = [];
     this.oldest = 0;

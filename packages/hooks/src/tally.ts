@@ -1,23 +1,28 @@
 import { addUsage, type HookPayloads, NO_USAGE, type Usage } from "@ravi/kernel";
 import { ExactSum } from "./exact-sum.ts";
 
+/** What a group of model calls used and cost. */
 export interface CostTally {
-  /** Model calls that were made; those told again by a resumed run are not among them. */
+  /** Model calls that were made, including failed ones, without those replayed by a resumed run. */
   readonly calls: number;
+  /** Calls among `calls` that failed. */
   readonly failedCalls: number;
+  /** Calls that a resumed run reported again. They are in no other figure. */
   readonly replayedCalls: number;
   readonly usage: Usage;
-  /** Dollars; null while the price of a call is not known, since a sum without it would look like the whole. */
+  /** Dollars; null while the price of any call is unknown, since a sum without it would look complete. */
   readonly costUsd: number | null;
-  /** Dollars of those calls whose price is known. */
+  /** Dollars of the calls whose price is known. */
   readonly pricedUsd: number;
+  /** Calls whose price is not known. */
   readonly unpricedCalls: number;
-  /** Calls whose provider did not say what it used. */
+  /** Calls whose provider did not report its usage. */
   readonly estimatedCalls: number;
+  /** Whether there are any `estimatedCalls`. */
   readonly estimated: boolean;
 }
 
-/** Counts model calls. Each is unpriced until its price is known. */
+/** Counts model calls. Each call is unpriced until its price is known. */
 export class Tally {
   private calls = 0;
   private failed = 0;
@@ -28,7 +33,7 @@ export class Tally {
   private readonly priced = new ExactSum();
 
   add(call: HookPayloads["llm_end"]): void {
-    // First, since it throws where the event has no usage: then nothing of it is counted.
+    // First, because it throws if the event has no usage: then nothing of the call is counted.
     this.usage = addUsage(this.usage, call.usage);
     this.calls++;
     this.unpriced++;
@@ -40,7 +45,7 @@ export class Tally {
     this.replayed++;
   }
 
-  /** The price of one of the calls that were added. */
+  /** Adds the price of one of the calls that were added. */
   price(usd: number): void {
     this.unpriced--;
     this.priced.add(usd);

@@ -1,34 +1,38 @@
 import type { HookEvent, HookPayloads } from "@ravi/kernel";
 
-/** Gets a frozen copy. What it returns is ignored, except that a promise is waited for by `drain`. */
+/** Called with a frozen payload. What it returns is ignored, except that `drain` waits for a promise. */
 export type HookCallback<E extends HookEvent = HookEvent> = (payload: HookPayloads[E]) => unknown;
 
 /** An event and its payload. Comparing `event` narrows `payload`. */
 export type HookNotice = { [E in HookEvent]: [event: E, payload: HookPayloads[E]] }[HookEvent];
 
+/** A listener for all events, called with the event and its payload. */
 export type AnyHookCallback = (...notice: HookNotice) => unknown;
 
-/** What an observer needs in order to subscribe: a `HookManager`, or anything like it. */
+/** What an observer needs in order to subscribe: a `HookManager`, or an object like it. */
 export interface HookSource {
-  /** Returns how to take the callback off again. */
+  /** Returns a function that removes the callback. */
   on<E extends HookEvent>(event: E, callback: HookCallback<E>): () => void;
+  /** Listens to every event. Returns a function that removes the callback. */
   onAny(callback: AnyHookCallback): () => void;
 }
 
 export type HookProblemKind = "failed" | "hung" | "overloaded" | "recursion" | "payload";
 
-/** Something that went wrong with an observer. The run knows nothing of it. */
+/** Something that went wrong with an observer. The run is not affected. */
 export interface HookProblem {
   /**
-   * `failed`: it threw or rejected. `hung`: it was cut off (told once per listener). `overloaded`: too many of its calls
-   * were pending, so it missed some (once per listener). `recursion`: listeners dispatched without end (once per event).
-   * `payload`: the payload could not be copied, so nobody was told.
+   * `failed`: it threw or rejected. `hung`: it did not finish in time and was cut off (reported once per listener). `overloaded`:
+   * too many
+   * of its calls were pending, so it missed some (once per listener). `recursion`: listeners dispatched again and again (once per
+   * event).
+   * `payload`: the payload could not be copied, so no listener was called.
    */
   readonly kind: HookProblemKind;
   readonly event: HookEvent;
-  /** The function's name; empty where the problem is not one listener's. */
+  /** The name of the callback; empty if the problem is not that of one listener. */
   readonly listener: string;
   readonly message: string;
-  /** What was thrown; it may be anything, also undefined. */
+  /** What was thrown: any value, even undefined. */
   readonly error?: unknown;
 }

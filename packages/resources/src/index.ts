@@ -1,4 +1,5 @@
-// Spending within limits: ledgers, prices, token counts, and a limiter of calls. This list is the public surface; a test pins it.
+// Spending within limits: ledgers, prices, token counts, and a limiter for model calls. This list is the public surface; a test
+// pins it.
 
 export type { ExecutionTrackerOptions, RestoreOptions } from "./ledger/options.ts";
 export type { OpenReservation } from "./ledger/reservation.ts";

@@ -15,13 +15,15 @@ import { type BookPrice, noInfo, PriceBook, type PriceSource } from "./prices/pr
 import { type LoadedCounter, loadCounter, type TokenizerChoice } from "./tokens/estimate-tokens.ts";
 
 export interface ModelMeterOptions {
-  /** A book, or only the prices of one's own for a new one. */
+  /** A price book, or your own prices for a new `PriceBook`. Default: a `PriceBook` with the catalogue only. */
   readonly prices?: PriceSource | OwnPrices | undefined;
-  /** Default "auto". */
+  /** How texts are counted. Default: "auto". */
   readonly tokenizer?: TokenizerChoice | undefined;
-  /** What one image counts. Default 1,600. */
+  /** The tokens of one image. Default: 1,600. */
   readonly imageTokens?: number | undefined;
-  /** For a request and a model that both do not say how long an answer may be. Default 4,096. Send the model the same figure. */
+  /**
+   * The longest answer, in tokens, if neither the request nor the model limits it. Default: 4,096. Send the model the same limit.
+   */
   readonly defaultMaxOutputTokens?: number | undefined;
 }
 
@@ -32,34 +34,34 @@ const OPTIONS = [
   "defaultMaxOutputTokens",
 ] as const satisfies readonly (keyof ModelMeterOptions)[];
 
-/** An estimate whose price says which rates it was made with. */
+/** An estimate whose price includes the rates it was computed with. */
 export interface MeterEstimate extends Estimate {
   readonly price: BookPrice;
-  /** By what the counted input was multiplied, for another vocabulary and from what was learnt. */
+  /** What the counted input was multiplied by: for the model's vocabulary, or learnt from earlier calls. */
   readonly factor: number;
 }
 
-/** How long an answer is taken to be where neither the request nor the model says. */
+/** The longest answer, in tokens, that is assumed if neither the request nor the model limits it. */
 export const DEFAULT_MAX_OUTPUT_TOKENS = 4_096;
 
-/** How many tokens other vocabularies may take where OpenAI's o200k takes one. */
+/** How many tokens other vocabularies may need where OpenAI's o200k needs one. */
 const OTHER_VOCABULARY = 1.3;
-/** Of the models of OpenAI, those from gpt-4o on have it. */
+/** Models that use the o200k vocabulary: OpenAI's from gpt-4o on. */
 const O200K = /(?:^|[/:.])(?:gpt-(?:4o|4\.1|4\.5|[5-9]|oss)|o[1-9](?:-|$)|chatgpt|codex)/i;
-/** What is added to a factor that was learnt, and how far it may go. */
+/** The margin on a learnt factor, and the highest factor. */
 const LEARNT_MARGIN = 1.05;
 const MOST_FACTOR = 4;
 
 interface KnownModel {
   readonly provider: string;
   readonly model: string;
-  /** The factor of its vocabulary over o200k. */
+  /** The factor of its vocabulary compared with o200k. */
   readonly vocabulary: number;
-  /** The factor that calls of it have taught. */
+  /** The factor learnt from its calls. */
   learnt: number;
 }
 
-/** Counts tokens and dollars before a call, on the high side, and prices what was really used after it. */
+/** Estimates tokens and dollars before a call, rather too high than too low, and prices the actual usage after it. */
 export class ModelMeter implements Meter {
   private readonly prices: PriceSource;
   private readonly options: ModelMeterOptions;
@@ -69,8 +71,9 @@ export class ModelMeter implements Meter {
   private readonly models = new Map<string, KnownModel>();
   private latest: KnownModel | undefined;
 
+  /** Throws an `InvalidValueError` if an option is wrong. */
   constructor(options: ModelMeterOptions = {}) {
-    // Whoever extends it may have options of its own.
+    // A subclass may have options of its own.
     if (new.target === ModelMeter) checkFields("options", options, OPTIONS);
     const { prices, tokenizer = "auto" } = options;
     if (tokenizer !== "auto" && tokenizer !== "characters" && typeof tokenizer !== "function") {
@@ -87,7 +90,7 @@ export class ModelMeter implements Meter {
     if (options.imageTokens !== undefined) checkInteger("imageTokens", options.imageTokens, 0);
   }
 
-  /** What the call takes at most. The first answer may be a promise (prices and vocabulary are loaded), later ones are not. */
+  /** The most that the call can use. The first answers may be promises, while prices and vocabulary load; later ones are not. */
   estimate(info: ModelInfo, request: ModelRequest): MaybePromise<MeterEstimate> {
     if (this.loaded !== undefined) return this.estimateWith(this.loaded, info, request);
     const loading = this.load();
@@ -97,8 +100,8 @@ export class ModelMeter implements Meter {
   }
 
   /**
-   * What the call cost. With the estimate that was made for it, the meter learns: where a model took more input than
-   * was estimated, later estimates for it are raised.
+   * What the call cost. If the estimate made for it is passed, the meter learns: if the model used more input than estimated,
+   * later estimates for this model are raised.
    */
   price(info: ModelInfo, usage: Usage, estimate?: MeterEstimate): MaybePromise<BookPrice> {
     if (estimate !== undefined && estimate !== null) this.learn(info, usage, estimate);
@@ -127,7 +130,7 @@ export class ModelMeter implements Meter {
       : { inputTokens, maxOutputTokens, price, factor };
   }
 
-  /** Most calls are of the model that was called last: its name need not be put together and looked up again. */
+  /** Most calls use the same model as the last one; that saves building the key and the lookup. */
   private modelOf(info: ModelInfo): KnownModel {
     if (typeof info !== "object" || info === null) throw noInfo(info);
     const { provider, model } = info;
@@ -144,9 +147,9 @@ export class ModelMeter implements Meter {
   }
 
   /**
-   * Only upwards: a text that happened to take little says nothing about the next one. It goes by the factor of that
-   * estimate, so many calls in flight that all took more teach the same once. What is no number teaches nothing: it would be in
-   * every later estimate. Without a usage there is nothing to learn: that is for whoever prices it.
+   * Only raises the factor: a text that needed few tokens says nothing about the next one. It starts from the factor of that
+   * estimate, so that many concurrent calls which exceeded it raise the factor once, not once each. NaN fails the comparisons and
+   * is ignored; otherwise it would spoil every later estimate. Without a usage there is nothing to learn.
    */
   private learn(info: ModelInfo, usage: Usage, estimate: MeterEstimate): void {
     if (typeof usage !== "object" || usage === null) return;
@@ -157,7 +160,7 @@ export class ModelMeter implements Meter {
   }
 }
 
-/** By its methods, not by its class, which another copy of this package would not share. */
+/** Checks a method, not the class: another copy of this package has another class. */
 function isSource(prices: PriceSource | OwnPrices | undefined): prices is PriceSource {
   return typeof prices?.price === "function";
 }

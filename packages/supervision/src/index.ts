@@ -1,5 +1,5 @@
-// Enforces a tree's headcount and says when a crashed execution is started again. This list is the public surface; a test
-// pins it.
+// Enforces the headcount of a tree of agents and decides when a crashed execution is restarted. This list is the public surface;
+// a test pins it.
 
 export { type RestoreOptions, SpawnTracker, type SpawnTrackerOptions } from "./headcount/spawn-tracker.ts";
 export { RetryPolicy, type RetryPolicyOptions } from "./retry-policy.ts";

@@ -10,25 +10,26 @@ import {
 } from "@ravi/kernel";
 
 export interface RetryPolicyOptions {
-  /** How often one execution is started again; 3 unless given. */
+  /** How often one execution is restarted at most. Default: 3. */
   readonly maxRetries?: number | undefined;
-  /** The longest wait before the first restart; it doubles with each. 1,000 unless given. */
+  /** The maximum wait before the first restart, in milliseconds; it doubles with each restart. Default: 1,000. */
   readonly baseMs?: number | undefined;
-  /** No wait is longer; 30,000 unless given. */
+  /** The upper bound of any wait, in milliseconds. Default: 30,000. */
   readonly maxMs?: number | undefined;
-  /** A number in [0, 1). */
+  /** Returns a number in [0, 1), used for the jitter. Default: the system's random numbers. */
   readonly random?: (() => number) | undefined;
-  /** How many executions are remembered, 10,000 unless given; past that, the one that crashed first is forgotten. */
+  /** How many executions are counted at once; beyond that the one that crashed first is forgotten. Default: 10,000. */
   readonly maxTracked?: number | undefined;
 }
 
 /**
- * What is no crash: somebody decided it, or a restart would meet the same again. A failed model call is among them, because
- * the layer around the model has already retried it, and restarting would multiply the two.
+ * Errors after which a restart makes no sense: somebody decided to stop, or the restart would fail in the same way. A failed
+ * model
+ * call is one of them: the layer around the model has already retried it, and a restart would multiply the two retry counts.
  */
 const FINAL: ReadonlySet<ErrorCode> = new Set([
   ErrorCode.PROVIDER_ERROR,
-  // A mistake in the set-up, such as a missing key, is the same next time.
+  // A mistake in the set-up, such as a missing key, would be the same after a restart.
   ErrorCode.INVALID_VALUE,
   ErrorCode.CANCELLED,
   ErrorCode.DEADLINE_EXCEEDED,
@@ -42,16 +43,17 @@ const FINAL: ReadonlySet<ErrorCode> = new Set([
   ErrorCode.JOURNAL_LOCKED,
 ]);
 
-/** Restarts a crashed execution a few times, then gives up. */
+/** Restarts a crashed execution a limited number of times, with exponential backoff and full jitter. */
 export class RetryPolicy implements RestartPolicy {
   readonly maxRetries: number;
   private readonly baseMs: number;
   private readonly maxMs: number;
   private readonly maxTracked: number;
   private readonly random: () => number;
-  /** In the order of their first crash. */
+  /** Restarts granted per execution, in the order of the first crash. */
   private readonly counts = new Map<string, number>();
 
+  /** A number is short for `{ maxRetries }`. Throws an `InvalidValueError` if an option is wrong. */
   constructor(options: number | RetryPolicyOptions = {}) {
     const given: RetryPolicyOptions = typeof options === "number" ? { maxRetries: options } : options;
     checkFields("retryPolicy", given, ["maxRetries", "baseMs", "maxMs", "random", "maxTracked"]);
@@ -66,7 +68,10 @@ export class RetryPolicy implements RestartPolicy {
     this.random = random;
   }
 
-  /** Asks and counts. An error that a restart cannot mend is not counted. */
+  /**
+   * Whether to restart the execution. Each `true` counts as one restart; an error that a restart cannot mend returns false,
+   * uncounted.
+   */
   shouldRetry(execId: string, error?: unknown): boolean {
     if (isFinal(error)) return false;
     const count = this.counts.get(execId) ?? 0;
@@ -76,14 +81,17 @@ export class RetryPolicy implements RestartPolicy {
     return true;
   }
 
-  /** Full jitter: evenly between nothing and a ceiling that doubles. The first restart is attempt 1. */
+  /**
+   * The wait before a restart, in milliseconds: random, evenly distributed below a ceiling that doubles with each attempt (full
+   * jitter). The first restart is attempt 1.
+   */
   delayMs(attempt: number): number {
     const doublings = Math.min(checkInteger("attempt", attempt, 0), 1000) - 1;
     const ceiling = Math.min(this.maxMs, this.baseMs * 2 ** Math.max(0, doublings));
     return Math.floor(this.random() * ceiling);
   }
 
-  /** After a success: a later crash starts from a fresh count. */
+  /** Forgets the execution's count. Call it after a success, so that a later crash starts from zero. */
   reset(execId: string): void {
     this.counts.delete(execId);
   }
@@ -98,13 +106,14 @@ export class RetryPolicy implements RestartPolicy {
 }
 
 /**
- * Looks through wrappers too: a provider's failure inside a plain `Error` is still one. It goes by what a journal keeps of an
- * error, so that a run that is read again decides the same.
+ * Also looks at the causes: a provider's failure wrapped in a plain `Error` is still final. It decides by the serialized error,
+ * which
+ * is all that a journal keeps, so that a replayed run decides the same.
  */
 function isFinal(error: unknown): boolean {
   for (let at: SerializedError | null = errorToJSON(error); at !== null; at = at.cause) {
     if (at.code !== null && FINAL.has(at.code)) return true;
-    // One that could not write this once may be tried again.
+    // Not every failed write is final: a journal that failed once may succeed after a restart.
     if (at.code === ErrorCode.JOURNAL_FAILED && at.fields["final"] === true) return true;
   }
   return false;

@@ -15,12 +15,13 @@ import { DelegatingContext } from "./delegating-context.ts";
 import type { Spend } from "./spend.ts";
 
 /**
- * Counts what goes through it: every model call, and what the host says that every hire took, each exactly once. Nobody who
- * works through it can forget to count, or count twice.
+ * Counts everything that goes through it, each exactly once: every model call, and for every hire the usage that the host
+ * reports. So no
+ * strategy can forget to count, or count twice.
  */
 export class CountingContext extends DelegatingContext {
   private readonly spend: Spend;
-  /** Children who live on: they are counted when they are joined, and then once. */
+  /** Children that are still running: they are counted once, when they are joined. */
   private readonly living = new Set<ExecId>();
 
   constructor(inner: RunContext, spend: Spend) {
@@ -54,7 +55,7 @@ export class CountingContext extends DelegatingContext {
     return this.living.delete(handle.execId) ? this.take(outcome) : outcome;
   }
 
-  /** A turn of tools alone costs nothing here, not even a promise. */
+  /** A batch of tools only is passed on without even an additional promise. */
   protected override runLeaves(leaves: readonly Leaf[]): Promise<Outcome[]> {
     return leaves.every(isTool) ? this.inner.batch(leaves) : this.runCounted(leaves);
   }

@@ -36,8 +36,9 @@ import type {
 } from "@ravi/kernel";
 
 /**
- * A context that hands everything on to another one, also what a context need not have. A subclass changes what it must, and
- * cannot forget the rest.
+ * A context that passes everything on to another one, including the optional members. A subclass overrides what it must and
+ * cannot forget
+ * the rest.
  */
 export class DelegatingContext implements Required<RunContext> {
   protected readonly inner: RunContext;
@@ -135,7 +136,7 @@ export class DelegatingContext implements Required<RunContext> {
     return this.inner.remember(message);
   }
 
-  /** Where the context below cannot ask, the answer is no, at once. */
+  /** False at once if the inner context cannot ask for more budget. */
   async requestBudget(refusal: BudgetExhaustedError): Promise<boolean> {
     return (await this.inner.requestBudget?.(refusal)) ?? false;
   }
@@ -165,7 +166,7 @@ export class DelegatingContext implements Required<RunContext> {
     return this.inner.check();
   }
 
-  /** What every overload of `batch` comes to. */
+  /** All overloads of `batch` end here. */
   protected runLeaves(leaves: readonly Leaf[]): Promise<Outcome[]> {
     return this.inner.batch(leaves);
   }

@@ -28,8 +28,9 @@ import { withCalls } from "./with-calls.ts";
 import { withExecute } from "./with-execute.ts";
 
 /**
- * An agent's own permissions, audit and telemetry, around everything that it does. There only where one of them is. Permission
- * is asked for where a call is really made, so that a replay neither asks again nor depends on what would be said today.
+ * Applies an agent's own permissions, audit log and telemetry to everything that it does. Only created if it has one of them.
+ * Permission
+ * is asked inside the call that is really made, so a replay does not ask again and does not depend on today's policy.
  */
 export class GovernedContext extends DelegatingContext {
   readonly observer: Observer;
@@ -69,7 +70,7 @@ export class GovernedContext extends DelegatingContext {
     return this.inner.spawn(agent, options);
   }
 
-  /** Hires that are denied are not in the batch, and have their outcome all the same. */
+  /** Denied hires are left out of the batch, but still have their outcome in the result. */
   protected override async runLeaves(leaves: readonly Leaf[]): Promise<Outcome[]> {
     const outcomes: (Outcome | undefined)[] = [];
     const allowed: Leaf[] = [];
@@ -83,7 +84,7 @@ export class GovernedContext extends DelegatingContext {
     return outcomes.flatMap((outcome) => outcome ?? made[next++] ?? []);
   }
 
-  /** A hire is no call that could ask for itself: the answer is written down before it. */
+  /** A hire has no call inside which to ask, so the answer is recorded in the journal before the hire. */
   private async hireDenial({ agent, input }: Pick<HireLeaf, "agent" | "input">): Promise<string | undefined> {
     if (this.permissions === undefined) return undefined;
     const target = agentName(agent.id);
@@ -153,7 +154,7 @@ export class GovernedContext extends DelegatingContext {
   }
 }
 
-/** As a rule can read them, whatever a schema has made of them. */
+/** The arguments as plain JSON for a policy, whatever a schema has made of them; null if that is impossible. */
 function argumentsOf(args: unknown): JsonValue {
   try {
     return parseJson(JSON.stringify(args) ?? "null", "arguments");

@@ -15,18 +15,19 @@ import { Conversation } from "@ravi/kernel/loop";
 import { DelegatingContext } from "./delegating-context.ts";
 
 export interface LaneOptions {
-  /** What the conversation begins with. */
+  /** The messages that the conversation begins with. */
   readonly past?: readonly ChatMessage[] | undefined;
-  /** `false`: the last turn is kept for whoever has more to say at the end than this part of the work. */
+  /** If `false`, the last turn is not used here but left to the strategy, which has more to answer from. Default: true. */
   readonly land?: boolean | undefined;
 }
 
 /**
- * A conversation of its own on the lane of its agent: one attempt, one step of a plan. What is said in it is not part of the
- * agent's own conversation, and is forgotten with it.
+ * A separate conversation of the agent, for one attempt or one step of a plan. Its messages are not part of the agent's own
+ * conversation
+ * and are discarded with it.
  */
 export class LaneContext extends DelegatingContext {
-  /** Why the money ended, if it did. */
+  /** The error, if the budget was exhausted. */
   outOfBudget: RaviError | undefined;
   private readonly mayLand: boolean;
   private readonly pastLength: number;
@@ -39,7 +40,7 @@ export class LaneContext extends DelegatingContext {
     this.conversation = new Conversation(options.past);
   }
 
-  /** What the model has said last in it. */
+  /** The last text of the model in this conversation. */
   get lastText(): string {
     const last = this.said.findLast(
       (message) => message.role === "assistant" && textOf(message).trim() !== "",
@@ -47,7 +48,7 @@ export class LaneContext extends DelegatingContext {
     return last === undefined ? "" : textOf(last);
   }
 
-  /** What was said and found in it, for whoever goes on from there. */
+  /** The texts of the model and of tools in this conversation, as material for a model that continues from there. */
   get found(): string {
     const parts = this.said.flatMap((message) => {
       const text = textOf(message).trim();
@@ -57,7 +58,7 @@ export class LaneContext extends DelegatingContext {
     return parts.join("\n");
   }
 
-  /** All after the conversation that it begins with. */
+  /** The messages after `past`, without the system prompt. */
   private get said(): readonly ChatMessage[] {
     return this.conversation.messages.filter(({ role }) => role !== "system").slice(this.pastLength);
   }
@@ -87,7 +88,7 @@ export class LaneContext extends DelegatingContext {
   protected override async runLeaves(leaves: readonly Leaf[]): Promise<Outcome[]> {
     const outcomes = await this.inner.batch(leaves);
     for (const [at, outcome] of outcomes.entries()) {
-      // What a child could not afford is the child's affair.
+      // A child's exhausted budget concerns the child only.
       if (leaves[at]?.kind !== "hire" && "error" in outcome && isRaviError(outcome.error, "BUDGET_EXHAUSTED"))
         this.outOfBudget ??= outcome.error;
     }

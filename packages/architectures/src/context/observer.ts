@@ -23,7 +23,7 @@ export interface ObserverOptions {
   readonly auditLog?: AuditLog | undefined;
 }
 
-/** One piece of work under observation. One of its ends is called, once. */
+/** One piece of work under observation. Call exactly one of `end` and `fail`, once. */
 export interface Watch {
   readonly span: Span | undefined;
   end(): Promise<void>;
@@ -31,14 +31,15 @@ export interface Watch {
 }
 
 /**
- * Puts a span and two entries of the audit around every call. It goes inside: around the model's and the tool's own work,
- * which a replay does not repeat, so that what is told once is what was done once.
+ * Puts a span and two audit entries around every call. It wraps the model's and the tool's own work, which a replay does not
+ * repeat, so
+ * that each piece of work is reported once.
  */
 export class Observer {
   private readonly ctx: RunContext;
   private readonly telemetry: Telemetry | undefined;
   private readonly auditLog: AuditLog | undefined;
-  /** Whether anybody watches at all. */
+  /** Whether there is anybody to report to. */
   readonly isActive: boolean;
 
   constructor(ctx: RunContext, { telemetry, auditLog }: ObserverOptions) {
@@ -48,12 +49,12 @@ export class Observer {
     this.isActive = telemetry !== undefined || auditLog !== undefined;
   }
 
-  /** Writes down what was not allowed. */
+  /** Writes an audit entry for something that was not allowed. */
   async denied(action: string, target: string, reason: string): Promise<void> {
     await this.audit(action, target, "denied", { reason });
   }
 
-  /** Around one piece of work. What cannot be written down does not begin. */
+  /** Observes one piece of work. If its audit entry cannot be written, the work does not start. */
   async around<R>(action: string, target: string, work: (span: Span | undefined) => Promise<R>): Promise<R> {
     const watch = await this.begin(action, target);
     let result: R;
@@ -67,7 +68,7 @@ export class Observer {
     return result;
   }
 
-  /** What cannot be written down does not begin. */
+  /** Throws if the audit entry cannot be written; then the work must not start. */
   async begin(action: string, target: string): Promise<Watch> {
     const { agentId, execId } = this.ctx;
     const span = this.startSpan(action, { target, agentId, execId });
@@ -180,7 +181,7 @@ export class Observer {
   }
 }
 
-/** Who only watches changes nothing, also when they fail. */
+/** Errors of telemetry are ignored: an observer must not change the run. */
 function quietly<R>(watch: () => R): R | undefined {
   try {
     return watch();

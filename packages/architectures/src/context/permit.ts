@@ -8,8 +8,9 @@ import {
 import { messageOf } from "@ravi/kernel/loop";
 
 /**
- * Why somebody may not do it; undefined when they may. Only a clear yes is one, and a policy that fails denies. One that does
- * not answer holds up its run, but not the end of it.
+ * The reason why an action is denied; undefined if it is allowed. Only an explicit `allow: true` allows it, and a policy that
+ * fails denies.
+ * A policy that does not answer blocks the run, but not its cancellation or deadline.
  */
 export async function denialOf(
   permissions: Permissions,
@@ -28,13 +29,13 @@ export async function denialOf(
     if (allow === true) return undefined;
     return `${target} is not permitted: ${"reason" in decision ? decision.reason : "no reason was given"}`;
   } catch (error) {
-    // Cancelled, or late: that is what is told then, and not a denial.
+    // If the run was cancelled or is past its deadline, that error is thrown instead of a denial.
     if (signal.aborted) await ctx.check();
     return `${target} is not permitted: the policy failed (${messageOf(error)})`;
   }
 }
 
-/** Waits for somebody outside, and no longer than the run lives. */
+/** Waits for a promise, but no longer than until the run ends. */
 async function beforeEnd<R>(signal: RunContext["signal"], waiting: Promise<R>): Promise<R> {
   const { promise, reject } = Promise.withResolvers<never>();
   const end = (): void => reject(new CancellationError({ reason: "the run has ended" }));

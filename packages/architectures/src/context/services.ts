@@ -1,6 +1,6 @@
 import type { AuditLog, Memory, Permissions, RunScope, Telemetry } from "@ravi/kernel";
 
-// What stands where nothing was given. Each says so by `isNoop`, and is then left out of every call.
+// The defaults for services that were not given. Each is marked with `isNoop` and is therefore never called.
 
 export const NO_MEMORY: Memory = Object.freeze({
   isNoop: true,
@@ -20,14 +20,16 @@ export const NO_TELEMETRY: Telemetry = Object.freeze({
   metric: () => {},
 });
 
-/** The services of a run that are really there. */
+/** The services of a run that do something. */
 export interface Services {
   readonly permissions: Permissions | undefined;
   readonly telemetry: Telemetry | undefined;
   readonly auditLog: AuditLog | undefined;
 }
 
-/** Leaves out what does nothing; undefined when nothing is left. Only the service itself says that it does nothing. */
+/**
+ * Leaves out services that are marked as no-ops; undefined if none is left. Only `isNoop` on the service itself switches it off.
+ */
 export function activeServices(given: {
   readonly permissions: Permissions;
   readonly telemetry: Telemetry;
@@ -42,7 +44,7 @@ export function activeServices(given: {
 }
 
 function unlessNoop<S extends { readonly isNoop: boolean }>(service: S | null): S | undefined {
-  // Whatever a service without types says: only a clear yes leaves it out.
+  // Untyped code may put anything here: only `true` leaves the service out.
   const isNoop: unknown = service?.isNoop;
   return service === null || isNoop === true ? undefined : service;
 }

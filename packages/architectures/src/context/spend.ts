@@ -1,13 +1,13 @@
 import { addUsage, type AgentSession, type ModelResponse, type Usage } from "@ravi/kernel";
 
-/** Where what was used is added up. */
+/** Sums what was used. */
 export interface Spend {
   add(usage: Usage): void;
-  /** One model call of its own. */
+  /** Adds one model call of the strategy itself. */
   addCall(response: ModelResponse): void;
 }
 
-/** Kept where the session shows it. */
+/** Sums into the session's `cumulativeUsage` and `turns`. */
 export function sessionSpend(session: AgentSession): Spend {
   const add = (usage: Usage): void =>
     void (session.cumulativeUsage = addUsage(session.cumulativeUsage, usage));

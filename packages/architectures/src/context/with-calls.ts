@@ -2,11 +2,11 @@ import type { LLMClient, ModelEvent } from "@ravi/kernel";
 
 interface Calls {
   readonly generate: LLMClient["generate"];
-  /** `make` begins the call that is streamed. */
+  /** `make` starts the streamed call. */
   readonly stream: (make: () => AsyncIterable<ModelEvent>) => AsyncIterable<ModelEvent>;
 }
 
-/** The same model with something around its calls. One that cannot stream still cannot. */
+/** The same model with wrapped calls. A model that cannot stream still cannot. */
 export function withCalls(model: LLMClient, { generate, stream }: Calls): LLMClient {
   const { id, info } = model;
   const inner = model.stream?.bind(model);

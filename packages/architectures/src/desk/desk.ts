@@ -20,40 +20,44 @@ import { spawnChild, spawnChildren } from "./worker.ts";
 
 /** One question to a model, outside of any tool loop. */
 export interface Question {
+  /** The user message. */
   readonly user: string;
-  /** Added to the agent's instructions. */
+  /** Appended to the agent's instructions in the system prompt. */
   readonly system?: string | undefined;
-  /** Somebody else's judgement: the agent's own model otherwise. */
+  /** Default: the agent's own model. */
   readonly model?: LLMClient | undefined;
 }
 
 export interface WorkOptions {
-  /** Another tool loop than that of the agent itself. */
+  /** A tool loop other than the agent's own. */
   readonly plan?: LoopPlan | undefined;
   readonly extension?: LoopExtension | undefined;
-  /** What it is a part of the work of, in words: when it is cut off, what was found by then is among the findings. */
+  /**
+   * Set it if this is one part of the work, and describe the part. If it is cut off, what it found is added to the findings under
+   * this name.
+   */
   readonly part?: string | undefined;
   /**
-   * `false`, and so it is with a part: the money for the last turn is left to the strategy, and running out of money is an error
-   * here.
+   * If `false`, the last turn is left to the strategy, and an exhausted budget throws here. Default: true, or false if `part` is
+   * set.
    */
   readonly land?: boolean | undefined;
 }
 
 export interface Answers {
-  /** In the order asked; undefined where a call failed. */
+  /** In the order of the questions; undefined if a call failed. */
   readonly said: readonly (Said | undefined)[];
-  /** What ends the run: a limit was met, or nobody could answer. */
+  /** The error that ends the run: a limit was reached, or every call failed. */
   readonly stop: RaviError | undefined;
 }
 
-/** All that a strategy does in one run, in the words of its trade: asking, working with tools, hiring, and ending. */
+/** The operations of a strategy in one run: asking a model, working with tools, hiring, and finishing. */
 export class Desk {
   readonly session: AgentSession;
   readonly deps: Dependencies;
-  /** What is to be done. */
+  /** The prompt of this run. */
   readonly task: string;
-  /** The conversation before it, without the system prompt. */
+  /** The conversation before the prompt, without the system prompt. */
   private readonly past: readonly ChatMessage[];
 
   private constructor(session: AgentSession, deps: Dependencies, task: string, past: readonly ChatMessage[]) {
@@ -63,7 +67,7 @@ export class Desk {
     this.past = past;
   }
 
-  /** Appends the prompt to the session; what is there already is not seeded anew. */
+  /** Appends the prompt to the session and to the context's conversation. An existing conversation is continued. */
   static async open(session: AgentSession, deps: Dependencies, prompt: string): Promise<Desk> {
     const past = await adoptConversation(session, deps);
     await say(session, deps, { role: "user", content: prompt });
@@ -75,7 +79,10 @@ export class Desk {
     return saidBy(await this.deps.runtime.llm(model, request));
   }
 
-  /** Single calls at once. One that fails is left out; when all fail, the first failure ends the run. */
+  /**
+   * Asks all questions at once. A call that fails is undefined in the result; if all fail, the first failure is returned as
+   * `stop`.
+   */
   async askAll(questions: readonly Question[]): Promise<Answers> {
     const outcomes = await this.deps.runtime.batch(questions.map((question) => this.leafFor(question)));
     const said = outcomes.map((outcome) => ("response" in outcome ? saidBy(outcome.response) : undefined));
@@ -84,7 +91,7 @@ export class Desk {
     return { said, stop };
   }
 
-  /** Works on something with the agent's tools, in a conversation of its own. What was done by then is kept when it is cut off. */
+  /** Works on a prompt with the agent's tools, in a separate conversation. If it is cut off, what was done by then is kept. */
   async work(prompt: string, options: WorkOptions = {}): Promise<Said> {
     const { deps, session } = this;
     const {
@@ -106,38 +113,40 @@ export class Desk {
 
   async hire(agent: Agent, input: string): Promise<Worked> {
     const outcome = await spawnChild(this.deps, { agent, input });
-    // Where it was cancelled with the whole run, this run ends here.
+    // If it was cancelled together with the whole run, this throws.
     if (outcome.status === "cancelled") await this.deps.runtime.check();
     return workedOut(outcome);
   }
 
-  /** Several at once. Whoever has failed may have been stopped with the whole run, which is for the asker to check. */
+  /**
+   * Hires several at once. A worker that failed may have been stopped together with the whole run; the caller must check that.
+   */
   async hireAll(leaves: readonly { readonly agent: Agent; readonly input: string }[]): Promise<Worked[]> {
     return (await spawnChildren(this.deps, leaves)).map(workedOut);
   }
 
-  /** The best answer so far: what the run gives when it is cut off. An empty one is not better than any. */
+  /** Stores the best answer so far, which is the result if the run is cut off. An empty one is ignored. */
   best(text: string): void {
     if (text.trim() === "") return;
     this.session.output = text;
     this.deps.runtime.draft?.(text);
   }
 
-  /** What is known so far, for a last turn that makes an answer of it when the money ends. */
+  /** Stores what is known so far. If the budget ends, the last turn makes an answer of it. */
   findings(text: string): void {
     this.session.metadata["findings"] = text;
     if (this.session.output === "") this.deps.runtime.draft?.(text);
   }
 
-  /** What a strategy wants to be known about its run. */
+  /** Stores a fact about the run in `session.metadata`. */
   note(key: string, value: JsonValue): void {
     this.session.metadata[key] = value;
   }
 
-  /** Ends with an answer. One that was cut off is not passed on as whole. */
+  /** Ends the run with an answer. An answer that was cut off makes the run `partial`. */
   async finish({ text, stopReason }: Said): Promise<void> {
     const { session, deps } = this;
-    // Whoever was to answer had no money left: the last turn, which is kept for this run, makes what can be made.
+    // The answering call had no budget left: make an answer in the last turn, which is reserved for this run.
     if (stopReason === "budget" && text.trim() === "") return landSession(session, deps);
     if (text.trim() !== "" || session.output === "") session.output = text;
     if (stopReason !== "done") interrupt(session, stopReason);
@@ -153,7 +162,7 @@ export class Desk {
     return { messages: [...head, ...this.past, { role: "user", content: user }] };
   }
 
-  /** What somebody has found who was cut off: it was paid for. */
+  /** Keeps what was found by work that was cut off: it was paid for. */
   private keep(lane: LaneContext, part: string | undefined): void {
     const { session } = this;
     const known = findingsOf(session);
@@ -172,8 +181,9 @@ export class Desk {
 }
 
 /**
- * Makes the session and the context's window say the same. A session that goes on brings its conversation along; a new one
- * takes up what the history has kept.
+ * Makes the session and the context's conversation contain the same messages. A session that continues brings its own
+ * conversation; a
+ * new session takes over what the context has kept.
  */
 export async function adoptConversation(
   session: AgentSession,

@@ -13,8 +13,9 @@ import {
 } from "@ravi/kernel";
 import { findJson } from "../parse/json.ts";
 
-// Memory is the world outside: what it says today it may not say tomorrow. Read and written through the context, as tools are,
-// it is recorded, and a resumed run learns from the same lessons.
+// What a memory returns may change from day to day. So it is read and written through the context like a tool: the result is
+// recorded, and
+// a resumed run gets the same lessons.
 
 type Arguments = JsonObject;
 
@@ -27,7 +28,7 @@ const ANY: StandardSchema<Arguments> = Object.freeze({
   }),
 });
 
-/** What earlier runs for the same user have learnt, the most fitting first. None where there is no memory. */
+/** Lessons of earlier runs for the same user, the most relevant first. Empty if there is no memory. */
 export async function recallLessons(
   { memory, runtime, scope }: Dependencies,
   query: string,
@@ -44,12 +45,15 @@ export async function recallLessons(
   const call = { id: "recall", name: recall.name, arguments: JSON.stringify({ query, limit }) };
   const content = (await askMemory(runtime, call, recall))?.content;
   if (typeof content !== "string") return [];
-  // A layer around tools may have shortened or changed it.
+  // Middleware around tools may have shortened or changed the text.
   const texts: unknown = findJson(content);
   return Array.isArray(texts) ? texts.filter((text) => typeof text === "string") : [];
 }
 
-/** Keeps a lesson. After a crash it may be kept again, under the same key, by which a memory can tell. */
+/**
+ * Stores a lesson; returns whether that succeeded. After a crash it may be stored again with the same key, so that the memory can
+ * detect it.
+ */
 export async function keepLesson(deps: Dependencies, lesson: string): Promise<boolean> {
   const { memory, runtime, scope } = deps;
   if (memory.isNoop) return false;
@@ -65,7 +69,7 @@ export async function keepLesson(deps: Dependencies, lesson: string): Promise<bo
 }
 
 /**
- * Undefined where a memory fails, which whoever asked tells as an event, and where no more tools may be called: the work goes on
+ * Undefined if the memory fails (the context emits that as an event) or if no more tool calls are allowed: the work continues
  * without it.
  */
 async function askMemory(

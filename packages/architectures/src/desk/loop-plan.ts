@@ -7,7 +7,7 @@ interface Known {
   readonly plan: LoopPlan;
 }
 
-/** By the list of tools, which an agent makes once: their specs, and the digest of them, are then made once as well. */
+/** Cached by the list of tools, which an agent creates once: so their specs and digest are also computed only once. */
 const plans = new WeakMap<Dependencies["tools"], Known>();
 
 export function loopPlan(deps: Dependencies, instructions: string): LoopPlan {

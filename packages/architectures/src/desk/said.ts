@@ -10,13 +10,13 @@ import {
 } from "@ravi/kernel";
 import { truncateText } from "@ravi/kernel/loop";
 
-/** What somebody said, and why they stopped: "done", or what cut them off. */
+/** A text and why its author stopped: "done", or what cut it off. */
 export interface Said {
   readonly text: string;
   readonly stopReason: StopReason;
 }
 
-/** An empty answer is none, whatever the provider calls it. */
+/** An empty answer counts as none, whatever the provider reports. */
 export function saidBy(response: ModelResponse): Said {
   const text = textOf(response.message);
   const { finishReason } = response;
@@ -26,26 +26,27 @@ export function saidBy(response: ModelResponse): Said {
 }
 
 export function saidIn({ output, status, stopReason }: AgentResult): Said {
-  // A result that was cut off is never taken for a whole one, whatever reason it gives.
+  // A result that was cut off never counts as complete, whatever its reason.
   if (status !== "completed")
     return { text: output, stopReason: stopReason === "done" ? "steps" : stopReason };
   return { text: output, stopReason: output.trim() === "" ? "steps" : "done" };
 }
 
-/** An answer to a part of the plan is a part of the answer. */
+/** If the plan was cut off by its length, an answer from it is cut off too. */
 export function answerTo(plan: Said, answer: Said): Said {
   const isPart = plan.stopReason === "length" && answer.stopReason === "done";
   return isPart ? { ...answer, stopReason: "length" } : answer;
 }
 
-/** What became of a worker: something said, or an error. */
+/** The outcome of a worker: an answer, or an error. */
 export type Worked = (Said & { readonly error?: undefined }) | { readonly error: RaviError };
 
+/** Reads the outcome of a hire. A worker that is still running after its timeout counts as failed. */
 export function workedOut(outcome: HireOutcome): Worked {
   if ("result" in outcome) return saidIn(outcome.result);
   if ("error" in outcome) {
     const { status, error: cause } = outcome;
-    // One who was cancelled alone has failed: the run that hired it goes on, and must not be taken for cancelled.
+    // If only the worker was cancelled, it has failed: a cancellation error would look as if the whole run had been cancelled.
     return status === "cancelled"
       ? { error: new ToolError({ toolName: "worker", message: `the worker was ${cause.message}`, cause }) }
       : { error: cause };
@@ -56,7 +57,7 @@ export function workedOut(outcome: HireOutcome): Worked {
   };
 }
 
-/** The limit of the run that somebody met, if one did: there is nothing left for others either. */
+/** The limit of the run that was reached, if any: then there is nothing left for others either. */
 export function limitMet(worked: Worked): "budget" | "deadline" | "paused" | undefined {
   if (worked.error !== undefined) {
     if (isRaviError(worked.error, "BUDGET_EXHAUSTED")) return "budget";
@@ -69,10 +70,10 @@ export function limitMet(worked: Worked): "budget" | "deadline" | "paused" | und
     : undefined;
 }
 
-/** What one of several may take of another model's window. */
+/** How many characters one of several answers may take of another model's context window. */
 export const MOST_CHARS = 20_000;
 
-/** A worker's answer as another model reads it: never a part in the place of the whole, and never so long that it fills all. */
+/** A worker's answer as shown to another model: marked if it is incomplete, and shortened if it is too long. */
 export function describeWork(worked: Worked): string {
   if (worked.error !== undefined) return `(no answer: ${worked.error.message})`;
   const text = truncateText(worked.text, MOST_CHARS);

@@ -1,6 +1,6 @@
 import type { SchemaIssue, SchemaResult, StandardSchema } from "@ravi/kernel";
 
-/** A schema of texts that must all be there, by name and description. By hand, so that no schema library is needed. */
+/** A schema of required texts, by name and description. Written by hand, so that no schema library is needed. */
 export function textSchema<K extends string>(
   fields: Readonly<Record<K, string>>,
 ): StandardSchema<Readonly<Record<K, string>>> {
@@ -22,7 +22,7 @@ export function textSchema<K extends string>(
         ? []
         : [{ message: "expected a text", path: [name] }];
     });
-    // Every name was just looked at.
+    // Every name was checked above.
     return issues.length === 0 ? { value: value as Readonly<Record<K, string>> } : { issues };
   };
   return Object.freeze({

@@ -10,9 +10,9 @@ import {
 } from "@ravi/kernel";
 import { hasNoSeat, hireAll, tellHandoff } from "@ravi/kernel/loop";
 
-// The helpers of multi-agent strategies (J8).
+// Helpers for multi-agent strategies (J8).
 
-/** The same dependencies with more tools. Frozen, as all of them are; a name that is taken is refused. */
+/** A frozen copy of the dependencies with more tools. Throws an `InvalidValueError` if a tool name is already taken. */
 export function withExtraTools(deps: Dependencies, extra: readonly (Tool | DelegateTool)[]): Dependencies {
   const names = new Set(deps.tools.map(({ name }) => name));
   for (const { name } of extra) {
@@ -27,7 +27,7 @@ export function withExtraTools(deps: Dependencies, extra: readonly (Tool | Deleg
   return Object.freeze({ ...deps, tools: Object.freeze([...deps.tools, ...extra]) });
 }
 
-/** Hires one worker. Where no seat is free, it works on its parent's, in a conversation of its own. */
+/** Hires one worker and waits for its outcome. If no seat is free, it works in its parent's seat, in a separate conversation. */
 export async function spawnChild<T>(
   deps: Dependencies,
   leaf: Omit<HireLeaf<T>, "kind">,
@@ -37,7 +37,7 @@ export async function spawnChild<T>(
   return outcome;
 }
 
-/** Several at once, as many as there are seats, and then the others. Outcomes come in the order asked. */
+/** Hires several workers at once, as many as there are seats, and then the others. Outcomes come in the order of `leaves`. */
 export async function spawnChildren<T>(
   { runtime }: Dependencies,
   leaves: readonly Omit<HireLeaf<T>, "kind">[],
@@ -49,7 +49,7 @@ export async function spawnChildren<T>(
   );
 }
 
-/** For those of a batch who were denied a seat: hired again, now that the others have left theirs. */
+/** Hires those of a batch again that were denied a seat, now that the others have left theirs. */
 export async function hireAgain(
   { runtime }: Dependencies,
   hires: readonly { readonly leaf: HireLeaf; readonly outcome: HireOutcome }[],
@@ -62,7 +62,7 @@ export async function hireAgain(
   return hires.map((hire) => again[denied.indexOf(hire)] ?? hire.outcome);
 }
 
-/** The workers of a strategy as its prompts list them. */
+/** The workers as a list for a prompt. */
 export function describeWorkers(workers: Readonly<Record<string, Agent>>): string {
   return Object.entries(workers)
     .map(([role, { description }]) => `- ${role}${description === undefined ? "" : `: ${description}`}`)

@@ -16,8 +16,9 @@ const NAMES = [
 ];
 
 /**
- * Which of the options a model chose. A field of JSON, the whole text, a marked line, or the only option that is mentioned;
- * undefined where none or several are, because then it has not chosen.
+ * Which of the options a model chose: from a JSON field, the whole text, a line such as `Route: billing`, or the only option that
+ * is
+ * mentioned. Undefined if none or several are mentioned, because then it has not chosen.
  */
 export function readChoice(
   text: string,
@@ -32,7 +33,7 @@ export function readChoice(
   return sameAs(text, options) ?? markedLine(text, options, names) ?? onlyMention(text, options);
 }
 
-/** As it is written, or else but for case and marks, where that fits one of them alone: `c` is not `c++`. */
+/** An exact match, else a match without case, else one without punctuation if it is unique: `c` is not `c++`. */
 function sameAs(text: string, options: readonly string[]): string | undefined {
   const given = text.trim();
   const exact =
@@ -44,7 +45,7 @@ function sameAs(text: string, options: readonly string[]): string | undefined {
   return others.length === 0 ? only : undefined;
 }
 
-/** `Route: billing`, on a line of its own. */
+/** A line of its own such as `Route: billing`. */
 function markedLine(text: string, options: readonly string[], names: readonly string[]): string | undefined {
   for (const line of text.split("\n")) {
     const colon = line.indexOf(":");
@@ -55,17 +56,21 @@ function markedLine(text: string, options: readonly string[], names: readonly st
   return undefined;
 }
 
-/** Where one thing ends that is said of an option, and another begins. Of a row of marks the last counts: each would be tried with all after it. */
+/**
+ * Where a statement about an option ends and another begins. In a row of punctuation marks only the last one matches; otherwise
+ * each would be tried with all that follow.
+ */
 const CLAUSE = /[.,;:!?](?=\s|$)|\n|\b(?:because|since|but|so|while|although)\b/u;
 const NOT =
   /\b(?:not|no|never|neither|nor|none|nobody|without|except|cannot|instead of|rather than|other than)\b|n['’]t\b/u;
-/** One sign for each option, of those that mean nothing in any text. */
+/** Each option is replaced by one character of the private use area, which has no meaning in any text. */
 const FIRST_SIGN = 0xe000;
 const MOST_SIGNS = 0x1900;
 
 /**
- * The only option that is spoken for. Whole words only, and the longest name first: `data` is not mentioned by `data-analyst`.
- * One of whom it is said that it is not the one is not chosen by being named.
+ * The only option that is mentioned favourably. Matches whole words only, the longest name first: `data-analyst` does not mention
+ * `data`. An
+ * option that is mentioned in a negative clause is not chosen.
  */
 function onlyMention(text: string, options: readonly string[]): string | undefined {
   let rest = ` ${text.toLowerCase().replaceAll(/[\ue000-\uf8ff]/g, "")} `;

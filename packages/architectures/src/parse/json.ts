@@ -1,9 +1,9 @@
 import { type JsonObject, type JsonValue, parseJson } from "@ravi/kernel";
 
-/** How many brackets that turn out to be none may be tried as the beginning of JSON: a text full of them is not searched without end. */
+/** How many brackets that do not start valid JSON are tried: a text full of brackets must not take for ever. */
 const MOST_FALSE_STARTS = 20;
 
-/** Every object or list in a text, one after the other, whatever stands around them: prose, a fence, a second attempt. */
+/** Yields every JSON object or array in a text, whatever is around them: prose, a code fence, a second attempt. */
 export function* eachJson(text: string): Generator<JsonValue, void> {
   let tried = 0;
   for (let at = nextStart(text, 0); at !== -1 && tried < MOST_FALSE_STARTS;) {
@@ -15,12 +15,12 @@ export function* eachJson(text: string): Generator<JsonValue, void> {
   }
 }
 
-/** The first object or list in a text. */
+/** The first JSON object or array in a text. */
 export function findJson(text: string): JsonValue | undefined {
   return eachJson(text).next().value ?? undefined;
 }
 
-/** The first object in a text; of a list, its first object. A `[1]` before it is a remark. */
+/** The first object in a text; in an array, its first object. A `[1]` before it is skipped as a remark. */
 export function findObject(text: string): JsonObject | undefined {
   for (const value of eachJson(text)) {
     const object = Array.isArray(value) ? value.find(isObject) : value;
@@ -33,7 +33,7 @@ export function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The value under the first of these names, however it is spelt: `nextAgent`, `next_agent`, `Next agent`. */
+/** The value under the first of these names, in any spelling: `nextAgent`, `next_agent`, `Next agent`. */
 export function fieldOf(object: JsonObject, names: readonly string[]): JsonValue | undefined {
   const byName = new Map(Object.entries(object).map(([key, value]) => [plain(key), value]));
   for (const name of names) {
@@ -43,7 +43,7 @@ export function fieldOf(object: JsonObject, names: readonly string[]): JsonValue
   return undefined;
 }
 
-/** The same in the first object of a text. */
+/** Like `fieldOf`, for the first object in a text. */
 export function fieldIn(text: string, names: readonly string[]): JsonValue | undefined {
   const object = findObject(text);
   return object === undefined ? undefined : fieldOf(object, names);
@@ -58,7 +58,7 @@ function nextStart(text: string, from: number): number {
   return -1;
 }
 
-/** Where the bracket at `start` is closed, with strings left out of the count. */
+/** The position after the bracket that closes the one at `start`. Brackets in strings are ignored. */
 function endOf(text: string, start: number): number | undefined {
   let depth = 0;
   let inString = false;
@@ -74,13 +74,16 @@ function endOf(text: string, start: number): number | undefined {
   return undefined;
 }
 
-/** A text that is JSON: as it is, or with what models most often get wrong put right: a comma too many, words of another language. */
+/**
+ * Parses JSON; if that fails, once more with the most common mistakes of models corrected: trailing commas and Python's `True`,
+ * `False`, `None`.
+ */
 export function readJson(text: string): JsonValue | undefined {
   for (const attempt of [text, mended(text)]) {
     try {
       return parseJson(attempt, "the answer");
     } catch {
-      // The next attempt, or none.
+      // Try the next version, if any.
     }
   }
   return undefined;

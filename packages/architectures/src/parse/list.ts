@@ -5,32 +5,33 @@ const LISTS = ["steps", "plan", "tasks", "thoughts", "ideas", "items", "options"
 const TEXTS = ["step", "task", "thought", "idea", "description", "text", "title", "action", "name"];
 const ITEM = /^\s*(?:\d+\s*[.):]|[-*•]|step\s+\d+\s*[:.)-])\s*(.+)$/is;
 
-/** A list of different texts, from JSON or from numbered or dotted lines. Empty where there is none. */
+/** A list of distinct texts, read from JSON or from numbered or bulleted lines. Empty if there is none. */
 export function readList(text: string): string[] {
   return [...new Set(readSequence(text))];
 }
 
 /**
- * The same with what is said twice in it twice: who turns left, goes on and turns left again does three things. JSON is looked
- * for outside of the lines of a list, because a line may speak of `item [0]`.
+ * Like `readList`, but keeps repetitions: in a plan, the same step may occur twice. JSON is searched for outside of the lines of
+ * a list,
+ * because a line may contain something like `item [0]`.
  */
 export function readSequence(text: string): string[] {
   const read = text.split("\n").map((line) => ({ line, item: itemIn(line) }));
   const lines = read.flatMap(({ item }) => item ?? []);
   const rest = read.flatMap(({ line, item }) => (item === undefined ? [line] : []));
   const json = listInJson(rest.join("\n"));
-  // One text in brackets beside a whole list is a remark.
+  // A single text in brackets next to a whole list is a remark.
   return json.length > 1 || lines.length < 2 ? [...(json.length > 0 ? json : lines)] : lines;
 }
 
-/** The text of a line of a list. JSON is none, also after a dash: it is a list itself. */
+/** The text of a list line. JSON after a dash does not count as one: it is a list itself. */
 function itemIn(line: string): string | undefined {
   const item = ITEM.exec(line)?.[1]?.trim() ?? "";
   if (!/[\p{L}\p{N}\p{S}]/u.test(item)) return undefined;
   return /^[[{]/.test(item) && isList(readJson(item)) ? undefined : item;
 }
 
-/** A list under one of its names; else the longest one that is in the text. */
+/** A list under one of its names; else the longest list in the text. */
 function listInJson(text: string): readonly string[] {
   let longest: readonly string[] = [];
   for (const json of eachJson(text)) {
@@ -42,7 +43,7 @@ function listInJson(text: string): readonly string[] {
   return longest;
 }
 
-/** Numbers alone, as in `see [1]`, are no list of texts. */
+/** Numbers only, as in `see [1]`, are not a list of texts. */
 function isList(json: JsonValue | undefined): boolean {
   return Array.isArray(json) ? json.some((item) => typeof item !== "number") : isObject(json);
 }

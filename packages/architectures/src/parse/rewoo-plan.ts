@@ -9,16 +9,17 @@ export interface RewooStep {
 }
 
 const PLACEHOLDER = /#(E\d+)\b/gi;
-/** What stands before a step that is a text inside of JSON, and no line by itself. */
+/** Matches the text before a step that is a string inside JSON, not a line of its own. */
 const IN_JSON = /^\s*["[{]|[[{]\s*["{[]/;
 const LINE = /#(E\d+)\s*=\s*([A-Za-z0-9_-]+)\s*[[(](.*)[\])]\s*$/;
 
-/** A longer line is no step of a plan, but a model that has lost its way. */
+/** A longer line is not a step but the output of a confused model. */
 const MOST_LINE = 10_000;
 
 /**
- * A plan out of JSON, or of the lines of the paper: `#E1 = search[weather in Oslo]`. Empty where there is none. JSON is looked
- * for outside of these lines, because what stands in their brackets may be JSON too.
+ * Reads a plan from JSON or from lines as in the ReWOO paper: `#E1 = search[weather in Oslo]`. Empty if there is none. JSON is
+ * searched for
+ * outside of these lines, because their brackets may contain JSON too.
  */
 export function readRewooPlan(text: string): RewooStep[] {
   const read = text.split("\n").map((line) => ({ line, step: stepInLine(line) }));
@@ -27,13 +28,14 @@ export function readRewooPlan(text: string): RewooStep[] {
   const inJson = stepsInJson(rest.join("\n"));
   const steps = inJson.length >= inLines.length ? inJson : inLines;
   const seen = new Set<string>();
-  // A second step of the same name would overwrite what the first one found.
+  // A second step with the same id would overwrite what the first one found.
   return steps.filter(({ id }) => !seen.has(id) && seen.add(id));
 }
 
 /**
- * The whole steps of a plan that was cut off by its length. A line that was cut off has no bracket at its end and is no step, so
- * only one that is read from the last line may be half of one.
+ * The complete steps of a plan that was cut off by its length. A line that was cut off has no bracket at its end and is not read
+ * as a
+ * step, so only a step read from the last line may be incomplete.
  */
 export function readCutRewooPlan(text: string): RewooStep[] {
   const steps = readRewooPlan(text);
@@ -41,13 +43,13 @@ export function readCutRewooPlan(text: string): RewooStep[] {
   return before.length < steps.length ? steps.slice(0, -1) : steps;
 }
 
-/** The steps whose results an input needs. */
+/** The ids of the steps whose results an input needs. */
 export function placeholdersIn(input: JsonValue): string[] {
   const found = [...JSON.stringify(input).matchAll(PLACEHOLDER)].map(([, id = ""]) => id.toUpperCase());
   return [...new Set(found)];
 }
 
-/** An input with the results of other steps in it. */
+/** The input with the results of other steps filled in. */
 export function fillIn(input: JsonValue, evidence: ReadonlyMap<string, string>): JsonValue {
   if (typeof input === "string")
     return input.replaceAll(PLACEHOLDER, (whole, id: string) => evidence.get(id.toUpperCase()) ?? whole);
@@ -58,7 +60,7 @@ export function fillIn(input: JsonValue, evidence: ReadonlyMap<string, string>):
   );
 }
 
-/** The first JSON that has a step in it: `[1]` is a remark, and no plan. */
+/** Uses the first JSON that contains a step: `[1]` is a remark, not a plan. */
 function stepsInJson(text: string): readonly RewooStep[] {
   for (const json of eachJson(text)) {
     const items = isObject(json) ? fieldOf(json, ["steps", "plan"]) : json;

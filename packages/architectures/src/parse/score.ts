@@ -18,16 +18,16 @@ const WORDS: Readonly<Record<string, number>> = {
 };
 
 /**
- * A score between 0 and 1, out of what models write when they are asked for one: JSON, `8/10`, `85%`, `0.8`, `eight out of
- * ten`. Undefined where there is none, or none that can be placed on a scale: a guess would pass for a judgement. Of several
- * the lowest counts.
+ * Reads a score between 0 and 1 from what models write: JSON, `8/10`, `85%`, `0.8`, `eight out of ten`. If there are several, the
+ * lowest
+ * counts. Undefined if there is none, or none with a known scale: a guess would pass for a judgement.
  */
 export function readScore(text: string, names: readonly string[] = NAMES): number | undefined {
   const field = fieldIn(text, names);
   return field === undefined ? scoreInText(text) : scoreOf(field);
 }
 
-/** How sure somebody is. Undefined where they say nothing of it; what they say and cannot be read is not sure. */
+/** Reads how confident a model is, from 0 to 1. Undefined if it does not say; a confidence that cannot be read counts as 0. */
 export function readConfidence(text: string, names: readonly string[]): number | undefined {
   const field = fieldIn(text, names);
   if (field !== undefined) return scoreOf(field) ?? 0;
@@ -40,13 +40,13 @@ function scoreOf(value: JsonValue): number | undefined {
   return typeof value === "string" ? scoreInText(`score: ${value}`) : undefined;
 }
 
-// All bounded, so that a model which repeats itself without end is read in no time.
+// All repetitions are bounded, so that the endless output of a confused model is read fast.
 const NUMBER = String.raw`(-?\d{1,9}(?:[.,]\d{1,9})?)(?!\d|[.,]\d)`;
 const PERCENT = "(%|per ?cent)";
 const SCALE = String.raw`\s{0,3}(?:/|out of|of)\s{0,3}(\d{1,9})`;
-/** What may follow a number that is a judgement: the end, a mark, a reason. A noun would make it the number of something. */
+/** What may follow a number that is a score: the end, punctuation, a reason. If a noun follows, it is a count of something. */
 const END = String.raw`(?=\s{0,3}(?:$|[\n.,;:!)("'*_}\]–—]|-\s|(?:because|since|as|for|and|but|overall)\b))`;
-/** `score`, with its scale in brackets or without, and at the most a short word before the number. */
+/** `score`, optionally with its scale in brackets and a short word before the number. */
 const NAME = String.raw`(?:score|rating|confidence|quality|grade)`;
 const RANGE = String.raw`(?:\s{0,3}\([^()\d]{0,20}(?:\d{1,3}\s{0,3}(?:-|–|to)\s{0,3})?(\d{1,9})[^()\d]{0,20}\))?`;
 const BRIDGE = String.raw`(?:["'*_\s:=]|-\s){0,8}(?:(?:is|was|of|at|would be)\b["'*_\s:=]{0,4})?`;
@@ -76,7 +76,7 @@ function placed(value: string | undefined, whole?: string, percent?: string): nu
   return whole === undefined ? onScale(numberOf(value)) : share(numberOf(value), numberOf(whole));
 }
 
-/** What one of them does not say, none says. */
+/** Undefined if any of them could not be read. */
 function lowest(scores: readonly (number | undefined)[]): number | undefined {
   const known = scores.filter((score) => score !== undefined);
   return known.length < scores.length ? undefined : known.reduce((least, score) => Math.min(least, score), 1);
@@ -90,7 +90,7 @@ function share(part: number, whole: number): number | undefined {
   return whole > 0 ? clamp(part / whole) : undefined;
 }
 
-/** Who was asked for 0 to 1 and writes 8 means of ten; 85, of a hundred. Beyond that nothing is meant that can be known. */
+/** A model that was asked for 0 to 1 and writes 8 means 8 of 10; 85 means 85 of 100. Higher numbers have no known scale. */
 function onScale(value: number): number | undefined {
   if (!Number.isFinite(value) || value > 100) return undefined;
   if (value <= 1) return clamp(value);

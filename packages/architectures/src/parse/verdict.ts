@@ -15,18 +15,19 @@ const YES = new Set([
 ]);
 
 /**
- * Whether a model said yes to one question, under one of these names. Only a clear yes is one: what cannot be read is no, so
- * that nothing passes by mistake.
+ * Whether a model answered yes, in a JSON field with one of these names or in plain text. Only a clear yes counts: an unreadable
+ * answer is
+ * a no, so that nothing passes by mistake.
  */
 export function readVerdict(text: string, names: readonly string[]): boolean {
   const field = fieldIn(text, names);
   if (typeof field === "object") return false;
   if (field !== undefined) return YES.has(String(field).toLowerCase().trim());
-  // Nothing but the word: "Complete", and in the next line "rewrite needed", is no yes, and neither is a question.
+  // The text must be nothing but the word: "Complete" followed by "rewrite needed" is not a yes, and neither is a question.
   return YES.has(text.toLowerCase().replaceAll(/[^\p{L}\p{N}?]/gu, ""));
 }
 
-/** A text field of a model's JSON; the whole text where there is no JSON. */
+/** A text field of a model's JSON; the whole text if there is no such field. */
 export function readText(text: string, names: readonly string[]): string {
   const field = fieldIn(text, names);
   return typeof field === "string" && field.trim() !== "" ? field : text;

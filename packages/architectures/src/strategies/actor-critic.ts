@@ -16,18 +16,21 @@ import { Best } from "./best.ts";
 import { checkAgent, checkShare, ownPrompts, progress } from "./shared.ts";
 
 export interface ActorCriticOptions {
-  /** Who answers: the agent itself, with its tools. */
+  /** The agent that answers. Default: the agent itself, with its tools. */
   readonly actor?: Agent | undefined;
-  /** Who judges: the agent's own model. */
+  /** The agent that judges. Default: the agent's own model. */
   readonly critic?: Agent | undefined;
-  /** Answers at the most: 3. */
+  /** The maximum number of answers. Default: 3. */
   readonly maxRounds?: number | undefined;
-  /** The score that is good enough: 0.9. */
+  /** The score, from 0 to 1, that is good enough. Default: 0.9. */
   readonly threshold?: number | undefined;
+  /** Replaces some of `PROMPTS.actorCritic`. */
   readonly prompts?: OwnPrompts<"actorCritic">;
 }
 
-/** One answers, another judges, until the judge is content. The best answer by the judge's score is the answer. */
+/**
+ * An actor answers and a critic judges, until the score is high enough. Otherwise the result is the answer with the best score.
+ */
 export class ActorCritic implements Architecture {
   readonly name = "actor-critic";
   private readonly actor: Agent | undefined;
@@ -53,7 +56,7 @@ export class ActorCritic implements Architecture {
     let input = prompt;
     for (let round = 1; round <= this.maxRounds; round++) {
       yield progress("actorCritic.round", { round });
-      // With an answer at hand, a last turn for another one would be paid for and thrown away.
+      // If there is an answer already, a last turn for another one would be paid for and thrown away.
       const worked = await this.act(desk, input, best.text === undefined);
       if (worked.error !== undefined) {
         if (best.text === undefined) throw worked.error;
@@ -69,12 +72,12 @@ export class ActorCritic implements Architecture {
       const opinion = judged.error === undefined ? judged.text : "";
       const score = readScore(opinion);
       yield progress("actorCritic.score", { round, score: score ?? null });
-      // What was not judged, or not legibly, is not approved.
+      // An answer without a readable judgement is not approved.
       best.offer(worked, score ?? 0);
       desk.best(best.text ?? "");
       desk.note("actorCritic", { rounds: round, score: best.score });
       if (score !== undefined && score >= this.threshold) return desk.finish(worked);
-      // Without a judgement, and with nothing left for another: the best so far it is.
+      // There is no judgement and nothing left for another one: end with the best answer so far.
       const silenced = score === undefined ? limitMet(judged) : undefined;
       if (silenced !== undefined) return desk.finish({ text: best.text ?? "", stopReason: silenced });
       const feedback = readText(opinion, ["feedback", "critique", "comments", "reason"]);

@@ -1,6 +1,6 @@
 const MARK = /^\W*(?:final\s+)?answer\W*:[*_\s]*(.*)$/is;
 
-/** What stands after "Answer:", the last one where there are several; the whole text where there is none. */
+/** The text after the last "Answer:"; the whole text if there is none. */
 export function answerIn(text: string): string {
   const lines = text.split("\n").map((line) => ({ line, marked: MARK.exec(line)?.[1] }));
   const at = lines.findLastIndex(({ marked }) => marked !== undefined);
@@ -9,7 +9,7 @@ export function answerIn(text: string): string {
   return firstParagraph(rest.join("\n").trim()) || text.trim();
 }
 
-/** An answer may have several lines: a poem, a list, code. It ends with the first empty one outside of a block of code. */
+/** An answer may have several lines: a poem, a list, code. It ends at the first empty line outside of a code block. */
 function firstParagraph(text: string): string {
   const lines = text.split("\n");
   let isCode = false;
@@ -20,7 +20,10 @@ function firstParagraph(text: string): string {
   return (end === -1 ? lines : lines.slice(0, end)).join("\n").trim();
 }
 
-/** How much all answers say the same: the mean over all pairs, 1 where they are the same words. One alone agrees with nobody. */
+/**
+ * How similar the answers are, from 0 to 1: the mean over all pairs, 1 if all have the same words. A single answer has no
+ * agreement (0).
+ */
 export function agreementOf(answers: readonly string[]): number {
   const sets = answers.map(wordsOf);
   let sum = 0;
@@ -34,7 +37,7 @@ export function agreementOf(answers: readonly string[]): number {
   return pairs === 0 ? 0 : sum / pairs;
 }
 
-/** The one whom the others agree with most; the first among equals. */
+/** The index of the answer that the others agree with most; the first one in a tie. */
 export function mostShared(answers: readonly string[]): number {
   const sets = answers.map(wordsOf);
   let best = 0;
@@ -47,8 +50,8 @@ export function mostShared(answers: readonly string[]): number {
 }
 
 /**
- * The different answers, by the place of the first who gave each; those that more have given come first. The same answer twice
- * would split its votes.
+ * The indices of the distinct answers, each by its first author; answers given more often come first. Duplicates would split the
+ * votes.
  */
 export function candidatesOf(answers: readonly string[]): readonly number[] {
   const sets = answers.map(wordsOf);
@@ -61,7 +64,10 @@ export function candidatesOf(answers: readonly string[]): readonly number[] {
   return groups.toSorted((a, b) => b.size - a.size).map(({ first }) => first);
 }
 
-/** Who has the most votes. Who did not vote legibly has not voted; the first among equals wins, and so without any vote. */
+/**
+ * The index of the candidate with the most votes. Unreadable votes are not counted; in a tie, or without votes, the first
+ * candidate wins.
+ */
 export function countVotes(votes: readonly (number | undefined)[], candidates: number): number {
   const counts = Array.from({ length: candidates }, () => 0);
   for (const vote of votes)
@@ -69,7 +75,7 @@ export function countVotes(votes: readonly (number | undefined)[], candidates: n
   return counts.indexOf(Math.max(...counts));
 }
 
-/** A number with its sign and its fraction is one word, and so is a sign like + or ✅: they may be all that is said. */
+/** A number with its sign and decimals is one word, and so is a symbol such as + or ✅: it may be the whole answer. */
 const WORD = /(?<![\p{L}\p{N}])[-−+]?\p{N}+(?:[.,]\p{N}+)*|[\p{L}\p{N}]+|\p{S}/gu;
 
 function wordsOf(text: string): ReadonlySet<string> {
@@ -77,7 +83,7 @@ function wordsOf(text: string): ReadonlySet<string> {
   return new Set(words ?? [text.trim()]);
 }
 
-/** Words of both, over words of either. */
+/** The number of common words divided by the number of all words (Jaccard index). */
 function overlap(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
   if (a.size === 0 && b.size === 0) return 1;
   const both = [...a].filter((word) => b.has(word)).length;

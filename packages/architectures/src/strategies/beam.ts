@@ -1,10 +1,10 @@
-/** A way of thinking so far, and how promising it is. */
+/** A line of thought so far, and how promising it is. */
 export interface Path {
   readonly thoughts: readonly string[];
   readonly score: number;
 }
 
-/** Keeps the most promising ones. Among equals the one that was thought of first. */
+/** Keeps the `beam` most promising paths. In a tie the earlier one wins. */
 export function prune(paths: readonly Path[], beam: number): readonly Path[] {
   return paths.toSorted((a, b) => b.score - a.score).slice(0, beam);
 }

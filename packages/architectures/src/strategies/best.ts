@@ -1,6 +1,6 @@
 import type { Said } from "../desk/said.ts";
 
-/** The best of several attempts. Among equals the earlier one stays. */
+/** The best of several attempts. In a tie the earlier one wins. */
 export class Best {
   score = -1;
   private said: Said | undefined;
@@ -15,12 +15,12 @@ export class Best {
     this.score = score;
   }
 
-  /** For when another attempt was cut off: the best one stands, and the cut is told. */
+  /** If another attempt was cut off: the best answer so far, with the reason of the cut. */
   orElse(cut: Said): Said {
     return this.said === undefined ? cut : { text: this.said.text, stopReason: cut.stopReason };
   }
 
-  /** The best one, with the word that it did not reach what was asked for. */
+  /** The best answer, marked as not having reached the threshold. */
   notGoodEnough(): Said {
     const { text = "", stopReason = "steps" } = this.said ?? {};
     return { text, stopReason: stopReason === "done" ? "steps" : stopReason };

@@ -17,16 +17,20 @@ import { type OwnPrompts, PROMPTS } from "../prompts.ts";
 import { checkAgent, checkWorkers, ownPrompts, progress, withRole } from "./shared.ts";
 
 export interface BlackboardOptions {
-  /** Who may write on the board, by name. */
+  /** The agents that may write on the board, by name. Their descriptions are shown to the coordinator. */
   readonly experts: Readonly<Record<string, Agent>>;
-  /** Who says who writes next, and when it is enough: an agent, or `true` for the agent's own model. Otherwise in turn. */
+  /**
+   * Chooses who writes next and when the board is complete: an agent, or `true` for the agent's own model. Default: the experts
+   * take turns.
+   */
   readonly coordinator?: Agent | true | undefined;
-  /** Contributions at the most: 10. */
+  /** The maximum number of contributions. Default: 10. */
   readonly maxRounds?: number | undefined;
+  /** Replaces some of `PROMPTS.blackboard`. */
   readonly prompts?: OwnPrompts<"blackboard">;
 }
 
-/** Experts who write on one board, each seeing what all have written, until it holds the solution. */
+/** Experts write on one board and each sees everything on it, until one of them has the solution or the board is complete. */
 export class Blackboard implements Architecture {
   readonly name = "blackboard";
   private readonly experts: Readonly<Record<string, Agent>>;
@@ -48,7 +52,8 @@ export class Blackboard implements Architecture {
     const desk = await Desk.open(session, deps, prompt);
     const names = Object.keys(this.experts);
     const board: string[] = [];
-    // Since the last contribution: who had nothing to say, and who of them has said so. One who passes again is still one.
+    // Since the last contribution: `idle` are the experts that added nothing, `passed` those of them that said so. They are sets,
+    // because one that passes twice is still one.
     const idle = new Set<string>();
     const passed = new Set<string>();
     let cut: StopReason = "steps";
@@ -81,7 +86,7 @@ export class Blackboard implements Architecture {
         board.push(`[${next.name}] ${describeWork(worked)}`);
         desk.findings(board.join("\n"));
       }
-      // Nobody adds anything, a whole circle of them. Only when all have said so is the board finished.
+      // None of the experts adds anything. The board is complete only if all of them have passed.
       if (idle.size < names.length) continue;
       isReady = passed.size === names.length;
       break;
@@ -99,7 +104,7 @@ export class Blackboard implements Architecture {
       : withRole(experts, "coordinator", coordinator);
   }
 
-  /** Whose turn it is. What the coordinator says illegibly, or cannot say, is decided by turn. */
+  /** Whose turn it is. If the coordinator fails or cannot be read, the experts take turns. */
   private async next(
     desk: Desk,
     board: readonly string[],
@@ -134,11 +139,11 @@ function isPass(text: string): boolean {
   return /^[^\p{L}\p{N}]*pass[^\p{L}\p{N}]*$/iu.test(text);
 }
 
-/** What stands in the place of a solution where there is none. */
+/** What experts write after "SOLUTION:" if there is none. */
 const NO_SOLUTION =
   /^[^\p{L}\p{N}]*(?:unknown|unclear|undecided|pending|tbd|n\/a|pass|not (?:yet|known|found|clear))\b/iu;
 
-/** The answer of whoever says to have solved it. Who passes, or says that it is not known, has not. */
+/** The solution in a contribution. Undefined if its author passes or says that it is not known. */
 export function solutionIn(text: string): string | undefined {
   const found = /^[^\p{L}\p{N}\n\r\u2028\u2029]*solution[^\p{L}\p{N}\n:]*:[*_]*\s*([\s\S]+)/imu
     .exec(text)?.[1]

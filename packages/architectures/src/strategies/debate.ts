@@ -24,20 +24,24 @@ import {
 } from "./shared.ts";
 
 export interface DebateOptions {
-  /** Agents who debate, by name. */
+  /** The agents that debate, by name; at least two. Default: the agent's own model takes several `stances`. */
   readonly debaters?: Readonly<Record<string, Agent>> | undefined;
-  /** Without debaters: the points of view that the agent's own model takes. Three of them. */
+  /**
+   * Without `debaters`: the points of view of the agent's own model; at least two. Default: an advocate, a sceptic and a
+   * pragmatist.
+   */
   readonly stances?: readonly string[] | undefined;
-  /** Rounds at the most: 2. */
+  /** The maximum number of rounds. Default: 2. */
   readonly rounds?: number | undefined;
-  /** How much the answers must be the same to end early: 0.85. */
+  /** How similar the answers must be to end early, from 0 to 1. Default: 0.85. */
   readonly agreement?: number | undefined;
-  /** Who decides at the end; without one the debaters vote. */
+  /** The agent that decides at the end. Default: the debaters vote. */
   readonly judge?: Agent | undefined;
+  /** Replaces some of `PROMPTS.debate`. */
   readonly prompts?: OwnPrompts<"debate">;
 }
 
-/** What each debater said last, in their order; undefined for whoever has said nothing yet. */
+/** The last statement of each debater, in their order; undefined if one has said nothing yet. */
 type Heard = readonly (Said | undefined)[];
 
 const STANCES = [
@@ -46,7 +50,10 @@ const STANCES = [
   "a pragmatist",
 ];
 
-/** Several answer, read each other, and answer again. What they agree on, or the judge or the vote decides, is the answer. */
+/**
+ * Several debaters answer, read each other, and answer again. The result is what they agree on, or what the judge or a vote
+ * decides.
+ */
 export class Debate implements Architecture {
   readonly name = "debate";
   private readonly debaters: Readonly<Record<string, Agent>>;
@@ -91,10 +98,10 @@ export class Debate implements Architecture {
       yield progress("debate.round", { round, agreement });
       desk.note("debate", { rounds: round, agreement });
       if (worked.some(isSilenced)) return desk.finish({ text: session.output, stopReason: "budget" });
-      // One who is left over agrees with nobody.
+      // A single remaining debater is no agreement.
       if (said.length > 1 && agreement >= this.agreement) return desk.finish(finalOf(shared));
     }
-    // Nobody has said anything: a judge or a vote would be paid for nothing.
+    // Nobody has said anything: a judge or a vote would be a waste of money.
     if (said.length === 0) return desk.finish(finalOf(undefined));
     const candidates = candidatesOf(said.map(({ text }) => answerIn(text))).flatMap((at) => said[at] ?? []);
     const answers = candidates.map(({ text }, at) => `${at + 1}. ${answerIn(text)}`).join("\n");
@@ -156,7 +163,7 @@ export class Debate implements Architecture {
   }
 }
 
-/** Where the run ends in the middle of its first round, whoever has answered by then has not been paid for nothing. */
+/** If the run ends in the middle of its first round, keep an answer that was already given and paid for. */
 function keepFirst(desk: Desk, worked: readonly (Worked | undefined)[]): void {
   for (const one of worked) {
     if (desk.session.output !== "") return;
@@ -164,7 +171,10 @@ function keepFirst(desk: Desk, worked: readonly (Worked | undefined)[]): void {
   }
 }
 
-/** What each has said after a round. Who fails is left out of it; when nobody is left, the debate has failed. */
+/**
+ * The last statement of each debater after a round. A debater that fails keeps its earlier one; if nobody has any, the failure is
+ * thrown.
+ */
 function* listen(
   worked: readonly (Worked | undefined)[],
   before: Heard,
@@ -172,7 +182,7 @@ function* listen(
 ): Generator<AgentEvent, Heard> {
   const heard: (Said | undefined)[] = [];
   for (const [at, one] of worked.entries()) {
-    // Who has nothing new to say stays with what they said.
+    // A debater with nothing new to say keeps its earlier statement.
     heard.push(one?.error === undefined && one?.text.trim() !== "" ? (one ?? before[at]) : before[at]);
     if (one?.error !== undefined)
       yield progress("debate.failed", { round, debater: at + 1, error: one.error.message });
@@ -182,7 +192,7 @@ function* listen(
   return heard;
 }
 
-/** Whether somebody could not speak for want of money: then there is none for another round either. */
+/** Whether a debater could not answer because the budget is exhausted: then there is none for another round either. */
 function isSilenced(worked: Worked | undefined): boolean {
   return worked?.error === undefined && worked?.stopReason === "budget" && worked.text.trim() === "";
 }

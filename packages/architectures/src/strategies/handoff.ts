@@ -2,7 +2,7 @@ import type { Agent } from "@ravi/kernel";
 import { readChoice } from "../parse/choice.ts";
 import { fieldOf, findObject } from "../parse/json.ts";
 
-/** What a member of a swarm wants: to hand on, or to have answered. */
+/** A member's request to hand the work over to another one. */
 export interface Handoff {
   readonly to: string;
   readonly task: string;
@@ -10,16 +10,20 @@ export interface Handoff {
 
 const MARK = /^[^\p{L}\p{N}]*hand[\s_-]?off(?:\s+to)?\s*[:\s]\s*/iu;
 const NAME = /^["'`*]*([\p{L}\p{N}_-]+)["'`*]*\s*(?<mark>[:,.-]?)\s*(.*)$/su;
-/** What follows the name of whoever is handed to: a mark and the task, or nothing more. A word makes it a sentence. */
+/**
+ * What may follow the name in a hand-off: punctuation and the task, or nothing. If a word follows, it is an ordinary sentence.
+ */
 const AFTER_NAME = /^["'`*]*(?:\s*:|\s+[-–—](?=\s)|\s*(?:\.\s*)?$)["'`*]*/u;
 const LIST_LINE = /^(?:\s+\S|\s*(?:[-*•]|\d+[.)])\s)/;
 const FENCED = /^\s*```\w*\n([\s\S]*?)\n```\s*$/;
 const NOBODY = new Set(["", "none", "null", "no", "nobody", "false", "n/a"]);
 
 /**
- * Reads a hand-off out of an answer: a line of its own, or JSON. Undefined: it is an answer. The line begins or ends the text,
- * with what is to be done after it; in the middle of one it is a text which happens to speak of hand-offs. So it is with
- * somebody whom nobody knows, unless the answer is nothing else.
+ * Reads a hand-off from an answer, as JSON or as a line of its own. Undefined if the text is an answer. The line must begin or
+ * end the
+ * text, with the task after it; in the middle, the text only happens to mention a hand-off. A hand-off to an unknown member
+ * counts
+ * only if the answer consists of nothing else.
  */
 export function readHandoff(text: string, members: readonly string[] = []): Handoff | undefined {
   const object = findObject(text);
@@ -32,7 +36,7 @@ export function readHandoff(text: string, members: readonly string[] = []): Hand
   const lastSentence = lines.findLastIndex((line) => !LIST_LINE.test(line));
   for (const [at, line] of lines.entries()) {
     const mark = MARK.exec(line)?.[0];
-    // One in a list of others is a part of that list, unless it is the last word.
+    // A line inside a list belongs to that list, unless it is the last line.
     const isLast = at === lastSentence || at === lines.length - 1;
     if (mark === undefined || (at > 0 && !isLast)) continue;
     const found = knownIn(line.slice(mark.length), members);
@@ -43,7 +47,7 @@ export function readHandoff(text: string, members: readonly string[] = []): Hand
   return undefined;
 }
 
-/** The longest name that a line begins with: names may have more than one word. */
+/** Matches the longest member name that the line begins with: names may have several words. */
 function knownIn(line: string, members: readonly string[]): Handoff | undefined {
   const text = line.replace(/^["'`*]+/, "");
   for (const to of members.toSorted((a, b) => b.length - a.length)) {
@@ -55,21 +59,21 @@ function knownIn(line: string, members: readonly string[]): Handoff | undefined 
   return undefined;
 }
 
-/** Somebody whom nobody knows: what is to be done is said, or nothing at all. */
+/** A hand-off to an unknown name. It must be followed by a colon, or by nothing. */
 function strangerIn(line: string): Handoff | undefined {
   const found = NAME.exec(line);
   if (found === null || (found.groups?.["mark"] !== ":" && found[3] !== "")) return undefined;
   return { to: found[1] ?? "", task: (found[3] ?? "").trim() };
 }
 
-/** The member of that name, however it is written. */
+/** The member with that name, in any spelling. */
 export function memberNamed(name: string, members: Readonly<Record<string, Agent>>): string | undefined {
   return readChoice(name, Object.keys(members), []);
 }
 
 /**
- * Whether those who had the work go round in circles: the last ones are the same, in the same order, as those before them.
- * Coming back once (A, B, A) is a conversation; A, B, A, B is a circle.
+ * Whether the work goes round in circles: the last members are the same, in the same order, as those before them. A, B, A is a
+ * conversation; A, B, A, B is a circle.
  */
 export function isCircle(trail: readonly string[]): boolean {
   for (let length = 1; length * 2 <= trail.length; length++) {

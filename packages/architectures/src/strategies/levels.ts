@@ -1,13 +1,16 @@
 import { placeholdersIn, type RewooStep } from "../parse/rewoo-plan.ts";
 
 export interface Levels {
-  /** Steps that need nothing of each other, level after level. */
+  /** Steps that can run at once, level after level. */
   readonly levels: readonly (readonly RewooStep[])[];
-  /** Steps that can never run, and why. */
+  /** Steps that can never run, by id, and why. */
   readonly stuck: ReadonlyMap<string, string>;
 }
 
-/** Which steps can run at once: each as soon as all that it needs is there. What waits for itself, or for nobody, never runs. */
+/**
+ * Groups the steps into levels: each step runs as soon as all its inputs exist. A step in a cycle, or one that needs an unknown
+ * step, never runs.
+ */
 export function levelsOf(steps: readonly RewooStep[]): Levels {
   const known = new Set(steps.map(({ id }) => id));
   const levels: RewooStep[][] = [];
@@ -32,7 +35,7 @@ function reasonFor(step: RewooStep, waiting: readonly RewooStep[], known: Readon
     : `it waits for itself (${cycle.map((id) => `#${id}`).join(" → ")})`;
 }
 
-/** The way from a step back to itself, if there is one. */
+/** The path from a step back to itself, if there is one. */
 function cycleFrom(start: RewooStep, steps: readonly RewooStep[]): string[] | undefined {
   const byId = new Map(steps.map((step) => [step.id, step]));
   const seen = new Set<string>();

@@ -15,14 +15,15 @@ import { type OwnPrompts, PROMPTS } from "../prompts.ts";
 import { checkModel, NO_WORKERS, ownPrompts, progress } from "./shared.ts";
 
 export interface PlanAndExecuteOptions {
-  /** Steps of a plan at the most: 8. */
+  /** The maximum number of steps in a plan. Default: 8. */
   readonly maxSteps?: number | undefined;
-  /** Who plans: the agent's own model. */
+  /** The model that plans. Default: the agent's own. */
   readonly planner?: LLMClient | undefined;
+  /** Replaces some of `PROMPTS.planAndExecute`. */
   readonly prompts?: OwnPrompts<"planAndExecute">;
 }
 
-/** A plan first, then its steps one after the other, each with tools, then an answer from all of them. */
+/** Makes a plan, executes its steps one after the other, each with tools, and answers from all results. */
 export class PlanAndExecute implements Architecture {
   readonly name = "plan-and-execute";
   private readonly maxSteps: number;
@@ -44,13 +45,13 @@ export class PlanAndExecute implements Architecture {
       model: this.planner,
     });
     const isCut = plan.stopReason === "length";
-    // The last step of a plan that was cut off may be half of one, and half an instruction is none.
+    // The last step of a plan that was cut off may be incomplete, so it is dropped.
     const planned = readSequence(plan.text).slice(0, isCut ? -1 : undefined);
     const steps = planned.slice(0, this.maxSteps);
     yield progress("planAndExecute.plan", { steps, left: planned.length - steps.length });
     const isPlanned = steps.length > 0;
     if (!isPlanned) {
-      // No plan to be read: the task is done in one go.
+      // The plan cannot be read: do the whole task as one step.
       yield progress("planAndExecute.unreadable", { text: plan.text });
       steps.push(prompt);
     }

@@ -16,7 +16,9 @@ import { saidIn } from "../desk/said.ts";
 import { interrupt } from "../session.ts";
 import { NO_WORKERS } from "./shared.ts";
 
-/** Keeps a session's messages in step with the context's window. What was said last is the best there is when the time ends. */
+/**
+ * Copies every remembered message into the session. The last text of the model is the best answer so far if the time runs out.
+ */
 class MirrorContext extends DelegatingContext {
   private readonly session: AgentSession;
 
@@ -32,11 +34,11 @@ class MirrorContext extends DelegatingContext {
   }
 }
 
-/** Reason, act, observe, until there is an answer: the kernel's tool loop behind the interface. */
+/** Reason, act, observe, until there is an answer: the kernel's tool loop as an `Architecture`. */
 export class ReAct implements Architecture {
   readonly name = "react";
 
-  // The loop tells its events by the context, while it runs.
+  // The loop emits its events through the context, while it runs.
   // oxlint-disable-next-line require-yield
   async *run(session: AgentSession, deps: Dependencies, prompt: string): AsyncGenerator<AgentEvent, void> {
     await adoptConversation(session, deps);

@@ -16,18 +16,21 @@ import { Best } from "./best.ts";
 import { checkModel, checkShare, NO_WORKERS, ownPrompts, progress } from "./shared.ts";
 
 export interface ReflexionOptions {
-  /** Attempts at the most: 3. */
+  /** The maximum number of attempts. Default: 3. */
   readonly maxTries?: number | undefined;
-  /** The score that is good enough: 0.8. */
+  /** The score, from 0 to 1, that is good enough. Default: 0.8. */
   readonly threshold?: number | undefined;
-  /** Lessons of earlier runs that are recalled: 5. */
+  /** How many lessons of earlier runs are recalled from the agent's memory. Default: 5. */
   readonly lessons?: number | undefined;
-  /** Who scores: the agent's own model. */
+  /** The model that scores. Default: the agent's own. */
   readonly evaluator?: LLMClient | undefined;
+  /** Replaces some of `PROMPTS.reflexion`. */
   readonly prompts?: OwnPrompts<"reflexion">;
 }
 
-/** Tries, is scored, learns a lesson in words, and tries again. Lessons go into the user's memory and come back in later runs. */
+/**
+ * Tries, gets a score, writes down a lesson, and tries again. Lessons are stored in the user's memory and recalled in later runs.
+ */
 export class Reflexion implements Architecture {
   readonly name = "reflexion";
   private readonly maxTries: number;
@@ -52,7 +55,7 @@ export class Reflexion implements Architecture {
     const best = new Best();
     for (let attempt = 1; attempt <= this.maxTries; attempt++) {
       yield progress("reflexion.attempt", { attempt });
-      // With an answer at hand, a last turn for another one would be paid for and thrown away.
+      // If there is an answer already, a last turn for another one would be paid for and thrown away.
       const land = best.text === undefined;
       const said = await desk.work(this.prompts.attempt({ task: prompt, lessons }), { land });
       if (said.stopReason === "budget") return desk.finish(best.orElse(said));
@@ -61,7 +64,7 @@ export class Reflexion implements Architecture {
       const judgement = await desk.ask({ user, model: this.evaluator });
       const score = readScore(judgement.text);
       yield progress("reflexion.score", { attempt, score: score ?? null });
-      // A judgement that cannot be read is none: the attempt counts as not good enough, and never as passed.
+      // A score that cannot be read counts as 0: the attempt never passes.
       best.offer(said, score ?? 0);
       desk.best(best.text ?? "");
       desk.note("reflexion", { tries: attempt, score: best.score });

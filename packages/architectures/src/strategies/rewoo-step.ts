@@ -21,14 +21,14 @@ export interface Evidence {
   readonly isError: boolean;
 }
 
-/** As much as a tool loop shows of a result. */
+/** The same limit as for a tool result in a tool loop. */
 const MOST_CHARS = 50_000;
 
 export function failed(why: string): Evidence {
   return { text: `error: ${why}`, isError: true };
 }
 
-/** The step as something that can be done at once with others, or why it cannot be done. */
+/** The step as a leaf for a batch, or the reason why it cannot run. */
 export async function leafFor(
   { id, tool: name, input }: RewooStep,
   { tools, runtime }: Dependencies,
@@ -52,6 +52,7 @@ export async function leafFor(
   }
 }
 
+/** Reads the outcome of a step. An empty answer, or a model's answer that was cut off, counts as an error; a worker's partial answer is only marked. */
 export function evidenceOf(outcome: Outcome): Evidence {
   if ("response" in outcome) {
     const { text, stopReason } = saidBy(outcome.response);
@@ -64,7 +65,7 @@ export function evidenceOf(outcome: Outcome): Evidence {
     return { text: truncateText(textOf({ content }), MOST_CHARS), isError };
   }
   const worked = workedOut(outcome as Parameters<typeof workedOut>[0]);
-  // Silence is nothing found.
+  // An empty answer counts as nothing found.
   if (worked.error === undefined && worked.text.trim() === "")
     return failed(`no answer (${worked.stopReason})`);
   return { text: describeWork(worked), isError: worked.error !== undefined };
@@ -77,7 +78,7 @@ function toolNamed(name: string, tools: readonly (Tool | DelegateTool)[]): Tool 
   );
 }
 
-/** Who plans in words writes `search[weather]`: a lone text goes to the tool's only parameter. */
+/** A plan may say `search[weather]`: a single text becomes the tool's first required parameter, or its first one. */
 function argumentsFor(tool: Tool | DelegateTool, input: JsonValue): JsonObject {
   const { properties, required } = toolSpec(tool).parameters;
   const known: object = typeof properties === "object" && properties !== null ? properties : {};
@@ -91,7 +92,7 @@ function argumentsFor(tool: Tool | DelegateTool, input: JsonValue): JsonObject {
   return typeof first === "string" ? { [first]: typed(first, input) } : {};
 }
 
-/** What another step has found is a text. Where a tool takes none, it is what the text says: a number, a list. */
+/** Results of other steps are texts. If the parameter has another type, the text is parsed: a number, a list. */
 function valueFor(schema: unknown, value: JsonValue): JsonValue {
   if (typeof value !== "string" || typeof schema !== "object" || schema === null) return value;
   const type: unknown = Reflect.get(schema, "type");

@@ -28,16 +28,18 @@ import { type Evidence, evidenceOf, failed, leafFor } from "./rewoo-step.ts";
 import { checkModel, NO_WORKERS, ownPrompts, progress } from "./shared.ts";
 
 export interface ReWOOOptions {
-  /** Steps of a plan at the most: 8. */
+  /** The maximum number of steps in a plan. Default: 8. */
   readonly maxSteps?: number | undefined;
-  /** Who plans: the agent's own model. */
+  /** The model that plans. Default: the agent's own. */
   readonly planner?: LLMClient | undefined;
+  /** Replaces some of `PROMPTS.rewoo`. */
   readonly prompts?: OwnPrompts<"rewoo">;
 }
 
 /**
- * Plans everything before it looks at anything: steps refer to each other's results by `#E1`, steps that do not need each
- * other run at once, and one last call answers from the evidence. Two model calls, however many tools.
+ * Makes the whole plan before anything is executed. Steps refer to each other's results by `#E1`, independent steps run at once,
+ * and one
+ * last call answers from the evidence: two model calls for any number of tools.
  */
 export class ReWOO implements Architecture {
   readonly name = "rewoo";
@@ -84,7 +86,7 @@ export class ReWOO implements Architecture {
     const found = describeEvidence(planned, evidence);
     const answer = await desk.ask({ user: this.prompts.solve({ task: prompt, evidence: found }) });
     const said = answerTo(plan, answer);
-    // What was said without anything found, as after a plan that nobody could read, is no answer from evidence.
+    // An answer without any evidence, for example after an unreadable plan, does not count as complete.
     const isFound = [...evidence.values()].some(({ isError }) => !isError);
     await desk.finish(said.stopReason === "done" && !isFound ? { ...said, stopReason: "steps" } : said);
   }
@@ -122,13 +124,13 @@ export class ReWOO implements Architecture {
         const { text: content, isError } = found;
         deps.runtime.emit({ type: "toolResult", callId: id, name: leaf.tool.name, content, isError });
       }
-      // What a child met is the child's affair; what this run met ends it.
+      // A limit that a child reached concerns the child only; one that this run reached ends it.
       if (leaf?.kind !== "hire" && "error" in outcome && isStop(outcome.error)) stop ??= outcome.error;
     }
     return stop;
   }
 
-  /** At once. Whoever found no seat has one when the others have left theirs. */
+  /** Runs all at once. A hire that found no seat is tried again when the others have left theirs. */
   private async runLeaves(deps: Dependencies, leaves: readonly Leaf[]): Promise<readonly Outcome[]> {
     const outcomes = await deps.runtime.batch(leaves);
     const hires = leaves.flatMap((leaf, at) =>

@@ -16,18 +16,19 @@ import { type OwnPrompts, PROMPTS } from "../prompts.ts";
 import { checkModel, checkShare, checkWorkers, ownPrompts, progress } from "./shared.ts";
 
 export interface RouterOptions {
-  /** The agents to choose from, by name; their descriptions say what they are for. */
+  /** The agents to choose from, by name. Their descriptions say what they are for. */
   readonly routes: Readonly<Record<string, Agent>>;
-  /** Who gets what fits nobody; without one the agent answers itself. */
+  /** The name of the route for tasks that fit no other, or whose agent fails. Default: none; if no route fits, the agent answers itself. */
   readonly fallback?: string | undefined;
-  /** How sure the choice must be: 0.5. */
+  /** How confident the choice must be, from 0 to 1. Default: 0.5. */
   readonly confidence?: number | undefined;
-  /** Who chooses: the agent's own model. */
+  /** The model that chooses. Default: the agent's own. */
   readonly classifier?: LLMClient | undefined;
+  /** Replaces some of `PROMPTS.router`. */
   readonly prompts?: OwnPrompts<"router">;
 }
 
-/** One call decides who answers; that agent's answer is the answer. */
+/** One model call decides which agent answers; its answer is the result. */
 export class Router implements Architecture {
   readonly name = "router";
   private readonly routes: Readonly<Record<string, Agent>>;
@@ -69,7 +70,7 @@ export class Router implements Architecture {
       if (agent === undefined) continue;
       const worked = await desk.hire(agent, prompt);
       const isLast = route === this.fallback || this.fallback === undefined;
-      // Silence is no answer where somebody else can give one.
+      // An empty answer does not count if the fallback can still answer.
       if (worked.error === undefined && (isLast || worked.text.trim() !== "")) return desk.finish(worked);
       const error = worked.error?.message ?? "an empty answer";
       yield progress("router.failed", { route: route ?? null, error });
@@ -83,16 +84,18 @@ export class Router implements Architecture {
   }
 }
 
+/** Which route is taken, and why. */
 export interface RouteDecision {
-  /** Undefined: the agent answers itself. */
+  /** Undefined if the agent answers itself. */
   readonly route?: string | undefined;
   readonly confidence: number | null;
   readonly because: "chosen" | "unsure" | "unknown";
 }
 
 /**
- * A choice that names nobody, or of which nobody is sure, goes to the fallback. One without a word about how sure it is counts
- * as sure: it is the name that was asked for.
+ * A choice of an unknown route, or one below the required confidence, goes to the fallback. A choice without any stated
+ * confidence counts as
+ * confident: the name is what was asked for.
  */
 export function decide(read: {
   readonly route: string | undefined;

@@ -13,14 +13,15 @@ import { type OwnPrompts, PROMPTS } from "../prompts.ts";
 import { checkModel, NO_WORKERS, ownPrompts, progress } from "./shared.ts";
 
 export interface SelfRefineOptions {
-  /** Rounds of criticism and improvement at the most: 3. */
+  /** The maximum number of rounds of criticism and improvement. Default: 3. */
   readonly maxRounds?: number | undefined;
-  /** Who criticises: the agent's own model. */
+  /** The model that criticises. Default: the agent's own. */
   readonly critic?: LLMClient | undefined;
+  /** Replaces some of `PROMPTS.selfRefine`. */
   readonly prompts?: OwnPrompts<"selfRefine">;
 }
 
-/** A draft, then criticism and a better draft, until there is nothing to criticise. Every draft is a whole answer. */
+/** Writes a draft, then criticises and improves it, until there is nothing to criticise. Every draft is a complete answer. */
 export class SelfRefine implements Architecture {
   readonly name = "self-refine";
   private readonly maxRounds: number;
@@ -37,18 +38,18 @@ export class SelfRefine implements Architecture {
   async *run(session: AgentSession, deps: Dependencies, prompt: string): AsyncGenerator<AgentEvent, void> {
     const desk = await Desk.open(session, deps, prompt);
     let draft = await desk.work(prompt);
-    // What was cut off by the budget cannot be refined with it; what was refused is not a draft.
+    // If the budget cut the draft off, there is none left to refine it; a refusal is not a draft.
     if (draft.stopReason !== "done") return desk.finish(draft);
     desk.best(draft.text);
     for (let round = 1; round <= this.maxRounds; round++) {
       const user = this.prompts.critique({ task: prompt, answer: draft.text });
       const critique = await desk.ask({ user, model: this.critic });
-      // What cannot be read as a verdict is criticism all the same.
+      // A verdict that cannot be read counts as criticism.
       const satisfied = readVerdict(critique.text, ["satisfied", "done", "accept", "approved"]);
       yield progress("selfRefine.critique", { round, satisfied });
       desk.note("selfRefine", { rounds: round, satisfied });
       if (satisfied) break;
-      // A critic who says nothing leaves nothing to heed, and another draft would be paid for all the same.
+      // An empty critique gives nothing to improve; another draft would be paid for in vain.
       if (critique.text.trim() === "") {
         yield progress("selfRefine.kept", { round, because: critique.stopReason });
         break;
@@ -57,7 +58,7 @@ export class SelfRefine implements Architecture {
       const refined = await desk.ask({
         user: this.prompts.refine({ task: prompt, answer: draft.text, feedback }),
       });
-      // Half a draft is no better than the whole one before it.
+      // An incomplete draft does not replace the complete one before it.
       if (refined.stopReason !== "done") {
         yield progress("selfRefine.kept", { round, because: refined.stopReason });
         break;

@@ -8,18 +8,18 @@ import {
 } from "@ravi/kernel";
 import { checkModel as checkOwn, checkRecord, hasMethod } from "@ravi/kernel/loop";
 
-/** Something that a strategy decided, for whoever watches. */
+/** An event that reports a decision of a strategy. */
 export function progress(name: string, data: JsonValue): AgentEvent {
   return { type: "progress", name, data };
 }
 
-/** A share between 0 and 1, as the thresholds of strategies are. */
+/** Checks a number between 0 and 1, such as a threshold. */
 export function checkShare(field: string, value: unknown): number {
   if (typeof value === "number" && value >= 0 && value <= 1) return value;
   throw new InvalidValueError({ field, value, expected: "a number from 0 to 1" });
 }
 
-/** Roles and agents, frozen. An empty team, or what is no agent, shows here and not in the middle of a paid run. */
+/** Checks agents by role and freezes them, so that an empty team or a wrong agent is found before a paid run starts. */
 export function checkWorkers(field: string, workers: unknown, least = 1): Readonly<Record<string, Agent>> {
   const given = checkRecord(field, workers, "agents by their role: { role: agent }");
   const entries = Object.entries(given) as [string, Agent][];
@@ -34,13 +34,15 @@ export function checkAgent(field: string, agent: unknown): asserts agent is Agen
   throw new InvalidValueError({ field, value: agent, expected: "an agent, with an id and a run method" });
 }
 
-/** A model of one's own, or none. */
+/** Checks an optional model. */
 export function checkModel(field: string, model: LLMClient | undefined): LLMClient | undefined {
   if (model !== undefined) checkOwn(field, model);
   return model;
 }
 
-/** The prompts of a strategy with some in one's own words. A misspelt name would be an own prompt that nobody hears. */
+/**
+ * The prompts of a strategy with some replaced. A misspelt name is rejected; otherwise the replacement would silently be ignored.
+ */
 export function ownPrompts<P extends object>(
   owner: string,
   prompts: P,
@@ -64,7 +66,7 @@ export function ownPrompts<P extends object>(
 
 export const NO_WORKERS: Readonly<Record<string, Agent>> = Object.freeze({});
 
-/** With one more, by its role. A worker may be called so too: then the role is told apart, and nobody is left out. */
+/** Adds an agent under a role. If a worker already has that name, a number is appended, so that nobody is left out. */
 export function withRole(
   workers: Readonly<Record<string, Agent>>,
   role: string,

@@ -22,14 +22,15 @@ import { type SpawnWorker, Team } from "./team.ts";
 export interface SupervisorOptions {
   /** The team, by role. */
   readonly workers: Readonly<Record<string, Agent>>;
-  /** Whether it may make workers of its own, with its model and tools; or how they are made. Default: it may not. */
+  /** Whether it may create workers. `true`: with its own model and tools; a function: your own way. Default: false. */
   readonly spawn?: boolean | SpawnWorker | undefined;
-  /** Workers of its own at the most: 5. */
+  /** The maximum number of workers that it may create. Default: 5. */
   readonly maxSpawns?: number | undefined;
+  /** Replaces some of `PROMPTS.supervisor`. */
   readonly prompts?: OwnPrompts<"supervisor">;
 }
 
-/** Leads a team: hands out tasks, passes an answer on as it is or answers from what the team found. */
+/** Leads a team: delegates tasks, then forwards a worker's answer unchanged or answers from what the team found. */
 export class Supervisor implements Architecture {
   readonly name = "supervisor";
   private readonly workers: Readonly<Record<string, Agent>>;

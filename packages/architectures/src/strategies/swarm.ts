@@ -17,16 +17,17 @@ import { isCircle, memberNamed, readHandoff } from "./handoff.ts";
 import { checkWorkers, ownPrompts, progress } from "./shared.ts";
 
 export interface SwarmOptions {
-  /** The members, by name; their descriptions say to each other what they are for. */
+  /** The members, by name. Their descriptions tell the others what they are for. */
   readonly members: Readonly<Record<string, Agent>>;
-  /** Who begins: the first member. */
+  /** The name of the member that begins. Default: the first member. */
   readonly entry?: string | undefined;
-  /** Hand-offs at the most: 8. */
+  /** The maximum number of hand-offs. Default: 8. */
   readonly maxHandoffs?: number | undefined;
+  /** Replaces some of `PROMPTS.swarm`. */
   readonly prompts?: OwnPrompts<"swarm">;
 }
 
-/** Equals who hand the work to each other, without anybody above them, until one answers. */
+/** Members hand the work over to each other, without a leader, until one of them answers. */
 export class Swarm implements Architecture {
   readonly name = "swarm";
   private readonly members: Readonly<Record<string, Agent>>;
@@ -49,7 +50,7 @@ export class Swarm implements Architecture {
     const trail = [this.entry];
     const log: string[] = [];
     if (this.maxHandoffs === 0) {
-      // Nobody may ever hand on, so nobody is offered: the first answer is the run's.
+      // Nobody may hand over, so no colleagues are offered: the first answer is the result.
       const worked = await this.lastTurn(desk, this.entry, log);
       if (worked.error !== undefined) throw worked.error;
       return desk.finish(worked);
@@ -60,7 +61,7 @@ export class Swarm implements Architecture {
       const worked = await this.turn(desk, name, log);
       if (worked.error !== undefined) throw worked.error;
       const handoff = worked.stopReason === "done" ? readHandoff(worked.text, names) : undefined;
-      // An answer, whole or cut off: it is the run's.
+      // An answer, complete or cut off, is the result of the run.
       if (handoff === undefined) return desk.finish(worked);
       if (handoffs === this.maxHandoffs) break;
       const to = memberNamed(handoff.to, this.members);
@@ -73,7 +74,7 @@ export class Swarm implements Architecture {
       log.push(`${name} handed over to ${handoff.to}: ${handoff.task || describeWork(worked)}`);
       desk.findings(log.join("\n"));
       if (to === undefined) {
-        // It is told so, and goes on itself.
+        // The member is told so and goes on itself.
         log.push(this.prompts.unknown({ name: handoff.to, peers: this.peersOf(name) }));
         continue;
       }
@@ -88,7 +89,7 @@ export class Swarm implements Architecture {
     const last = trail.at(-1) ?? this.entry;
     const worked = await this.lastTurn(desk, last, log);
     if (worked.error !== undefined) throw worked.error;
-    // Who hands on even now has not answered.
+    // A member that hands over even now has not answered.
     const text = readHandoff(worked.text, names) === undefined ? worked.text : log.join("\n");
     return desk.finish({ text, stopReason: worked.stopReason === "done" ? ended : worked.stopReason });
   }

@@ -22,12 +22,13 @@ const TASK = "The whole task, with all that is needed to do it: nothing else of 
 
 const FORWARD = "forward_message";
 
-/** Makes an agent of what a supervisor wants. */
+/** Creates the worker that a supervisor asks for. */
 export type SpawnWorker = (wanted: { readonly name: string; readonly instructions: string }) => Agent;
 
 /**
- * The team of one run of a supervisor: who is in it, and what each said last. It changes only when the loop hires or reads a
- * call, which a replay does again, so that it is the same after a crash.
+ * The team of one run of a supervisor: its members, and the last answer of each. It changes only when the loop hires or reads a
+ * call, which
+ * a replay repeats, so it is the same after a crash.
  */
 export class Team {
   private readonly deps: Dependencies;
@@ -36,7 +37,7 @@ export class Team {
   private spawnsLeft: number;
   private readonly roles = new Map<HireLeaf, string>();
   private readonly answers = new Map<string, Said>();
-  /** Whose answer is passed on unchanged. */
+  /** The answer that is passed on unchanged, if any. */
   forwarded: Said | undefined;
 
   constructor(
@@ -51,7 +52,7 @@ export class Team {
     this.spawnsLeft = maxSpawns;
   }
 
-  /** What the supervisor's model can call. */
+  /** The tools of the supervisor's model. */
   tools(): (Tool | DelegateTool)[] {
     const delegate = this.handOff(
       "delegate",
@@ -67,14 +68,14 @@ export class Team {
       description: "Gives a worker's last answer, unchanged, as the final answer.",
       input: textSchema({ worker: WORKER }),
       idempotent: true,
-      // Never called: `before` reads the call, and the loop ends.
+      // Never called: `before` handles the call, and the loop ends.
       execute: () => "",
     };
     if (this.spawn === undefined) return [delegate, forward];
     return [delegate, forward, this.spawnTool(this.spawn)];
   }
 
-  /** Looks at a call before it is made: a text refuses it, and an answer that is passed on ends the run. */
+  /** Inspects a call before it is made. A returned text refuses the call; a forwarded answer ends the run. */
   before(call: ToolCall): string | Finish | undefined {
     if (call.name !== FORWARD) return undefined;
     const role = readChoice(workerIn(call), [...this.members.keys()]);
@@ -85,21 +86,21 @@ export class Team {
     return { finish: { status: stopReason === "done" ? "completed" : "partial", output, stopReason } };
   }
 
-  /** Keeps what each worker said. Who found no seat is hired once more. */
+  /** Stores the answer of each worker. A worker that found no seat is hired once more. */
   async afterHires(hires: readonly Hired[]): Promise<readonly ToolResult[]> {
     const outcomes = await hireAgain(this.deps, hires);
     return outcomes.map((outcome, at) => {
       const leaf = hires[at]?.leaf;
       const role = leaf === undefined ? undefined : this.roles.get(leaf);
       const worked = workedOut(outcome);
-      // What was passed on must be an answer: silence is none.
+      // An empty answer cannot be forwarded.
       if (role !== undefined && worked.error === undefined && worked.text.trim() !== "")
         this.answers.set(role, worked);
       return hireResult(outcome, role);
     });
   }
 
-  /** What the team has found so far, in words. */
+  /** What the team has found so far, as text. */
   found(): string {
     return [...this.answers].map(([role, said]) => `[${role}] ${describeWork(said)}`).join("\n");
   }

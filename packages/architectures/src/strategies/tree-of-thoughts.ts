@@ -15,18 +15,19 @@ import { type Path, prune } from "./beam.ts";
 import { checkModel, NO_WORKERS, ownPrompts, progress } from "./shared.ts";
 
 export interface TreeOfThoughtsOptions {
-  /** Thoughts that are proposed after each one: 3. */
+  /** How many next thoughts are proposed for each path. Default: 3. */
   readonly branch?: number | undefined;
-  /** Thoughts one after the other: 3. */
+  /** How many thoughts a path has at most. Default: 3. */
   readonly depth?: number | undefined;
-  /** Ways that are followed further: 2. */
+  /** How many paths are kept after each level. Default: 2. */
   readonly beam?: number | undefined;
-  /** Who scores: the agent's own model. */
+  /** The model that scores. Default: the agent's own. */
   readonly evaluator?: LLMClient | undefined;
+  /** Replaces some of `PROMPTS.treeOfThoughts`. */
   readonly prompts?: OwnPrompts<"treeOfThoughts">;
 }
 
-/** Thinks in several directions at once, scores them, follows the best, and answers from the best way. */
+/** Explores several lines of thought at once, scores them, follows the best ones, and answers from the best. */
 export class TreeOfThoughts implements Architecture {
   readonly name = "tree-of-thoughts";
   private readonly branch: number;
@@ -49,9 +50,9 @@ export class TreeOfThoughts implements Architecture {
     let paths: readonly Path[] = [{ thoughts: [], score: 0 }];
     for (let level = 1; level <= this.depth; level++) {
       const candidates = await this.propose(desk, paths);
-      // Nobody thought of anything more: the answer comes from what there is.
+      // No more ideas: answer from what there is.
       if (candidates.length === 0) break;
-      // They were paid for, also where the money or the time ends before they are scored.
+      // Keep them before they are scored: they were paid for, and the money or the time may end first.
       desk.findings(candidates.map((thoughts) => thoughts.join(" → ")).join("\n"));
       const scored = await this.score(desk, candidates);
       paths = prune(scored, this.beam);
@@ -79,7 +80,7 @@ export class TreeOfThoughts implements Architecture {
     return paths.flatMap(({ thoughts }, at) => {
       const text = said[at]?.text.trim() ?? "";
       const list = readList(text);
-      // Who writes prose instead of a list has had one thought.
+      // Prose instead of a list counts as one thought.
       const next = list.length === 0 ? [text].filter((thought) => thought !== "") : list;
       return next.slice(0, this.branch).map((thought) => [...thoughts, thought]);
     });
@@ -91,7 +92,7 @@ export class TreeOfThoughts implements Architecture {
       candidates.map((path) => ({ user: this.prompts.score({ task, path }), model: this.evaluator })),
     );
     if (stop !== undefined) throw stop;
-    // A thought that nobody could score is not promising.
+    // A thought whose score cannot be read counts as 0.
     return candidates.map((thoughts, at) => ({ thoughts, score: readScore(said[at]?.text ?? "") ?? 0 }));
   }
 }

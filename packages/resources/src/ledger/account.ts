@@ -5,20 +5,21 @@ import { type Amounts, NOTHING, Tally } from "./units.ts";
 import { type FixedReserve, heldBack } from "./wrap-up.ts";
 
 /**
- * The counters of one ledger. Whoever changes one changes the whole chain up to the root in the same tick. What is read-only
- * here may be shared with other ledgers, and is replaced where it changes.
+ * The counters of one ledger. A change is made to the whole chain up to the root in the same tick. `Readonly` values may be
+ * shared
+ * with other ledgers, so they are replaced, never changed in place.
  */
 export interface Account {
   readonly scope: string;
   readonly parent: Account | undefined;
-  /** A second limit on the parent's own agent: its wrap-up may take the parent's reserve too. */
+  /** A second limit on the parent's own agent: its last turn may also use the parent's reserve. */
   readonly sameAgent: boolean;
   /** The limits that it was opened with. */
   readonly budget: ExecutionBudget;
   readonly limited: Limited;
-  /** The largest safe integer where there is no limit. */
+  /** The limits. The largest safe integer stands for no limit. */
   caps: Readonly<Amounts>;
-  /** What was added to the limits that it was opened with. */
+  /** What was added to the initial limits. */
   raised: Readonly<Amounts>;
   readonly warnAt: number;
   readonly fixed: FixedReserve | false;
@@ -27,13 +28,14 @@ export interface Account {
   readonly held: Amounts;
   /** How many reservations are open, here and below. */
   open: number;
-  /** Those that were made on this very ledger, oldest first, each with a link to the next. */
+  /** The open reservations made on this ledger itself, oldest first, as a linked list. */
   first: Held | undefined;
   last: Held | undefined;
-  /** The largest call that was settled on this very ledger. */
+  /** The size of the largest call settled on this ledger itself. */
   largest: Readonly<Amounts>;
+  /** What is held back for the last turn. */
   back: Readonly<Amounts>;
-  /** The next value of `used` that is worth a look: the warning threshold, then the first value past the cap. */
+  /** The next value of `used` that needs a report: the warning threshold first, then the first value above the limit. */
   watch: Readonly<Amounts>;
 }
 

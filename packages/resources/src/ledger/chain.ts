@@ -3,13 +3,16 @@ import type { Account } from "./account.ts";
 import { type Amounts, DIMENSIONS, MOST, moved, NOTHING, shown } from "./units.ts";
 import { heldBack } from "./wrap-up.ts";
 
-/** Whether a ledger has passed one of its limits is asked of every dimension, also of those from which nothing is wanted. */
+/**
+ * Whether `wanted` fits. Checked for every dimension, also if nothing is wanted of it: a ledger that has exceeded any limit
+ * admits nothing more.
+ */
 export function hasRoom(cap: number, taken: number, wanted: number, back: number): boolean {
   const total = taken + wanted;
   return wanted === 0 ? total <= cap : total + back <= cap;
 }
 
-/** The first ledger, from `account` up to the root, that has no room. */
+/** The first ledger, from `account` up to the root, that has no room, and what it holds back. */
 export function findRefusal(
   account: Account,
   wanted: Readonly<Amounts>,
@@ -18,7 +21,8 @@ export function findRefusal(
   let mine = wrapUp;
   for (let at: Account | undefined = account; at !== undefined; at = at.parent) {
     const { caps, used, held } = at;
-    // A reserve is for the agent whose ledger it is: else the first of many helpers to land would leave the root without.
+    // A reserve is only for the agent that owns the ledger: otherwise the first of many helpers to finish would use up the root's
+    // reserve.
     const back = mine ? NOTHING : at.back;
     if (
       !hasRoom(caps.tokens, used.tokens + held.tokens, wanted.tokens, back.tokens) ||
@@ -33,7 +37,7 @@ export function findRefusal(
   return undefined;
 }
 
-/** The first ledger, from `account` up to the root, that has passed one of its limits. */
+/** The first ledger, from `account` up to the root, that has exceeded one of its limits. */
 export function findOverrun(account: Account): Account | undefined {
   for (let at: Account | undefined = account; at !== undefined; at = at.parent) {
     const { caps, used } = at;
@@ -49,6 +53,7 @@ export function findOverrun(account: Account): Account | undefined {
   return undefined;
 }
 
+/** Sets the amounts aside in the whole chain. */
 export function hold(account: Account, wanted: Readonly<Amounts>): void {
   for (let at: Account | undefined = account; at !== undefined; at = at.parent) {
     add(at.held, wanted);
@@ -56,6 +61,7 @@ export function hold(account: Account, wanted: Readonly<Amounts>): void {
   }
 }
 
+/** Gives amounts back that were set aside by `hold`. */
 export function letGo(account: Account, held: Readonly<Amounts>): void {
   for (let at: Account | undefined = account; at !== undefined; at = at.parent) {
     subtract(at.held, held);
@@ -69,8 +75,8 @@ const NOTHING_TO_REPORT: Settlement = Object.freeze({
 });
 
 /**
- * Adds what was spent to the whole chain. It never refuses: this money is gone. It counts as a call of that size, which is its own
- * unless it is said.
+ * Adds what was spent to the whole chain. It never refuses: this money is gone. `size` is the size of the call, from which the
+ * wrap-up reserve is computed (default: what was spent).
  */
 export function spend(account: Account, spent: Amounts, size: Readonly<Amounts> = spent): Settlement {
   let warnings: BudgetWarning[] | undefined;
@@ -87,7 +93,7 @@ export function spend(account: Account, spent: Amounts, size: Readonly<Amounts> 
       look(at, spent, (warnings ??= []), (exceeded ??= []));
     }
   }
-  // A call, not a tool's share: only those say how large a last turn may be.
+  // Only a model call (not a tool's spending) tells how large a last turn may be.
   if (size.turns > 0) noteSize(account, size);
   return warnings === undefined || exceeded === undefined ? NOTHING_TO_REPORT : { warnings, exceeded };
 }
@@ -128,7 +134,7 @@ function add(to: Amounts, amounts: Readonly<Amounts>): void {
   to.toolCalls += amounts.toolCalls;
 }
 
-/** Beyond the most that can be counted nothing is added any more: a snapshot of it could not be read again. */
+/** Stops at the highest amount that can be counted: a snapshot with more could not be read again. */
 export function count(used: Amounts, spent: Readonly<Amounts>): void {
   add(used, spent);
   if (used.tokens > MOST || used.nanos > MOST || used.turns > MOST || used.toolCalls > MOST)

@@ -1,7 +1,7 @@
 import type { ExecutionBudget } from "@ravi/kernel";
 import { type Amounts, dollars, Marks, MOST, nanosDown } from "./units.ts";
 
-/** In which dimensions there is a limit. */
+/** Which dimensions have a limit. */
 export type Limited = { readonly [U in keyof Amounts]: boolean };
 
 interface Limits {
@@ -10,13 +10,14 @@ interface Limits {
   readonly watch: Readonly<Amounts>;
 }
 
-/** Most helpers have no limit of their own, so all of those share one. */
+/** Most child ledgers have no limit of their own; all of them share this object. */
 const NO_LIMITS: Limits = Object.freeze({
   limited: Object.freeze({ tokens: false, nanos: false, turns: false, toolCalls: false }),
   caps: Object.freeze(new Marks(MOST, MOST, MOST, MOST)),
   watch: Object.freeze(new Marks(Infinity, Infinity, Infinity, Infinity)),
 });
 
+/** The limits of a budget in whole numbers, and the thresholds at which a warning is due. */
 export function limitsOf(budget: ExecutionBudget, warnAt: number): Limits {
   const { maxTokens, maxCostUsd, maxTurns, maxToolCalls } = budget;
   if (maxTokens === null && maxCostUsd === null && maxTurns === null && maxToolCalls === null) {
@@ -40,6 +41,7 @@ export function limitsOf(budget: ExecutionBudget, warnAt: number): Limits {
   };
 }
 
+/** The amount at which a warning is due, at least 1. */
 export function warningAt(cap: number, warnAt: number): number {
   return Math.max(1, Math.ceil(cap * warnAt));
 }

@@ -3,17 +3,20 @@ import type { ExecutionTracker } from "./tracker.ts";
 import type { WrapUpReserve } from "./wrap-up.ts";
 
 export interface ExecutionTrackerOptions {
-  /** All that is spent here is spent there as well, and above it. */
+  /** The ledger above: everything spent here is also spent there, and in all ledgers above it. Default: none. */
   readonly parent?: ExecutionTracker | undefined;
-  /** Whose budget it is, for errors and warnings. Default "budget". */
+  /** The name of the budget's owner in errors and warnings. Default: "budget". */
   readonly scope?: string | undefined;
-  /** Default: the parent's, or the system's. It dates snapshots. */
+  /** Dates the snapshots. Default: the parent's clock, or the system's. */
   readonly clock?: Clock | undefined;
-  /** At which part of a limit a warning is given. Default 0.8, or the parent's. */
+  /** The fraction of a limit at which a warning is given, above 0 and up to 1. Default: the parent's, or 0.8. */
   readonly warnAt?: number | undefined;
-  /** What is held back for the last turn; see `WrapUpReserve`. Default: by rule, or nothing where the parent says `false`. */
+  /** What is held back for the last turn; see `WrapUpReserve`. Default: by rule, or nothing if the parent's is `false`. */
   readonly reserve?: WrapUpReserve | undefined;
-  /** A second limit on the parent's own agent, not a helper of it: the agent's wrap-up may take the parent's reserve too. */
+  /**
+   * Set it if this ledger is a second limit on the parent's own agent, not a helper's: the agent's last turn may then also use
+   * the parent's reserve. Default: false.
+   */
   readonly sameAgent?: boolean | undefined;
 }
 
@@ -36,11 +39,12 @@ export const CHILD_OPTIONS = [
 
 export interface RestoreOptions extends Pick<ExecutionTrackerOptions, "parent" | "clock"> {
   /**
-   * What becomes of reservations that were open. "charge" (default): their calls may have been paid for, so they count as
-   * spent and are listed in `inDoubt`. "keep": they go on and are found by `reservation(id)`.
+   * What happens to reservations that were open in the snapshot. "charge" (default): their calls may have been paid for, so they
+   * count
+   * as spent and are listed in `inDoubt`. "keep": they stay open, and `reservation(id)` finds them.
    */
   readonly open?: "charge" | "keep" | undefined;
-  /** Another budget than the recorded one, for a run that goes on with more (or less). */
+  /** Replaces the recorded budget, for a run that continues with more (or less). */
   readonly budget?: ExecutionBudgetOptions | undefined;
 }
 

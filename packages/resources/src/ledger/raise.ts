@@ -4,7 +4,7 @@ import { warningAt } from "./limits.ts";
 import { type Amounts, DIMENSIONS, MOST, moved, shown } from "./units.ts";
 import { heldBack } from "./wrap-up.ts";
 
-/** Adds to the limits of a ledger and of all above it. Where there is no limit there is nothing to add to. */
+/** Adds to the limits of a ledger and of all ledgers above it. A dimension without a limit is not changed. */
 export function raiseAll(account: Account, more: Amounts): void {
   for (let at: Account | undefined = account; at !== undefined; at = at.parent) raise(at, more);
 }
@@ -18,13 +18,13 @@ function raise(account: Account, more: Amounts): void {
     account.caps = moved(account.caps, unit, cap);
     account.raised = moved(account.raised, unit, account.raised[unit] + added);
     const threshold = warningAt(cap, warnAt);
-    // Past the new threshold already: who asked for more has been warned.
+    // The new threshold has been passed too: no second warning, since the user who raised the limit knows.
     account.watch = moved(account.watch, unit, used[unit] < threshold ? threshold : cap + 1);
   }
   account.back = heldBack(account);
 }
 
-/** The limits as they are now. What was never raised stays as it was written, to the last digit. */
+/** The limits as they are now. A limit that was never raised is returned exactly as it was given. */
 export function raisedBudget({ budget: given, raised, caps }: Account): ExecutionBudget {
   if (DIMENSIONS.every(({ unit }) => raised[unit] === 0)) return given;
   const limit = (unit: keyof Amounts, before: number | null): number | null =>

@@ -10,7 +10,7 @@ const OPTION = {
   toolCalls: "maxToolCalls",
 } as const satisfies Record<SpendDimension, string>;
 
-/** `used` counts what calls in flight have reserved: that, too, is no longer to be had. */
+/** The error of a refused reservation. Its `used` includes what open calls have reserved, since that is not available either. */
 export function refused(
   account: Account,
   wanted: Readonly<Amounts>,
@@ -64,7 +64,7 @@ function hintFor(name: SpendDimension, { wanted, left, held, back, open }: Short
   return `${parts.join(", ")}; raise ${OPTION[name]}${name === "tokens" || name === "cost" ? " or lower maxOutputTokens" : ""}`;
 }
 
-/** What `consume` throws once it has added. */
+/** The error that `consume` throws after it has counted the spend. */
 export function overrun(account: Account): BudgetExhaustedError {
   for (const { name, unit } of DIMENSIONS) {
     if (account.used[unit] <= account.caps[unit]) continue;
@@ -79,7 +79,7 @@ export function overrun(account: Account): BudgetExhaustedError {
   throw new Error("unreachable: an overrun has a dimension that was passed");
 }
 
-/** Not a budget that ran out but one that cannot be kept: nobody knows what the call would cost. */
+/** Not an exhausted budget but one that cannot be enforced: the price of the call is unknown. */
 export function unpriced(account: Account, what: string | undefined): InvalidValueError {
   let capped: Account | undefined = account;
   while (capped !== undefined && !capped.limited.nanos) capped = capped.parent;

@@ -3,29 +3,40 @@ import type { Account } from "./account.ts";
 import { letGo, spend } from "./chain.ts";
 import { type Amounts, spentAmounts, toSpend } from "./units.ts";
 
-/** Money that is set aside for one call, in a ledger and in all above it. */
+/** Money that is set aside for one call, in a ledger and in all ledgers above it. */
 export interface OpenReservation extends Reservation {
-  /** Unique in the ledger that it was made on. By it, `tracker.reservation(id)` finds it again after a restore. */
+  /** Unique in the ledger that it was made on. After a restore, `tracker.reservation(id)` finds it again. */
   readonly id: number;
+  /** False after it was settled or cancelled. */
   readonly isOpen: boolean;
+  /** Money in dollars, rounded up to a billionth. */
   readonly reserved: Spend;
   /**
-   * Charges what the call took, gives the rest back, and charges an excess in full, up to the most that can be counted. What
-   * `actual` does not say is charged as it was reserved; so is all of it by `{ estimated: true }`, or with nothing said. A
-   * second call is an error and charges nothing. A wrong value is an error too, and leaves the reservation open and charged,
-   * to be settled again.
+   * Charges what the call used and gives the rest back. If the call used more than was reserved, the excess is charged in full,
+   * up to
+   * the highest amount that can be counted. A field that `actual` leaves out is charged as reserved, so `{ estimated: true }`, or
+   * no
+   * argument, charges all of it. Returns the warnings and exceeded limits. A second call throws an `InvalidValueError` and
+   * charges
+   * nothing. A wrong value throws too; the reservation then stays open and can be settled again.
    */
   settle(actual?: Actual): Settlement;
-  /** Nothing was sent: gives all of it back. Does nothing once it is settled or cancelled, so it may stand in a `finally`. */
+  /**
+   * Gives everything back, if nothing was sent. Does nothing if it is already settled or cancelled, so it may be called in a
+   * `finally`.
+   */
   cancel(): void;
 }
 
-/** The open reservations of one ledger, oldest first. A linked list: a map of them took most of the time of a reservation. */
+/**
+ * The open reservations made on one ledger, oldest first. A linked list: with a map, the map took most of the time of a
+ * reservation.
+ */
 export function* eachOpen(account: Account): Generator<Held> {
   for (let at = account.first; at !== undefined; at = at.next) yield at;
 }
 
-/** A reservation is its own amounts: it is made for every call, and so of one piece. */
+/** Contains its amounts instead of pointing to them: one is made for every call, so it is a single object. */
 export class Held implements OpenReservation, Readonly<Amounts> {
   readonly id: number;
   readonly tokens: number;
@@ -46,7 +57,7 @@ export class Held implements OpenReservation, Readonly<Amounts> {
     this.toolCalls = amounts.toolCalls;
   }
 
-  /** Puts it at the end of its account's list. The account must hold the amounts already. */
+  /** Appends it to its account's list. The amounts must already be held in the account. */
   enlist(): this {
     const { account } = this;
     this.previous = account.last;

@@ -11,9 +11,9 @@ import {
 import { checkPort } from "@ravi/kernel/loop";
 
 /**
- * Reserves the same from several ledgers that do not share an ancestor, all or nothing: what the first ones gave is handed
- * back when a later one refuses. It is for a tracker of the user's own beside the run's ledger. It waits for none that answers
- * at once.
+ * Reserves the same amounts from several ledgers that do not share an ancestor, all or nothing: if one refuses, the earlier
+ * reservations are cancelled and its error is thrown. Use it for a tracker of your own beside the run's ledger. Returns a promise
+ * only if one of the ledgers does.
  */
 export function reserveAll(
   ledgers: readonly Ledger[],
@@ -60,7 +60,7 @@ async function laterAll(
   return joined(held);
 }
 
-/** Why there was no reservation counts, also where one of them cannot be given back. */
+/** Always throws the refusal, even if a reservation cannot be given back. */
 function giveBack(held: readonly Reservation[], refusal: unknown): MaybePromise<never> {
   const refuse = (): never => {
     throw refusal;
@@ -89,7 +89,7 @@ function cancelAll(held: readonly Reservation[]): MaybePromise<void> {
   );
 }
 
-/** One that fails must not leave open what the others have set aside. */
+/** Closes all of them even if one fails; then throws the first failure. */
 function closeAll<T, R>(
   held: readonly Reservation[],
   close: (one: Reservation) => MaybePromise<T>,

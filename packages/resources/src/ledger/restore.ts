@@ -3,16 +3,18 @@ import { readSnapshot } from "./snapshot.ts";
 import { ExecutionTracker } from "./tracker.ts";
 
 export interface RestoreLedgersOptions {
+  /** For all restored ledgers. It dates their snapshots. Default: the system's. */
   readonly clock?: Clock | undefined;
-  /** As in `ExecutionTracker.restore`, for all of them. */
+  /** As in `ExecutionTracker.restore`, for all ledgers. Default: "charge". */
   readonly open?: "charge" | "keep" | undefined;
-  /** Other budgets than the recorded ones, by scope. */
+  /** Budgets that replace the recorded ones, by scope. A scope without a snapshot is an error. */
   readonly budgets?: Readonly<Record<string, ExecutionBudgetOptions>> | undefined;
 }
 
 /**
- * A whole tree from the snapshots of its ledgers, in any order: each is put under the one whose scope it names. Scopes must
- * be unique in the tree, as execution ids are.
+ * Restores a whole tree from the snapshots of its ledgers, given in any order, and returns the ledgers by scope. Each ledger is
+ * put
+ * under the one whose scope its snapshot names. Throws an `InvalidValueError` if a scope occurs twice or a parent is missing.
  */
 export function restoreLedgers(
   snapshots: readonly unknown[],

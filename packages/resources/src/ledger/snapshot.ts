@@ -5,13 +5,13 @@ import { type Amounts, DIMENSIONS, type SpendDimension } from "./units.ts";
 
 const VERSION = 1;
 
-/** What a ledger says of itself: its own counters (those below are in them) and the reservations made on it. */
+/** The state of one ledger: its own counters (which include those below it) and the reservations made on it. */
 export interface LedgerState {
   readonly scope: string;
   /** The scope of the ledger above; null for a root. */
   readonly parent: string | null;
   readonly sameAgent: boolean;
-  /** As `executionBudget` writes it. */
+  /** As written by `executionBudget(…).toJSON()`. */
   readonly budget: JsonObject;
   readonly warnAt: number;
   readonly reserve: WrapUpReserve | null;
@@ -57,7 +57,7 @@ const FIELDS = [
   "reservations",
 ] as const;
 
-/** Reads what `snapshot()` wrote, before or after JSON. Money is not guessed at: anything else is refused. */
+/** Reads what `snapshot()` wrote, before or after JSON. Throws an `InvalidValueError` for anything else: money is not guessed. */
 export function readSnapshot(json: unknown): LedgerState {
   const fields = checkFields("snapshot", json, FIELDS);
   if (fields["v"] !== VERSION) {
@@ -96,7 +96,10 @@ export function readSnapshot(json: unknown): LedgerState {
   return state;
 }
 
-/** What is set aside below is held here too. Less than the reservations made here, and settling them would make money. */
+/**
+ * `held` includes the reservations listed here and those below. If it were less than the listed ones, settling them would create
+ * money.
+ */
 function refuseImpossible({ held, open, nextId, reservations }: LedgerState): void {
   const ids = new Set(reservations.map(({ id }) => id));
   if (ids.size < reservations.length || reservations.some(({ id }) => id >= nextId))
@@ -110,7 +113,7 @@ function refuseImpossible({ held, open, nextId, reservations }: LedgerState): vo
   }
 }
 
-/** The dimensions whose warning was given: their account no longer watches for the threshold. */
+/** The dimensions whose warning was already given. */
 export function warnedOf(account: Account): SpendDimension[] {
   return DIMENSIONS.filter(
     ({ unit }) => account.limited[unit] && account.watch[unit] > account.caps[unit],

@@ -1,8 +1,9 @@
 import { type Estimate, totalTokens, type Price, type Spend, type Usage } from "@ravi/kernel";
 
 /**
- * What to reserve for one attempt at a model call. An unknown price leaves the cost out, which `reserve` refuses wherever a
- * ledger has a limit in dollars: a caller cannot forget that rule.
+ * What to reserve for one attempt at a model call. If the price is unknown the cost is left out, and `reserve` then refuses the
+ * call if
+ * any ledger of the chain has a limit in dollars. So callers cannot forget that rule.
  */
 export function spendOf(estimate: Estimate): Partial<Spend> {
   return {
@@ -12,7 +13,7 @@ export function spendOf(estimate: Estimate): Partial<Spend> {
   };
 }
 
-/** What to settle with: the tokens that were used and their price. Without usage, the reservation is charged as estimated. */
+/** What to settle with: the tokens used and their price. Without usage, the reservation is charged as estimated. */
 export function actualOf(
   usage: Usage | null | undefined,
   price: Price | undefined,

@@ -49,8 +49,9 @@ const OPEN = Object.freeze({ CHARGE: "charge", KEEP: "keep" });
 const NO_DOUBT: readonly never[] = Object.freeze([]);
 
 /**
- * The running tab of an agent and of all whom it hires. Money is reserved before a call and settled after it, in this
- * ledger and in every one above, all or nothing and in one tick, so that calls at the same time cannot pass a limit.
+ * The budget of an agent and of everybody that it hires. Money is reserved before a call and settled after it, in this ledger and
+ * in
+ * every ledger above. Both happen in all of them or in none, and in one tick, so concurrent calls cannot exceed a limit.
  */
 export class ExecutionTracker implements Ledger {
   private readonly account: Account;
@@ -60,8 +61,9 @@ export class ExecutionTracker implements Ledger {
   private nextId = 1;
   private doubt: readonly (Spend & { readonly id: number })[] = NO_DOUBT;
 
+  /** Fields that `budget` leaves out have no limit. Throws an `InvalidValueError` if a value is wrong. */
   constructor(budget: ExecutionBudgetOptions = {}, options: ExecutionTrackerOptions = {}) {
-    // Whoever extends it may have options of its own.
+    // A subclass may have options of its own.
     if (new.target === ExecutionTracker) checkFields("options", options, TRACKER_OPTIONS);
     if (options.parent !== undefined) checkParent(options.parent);
     const { parent, scope = "budget", warnAt = parent?.account.warnAt ?? 0.8 } = options;
@@ -89,16 +91,17 @@ export class ExecutionTracker implements Ledger {
     this.needsPrice = given.maxCostUsd !== null || (parent?.needsPrice ?? false);
   }
 
-  /** Its limits, with what was added to them. */
+  /** The current limits, including what was added by `raise`. */
   get budget(): ExecutionBudget {
     return raisedBudget(this.account);
   }
 
+  /** The name of the budget's owner in errors and warnings. */
   get scope(): string {
     return this.account.scope;
   }
 
-  /** What was spent here and below, up to the most that can be counted. Open reservations are not in it. */
+  /** What was spent here and below, up to the highest amount that can be counted. Open reservations are not included. */
   get used(): Spend {
     return toSpend(this.account.used);
   }
@@ -108,12 +111,17 @@ export class ExecutionTracker implements Ledger {
     return this.account.open;
   }
 
-  /** Reservations that were open in the snapshot and now count as spent. */
+  /**
+   * Reservations that were open in the restored snapshot and now count as spent: their calls may or may not have been paid for.
+   */
   get inDoubt(): readonly (Spend & { readonly id: number })[] {
     return this.doubt;
   }
 
-  /** What may still be reserved, here and in every ledger above, the wrap-up reserve included; null where none has a limit. */
+  /**
+   * What may still be reserved, here and in every ledger above, including the wrap-up reserve. Null in a dimension without a
+   * limit.
+   */
   remaining(): Remaining {
     const left: { -readonly [D in keyof Spend]: number | null } = {
       tokens: null,
@@ -132,8 +140,9 @@ export class ExecutionTracker implements Ledger {
   }
 
   /**
-   * Sets money aside for one call, here and in every ledger above, or throws a `BudgetExhaustedError` that names the one
-   * which refuses. Where any of them has a limit in dollars, a model call (tokens or turns) must say its cost.
+   * Sets money aside for one call, here and in every ledger above. Throws a `BudgetExhaustedError` that names the ledger which
+   * refuses. If
+   * any of them has a limit in dollars, a model call (tokens or turns) without a cost throws an `InvalidValueError`.
    */
   reserve(estimate: Partial<Spend>, options?: ReserveOptions): OpenReservation {
     const { tokens, cost, turns, toolCalls } = checkAmounts("estimate", estimate);
@@ -152,14 +161,20 @@ export class ExecutionTracker implements Ledger {
     return wanted.enlist();
   }
 
-  /** The simple case: adds, here and above, then throws at the first limit that is passed. What was spent stays counted. */
+  /**
+   * For simple cases without a reservation: counts the spend here and above, then throws a `BudgetExhaustedError` if a limit is
+   * exceeded. The spend stays counted.
+   */
   consume(spent: Partial<Spend> = {}): void {
     this.charge(spent);
     const passed = findOverrun(this.account);
     if (passed !== undefined) throw overrun(passed);
   }
 
-  /** Counts what was spent without a reservation, as when a journal is read again. It never refuses. */
+  /**
+   * Counts spending that had no reservation, as when a journal is replayed. It never refuses; it returns the warnings and
+   * exceeded limits.
+   */
   charge(spent: Actual = {}, { largest }: ChargeOptions = {}): Settlement {
     const amounts = spentAmounts(spent, NOTHING);
     if (largest === undefined) return spend(this.account, amounts);
@@ -167,14 +182,17 @@ export class ExecutionTracker implements Ledger {
   }
 
   /**
-   * More may be spent: adds to the limits of this ledger and of every one above it, so that what is granted can be spent.
-   * Where there is no limit nothing changes.
+   * Adds to the limits of this ledger and of every ledger above it, so that the granted amount can really be spent. A dimension
+   * without
+   * a limit is not changed.
    */
   raise(more: Partial<Spend>): void {
     raiseAll(this.account, addedAmounts(more));
   }
 
-  /** A ledger below this one. Without a limit of its own it draws on those above; what it does not use stays theirs. */
+  /**
+   * A ledger below this one. Without a limit of its own, only those above limit it; what it does not use stays available to them.
+   */
   child(
     budget: ExecutionBudgetOptions,
     scope: string,
@@ -188,13 +206,15 @@ export class ExecutionTracker implements Ledger {
     });
   }
 
-  /** An open reservation that was made on this ledger. */
+  /** An open reservation made on this ledger; undefined if there is none with this id. */
   reservation(id: number): OpenReservation | undefined {
     for (const one of eachOpen(this.account)) if (one.id === id) return one;
     return undefined;
   }
 
-  /** This ledger alone, as plain JSON. A tree is the snapshots of all its ledgers, taken in one tick; see `restoreLedgers`. */
+  /**
+   * This ledger alone, as plain JSON. For a whole tree, take the snapshots of all its ledgers in one tick; see `restoreLedgers`.
+   */
   snapshot(): JsonObject {
     const { account } = this;
     return writeSnapshot(
@@ -224,8 +244,9 @@ export class ExecutionTracker implements Ledger {
   }
 
   /**
-   * A ledger as it was. Its parent must be restored first (`{ parent }`), and from a snapshot of the same moment: nothing is
-   * added to it here, because what its children have spent and reserved is in its own snapshot.
+   * Restores a ledger from a snapshot. Restore its parent first and pass it as `parent`; both snapshots must be of the same
+   * moment.
+   * Nothing is added to the parent here, because its own snapshot includes what its children have spent and reserved.
    */
   static restore(snapshot: unknown, options: RestoreOptions = {}): ExecutionTracker {
     checkFields("options", options, RESTORE_OPTIONS);
@@ -254,7 +275,7 @@ export class ExecutionTracker implements Ledger {
     account.back = heldBack(account);
     for (const { name, unit } of DIMENSIONS) {
       if (!account.limited[unit] || !state.warned.includes(name)) continue;
-      // With a larger limit than the recorded one, the warning of that one is still to come.
+      // If the new limit is larger than the recorded one, the warning for it is still due.
       if (account.used[unit] >= account.watch[unit]) {
         account.watch = moved(account.watch, unit, account.caps[unit] + 1);
       }
@@ -264,7 +285,7 @@ export class ExecutionTracker implements Ledger {
   }
 }
 
-/** By what it holds, not by its class, which another copy of this package would not share. */
+/** Checks a property, not the class: another copy of this package has another class. */
 function checkParent(parent: object): void {
   if (typeof parent === "object" && parent !== null && "account" in parent) return;
   throw new InvalidValueError({ field: "parent", value: parent, expected: "an ExecutionTracker" });
@@ -283,7 +304,7 @@ function sizeOf({ tokens, cost }: NonNullable<ChargeOptions["largest"]>): Amount
   return spentAmounts({ tokens, cost, turns: 1 }, NOTHING);
 }
 
-/** Most children have no limit of their own: all of them can share the budget that says nothing. */
+/** Most children have no limit of their own; all of them share one empty budget. */
 function isEmpty(budget: ExecutionBudgetOptions): boolean {
   for (const _ in budget) return false;
   return typeof budget === "object" && budget !== null && Object.getPrototypeOf(budget) === Object.prototype;

@@ -2,8 +2,9 @@ import { InvalidValueError, type Spend } from "@ravi/kernel";
 import { checkRecord } from "@ravi/kernel/loop";
 
 /**
- * Spend in whole numbers: tokens, billionths of a dollar, turns, tool calls. Sums of whole numbers do not drift. The money
- * field has a name of its own, so that the compiler tells dollars from billionths.
+ * Spend in whole numbers: tokens, billionths of a dollar (nanos), turns, tool calls. Sums of whole numbers do not drift. The
+ * money field
+ * is called `nanos`, not `cost`, so that the compiler tells billionths from dollars.
  */
 export interface Amounts {
   tokens: number;
@@ -14,7 +15,7 @@ export interface Amounts {
 
 export type SpendDimension = keyof Spend;
 
-/** In the order in which limits are checked and named. */
+/** In the order in which limits are checked and reported. */
 export const DIMENSIONS: readonly { readonly name: SpendDimension; readonly unit: keyof Amounts }[] = [
   { name: "tokens", unit: "tokens" },
   { name: "cost", unit: "nanos" },
@@ -23,17 +24,18 @@ export const DIMENSIONS: readonly { readonly name: SpendDimension; readonly unit
 ];
 
 const NANOS_PER_DOLLAR = 1_000_000_000;
-/** The most that is counted, of anything: beyond it whole numbers are no longer exact in a double. */
+/** The highest amount that is counted: above it, integers are no longer exact in a double. */
 export const MOST = Number.MAX_SAFE_INTEGER;
 /** About nine million dollars. */
 const MOST_DOLLARS = MOST / NANOS_PER_DOLLAR;
 
 export const NOTHING: Readonly<Amounts> = Object.freeze({ tokens: 0, nanos: 0, turns: 0, toolCalls: 0 });
 
-// Counters and limits are large numbers and one call's amounts are small ones. With a class for each the engine need not box
-// the small ones as well: a reservation is a third smaller.
+// `Tally` and `Marks` are separate classes because counters and limits are large numbers and the amounts of one call are small
+// ones.
+// With one class for each, the engine need not box the small ones as well: a reservation is a third smaller.
 
-/** Amounts that are counted up and down. */
+/** Counters that go up and down. */
 export class Tally implements Amounts {
   tokens = 0;
   nanos = 0;
@@ -41,7 +43,7 @@ export class Tally implements Amounts {
   toolCalls = 0;
 }
 
-/** Amounts that others are compared with. */
+/** Fixed amounts that others are compared with, such as limits. */
 export class Marks implements Readonly<Amounts> {
   readonly tokens: number;
   readonly nanos: number;
@@ -56,7 +58,7 @@ export class Marks implements Readonly<Amounts> {
   }
 }
 
-/** The same marks, one of them moved. */
+/** A copy of the marks with one of them changed. */
 export function moved(marks: Readonly<Amounts>, unit: keyof Amounts, to: number): Marks {
   return new Marks(
     unit === "tokens" ? to : marks.tokens,
@@ -66,7 +68,7 @@ export function moved(marks: Readonly<Amounts>, unit: keyof Amounts, to: number)
   );
 }
 
-/** A number alone does not say of what it is, and would count as nothing; so would a misspelt name. */
+/** Rejects anything but an object with known fields: a plain number or a misspelt field would count as nothing. */
 export function checkAmounts(field: string, value: Partial<Spend>): Partial<Spend> {
   if (typeof value === "object" && value !== null) {
     let isSaid = false;
@@ -74,7 +76,7 @@ export function checkAmounts(field: string, value: Partial<Spend>): Partial<Spen
       if (!isAmount(name)) throw misspelt(field, value, name);
       isSaid = true;
     }
-    // A promise that was not awaited, say, would count as nothing.
+    // An empty object may be something else, such as a promise that was not awaited; it would count as nothing.
     if (!isSaid) checkRecord(field, value, "an object with tokens, cost, turns or toolCalls");
     return value;
   }
@@ -82,14 +84,14 @@ export function checkAmounts(field: string, value: Partial<Spend>): Partial<Spen
   throw new InvalidValueError({ field, value, expected });
 }
 
-/** Written out: it is asked several times for every call. */
+/** Written out for speed: it is called several times per model call. */
 function isAmount(name: string): boolean {
   return (
     name === "tokens" ||
     name === "cost" ||
     name === "turns" ||
     name === "toolCalls" ||
-    // Of what was spent, and of what is in doubt.
+    // `estimated` comes with what was spent, `id` with what is in doubt.
     name === "estimated" ||
     name === "id"
   );
@@ -100,7 +102,7 @@ function misspelt(field: string, value: object, name: string): InvalidValueError
   return new InvalidValueError({ field: `${field}.${name}`, value: Reflect.get(value, name), expected });
 }
 
-/** A reservation rounds money up: it must cover what it stands for. */
+/** Amounts to reserve. Money is rounded up: a reservation must cover what it stands for. */
 export function reservedAmounts(estimate: Partial<Spend>): Amounts {
   return {
     tokens: whole("estimate.tokens", estimate.tokens, 0),
@@ -111,8 +113,8 @@ export function reservedAmounts(estimate: Partial<Spend>): Amounts {
 }
 
 /**
- * What was really spent, to the nearest billionth. What is not said counts as `unsaid`. It is gone, whatever a provider says
- * of it: what cannot be counted any more counts as the most that can.
+ * Amounts that were spent; money is rounded to the nearest billionth. A missing field counts as in `unsaid`. The money is gone,
+ * whatever figure the provider reports, so an amount that is too large to count becomes the highest one that can be counted.
  */
 export function spentAmounts(spend: Partial<Spend>, unsaid: Readonly<Amounts>): Amounts {
   checkAmounts("spend", spend);
@@ -127,7 +129,7 @@ export function spentAmounts(spend: Partial<Spend>, unsaid: Readonly<Amounts>): 
   };
 }
 
-/** What is added to a limit, rounded like what is spent of it. A limit that cannot be counted is a mistake. */
+/** Amounts to add to a limit, rounded like spending. An amount that is too large to count is an error here. */
 export function addedAmounts(more: Partial<Spend>): Amounts {
   checkAmounts("more", more);
   return {
@@ -147,27 +149,28 @@ export function toSpend(amounts: Readonly<Amounts>): Spend {
   };
 }
 
-/** An amount as the dimension's users know it: dollars for money. */
+/** The amount in the unit that users see: dollars for money. */
 export function shown(unit: keyof Amounts, amount: number): number {
   return unit === "nanos" ? amount / NANOS_PER_DOLLAR : amount;
 }
 
+/** Dollars to billionths, rounded up. */
 export function nanosUp(usd: number): number {
   return Math.ceil(snapped(usd * NANOS_PER_DOLLAR));
 }
 
-/** A limit rounds down: what it admits is never above what was written. */
+/** Dollars to billionths, rounded down: a limit must not admit more than was written. */
 export function nanosDown(usd: number): number {
   return Math.floor(snapped(usd * NANOS_PER_DOLLAR));
 }
 
-/** $0.07 is 70000000.00000001 billionths in a double: a few units in the last place are no reason to round a whole one away. */
+/** $0.07 is 70000000.00000001 billionths in a double: an error in the last digits must not round by a whole billionth. */
 function snapped(nanos: number): number {
   const nearest = Math.round(nanos);
   return Math.abs(nanos - nearest) <= nearest * 2e-15 ? nearest : nanos;
 }
 
-/** What is no amount at all is left as it is, for others to complain about. */
+/** Caps a finite number at `most`; anything else is passed on to the check that rejects it. */
 function atMost(value: number | undefined, most: number): number | undefined {
   return value !== undefined && Number.isFinite(value) && value > most ? most : value;
 }
@@ -178,6 +181,7 @@ function whole(field: string, value: number | undefined, unsaid: number): number
   throw new InvalidValueError({ field, value, expected: "a whole number of at least 0" });
 }
 
+/** Checks an amount in dollars; a missing one is 0. */
 export function dollars(field: string, value: number | undefined): number {
   if (value === undefined) return 0;
   if (typeof value === "number" && value >= 0 && value <= MOST_DOLLARS) return value;

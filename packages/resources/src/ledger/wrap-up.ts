@@ -3,18 +3,22 @@ import type { Account } from "./account.ts";
 import { type Amounts, dollars, nanosUp, NOTHING } from "./units.ts";
 
 /**
- * What is held back for the last turn. Fixed sizes replace the rule below for their dimension; `false` holds nothing back.
+ * What is held back for the last turn. A size given here replaces the default rule for its dimension; `false` holds nothing back.
+ * By
+ * default: one turn if the limit is two or more; of tokens and dollars, 1.25 times the agent's largest call so far, at most half
+ * of
+ * the limit.
  */
 export type WrapUpReserve =
   | false
   | {
       readonly tokens?: number | undefined;
-      /** In dollars. */
+      /** Dollars. */
       readonly cost?: number | undefined;
       readonly turns?: number | undefined;
     };
 
-/** Fixed sizes, in whole numbers; undefined where the rule decides. */
+/** The given sizes in whole numbers; undefined if the default rule applies. */
 export interface FixedReserve {
   readonly tokens: number | undefined;
   readonly nanos: number | undefined;
@@ -23,13 +27,14 @@ export interface FixedReserve {
 
 const BY_RULE: FixedReserve = Object.freeze({ tokens: undefined, nanos: undefined, turns: undefined });
 
-/** How much larger the last turn may be than the largest before it: the history has grown by then. */
+/** How much larger the last turn may be than the largest call before it: the history has grown by then. */
 const GROWTH = 1.25;
 
 /**
- * The rule. Of two turns or more, one is held back. Of tokens and dollars, as much as the largest call of this agent took
- * and a quarter more, but at most half of the limit: a last turn reads the same history and is about as large. Before the
- * first call nothing is known, and nothing held back, so a limit that has room for one call admits it.
+ * The default rule. If the limit is two turns or more, one is held back. Of tokens and dollars, 1.25 times the largest call of
+ * this
+ * agent, because the last turn reads the same history and is about as large; at most half of the limit. Before the first call
+ * nothing is known and nothing is held back, so a limit with room for one call admits it.
  */
 export function heldBack(
   account: Pick<Account, "caps" | "largest" | "fixed" | "limited">,
@@ -49,6 +54,7 @@ function share(largest: number, cap: number): number {
   return Math.min(Math.ceil(largest * GROWTH), Math.floor(cap / 2));
 }
 
+/** Checks the option `reserve`. A size must not exceed the limit that it is part of. */
 export function readReserve(
   reserve: WrapUpReserve | undefined,
   budget: ExecutionBudget,

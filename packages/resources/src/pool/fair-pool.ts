@@ -23,19 +23,22 @@ import { FairQueue, type Place } from "./fair-queue.ts";
 import { type TimerClock, withTimers } from "./timers.ts";
 
 export interface FairPoolOptions {
-  /** How many calls at once. Default: no limit. */
+  /** How many calls may run at once. Default: no limit. */
   readonly concurrency?: number | null | undefined;
+  /** How many calls may start per minute; a minute's worth may start at once. Default: no limit. */
   readonly requestsPerMinute?: number | null | undefined;
+  /** How many tokens calls may use per minute; a minute's worth may be used at once. Default: no limit. */
   readonly tokensPerMinute?: number | null | undefined;
-  /** Without `setTimer` of its own it gets real timers. */
+  /** Without a `setTimer`, real timers are used. Default: the system's monotonic clock. */
   readonly clock?: Clock | undefined;
-  /** After this long a waiting BACKGROUND call takes part like a LOW one. Default 60,000. */
+  /** After waiting this many milliseconds, a BACKGROUND call is treated like a LOW one. Default: 60,000. */
   readonly agingMs?: number | undefined;
 }
 
 /**
- * A server that has no more for today may say hours. Nobody tries again after that long, and those who ask another model meanwhile
- * are not to be held for it: from then on a call finds out.
+ * The longest pause that `slowDown` accepts. A server whose daily quota is used up may ask for hours; nobody would wait that
+ * long, and
+ * calls to other models that share the pool must not be held. After the pause, the next call finds out whether it is over.
  */
 const LONGEST_HOLD_MS = 300_000;
 
@@ -55,9 +58,9 @@ interface Waiter {
 }
 
 /**
- * One limit for all model calls of a tree, or of many: on calls at once, requests a minute and tokens a minute, shared by
- * priority (see `FairQueue`). A permit is given at once where there is room, otherwise it is a promise. A waiting call keeps
- * the process alive; an idle pool has no timer.
+ * One limit for all model calls of one or many runs: on concurrent calls, requests per minute and tokens per minute. Waiting
+ * calls share
+ * the capacity by priority (see `FairQueue`). A waiting call keeps the process alive; an idle pool has no timer.
  */
 export class FairPool implements Limiter {
   private readonly clock: TimerClock;
@@ -69,8 +72,9 @@ export class FairPool implements Limiter {
   private closedUntil = -Infinity;
   private timer: TimerHandle | undefined;
 
+  /** Throws an `InvalidValueError` if an option is wrong. */
   constructor(options: FairPoolOptions = {}) {
-    // Whoever extends it may have options of its own.
+    // A subclass may have options of its own.
     if (new.target === FairPool) checkFields("options", options, OPTIONS);
     this.clock = withTimers(checkClock(options.clock));
     this.concurrency = checkIntegerOrNull("concurrency", options.concurrency, 1) ?? Infinity;
@@ -82,16 +86,21 @@ export class FairPool implements Limiter {
     this.queue = new FairQueue(checkInteger("agingMs", options.agingMs ?? 60_000, 0));
   }
 
-  /** How many hold a permit. */
+  /** How many permits are held. */
   get active(): number {
     return this.running;
   }
 
-  /** How many wait for one. */
+  /** How many calls wait for a permit. */
   get waiting(): number {
     return this.queue.size;
   }
 
+  /**
+   * Returns a permit at once if there is room, else a promise of one. Release it when the call has ended. Throws a
+   * `CancellationError` if the signal is aborted (the promise rejects with it), and an `InvalidValueError` if the call is too
+   * large to ever start.
+   */
   acquire(request: LimiterRequest): MaybePromise<Permit> {
     if (typeof request !== "object" || request === null)
       throw new InvalidValueError({
@@ -105,11 +114,12 @@ export class FairPool implements Limiter {
       : checkOneOf("priority", request.priority, Priority);
     const tokens = this.checkTokens(request.tokens);
     if (signal?.aborted === true) throw cancellationOf(signal);
-    // Whoever finds the queue empty and room for itself goes ahead; all others stand in line, for the order's sake.
+    // Start at once only if nobody else waits; otherwise the call would overtake the queue.
     if (this.queue.size === 0 && this.delay(tokens, this.clock.now()) === 0) return this.start(tokens);
     return this.wait(priority, tokens, signal);
   }
 
+  /** Lets no call start for this many milliseconds, at most 300,000. Call it when a provider answers with a rate limit. */
   slowDown(retryAfterMs: number): void {
     if (!(typeof retryAfterMs === "number" && retryAfterMs >= 0 && Number.isFinite(retryAfterMs))) {
       throw new InvalidValueError({
@@ -139,7 +149,7 @@ export class FairPool implements Limiter {
         unlisten?.();
         resolve(permit);
       };
-      // What a line is charged is what is scarce: tokens where they are limited, calls otherwise.
+      // A priority is charged for what is scarce: tokens if they are limited, else calls.
       const cost = this.tokens === undefined ? 1 : Math.max(1, tokens);
       const place: Place<Waiter> = this.queue.add({ tokens, grant }, priority, cost, this.clock.now());
       if (signal !== undefined) unlisten = onAbort(signal, leave);
@@ -147,13 +157,13 @@ export class FairPool implements Limiter {
     });
   }
 
-  /** Lets in whoever may go now; where only time is missing, comes back at that time. */
+  /** Starts the calls that may start now. If only time is missing, sets a timer for then. */
   private pump(): void {
     this.timer?.cancel();
     this.timer = undefined;
     while (this.queue.size > 0) {
       const now = this.clock.now();
-      // The first in line is waited for, whatever it needs: to pass it over for a smaller one would starve it.
+      // Wait for the first in line, however large it is: letting smaller calls pass would starve it.
       const place = this.queue.peek(now);
       if (place === undefined) return;
       const delay = this.delay(place.value.tokens, now);
@@ -166,7 +176,7 @@ export class FairPool implements Limiter {
     }
   }
 
-  /** How long until a call of this size may start: 0 for now, `Infinity` until somebody gives a permit back. */
+  /** Milliseconds until a call of this size may start: 0 for now, `Infinity` if a permit must be released first. */
   private delay(tokens: number, now: number): number {
     if (this.running >= this.concurrency) return Infinity;
     let delay = Math.max(0, this.closedUntil - now);
@@ -216,7 +226,7 @@ class Held implements Permit {
     this.end = undefined;
     const tokens = actual?.tokens;
     const isWrong = tokens !== undefined && !(Number.isFinite(tokens) && tokens >= 0);
-    // The place is given back whatever else is wrong.
+    // Free the slot even if the argument is wrong.
     end?.(isWrong ? undefined : tokens);
     if (isWrong)
       throw new InvalidValueError({

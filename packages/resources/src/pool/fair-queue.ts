@@ -1,6 +1,6 @@
 import { Priority } from "@ravi/kernel";
 
-/** Somebody who waits: a place in the line of its priority, which it can leave at any time. */
+/** A waiting entry in the line of its priority. It can leave at any time. */
 export interface Place<T> {
   readonly value: T;
   readonly since: number;
@@ -16,16 +16,18 @@ interface Line<T> {
   readonly weight: number;
   first: Place<T> | undefined;
   last: Place<T> | undefined;
-  /** The virtual time at which its first may start. */
+  /** The virtual time at which its first entry may start. */
   start: number;
 }
 
 /**
- * Start-time fair queueing over the five priorities. Each line has a virtual start time, which moves on by cost / weight with
- * each turn that it gets; the line with the earliest goes first. So lines that all have somebody waiting share 8 : 4 : 2 : 1 by
- * cost, an idle line saves nothing up, and within a line it is first come, first served. BACKGROUND weighs nothing and
- * goes when all others are empty, until its first has waited `agingMs`: then the line takes part with the weight of LOW.
- * Every operation takes the same time, however many wait.
+ * Start-time fair queueing over the five priorities. Each line has a virtual start time; serving an entry advances it by cost /
+ * weight,
+ * and the line with the earliest start time is served first. So lines with waiting entries share 8 : 4 : 2 : 1 by cost, an idle
+ * line
+ * does not save up credit, and each line is first come, first served. BACKGROUND is served only if all other lines are empty,
+ * until
+ * its first entry has waited `agingMs` milliseconds: then the line takes part with the weight of LOW. Every operation is O(1).
  */
 export class FairQueue<T> {
   private readonly lines: readonly Line<T>[];
@@ -51,7 +53,7 @@ export class FairQueue<T> {
   add(value: T, priority: Priority, cost: number, now: number): Place<T> {
     const line = this.lines.find((one) => one.priority === priority);
     if (line === undefined) throw new RangeError(`no line for priority ${String(priority)}`);
-    // Who comes to an empty line starts now: the time in which nobody asked is not owed to it.
+    // A line that was empty starts now: it gets no credit for the time in which nobody waited in it.
     if (line.first === undefined) line.start = Math.max(line.start, this.virtual);
     const place: Place<T> = {
       value,
@@ -69,7 +71,7 @@ export class FairQueue<T> {
     return place;
   }
 
-  /** Who is next, as of now. It stays in line. */
+  /** The next entry to serve, which stays in its line. */
   peek(now: number): Place<T> | undefined {
     let best: Line<T> | undefined;
     let background: Place<T> | undefined;
@@ -79,13 +81,13 @@ export class FairQueue<T> {
         background = line.first;
         continue;
       }
-      // At the same start the heavier line goes first; the lines stand from light to heavy.
+      // If two lines start at the same time, the heavier one goes first; `lines` is sorted from light to heavy.
       if (best === undefined || line.start <= best.start) best = line;
     }
     return best?.first ?? background;
   }
 
-  /** Takes out the one that `peek` gave, and charges its line for it. */
+  /** Removes the entry that `peek` returned and charges its line. */
   serve(place: Place<T>): void {
     const { line } = place;
     this.leave(place);
@@ -93,7 +95,7 @@ export class FairQueue<T> {
     line.start = this.virtual + place.cost / line.weight;
   }
 
-  /** Takes out one that no longer waits; its line is charged nothing. */
+  /** Removes an entry that no longer waits; its line is not charged. */
   leave(place: Place<T>): void {
     if (!place.isWaiting) return;
     place.isWaiting = false;

@@ -1,14 +1,19 @@
 import type { Clock, TimerHandle } from "@ravi/kernel";
 
-/** A clock whose timers really fire. */
+/** A clock that always has timers. */
 export interface TimerClock extends Clock {
   setTimer(callback: () => void, delayMs: number): TimerHandle;
 }
 
-/** What `setTimeout` takes at most; more would fire at once. Whoever set the timer looks at the clock again. */
+/**
+ * The longest delay of `setTimeout`; a longer one would fire at once. A timer that fires early does no harm: its owner checks the
+ * clock again.
+ */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
-/** Never goes back, unlike the time of day. A timer keeps the process alive, so nobody may leave one behind. */
+/**
+ * Monotonic, unlike the time of day. Its timers keep the process alive, so each must be cancelled when it is not needed any more.
+ */
 const realClock: TimerClock = Object.freeze({
   now: () => performance.timeOrigin + performance.now(),
   setTimer,
@@ -19,7 +24,7 @@ function setTimer(callback: () => void, delayMs: number): TimerHandle {
   return { cancel: () => clearTimeout(timer) };
 }
 
-/** The given clock, with real timers where it has none. */
+/** The given clock, with real timers if it has none. */
 export function withTimers(clock: Clock | undefined): TimerClock {
   if (clock === undefined) return realClock;
   return {

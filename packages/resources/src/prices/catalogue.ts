@@ -1,7 +1,7 @@
 import type { ModelInfo } from "@ravi/kernel";
 import type { Rates } from "./rates.ts";
 
-/** A price that grows with the size of the input, as the catalogue writes it. */
+/** A price that depends on the size of the input, as the catalogue writes it. */
 interface Tiered {
   readonly base: number;
   readonly tiers: readonly { readonly start: number; readonly price: number }[];
@@ -9,7 +9,7 @@ interface Tiered {
 type Listed = number | Tiered | undefined;
 type ListedPrices = Readonly<Record<string, Listed>>;
 
-/** As much of `@pydantic/genai-prices` as is used here. */
+/** The part of `@pydantic/genai-prices` that is used here. */
 export interface PriceData {
   calcPrice(
     usage: { readonly input_tokens: number; readonly output_tokens: number },
@@ -21,13 +21,13 @@ export interface PriceData {
   } | null;
 }
 
-/** A model's prices, and whether they depend on the day or the hour. */
+/** A model's prices, and whether they depend on the date or the time of day. */
 export interface Listing {
   readonly prices: ListedPrices;
   readonly changesWithTime: boolean;
 }
 
-/** The data is 80 kB packed and takes 40 ms to load, so it comes when the first price is asked for. It is bundled: no network. */
+/** The data is 80 kB packed and takes 40 ms to load, so it is loaded with the first price. It is bundled: no network access. */
 export async function loadPriceData(): Promise<PriceData> {
   const { calcPrice } = await import("@pydantic/genai-prices");
   return { calcPrice };
@@ -36,12 +36,12 @@ export async function loadPriceData(): Promise<PriceData> {
 const NO_USAGE = Object.freeze({ input_tokens: 0, output_tokens: 0 });
 
 export function findListing(data: PriceData, info: ModelInfo, now: number): Listing | undefined {
-  // Without a provider the catalogue would guess one by the model's name.
+  // Without a provider the catalogue would guess one from the model's name.
   if (info.provider === "") return undefined;
   const found = data.calcPrice(NO_USAGE, info.model, { providerId: info.provider, timestamp: new Date(now) });
   if (found === null) return undefined;
   const prices = found.model_price;
-  // The catalogue writes a free model as one with no prices, but also a model that is not paid for by tokens.
+  // The catalogue lists a free model without prices, but also a model that is not billed by tokens.
   const isFree = found.model.id.endsWith(":free") && Object.keys(prices).length === 0;
   return {
     prices: isFree ? { input_mtok: 0, output_mtok: 0 } : prices,
@@ -50,8 +50,9 @@ export function findListing(data: PriceData, info: ModelInfo, now: number): List
 }
 
 /**
- * The rates for a call of this size, or undefined where the list lacks one that is needed: a model that is paid for by the
- * hour or the page has no price in tokens, and 0 would be a lie.
+ * The rates for a call of this size; undefined if one that is needed is not listed. A model that is billed by the hour or the
+ * page has
+ * no price in tokens, and 0 would be wrong.
  */
 export function ratesFor(listing: Listing, inputTokens: number, outputTokens: number): Rates | undefined {
   const { prices } = listing;
@@ -70,7 +71,7 @@ export function ratesFor(listing: Listing, inputTokens: number, outputTokens: nu
   };
 }
 
-/** The highest tier that the input has passed applies to all of it, and to the output too. */
+/** The highest tier that the input exceeds applies to all of the input, and to the output. */
 function at(listed: Listed, inputTokens: number): number | undefined {
   if (typeof listed !== "object") return listed;
   let price = listed.base;

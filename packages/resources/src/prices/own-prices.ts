@@ -2,21 +2,22 @@ import { checkFields, InvalidValueError, type ModelInfo } from "@ravi/kernel";
 import { checkRecord } from "@ravi/kernel/loop";
 import type { Rates } from "./rates.ts";
 
-/** A price of one's own, in dollars per million tokens. 0 is a price. */
+/** The price of a model, in dollars per million tokens. 0 is a price. */
 export interface ModelPrice {
+  /** Of input tokens that are neither read from a cache nor written to one. */
   readonly input: number;
   readonly output: number;
-  /** Default: the price of input. */
+  /** Of input tokens read from the provider's cache. Default: the price of input. */
   readonly cachedInput?: number | undefined;
-  /** Default: the price of input. */
+  /** Of input tokens written to the provider's cache. Default: the price of input. */
   readonly cacheWrite?: number | undefined;
-  /** Of what is kept for an hour. Default: twice the price of input, or `cacheWrite` if that is more. */
+  /** Of input tokens written to the cache for an hour. Default: twice the price of input, or `cacheWrite` if that is more. */
   readonly cacheWrite1h?: number | undefined;
-  /** Default: the price of output. */
+  /** Of reasoning tokens. Default: the price of output. */
   readonly reasoning?: number | undefined;
 }
 
-/** By `model`, or by `provider:model`, which goes first. */
+/** Prices by `model` or by `provider:model`; the latter wins. */
 export type OwnPrices = Readonly<Record<string, ModelPrice>>;
 
 const FIELDS = ["input", "output", "cachedInput", "cacheWrite", "cacheWrite1h", "reasoning"] as const;

@@ -16,26 +16,27 @@ import { ownRates, type OwnPrices, readOwnPrices } from "./own-prices.ts";
 import { priceAt, type Rates, worstPriceAt } from "./rates.ts";
 
 export interface PriceBookOptions {
-  /** They go before the catalogue. */
+  /** Your own prices. They win over the catalogue's. */
   readonly prices?: OwnPrices | undefined;
-  /** Default true. `false`: only own prices count, and the catalogue is never loaded. */
+  /** Whether to use the catalogue. Default: true. If `false`, it is never loaded and only `prices` count. */
   readonly catalogue?: boolean | undefined;
-  /** Some prices change with the day or the hour. */
+  /** For prices that change with the date or the time of day. Default: the system's. */
   readonly clock?: Clock | undefined;
 }
 
 const OPTIONS = ["prices", "catalogue", "clock"] as const satisfies readonly (keyof PriceBookOptions)[];
 
-/** A price with the rates that made it and where they come from: plain data, to be recorded with the spend. */
+/** A price, the rates it was computed with and where they come from: plain data, to be recorded with the spend. */
 export interface ListedPrice extends KnownPrice {
   readonly rates: Rates;
   readonly source: "own" | "catalogue";
 }
+/** A price, or the fact that none is known. */
 export type BookPrice = ListedPrice | { readonly unpriced: true };
 
-/** What a meter asks for prices: a `PriceBook`, or one's own. */
+/** Where a meter gets prices from: a `PriceBook`, or your own implementation. */
 export interface PriceSource {
-  /** What a call has cost. */
+  /** What a call with this usage cost. */
   price(info: ModelInfo, usage: Usage): MaybePromise<BookPrice>;
   /** What a call of this size can cost at most. */
   worstPrice(info: ModelInfo, inputTokens: number, outputTokens: number): MaybePromise<BookPrice>;
@@ -50,19 +51,20 @@ export function noInfo(value: unknown): InvalidValueError {
 const UNPRICED = Object.freeze({ unpriced: true });
 const MINUTE = 60_000;
 
-/** What is known of one model. */
+/** What is known about one model. */
 interface Page {
   readonly provider: string;
   readonly model: string;
   readonly own: Rates | undefined;
   listing: Listing | undefined;
-  /** Until when the listing may be used; it is looked up again afterwards. */
+  /** The listing is valid until then (epoch milliseconds); afterwards it is looked up again. */
   until: number;
 }
 
 /**
- * What models cost. Own prices first, then the catalogue of `@pydantic/genai-prices`, which is loaded when it is first needed:
- * that one answer is a promise, later ones are not. An unknown model is `unpriced`, never free.
+ * Prices of models: your own first, then the catalogue of `@pydantic/genai-prices`. The catalogue is loaded when it is first
+ * needed, and
+ * an answer that waits for it is a promise; later answers are not. An unknown model is `unpriced`, never free.
  */
 export class PriceBook implements PriceSource {
   private readonly own: ReadonlyMap<string, Rates>;
@@ -71,16 +73,18 @@ export class PriceBook implements PriceSource {
   private readonly pages = new Map<string, Page>();
   private latest: Page | undefined;
 
+  /** Throws an `InvalidValueError` if a price or an option is wrong. */
   constructor(options: PriceBookOptions = {}) {
-    // Whoever extends it may have options of its own.
+    // A subclass may have options of its own.
     if (new.target === PriceBook) checkFields("options", options, OPTIONS);
-    // Read as none, prices that cannot be read would leave the catalogue's, and the bill would be another.
+    // Only `undefined` means none: any other wrong value is rejected, or the catalogue's prices would silently be used instead.
     this.own = readOwnPrices(options.prices === undefined ? {} : options.prices);
     if (options.catalogue !== undefined) checkBoolean("catalogue", options.catalogue);
     this.clock = checkClock(options.clock) ?? systemClock;
     this.data = options.catalogue === false ? null : undefined;
   }
 
+  /** What a call with this usage cost. */
   price(info: ModelInfo, usage: Usage): MaybePromise<BookPrice> {
     if (typeof usage !== "object" || usage === null)
       throw new InvalidValueError({
@@ -94,7 +98,7 @@ export class PriceBook implements PriceSource {
     return this.listed(page, info, usage.inputTokens, usage.outputTokens, usage);
   }
 
-  /** With all of the input written to a cache, if that is dearer. */
+  /** What a call of this size can cost at most: all input at the highest input rate, such as that of writing it to a cache. */
   worstPrice(info: ModelInfo, inputTokens: number, outputTokens: number): MaybePromise<BookPrice> {
     const page = this.pageOf(info);
     const { own } = page;
@@ -103,7 +107,7 @@ export class PriceBook implements PriceSource {
     return { usd, rates: own, source: "own" };
   }
 
-  /** From the catalogue; without a usage, at its worst. */
+  /** From the catalogue. Without a usage, the highest possible price. */
   private listed(
     page: Page,
     { cacheTtl }: ModelInfo,
@@ -125,7 +129,7 @@ export class PriceBook implements PriceSource {
     return isPromiseLike(data) ? data.then(answer) : answer(data);
   }
 
-  /** Most questions are about the model of the last one: its name need not be put together and looked up again. */
+  /** Most questions are about the same model as the last one; that saves building the key and the lookup. */
   private pageOf(info: ModelInfo): Page {
     if (typeof info !== "object" || info === null) throw noInfo(info);
     const { provider, model } = info;
@@ -154,7 +158,7 @@ export class PriceBook implements PriceSource {
     return (this.data = loading);
   }
 
-  /** Finding a model takes the catalogue 50 µs, so each is found once. */
+  /** A lookup in the catalogue takes 50 µs, so each model is looked up once (or once a minute if its price changes with time). */
   private look(data: PriceData, page: Page): Listing | undefined {
     if (page.until === Infinity) return page.listing;
     const now = this.clock.now();

@@ -1,27 +1,29 @@
 import { InvalidValueError, type ModelInfo, type Usage } from "@ravi/kernel";
 
-/** What was applied to a call: dollars per million tokens, and per request. It is plain data, to be kept with the spend. */
+/** The rates applied to a call: dollars per million tokens, except `request`. Plain data, to be recorded with the spend. */
 export type Rates = {
   readonly input: number;
   readonly cachedInput: number;
   readonly cacheWrite: number;
-  /** Of what is kept for an hour. Where it is not known, twice the price of input, or that of any other write if that is more. */
+  /** Of input tokens cached for an hour. If not known: twice the price of input, or `cacheWrite` if that is more. */
   readonly cacheWrite1h?: number;
   readonly output: number;
   readonly reasoning: number;
-  /** Dollars for the request itself, whatever its size. */
+  /** Dollars per request, whatever its size. */
   readonly request: number;
 };
 
 const MILLION = 1_000_000;
 
-/** Cached and written tokens are parts of the input, reasoning tokens of the output: each is paid for once. */
+/**
+ * The price in dollars. Cached and written tokens are parts of the input, reasoning tokens of the output: each is paid for once.
+ */
 export function priceAt(rates: Rates, usage: Usage): number {
   const cached = count("cachedInputTokens", usage.cachedInputTokens);
   const written = count("cacheWriteTokens", usage.cacheWriteTokens);
   const hour = Math.min(written, count("cacheWrite1hTokens", usage.cacheWrite1hTokens));
   const reasoning = count("reasoningTokens", usage.reasoningTokens);
-  // A provider that reports less than the parts of it is taken at the larger figure.
+  // If a provider reports a total below the sum of its parts, the sum counts.
   const input = Math.max(known("inputTokens", usage.inputTokens), cached + written);
   const output = Math.max(known("outputTokens", usage.outputTokens), reasoning);
   const perMillion =
@@ -35,8 +37,9 @@ export function priceAt(rates: Rates, usage: Usage): number {
 }
 
 /**
- * What a call can cost at most: the provider may write all of the input to its cache, for an hour where it is asked to, and may
- * reason all of the output.
+ * The most that a call can cost, in dollars: the provider may write all of the input to its cache (for an hour if asked to), and
+ * all of
+ * the output may be reasoning.
  */
 export function worstPriceAt(
   rates: Rates,

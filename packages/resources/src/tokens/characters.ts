@@ -1,13 +1,15 @@
 /**
- * How many tokens a text may be, from its characters alone: for when no tokenizer is installed. It is meant to be too high
- * rather than too low: English prose is 4 to 5 characters a token and code about 3; here small letters and spaces count a third
- * of a token, digits a half, capitals 0.6, other ASCII signs three quarters, and all else by its bytes: half a token each in
- * scripts that every vocabulary has words of, three quarters in those that only newer ones have, and one in all others.
- * What goes on after 12 letters and digits in a row (a hash, base64, text without spaces) hardly merges in any vocabulary
- * and counts 0.8 each.
+ * Estimates the tokens of a text from its characters alone, for when no tokenizer is installed. It is meant to be too high rather
+ * than
+ * too low: English prose has 4 to 5 characters per token and code about 3. Here small letters and spaces count a third of a
+ * token,
+ * digits a half, capitals 0.6, other ASCII characters three quarters. Everything else counts by its bytes: half a token each in
+ * scripts that every vocabulary knows, three quarters in those that only newer ones know, and one in all others. After 12 letters
+ * and digits in a row (a hash, base64, text without spaces), which hardly merge in any vocabulary, each further one counts 0.8.
  *
- * Letters, digits and signs do not merge with each other, nor a space with the digit after it, so a piece of one kind counts one at
- * least: a table of small numbers has as many tokens as characters.
+ * Letters, digits and other characters do not merge with each other, nor does a space with the digit after it. So each piece of
+ * one
+ * kind counts at least one token: a table of small numbers has as many tokens as characters.
  */
 export function charactersToTokens(text: string): number {
   let parts = 0;
@@ -30,7 +32,7 @@ export function charactersToTokens(text: string): number {
   return Math.ceil(parts / TOKEN);
 }
 
-/** A token in the smallest parts that are counted: whole numbers are quicker, and thirds of them add up. */
+/** One token in the unit of the weights below: integers are faster, and thirds, halves and fifths of 60 are whole. */
 const TOKEN = 60;
 const LONG_RUN = 12;
 
@@ -59,11 +61,14 @@ function weightOf(kind: number, code: number): number {
 
 /** A little more than a token: the spaces between such words do not merge with them. */
 const RARE_BYTE = 65;
-/** The signs that are not ASCII go by blocks of 16, in which no script meets another. */
+/** Other characters are looked up in blocks of 16; no block contains two scripts. */
 const BLOCK_BITS = 4;
 
 type Range = readonly [from: number, to: number];
-/** Latin, Greek, Cyrillic, Arabic, Devanagari, Bengali, Tamil, Thai, punctuation, arrows, boxes, Chinese, Japanese, Korean. */
+/**
+ * Known to all vocabularies: Latin, Greek, Cyrillic, Arabic, Devanagari, Bengali, Tamil, Thai, punctuation, arrows, boxes,
+ * Chinese, Japanese, Korean.
+ */
 const IN_ALL: readonly Range[] = [
   [0x80, 0x24f],
   [0x370, 0x52f],
@@ -80,7 +85,10 @@ const IN_ALL: readonly Range[] = [
   [0xac00, 0xd7af],
   [0xff00, 0xff5f],
 ];
-/** Hebrew, the other scripts of India, Lao, Tibetan, Burmese, Georgian, Khmer, signs of mathematics and the like. */
+/**
+ * Known to newer vocabularies only: Hebrew, the other scripts of India, Lao, Tibetan, Burmese, Georgian, Khmer, mathematical and
+ * similar symbols.
+ */
 const IN_NEWER: readonly Range[] = [
   [0x590, 0x5ff],
   [0xa00, 0xaff],
@@ -107,7 +115,7 @@ function otherWeights(): Uint8Array {
   };
   count(IN_ALL, TOKEN / 2);
   count(IN_NEWER, (TOKEN * 3) / 4);
-  // The halves of a pair are four bytes together: four tokens, or three for an emoji, whose first half is in one block.
+  // A surrogate pair is four bytes: four tokens, or three for an emoji, whose first half is always in one block.
   weights.fill(TOKEN, 0xdc00 >> BLOCK_BITS, 0xe000 >> BLOCK_BITS);
   weights[0xd830 >> BLOCK_BITS] = 2 * TOKEN;
   return weights;

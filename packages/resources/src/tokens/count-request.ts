@@ -9,30 +9,37 @@ import { charactersToTokens } from "./characters.ts";
 import { rememberShort } from "./short-texts.ts";
 import type { CountText } from "./tokenizer.ts";
 
-/** What an image counts where nobody says better. Providers take from 85 to about 1,600 for one; a few models much more. */
+/** The default token count of an image. Providers charge from 85 to about 1,600 for one; a few models much more. */
 export const IMAGE_TOKENS = 1_600;
-/** What a file counts at least: a few pages. */
+/** The minimum token count of a file that is not text, a few pages; also that of a linked file. */
 export const FILE_TOKENS = 3_000;
 
-/** The role and the marks around a message. */
+/** The role and the delimiters of a message. */
 const MESSAGE_FRAME = 4;
 const TOOL_FRAME = 8;
 const SHORT_ID = 8;
-/** What starts the answer. */
+/** The tokens that start the answer. */
 const REQUEST_FRAME = 3;
 
 const NO_TOOLS: readonly never[] = Object.freeze([]);
 
-/** Up to so many messages are counted anew sooner than looked up: most runs that have more will have more than one turn. */
+/**
+ * Lists of up to this many messages are not cached: counting them again is faster. A longer list is most likely counted again in
+ * the next turn.
+ */
 const FEW = 2;
-/** The messages of a longer list that is new here are remembered one by one: it may be a copy, and the next turn brings another. */
+/**
+ * If a list with more messages than this is new here, each of its messages is cached: it may be a copy, and the next turn brings
+ * another.
+ */
 const LONG = 16;
-/** A message of more tokens than that is worth remembering by itself. */
+/** A message with more tokens than this is always cached. */
 const LARGE = 64;
 
 /**
- * A list as far as it was counted. It must not lead back to the list: until the next full collection the engine takes what a
- * `WeakMap` holds for alive, and whole conversations would outlive their runs by that long (0.3 µs more for every turn).
+ * How far a list was counted. It must not refer to the list itself: until the next full garbage collection the engine treats what
+ * a
+ * `WeakMap` holds as alive, so whole conversations would outlive their runs by that long (0.3 µs more for every turn).
  */
 interface Counted {
   length: number;
@@ -41,18 +48,20 @@ interface Counted {
 }
 
 /**
- * Counts requests. A list that only grew is counted only in its new messages, so the next turn of a long conversation costs what
- * it adds; of another list, large messages and those of long lists are remembered. That rests on the kernel's contract: messages
- * do not change, lists are only appended to, and whoever edits makes a new list.
+ * Counts requests. If a list only grew, only its new messages are counted, so the next turn of a long conversation costs only
+ * what it
+ * adds. In other lists, large messages and the messages of long lists are cached. This relies on the kernel's contract: messages
+ * do
+ * not change, lists are only appended to, and an edit makes a new list.
  *
- * To remember one thing weakly takes 0.3 µs, as much as to count the two short messages of a turn, so those are not remembered.
+ * An entry in a `WeakMap` takes 0.3 µs, as much as counting the two short messages of a turn, so short messages are not cached.
  */
 export class RequestCounter {
   private readonly countText: CountText;
   private readonly imageTokens: number;
   private readonly messages = new WeakMap<ChatMessage, number>();
   private readonly lists = new WeakMap<readonly ChatMessage[], Counted>();
-  /** The one that was asked about last: a call is estimated more than once. It alone is kept alive from here. */
+  /** The most recent list: a call is estimated more than once. Only this list is kept alive from here. */
   private latestList: readonly ChatMessage[] | undefined;
   private latest: Counted = { length: 0, last: undefined, tokens: 0 };
   private readonly schemas = new WeakMap<object, number>();
@@ -92,7 +101,7 @@ export class RequestCounter {
     let last: ChatMessage | undefined;
     for (let at = from; at < length; at++) {
       last = messages[at];
-      // What was appended to a known list is new here.
+      // Messages appended to a known list cannot be in the cache yet.
       if (last !== undefined) tokens += grew ? this.countMessage(last, false) : this.recall(last, isLong);
     }
     known.length = length;
@@ -132,8 +141,9 @@ export class RequestCounter {
   }
 
   /**
-   * A provider's id of a call is random and never comes again: a tokenizer takes 60 µs, twice a turn, to find that it has nearly
-   * as many tokens as characters. So it counts as many.
+   * A provider's id of a call is random and never recurs: a tokenizer takes 60 µs, twice a turn, to find that it has nearly as
+   * many tokens
+   * as characters. So a long id counts its characters.
    */
   private countId(id: string): number {
     return id.length <= SHORT_ID ? this.countText(id) : id.length;
@@ -141,7 +151,7 @@ export class RequestCounter {
 
   private countContent(content: string | readonly ContentPart[]): number {
     if (typeof content === "string") return this.countText(content);
-    // An assistant that only calls tools has said null on some wires.
+    // On some wire formats, an assistant message that only calls tools has `null` content.
     if (typeof content !== "object" || content === null) throw noContent(content);
     return content.reduce((tokens, part) => tokens + this.countPart(part), 0);
   }
@@ -157,7 +167,7 @@ export class RequestCounter {
       case "reasoning":
         return this.countText(part.text) + sealedTokens(part.opaque);
       default:
-        // A part of a later kernel: as text, it is at least not free.
+        // A part of a newer kernel: counted as text, so that it is at least not free.
         return this.countText(JSON.stringify(part));
     }
   }
@@ -210,8 +220,9 @@ function isSame(tools: readonly ToolSpec[], others: readonly ToolSpec[]): boolea
 }
 
 /**
- * What is in a `data:` URL is judged by its bytes: a third of a token each for text, an eighth for a document such as a PDF.
- * What is only linked counts as a small file.
+ * The content of a `data:` URL is estimated from its bytes: a third of a token each for text, an eighth for a document such as a
+ * PDF. A
+ * linked file counts as a small one.
  */
 function fileTokens(url: string, mediaType: string): number {
   const comma = url.startsWith("data:") ? url.indexOf(",") : -1;
@@ -221,7 +232,7 @@ function fileTokens(url: string, mediaType: string): number {
   return Math.max(isText ? 0 : FILE_TOKENS, Math.ceil(bytes / (isText ? 3 : 8)));
 }
 
-/** What is sealed for a provider is mostly its reasoning once more, in base64. */
+/** Opaque provider data is mostly the reasoning once more, in base64. */
 function sealedTokens(opaque: { readonly data: string } | undefined): number {
   return Math.ceil((opaque?.data.length ?? 0) / 4);
 }

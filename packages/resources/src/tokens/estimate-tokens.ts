@@ -4,12 +4,16 @@ import { RequestCounter } from "./count-request.ts";
 import { type CountText, loadEncoding, sliced } from "./tokenizer.ts";
 
 /**
- * How texts are counted. "auto": by `gpt-tokenizer` (o200k) where it is installed, else by characters. "characters": never
- * load it. A function: one's own tokenizer.
+ * How texts are counted. "auto": by `gpt-tokenizer` (o200k) if it is installed, else by characters. "characters": always by
+ * characters;
+ * `gpt-tokenizer` is never loaded. A function: your own tokenizer.
  */
 export type TokenizerChoice = "auto" | "characters" | CountText;
 
-/** A counter, and whether it knows the vocabulary of OpenAI's models or errs on the high side for all. */
+/**
+ * A counter, and what it counts with: `o200k` (exact for OpenAI's models only), `characters` (rather too high for all), or your
+ * own tokenizer.
+ */
 export interface LoadedCounter {
   readonly counter: RequestCounter;
   readonly basis: "o200k" | "characters" | "own";
@@ -20,7 +24,7 @@ export interface CounterOptions {
   readonly imageTokens?: number | undefined;
 }
 
-/** With "auto" the first answer is a promise: the vocabulary takes 0.1 s to load. */
+/** With "auto" it returns a promise: the vocabulary takes 0.1 s to load. */
 export function loadCounter(options: CounterOptions = {}): MaybePromise<LoadedCounter> {
   const { tokenizer = "auto", imageTokens } = options;
   const counting = (count: CountText, basis: LoadedCounter["basis"]): LoadedCounter => ({
@@ -35,13 +39,15 @@ export function loadCounter(options: CounterOptions = {}): MaybePromise<LoadedCo
   );
 }
 
-/** What was counted once is not counted again, whoever asks; the vocabulary is loaded once. */
+/** One counter for the whole process, so that the vocabulary is loaded once and counts are cached across callers. */
 let shared: MaybePromise<LoadedCounter> | undefined;
 
 /**
- * About how many tokens a request has: messages with their tool calls, tools, output schema, images and files. Counted by
- * `gpt-tokenizer` where it is installed, else by a rule over characters that errs on the high side. The first answer may be a
- * promise, later ones are numbers. For a price or a limit, use a `ModelMeter`: it adds what other vocabularies take.
+ * Estimates the tokens of a request: messages with their tool calls, tools, output schema, images and files. It uses
+ * `gpt-tokenizer` if
+ * it is installed, else a rule over characters that is rather too high. The first answers may be promises, while the tokenizer
+ * loads;
+ * later ones are numbers. For a price or a limit use a `ModelMeter`, which adds a margin for models with other vocabularies.
  */
 export function estimateTokens(request: ModelRequest): MaybePromise<number> {
   if (shared === undefined) {

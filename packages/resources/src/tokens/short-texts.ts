@@ -1,8 +1,8 @@
 import type { CountText } from "./tokenizer.ts";
 
-/** Names, ids and small arguments, which come again and again; a message of a few words is longer. */
+/** The longest text that is cached: names, ids and small arguments, which recur. Most messages are longer. */
 const SHORT = 32;
-/** Pairs of places in the table, a power of two. */
+/** The number of pairs of slots in the table, a power of two. */
 const PAIRS = 1_024;
 
 interface Remembered {
@@ -11,9 +11,11 @@ interface Remembered {
 }
 
 /**
- * Remembers what short texts count. A vocabulary takes 0.6 µs for a name and 60 µs for an id that it never saw, and each id
- * stands in a conversation twice. A table with two places for each hash takes 0.02 µs, a `Map` 0.15, because the engine hashes
- * a new text outside of compiled code.
+ * Caches the counts of short texts. A vocabulary takes 0.6 µs for a name and 60 µs for an unknown id, and each id occurs twice in
+ * a
+ * conversation. A table with two slots per hash takes 0.02 µs; a `Map` takes 0.15 µs, because the engine hashes a new string
+ * outside
+ * of compiled code.
  */
 export function rememberShort(countText: CountText): CountText {
   const table = Array.from<Remembered | undefined>({ length: 2 * PAIRS });
@@ -38,8 +40,9 @@ function placeOf(text: string): number {
 }
 
 /**
- * A piece that was cut out of a long text keeps all of it alive. Put together by `join`, as a piece of another text, or a sum of texts,
- * is compared outside of compiled code.
+ * A flat copy. A slice of a long text would keep all of that text alive. It is built with `join` because the engine compares
+ * slices and
+ * concatenations outside of compiled code.
  */
 function copyOf(text: string): string {
   return [text.slice(0, 12), text.slice(12, 24), text.slice(24)].join("");

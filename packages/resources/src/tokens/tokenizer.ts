@@ -1,26 +1,27 @@
 import { charactersToTokens } from "./characters.ts";
 
-/** Counts the tokens of a text. It must be quick for any text whatever. */
+/** Counts the tokens of a text. It must be fast for every text. */
 export type CountText = (text: string) => number;
 
-/** As much of `gpt-tokenizer` as is used here. */
+/** The part of `gpt-tokenizer` that is used here. */
 export interface Encoding {
   countTokens(text: string, options: { readonly disallowedSpecial: Set<string> }): number;
 }
 
 const SLICE = 1_024;
 /**
- * Merging one unbroken run of signs of a kind takes time with its square (100 kB of one letter took 6 s in one piece), so a run
- * is cut much sooner than a text of words.
+ * The merge takes quadratic time for an unbroken run of characters of one kind (100 kB of one letter took 6 s in one piece), so
+ * such a
+ * run is cut much sooner than a text of words.
  */
 const RUN = 128;
-/** What comes after this many characters is counted by characters, so that a huge tool result does not hold up the process. */
+/** Longer texts are counted by characters from here on, so that a huge tool result does not block the process. */
 const MOST_CHARACTERS = 65_536;
 
-/** A text that spells a special token is still only text. */
+/** Allow all special tokens as plain text: a text that spells one is still only text. */
 const NO_SPECIAL = new Set<string>();
 
-/** A cut adds about one token, so the count errs on the safe side. */
+/** Counts a text in slices. Each cut adds about one token, so the count is rather too high than too low. */
 export function sliced(encoding: Encoding): CountText {
   return (text) => {
     const end = Math.min(text.length, MOST_CHARACTERS);
@@ -34,7 +35,7 @@ export function sliced(encoding: Encoding): CountText {
   };
 }
 
-/** The end of the slice that begins at `from`: before a space where there is one, so that few words are cut. */
+/** The end of the slice that begins at `from`: before a space if possible, so that few words are cut. */
 function cut(text: string, from: number, end: number): number {
   if (end - from <= RUN) return end;
   const limit = Math.min(from + SLICE, end);
@@ -58,18 +59,18 @@ const DIGIT = 1;
 const SIGN = 2;
 const LETTER = 3;
 
-/** Roughly the kinds that vocabularies split a text by before they merge. */
+/** Roughly the classes by which vocabularies split a text before they merge. */
 function kindOf(code: number): number {
   if (code <= 0x20) return SPACE;
   if (code >= 0x80 || (code >= 0x61 && code <= 0x7a) || (code >= 0x41 && code <= 0x5a)) return LETTER;
   return code >= 0x30 && code <= 0x39 ? DIGIT : SIGN;
 }
 
-/** The o200k vocabulary, or undefined where the optional `gpt-tokenizer` is not installed. */
+/** The o200k vocabulary; undefined if the optional `gpt-tokenizer` is not installed. */
 export async function loadEncoding(load?: () => Promise<Encoding>): Promise<Encoding | undefined> {
   try {
     if (load !== undefined) return await load();
-    // In here and not a default: only what stands in a `try` may be missing when a bundler reads it.
+    // The import must stand inside the `try`: only then do bundlers accept that the package is missing.
     return await import("gpt-tokenizer/encoding/o200k_base");
   } catch {
     return undefined;

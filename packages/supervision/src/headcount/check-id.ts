@@ -1,6 +1,6 @@
 import { AgentId, InvalidValueError } from "@ravi/kernel";
 
-/** Any text that `AgentId` could have made. */
+/** Returns the value if it is a text that `AgentId` could have made; throws otherwise. */
 export function checkAgentId(field: string, value: unknown): AgentId {
   if (typeof value !== "string") {
     throw new InvalidValueError({ field, value, expected: "an AgentId" });
@@ -10,14 +10,17 @@ export function checkAgentId(field: string, value: unknown): AgentId {
     if (slash === -1) AgentId(value);
     else AgentId(value.slice(0, slash), value.slice(slash + 1));
   }
-  // The text as it came: a new one, put together again, would have to be hashed anew.
+  // Return the original string: a rebuilt one would have to be hashed again.
   return value as AgentId;
 }
 
 const ORDINARY = 64;
 const SLASH = 0x2f;
 
-/** Surely an id: short, plain ASCII, and with something before and after its slash. The kernel judges all others. */
+/**
+ * A fast check that accepts the common case: short, printable ASCII, no slash at either end. All other texts go to the kernel's
+ * own check.
+ */
 function isOrdinary(text: string): boolean {
   const { length } = text;
   if (length === 0 || length > ORDINARY) return false;

@@ -6,7 +6,7 @@ import {
   type SpawnBudget,
 } from "@ravi/kernel";
 
-/** Why a hire is refused, in words that say what to do. All counts are the whole tree's, so the scope is its root. */
+/** The errors of a refused hire. All limits are those of the whole tree, so the scope is always its root. */
 
 export function denyDepth(scope: AgentId, id: AgentId, depth: number, limit: number): BudgetExhaustedError {
   const hint = `${id} would be at depth ${depth}; raise maxDepth, or let its parent do the work itself`;

@@ -3,11 +3,11 @@ import type { Seat } from "./seat.ts";
 import { WaitQueue } from "./wait-queue.ts";
 
 /**
- * Who holds a slot and who waits. It decides nothing; it keeps the counts right through each move.
+ * Tracks which seats hold a slot and which wait. It decides nothing; it keeps the counts correct through each move.
  *
- * A holder is *free* when nobody below it waits: then it, or somebody below it, can finish by itself. While somebody
- * waits there must be a free holder, or no slot would ever come back. To know that without looking at everybody, each seat
- * counts its stalled children, and a change walks up only as far as it changes anything.
+ * A holder is *free* if nobody below it waits: then it, or somebody below it, can finish without another slot. While somebody
+ * waits there must be a free holder, or no slot would ever be released. To know this without a look at every seat, each seat
+ * counts its stalled children, and a change walks up only as far as it changes a count.
  */
 export class Floor {
   readonly holders = new Holders();
@@ -45,7 +45,7 @@ export class Floor {
     if (seat.awaited === 0) this.unstall(seat);
   }
 
-  /** Tells those above that one more of their children is stalled. */
+  /** Tells the ancestors that one more child is stalled; stops at the first one that was stalled already. */
   private stall(seat: Seat): void {
     for (let above = seat.parent; above !== undefined; above = above.parent) {
       const was = above.isStalled;

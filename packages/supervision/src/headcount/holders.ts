@@ -4,7 +4,7 @@ import type { Seat } from "./seat.ts";
 
 const newest = (a: Seat, b: Seat): boolean => a.order > b.order;
 
-/** Who could lose a slot: every holder but the root, by priority, the newest hire first. */
+/** The seats that could lose their slot: every holder except the root, by priority, the newest hire first. */
 export class Holders {
   private readonly byRank = new RankedHeaps(newest);
   private searches = 0;
@@ -17,7 +17,7 @@ export class Holders {
     seat.heap?.remove(seat);
   }
 
-  /** The lowest below `rank`, the newest among equals, never somebody above `under` or `under` itself. */
+  /** The holder with the lowest priority below `rank`, the newest among equals. Never `under` itself or one of its ancestors. */
   victim(rank: number, under: Seat | undefined): Seat | undefined {
     const search = ++this.searches;
     for (let ancestor = under; ancestor !== undefined; ancestor = ancestor.parent) ancestor.search = search;
@@ -30,7 +30,10 @@ export class Holders {
   }
 }
 
-/** Ancestors are older than whom they hire, so they seldom lie on top; at most as many as the asker is deep are set aside. */
+/**
+ * The newest seat that is not an ancestor. Ancestors are older than the agents they hire, so they are rarely on top; at most as
+ * many are set aside as the requesting agent is deep.
+ */
 function newestApart(heap: PairingHeap<Seat>, search: number): Seat | undefined {
   const aside: Seat[] = [];
   let found = heap.top;

@@ -2,7 +2,7 @@ import type { AgentId, Lease } from "@ravi/kernel";
 import type { Roster } from "./roster.ts";
 import type { Seat } from "./seat.ts";
 
-/** Bound to one hire, not to its id: an old lease cannot give back the slot of a later agent of the same id. */
+/** Bound to one hire, not to an id: an old lease cannot release the slot of a later agent with the same id. */
 export class SeatLease implements Lease {
   readonly agentId: AgentId;
   readonly #roster: Roster;

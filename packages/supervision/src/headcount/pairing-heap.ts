@@ -1,16 +1,16 @@
-/** What lies in a heap carries its links itself, so that it can be taken out from anywhere without a search. */
+/** A member of a heap. It carries its own links, so that it can be removed from anywhere without a search. */
 export interface HeapNode<T extends HeapNode<T>> {
-  /** The heap it lies in; undefined when in none. */
+  /** The heap that it is in; undefined if in none. */
   heap: PairingHeap<T> | undefined;
-  /** The left neighbour, or the parent of a first child. */
+  /** The left sibling, or for a first child the parent. */
   heapBack: T | undefined;
   heapNext: T | undefined;
   heapChild: T | undefined;
 }
 
 /**
- * Adds in constant time, takes out any member in amortised O(log n). A binary heap would pay log n for each hire,
- * because the newest is always the next to go; here it becomes the top with one comparison.
+ * A heap with O(1) `add` and amortised O(log n) `remove` of any member. A binary heap would pay log n for each hire, because the
+ * newest hire is always the first in order; here it becomes the top with one comparison.
  */
 export class PairingHeap<T extends HeapNode<T>> {
   top: T | undefined;
@@ -47,7 +47,7 @@ export class PairingHeap<T extends HeapNode<T>> {
     }
   }
 
-  /** The loser becomes the winner's first child. */
+  /** Joins two heaps: the loser becomes the first child of the winner. */
   private meld(a: T, b: T): T {
     const bFirst = this.before(b, a);
     const winner = bFirst ? b : a;
@@ -60,7 +60,7 @@ export class PairingHeap<T extends HeapNode<T>> {
     return winner;
   }
 
-  /** Melds siblings two by two from the left, then the pairs from the right: the order that makes it O(log n). */
+  /** Joins siblings two by two from the left, then the pairs from the right. This order gives the amortised O(log n). */
   private pairUp(first: T | undefined): T | undefined {
     let pairs: T | undefined;
     let node = first;

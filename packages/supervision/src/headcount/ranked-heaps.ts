@@ -2,7 +2,7 @@ import { PairingHeap } from "./pairing-heap.ts";
 import { rankOf } from "./ranks.ts";
 import type { Seat } from "./seat.ts";
 
-/** Seats by priority, each priority a heap of its own. A heap is made when it is first needed: most runs have one priority. */
+/** Seats in one heap per priority. A heap is created when it is first needed: most runs use one priority. */
 export class RankedHeaps {
   private readonly before: (a: Seat, b: Seat) => boolean;
   private heaps: (PairingHeap<Seat> | undefined)[] | undefined;

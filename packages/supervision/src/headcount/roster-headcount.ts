@@ -21,7 +21,7 @@ import { granted } from "./waiting.ts";
 
 const OPTIONS = ["parentId", "onFull", "signal"] as const satisfies readonly (keyof QueueOptions)[];
 
-/** The kernel's `Headcount` over a roster: checks what comes in, and adds leases, promises and signals. */
+/** The kernel's `Headcount` on top of a roster: it validates the arguments and adds leases, promises and signals. */
 export class RosterHeadcount implements Headcount {
   protected readonly roster: Roster;
 
@@ -29,12 +29,12 @@ export class RosterHeadcount implements Headcount {
     this.roster = roster;
   }
 
-  /** How many slots are held, the root's included. */
+  /** How many slots are held now, including the root's. */
   get held(): number {
     return this.roster.held;
   }
 
-  /** Who lost its slot and waits for one, the longest paused first. */
+  /** Agents that lost their slot and wait for another, the longest paused first. */
   get paused(): readonly AgentId[] {
     return this.roster
       .waiting()
@@ -42,16 +42,22 @@ export class RosterHeadcount implements Headcount {
       .map(({ id }) => id);
   }
 
-  /** How many were ever hired, the root included. A queued hire counts, unless it is called off before its slot came. */
+  /** How many agents were ever hired, including the root. A queued hire counts, unless it is released before it got a slot. */
   get totalSpawned(): number {
     return this.roster.staff.total;
   }
 
-  /** Waits for a slot if none is to be had. Rejects when aborted, and at once where it could never be granted. */
+  /**
+   * Waits for a slot if all are taken. Rejects with a `CancellationError` when the signal aborts, and at once with a
+   * `BudgetExhaustedError` if the hire could never be granted or a limit forbids it.
+   */
   acquire(id: AgentId, priority: Priority | undefined, options: QueueOptions): Promise<Lease>;
-  /** Throws a `BudgetExhaustedError` when denied. */
+  /**
+   * Takes a slot at once (default priority: NORMAL). Throws a `BudgetExhaustedError` if there is none or a limit forbids the
+   * hire.
+   */
   acquire(id: AgentId, priority?: Priority, options?: AcquireOptions): Lease;
-  /** Where whoever asks is told what to do, as by the `onFull` of a hire. */
+  /** For callers that pass `onFull` on without knowing which it is: `"deny"` (default) returns a lease, `"queue"` a promise. */
   acquire(
     id: AgentId,
     priority: Priority | undefined,
@@ -68,7 +74,7 @@ export class RosterHeadcount implements Headcount {
     return new SeatLease(this.roster, seat);
   }
 
-  /** Frees the slot, or the place in the queue. Does nothing for an unknown id, a lease given back before, and the root. */
+  /** Frees the slot or the place in the queue. Does nothing for an unknown id, a lease that was released before, or the root. */
   release(leaseOrId: Lease | AgentId): void {
     if (typeof leaseOrId === "string") {
       const seat = this.roster.staff.get(leaseOrId);
@@ -78,12 +84,15 @@ export class RosterHeadcount implements Headcount {
     }
   }
 
-  /** Asked before every step, and mostly of a tree where nobody waits: that needs no look at who it is. */
+  /** Whether the agent has lost its slot. Called before every step: if nobody waits at all, the id is not even looked up. */
   isPaused(id: AgentId): boolean {
     return this.roster.hasWaiting && this.roster.staff.get(id)?.state === "paused";
   }
 
-  /** Resolves at once when it is not paused. Rejects when aborted, or when it is released while paused. */
+  /**
+   * Resolves when the agent has a slot again, at once if it is not paused. Rejects when the signal aborts, or when the agent is
+   * released while paused.
+   */
   async whenResumed(id: AgentId, signal?: AbortSignalLike): Promise<void> {
     checkSignal("signal", signal);
     const seat = this.roster.staff.get(id);
@@ -92,18 +101,22 @@ export class RosterHeadcount implements Headcount {
     await granted(seat, signal);
   }
 
-  /** Undefined for who is not in the tree. */
+  /** Undefined if the agent is not in the tree. */
   priorityOf(id: AgentId): Priority | undefined {
     return this.roster.staff.get(id)?.priority;
   }
 
-  /** Does nothing for an unknown id: the agent may just have ended. */
+  /**
+   * Changes the agent's priority, which may pause it or give it a slot. Does nothing for an unknown id: the agent may just have
+   * ended.
+   */
   reprioritize(id: AgentId, priority: Priority): void {
     const checked = checkPriority("priority", priority);
     const seat = this.roster.staff.get(id);
     if (seat !== undefined) this.roster.reprioritize(seat, checked);
   }
 
+  /** The whole state as plain JSON, for `SpawnTracker.restore`. */
   snapshot(): JsonObject {
     return writeSnapshot(this.roster.dump());
   }

@@ -28,8 +28,8 @@ export interface HireRequest {
 }
 
 /**
- * The rules of the headcount, in one synchronous state machine without promises. Always true between two calls: `held` is
- * at most `maxAgents`; nobody waits while a slot is free; and while somebody waits, some holder awaits nobody who does.
+ * The rules of the headcount as one synchronous state machine without promises. Invariants between two calls: `held` is at most
+ * `maxAgents`; nobody waits while a slot is free; and while somebody waits, at least one holder awaits nobody who waits.
  */
 export class Roster {
   readonly budget: SpawnBudget;
@@ -56,12 +56,14 @@ export class Roster {
     return this.floor.queue.size > 0;
   }
 
-  /** Those who wait, the longest first. */
+  /** The waiting seats, the longest-waiting first. */
   waiting(): Seat[] {
     return this.floor.queue.list();
   }
 
-  /** The new seat, holding or queued; or the one that a restore brought back under this id. Throws when denied. */
+  /**
+   * Returns the new seat, holding or queued, or the seat that a restore brought back under this id. Throws if the hire is denied.
+   */
   hire(request: HireRequest): Seat {
     const { id, priority, onFull } = request;
     const known = this.staff.get(id);
@@ -87,7 +89,7 @@ export class Roster {
     return seat;
   }
 
-  /** Gives back what it has: a slot, its place among the paused, or its place in the queue. */
+  /** Releases what the seat has: a slot, or its place in the queue as a paused agent or a queued hire. */
   release(seat: Seat): void {
     if (seat === this.staff.root || seat.state === "gone") return;
     if (seat.isWaiting) {
@@ -99,6 +101,9 @@ export class Roster {
     this.fill();
   }
 
+  /**
+   * Changes the priority. A waiting seat that is promoted may preempt; a holder that is demoted below NORMAL may lose its slot.
+   */
   reprioritize(seat: Seat, priority: Priority): void {
     const was = seat.priority;
     seat.priority = priority;
@@ -111,7 +116,7 @@ export class Roster {
     this.floor.holders.remove(seat);
     this.floor.holders.add(seat);
     if (priority < was && priority < Priority.NORMAL && this.floor.queue.size > 0) {
-      // It stands behind those who wait, and has its slot back at once if it is still the best of them.
+      // It goes behind those who wait, and gets its slot back at once if it is still the best.
       this.pause(seat);
       this.fill();
     }
@@ -136,7 +141,7 @@ export class Roster {
     };
   }
 
-  /** Into a new roster, what another one dumped. Everybody but the root can then be claimed once. */
+  /** Restores a `dump` into a new roster. Each agent except the root can then be claimed once. */
   load(state: RosterState): void {
     const { staff, floor } = this;
     this.latest = state.now;
@@ -159,38 +164,39 @@ export class Roster {
     return this.floor.held < this.budget.maxAgents;
   }
 
-  /** Whose slot the asker may take. */
+  /** The holder that loses its slot to `asker`; undefined if there is none that it may preempt. */
   protected chooseVictim(asker: Seat): Seat | undefined {
     return this.floor.holders.victim(rankOf(asker.priority), asker.parent);
   }
 
   /**
-   * Who gets a free slot: the best, unless every holder already awaits somebody in the queue. Then it is the best who
-   * awaits nobody there; given to another, it would be the last slot ever given.
+   * The seat that gets a free slot: the best in the queue, unless every holder already awaits somebody in the queue. Then it is
+   * the best
+   * seat that awaits nobody there: given to any other, the slot would never be released, and the tree would be stuck.
    */
   protected chooseNext(now: number): Seat | undefined {
     return this.floor.free > 0 ? this.floor.queue.best(now) : this.floor.queue.bestReady(now);
   }
 
-  /** Asked while somebody waits: no holder is left that could finish without one of those who wait. */
+  /** Call it while somebody waits. True if no holder is left that could finish without one of the waiting seats. */
   protected isEndless(): boolean {
     return this.floor.free === 0;
   }
 
-  /** Takes a holder's slot and puts it in the queue. */
+  /** Takes the slot from a holder and puts it in the queue. */
   protected pause(seat: Seat): void {
-    // Asked first: a clock that fails must not leave somebody between its slot and the queue.
+    // Read the clock first: if it throws, the seat must not be left between its slot and the queue.
     const now = this.now();
     this.floor.unhold(seat);
     this.floor.wait(seat, "paused", now);
   }
 
-  /** Ends somebody who waits. No slot is freed by it, because it holds none. */
+  /** Removes a waiting seat. It holds no slot, so none is freed. */
   protected drop(seat: Seat): void {
     const { state, waiters } = seat;
     this.floor.unwait(seat);
     this.staff.strike(seat);
-    // A hire that was never given a slot leaves nothing behind, not even in the total.
+    // A hire that never got a slot does not count in the total.
     if (state === "queued") this.staff.total--;
     if (waiters === undefined) return;
     seat.waiters = undefined;
@@ -198,7 +204,7 @@ export class Roster {
     for (const waiter of waiters) waiter.dropped(error);
   }
 
-  /** Gives free slots to who waits. */
+  /** Gives free slots to waiting seats. */
   protected fill(): void {
     while (this.floor.queue.size > 0 && this.hasRoom()) {
       const next = this.chooseNext(this.nowOrLatest());
@@ -216,7 +222,7 @@ export class Roster {
     for (const waiter of waiters) waiter.granted();
   }
 
-  /** For somebody promoted while waiting. Undone where it would leave no holder that can finish by itself. */
+  /** For a seat that was promoted while it waited. Undone if it would leave no holder that can finish without a waiting seat. */
   private resumeByForce(seat: Seat): void {
     const victim = this.chooseVictim(seat);
     if (victim === undefined) return;
@@ -248,7 +254,7 @@ export class Roster {
     return seat;
   }
 
-  /** A slot that is free is given on, whatever the clock does: nobody else would ever give it. */
+  /** A clock that throws must not keep a free slot from being given: nothing else would give it later. */
   private nowOrLatest(): number {
     try {
       return this.now();
@@ -257,7 +263,7 @@ export class Roster {
     }
   }
 
-  /** Time never runs backwards here, or a place could lose what it has waited. */
+  /** Never goes backwards, or a seat could lose waiting time. */
   private now(): number {
     const now = this.clock.now();
     if (now > this.latest && now < Infinity) this.latest = now;

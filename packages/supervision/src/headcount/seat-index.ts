@@ -1,20 +1,21 @@
 import type { AgentId } from "@ravi/kernel";
 import type { Seat } from "./seat.ts";
 
-/** How many names of finished agents may stay behind in any case, so that a small tree is not swept all the time. */
+/** This many names of finished agents may always stay, so that a small tree is not swept all the time. */
 const SLACK = 64;
 
 /**
- * Seats by id. A `Map` keeps deleted entries in their chain until it is rehashed, so deleting and setting one name again
- * and again in a large one walks past all of them. Here a name that is let go stays, empty, until there are more empty
- * names than seats; then all of them go at once.
+ * Seats by id. A `Map` keeps deleted entries in its chains until it is rehashed, so deleting and setting the same key repeatedly
+ * in a
+ * large map walks past all of them. Here a removed id stays as an empty entry; when there are more empty entries than seats, all
+ * of them are removed at once.
  */
 export class SeatIndex {
-  /** Made with the first hire: most runs have none. */
+  /** Created with the first hire: most runs have none. */
   private seats: Map<AgentId, Seat | undefined> | undefined;
   private empty = 0;
 
-  /** How many names are kept, those of finished agents included. */
+  /** How many ids are kept, including those of finished agents. */
   get names(): number {
     return this.seats?.size ?? 0;
   }
@@ -23,7 +24,7 @@ export class SeatIndex {
     return this.seats?.get(id);
   }
 
-  /** For an id that has no seat. */
+  /** The id must not have a seat. */
   add(seat: Seat): void {
     const seats = (this.seats ??= new Map());
     const { size } = seats;
@@ -31,7 +32,7 @@ export class SeatIndex {
     if (seats.size === size) this.empty--;
   }
 
-  /** For an id that has one. */
+  /** The id must have a seat. */
   remove(id: AgentId): void {
     const { seats } = this;
     if (seats === undefined) return;

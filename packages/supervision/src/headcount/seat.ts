@@ -1,33 +1,33 @@
 import type { AgentId, CancellationError, Priority } from "@ravi/kernel";
 import type { HeapNode, PairingHeap } from "./pairing-heap.ts";
 
-/** `paused` and `queued` wait for a slot; `gone` is final. */
+/** `paused` and `queued` seats wait for a slot. A `gone` seat has no place yet, or was released. */
 export type SeatState = "holding" | "paused" | "queued" | "gone";
 
-/** Somebody who is told when a waiting agent gets its slot, or leaves without one. */
+/** Notified when a waiting seat gets a slot or is dropped without one. */
 export interface Waiter {
   granted(): void;
   dropped(error: CancellationError): void;
 }
 
-/** One hired agent, from its hire to its release. A later agent of the same id is another seat. */
+/** One hired agent, from its hire to its release. A later agent with the same id gets another seat. */
 export class Seat implements HeapNode<Seat> {
   readonly id: AgentId;
   readonly depth: number;
-  /** The hire's number in the run: the greater, the newer. */
+  /** The number of the hire in the run: the higher, the newer. */
   readonly order: number;
   priority: Priority;
   state: SeatState = "gone";
-  /** Left the tree, for good. */
+  /** It has left the tree for good. */
   ended = false;
-  /** How many of its children wait, or await somebody who does. */
+  /** How many of its children wait, or await somebody who waits. */
   awaited = 0;
-  /** When it began to wait, and its number among all who ever began to. */
+  /** When it began to wait (epoch milliseconds), and its number among all that ever began to wait. */
   since = 0;
   place = 0;
-  /** The last search for a victim in which it was an ancestor of the asker. */
+  /** The last victim search in which this seat was an ancestor of the requesting agent (see `Holders`). */
   search = 0;
-  /** False after a restore, until somebody acquires it again. */
+  /** False after a restore, until the agent is acquired again. */
   claimed = true;
   waiters: Waiter[] | undefined;
 
@@ -53,14 +53,15 @@ export class Seat implements HeapNode<Seat> {
   }
 
   /**
-   * Its nearest ancestor that is still there; undefined for the root. Who ends points to those above it, so nobody needs a list
-   * of children to hand on, and to end takes the same time however many are below.
+   * The nearest ancestor that is still in the tree; undefined for the root. An ended seat keeps its link upwards, so there is no
+   * list of
+   * children to hand over, and ending takes the same time however many agents are below.
    */
   get parent(): Seat | undefined {
     let { above } = this;
     if (above === undefined || !above.ended) return above;
     while (above?.ended === true) above = above.above;
-    // The next one who asks goes there at once.
+    // Shorten the path, so that the next lookup takes one step.
     this.above = above;
     return above;
   }
@@ -69,7 +70,7 @@ export class Seat implements HeapNode<Seat> {
     return this.state === "paused" || this.state === "queued";
   }
 
-  /** Waits, or awaits somebody below who does. */
+  /** It waits, or awaits somebody below it who does. */
   get isStalled(): boolean {
     return this.awaited > 0 || this.isWaiting;
   }

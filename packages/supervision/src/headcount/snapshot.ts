@@ -28,7 +28,9 @@ export function writeSnapshot(state: RosterState): JsonObject {
   };
 }
 
-/** Reads what came from a disk or a network: every field is checked, and so is that the whole could have been true. */
+/**
+ * Reads data from a disk or a network: checks every field, and that the whole is a possible state. Throws an `InvalidValueError`.
+ */
 export function readSnapshot(json: unknown): RosterState {
   const fields = checkFields("snapshot", json, FIELDS);
   if (fields["v"] !== VERSION) {

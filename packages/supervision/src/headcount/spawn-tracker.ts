@@ -15,16 +15,18 @@ import { RosterHeadcount } from "./roster-headcount.ts";
 import { readSnapshot } from "./snapshot.ts";
 
 export interface SpawnTrackerOptions {
-  /** Holds a slot from the start, is never paused and never gives it back; called `root` unless given. In a run: its root. */
+  /** The run's root agent. It holds a slot from the start, is never paused and never releases it. Default: `root`. */
   readonly rootId?: AgentId | undefined;
+  /** Only its `now` is used. Default: the system's clock. */
   readonly clock?: Clock | undefined;
-  /** How long somebody waits until its place in the queue rises by one priority step; a minute unless given. */
+  /** After this many milliseconds of waiting, a place in the queue rises by one priority step. Default: 60,000. */
   readonly agingMs?: number | undefined;
 }
 
 export interface RestoreOptions {
+  /** Only its `now` is used. Default: the system's clock. */
   readonly clock?: Clock | undefined;
-  /** As it was, unless given. */
+  /** Milliseconds, as for `SpawnTracker`. Default: the value in the snapshot. */
   readonly agingMs?: number | undefined;
 }
 
@@ -32,8 +34,9 @@ const ROOT = AgentId("root");
 const AGING_MS = 60_000;
 const OPTIONS = ["rootId", "clock", "agingMs"] as const;
 
-/** The headcount of one run: one for the whole tree, however deep. */
+/** The headcount of one run. One instance serves the whole tree, at any depth. */
 export class SpawnTracker extends RosterHeadcount {
+  /** Throws an `InvalidValueError` if the budget or an option is wrong. */
   constructor(budget: SpawnBudget | SpawnBudgetOptions = {}, options: SpawnTrackerOptions = {}) {
     checkFields("options", options, OPTIONS);
     const { clock = systemClock } = options;
@@ -51,9 +54,13 @@ export class SpawnTracker extends RosterHeadcount {
   }
 
   /**
-   * Brings back who held, who was paused or queued, in which order and for how long. Leases and promises ended with their
-   * process, so everybody but the root can be acquired once more: that gives the lease of who holds or is paused, and the
-   * old place to who was queued. Nothing is counted again. Whose slot comes first simply holds it when it is acquired.
+   * Restores a `snapshot()`: who held a slot, who was paused or queued, in which order and since when. Throws an
+   * `InvalidValueError` if
+   * the snapshot is not valid.
+   *
+   * Leases and promises do not survive the process, so each agent except the root can be acquired once more, and is not counted
+   * again. A holder or a paused agent gets its lease; a queued hire (`onFull: "queue"`) gets its old place, or a lease at once if
+   * its slot came in the meantime.
    */
   static restore(snapshot: unknown, options: RestoreOptions = {}): SpawnTracker {
     checkFields("options", options, ["clock", "agingMs"]);

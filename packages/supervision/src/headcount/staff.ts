@@ -4,12 +4,12 @@ import { SeatIndex } from "./seat-index.ts";
 import { Seat } from "./seat.ts";
 import type { AgentState } from "./state.ts";
 
-/** Who is in the tree, hired by whom. An agent that ended leaves nothing here. */
+/** The agents in the tree and who hired them. Nothing is kept of an agent that has ended. */
 export class Staff {
   readonly root: Seat;
-  /** How many were ever hired, the root included. */
+  /** How many agents were hired in this run, including the root and finished ones. */
   total = 1;
-  /** All but the root. */
+  /** All seats except the root's. */
   private readonly seats = new SeatIndex();
   private readonly budget: SpawnBudget;
   private hires = 0;
@@ -23,12 +23,15 @@ export class Staff {
     return id === this.root.id ? this.root : this.seats.get(id);
   }
 
-  /** Without the root, in the order of hiring. */
+  /** All seats except the root's, in the order of hiring. */
   hired(): Seat[] {
     return this.seats.list();
   }
 
-  /** Who hires: somebody with a slot, or paused. */
+  /**
+   * The seat of the agent that hires: it holds a slot or is paused. Without an id it is the root. Throws if the agent is unknown
+   * or queued.
+   */
   parentOf(parentId: AgentId | undefined): Seat {
     if (parentId === undefined) return this.root;
     const parent = this.get(parentId);
@@ -41,7 +44,7 @@ export class Staff {
     throw new InvalidValueError({ field: "parentId", value: parentId, expected });
   }
 
-  /** A seat that may be taken as far as depth and total go; not in the tree yet. */
+  /** A new seat that is not in the tree yet. Throws if it would exceed `maxDepth` or `maxTotal`. */
   candidate(id: AgentId, priority: Priority, parent: Seat): Seat {
     const { maxDepth, maxTotal } = this.budget;
     const depth = parent.depth + 1;
@@ -56,7 +59,7 @@ export class Staff {
     this.seats.add(seat);
   }
 
-  /** Into a new staff, what another one had. A parent stands before its children. */
+  /** Restores the agents of a snapshot into a new staff. Each parent must come before its children. */
   load(agents: readonly AgentState[]): void {
     for (const { id, parentId, depth, priority } of agents) {
       const parent = this.get(parentId) ?? this.root;
@@ -66,12 +69,12 @@ export class Staff {
     }
   }
 
-  /** Takes a seat that is gone off the list. Its living children become its parent's. */
+  /** Removes a seat that has ended. Its living children become children of its parent. */
   strike(seat: Seat): void {
     const { parent, awaited } = seat;
     this.seats.remove(seat.id);
     seat.ended = true;
-    // What the parent awaited through it, it now awaits by itself; it is no less, so nobody's standing changes.
+    // The parent now awaits directly what it awaited through this seat. Its count stays above 0, so nobody's state changes.
     if (parent !== undefined && awaited > 0) parent.awaited += awaited - 1;
     seat.awaited = 0;
   }

@@ -1,22 +1,22 @@
 import type { AgentId, Priority, SpawnBudget } from "@ravi/kernel";
 
-/** All that a roster knows, as values. */
+/** The whole state of a roster, as plain values. */
 export interface RosterState {
   readonly budget: SpawnBudget;
   readonly agingMs: number;
-  /** The latest time seen, in epoch milliseconds. */
+  /** The latest time read from the clock, in epoch milliseconds. */
   readonly now: number;
   readonly total: number;
   readonly root: { readonly id: AgentId; readonly priority: Priority };
-  /** All but the root, in the order of hiring; a parent stands before its children. */
+  /** All agents except the root, in the order of hiring, so that a parent comes before its children. */
   readonly agents: readonly AgentState[];
-  /** Those of them who hold no slot, in the order they began to wait. */
+  /** The agents that hold no slot, in the order in which they began to wait. */
   readonly waiting: readonly WaitingState[];
 }
 
 export interface AgentState {
   readonly id: AgentId;
-  /** Its nearest living ancestor. */
+  /** Its nearest ancestor that is still in the tree. */
   readonly parentId: AgentId;
   readonly depth: number;
   readonly priority: Priority;
@@ -25,5 +25,6 @@ export interface AgentState {
 export interface WaitingState {
   readonly id: AgentId;
   readonly as: "paused" | "queued";
+  /** Epoch milliseconds. */
   readonly since: number;
 }

@@ -5,12 +5,12 @@ import type { Seat } from "./seat.ts";
 const longest = (a: Seat, b: Seat): boolean => a.place < b.place;
 
 /**
- * Paused agents and queued hires, in one queue. The best is the one with the highest priority after aging, then the one
- * that waits longest. Inside one priority the longest waiting is always the best, so only the heads are compared, and
- * aging needs no timer.
+ * Paused agents and queued hires in one queue. The best entry is the one with the highest priority after aging; among equals, the
+ * one that has waited longest. Within one priority the longest-waiting seat is always the best, so only the top of each heap is
+ * compared, and aging needs no timer.
  */
 export class WaitQueue {
-  /** Those who could go on at once, and those who would only await somebody else in this queue. */
+  /** `ready`: seats that could continue at once. `awaiting`: seats that would only wait for another seat of this queue. */
   private readonly ready = new RankedHeaps(longest);
   private readonly awaiting = new RankedHeaps(longest);
   private readonly agingMs: number;
@@ -25,7 +25,7 @@ export class WaitQueue {
     return this.waiting;
   }
 
-  /** In the order they began to wait. */
+  /** In the order in which they began to wait. */
   list(): Seat[] {
     return [...this.ready.list(), ...this.awaiting.list()].toSorted((a, b) => a.place - b.place);
   }
@@ -42,18 +42,19 @@ export class WaitQueue {
     seat.heap?.remove(seat);
   }
 
-  /** To be called when its priority changed, or whether it awaits somebody. It keeps its age. */
+  /** Call it when the seat's priority changes, or whether it awaits another waiting seat. The seat keeps its waiting time. */
   refile(seat: Seat): void {
     seat.heap?.remove(seat);
     const side = seat.awaited > 0 ? this.awaiting : this.ready;
     side.add(seat);
   }
 
+  /** The seat that should get the next slot. */
   best(now: number): Seat | undefined {
     return this.bestOf(this.awaiting, now, this.bestReady(now));
   }
 
-  /** The best of those who await nobody in the queue. There is one whenever somebody waits: the deepest. */
+  /** The best of the seats that await nobody in the queue. If the queue is not empty there is one: the deepest. */
   bestReady(now: number): Seat | undefined {
     return this.bestOf(this.ready, now, undefined);
   }
