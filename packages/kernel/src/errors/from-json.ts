@@ -3,8 +3,8 @@ import { isOwnField } from "./code.ts";
 import { isCode, type SerializedError } from "./to-json.ts";
 
 /**
- * The error again, as `isRaviError` and `instanceof` know it. The data chooses no constructor: an error of Ravi comes back
- * as a `RaviError` with its code and its fields, any other as an `Error` with its name.
+ * Rebuilds an error from `errorToJSON`. The data chooses no class: a Ravi error comes back as a `RaviError` with its code and
+ * fields, which `isRaviError` and `instanceof` recognise; any other as an `Error` with its name.
  */
 export function errorFromJSON(data: SerializedError): Error {
   const cause = data.cause === null ? undefined : errorFromJSON(data.cause);

@@ -1,6 +1,6 @@
-// Type aliases and not interfaces: an alias fits `JsonValue`, and a message is plain JSON.
+// Type aliases and not interfaces: only an alias is assignable to `JsonValue`, and a message is plain JSON.
 
-/** A conversation as plain JSON. What a provider cannot express is translated by its adapter. */
+/** A message of a conversation, as plain JSON. A provider's adapter translates what that provider cannot express. */
 export type ChatMessage = SystemMessage | UserMessage | AssistantMessage | ToolMessage;
 
 export type SystemMessage = {
@@ -31,9 +31,12 @@ export type ToolMessage = {
 export type ToolCall = {
   readonly id: string;
   readonly name: string;
-  /** JSON as the model wrote it, so that it goes back byte for byte; it may be broken or hostile until parsed. */
+  /**
+   * The JSON text exactly as the model wrote it, because it is sent back byte for byte. Until parsed, it may be broken or
+   * hostile.
+   */
   readonly arguments: string;
-  /** What the provider needs back with this call (a signature of the thought behind it), readable only to it. */
+  /** Data that the provider needs back with this call (such as a signature of its reasoning). Only the provider can read it. */
   readonly opaque?: { readonly provider: string; readonly data: string } | undefined;
 };
 
@@ -62,7 +65,7 @@ export type FilePart = {
 export type ReasoningPart = {
   readonly type: "reasoning";
   readonly text: string;
-  /** What the provider needs back with the next turn (a signature, an encrypted body), readable only to it. */
+  /** Data that the provider needs back in the next turn (a signature, an encrypted body). Only the provider can read it. */
   readonly opaque?: { readonly provider: string; readonly data: string } | undefined;
 };
 

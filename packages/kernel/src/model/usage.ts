@@ -1,27 +1,29 @@
-/** What a model call used. Input includes the cached tokens, output the reasoning tokens. */
+/** The tokens of a model call. `inputTokens` includes the cached ones, `outputTokens` those for reasoning. */
 export type Usage = {
   readonly inputTokens: number;
   readonly outputTokens: number;
+  /** Input tokens that were read from the provider's cache. */
   readonly cachedInputTokens?: number | undefined;
+  /** Input tokens that were written to the provider's cache. */
   readonly cacheWriteTokens?: number | undefined;
-  /** Those of the written ones that are kept for an hour, which is dearer than for minutes. */
+  /** The part of `cacheWriteTokens` that is kept for an hour, which costs more than the usual minutes. */
   readonly cacheWrite1hTokens?: number | undefined;
   readonly reasoningTokens?: number | undefined;
 };
 
-/** Nothing was used. */
+/** The usage of nothing: zero tokens. */
 export const NO_USAGE: Usage = Object.freeze({ inputTokens: 0, outputTokens: 0 });
 
-/** Input and output together, as `maxTokens` counts them. */
+/** Input and output tokens together, as `maxTokens` counts them. */
 export function totalTokens(usage: Usage): number {
   return usage.inputTokens + usage.outputTokens;
 }
 
-/** The sum of two; a count that neither of them knows stays unknown. */
+/** The sum of both. A count that neither of them has stays undefined. */
 export function addUsage(a: Usage, b: Usage): Usage {
   const inputTokens = a.inputTokens + b.inputTokens;
   const outputTokens = a.outputTokens + b.outputTokens;
-  // Most providers that say nothing of these never do: a third of the time of the spreads.
+  // Providers that do not report these counts never do. This takes a third of the time of the spreads below.
   if (!saysMore(a) && !saysMore(b)) return { inputTokens, outputTokens };
   return {
     inputTokens,
@@ -39,7 +41,6 @@ function saysMore(usage: Usage): boolean {
   return cacheWrite1hTokens !== undefined || reasoningTokens !== undefined;
 }
 
-/** A count that neither side knows stays unknown. */
 function sum(
   key: "cachedInputTokens" | "cacheWriteTokens" | "cacheWrite1hTokens" | "reasoningTokens",
   a: Usage,
