@@ -1,6 +1,6 @@
 import { CancellationError, MiddlewareError } from "@ravi/kernel";
 
-// What a layer can do wrong with `next`, in words.
+// The texts of errors about a misuse of `next`.
 
 export const CALLED_TWICE =
   "called next() twice, which would run (and pay for) the call again; a layer that means to repeat uses next.again()";
