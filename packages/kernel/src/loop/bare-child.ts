@@ -15,7 +15,7 @@ export interface BareChild<T = unknown> {
   readonly inbox: BareInbox;
   /** Never rejects. */
   readonly outcome: Promise<HireOutcome<T>>;
-  /** What it and all below it have used so far. */
+  /** What the child and everyone below it have used so far. */
   readonly used: () => HireUsage;
 }
 
@@ -24,7 +24,7 @@ export interface ChildWatch {
   readonly onEnd: () => void;
 }
 
-/** Runs an agent as somebody's child, in memory. */
+/** Runs an agent as a child, in memory. */
 export function startChild<T>(
   agent: Agent<T>,
   ctx: RunContext,
@@ -62,12 +62,12 @@ export function startChild<T>(
   return { handle, inbox, outcome: settled, used };
 }
 
-/** What throws before its first promise has failed like any other. */
+/** Asynchronous, so that an agent that throws synchronously fails like any other. */
 async function runOf<T>(agent: Agent<T>, ctx: RunContext, inbox: BareInbox): Promise<AgentResult<T>> {
   return readResult(agent.id, await agent.run(ctx, inbox));
 }
 
-/** Layers that guard an agent must not be dropped in silence where nothing runs them. */
+/** Throws if the agent has middleware: nothing would run it here, and a guard must not be dropped silently. */
 export function refuseLayers(agent: Agent): void {
   checkHosted(agent);
   const { agent: run, chat, function: call } = agent.pipelines ?? {};

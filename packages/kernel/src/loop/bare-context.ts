@@ -49,7 +49,9 @@ import { refuseSpawnTime } from "./spawn-time.ts";
 import { messageOf, readArguments, toolFailure, toolFailureOf } from "./tool-call.ts";
 
 export interface BareContextOptions {
-  /** Who will run in it. Its hooks are heard; one with middleware is refused, because nothing here would run it. */
+  /**
+   * The agent that will run in it. Its hooks are called. An agent with middleware is refused, because nothing here would run it.
+   */
   readonly agent?: Agent | undefined;
   readonly agentId?: AgentId | undefined;
   readonly supervision?: Supervision | undefined;
@@ -61,20 +63,20 @@ export interface BareContextOptions {
   readonly validator?: JsonSchemaValidator | undefined;
   readonly clock?: Clock | undefined;
   readonly ids?: IdSource | undefined;
-  /** Gets every event of the tree. Where it is given, models are streamed. It is looked up anew at each event and model call. */
+  /** Gets every event of the tree. If it is set, models are streamed. It is read again at each event and model call. */
   readonly onEvent?: ((event: RunEvent) => void) | undefined;
 }
 
 /**
- * A context with no rules and no journal: for one agent alone, for tests, and for trying things out. Budgets and headcounts,
- * also an agent's own, do nothing in it.
+ * A context without limits and without a journal: for a single agent, for tests, and for trying things out. Budgets and
+ * headcounts, including an agent's own, have no effect in it.
  */
 export interface BareContext extends RunContext {
   /** The inbox to run an agent with: `agent.run(ctx, ctx.inbox("the task"))`. */
   inbox(input: string): BareInbox;
-  /** Answers a `waitFor`, also before it is asked. */
+  /** Answers a `waitFor`, even before it is called. */
   deliver(name: string, value: JsonValue): void;
-  // Without a journal nothing has to be waited for here.
+  // Synchronous, because there is no journal to wait for.
   window(options?: WindowOptions): readonly ChatMessage[];
   remember(message: ChatMessage): void;
   now(): number;
@@ -83,7 +85,10 @@ export interface BareContext extends RunContext {
   check(): void;
 }
 
-/** A context with no rules and no journal: for trying an agent out, and for tests. It enforces no budget and no headcount. */
+/**
+ * Makes a context without limits and without a journal, for tests and for trying an agent out. It enforces no budget and no
+ * headcount.
+ */
 export function bareContext(options: BareContextOptions = {}): BareContext {
   const { agent } = options;
   if (agent !== undefined) refuseLayers(agent);
@@ -118,9 +123,8 @@ export function bareContext(options: BareContextOptions = {}): BareContext {
   return new Bare(shared, meta, supervision, shared.scope, agent?.hooks);
 }
 
-/** What the whole tree has in common. */
+/** What the whole tree shares. */
 interface Shared {
-  /** The root's. */
   readonly scope: RunScope;
   readonly hooks: Hooks;
   readonly validator: JsonSchemaValidator | undefined;
@@ -145,7 +149,7 @@ class Bare implements BareContext {
   private readonly conversation = new Conversation();
   private readonly children = new Map<ExecId, BareChild>();
   private calls = 0;
-  /** Of this agent, and of all below it that have ended. */
+  /** Of this agent, and of all agents below it that have ended. */
   private used: Usage = NO_USAGE;
   private modelCalls = 0;
 
@@ -274,7 +278,7 @@ class Bare implements BareContext {
     checkMessage("ask.message", message);
     const late = (): Error =>
       new ToolError({ toolName: handle.agentId, message: `no reply from ${handle.agentId} in time` });
-    // Who has ended without a reply will not give one.
+    // An agent that has ended will not reply any more.
     const over = outcome.then((): never => {
       throw new ToolError({
         toolName: handle.agentId,
@@ -289,7 +293,7 @@ class Bare implements BareContext {
   async waitFor(name: string): Promise<JsonValue> {
     this.meta.check();
     const { value, leave } = this.shared.signals.next(name);
-    // Left as soon as it is stopped: what comes then is for whoever waits next.
+    // Removed as soon as it is cancelled, so that the next value goes to the next waiter.
     const unlisten = this.meta.cancellation.onCancel(leave);
     return waitWithin(value, this.meta.cancellation).finally(unlisten);
   }
@@ -359,7 +363,7 @@ class Bare implements BareContext {
     return child;
   }
 
-  /** Nobody knows a price here, so whatever was called has none. */
+  /** Prices are not known here, so the cost is null as soon as a model was called. */
   private usedSoFar(): HireUsage {
     return { usage: this.used, costUsd: this.modelCalls === 0 ? 0 : null };
   }

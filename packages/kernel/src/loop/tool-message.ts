@@ -2,7 +2,7 @@ import type { ToolOutcome, ToolResult } from "../agent/leaves.ts";
 import type { ToolCall, ToolMessage } from "../model/messages.ts";
 import { toolFailure } from "./tool-call.ts";
 
-// What a model is told of its calls.
+// Messages to a model about its calls.
 
 export function unknownTool(call: ToolCall, tools: readonly { readonly name: string }[]): ToolMessage {
   const known =
