@@ -9,6 +9,7 @@ import {
 import { isStop, messageOf } from "@ravi/kernel/loop";
 import type { AnyContext, OnGuardError } from "./guard.ts";
 
+/** What is recorded, and where. */
 export interface Audited {
   readonly layer: string;
   readonly log: AuditLog;

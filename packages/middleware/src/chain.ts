@@ -9,11 +9,14 @@ import {
 } from "./misuse.ts";
 import type { WithResult } from "./types.ts";
 
-// Runs one call through the layers of a pipeline, from the outermost to the core and back. A layer may wait for its call (`await
-// next()`), repeat it (`next.again()`), answer without it, or throw while it is running. It must not return while the inner call
-// is still running: that is detected and counts as the layer's failure. Most layers are transparent: they return the promise of
-// `next()` itself. Such a layer ends when its call ends, so it gets no promise of its own, which saves 130 ns of 270. If all
-// layers are transparent and the core makes no promise, the whole pipeline makes none.
+// Runs one call through the layers of a pipeline, from the outermost to the core and back.
+//
+// A layer may wait for its call (`await next()`), repeat it (`next.again()`), answer without it, or throw while it is running. It
+// must not return while the inner call is still running: that is detected, and counts as the layer's failure.
+//
+// Most layers are transparent: they return the promise of `next()` itself. Such a layer ends when its call ends, so it gets no
+// promise of its own, which saves 130 ns of 270. If all layers are transparent and the core makes no promise, the whole pipeline
+// makes none.
 
 /** The call itself. Returns a promise only if it needs one. */
 export type Core = (way?: WayIn | void) => MaybePromise<void>;

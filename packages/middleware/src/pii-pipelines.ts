@@ -5,6 +5,7 @@ import { piiToolRedaction } from "./function/pii-tool-redaction.ts";
 import { MiddlewarePipeline } from "./pipeline.ts";
 import { REDACTION_FIELDS, type RedactionOptions } from "./text/redactor.ts";
 
+/** One redacting pipeline for each level. */
 export interface PiiPipelines {
   readonly agent: MiddlewarePipeline<AgentRunContext>;
   readonly chat: MiddlewarePipeline<ChatContext>;

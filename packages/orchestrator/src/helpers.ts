@@ -33,6 +33,7 @@ const KNOWN = [
   "onFull",
 ] as const satisfies readonly (keyof DynamicHiringOptions)[];
 
+/** The tool `hire_helper`, and how many helpers a run may have. */
 export interface DynamicHiring {
   readonly tool: DelegateTool;
   readonly maxHelpers: number;

@@ -65,6 +65,7 @@ export interface DynamicHiringOptions {
   readonly onFull?: HireLeaf["onFull"];
 }
 
+/** Options of an `OrchestratorAgent`: those of every loop agent, and its sub-agents. */
 export interface OrchestratorAgentOptions<T = unknown> extends LoopOptions<T> {
   /** The agents that the model can hand work to. At least one, unless `dynamicHiring` is given. */
   readonly subAgents?: readonly SubAgentConfig[] | undefined;

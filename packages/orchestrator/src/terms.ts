@@ -15,6 +15,7 @@ const DEFAULT_ASK_TIMEOUT_S = 120;
 /** The terms of a hire, checked in the constructor and not in the middle of a paid run. */
 export type Terms = Omit<HireLeaf, "kind" | "agent" | "input">;
 
+/** Checks the terms of a hire and adds the defaults. */
 export function termsOf(
   field: string,
   config: Omit<SubAgentConfig, "agent" | "name" | "description">,

@@ -15,6 +15,7 @@ export interface Pins {
   readonly newest: number | undefined;
 }
 
+/** Finds the pinned messages of a prompt. */
 export function pinsOf(prompt: readonly ChatMessage[]): Pins {
   return {
     front: frontOf(prompt),

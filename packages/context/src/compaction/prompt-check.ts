@@ -1,5 +1,6 @@
 import type { AssistantMessage, ChatMessage, ToolCall } from "@ravi/kernel";
 
+/** An assistant message with tool calls. */
 export type CallingMessage = AssistantMessage & { readonly toolCalls: readonly ToolCall[] };
 
 export function hasCalls(message: ChatMessage): message is CallingMessage {

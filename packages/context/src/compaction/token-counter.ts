@@ -22,6 +22,7 @@ export interface TokenCounter {
 /** Strategies with the same `countTokens` share one counter. */
 const counters = new WeakMap<CountTokens, TokenCounter>();
 
+/** The counter for a `countTokens` function; one for each function. */
 export function tokenCounter(count: CountTokens = estimateTokens): TokenCounter {
   if (typeof count !== "function") {
     const expected = "a function of a message that gives its tokens";

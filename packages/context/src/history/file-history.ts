@@ -54,6 +54,7 @@ export interface FileHistory extends HistoryProvider {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+/** Opens histories in a folder: `await FileHistory.open(directory)`. */
 export const FileHistory = Object.freeze({
   /** Opens a folder of histories, and creates it if necessary. A file is created at its first append. */
   async open(directory: string, options: FileHistoryOptions = {}): Promise<FileHistory> {
@@ -161,8 +162,8 @@ class Files implements FileHistory {
   }
 
   /**
-   * Runs a task when it is its key's turn. An error of the disk becomes a `JournalFailedError` that is not final, so a run does
-   * not record it.
+   * Runs a task when it is its key's turn. An error of the disk becomes a `JournalFailedError`, which a run does
+   * not record as a result.
    */
   private inTurn<T>(name: string, done: string, task: () => Promise<T>): Promise<T> {
     const path = this.pathOf(name);

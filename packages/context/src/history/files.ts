@@ -15,11 +15,13 @@ export interface HistoryFiles {
   lock?(path: string): Promise<HistoryLock>;
 }
 
+/** A lock on a file. */
 export interface HistoryLock {
   /** Must not throw. */
   release(): Promise<void>;
 }
 
+/** An open file of a `HistoryFiles`; a part of Node's `FileHandle`. */
 export interface HistoryFile {
   stat(): Promise<{ readonly size: number }>;
   /** Reads the whole file. */
@@ -41,6 +43,7 @@ export function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && "code" in error && error.code === code;
 }
 
+/** Writes all bytes, since one `write` may write fewer than asked for. */
 export async function writeAll(file: HistoryFile, bytes: Uint8Array): Promise<void> {
   for (let done = 0; done < bytes.length;) {
     const { bytesWritten } = await file.write(bytes, done, bytes.length - done);
@@ -60,6 +63,7 @@ export async function syncFolder(files: HistoryFiles, path: string): Promise<voi
   }
 }
 
+/** Creates the folder and, with `sync`, makes it durable. Throws an `InvalidValueError` if that fails. */
 export async function makeFolder(files: HistoryFiles, path: string, sync: boolean): Promise<void> {
   try {
     const first = await files.mkdir(path, { recursive: true, mode: 0o700 });

@@ -39,6 +39,7 @@ export function keyText(key: HistoryKey): string {
   return JSON.stringify([sessionId, agentName, execId ?? null]);
 }
 
+/** The number of messages to load. Default: all, `head`. */
 export function checkUpTo(upTo: number | undefined, head: number): number {
   if (upTo === undefined) return head;
   if (Number.isSafeInteger(upTo) && upTo >= 0) return upTo;

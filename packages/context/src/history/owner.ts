@@ -29,6 +29,7 @@ export function isMakerGone(claim: string): boolean {
   return start !== "0" && now !== "0" && now !== start;
 }
 
+/** The claim's process, for an error message. */
 export function makerOf(claim: string): string {
   const [, pid, , host] = FORM.exec(claim) ?? [];
   return `process ${pid} on ${host}`;

@@ -3,6 +3,7 @@ import { type ChatMessage, InvalidValueError, JournalCorruptError } from "@ravi/
 import { FORMAT, headerLine, type Line, readLine } from "./line-format.ts";
 import { isMessage } from "./message-text.ts";
 
+/** The content of a history file. */
 export interface Scan {
   readonly messages: readonly ChatMessage[];
   /** The number of bytes of complete appends. What follows is left from an append that a crash interrupted. */

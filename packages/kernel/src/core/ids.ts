@@ -60,10 +60,17 @@ export function hiredId(parent: AgentId, agent: AgentId, number: number): AgentI
   return AgentId(agentName(agent), path);
 }
 
+/**
+ * Makes a run's id. Throws an `InvalidValueError` if the text is empty, longer than 512 characters, or has control characters.
+ */
 export function RunId(value: string): RunId {
   return checkId("runId", value) as RunId;
 }
 
+/**
+ * Makes a conversation's id. Throws an `InvalidValueError` if the text is empty, longer than 512 characters, or has control
+ * characters.
+ */
 export function SessionId(value: string): SessionId {
   return checkId("sessionId", value) as SessionId;
 }
@@ -73,6 +80,7 @@ export function ExecId(parent: RunId | ExecId, key?: string): ExecId {
   return (key === undefined ? parent : `${parent}/${checkId("execId key", key)}`) as ExecId;
 }
 
+/** Makes a frozen topic id. Throws an `InvalidValueError` if a part is not valid. */
 export function TopicId(type: string, source: string): TopicId {
   return Object.freeze({ type: checkId("topic type", type), source: checkId("topic source", source) });
 }

@@ -1,11 +1,13 @@
 import { InvalidValueError } from "../errors/errors.ts";
 
 export type JsonPrimitive = string | number | boolean | null;
+/** Any value that JSON can express. Fields that are `undefined` count as absent. */
 export type JsonValue = JsonPrimitive | readonly JsonValue[] | JsonObject;
 export interface JsonObject {
   readonly [key: string]: JsonValue | undefined;
 }
 
+/** Limits for JSON that is parsed. */
 export interface JsonLimits {
   /** Maximum nesting of arrays and objects. `JSON.stringify` overflows the stack near 4,100. */
   readonly maxDepth: number;

@@ -3,7 +3,7 @@ import { ARGUMENT_LIMITS, type JsonValue } from "./json.ts";
 
 /**
  * Returns the value if it would be the same after `JSON.stringify` and `JSON.parse`. Otherwise (`undefined`, a function, `NaN`,
- * `-0`, a date, an instance of a class, a cycle, nesting below `maxDepth`) throws an `InvalidValueError` that says where.
+ * `-0`, a date, an instance of a class, a cycle, nesting deeper than `maxDepth`) throws an `InvalidValueError` that says where.
  */
 export function checkPlainJson(
   field: string,

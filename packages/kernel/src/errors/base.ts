@@ -14,7 +14,7 @@ export interface RaviErrorOptions {
 }
 
 /**
- * The base class of all Ravi errors. `isRaviError` and `instanceof` recognise them by code, so they also work across copies of
+ * The base class of all Ravi errors. `isRaviError` and `instanceof` recognise them by their fields, so they also work across copies of
  * the kernel, and after `errorFromJSON`.
  */
 export class RaviError extends Error {
@@ -85,6 +85,7 @@ function nameOf(made: typeof RaviError): string {
   return Object.hasOwn(made, "codes") && code !== undefined ? NAMES[code] : made.name;
 }
 
+/** Whether the value is an error of any copy of the kernel. */
 export function isMarked(value: unknown): value is RaviError {
   if (typeof value !== "object" || value === null) return false;
   try {

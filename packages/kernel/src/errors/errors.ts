@@ -65,6 +65,7 @@ export class SuspendedError extends RaviError {
 /** The limits that a budget has: headcount (`agents`, `totalAgents`, `depth`), and what may be spent. */
 export type BudgetDimension = "agents" | "totalAgents" | "depth" | "tokens" | "cost" | "turns" | "toolCalls";
 
+/** What a `BudgetExhaustedError` is made of. */
 export interface BudgetExhaustedInit {
   readonly dimension: BudgetDimension;
   readonly used: number;
@@ -138,6 +139,7 @@ export class MiddlewareError extends RaviError {
   }
 }
 
+/** What a `ProviderError` is made of. */
 export interface ProviderErrorInit {
   readonly kind: ErrorKind;
   readonly message: string;

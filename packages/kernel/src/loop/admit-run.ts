@@ -23,6 +23,7 @@ export interface AdmitRunOptions {
   readonly clock: Clock;
 }
 
+/** What the layers made of a run's input. */
 export interface AdmittedRun {
   /** The input after the layers: if a redactor changed it, this version is the one that is recorded. */
   readonly input: string;

@@ -78,6 +78,7 @@ function checkSettings(field: string, settings: ModelSettings): void {
       wrong(name, settings[name], "an object");
 }
 
+/** Makes a function that throws an `InvalidValueError` for a field of the owner. */
 export function refusalFor(owner: string): (field: string, value: unknown, expected: string) => never {
   return (field, value, expected) => {
     throw new InvalidValueError({ field: `${owner}.${field}`, value, expected });

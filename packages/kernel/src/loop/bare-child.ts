@@ -10,6 +10,7 @@ import { checkHosted } from "./check-agent.ts";
 import { readResult } from "./read-result.ts";
 import { messageOf } from "./tool-call.ts";
 
+/** A child that runs in a `BareContext`. */
 export interface BareChild<T = unknown> {
   readonly handle: RunHandle<T>;
   readonly inbox: BareInbox;
@@ -78,6 +79,7 @@ export function refuseLayers(agent: Agent): void {
   }
 }
 
+/** The error itself if it is a Ravi error, else a `ToolError` in the agent's name with the error as its cause. */
 export function asRavi(error: unknown, agent: Pick<Agent, "id">): RaviError {
   if (isMarked(error)) return error;
   return new ToolError({

@@ -36,6 +36,7 @@ export function inputOf(toolName: string): string {
   return `tool ${toolName}: input`;
 }
 
+/** The error for a raw JSON Schema without a validator. */
 export function unchecked(field: string, value: SchemaLike): InvalidValueError {
   const expected =
     "a Standard Schema (zod, for one); to use a raw JSON Schema, hand over a JsonSchemaValidator, as the validator of the agent or of the run";

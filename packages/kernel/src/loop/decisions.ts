@@ -3,6 +3,7 @@ import { InvalidValueError } from "../errors/errors.ts";
 
 /** A decision about an operation that may or may not have happened before a crash. */
 export type Decision = "retry" | "skip" | "fail";
+/** Decisions by key: `execId:key`, or the key alone if it is unique. */
 export type Decisions = Readonly<Record<string, Decision>>;
 
 /** An operation that may or may not have happened. */

@@ -13,6 +13,7 @@ export function guardedHooks(hooks: Hooks, logger?: Logger): Hooks {
   return new GuardedHooks(hooks, logger);
 }
 
+/** The hooks that were wrapped by `guardedHooks`, or the hooks themselves. */
 export function unguarded(hooks: Hooks): Hooks {
   return hooks instanceof GuardedHooks ? hooks.hooks : hooks;
 }

@@ -13,6 +13,7 @@ export interface LoopLimits {
   readonly noProgress: { readonly warn: number; readonly block: number };
 }
 
+/** Limits that are left out have the defaults of `LOOP_LIMITS`. */
 export type LoopLimitsOptions = {
   readonly [Rule in keyof LoopLimits]?:
     | { readonly [Level in keyof LoopLimits[Rule]]?: number | undefined }

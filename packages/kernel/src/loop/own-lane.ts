@@ -19,6 +19,7 @@ export interface OwnLane {
 /** The methods that cost something, and report it in their result. */
 const PAID: ReadonlySet<PropertyKey> = new Set<keyof RunContext>(["llm", "batch", "hire", "join"]);
 
+/** Makes a context for an agent that works in the slot of `asker`. */
 export function ownLane(asker: RunContext, hooks: Hooks | undefined): OwnLane {
   const conversation = new Conversation();
   let usage = NO_USAGE;

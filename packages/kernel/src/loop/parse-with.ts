@@ -8,6 +8,7 @@ import {
 } from "../model/schema.ts";
 import { unchecked } from "./check-schemas.ts";
 
+/** A checked value, or what is wrong with it. */
 export type Parsed<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problem: string };

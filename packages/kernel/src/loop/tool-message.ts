@@ -4,6 +4,7 @@ import { toolFailure } from "./tool-call.ts";
 
 // Messages to a model about its calls.
 
+/** Tells the model that there is no such tool, and which ones there are. */
 export function unknownTool(call: ToolCall, tools: readonly { readonly name: string }[]): ToolMessage {
   const known =
     tools.length === 0 ? "there are none" : `there are ${tools.map(({ name }) => name).join(", ")}`;

@@ -37,6 +37,7 @@ export interface Hired {
   readonly outcome: HireOutcome;
 }
 
+/** The results of one turn. */
 export interface ToolTurn {
   /**
    * One for each call, in the order of the calls, whatever happened: a call without a result would make every later request fail.

@@ -51,6 +51,7 @@ export interface ModelRequest {
 /** Why the model stopped. `length` means that the answer was cut off at a limit. */
 export type FinishReason = "stop" | "toolCalls" | "length" | "refused" | "filtered" | "other";
 
+/** The answer of a model call. */
 export type ModelResponse = {
   readonly message: AssistantMessage;
   readonly finishReason: FinishReason;

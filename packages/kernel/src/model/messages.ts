@@ -20,6 +20,7 @@ export type AssistantMessage = {
   readonly toolCalls?: readonly ToolCall[] | undefined;
 };
 
+/** The result of one tool call. */
 export type ToolMessage = {
   readonly role: "tool";
   readonly toolCallId: string;
@@ -28,6 +29,7 @@ export type ToolMessage = {
   readonly isError?: boolean | undefined;
 };
 
+/** A tool call that a model asks for. */
 export type ToolCall = {
   readonly id: string;
   readonly name: string;
@@ -40,6 +42,7 @@ export type ToolCall = {
   readonly opaque?: { readonly provider: string; readonly data: string } | undefined;
 };
 
+/** A part of a message's content. */
 export type ContentPart = TextPart | ImagePart | FilePart | ReasoningPart;
 
 export type TextPart = {
@@ -62,6 +65,7 @@ export type FilePart = {
   readonly name?: string | undefined;
 };
 
+/** What the model thought before it answered. */
 export type ReasoningPart = {
   readonly type: "reasoning";
   readonly text: string;

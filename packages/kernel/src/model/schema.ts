@@ -17,6 +17,7 @@ export interface StandardSchema<Input = unknown, Output = Input> {
   };
 }
 
+/** The result of a check: the value, or the issues. */
 export type SchemaResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly SchemaIssue[] };

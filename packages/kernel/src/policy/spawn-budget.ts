@@ -16,6 +16,7 @@ export interface SpawnBudget {
   toJSON(): JsonObject;
 }
 
+/** The limits of a `SpawnBudget`, with defaults. */
 export interface SpawnBudgetOptions {
   /** Default: 50. */
   readonly maxAgents?: number | undefined;

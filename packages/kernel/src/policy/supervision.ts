@@ -33,6 +33,7 @@ export interface Supervision {
   toJSON(): JsonObject;
 }
 
+/** Options of `Supervision.root`. */
 export interface RootOptions {
   /** Default: a new conversation. Pass an id to continue that conversation. */
   readonly sessionId?: SessionId | string | undefined;
@@ -47,6 +48,7 @@ export interface RootOptions {
   readonly ids?: IdSource | undefined;
 }
 
+/** Options of `Supervision.spawnChild`. */
 export interface SpawnChildOptions {
   /** Default: a random id. */
   readonly agentId?: AgentId | undefined;

@@ -11,6 +11,7 @@ const MAX_RESPONSE_BYTES = 256 * 1024 * 1024;
 /** The maximum that has to be in memory at once. */
 const MAX_PIECE_BYTES = 32 * 1024 * 1024;
 
+/** The limits of a connection to a provider. */
 export interface WireLimits {
   /** How long the server may be silent, in milliseconds, before its headers or during its answer. */
   readonly idleTimeoutMs: number;

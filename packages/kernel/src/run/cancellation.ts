@@ -264,4 +264,5 @@ export function cancellationOf(signal: Pick<AbortSignalLike, "reason">): Cancell
   return new CancellationError({ reason: why, cause: reason });
 }
 
+/** Makes a token: `new CancellationToken()`, or `new CancellationToken(signal)` to follow a signal. */
 export const CancellationToken: CancellationTokenConstructor = Token;

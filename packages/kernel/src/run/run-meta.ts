@@ -32,6 +32,7 @@ export interface RunMeta {
   child(options?: RunMetaChildOptions): RunMeta;
 }
 
+/** Options of `RunMeta.of` and `RunMeta.standalone`. Ids that are left out are generated. */
 export interface RunMetaOptions {
   readonly runId?: RunId | string | undefined;
   readonly execId?: ExecId | undefined;
@@ -45,6 +46,7 @@ export interface RunMetaOptions {
   readonly ids?: IdSource | undefined;
 }
 
+/** Options of `RunMeta.child`. What is left out is inherited. */
 export interface RunMetaChildOptions {
   readonly execId?: ExecId | undefined;
   readonly supervision?: Supervision | undefined;
@@ -114,6 +116,7 @@ class Meta implements RunMeta {
   }
 }
 
+/** Makes a `RunMeta`: `of` within a tree of agents, `standalone` without one. */
 export const RunMeta = Object.freeze({
   of: (options: RunMetaOptions): RunMeta => new Meta(options),
   /** For a run without a tree of agents. If `clock` has timers, the deadline fires on its own, since nothing else watches it. */

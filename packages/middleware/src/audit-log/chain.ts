@@ -13,6 +13,7 @@ interface AuditRecord {
 /** The `prev` of the first line. */
 const GENESIS = "0".repeat(43);
 
+/** Makes the next line of a log. */
 export function link(seq: number, prev: string, entry: AuditEntry): AuditRecord {
   return { seq, prev, entry, hash: hashOf(seq, prev, JSON.stringify(entry)) };
 }

@@ -41,6 +41,7 @@ export interface FileAuditLog extends AuditLog {
   verify(): Promise<ChainReport>;
 }
 
+/** Opens or checks an audit log in a file. */
 export const FileAuditLog = Object.freeze({
   /** Opens a log for writing and checks it first. Throws a `JournalCorruptError` if it was tampered with. */
   async open(path: string, options: FileAuditLogOptions = {}): Promise<FileAuditLog> {

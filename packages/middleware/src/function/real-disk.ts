@@ -5,6 +5,7 @@ import type { FileDisk } from "./file-validator.ts";
 /** As many symbolic links in a row as Linux follows. */
 const MOST_LINKS = 40;
 
+/** The file system of this machine. */
 export const realDisk: FileDisk = {
   realPath: (path) => leadsTo(path, { links: 0 }),
   async sizeOf(path) {

@@ -35,6 +35,7 @@ export function callGuard(
   };
 }
 
+/** Refuses a call: ends the run, or sets an error result for the model. */
 export function refuseCall(
   context: FunctionContext,
   layer: string,

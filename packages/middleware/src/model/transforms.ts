@@ -5,7 +5,6 @@ import { textOf } from "@ravi/kernel";
  * Puts an event through the transforms. Layers add their transforms from the outermost on; an event comes from the inside, so the
  * last transform is first.
  */
-
 export function through(transforms: readonly StreamTransform[], event: ModelEvent): readonly ModelEvent[] {
   return transforms.reduceRight<readonly ModelEvent[]>(
     (events, transform) => pushAll(transform, events),

@@ -7,10 +7,12 @@ export interface TextFilter {
   end(): string;
 }
 
+/** Puts a whole text through a filter. */
 export function filterWhole(filter: TextFilter, text: string): string {
   return filter.push(text) + filter.end();
 }
 
+/** Puts the output of the first filter through the second. */
 export function chainFilters(first: TextFilter, second: TextFilter): TextFilter {
   return {
     push: (text) => second.push(first.push(text)),

@@ -41,6 +41,7 @@ function changeCalls(
   });
 }
 
+/** Applies `change` to each item. Returns the same list if nothing changed. */
 export function changeList<T>(list: readonly T[], change: (item: T) => T): readonly T[] {
   let changed: T[] | undefined;
   for (const [at, item] of list.entries()) {

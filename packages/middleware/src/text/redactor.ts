@@ -68,6 +68,7 @@ export interface Redaction {
 /** The numbers of one call's values, by kind. */
 export type Numbering = Map<string, Map<string, number>>;
 
+/** Checks the options and prepares the redaction. `what` is the layer's name for errors. */
 export function redactionOf(what: string, options: RedactionOptions): Redaction {
   const names = options.kinds === undefined ? undefined : checkNames(`${what}.kinds`, options.kinds);
   const kinds = names?.map((kind) => checkWord(`${what}.kinds`, kind, Object.keys(KINDS) as PiiKind[]));
