@@ -14,10 +14,11 @@ import {
 } from "@ravi/kernel";
 import { asOwn, checkPort, checkPorts } from "@ravi/kernel/loop";
 
+/** Options of `agentContext`. The inherited fields are passed to the compaction strategy. */
 export interface AgentContextOptions extends CompactionContext {
   readonly agentId: AgentId;
   readonly history: HistoryProvider;
-  /** All of the history, when absent. */
+  /** Makes the history fit the model's context window. Default: none, the whole history is sent. */
   readonly compaction?: CompactionStrategy | undefined;
 }
 
@@ -31,7 +32,10 @@ const FIELDS = [
   "llm",
 ] as const satisfies readonly (keyof AgentContextOptions)[];
 
-/** A loop's whole view of its past (R10): which provider and which strategy are behind it, it does not know. */
+/**
+ * A loop's view of the conversation so far (R10). The loop does not know which history and which compaction strategy are behind
+ * it.
+ */
 export function agentContext(options: AgentContextOptions): AgentContext {
   checkFields("agentContext", options, FIELDS);
   const { agentId, history, compaction, ...context } = asOwn<AgentContextOptions>(options, FIELDS);

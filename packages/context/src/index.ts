@@ -1,5 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-// What an agent remembers, and what of it the model gets to see. This list is the public surface; a test pins it.
+// The history that an agent keeps, and which part of it the model sees. This list is the public surface; a test pins it.
 
 export { agentContext, type AgentContextOptions } from "./agent-context.ts";
 

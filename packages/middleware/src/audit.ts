@@ -9,6 +9,7 @@ import {
 import { isStop, messageOf } from "@ravi/kernel/loop";
 import type { AnyContext, OnGuardError } from "./guard.ts";
 
+/** What is recorded, and where. */
 export interface Audited {
   readonly layer: string;
   readonly log: AuditLog;
@@ -20,8 +21,8 @@ export interface Audited {
 }
 
 /**
- * Writes down that something begins, runs it, and writes down how it ended. What cannot be written down does not begin; and
- * what has ended and cannot be written down counts as failed, unless `onError` is "allow".
+ * Records that something begins, runs it, and records how it ended. If the beginning cannot be recorded, it is not run; if the
+ * end cannot be recorded, it counts as failed, unless `onError` is "allow".
  */
 export async function audited(
   about: Audited,
@@ -41,7 +42,7 @@ export async function audited(
         durationMs: context.clock.now() - began,
       });
     } catch (cause) {
-      // Both count: the run's own error says more, the log's must not be lost.
+      // Both errors are reported: the run's says more, and the log's must not be lost.
       throw new MiddlewareError({
         layer: about.layer,
         problem: messageOf(cause),

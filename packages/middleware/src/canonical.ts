@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 
 /**
- * A key that is the same for equal values and different for others: sorted JSON, hashed. Undefined for a value that is not
- * plain JSON (a Date, a Map, a function, a cycle, NaN): two of those could look alike, so they have no key.
+ * A key that is equal for equal values: a hash of JSON with sorted keys. Undefined for a value that is not plain JSON (a Date, a
+ * Map, a function, a cycle, NaN), because two different ones could look the same.
  */
 export function keyOf(value: unknown): string | undefined {
   const text = canonical(value, 0);
@@ -18,7 +18,7 @@ function canonical(value: unknown, depth: number): string | undefined {
     case "boolean":
       return JSON.stringify(value);
     case "number":
-      // JSON has neither of them, and -0 would become 0.
+      // JSON has no infinities or NaN, and -0 would become 0.
       return Number.isFinite(value) && !Object.is(value, -0) ? String(value) : undefined;
     case "object":
       if (value === null) return "null";
@@ -44,7 +44,7 @@ function canonicalObject(value: object, depth: number): string | undefined {
   const parts: string[] = [];
   for (const key of Object.keys(value).toSorted()) {
     const inner: unknown = Reflect.get(value, key);
-    // A field that is undefined is a field that is not there, as in JSON.
+    // An undefined field counts as absent, as in JSON.
     if (inner === undefined) continue;
     const part = canonical(inner, depth + 1);
     if (part === undefined) return undefined;

@@ -9,48 +9,48 @@ import {
 } from "./misuse.ts";
 import type { WithResult } from "./types.ts";
 
-// Runs one call through the layers of a pipeline, from the outside in, to the core and back.
+// Runs one call through the layers of a pipeline, from the outermost to the core and back.
 //
-// A layer may wait for its call (`await next()`), repeat it (`next.again()`), answer without it, or throw while it is running. It may
-// not return while the call inside is still running: that is found out, and is its failure.
+// A layer may wait for its call (`await next()`), repeat it (`next.again()`), answer without it, or throw while it is running. It
+// must not return while the inner call is still running: that is detected, and counts as the layer's failure.
 //
-// Most layers are transparent: they return the promise of `next()` as it is. Such a layer ends when its call ends, so it gets no
-// promise of its own, which saves 130 ns of 270. Where all layers are transparent and the core makes no promise, the whole
-// pipeline makes none.
+// Most layers are transparent: they return the promise of `next()` itself. Such a layer ends when its call ends, so it gets no
+// promise of its own, which saves 130 ns of 270. If all layers are transparent and the core makes no promise, the whole pipeline
+// makes none.
 
-/** Gives a promise only where it makes one. */
+/** The call itself. Returns a promise only if it needs one. */
 export type Core = (way?: WayIn | void) => MaybePromise<void>;
 
-/** What a pipeline around this one says of its call; see `Pipeline` of the kernel. */
+/** What a surrounding pipeline tells about its call; see `Pipeline` of the kernel. */
 export type WayIn = NonNullable<Parameters<Pipeline<never>["run"]>[2]>;
 
-/** A layer that has something to do around the call, made ready once when the pipeline is built. */
+/** A layer with a `process` method, prepared once when the pipeline is built. */
 export interface Link<C> {
   readonly name: string;
   readonly process: (context: C, next: Next) => Promise<void>;
 }
 
-/** What all layers of one call share. */
+/** The state that all layers of one call share. */
 interface Passage<C> {
   readonly links: readonly Link<C>[];
   readonly context: C;
   readonly core: Core;
-  /** Of the pipeline around this one. */
+  /** From the surrounding pipeline. */
   readonly way: WayIn | undefined;
-  /** The core was done at once, without a promise. */
+  /** The core finished synchronously, without a promise. */
   isCoreDone: boolean;
-  /** A layer is not transparent, or misused `next`: the promise of the outermost one has to be awaited. */
+  /** A layer is not transparent, or misused `next`, so the promise of the outermost layer has to be awaited. */
   needsAwait: boolean;
-  /** The caller was told that all is done, without a promise. */
+  /** The caller was told synchronously that the call is done. */
   isDone: boolean;
 }
 
-/** In a box, since anything may be thrown, even undefined. */
+/** An object, because anything may be thrown, even undefined. */
 interface Failure {
   readonly error: unknown;
 }
 
-/** Gives no promise where the core makes none and every layer is transparent. */
+/** Runs a call through the layers. Returns no promise if the core makes none and every layer is transparent. */
 export function pass<C extends WithResult>(
   links: readonly Link<C>[],
   context: C,
@@ -66,11 +66,11 @@ export function pass<C extends WithResult>(
 }
 
 /**
- * One run of one layer. It learns through `innerEnded` that its call inward is over, and two things hold for that moment:
+ * One run of one layer. `innerEnded` is called when its inner call is over. Two things hold for that moment:
  *
- * - It comes just before the promise of that call settles, so a layer that awaits the promise never returns before it.
- * - It comes in the second tick of the microtask queue or later, even if the call was done at once, so a layer that does not
- *   await the promise always returns before it.
+ * - It is just before the promise of the inner call settles, so a layer that awaits the promise never returns before it.
+ * - It is in the second microtask tick or later, even if the inner call was synchronous, so a layer that does not await the
+ * promise always returns before it.
  */
 class LayerRun<C extends WithResult> implements WayIn {
   private readonly passage: Passage<C>;
@@ -79,12 +79,12 @@ class LayerRun<C extends WithResult> implements WayIn {
   private readonly outer: LayerRun<C> | undefined;
   private calls = 0;
   private isInnerRunning = false;
-  /** The newest call inward. */
+  /** The promise of the latest inner call. */
   private inner: Promise<void> | undefined;
   private innerFailure: Failure | undefined;
-  /** The layer returned the promise of its call as it is. */
+  /** Whether the layer returned the promise of its inner call itself. */
   private isTransparent = false;
-  /** The layer has returned or thrown. A call of its own that still runs is given up. */
+  /** Whether the layer has returned or thrown. An inner call that still runs is given up. */
   private hasEnded = false;
   private misuse: Error | undefined;
 
@@ -108,7 +108,7 @@ class LayerRun<C extends WithResult> implements WayIn {
     return this.endWith(process);
   }
 
-  /** The end of a layer that is not transparent. */
+  /** Waits for the end of a layer that is not transparent. */
   private async endWith(process: Promise<void>): Promise<void> {
     let failure: Failure | undefined;
     try {
@@ -119,19 +119,19 @@ class LayerRun<C extends WithResult> implements WayIn {
       }
       if (this.misuse !== undefined) throw this.misuse;
     } catch (error) {
-      // A layer that throws may leave its call running on purpose, as a time limit does. After a misuse nothing is left running.
+      // A layer that throws may leave its call running on purpose, as a timeout does. After a misuse, the call is awaited.
       if (this.misuse !== undefined && this.isInnerRunning) await this.innerSettled();
       this.clearResult();
       failure = { error };
     }
     this.hasEnded = true;
-    // A layer whose call went further inward has used up its ticks there.
+    // A layer whose inner call went through further layers has already used up enough ticks there.
     if ((this.calls === 0 || this.isInnerRunning) && this.outer?.mayReturnEarly() === true) await TICK;
     failure = this.tellOuter(failure);
     if (failure !== undefined) throw failure.error;
   }
 
-  /** The end of a transparent layer. Only a misuse can make it another one than that of its call. */
+  /** The end of a transparent layer. It is that of its inner call, unless `next` was misused. */
   private endTransparent(innerFailure: Failure | undefined): Failure | undefined {
     let failure = innerFailure;
     if (failure === undefined && this.misuse !== undefined) {
@@ -149,7 +149,7 @@ class LayerRun<C extends WithResult> implements WayIn {
   private makeNext(): Next {
     const next = (): Promise<void> => (this.calls === 0 ? this.inward() : this.refuse(CALLED_TWICE));
     const again = (): Promise<void> => this.again();
-    // Not written out here: see docs/decisions/0012.
+    // Assigned from a constant: see docs/decisions/0012.
     next.again = again;
     return next;
   }
@@ -161,7 +161,7 @@ class LayerRun<C extends WithResult> implements WayIn {
     return this.inward();
   }
 
-  /** Calls the next layer, or the core. */
+  /** Runs the next layer, or the core. */
   private inward(): Promise<void> {
     if (this.isGivenUp()) return handledRejection(givenUp(this.link.name));
     this.calls++;
@@ -188,7 +188,7 @@ class LayerRun<C extends WithResult> implements WayIn {
     if (failure !== undefined) throw failure.error;
   }
 
-  /** The call inward is over. Gives what its promise is to reject with, if anything. */
+  /** Called when the inner call is over. Returns what its promise has to reject with, if anything. */
   private innerEnded(failure: Failure | undefined): Failure | undefined {
     this.isInnerRunning = false;
     if (failure !== undefined) {
@@ -196,37 +196,37 @@ class LayerRun<C extends WithResult> implements WayIn {
       this.clearResult();
     }
     if (this.isTransparent) return this.endTransparent(failure);
-    // A layer may drop the promise: its rejection must not go unhandled.
+    // The layer may ignore the promise; its rejection must not be reported as unhandled.
     if (failure !== undefined) void this.innerSettled();
     return failure;
   }
 
-  /** Resolves, and never rejects, when the newest call inward has settled. */
+  /** Resolves, and never rejects, when the latest inner call has settled. */
   private async innerSettled(): Promise<void> {
     try {
       await this.inner;
     } catch {
-      // Kept in `innerFailure`.
+      // It is kept in `innerFailure`.
     }
   }
 
-  /** Whether this layer or one around it can return before its call is over. Transparent ones cannot. */
+  /** Whether this layer, or one around it, can return before its inner call is over. A transparent one cannot. */
   private mayReturnEarly(): boolean {
     return !this.isTransparent || (this.outer?.mayReturnEarly() ?? false);
   }
 
-  /** After a failure no answer is left in the context; unless another attempt, further out, has put its own there. */
+  /** Removes the result after a failure, unless the call was given up: then it may be the result of a newer attempt. */
   private clearResult(): void {
     if (!this.isGivenUp()) this.passage.context.result = undefined;
   }
 
-  /** Somebody further out no longer waits for this call: nothing new may be begun, and nothing paid. */
+  /** Whether a layer further out no longer waits for this call. Then nothing new may be started or paid for. */
   isGivenUp(): boolean {
     const outer = this.outer ?? this.passage.way;
     return this.hasEnded || (outer?.isGivenUp() ?? false);
   }
 
-  /** The misuse is remembered, since the layer may drop or catch the rejection. */
+  /** Rejects, and remembers the misuse, since the layer may ignore or catch the rejection. */
   private refuse(problem: string): Promise<void> {
     this.passage.needsAwait = true;
     this.misuse ??= misused(this.link.name, problem);
@@ -234,10 +234,10 @@ class LayerRun<C extends WithResult> implements WayIn {
   }
 }
 
-/** Awaiting it takes one tick and makes no promise. */
+/** Awaiting it takes one tick and allocates no promise. */
 const TICK = Promise.resolve();
 
-/** A core that throws before its first promise fails like any other. */
+/** A core that throws synchronously fails like any other. */
 function startCore(core: Core, way: WayIn): MaybePromise<void> {
   try {
     return core(way);
@@ -250,7 +250,7 @@ async function rejected(error: unknown): Promise<void> {
   throw error;
 }
 
-/** A rejection that may be dropped without harm. */
+/** A rejected promise that does not count as unhandled if it is ignored. */
 function handledRejection(reason: Error): Promise<void> {
   const rejection = rejected(reason);
   rejection.catch(() => {});

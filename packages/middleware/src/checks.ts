@@ -3,7 +3,7 @@ import type { Placement } from "./types.ts";
 
 type PlacedLayer<C> = Layer<C> & Placement;
 
-/** What a layer is called in messages and traces; one without a name goes by its place. */
+/** A layer's name in messages and traces; `layers[n]` if it has none. */
 export function layerName<C>(layer: Layer<C>, at: number): string {
   if (typeof layer === "function") return layer.name === "" ? `layers[${at}]` : layer.name;
   if (typeof layer.name === "string" && layer.name !== "") return layer.name;
@@ -14,7 +14,9 @@ export function layerName<C>(layer: Layer<C>, at: number): string {
 
 export const LEVELS: readonly MiddlewareLevel[] = ["agent", "chat", "function"];
 
-/** Refuses what cannot run: things that are no layers, layers of two levels, and an order that would leak. */
+/**
+ * Throws if something is not a layer, if layers are of different levels, or if their order would leak data. Returns the level.
+ */
 export function checkLayers<C>(
   layers: readonly Layer<C>[],
   level?: MiddlewareLevel,
@@ -69,7 +71,7 @@ function checkShape(layer: unknown, field: string): void {
   }
 }
 
-/** Layers are listed from the outside in: what comes later stands inside. */
+/** Layers are listed from the outermost to the innermost. */
 function checkOrder<C>(layers: readonly PlacedLayer<C>[]): void {
   for (const [at, outer] of layers.entries()) {
     for (const role of outer.insideOf ?? []) {

@@ -1,17 +1,17 @@
 import { deepFreeze } from "@ravi/kernel";
 
-/** A bounded store whose entries expire by the clock of whoever asks: that may be a virtual one. */
+/** A bounded store whose entries expire. Callers pass the time, which may come from a virtual clock. */
 export interface ExpiringCache<V extends object> {
   get(key: string, now: number): V | undefined;
   set(key: string, value: V, now: number): void;
 }
 
-/** When it is full, whatever was not used for longest makes room. */
+/** When it is full, the least recently used entry is dropped. */
 export function expiringCache<V extends object>(options: {
   readonly maxEntries: number;
   readonly ttlMs: number;
 }): ExpiringCache<V> {
-  // A map keeps its keys in the order in which they were set: whatever is used is set again, so the oldest comes first.
+  // A map keeps its insertion order. A used entry is set again, so the least recently used one is first.
   const entries = new Map<string, { readonly value: V; readonly expires: number }>();
   return {
     get(key, now) {
@@ -31,7 +31,7 @@ export function expiringCache<V extends object>(options: {
   };
 }
 
-/** What many are given is nobody's to change. For plain JSON. */
+/** A frozen copy of plain JSON, safe to hand to several callers. */
 export function frozenCopy<V>(value: V): V {
   return deepFreeze(JSON.parse(JSON.stringify(value)) as V);
 }

@@ -16,7 +16,10 @@ import { isStop, messageOf, tellTermination } from "@ravi/kernel/loop";
 
 export type AnyContext = AgentRunContext | ChatContext | FunctionContext;
 
-/** What a guard does when it breaks itself. `block` is the default everywhere: a broken guard guards nothing. */
+/**
+ * What happens if a guard itself fails: it blocks, or lets the call pass. The default is "block" everywhere, because a broken
+ * guard guards nothing.
+ */
 export type OnGuardError = "block" | "allow";
 
 export interface GuardOptions {
@@ -25,7 +28,7 @@ export interface GuardOptions {
   readonly onError: OnGuardError;
 }
 
-/** Who, where and when, for any hook. */
+/** The fields that every hook payload has: agent, run, session and time. */
 export function hookBase(context: AnyContext): HookBase {
   const { meta } = context;
   return {
@@ -35,28 +38,28 @@ export function hookBase(context: AnyContext): HookBase {
     execId: meta.execId,
     sessionId:
       "sessionId" in context
-        ? // As it is: of a malformed one its guard has to tell.
+        ? // Unchecked: its guard has to report a malformed id.
           (context.sessionId as SessionId)
         : (meta.supervision?.sessionId ?? SessionId(meta.runId)),
     at: context.clock.now(),
   };
 }
 
-/** Tells whoever listens that a guard tripped, where it does not stop the run. */
+/** Reports to the hooks that a guard tripped without stopping the run. */
 export function tellTrip(context: AnyContext, layer: string, reason: string): void {
   if (!context.hooks.has(HookEvent.GUARDRAIL_TRIP)) return;
-  // Never throws, and nobody on this path waits for a listener.
+  // `dispatch` never throws, and listeners are not awaited here.
   void context.hooks.dispatch(HookEvent.GUARDRAIL_TRIP, { ...hookBase(context), layer, reason });
 }
 
-/** Tells whoever listens that a model call is made once more. */
+/** Reports to the hooks that a model call is tried again. */
 export function tellRetry(context: AnyContext, attempt: number, delayMs: number, error: unknown): void {
   if (!context.hooks.has(HookEvent.RETRY)) return;
   const about = { attempt, delayMs, error: errorToJSON(error) };
   void context.hooks.dispatch(HookEvent.RETRY, { ...hookBase(context), ...about });
 }
 
-/** Stops the run: tells of it and throws. */
+/** Stops the run: reports it to the hooks and throws a `MiddlewareTermination`. */
 export function trip(context: AnyContext, layer: string, reason: string, cause?: unknown): never {
   const stop = new MiddlewareTermination({ layer, reason, cause });
   tellTermination(context.hooks, stop, () => hookBase(context));
@@ -64,8 +67,8 @@ export function trip(context: AnyContext, layer: string, reason: string, cause?:
 }
 
 /**
- * Asks a guard, which gives the reason why not, or undefined. A check that fails counts as a violation unless `onError` is
- * "allow"; a stop of the run itself (cancelled, out of budget) passes as what it is.
+ * Runs a guard's check, which returns the reason to refuse, or undefined. If the check throws, that counts as a violation unless
+ * `onError` is "allow". An error that stops the run (cancelled, out of budget) is thrown on.
  */
 export function ask(
   options: GuardOptions,
@@ -86,7 +89,7 @@ function broken({ onError }: GuardOptions, error: unknown): string | undefined {
   return onError === "allow" ? undefined : `the guard itself failed: ${messageOf(error)}`;
 }
 
-/** Asks a guard and stops the run on a violation. A promise only where the check gives one. */
+/** Runs a guard's check and stops the run on a violation. Returns a promise only if the check does. */
 export function enforce(
   options: GuardOptions,
   check: () => MaybePromise<string | undefined>,

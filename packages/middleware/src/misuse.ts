@@ -1,6 +1,6 @@
 import { CancellationError, MiddlewareError } from "@ravi/kernel";
 
-// What a layer can do wrong with `next`, in words.
+// The texts of errors about a misuse of `next`.
 
 export const CALLED_TWICE =
   "called next() twice, which would run (and pay for) the call again; a layer that means to repeat uses next.again()";
@@ -14,6 +14,7 @@ export function misused(layer: string, problem: string, cause?: unknown): Middle
   return new MiddlewareError({ layer, problem, cause });
 }
 
+/** The error for a layer that continues after a layer further out gave up on its call. */
 export function givenUp(layer: string): CancellationError {
   return new CancellationError({
     reason: `the call was given up further out, so ${layer} may not go on inward`,

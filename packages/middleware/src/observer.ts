@@ -1,6 +1,6 @@
 import { isPromiseLike } from "@ravi/kernel";
 
-/** For whoever only watches a call: what it throws, now or later, changes nothing. Undefined where it threw. */
+/** Calls an observer. Errors that it throws or rejects with are ignored; then the result is undefined. */
 export function quietly<T>(tell: () => T): T | undefined {
   try {
     const told = tell();

@@ -1,6 +1,9 @@
 import { InvalidValueError } from "@ravi/kernel";
 
-/** Checks of options that the kernel's field checks do not cover. Each gives the value, or says what was expected. */
+/**
+ * Checks of options that the kernel does not have. Each returns the value, or throws an `InvalidValueError` that says what was
+ * expected.
+ */
 
 export function checkNumber(field: string, value: unknown, least: number, most = Number.MAX_VALUE): number {
   if (typeof value === "number" && Number.isFinite(value) && value >= least && value <= most) return value;
@@ -22,7 +25,7 @@ export function checkFunction(field: string, value: unknown): void {
   throw new InvalidValueError({ field, value, expected: "a function" });
 }
 
-/** A list of texts, none of them empty. */
+/** A list of strings, none of them empty. */
 export function checkNames(field: string, value: unknown): readonly string[] {
   if (!Array.isArray(value)) throw new InvalidValueError({ field, value, expected: "a list of texts" });
   return value.map((item: unknown, at) => {

@@ -5,6 +5,7 @@ import { piiToolRedaction } from "./function/pii-tool-redaction.ts";
 import { MiddlewarePipeline } from "./pipeline.ts";
 import { REDACTION_FIELDS, type RedactionOptions } from "./text/redactor.ts";
 
+/** One redacting pipeline for each level. */
 export interface PiiPipelines {
   readonly agent: MiddlewarePipeline<AgentRunContext>;
   readonly chat: MiddlewarePipeline<ChatContext>;
@@ -12,8 +13,8 @@ export interface PiiPipelines {
 }
 
 /**
- * Redaction at all three levels. Each by itself leaves something raw in a journal: the input of a run, the answer of a model
- * or the result of a tool. `use` on one of them adds layers inside of its redactor.
+ * Redaction at all three levels. Any single one leaves something raw in a journal: the run's input, a model's answer or a tool's
+ * result. `use` on a pipeline adds layers inside of its redactor.
  */
 export function piiPipelines(options: RedactionOptions = {}): PiiPipelines {
   checkFields("piiPipelines", options, REDACTION_FIELDS);

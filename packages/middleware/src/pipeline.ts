@@ -17,7 +17,7 @@ import type { WithResult } from "./types.ts";
 
 type Admit<C> = (context: C, gate: Gate) => MaybePromise<void>;
 
-/** A pipeline's layers, sorted once by what they have to do. */
+/** A pipeline's layers, sorted once by what they implement. */
 interface Plan<C> {
   readonly layers: readonly Layer<C>[];
   readonly level: MiddlewareLevel | undefined;
@@ -26,14 +26,11 @@ interface Plan<C> {
 }
 
 export interface MiddlewarePipelineOptions {
-  /** Which level it is of. Default: that of its first layer that says so. */
+  /** The level of its layers. Default: that of the first layer that has one. */
   readonly level?: MiddlewareLevel | undefined;
 }
 
-/**
- * Layers put together, the first outermost. A call in flight keeps the layers that it began with; `use` is for the calls
- * that come after it.
- */
+/** A list of layers, the first one outermost. `use` affects only calls that begin after it; a call in flight keeps its layers. */
 export class MiddlewarePipeline<C extends WithResult> implements Pipeline<C> {
   private plan: Plan<C>;
 
@@ -52,11 +49,12 @@ export class MiddlewarePipeline<C extends WithResult> implements Pipeline<C> {
     return this;
   }
 
+  /** True if there are no layers. */
   get isNoop(): boolean {
     return this.plan.layers.length === 0;
   }
 
-  /** Whether any layer has something to say before a call begins. */
+  /** Whether any layer has an `admit` method. */
   get hasAdmits(): boolean {
     return this.plan.admits.length > 0;
   }
@@ -65,24 +63,25 @@ export class MiddlewarePipeline<C extends WithResult> implements Pipeline<C> {
     return this.plan.level;
   }
 
-  /** The layers' names, from the outside in. */
+  /** The layers' names, from the outermost to the innermost. */
   get names(): readonly string[] {
     return this.plan.layers.map(layerName);
   }
 
-  /** Asks each layer in order, until one refuses by setting a result. A promise only where a layer gives one. */
+  /** Calls each layer's `admit` in order, until one refuses by setting a result. Returns a promise only if a layer does. */
   admit(context: C, gate: Gate): MaybePromise<void> {
     const { admits } = this.plan;
     return admits.length === 0 ? undefined : admitFrom(admits, 0, context, gate);
   }
 
+  /** Runs a call through the layers. */
   run(context: C, core: (way?: WayIn | void) => Promise<void>, way?: WayIn): Promise<void> {
     return Promise.resolve(pass(this.plan.links, context, core, way));
   }
 
-  /** `run` for a core that may be done at once. No promise where neither the core nor a layer makes one. */
+  /** Like `run`, for a core that may finish synchronously. Returns a promise only if the core or a layer makes one. */
   runDirect(context: C, core: Core, way?: WayIn): MaybePromise<void> {
-    // Whoever has put a `run` of their own in its place, a guard perhaps, is not passed by.
+    // If a subclass or a user has replaced `run` (to add a guard, for example), it must not be bypassed.
     return this.run === RUN
       ? pass(this.plan.links, context, core, way)
       : this.run(context, async (inner) => core(inner), way);
@@ -108,12 +107,14 @@ function planOf<C>(layers: readonly Layer<C>[], wanted: MiddlewareLevel | undefi
   return { layers: [...layers], level, links, admits };
 }
 
-/** Called as a method, so that layers which are objects of a class keep their `this`. */
+/** Called as a method, so that layers that are instances of a class keep their `this`. */
 function processOf<C>(layer: Middleware<C>, context: C, next: Next): Promise<void> {
   return layer.process === undefined ? next() : layer.process(context, next);
 }
 
-/** A thenable of somebody's own may give nothing back from its `then`: nobody would wait for the layers behind it. */
+/**
+ * Wrapped in a real promise: a custom thenable's `then` may return undefined, and then the layers after it would not be awaited.
+ */
 function admitAfter<C extends WithResult>(
   asked: PromiseLike<void>,
   admits: readonly Admit<C>[],

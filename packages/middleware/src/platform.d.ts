@@ -1,4 +1,4 @@
-// Everything of the platform that this package touches. It is compiled without DOM and Node types.
+// The platform features that this package uses. It is compiled without DOM and Node types.
 
 interface AbortSignal {
   readonly aborted: boolean;

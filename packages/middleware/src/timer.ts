@@ -1,9 +1,9 @@
 import { cancellationOf, type AbortSignalLike, type Clock, type TimerHandle } from "@ravi/kernel";
 
-/** Longer delays overflow the platform's timers and would fire at once. */
+/** Longer delays overflow the platform's timers, which then fire at once. */
 const LONGEST = 2_147_483_647;
 
-/** A timer of the clock, or of the platform where the clock has none: a wait or a time limit must end in any case. */
+/** A timer of the clock, or of the platform if the clock has none, so that a wait or a timeout always ends. */
 export function setTimer(clock: Clock, callback: () => void, delayMs: number): TimerHandle {
   return clock.setTimer === undefined ? platformTimer(callback, delayMs) : clock.setTimer(callback, delayMs);
 }
@@ -20,7 +20,7 @@ function platformTimer(callback: () => void, delayMs: number): TimerHandle {
   return { cancel: () => clearTimeout(timer) };
 }
 
-/** Waits, or rejects as soon as the signal aborts. Leaves neither a timer nor a listener behind. */
+/** Waits for `delayMs`, or rejects as soon as the signal aborts. Leaves neither a timer nor a listener behind. */
 export async function sleep(clock: Clock, delayMs: number, signal: AbortSignalLike): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimer(clock, resolve, delayMs);
@@ -31,7 +31,7 @@ export async function sleep(clock: Clock, delayMs: number, signal: AbortSignalLi
   }
 }
 
-/** Rejects when the signal aborts before the promise settles. The promise's own failure is heard in any case. */
+/** Rejects if the signal aborts before the promise settles. A later rejection of the promise does not count as unhandled. */
 export function untilAborted<T>(promise: Promise<T>, signal: AbortSignalLike): Promise<T> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) {

@@ -1,8 +1,8 @@
 import type { AgentRunContext, ChatContext, FunctionContext, Middleware } from "@ravi/kernel";
 
 /**
- * What a layer may say about where it stands. `role` is what it does for others ("redactor"); `insideOf` lists the roles
- * that must never stand inside it. A pipeline that breaks such a rule is refused when it is built.
+ * Rules for a layer's position. `role` is what it does for others ("redactor"); `insideOf` lists roles of which this layer must
+ * be inside. A pipeline that breaks a rule is refused when it is built.
  */
 export interface Placement {
   readonly role?: string | undefined;
@@ -24,7 +24,7 @@ export interface FunctionMiddleware extends Middleware<FunctionContext>, Placeme
   readonly level: "function";
 }
 
-/** What the pipeline itself needs of a context: an error inside must not leave an answer behind. */
+/** What the pipeline needs of a context: it removes the result after a failure, so that no answer is left behind. */
 export interface WithResult {
   result: unknown;
 }

@@ -17,7 +17,7 @@ const KNOWN = [
   "retention",
 ] as const satisfies readonly (keyof SubAgentConfig)[];
 
-/** A tool `handoff_<name>` for each of them. */
+/** One tool `handoff_<name>` for each sub-agent. Throws an `InvalidValueError` if a config is wrong or two names clash. */
 export function handoffsFor(field: string, subAgents: readonly SubAgentConfig[]): DelegateTool[] {
   const list: unknown = subAgents;
   if (!Array.isArray(list)) {
@@ -57,7 +57,7 @@ function agentOf(place: string, { agent }: SubAgentConfig): string {
   throw new InvalidValueError({ field: `${place}.agent`, value: agent, expected });
 }
 
-/** A server would refuse the tool, in the middle of a paid run. */
+/** Checked here, because otherwise the provider would refuse the tool in the middle of a paid run. */
 function checkDescription(field: string, value: unknown): void {
   if (typeof value === "string") return;
   throw new InvalidValueError({ field, value, expected: "a text that says when to hand work to it" });

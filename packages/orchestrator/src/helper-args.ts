@@ -1,6 +1,6 @@
 import type { SchemaResult, StandardSchema } from "@ravi/kernel";
 
-/** What a model says of a helper that it wants. */
+/** The arguments with which a model describes a helper. */
 interface HelperArgs {
   readonly name: string;
   readonly instructions: string;
@@ -10,7 +10,7 @@ interface HelperArgs {
 
 type Read = { readonly helper: HelperArgs } | { readonly problem: string; readonly path: string };
 
-/** Reads what a model wrote. A `problem` is for the model. */
+/** Checks the arguments of a `hire_helper` call. `problem` is an error message for the model. */
 export function readHelper(value: unknown, allowed: readonly string[]): Read {
   if (typeof value !== "object" || value === null || Array.isArray(value))
     return { problem: "expected an object { name, instructions, tools, task }", path: "" };

@@ -33,14 +33,15 @@ const KNOWN = [
   "onFull",
 ] as const satisfies readonly (keyof DynamicHiringOptions)[];
 
+/** The tool `hire_helper`, and how many helpers a run may have. */
 export interface DynamicHiring {
   readonly tool: DelegateTool;
   readonly maxHelpers: number;
 }
 
 /**
- * A tool by which a model defines somebody and hands it a task. All of the helper comes from the call, which is on record with
- * the model's answer: a resumed run makes the same helper again.
+ * A tool with which a model defines a helper and gives it a task. Everything about the helper comes from the call, which is
+ * recorded with the model's answer, so a resumed run makes the same helper again.
  */
 export function dynamicHiring(
   field: string,
@@ -51,7 +52,7 @@ export function dynamicHiring(
   const { tools = [], model = own.model, maxSteps = DEFAULT_STEPS } = options;
   const maxHelpers = checkInteger(`${field}.maxHelpers`, options.maxHelpers ?? DEFAULT_HELPERS, 1);
   const terms = termsOf(field, options);
-  // Checks the model, the steps and every tool once, as a helper with all of them would.
+  // Checks the model, the steps and all tools once, as for a helper that has all of them.
   const { tools: allowed } = planLoop(field, { name: "helper", model, tools, maxSteps });
   const names = allowed.map(({ name }) => name);
   const input = helperSchema(names);

@@ -1,9 +1,11 @@
 import { InvalidValueError } from "@ravi/kernel";
 
-/** What every provider accepts as a tool's name has at most so many characters. */
+/** The longest name of a tool that every provider accepts. */
 const MOST_CHARS = 64;
 
-/** A name that models can call: letters, digits, `_` and `-`. Cut where it is too long to stand behind a prefix. */
+/**
+ * A name that models can call: letters, digits, `_` and `-`. With its prefix it has at most 64 characters; the rest is cut off.
+ */
 export function safeName(field: string, name: string, prefix = ""): string {
   const text: unknown = name;
   const safe = (typeof text === "string" ? text : "")

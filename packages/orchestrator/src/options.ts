@@ -12,50 +12,69 @@ import type {
 } from "@ravi/kernel";
 import type { LoopOptions } from "@ravi/kernel/loop";
 
-/** Somebody to hand work to, and on what terms. */
+/** An agent to hand work to, and the terms of its hire. */
 export interface SubAgentConfig {
   readonly agent: Agent;
-  /** What the model calls it, after `handoff_`: the agent's name, made safe for models. */
+  /**
+   * The tool's name after `handoff_`. Default: the agent's name, with other characters than letters, digits, `_` and `-`
+   * replaced.
+   */
   readonly name?: string | undefined;
-  /** When to hand work to it: the agent's own description. */
+  /** Tells the model when to hand work to this agent. Default: the agent's own description. */
   readonly description?: string | undefined;
-  /** NORMAL. Above it, a full tree makes room for it. */
+  /** Default: NORMAL. If no slot is free, a HIGH or CRITICAL agent takes the slot of a less important one. */
   readonly priority?: Priority | undefined;
-  /** For how many seconds its answer is waited for: 120. `null`: as long as it takes. */
+  /** How many seconds to wait for its answer. Default: 120. `null`: no limit. */
   readonly askTimeoutS?: number | null | undefined;
-  /** What becomes of it then: `cancel`, or `leave` to let it work on; its answer is then waited for before the lead ends. */
+  /**
+   * What happens to it after that time. `cancel` stops it; `leave` lets it work on, and its answer is awaited before the
+   * orchestrator ends. Default: `cancel`.
+   */
   readonly onTimeout?: HireLeaf["onTimeout"];
-  /** What it does when it loses its slot: `park` and go on later, or `return` with what it has. */
+  /**
+   * What it does when its slot is taken: `park` waits for another one and continues, `return` returns what it has. Default:
+   * `park`.
+   */
   readonly onPreempt?: HireLeaf["onPreempt"];
-  /** When every slot is taken: `deny`, or `queue` until one is free. */
+  /** What happens if no slot is free: `deny` the hire, or `queue` until one is. Default: `deny`. */
   readonly onFull?: HireLeaf["onFull"];
+  /** What it may spend. Default: the orchestrator's budget. */
   readonly executionBudget?: ExecutionBudgetOptions | undefined;
+  /** How long its history is kept. Default: for the run. */
   readonly retention?: HistoryRetention | undefined;
 }
 
-/** Lets the model define helpers of its own. They hire nobody, and have no tool that is not listed here. */
+/**
+ * Lets the model define its own helpers. They have only the tools that are listed here, and hire nobody unless one of those is a
+ * delegate.
+ */
 export interface DynamicHiringOptions {
-  /** What a helper may be given, by name. Default: nothing. */
+  /** The tools that a helper may be given, by name. Default: none. */
   readonly tools?: readonly (Tool | DelegateTool)[] | undefined;
-  /** The orchestrator's. */
+  /** Default: the orchestrator's. */
   readonly model?: LLMClient | undefined;
-  /** Helpers of one run: 5. */
+  /** The maximum number of helpers in one run. Default: 5. */
   readonly maxHelpers?: number | undefined;
-  /** Model calls of each: 20. */
+  /** The maximum number of model calls of each helper. Default: 20. */
   readonly maxSteps?: number | undefined;
   readonly executionBudget?: ExecutionBudgetOptions | undefined;
   readonly priority?: Priority | undefined;
+  /** How many seconds to wait for its answer. Default: 120. `null`: no limit. */
   readonly askTimeoutS?: number | null | undefined;
   readonly onPreempt?: HireLeaf["onPreempt"];
   readonly onFull?: HireLeaf["onFull"];
 }
 
+/** Options of an `OrchestratorAgent`: those of every loop agent, and its sub-agents. */
 export interface OrchestratorAgentOptions<T = unknown> extends LoopOptions<T> {
+  /** The agents that the model can hand work to. At least one, unless `dynamicHiring` is given. */
   readonly subAgents?: readonly SubAgentConfig[] | undefined;
-  /** How many agents its tree may have. Counts where it is the root: below one, the root's holds. */
+  /** The headcount limits of its tree. Used only if it is the root of a run; otherwise the root's limits apply. */
   readonly spawnBudget?: SpawnBudgetOptions | undefined;
-  /** Whether and when a helper that crashed is hired again, such as a `RetryPolicy` of `@ravi/supervision`. Default: never. */
+  /**
+   * Whether and when a sub-agent that crashed is hired again, for example a `RetryPolicy` of `@ravi/supervision`. Default: never.
+   */
   readonly retryPolicy?: RestartPolicy | undefined;
-  /** Switched off unless it is given. */
+  /** Default: off. */
   readonly dynamicHiring?: DynamicHiringOptions | undefined;
 }

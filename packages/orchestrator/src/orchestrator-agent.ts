@@ -27,8 +27,8 @@ const OWN_FIELDS = [
 ] as const satisfies readonly Exclude<keyof OrchestratorAgentOptions, keyof LoopPlan>[];
 
 /**
- * A lead: its model hands tasks to other agents, which run at once, each with a seat, a budget and a time limit. One definition
- * serves any number of runs at once.
+ * An agent whose model hands tasks to other agents. They run in parallel, each with a slot, a budget and a time limit. One object
+ * can serve any number of runs at the same time.
  */
 export class OrchestratorAgent<T = unknown> implements Agent<T> {
   readonly id: AgentId;
@@ -71,7 +71,7 @@ export class OrchestratorAgent<T = unknown> implements Agent<T> {
     }
   }
 
-  /** This agent as a tool of another one: a hire like any other. */
+  /** This agent as a tool of another agent. A call of the tool hires it. */
   asDelegate(options?: DelegateOptions): DelegateTool<T> {
     return delegateTo(this, options);
   }
@@ -90,7 +90,7 @@ function toolsOf(
       expected: "at least one agent to hand work to, or dynamicHiring",
     });
   }
-  // What is no list is refused, by name, where the tools are checked.
+  // Anything but an array is passed on: `planLoop` refuses it with an error that names the field.
   const list: unknown = tools;
   if (!Array.isArray(list)) return tools;
   return [...tools, ...handoffs, ...(hiring === undefined ? [] : [hiring.tool])];

@@ -9,9 +9,9 @@ import {
 import { hookBase } from "@ravi/kernel/loop";
 import { isCrash } from "./tell.ts";
 
-/** A hand-off under way: whom it is to, and what has come of it so far. */
+/** One hand-off: the hire, and its latest outcome. */
 export interface Attempt {
-  /** Names the child's execution, however often it is started. */
+  /** Identifies the hand-off for the policy; the same for every restart. */
   readonly id: string;
   readonly leaf: HireLeaf;
   outcome: HireOutcome;
@@ -19,8 +19,8 @@ export interface Attempt {
 }
 
 /**
- * Hires those again that crashed, as often as the policy says; those of one turn together. What it decides follows from
- * recorded outcomes, so a replay decides the same, whatever the policy remembers of an earlier go.
+ * Hires crashed agents again as often as the policy says; those of one turn in one batch. The decisions depend on recorded
+ * outcomes only, so a replay decides the same. The policy is reset first, so that nothing from an earlier attempt counts.
  */
 export async function restartCrashed(
   ctx: RunContext,
@@ -44,7 +44,7 @@ export async function restartCrashed(
   for (const { id } of attempts) policy.reset(id);
 }
 
-/** Who was denied was not started again: what came of it is its crash, and it is not asked for once more. */
+/** Whether the agent was started again. If the hire was denied, its outcome stays the crash, and it is not tried again. */
 function isStarted(attempt: Attempt, outcome: HireOutcome | undefined): boolean {
   if (outcome === undefined || outcome.status === "denied") {
     attempt.restarts--;

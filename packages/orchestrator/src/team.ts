@@ -14,21 +14,21 @@ import { tellOutcome } from "./tell.ts";
 
 export interface TeamOptions {
   readonly retryPolicy: RestartPolicy | undefined;
-  /** Undefined where the model may hire none. */
+  /** Undefined if the model may not hire helpers. */
   readonly maxHelpers: number | undefined;
 }
 
-/** Somebody who works on after its time. */
+/** A sub-agent that works on after its time limit. */
 interface Late {
   readonly name: string;
   readonly task: string;
   readonly handle: RunHandle;
 }
 
-/** Of a task, as much as tells it from another. */
+/** How much of a task is quoted to tell it from another. */
 const TASK_CHARS = 200;
 
-/** Whom one run of an orchestrator has hired, and what became of them. */
+/** The agents that one run of an orchestrator has hired, and their outcomes. */
 export class Team implements LoopExtension {
   private readonly ctx: RunContext;
   private readonly options: TeamOptions;
@@ -57,7 +57,7 @@ export class Team implements LoopExtension {
       const id = `${this.ctx.execId}/handoff#${++this.handoffs}`;
       return { id, leaf, outcome, restarts: 0 };
     });
-    // Who found no seat was not hired.
+    // A helper that was denied a slot does not count.
     for (const { call, outcome } of hires)
       if (call.name === HIRE_HELPER && outcome.status === "denied") this.helpers--;
     if (retryPolicy !== undefined) await restartCrashed(this.ctx, retryPolicy, attempts);
@@ -68,7 +68,7 @@ export class Team implements LoopExtension {
     });
   };
 
-  /** Who was late and left to work is waited for before the lead ends: what it did was paid for. */
+  /** Agents that were late and left to work are awaited before the orchestrator answers: their work was paid for. */
   readonly beforeAnswer = async (): Promise<readonly ChatMessage[]> => {
     const messages: ChatMessage[] = [];
     const names = this.late.map(({ name }) => name);
@@ -79,13 +79,13 @@ export class Team implements LoopExtension {
       this.late.shift();
       const { content } = tellOutcome(next.name, outcome, 0);
       const isAlone = names.indexOf(next.name) === names.lastIndexOf(next.name);
-      // Two answers of one helper say nothing without what they answer.
+      // Two answers of the same agent need the task that they belong to.
       const what = isAlone ? "" : ` with: ${next.task.slice(0, TASK_CHARS).toWellFormed()}`;
       messages.push({ role: "user", content: `[${next.name}, who was late${what}] ${textOf(content)}` });
     }
   };
 
-  /** Nobody outlives the lead, however it ends. */
+  /** Cancels agents that are still running, because none may outlive the orchestrator. */
   dismiss(): void {
     for (const { handle } of this.late.splice(0))
       handle.cancel(`${this.ctx.agentId}, who hired it, has ended`);

@@ -1,7 +1,7 @@
 import { type HireOutcome, isCancellation, isRaviError, type RaviError, type ToolResult } from "@ravi/kernel";
 import { hireResult, toolFailure } from "@ravi/kernel/loop";
 
-/** What a lead's model is told of a hand-off: what happened, what there is of it, and what it can do now. */
+/** What the orchestrator's model is told about a hand-off: what happened, what the result is, and what it can do now. */
 export function tellOutcome(name: string, outcome: HireOutcome, restarts: number): ToolResult {
   switch (outcome.status) {
     case "completed":
@@ -36,7 +36,7 @@ export function tellOutcome(name: string, outcome: HireOutcome, restarts: number
   }
 }
 
-/** A seat comes back when somebody is done; a hire that the whole run has used up, or one too deep, never does. */
+/** What to do instead. A slot becomes free when another agent ends, but the limits on total hires and on depth do not. */
 function insteadOf(error: RaviError): string {
   if (!isRaviError(error, "BUDGET_EXHAUSTED")) return "";
   const isForGood = error.dimension === "totalAgents" || error.dimension === "depth";
@@ -45,7 +45,10 @@ function insteadOf(error: RaviError): string {
     : ". Do it yourself, or hand it over again when somebody else is done.";
 }
 
-/** Whether hiring again could help. What somebody decided, and what a layer below has retried already, is not repeated. */
+/**
+ * Whether hiring again could help. Decisions (a cancellation, a budget) and errors that a layer below has already retried are not
+ * repeated.
+ */
 export function isCrash(outcome: HireOutcome): outcome is Extract<HireOutcome, { readonly error: unknown }> {
   if (outcome.status !== "failed") return false;
   const { error } = outcome;
@@ -54,7 +57,7 @@ export function isCrash(outcome: HireOutcome): outcome is Extract<HireOutcome, {
 
 const FINAL = [
   "PROVIDER_ERROR",
-  // A mistake in the set-up, such as a missing key, is the same next time.
+  // A configuration mistake, such as a missing key, is the same next time.
   "INVALID_VALUE",
   "BUDGET_EXHAUSTED",
   "MIDDLEWARE_TERMINATION",

@@ -9,12 +9,13 @@ import {
 import { checkHireChoices } from "@ravi/kernel/loop";
 import type { SubAgentConfig } from "./options.ts";
 
-/** Without it a helper that hangs would keep its lead waiting for ever. */
+/** Without a limit, a sub-agent that hangs would keep the orchestrator waiting for ever. */
 const DEFAULT_ASK_TIMEOUT_S = 120;
 
-/** On what terms somebody is hired, checked when the orchestrator is made and not in the middle of a paid run. */
+/** The terms of a hire, checked in the constructor and not in the middle of a paid run. */
 export type Terms = Omit<HireLeaf, "kind" | "agent" | "input">;
 
+/** Checks the terms of a hire and adds the defaults. */
 export function termsOf(
   field: string,
   config: Omit<SubAgentConfig, "agent" | "name" | "description">,

@@ -19,11 +19,12 @@ import {
   toolLoop,
 } from "@ravi/kernel/loop";
 
+/** Options of a `ReActAgent`. */
 export type ReActAgentOptions<T = unknown> = LoopOptions<T>;
 
 /**
- * Asks its model, does what it asks for, and repeats until it answers. One definition serves any number of runs at once: it
- * keeps nothing of them.
+ * An agent that asks its model, makes the tool calls that it asks for, and repeats until it answers. One object can serve any
+ * number of runs at the same time: it keeps no state between them.
  */
 export class ReActAgent<T = unknown> implements Agent<T> {
   readonly id: AgentId;
@@ -51,7 +52,7 @@ export class ReActAgent<T = unknown> implements Agent<T> {
     return toolLoop(this.plan, ctx, inbox);
   }
 
-  /** This agent as a tool of another one: a hire, with a seat and a budget, and not a plain call. */
+  /** This agent as a tool of another agent. A call of the tool hires it, with its own slot and budget. */
   asDelegate(options?: DelegateOptions): DelegateTool<T> {
     return delegateTo(this, options);
   }

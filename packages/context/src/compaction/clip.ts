@@ -1,6 +1,6 @@
 /**
- * At most `max` UTF-16 units of a text: its beginning and its end, with a note of what is missing between them, or only
- * the beginning where there is no room for the note. A character is never cut in two.
+ * At most `max` UTF-16 units of a text: its beginning and its end, with a note between them of what was left out, or only the
+ * beginning if there is no room for the note. A surrogate pair is never cut in two.
  */
 export function clip(text: string, max: number): string {
   if (text.length <= max) return text;

@@ -8,7 +8,9 @@ import {
 } from "@ravi/kernel";
 import { validPrompt } from "./prompt.ts";
 
-/** One after the other, each on what the one before it made. Waits only for those that return a promise. */
+/**
+ * Applies strategies one after the other, each to the result of the one before. Synchronous unless a strategy returns a promise.
+ */
 export function compose(...strategies: readonly CompactionStrategy[]): CompactionStrategy {
   checkStrategies("compose", strategies);
   const chain = [...strategies];
@@ -17,7 +19,10 @@ export function compose(...strategies: readonly CompactionStrategy[]): Compactio
   };
 }
 
-/** Goes on until `enough` says so or all were used. What a strategy from elsewhere returns is made a valid prompt too. */
+/**
+ * Applies strategies in order until `enough` returns true or all were used. The result of each is repaired to a valid prompt,
+ * because a user's strategy may return anything.
+ */
 export function applyInTurn(
   strategies: readonly CompactionStrategy[],
   prompt: readonly ChatMessage[],

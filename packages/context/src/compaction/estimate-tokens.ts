@@ -9,10 +9,10 @@ const PER_IMAGE = 1_600;
 const PER_REMOTE_FILE = 3_000;
 
 /**
- * A guess that is rather too high than too low, since a window that is too full is refused. It goes by how tokenizers cut
- * (see `textTokens`), takes a third more, since they differ, and adds some for the frame of each message. On prose, code,
- * JSON, tables and hex it says 1.1 to 1.5 times what o200k counts, on scripts other than Latin more. Base64 and random
- * letters can take more than it says; the share of the window that is left free is for that.
+ * Estimates the tokens of a message, rather too high than too low, because a request that is too long is refused. It follows the
+ * way tokenizers split text (see `textTokens`), adds a third because they differ, and some tokens for the frame of each message.
+ * For prose, code, JSON, tables and hex it returns 1.1 to 1.5 times what o200k counts, and more for non-Latin scripts. Base64 and
+ * random letters can take more than the estimate; the part of the window that is left free is for that.
  */
 export function estimateTokens(message: ChatMessage): number {
   let tokens = PER_MESSAGE + contentTokens(message.content);
@@ -60,8 +60,8 @@ const CLASSES = Uint8Array.from({ length: 128 }, (_, unit) => {
 });
 
 /**
- * One token for each six letters of a word (a capital begins a new one, as in camelCase), one for three digits, three for
- * four signs; a space goes with its word. Outside ASCII, half a token for a letter of an alphabet and one for the rest.
+ * One token for every six letters of a word (a capital begins a new word, as in camelCase), one for three digits, three for four
+ * signs; a single space is free. Outside of ASCII, half a token for each UTF-16 unit below U+0800 and one for any other.
  */
 function textTokens(text: string): number {
   let tokens = 0;

@@ -3,9 +3,10 @@ import { frontOf, markValid } from "./prompt.ts";
 import { isSummary } from "./summary.ts";
 
 /**
- * The messages that outlive the window they stand in, by their places in the list: the first user message (what all of
- * it is about), the newest summary (what was left out), and the newest user message (what is being worked on). Without
- * the last one an agent that has been calling tools for a hundred turns would no longer know why.
+ * The messages that are kept although they are outside of the window, by index: the first user message (what the conversation is
+ * about), the newest summary (what was left out), and the newest user message (the current task). Without the last one, an agent
+ * that has been calling tools for a hundred turns would no longer know why. `front` is the number of system messages at the
+ * start.
  */
 export interface Pins {
   readonly front: number;
@@ -14,6 +15,7 @@ export interface Pins {
   readonly newest: number | undefined;
 }
 
+/** Finds the pinned messages of a prompt. */
 export function pinsOf(prompt: readonly ChatMessage[]): Pins {
   return {
     front: frontOf(prompt),
@@ -31,7 +33,7 @@ function placeOrNone(place: number): number | undefined {
   return place === -1 ? undefined : place;
 }
 
-/** The pinned places in order, without repeats. `first` and `summary` are left out where they have to go. */
+/** The pinned indexes in order, without repeats. `without` leaves out the first user message or the summary. */
 export function pinned(pins: Pins, without: { first?: boolean; summary?: boolean } = {}): number[] {
   const places = new Set<number>();
   if (pins.first !== undefined && without.first !== true) places.add(pins.first);
@@ -41,8 +43,8 @@ export function pinned(pins: Pins, without: { first?: boolean; summary?: boolean
 }
 
 /**
- * The system messages, the pinned ones that lie before `start`, and all from `start` on. Where nothing pinned comes
- * before it, the window begins with a user message, since not every provider takes one that begins in mid-work.
+ * The system messages, the pinned messages before `start`, and everything from `start` on. If no pinned message comes before it,
+ * the window begins with a user message, because not every provider accepts one that begins in the middle of a turn.
  */
 export function windowFrom(
   prompt: readonly ChatMessage[],
@@ -55,7 +57,7 @@ export function windowFrom(
   return [...prompt.slice(0, front), ...before, ...prompt.slice(user === -1 ? start : user)];
 }
 
-/** The list with its first `covered` messages replaced by a summary and by what is pinned among them. */
+/** The list with its first `covered` messages replaced by a summary and by the pinned messages among them. */
 export function viewWith(
   prompt: readonly ChatMessage[],
   covered: number,

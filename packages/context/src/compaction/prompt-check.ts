@@ -1,23 +1,24 @@
 import type { AssistantMessage, ChatMessage, ToolCall } from "@ravi/kernel";
 
+/** An assistant message with tool calls. */
 export type CallingMessage = AssistantMessage & { readonly toolCalls: readonly ToolCall[] };
 
 export function hasCalls(message: ChatMessage): message is CallingMessage {
   return message.role === "assistant" && message.toolCalls !== undefined && message.toolCalls.length > 0;
 }
 
-/** How far a list was looked at, so that a list which only grew is looked at only where it is new. */
+/** How far a list has been checked, so that of a list that has only grown only the new part is checked. */
 interface Progress {
   readonly seen: ChatMessage[];
   readonly ids: Set<string>;
-  /** Calls of the last group that have no result yet. */
+  /** The calls of the last group that have no result yet. */
   open: string[];
 }
 
-/** By a conversation's first user message: it is in every window of the conversation and in no other one. */
+/** Keyed by the conversation's first user message: every window of the conversation has it, and no other conversation does. */
 const progress = new WeakMap<ChatMessage, Progress>();
 
-/** Whether every call is followed directly by its results, every result has its call, and no id is used twice. */
+/** Whether every call is directly followed by its results, every result has its call, and no id is used twice. */
 export function isValidPrompt(messages: readonly ChatMessage[]): boolean {
   const anchor = messages.find((message) => message.role === "user");
   const before = anchor === undefined ? undefined : progress.get(anchor);
@@ -50,7 +51,7 @@ function accepts(now: Progress, message: ChatMessage): boolean {
   return now.open.every((id) => now.ids.size !== now.ids.add(id).size);
 }
 
-/** Whether `list` begins with just these messages. */
+/** Whether `list` begins with the very same message objects. */
 export function startsWith(list: readonly ChatMessage[], prefix: readonly ChatMessage[]): boolean {
   if (prefix.length > list.length) return false;
   for (let at = 0; at < prefix.length; at++) if (list[at] !== prefix[at]) return false;

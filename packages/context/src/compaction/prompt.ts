@@ -1,16 +1,16 @@
 import { type ChatMessage, InvalidValueError, type ToolCall, type ToolMessage } from "@ravi/kernel";
 import { type CallingMessage, hasCalls, isValidPrompt } from "./prompt-check.ts";
 
-/** What stands in for the result of a call that never came back, so that the model is not left waiting for it. */
+/** The result of a call that never returned, so that the model knows about it. */
 const NO_RESULT = "No result: the run ended before this call returned. It may or may not have happened.";
 
 /**
- * The same messages as a prompt that every provider takes: each tool call is followed directly by its results, ids are
- * unique, and no result stands without its call. A list that is so already is given back as it is. A call without a
- * result gets one that says so, a result that was parted from its call moves back to it, one without a call is left out,
- * and an id that was used before (some servers begin at `call_0` in every turn) gets a number.
+ * Makes a prompt that every provider accepts: each tool call is directly followed by its results, ids are unique, and no result
+ * is without its call. A list that is valid already is returned as it is. A call without a result gets one that says so, a result
+ * that was separated from its call is moved back, a result without a call is left out, and an id that was used before (some
+ * servers start at `call_0` in every turn) gets a number.
  *
- * In such a list, a new group begins wherever a message is not a tool's. All strategies cut only there.
+ * In a valid prompt, a new group begins at every message that is not a tool's. All strategies cut only there.
  */
 export function validPrompt(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   if (isMarked(messages)) return messages;
@@ -31,7 +31,7 @@ export function lastGroupStart(prompt: readonly ChatMessage[]): number {
   return Math.max(at, 0);
 }
 
-/** How many system messages stand at the front. No strategy touches them. */
+/** The number of system messages at the start. No strategy touches them. */
 export function frontOf(prompt: readonly ChatMessage[]): number {
   let count = 0;
   while (prompt[count]?.role === "system") count++;
@@ -43,10 +43,10 @@ interface Mark {
   readonly last: ChatMessage | undefined;
 }
 
-/** Lists known to be valid, so that a composition checks its input once and not in each strategy. */
+/** Lists that are known to be valid, so that composed strategies check their input only once. */
 const marks = new WeakMap<readonly ChatMessage[], Mark>();
 
-/** For lists that are valid by the way they were made. A list that has grown since is checked anew. */
+/** Marks a list that is valid by construction. If the list grows afterwards, it is checked again. */
 export function markValid(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   if (!isMarked(messages)) marks.set(messages, { length: messages.length, last: messages.at(-1) });
   return messages;
@@ -60,7 +60,7 @@ function isMarked(messages: readonly ChatMessage[]): boolean {
 interface Slot {
   readonly call: ToolCall;
   result: ToolMessage | undefined;
-  /** Where the result stood. Results keep their order; the ones that stand in for others come last. */
+  /** The index of the result in the original list. Results keep their order; inserted ones come last. */
   place: number;
 }
 
@@ -87,7 +87,7 @@ function repair(messages: readonly ChatMessage[]): ChatMessage[] {
   return repaired;
 }
 
-/** Gives each call the first result that names it and comes before the id is used again. */
+/** Assigns to each call the first result with its id that comes before the id is used again. */
 function pair(messages: readonly ChatMessage[]): Map<number, Slot[]> {
   const slots = new Map<number, Slot[]>();
   const open = new Map<string, Slot[]>();
@@ -113,10 +113,10 @@ function pair(messages: readonly ChatMessage[]): Map<number, Slot[]> {
 
 class FreshIds {
   private readonly used = new Set<string>();
-  /** From which number on there may be a free one; below it there is none. */
+  /** The number from which on to look for a free id; all lower ones are taken. */
   private readonly next = new Map<string, number>();
 
-  /** The id itself, or the first of its numbers that is free. It is used from now on. */
+  /** Returns the id, or if it is used the id with the first free number, and marks it as used. */
   take(id: string): string {
     let fresh = id;
     let n = this.next.get(id) ?? 2;
@@ -145,7 +145,9 @@ function resultOf(call: ToolCall, result: ToolMessage | undefined, id: string): 
 
 const made = new WeakMap<object, Map<string, ChatMessage>>();
 
-/** The same repair gives the same object in each turn: what goes by the object (counts, hashes, summaries) goes on. */
+/**
+ * The same repair returns the same object every time, so that caches by object (token counts, hashes, summaries) keep working.
+ */
 function remade(original: object, how: string, make: () => ChatMessage): ChatMessage {
   let versions = made.get(original);
   if (versions === undefined) made.set(original, (versions = new Map<string, ChatMessage>()));

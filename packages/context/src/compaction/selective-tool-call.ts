@@ -10,13 +10,13 @@ import { hasCalls } from "./prompt-check.ts";
 import { markValid, validPrompt } from "./prompt.ts";
 
 export interface SelectiveToolCallOptions {
-  /** How many groups of tool calls stay, the newest ones: 5. */
+  /** How many groups of tool calls are kept, counted from the newest. Default: 5. */
   readonly groups?: number | undefined;
 }
 
 /**
- * Keeps the newest groups (an assistant's message with tool calls, and their results) whole. Of an older one only what
- * the assistant said stays, as a plain message; calls and results go together. All other messages stay.
+ * Keeps the newest groups (an assistant message with tool calls, and their results) whole. Of an older group only the assistant's
+ * text is kept, as a plain message; its calls and results are removed together. All other messages are kept.
  */
 export class SelectiveToolCall implements CompactionStrategy {
   readonly name = "SelectiveToolCall";
@@ -41,7 +41,7 @@ export class SelectiveToolCall implements CompactionStrategy {
     return markValid(kept.concat(prompt.slice(end)));
   }
 
-  /** Where the oldest kept group begins, if there is an older one. */
+  /** The index of the oldest kept group, or undefined if there is no older one to cut. */
   private firstKept(prompt: readonly ChatMessage[]): number | undefined {
     let count = 0;
     let oldest: number | undefined;

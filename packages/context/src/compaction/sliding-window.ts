@@ -10,17 +10,19 @@ import { pinned, pinsOf, windowFrom } from "./pins.ts";
 import { lastGroupStart, markValid, validPrompt } from "./prompt.ts";
 
 export interface SlidingWindowOptions {
-  /** How many messages stay, system messages at the front not counted: 100. */
+  /** How many messages are kept, not counting system messages at the start. Default: 100. */
   readonly messages?: number | undefined;
-  /** The window moves on by this many messages at a time: 1. A larger step keeps the provider's prompt cache warm longer. */
+  /**
+   * How many messages the window moves at a time. A larger step keeps the provider's prompt cache valid for longer. Default: 1.
+   */
   readonly step?: number | undefined;
-  /** Whether the first user message stays as well: true. */
+  /** Whether the first user message is kept as well. Default: true. */
   readonly keepFirst?: boolean | undefined;
 }
 
 /**
- * The newest messages, and with them the first and the newest user message. The newest group stays whole even where it
- * alone is larger than the window; then, and only then, the bound does not hold and the first user message goes.
+ * Keeps the newest messages, and the first and the newest user message. The newest group is kept whole even if it alone is larger
+ * than the window. Only then the limit is exceeded, and the first user message is dropped.
  */
 export class SlidingWindow implements CompactionStrategy {
   readonly name = "SlidingWindow";
@@ -53,7 +55,7 @@ export class SlidingWindow implements CompactionStrategy {
     return markValid(windowFrom(prompt, pins.front, places, start));
   }
 
-  /** The earliest beginning of a group from which all fits, but not later than the last group. */
+  /** The start of the earliest group from which on everything fits; at the latest the last group. */
   private startOf(
     prompt: readonly ChatMessage[],
     front: number,

@@ -22,30 +22,34 @@ import { charsFor, inParts, summaryRequest } from "./summary-request.ts";
 import { type CountTokens, type TokenCounter, tokenCounter } from "./token-counter.ts";
 
 export interface SummarizationOptions {
-  /** Who writes the summary. It is called only through the context, so it spends from the same ledger. */
+  /** The model that writes the summaries. It is called only through the context, so its calls are paid from the same budget. */
   readonly model: LLMClient;
-  /** How much of the newest conversation stays as it is: 32,000 tokens, but never more than half of the room for messages. */
+  /**
+   * How many tokens of the newest conversation are kept as they are. Default: 32,000. Never more than half of the room for
+   * messages.
+   */
   readonly keepRecentTokens?: number | undefined;
   /**
-   * What a request may take before older messages are summarised: what always stays (the system prompt, the tools, the first
-   * and the newest user message) and twice `keepRecentTokens`, and at most 80 % of the window. One that leaves no room beside
-   * what always stays counts beside it: else each turn would pay for a summary.
+   * A request that takes more tokens than this has its older messages summarised. Default: what is always kept (system prompt,
+   * tools, first and newest user message) plus twice `keepRecentTokens`, but at most 80 % of the context window. If your value is
+   * not larger than what is always kept, it is added to it; otherwise every turn would pay for a summary.
    */
   readonly triggerTokens?: number | undefined;
-  /** How long the summary may get: 2,000 tokens. */
+  /** The maximum length of the summary, in tokens. Default: 2,000. */
   readonly maxSummaryTokens?: number | undefined;
-  /** What the model is told, instead of the built-in words. */
+  /** Replaces the built-in instructions to the model. */
   readonly instructions?: string | undefined;
+  /** Default: `estimateTokens`. */
   readonly countTokens?: CountTokens | undefined;
 }
 
-/** Guards against a model that goes on past its limit; no language needs more characters to a token on average. */
+/** Limits the summary of a model that ignores its token limit. No language has more characters per token on average. */
 const CHARS_PER_TOKEN = 6;
 
 /**
- * Puts a summary in the place of older messages. System messages, the first and the newest user message and the recent
- * groups stay. An earlier summary, remembered or found among the messages, is handed to the model together with only
- * what came after it.
+ * Replaces older messages with a summary. System messages, the first and the newest user message and the recent groups are kept.
+ * If there is an earlier summary, remembered or among the messages, the model gets it together with only the messages that came
+ * after it.
  */
 export class Summarization implements CompactionStrategy {
   readonly name = "Summarization";
@@ -108,7 +112,7 @@ export class Summarization implements CompactionStrategy {
     return fold.length === 0 ? view : this.extend({ prompt, context, cut, fold, earlier: known?.summary });
   }
 
-  /** What stands for the beginning of the list already: a summary of this execution, or one among the messages. */
+  /** The summary that already covers the beginning of the list: one made in this execution, or one among the messages. */
   private earlier(
     prompt: readonly ChatMessage[],
     context: CompactionContext,
@@ -123,8 +127,8 @@ export class Summarization implements CompactionStrategy {
   }
 
   /**
-   * What no summary can take the place of: the system prompt, the tools, and the first and the newest user message. It leaves
-   * no room for others; if it were taken for room, a summary would not get below the mark, and each turn would pay for one.
+   * The tokens of what a summary cannot replace: the system prompt, the tools, and the first and the newest user message. If they
+   * counted as room, a summary could never get below the trigger, and every turn would pay for one.
    */
   private staying(prompt: readonly ChatMessage[], context: CompactionContext, pins: Pins): number {
     const kept = pinned(pins, { summary: true }).flatMap((at) => prompt[at] ?? []);
@@ -139,7 +143,7 @@ export class Summarization implements CompactionStrategy {
     return Math.max(Math.min(staying + room, Math.floor(window * 0.8)), 2);
   }
 
-  /** The earliest beginning of a group from which on at most `keep` tokens are left, but not later than the last group. */
+  /** The start of the earliest group from which on at most `keep` tokens are left; at the latest the last group. */
   private cutOf(prompt: readonly ChatMessage[], keep: number): number {
     let cut = lastGroupStart(prompt);
     let tokens = 0;

@@ -1,16 +1,16 @@
 import type { ChatMessage, CompactionContext, UserMessage } from "@ravi/kernel";
 import { startsWith } from "./prompt-check.ts";
 
-/** A summary, and the messages that it (with what stands before it) stands for. */
+/** A summary, and the messages at the beginning of the list that it covers. */
 export interface Remembered {
   readonly covered: readonly ChatMessage[];
   readonly summary: UserMessage;
 }
 
 /**
- * The newest summary of each execution, so that one who hands over the whole transcript in each turn does not pay for
- * each turn. It is kept per execution, told by its `llm`, and never beyond: a summary that was made in another run is
- * not in this run's journal, and a resumed run that found it would ask for other things than it did the first time.
+ * The newest summary of each execution, so that a caller that passes the whole transcript in each turn does not pay for a summary
+ * in each turn. An execution is identified by its `llm` function. A summary of another run is never used: it is not in this run's
+ * journal, so a resumed run that found it would make other requests than the first time.
  */
 export class SummaryMemory {
   private readonly byExecution = new WeakMap<object, Remembered>();
@@ -25,7 +25,7 @@ export class SummaryMemory {
   }
 }
 
-/** A function of its own is one execution's; one on a prototype is everybody's, and then the object tells them apart. */
+/** An own `llm` function belongs to one execution. One on a prototype is shared, so then the context object is the key. */
 function executionOf(context: CompactionContext): object {
   const own: unknown = Object.getOwnPropertyDescriptor(context, "llm")?.value;
   return typeof own === "function" ? own : context;

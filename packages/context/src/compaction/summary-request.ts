@@ -1,10 +1,10 @@
 import { type ChatMessage, type ContentPart, type LLMClient, type ModelRequest, textOf } from "@ravi/kernel";
 import { clip } from "./clip.ts";
 
-/** Long results and arguments are shortened before they are summarised: their middle rarely changes the summary. */
+/** Long results and arguments are shortened before they are summarised: their middle rarely matters for the summary. */
 const MAX_PIECE = 4_000;
 
-/** What is sent at a time to a model whose window is not known. */
+/** The input for a model whose context window is not known. */
 const DEFAULT_INPUT_TOKENS = 32_000;
 
 const INSTRUCTIONS = [
@@ -24,8 +24,8 @@ export interface SummaryRequest {
 }
 
 /**
- * A request of plain text: the transcript is quoted, so its tool calls need no results, no tools are offered, and no
- * provider minds where it begins.
+ * A request of plain text. The transcript is quoted, so tool calls need no results, no tools are offered, and it may begin
+ * anywhere.
  */
 export function summaryRequest(input: SummaryRequest): ModelRequest {
   const transcript = clip(input.messages.map(quote).join("\n\n"), input.maxChars);
@@ -67,7 +67,9 @@ function described(content: string | readonly ContentPart[]): string {
   return clip(pieces.join(""), 4 * MAX_PIECE);
 }
 
-/** Parts of a transcript that each fit into one request, so that even a history of a million tokens can be summarised. */
+/**
+ * Splits a transcript into parts that each fit into one request, so that even a history of a million tokens can be summarised.
+ */
 export function inParts(messages: readonly ChatMessage[], maxChars: number): ChatMessage[][] {
   const parts: ChatMessage[][] = [];
   let room = 0;
@@ -83,7 +85,7 @@ export function inParts(messages: readonly ChatMessage[], maxChars: number): Cha
   return parts;
 }
 
-/** Half of the writing model's window, less the notes; three characters to a token. */
+/** The number of characters for one request: half of the model's window less the summary, at three characters per token. */
 export function charsFor(model: LLMClient, maxSummaryTokens: number): number {
   const window = model.info.contextWindow;
   const tokens = window === undefined ? DEFAULT_INPUT_TOKENS : Math.floor(window / 2) - maxSummaryTokens;

@@ -1,6 +1,6 @@
 import type { ChatMessage, UserMessage } from "@ravi/kernel";
 
-/** The name of a message that stands for earlier ones. It goes to the provider as any user's name does. */
+/** The `name` of a summary message. Providers get it like any user's name. */
 export const SUMMARY_NAME = "ravi_summary";
 
 const HEADING = "[Summary of the earlier conversation]\n";
@@ -13,7 +13,7 @@ export function isSummary(message: ChatMessage): boolean {
   return message.role === "user" && message.name === SUMMARY_NAME;
 }
 
-/** The text that a summary message was made of. */
+/** The text of a summary message, without its heading. */
 export function summaryText(message: UserMessage): string {
   const content = typeof message.content === "string" ? message.content : "";
   return content.startsWith(HEADING) ? content.slice(HEADING.length) : content;

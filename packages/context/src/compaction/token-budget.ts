@@ -18,22 +18,34 @@ import { ToolResultCompaction } from "./tool-result-compaction.ts";
 import { truncate } from "./truncation.ts";
 
 export interface TokenBudgetOptions {
-  /** The share of the context window that a request may take: 0.8. The rest is for the answer, and for wrong estimates. */
+  /**
+   * The share of the context window that a request may take. The rest is for the answer and for estimation errors. Default: 0.8.
+   */
   readonly share?: number | undefined;
-  /** Tried in this order until the request fits: `ToolResultCompaction`, then `SelectiveToolCall`. */
+  /** Tried in this order until the request fits. Default: `ToolResultCompaction`, then `SelectiveToolCall`. */
   readonly strategies?: readonly CompactionStrategy[] | undefined;
-  /** What happens when they are not enough: the oldest groups are left out ("truncate"), or it is an error ("throw"). */
+  /**
+   * What happens if the strategies are not enough: leave out the oldest groups ("truncate"), or throw a `ProviderError`
+   * ("throw"). Default: "truncate".
+   */
   readonly lastResort?: "truncate" | "throw" | undefined;
-  /** The share that the last resort cuts down to, so that it is not needed again in the next turn: three quarters of `share`. */
+  /**
+   * The share of the window that truncation cuts down to, so that it is not needed again in the next turn. Default: three
+   * quarters of `share`.
+   */
   readonly target?: number | undefined;
-  /** For models whose window is not known. The context's own goes before. */
+  /** In tokens, for models whose window is not known. The window in the context takes precedence. */
   readonly contextWindow?: number | undefined;
+  /** Default: `estimateTokens`. */
   readonly countTokens?: CountTokens | undefined;
 }
 
 const LAST_RESORT = { TRUNCATE: "truncate", THROW: "throw" } as const;
 
-/** Does nothing while the request fits; then no more than is needed. What comes out fits, or it is an error. */
+/**
+ * Makes a request fit into its share of the context window. Does nothing while it fits, and then no more than necessary. If it
+ * cannot fit, throws a `ProviderError` of kind `CONTEXT_OVERFLOW`.
+ */
 export class TokenBudget implements CompactionStrategy {
   readonly name = "TokenBudget";
   readonly share: number;
@@ -116,7 +128,7 @@ const LESS_FROM_TOOLS =
 const LESS_ASKED =
   "shorten the message or the system prompt, offer fewer tools, or take a model with a larger window";
 
-/** The same kind of error as a provider's refusal of too long a prompt, but before anything is paid, and final. */
+/** The same kind of error as a provider's for a prompt that is too long, but before anything is paid, and not retryable. */
 function overflow(
   what: string,
   { maxTokens, window, advice }: { maxTokens: number; window: number; advice: string },

@@ -1,23 +1,28 @@
 import { type ChatMessage, type CompactionContext, InvalidValueError, type ToolSpec } from "@ravi/kernel";
 import { estimateTokens } from "./estimate-tokens.ts";
 
-/** How many tokens a message takes. It must always say the same of the same message: a replay has to see the same window. */
+/**
+ * Returns the tokens of a message. Must always return the same for the same message, because a replay has to get the same window.
+ */
 export type CountTokens = (message: ChatMessage) => number;
 
-/** Counts each message once: what was said of a message object is kept for as long as the object lives. */
+/** Counts tokens. Each message object is counted once, and the count is kept as long as the object lives. */
 export interface TokenCounter {
   message(message: ChatMessage): number;
-  /** The system prompt and the tools, which every request carries beside the messages. */
+  /** The tokens of the system prompt and the tools, which are part of every request. */
   fixed(context: CompactionContext, messages: readonly ChatMessage[]): number;
-  /** All that a request with these messages takes. */
+  /** The tokens of a whole request with these messages. */
   request(messages: readonly ChatMessage[], context: CompactionContext): number;
-  /** Whether it takes more than `limit`. Reads from the end and stops as soon as that is clear. */
+  /**
+   * Whether the request takes more than `limit` tokens. Counts from the newest message and stops as soon as the answer is known.
+   */
   exceeds(messages: readonly ChatMessage[], context: CompactionContext, limit: number): boolean;
 }
 
-/** Strategies that count in the same way share what was counted. */
+/** Strategies with the same `countTokens` share one counter. */
 const counters = new WeakMap<CountTokens, TokenCounter>();
 
+/** The counter for a `countTokens` function; one for each function. */
 export function tokenCounter(count: CountTokens = estimateTokens): TokenCounter {
   if (typeof count !== "function") {
     const expected = "a function of a message that gives its tokens";
@@ -58,7 +63,7 @@ function newCounter(count: CountTokens): TokenCounter {
     let tokens = 0;
     for (const tool of context.tools ?? []) tokens += ofTool(tool);
     const first = list[0];
-    // A window that carries its system prompt as a message has it counted there.
+    // If the list already contains the system prompt as its first message, it is counted there.
     const carried = first?.role === "system" && first.content === context.system;
     if (context.system !== undefined && context.system !== "" && !carried) tokens += ofSystem(context.system);
     return tokens;

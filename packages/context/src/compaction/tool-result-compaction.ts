@@ -11,18 +11,18 @@ import { clip } from "./clip.ts";
 import { lastGroupStart, markValid, validPrompt } from "./prompt.ts";
 
 export interface ToolResultCompactionOptions {
-  /** How long a result may be: 500 UTF-16 units. */
+  /** The maximum length of a result, in UTF-16 units. Default: 500. */
   readonly maxChars?: number | undefined;
-  /** Whether the results at the very end, which the model has not read yet, are cut too: false. */
+  /** Whether the results at the end, which the model has not read yet, are cut too. Default: false. */
   readonly includeUnread?: boolean | undefined;
 }
 
-/** Cuts long results of tools down to their beginning and end. Errors stay whole: what went wrong is often at their end. */
+/** Cuts long tool results down to their beginning and end. Errors are kept whole, because the cause is often at their end. */
 export class ToolResultCompaction implements CompactionStrategy {
   readonly name = "ToolResultCompaction";
   readonly maxChars: number;
   readonly includeUnread: boolean;
-  /** The same result is cut to the same object each time, so that it is counted and hashed once. */
+  /** A result is always cut to the same object, so that it is counted and hashed only once. */
   private readonly cut = new WeakMap<ToolMessage, ToolMessage>();
 
   constructor(options: ToolResultCompactionOptions = {}) {

@@ -11,17 +11,20 @@ import { lastGroupStart, markValid, validPrompt } from "./prompt.ts";
 import { type CountTokens, type TokenCounter, tokenCounter } from "./token-counter.ts";
 
 export interface TruncationOptions {
-  /** What the request may take: messages, system prompt and tools. */
+  /** The maximum of a whole request: messages, system prompt and tools. */
   readonly maxTokens: number;
-  /** How far it is cut down once it takes more: to `maxTokens`. A lower mark cuts less often, which spares prompt caches. */
+  /**
+   * The number of tokens to cut down to once `maxTokens` is exceeded. A lower value cuts less often, which helps prompt caches.
+   * Default: `maxTokens`.
+   */
   readonly keepTokens?: number | undefined;
+  /** Default: `estimateTokens`. */
   readonly countTokens?: CountTokens | undefined;
 }
 
 /**
- * Leaves out the oldest groups until the rest fits. The first user message and a summary go last of all. The system
- * messages, the newest user message and the newest group stay even where they do not fit; `TokenBudget` makes an error
- * of that.
+ * Leaves out the oldest groups until the rest fits. The first user message and a summary are left out last. The system messages,
+ * the newest user message and the newest group are kept even if they do not fit; `TokenBudget` throws in that case.
  */
 export class Truncation implements CompactionStrategy {
   readonly name = "Truncation";
@@ -56,7 +59,7 @@ interface Cut {
   readonly keepTokens: number;
 }
 
-/** The most that fits, with as many of the pinned messages as there is room for. */
+/** The largest window that fits, with as many of the pinned messages as possible. */
 export function truncate(cut: Cut): readonly ChatMessage[] {
   const pins = pinsOf(cut.prompt);
   const tries = [pinned(pins), pinned(pins, { first: true }), pinned(pins, { first: true, summary: true })];
@@ -68,7 +71,7 @@ export function truncate(cut: Cut): readonly ChatMessage[] {
   return smallest;
 }
 
-/** Walks back from the newest group, a group at a time, for as long as all of it fits into `keepTokens`. */
+/** Walks back from the newest group, one group at a time, as long as everything fits into `keepTokens`. */
 function startWith(cut: Cut, pins: Pins, places: readonly number[]): number {
   const { prompt, counter } = cut;
   const weigh = (at: number): number => {

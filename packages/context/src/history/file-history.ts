@@ -29,13 +29,18 @@ import { Queues } from "./queues.ts";
 import { scan, type Scan } from "./scan.ts";
 
 export interface FileHistoryOptions {
-  /** Whether an append is on the disk, and not only with the operating system, when it resolves: true. */
+  /**
+   * Whether an append is flushed to the disk (fsync) before it resolves. If false, a power failure can lose it. Default: true.
+   */
   readonly sync?: boolean | undefined;
-  /** Where the files are: on this machine's disk. */
+  /** The file system. Default: this machine's disk. */
   readonly files?: HistoryFiles | undefined;
 }
 
-/** Histories in a folder, one append-only file for each key. Several processes of one machine may write to a key: they take turns. */
+/**
+ * Histories in a folder, one append-only file for each key. Several processes on one machine may write to the same key: they take
+ * turns.
+ */
 export interface FileHistory extends HistoryProvider {
   readonly directory: string;
   load(
@@ -44,13 +49,14 @@ export interface FileHistory extends HistoryProvider {
   ): Promise<{ readonly messages: readonly ChatMessage[]; readonly head: number }>;
   append(key: HistoryKey, messages: readonly ChatMessage[]): Promise<void>;
   clear(key: HistoryKey): Promise<void>;
-  /** Waits for what was begun; after it, everything is refused. */
+  /** Waits for operations in progress. After it, every call throws. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+/** Opens histories in a folder: `await FileHistory.open(directory)`. */
 export const FileHistory = Object.freeze({
-  /** Makes the folder if it is not there. Files are made when first written to. */
+  /** Opens a folder of histories, and creates it if necessary. A file is created at its first append. */
   async open(directory: string, options: FileHistoryOptions = {}): Promise<FileHistory> {
     checkFields("FileHistory options", options, ["sync", "files"]);
     if (typeof directory !== "string" || directory === "") {
@@ -64,7 +70,7 @@ export const FileHistory = Object.freeze({
   },
 });
 
-/** How far a file is known to be whole, as long as it is the same one and its size has not changed since. */
+/** The size up to which a file is known to be valid, and its number of messages. It holds as long as it is the same file of the same size. */
 interface Known {
   readonly size: number;
   readonly head: number;
@@ -74,7 +80,7 @@ interface Known {
 
 const MAX_KNOWN = 1_000;
 
-/** Whoever opens a folder in this process, and however often: at a file of one disk all of them take turns. */
+/** Shared by all `FileHistory` objects of this process, so that they take turns at the same file. */
 const turns = new WeakMap<HistoryFiles, Queues>();
 
 function turnsAt(files: HistoryFiles): Queues {
@@ -92,7 +98,7 @@ class Files implements FileHistory {
   readonly directory: string;
   private readonly files: HistoryFiles;
   private readonly sync: boolean;
-  /** What was begun here. */
+  /** The operations of this object, for `close` to wait for. */
   private readonly queues = new Queues();
   private readonly turns: Queues;
   private readonly known = new Map<string, Known>();
@@ -123,7 +129,7 @@ class Files implements FileHistory {
 
   async append(key: HistoryKey, messages: readonly ChatMessage[]): Promise<void> {
     const name = this.enter(key);
-    // Written down now: the caller may change its messages while earlier appends are still being written.
+    // Serialised immediately: the caller may change its messages while earlier appends are still being written.
     const texts = messageTexts(messages);
     if (texts.length > 0) await this.alone(name, "written", () => this.write(key, name, texts));
   }
@@ -163,7 +169,10 @@ class Files implements FileHistory {
     });
   }
 
-  /** What the disk says no to comes out as an error of ours. It is nothing that a run should have on record. */
+  /**
+   * Runs a task when it is its key's turn. An error of the disk becomes a `JournalFailedError`, which a run does
+   * not record as a result.
+   */
   private inTurn<T>(name: string, done: string, task: () => Promise<T>): Promise<T> {
     const path = this.pathOf(name);
     const inTurn = this.queues.run(name, () => this.turns.run(path, task));
@@ -173,7 +182,7 @@ class Files implements FileHistory {
     });
   }
 
-  /** As `inTurn`, with no other process at work on the file, unless it can do without a lock. */
+  /** Like `inTurn`, and no other process writes to the file meanwhile. */
   private alone<T>(
     name: string,
     done: string,
@@ -241,7 +250,7 @@ class Files implements FileHistory {
         if (this.sync) await file.sync();
         if (this.sync && size === 0) await syncFolder(this.files, this.directory);
       } catch (error) {
-        // All or nothing. If even this fails, what is left is a torn tail, and the next append cuts it off.
+        // All or nothing. If even this fails, a torn tail is left, which the next append cuts off.
         await file.truncate(size).catch(() => undefined);
         throw error;
       }
@@ -251,7 +260,10 @@ class Files implements FileHistory {
     }
   }
 
-  /** Where the next append goes. A torn tail is cut off first; the file is read only if it is not as we left it. */
+  /**
+   * The size and the number of messages before the next append. Cuts off a torn tail. Reads the file only if its size is not as
+   * this process left it.
+   */
   private async endOf(file: HistoryFile, key: HistoryKey, name: string): Promise<Known> {
     const { size, ino = 0, birthtimeMs = 0 } = await file.stat();
     const which = `${ino}@${birthtimeMs}`;

@@ -3,8 +3,8 @@ import { createHash } from "node:crypto";
 const MAX_HINT = 24;
 
 /**
- * The name of a key's file. What tells two keys apart is the hash: it has one case, no separators and one length,
- * whatever the ids hold. The hints before it are for people who look into the folder.
+ * The name of a key's file. The hash identifies the key: it has one case, no separators and a fixed length, whatever the ids
+ * contain. The readable parts before it are for people who look into the folder.
  */
 export function fileNameOf(keyText: string): string {
   const [sessionId, agentName] = JSON.parse(keyText) as [string, string, string | null];

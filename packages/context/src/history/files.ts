@@ -2,24 +2,26 @@ import { constants } from "node:fs";
 import { dirname } from "node:path";
 import { InvalidValueError } from "@ravi/kernel";
 
-/** All that a file history needs of a disk: a part of `node:fs/promises`, and a lock. The default is this machine's. */
+/** What a file history needs of a file system: a part of `node:fs/promises`, and a lock. The default is this machine's disk. */
 export interface HistoryFiles {
-  /** Gives the path of the first folder that it had to make, if any. */
+  /** Resolves with the path of the first folder that was created, if any. */
   mkdir(path: string, options: { recursive: true; mode: number }): Promise<unknown>;
   open(path: string, flags: number, mode?: number): Promise<HistoryFile>;
   unlink(path: string): Promise<void>;
   /**
-   * The right to write to a file, or to remove it, for one at a time of all processes. Without it only those of this process
+   * Locks a file for writing or removal, against all other processes. Without this method, only the operations of this process
    * take turns.
    */
   lock?(path: string): Promise<HistoryLock>;
 }
 
+/** A lock on a file. */
 export interface HistoryLock {
   /** Must not throw. */
   release(): Promise<void>;
 }
 
+/** An open file of a `HistoryFiles`; a part of Node's `FileHandle`. */
 export interface HistoryFile {
   /** `ino` and `birthtimeMs` tell a file from a later one of the same name, where a disk has them. */
   stat(): Promise<{
@@ -29,14 +31,14 @@ export interface HistoryFile {
   }>;
   /** From the beginning to the end. */
   readFile(): Promise<Uint8Array>;
-  /** At the end of the file (it was opened for appending). It may write less than asked for. */
+  /** Appends to the file. May write fewer bytes than asked for. */
   write(bytes: Uint8Array, offset: number, length: number): Promise<{ readonly bytesWritten: number }>;
   truncate(size: number): Promise<void>;
   sync(): Promise<void>;
   close(): Promise<void>;
 }
 
-// A link in the folder is not followed: it could lead anywhere.
+// Symbolic links in the folder are not followed: they could lead anywhere.
 const { O_APPEND, O_CREAT, O_DIRECTORY, O_NOFOLLOW, O_RDONLY, O_RDWR } = constants;
 export const READ = O_RDONLY | (O_NOFOLLOW ?? 0);
 export const APPEND = O_RDWR | O_APPEND | O_CREAT | (O_NOFOLLOW ?? 0);
@@ -46,6 +48,7 @@ export function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && "code" in error && error.code === code;
 }
 
+/** Writes all bytes, since one `write` may write fewer than asked for. */
 export async function writeAll(file: HistoryFile, bytes: Uint8Array): Promise<void> {
   for (let done = 0; done < bytes.length;) {
     const { bytesWritten } = await file.write(bytes, done, bytes.length - done);
@@ -54,7 +57,7 @@ export async function writeAll(file: HistoryFile, bytes: Uint8Array): Promise<vo
   }
 }
 
-/** A file or folder that was made or removed is so for good only when the folder it is in is on the disk. */
+/** A created or removed file is durable only once the folder that contains it has been synced. */
 export async function syncFolder(files: HistoryFiles, path: string): Promise<void> {
   if (process.platform === "win32") return;
   const folder = await files.open(path, FOLDER);
@@ -65,6 +68,7 @@ export async function syncFolder(files: HistoryFiles, path: string): Promise<voi
   }
 }
 
+/** Creates the folder and, with `sync`, makes it durable. Throws an `InvalidValueError` if that fails. */
 export async function makeFolder(files: HistoryFiles, path: string, sync: boolean): Promise<void> {
   try {
     const first = await files.mkdir(path, { recursive: true, mode: 0o700 });

@@ -34,7 +34,7 @@ export function messageLines(keyText: string, head: number, texts: readonly stri
 
 const FRAME = /^\{"n":(\d{1,15}),"of":\[(\d{1,15}),(\d{1,15})\],"c":"([0-9a-f]{8})","m":/;
 
-/** The line, if it is just as it was written. */
+/** The line, or undefined if it is not exactly as it was written. */
 export function readLine(keyText: string, line: string): Line | undefined {
   const frame = FRAME.exec(line);
   if (frame === null || !line.endsWith("}")) return undefined;

@@ -5,19 +5,19 @@ import { setTimeout as pause } from "node:timers/promises";
 import { hasCode, type HistoryLock } from "./files.ts";
 import { claimName, isClaim, isMakerGone, makerOf } from "./owner.ts";
 
-/** An append is short. Whoever holds the lock for so long hangs. */
+/** An append is short. A lock that is not free after this time is held by a process that hangs. */
 const PATIENCE_MS = 10_000;
 const MOST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 100;
 
-/** Claims of this process that it could not take back: the disk said no. They hold nothing. */
+/** Claims of this process that could not be removed because the disk failed. They hold no lock. */
 const givenUp = new Set<string>();
 
 /**
- * The right to write to a file, for one at a time of all who ask on this machine. Each puts a claim into a folder, whose name
- * says who it is, and then looks: who finds nobody else's has the lock, and who finds one goes, and comes again when it is gone.
- * Of two that come at once the later one at least sees the other. No two claims ever have one name, so what a dead process left
- * can be removed by anybody, and is never another's.
+ * Locks a file for one writer at a time on this machine. Each writer creates a claim file in a folder, whose name identifies the
+ * process, and then lists the folder. If it finds no other claim it has the lock; otherwise it removes its claim and tries again.
+ * Of two that come at the same time, at least the later one sees the other. No two claims have the same name, so the claim of a
+ * dead process can safely be removed by anybody.
  */
 export async function lockFile(path: string): Promise<HistoryLock> {
   const folder = `${path}.lock`;
@@ -54,17 +54,17 @@ async function isMade(folder: string, claim: string): Promise<boolean> {
   }
   try {
     const file = await open(join(folder, claim), "wx", 0o600);
-    // It is there, and there is nothing in it.
+    // The file exists now; it has no content.
     await file.close().catch(() => undefined);
     return true;
   } catch (error) {
-    // Whoever went last took the folder along.
+    // The last writer that left removed the folder.
     if (hasCode(error, "ENOENT")) return false;
     throw error;
   }
 }
 
-/** A claim of somebody who lives. Those of the dead are cleared away. */
+/** The claim of another living process, if there is one. Claims of dead processes are removed. */
 async function firstOther(folder: string, mine: string | undefined): Promise<string | undefined> {
   try {
     for (const name of await readdir(folder)) {
@@ -83,14 +83,14 @@ async function firstOther(folder: string, mine: string | undefined): Promise<str
   }
 }
 
-/** Never throws: what was written under the lock is written. */
+/** Never throws, because what was written under the lock is written. */
 async function giveBack(folder: string, mine: string): Promise<void> {
   try {
     await unlink(join(folder, mine));
   } catch (error) {
     if (!hasCode(error, "ENOENT")) givenUp.add(mine);
   }
-  // Others may be in it still.
+  // Fails if other claims are in the folder, which is fine.
   await rmdir(folder).catch(() => undefined);
 }
 

@@ -1,6 +1,6 @@
 import { type HistoryKey, JournalCorruptError } from "@ravi/kernel";
 
-/** A run that goes on has to see what it saw before. Fewer messages than it recorded would be another window, silently. */
+/** A resumed run has to see what it saw before. With fewer messages than recorded it would silently see another window. */
 export function lostMessages(
   key: HistoryKey,
   { wanted, found, position }: { wanted: number; found: number; position: number },

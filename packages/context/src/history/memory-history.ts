@@ -2,7 +2,7 @@ import { type ChatMessage, deepFreeze, type HistoryKey, type HistoryProvider } f
 import { checkUpTo, keyText, messageTexts } from "./message-text.ts";
 import { lostMessages } from "./lost-messages.ts";
 
-/** Histories that live as long as the process does. What is kept is a frozen copy, as it would come back from a file. */
+/** Keeps histories as long as the process lives, as frozen copies. Messages come back as they would from a file. */
 export class MemoryHistory implements HistoryProvider {
   private readonly histories = new Map<string, ChatMessage[]>();
 

@@ -2,7 +2,7 @@ import { type ChatMessage, type HistoryKey, InvalidValueError } from "@ravi/kern
 
 const ROLES: ReadonlySet<unknown> = new Set(["system", "user", "assistant", "tool"]);
 
-/** Each message as one line of JSON. One that cannot be kept is refused before any of them is. */
+/** Each message as one line of JSON. Throws before anything is stored if one of them cannot be. */
 export function messageTexts(messages: readonly ChatMessage[]): string[] {
   const list: unknown = messages;
   if (!Array.isArray(list))
@@ -27,7 +27,7 @@ export function isMessage(value: unknown): value is ChatMessage {
   return ROLES.has(value.role) && (typeof value.content === "string" || Array.isArray(value.content));
 }
 
-/** A text that is the same for the same key only: JSON keeps the parts apart, whatever is in them. */
+/** A unique text for each key. JSON keeps the parts apart, whatever they contain. */
 export function keyText(key: HistoryKey): string {
   if (typeof key !== "object" || key === null)
     throw new InvalidValueError({ field: "key", value: key, expected: "{ sessionId, agentName }" });
@@ -39,6 +39,7 @@ export function keyText(key: HistoryKey): string {
   return JSON.stringify([sessionId, agentName, execId ?? null]);
 }
 
+/** The number of messages to load. Default: all, `head`. */
 export function checkUpTo(upTo: number | undefined, head: number): number {
   if (upTo === undefined) return head;
   if (Number.isSafeInteger(upTo) && upTo >= 0) return upTo;

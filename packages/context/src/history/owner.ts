@@ -2,13 +2,13 @@ import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { hasCode } from "./files.ts";
 
-/** A process as a file's name can say it: its number, when it began, and where. */
+/** The form of a claim's name: process id, its start time, a unique part, and the host. */
 const FORM = /^(\d+)\.(\d+)\.[\w-]+@(.*)$/;
 
 const here = encodeURIComponent(hostname()).slice(0, 100);
 let began: string | undefined;
 
-/** A name that no other claim has, and by which others on this machine can see whether its maker still lives. */
+/** A unique name for a claim, from which other processes on this machine can see whether its owner is still alive. */
 export function claimName(unique: string): string {
   began ??= startIn(statOf(process.pid));
   return `${process.pid}.${began}.${unique}@${here}`;
@@ -18,7 +18,9 @@ export function isClaim(name: string): boolean {
   return FORM.test(name);
 }
 
-/** A maker on another machine counts as living: nobody here can know. */
+/**
+ * Whether the process that made the claim has ended. A process on another machine counts as alive, because it cannot be checked.
+ */
 export function isMakerGone(claim: string): boolean {
   const [, pid, start, host] = FORM.exec(claim) ?? [];
   if (host !== here || pid === undefined) return false;
@@ -30,6 +32,7 @@ export function isMakerGone(claim: string): boolean {
   return start !== "0" && now !== "0" && now !== start;
 }
 
+/** The claim's process, for an error message. */
 export function makerOf(claim: string): string {
   const [, pid, , host] = FORM.exec(claim) ?? [];
   return `process ${pid} on ${host}`;
@@ -54,7 +57,7 @@ function statOf(pid: number): string[] {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
     return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   } catch {
-    // No such file on this system, or none can be opened just now; then its number alone is what there is to go by.
+    // There is no such file on this system, or it cannot be opened now. Then only the process id is compared.
     return [];
   }
 }

@@ -1,4 +1,4 @@
-/** Runs what is asked under one name one after the other. A name at rest takes no memory. */
+/** Runs tasks of the same name one after the other. A name without tasks takes no memory. */
 export class Queues {
   private readonly tails = new Map<string, Promise<unknown>>();
 

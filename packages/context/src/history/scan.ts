@@ -3,13 +3,14 @@ import { type ChatMessage, InvalidValueError, JournalCorruptError } from "@ravi/
 import { FORMAT, headerLine, type Line, readLine } from "./line-format.ts";
 import { isMessage } from "./message-text.ts";
 
+/** The content of a history file. */
 export interface Scan {
   readonly messages: readonly ChatMessage[];
-  /** How many bytes are whole appends. What follows is what a crash left of the last one. */
+  /** The number of bytes of complete appends. What follows is left from an append that a crash interrupted. */
   readonly whole: number;
 }
 
-/** Zeros that the disk never filled. One alone may as well be a bit that fell over in a line that was acknowledged. */
+/** A block of zeros that the disk never filled. A single zero may also be a damaged byte in an acknowledged line. */
 // oxlint-disable-next-line eslint/no-control-regex -- zeros are what it looks for
 const HOLE = /\u0000{2}/;
 
@@ -21,8 +22,8 @@ interface Row {
 }
 
 /**
- * Reads a file's bytes. An append that a crash cut off (it misses its end, or parts of it are zeros that the disk never
- * filled) was never acknowledged and is left out whole. Any other damage is an error that says where.
+ * Reads the bytes of a file. An append that a crash interrupted (its end is missing, or parts are zeros that the disk never
+ * filled) was never acknowledged and is ignored as a whole. Any other damage throws a `JournalCorruptError` with its position.
  */
 export function scan(
   bytes: Uint8Array,
@@ -69,7 +70,7 @@ function rowsOf(buffer: Buffer, from: number, keyText: string): Row[] {
   for (let offset = from; offset < buffer.length;) {
     const newline = buffer.indexOf(0x0a, offset);
     const text = buffer.toString("utf8", offset, newline === -1 ? buffer.length : newline);
-    // A line without its end is not whole, even if only the end is missing: the next append would be glued to it.
+    // A line without its newline is not complete, even if only that is missing: the next append would be joined to it.
     const line = newline === -1 ? undefined : readLine(keyText, text);
     const end = newline === -1 ? -1 : newline + 1;
     rows.push({ offset, end, text, line });
@@ -89,7 +90,10 @@ function readMessage(line: Line, fail: (problem: string, cause?: unknown) => Err
   return message;
 }
 
-/** Says what is wrong with the file; nothing, if the crash came with the first append: nothing in it was ever acknowledged. */
+/**
+ * Throws if the header is damaged. Returns if a crash interrupted the first append, since nothing in the file was acknowledged
+ * then.
+ */
 function unreadableHeader({
   buffer,
   header,
@@ -110,7 +114,7 @@ function unreadableHeader({
   }
   const begun = newline === -1 && header.subarray(0, buffer.length).equals(buffer);
   const blank = buffer.every((byte) => byte === 0);
-  // A block that never got to the disk, and behind it at most the rest of the same append.
+  // A block that never reached the disk, followed by nothing but the rest of the same append.
   const torn = HOLE.test(first) && !rowsOf(buffer, 0, keyText).some(({ line }) => (line?.first ?? 1) > 1);
   if (!begun && !blank && !torn)
     throw corrupt(0, "the header is damaged, or the file belongs to another history");

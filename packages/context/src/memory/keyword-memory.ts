@@ -22,9 +22,9 @@ import { MemoryHistory } from "../history/memory-history.ts";
 import { Partition } from "./partition.ts";
 
 export interface KeywordMemoryOptions {
-  /** Where it is kept: in this process. A `FileHistory` keeps it on the disk. */
+  /** Where memories are stored. Default: in this process. A `FileHistory` stores them on the disk. */
   readonly history?: HistoryProvider | undefined;
-  /** How many things are remembered for one user; the oldest is forgotten first: 10,000. */
+  /** The maximum number of memories for one user; beyond it, the oldest is forgotten. Default: 10,000. */
   readonly maxItems?: number | undefined;
   readonly clock?: Clock | undefined;
   readonly ids?: IdSource | undefined;
@@ -32,15 +32,15 @@ export interface KeywordMemoryOptions {
 
 const DEFAULT_LIMIT = 10;
 
-/** Users whose things are at hand. Of all others they are read again when they are asked for. */
+/** How many users' memories are kept loaded. Others are read again when needed. */
 const MOST_PARTITIONS = 1_000;
 
-/** What is written down: that something is remembered, or forgotten. */
+/** One stored record: something was remembered, or forgotten. */
 type Line = { readonly remember: MemoryItem } | { readonly forget: string };
 
 /**
- * Remembers texts and recalls them by their words. Every user of every tenant is a partition of its own, and so is nobody:
- * nothing crosses over. What comes again under the same `metadata.key` is remembered once.
+ * Remembers texts and finds them by their words. Each user of each tenant has separate memories, and so does a run without a
+ * user: nothing is shared. A text with a `metadata.key` that is already there is not stored again.
  */
 export class KeywordMemory implements Memory {
   readonly isNoop = false;
@@ -49,7 +49,7 @@ export class KeywordMemory implements Memory {
   private readonly clock: Clock;
   private readonly ids: IdSource;
   private readonly partitions = new Map<string, Promise<Partition>>();
-  /** One after the other for each partition, so that the file and the memory say the same. */
+  /** Operations of one user run one after the other, so that the stored and the loaded memories agree. */
   private readonly turns = new Map<string, Promise<void>>();
 
   constructor(options: KeywordMemoryOptions = {}) {
@@ -62,6 +62,7 @@ export class KeywordMemory implements Memory {
     this.ids = ids ?? systemIds;
   }
 
+  /** Stores a text, and returns the stored item. If an item with the same `metadata.key` exists, returns that one instead. */
   remember(scope: RunScope, text: string, metadata?: JsonObject): Promise<MemoryItem> {
     if (typeof text !== "string" || text.trim() === "")
       throw new InvalidValueError({ field: "text", value: text, expected: "a text to remember" });
@@ -86,6 +87,7 @@ export class KeywordMemory implements Memory {
     });
   }
 
+  /** Finds the items that share words with the query, the best match first. `limit` is 10 by default. */
   recall(scope: RunScope, query: string, limit: number = DEFAULT_LIMIT): Promise<readonly MemoryItem[]> {
     checkInteger("limit", limit, 0);
     if (typeof query !== "string")
@@ -93,9 +95,9 @@ export class KeywordMemory implements Memory {
     return this.inTurn(scope, async (partition) => partition.find(query, limit));
   }
 
+  /** Removes an item. Does nothing if the user has no item with this id. */
   forget(scope: RunScope, id: string): Promise<void> {
     return this.inTurn(scope, async (partition, key) => {
-      // Whoever asks again, or for what is another's, changes nothing.
       if (!partition.has(id)) return;
       await this.write(key, [{ forget: id }]);
       partition.remove(id);
@@ -112,7 +114,7 @@ export class KeywordMemory implements Memory {
     const turn = (this.turns.get(name) ?? Promise.resolve()).then(async () =>
       act(await this.partition(name, key), key),
     );
-    // Nobody waits for the last turn of a user who has gone, so it is not kept.
+    // The last operation of a user is not kept, since nothing waits for it.
     const leave = (): void => {
       if (this.turns.get(name) === over) this.turns.delete(name);
     };
@@ -124,11 +126,11 @@ export class KeywordMemory implements Memory {
   private partition(name: string, key: HistoryKey): Promise<Partition> {
     const known = this.partitions.get(name);
     const partition = known ?? this.read(key);
-    // Set again, so that whoever was not asked for longest comes first.
+    // Set again, so that the map is ordered by last use.
     this.partitions.delete(name);
     this.partitions.set(name, partition);
     if (known !== undefined) return partition;
-    // What could not be read today may be read tomorrow.
+    // A failed read is not kept, so that the next call tries again.
     partition.catch(() => this.partitions.delete(name));
     for (const oldest of this.partitions.keys()) {
       if (this.partitions.size <= MOST_PARTITIONS) break;
@@ -156,8 +158,8 @@ export class KeywordMemory implements Memory {
 }
 
 /**
- * A copy, as it would come back from the disk: what its giver does with it later changes nothing here. What is too long or too deep to
- * come back is refused now, as all else that this user has would be lost with it then.
+ * A copy as it would come back from the disk, so that later changes to the original have no effect. What is too long or too deep
+ * to be read back is refused now: otherwise nothing of this user could be read any more.
  */
 function asRead(given: MemoryItem): MemoryItem {
   const line = lineIn(textOfLine(given));
@@ -176,7 +178,7 @@ function lineIn(text: string): Line {
   return parseJson(text, "memory") as Line;
 }
 
-/** What is no text would be written as null, and what one user said would be read by all of whom nothing is known. */
+/** A value that is not a string would be stored as null, and a user's memories would be shared with all runs without a user. */
 function checkScope(scope: RunScope): void {
   if (typeof scope !== "object" || scope === null)
     throw new InvalidValueError({ field: "scope", value: scope, expected: "a RunScope" });

@@ -8,7 +8,7 @@ interface Kept {
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** What is remembered for one user. Rare words weigh more than common ones: they say what a text is about. */
+/** The memories of one user, indexed by word. Rare words weigh more than common ones, because they say more about a text. */
 export class Partition {
   private readonly items = new Map<string, Kept>();
   private readonly byWord = new Map<string, Set<string>>();
@@ -18,7 +18,7 @@ export class Partition {
     return this.items.size;
   }
 
-  /** The one that was kept under that key before, if there is one. */
+  /** The item with the same `metadata.key`, if there is one. */
   keptAs(metadata: JsonObject | undefined): MemoryItem | undefined {
     const key = metadata?.["key"];
     return typeof key === "string" ? this.byKey.get(key) : undefined;
@@ -53,13 +53,13 @@ export class Partition {
     if (typeof key === "string") this.byKey.delete(key);
   }
 
-  /** The one that has been kept the longest. */
+  /** The id of the item that was added first. */
   oldest(): string | undefined {
     for (const id of this.items.keys()) return id;
     return undefined;
   }
 
-  /** The most fitting first, the newest among equals. What shares no word with the question is not recalled. */
+  /** The best matches first, and the newest first among equals. Items that share no word with the query are not returned. */
   find(query: string, limit: number): readonly MemoryItem[] {
     const scores = new Map<string, number>();
     const words = [...keywordsOf(query)];
@@ -79,8 +79,8 @@ export class Partition {
   }
 
   /**
-   * A single character is looked for in all pairs: texts that have more than one are kept by those. All of them at once, as a
-   * question may have thousands.
+   * A single character matches all pairs that contain it, because texts of two or more characters are indexed by pairs. All
+   * single characters are looked up in one pass, because a query may have thousands.
    */
   private idsOfSingles(singles: readonly string[]): ReadonlyMap<string, ReadonlySet<string>> {
     const found = new Map(singles.map((single) => [single, new Set<string>()]));

@@ -1,17 +1,17 @@
-/** Words that say nothing about what a text is about. */
+/** Words that are too common to be useful. */
 const COMMON = new Set(
   "a an and are as at be but by for from has have how i in is it its me my not of on or our so that the their them then there they this to was we were what when where which who will with you your".split(
     " ",
   ),
 );
 
-/** Scripts that put no space between words. */
+/** Scripts that do not put spaces between words. */
 const UNSPACED =
   /([\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]+)/u;
 
 /**
- * The words of a text that it can be found by, each once: lower case, without accents and plural endings. Where words are
- * not told apart by spaces, each pair of characters stands for one.
+ * The words by which a text can be found, without repeats: in lower case, without accents and plural endings. In scripts without
+ * spaces, each pair of adjacent characters counts as a word.
  */
 export function keywordsOf(text: string): ReadonlySet<string> {
   const runs =
@@ -26,7 +26,7 @@ export function keywordsOf(text: string): ReadonlySet<string> {
   return new Set(words.filter((word) => word !== "" && !COMMON.has(word)).map(stem));
 }
 
-/** Whether it is one character of such a script: no pair, but a part of many. */
+/** Whether the word is a single character of a script without spaces, which may be part of many pairs. */
 export function isSingle(word: string): boolean {
   return Array.from(word).length === 1 && UNSPACED.test(word);
 }

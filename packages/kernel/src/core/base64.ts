@@ -1,6 +1,8 @@
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/** The base64 of a well-formed text's UTF-8. The language has no bytes-to-text of its own on every platform yet. */
+/**
+ * The base64 of the UTF-8 bytes of a well-formed text. Written by hand because not every platform can turn bytes into base64 yet.
+ */
 export function base64(text: string): string {
   const bytes = utf8(text);
   let result = "";

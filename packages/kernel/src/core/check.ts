@@ -1,14 +1,18 @@
 import { InvalidValueError } from "../errors/errors.ts";
 import { type AbortSignalLike, isPromiseLike } from "./types.ts";
 
-/** Checks of single fields. Each returns the value with its type, or throws an `InvalidValueError` that names it. */
+/**
+ * The functions of this file check one field each. They return the value with its type, or throw an `InvalidValueError` that
+ * names the field.
+ */
 
+/** A whole number of at least `least`. */
 export function checkInteger(field: string, value: unknown, least: number): number {
   if (typeof value === "number" && Number.isSafeInteger(value) && value >= least) return value;
   throw new InvalidValueError({ field, value, expected: `a whole number of at least ${least}` });
 }
 
-/** A whole number of at least `least`; undefined and null are null, for no limit. */
+/** A whole number of at least `least`. Undefined and null return null, which means no limit. */
 export function checkIntegerOrNull(field: string, value: unknown, least: number): number | null {
   if (value === undefined || value === null) return null;
   if (typeof value === "number" && Number.isSafeInteger(value) && value >= least) return value;
@@ -19,7 +23,7 @@ export function checkIntegerOrNull(field: string, value: unknown, least: number)
   });
 }
 
-/** A finite number within its bound; undefined and null are null, for no limit. */
+/** A finite number within the bound. Undefined and null return null, which means no limit. */
 export function checkAmountOrNull(
   field: string,
   value: unknown,
@@ -37,14 +41,17 @@ export function checkBoolean(field: string, value: unknown): boolean {
   throw new InvalidValueError({ field, value, expected: "true or false" });
 }
 
-/** One of the values of a table such as `Priority`. */
+/** One of the values of an `as const` object such as `Priority`. */
 export function checkOneOf<T>(field: string, value: unknown, allowed: Readonly<Record<string, T>>): T {
   for (const name in allowed) if (allowed[name] === value) return allowed[name] as T;
   const names = Object.entries(allowed).map(([name, option]) => `${name} (${JSON.stringify(option)})`);
   throw new InvalidValueError({ field, value, expected: `one of ${names.join(", ")}` });
 }
 
-/** A signal, or none. Asked before anybody stands in a line with it: what cannot be listened to would stand there for ever. */
+/**
+ * An abort signal, or undefined. Checked before a caller joins a queue with it: if it could not be listened to, the caller would
+ * wait there for ever.
+ */
 export function checkSignal(field: string, value: unknown): AbortSignalLike | undefined {
   if (value === undefined) return undefined;
   const isSignal =
@@ -63,7 +70,7 @@ export function checkFields(
   known: readonly string[],
 ): Readonly<Record<string, unknown>> {
   const keys = typeof value === "object" && value !== null && !Array.isArray(value) ? Object.keys(value) : [];
-  // Asked for every run: what was expected is put together only for whoever hears of it.
+  // This runs for every run, so the text of the error is built only if it is thrown.
   if (keys.length === 0 && !isPlainObject(value))
     return checkRecord(what, value, `an object with the fields ${known.join(", ")}`);
   for (const key of keys) {
@@ -79,8 +86,8 @@ export function checkFields(
 }
 
 /**
- * The same as fields of its own. What a class gives by accessors, or another object by inheritance, would be left behind in silence
- * wherever options are copied: a ledger, or a guard.
+ * Copies the known options into own properties. Getters of a class and inherited properties would be lost silently wherever
+ * options are spread: a ledger, or a guard.
  */
 export function asOwn<T extends object>(options: T, known: readonly (keyof T)[]): T {
   const own: Partial<T> = {};
@@ -88,7 +95,10 @@ export function asOwn<T extends object>(options: T, known: readonly (keyof T)[])
   return own as T;
 }
 
-/** Refuses anything but a plain object, whatever its keys are: of a map, or of a promise, none would be found. */
+/**
+ * Throws unless the value is a plain object with any keys. A `Map` or a promise has no own keys, so it would pass as an empty
+ * object.
+ */
 export function checkRecord(
   field: string,
   value: unknown,
@@ -99,11 +109,11 @@ export function checkRecord(
   throw new InvalidValueError({ field, value, expected: `${expected}${missing}` });
 }
 
-/** A map, a date or a promise that was not awaited has no fields either: read as options, it would set no limit at all. */
+/** A `Map`, a date or a promise that was not awaited has no fields either. Read as options, it would set no limit at all. */
 function isPlainObject(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (value.constructor === Object) return !isPromiseLike(value);
   const tag = Object.prototype.toString.call(value);
-  // A module that is given as options is one of fields too.
+  // A module namespace that is passed as options has fields too.
   return (tag === "[object Object]" || tag === "[object Module]") && !isPromiseLike(value);
 }

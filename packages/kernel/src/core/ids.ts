@@ -1,16 +1,16 @@
 import { InvalidValueError } from "../errors/errors.ts";
 import type { Branded } from "./types.ts";
 
-/** A definition's name (`"lead"`), or a hired instance of it (`"researcher/2"`). */
+/** The name of an agent (`"lead"`), or of one hired instance of it (`"researcher/2"`). */
 export type AgentId = Branded<"AgentId">;
-/** One tree of executions: the result of a single `run()`. */
+/** The id of one run: a whole tree of agents, started by one `run()`. */
 export type RunId = Branded<"RunId">;
-/** One agent's execution in a tree: `run/hire:researcher#1`. */
+/** The id of one agent's execution within a run: `run/hire:researcher#1`. */
 export type ExecId = Branded<"ExecId">;
-/** One conversation, which may span many runs. */
+/** The id of a conversation, which may span many runs. */
 export type SessionId = Branded<"SessionId">;
 
-/** A place to publish to or subscribe on. */
+/** A topic to publish to or to subscribe to. */
 export interface TopicId {
   readonly type: string;
   readonly source: string;
@@ -18,6 +18,10 @@ export interface TopicId {
 
 const MAX_ID_LENGTH = 512;
 
+/**
+ * Makes an agent's id, `name` or `name/key`. Throws an `InvalidValueError` if the name is empty, too long, or has a `/` or
+ * control characters.
+ */
 export function AgentId(name: string, key?: string | number): AgentId {
   const id = agentIdOf("agentId", name);
   if (key === undefined) return id;
@@ -25,7 +29,7 @@ export function AgentId(name: string, key?: string | number): AgentId {
   return `${id}/${checkId("agentId key", Number.isFinite(key) ? String(key) : key)}` as AgentId;
 }
 
-/** The id of an agent that was given its name in this field. */
+/** Checks an agent's name and returns it as its id. `field` is the name that the error shows. */
 export function agentIdOf(field: string, name: string): AgentId {
   const checked = checkId(field, name);
   if (checked.includes("/")) {
@@ -38,40 +42,54 @@ export function agentIdOf(field: string, name: string): AgentId {
   return checked as AgentId;
 }
 
-/** Whether it is one already, as every hire asks of the id that was just made for it. One that is very long is looked at in its parts. */
+/**
+ * Whether the text is a valid agent id. A fast check for every hire. It returns false for an id that is longer than the limit of
+ * one part; the caller then checks the parts.
+ */
 export function isAgentId(text: string): text is AgentId {
   const slash = text.indexOf("/");
   const last = text.length - 1;
   return slash !== 0 && slash !== last && last >= 0 && last < MAX_ID_LENGTH && isPrintable(text);
 }
 
-/** Of one who is hired: the numbers of all hires on the way down, so that no two agents of a tree have the same. */
+/**
+ * The id of a hired agent. Its key has the numbers of all hires from the root down, so that no two agents of a tree have the same
+ * id.
+ */
 export function hiredId(parent: AgentId, agent: AgentId, number: number): AgentId {
   const slash = parent.indexOf("/");
   const path = slash === -1 ? String(number) : `${parent.slice(slash + 1)}.${number}`;
   return AgentId(agentName(agent), path);
 }
 
+/**
+ * Makes a run's id. Throws an `InvalidValueError` if the text is empty, longer than 512 characters, or has control characters.
+ */
 export function RunId(value: string): RunId {
   return checkId("runId", value) as RunId;
 }
 
+/**
+ * Makes a conversation's id. Throws an `InvalidValueError` if the text is empty, longer than 512 characters, or has control
+ * characters.
+ */
 export function SessionId(value: string): SessionId {
   return checkId("sessionId", value) as SessionId;
 }
 
-/** The root's execution when only the run is given; otherwise the child that `key` names under `parent`. */
+/** Without `key` the id of the root's execution; with it, the id of the child `key` of `parent`. */
 export function ExecId(parent: RunId | ExecId, key?: string): ExecId {
   if (typeof parent !== "string")
     throw new InvalidValueError({ field: "execId parent", value: parent, expected: "a RunId or an ExecId" });
   return (key === undefined ? parent : `${parent}/${checkId("execId key", key)}`) as ExecId;
 }
 
+/** Makes a frozen topic id. Throws an `InvalidValueError` if a part is not valid. */
 export function TopicId(type: string, source: string): TopicId {
   return Object.freeze({ type: checkId("topic type", type), source: checkId("topic source", source) });
 }
 
-/** The part of an agent's id that names its definition: `"researcher"` of `"researcher/2"`. */
+/** The agent's name within its id: `"researcher"` for `"researcher/2"`. */
 export function agentName(id: AgentId): string {
   if (typeof id !== "string")
     throw new InvalidValueError({ field: "agentId", value: id, expected: "an AgentId, which is a text" });
@@ -79,7 +97,7 @@ export function agentName(id: AgentId): string {
   return slash === -1 ? id : id.slice(0, slash);
 }
 
-/** The one that was found good last: an agent's name is checked again with each of its runs and hires. */
+/** The last id that passed the check. An agent's name is checked again at each of its runs and hires. */
 let lastGood = "";
 
 function checkId(field: string, value: unknown): string {
@@ -106,6 +124,6 @@ function isPrintable(value: string): boolean {
     if (code < 0x20 || code === 0x7f) return false;
     if (code >= 0xd800) mayBeHalf = true;
   }
-  // Asked only where there are such signs: it leaves compiled code, for 0.1 µs an id.
+  // Only if there can be a lone surrogate: the call leaves compiled code and costs 0.1 µs for each id.
   return !mayBeHalf || value.isWellFormed();
 }

@@ -2,26 +2,28 @@ import { InvalidValueError } from "../errors/errors.ts";
 import { checkFields, checkInteger } from "./check.ts";
 
 export type JsonPrimitive = string | number | boolean | null;
+/** Any value that JSON can express. Fields that are `undefined` count as absent. */
 export type JsonValue = JsonPrimitive | readonly JsonValue[] | JsonObject;
 export interface JsonObject {
   readonly [key: string]: JsonValue | undefined;
 }
 
+/** Limits for JSON that is parsed. */
 export interface JsonLimits {
-  /** How deep arrays and objects may nest. `JSON.stringify` overflows the stack near 4,100. */
+  /** Maximum nesting of arrays and objects. `JSON.stringify` overflows the stack near 4,100. */
   readonly maxDepth: number;
-  /** How long the text may be, in UTF-16 units. */
+  /** Maximum length of the text, in UTF-16 units. */
   readonly maxLength: number;
 }
 
-/** What arguments of a tool call may be at most. */
+/** The limits for the arguments of a tool call. */
 export const ARGUMENT_LIMITS: JsonLimits = Object.freeze({ maxDepth: 64, maxLength: 1_000_000 });
 
 const SHORTEST_HOSTILE = '{"__proto__":0}'.length;
 
 /**
- * Parses JSON from a model, a file or the network. Refuses what is too long or too deep, and the key `__proto__`
- * (harmless here, but it reaches a prototype as soon as somebody copies it), with an `InvalidValueError` that says where.
+ * Parses JSON from a model, a file or the network. Throws an `InvalidValueError` that names the field if the text is not JSON, is
+ * too long or too deep, or has the key `__proto__` (harmless here, but it would reach a prototype as soon as somebody copies it).
  */
 export function parseJson(text: string, field: string, limits: JsonLimits = ARGUMENT_LIMITS): JsonValue {
   if (typeof text !== "string")
@@ -42,7 +44,8 @@ export function parseJson(text: string, field: string, limits: JsonLimits = ARGU
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new InvalidValueError({ field, value: clip(text), expected: `valid JSON (${why})`, cause });
   }
-  // A scan of the text is far cheaper than a walk of the value. The key can be spelt with escapes, so those walk too.
+  // Scanning the text is far cheaper than walking the value. The key may also be written with `\u` escapes, so a text with those
+  // is walked too.
   if (text.length >= SHORTEST_HOSTILE && (text.includes("__proto__") || text.includes("\\u")))
     refuseHostileKeys(parsed, field);
   return parsed;
@@ -98,7 +101,7 @@ function clip(text: string): string {
   return text.length <= 80 ? text : `${text.slice(0, 77)}...`;
 }
 
-/** Whether two plain values are the same by content; the order of keys does not matter. */
+/** Whether two plain values have equal content. The order of keys and keys that are `undefined` do not matter. */
 export function sameValue(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
@@ -115,16 +118,16 @@ function definedEntries(value: object): [string, unknown][] {
   return Object.entries(value).filter(([, inner]) => inner !== undefined);
 }
 
-/** Freezes a value and all that it holds. */
+/** Freezes a value and everything in it. Anything that is frozen already is skipped with all that it holds. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   return freezeNew(value);
 }
 
-/** The same for an object that was just made. Not to ask first whether it is frozen saves half of the time. */
+/** Like `deepFreeze`, for an object that was just created. Skipping the `isFrozen` check saves half of the time. */
 export function freezeNew<T extends object>(value: T): T {
   Object.freeze(value);
-  // A list of the values would take as long as all the rest.
+  // `Object.values` would allocate a list, which takes as long as all the rest.
   for (const key in value) {
     const inner = value[key];
     if (typeof inner === "object" && Object.hasOwn(value, key)) deepFreeze(inner);

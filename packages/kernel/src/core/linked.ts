@@ -1,12 +1,12 @@
-/** An item of a `LinkedList`, which knows its neighbours. It is in one list at a time. */
+/** An item of a `LinkedList`. It can be in one list at a time. */
 export interface Linked<T> {
   before: T | undefined;
   after: T | undefined;
 }
 
 /**
- * Items in the order in which they came, each taken out as cheaply as it was put in. A `Set` of objects does the same in four times
- * the time: it makes up a hash for each, and a new table for every few that come and go.
+ * A doubly linked list in order of insertion, with removal in constant time. A `Set` of objects takes four times as long: it
+ * computes a hash for each, and rebuilds its table every few insertions and removals.
  */
 export class LinkedList<T extends Linked<T>> {
   first: T | undefined;
@@ -16,7 +16,7 @@ export class LinkedList<T extends Linked<T>> {
     return this.first === undefined;
   }
 
-  /** At the end. One that is there already stays where it is. */
+  /** Adds the item at the end. Does nothing if it is in the list already. */
   add(item: T): void {
     if (item.before !== undefined || this.first === item) return;
     item.before = this.last;
@@ -25,7 +25,7 @@ export class LinkedList<T extends Linked<T>> {
     this.last = item;
   }
 
-  /** Again, it does nothing. */
+  /** Removes the item. Does nothing if it is not in the list. */
   delete(item: T): void {
     const { before, after } = item;
     if (before === undefined && this.first !== item) return;
@@ -33,18 +33,17 @@ export class LinkedList<T extends Linked<T>> {
     else before.after = after;
     if (after === undefined) this.last = before;
     else after.before = before;
-    // Who has left leads to nobody: it would keep all who came after it alive for as long as itself.
+    // A removed item must not point to its neighbours: it would keep them in memory as long as itself.
     item.before = item.after = undefined;
   }
 
-  /** Those that are there now. */
   toArray(): T[] {
     const items: T[] = [];
     for (let item = this.first; item !== undefined; item = item.after) items.push(item);
     return items;
   }
 
-  /** The same, and nobody is there any more. */
+  /** Returns all items and empties the list. */
   takeAll(): T[] {
     const items = this.toArray();
     for (const item of items) item.before = item.after = undefined;

@@ -2,8 +2,8 @@ import { InvalidValueError } from "../errors/errors.ts";
 import { ARGUMENT_LIMITS, type JsonValue } from "./json.ts";
 
 /**
- * Refuses what would not be the same after it was written down and read again: `undefined`, a function, `NaN`, a date, an
- * instance of a class, a cycle, or nesting without end. The error says where.
+ * Returns the value if it would be the same after `JSON.stringify` and `JSON.parse`. Otherwise (`undefined`, a function, `NaN`,
+ * `-0`, a date, an instance of a class, a cycle, nesting deeper than `maxDepth`) throws an `InvalidValueError` that says where.
  */
 export function checkPlainJson(
   field: string,
@@ -15,8 +15,8 @@ export function checkPlainJson(
 }
 
 /**
- * The same for what agents say to each other, where a field that is not set may also be written as `undefined`, and a sum may round to
- * a negative zero: whoever reads it again reads none of it, and a zero.
+ * Like `checkPlainJson`, for messages between agents. It also accepts fields that are `undefined`, which JSON drops, and a
+ * negative zero (sums may round to it), which JSON turns into 0.
  */
 export function checkMessage(field: string, value: unknown): JsonValue {
   check(field, value, ARGUMENT_LIMITS.maxDepth, true);
@@ -26,7 +26,7 @@ export function checkMessage(field: string, value: unknown): JsonValue {
 function check(field: string, value: unknown, depthLeft: number, isSaid = false): void {
   if (value === null || typeof value === "string" || typeof value === "boolean") return;
   if (typeof value === "number") {
-    // JSON knows neither infinities nor a negative zero.
+    // JSON has neither infinities nor a negative zero.
     if (!Number.isFinite(value)) throw wrong(field, value, "a finite number");
     if (!isSaid && Object.is(value, -0)) throw wrong(field, "-0", "a finite number that JSON knows: 0");
     return;
@@ -34,13 +34,13 @@ function check(field: string, value: unknown, depthLeft: number, isSaid = false)
   if (typeof value !== "object") throw wrong(field, value, "plain JSON");
   if (depthLeft === 0) throw wrong(field, value, "plain JSON that is not nested so deep, and not in itself");
   if (Array.isArray(value)) {
-    // By index, so that a hole is seen.
+    // By index, to detect holes.
     for (let at = 0; at < value.length; at++)
       check(`${field}[${at}]`, value[at] as unknown, depthLeft - 1, isSaid);
     return;
   }
   const prototype: unknown = Object.getPrototypeOf(value);
-  // Of another realm an object has another prototype, which has none in turn.
+  // An object of another realm has another `Object.prototype`, whose own prototype is null as well.
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null)
     throw wrong(field, value, "a plain object, not an instance of a class");
   if ("toJSON" in value) throw wrong(field, value, "plain JSON, without toJSON");

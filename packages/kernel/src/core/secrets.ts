@@ -1,13 +1,16 @@
 import { base64 } from "./base64.ts";
 
-/** How the keys of one service look. */
+/** The shape of one service's API keys. */
 export interface KeyShape {
   readonly prefix: string;
-  /** How many characters must follow at least: letters, digits, `_` and `-`. */
+  /** The least number of characters after the prefix: letters, digits, `_` and `-`. */
   readonly least: number;
-  /** Ordinary names begin so too (`sk-learn`, `npm_config`): a key has a digit or a capital among the first 24 characters. */
+  /**
+   * Ordinary names begin with this prefix too (`sk-learn`, `npm_config`). A key must have a digit or a capital among the 24
+   * characters after it.
+   */
   readonly isWord?: boolean | undefined;
-  /** Nothing but capitals and digits follows. */
+  /** Only capitals and digits follow the prefix. */
   readonly isUpper?: boolean | undefined;
 }
 
@@ -16,9 +19,9 @@ const shapes = (least: number, ...prefixes: readonly string[]): readonly KeyShap
 const words = (least: number, ...prefixes: readonly string[]): readonly KeyShape[] =>
   prefixes.map((prefix) => Object.freeze({ prefix, least, isWord: true }));
 
-/** Keys of common services, by how they begin. */
+/** API keys of common services, recognised by their prefix. */
 export const KEY_SHAPES: readonly KeyShape[] = Object.freeze([
-  // OpenAI, Anthropic and whoever followed them
+  // OpenAI, Anthropic and services that use the same prefix
   ...words(16, "sk-"),
   // Groq, xAI, Perplexity, Replicate, Hugging Face, Fireworks, Cerebras, Tavily, NVIDIA
   ...words(16, "gsk_", "xai-", "pplx-", "r8_", "fw_", "csk-", "tvly-", "nvapi-"),
@@ -39,10 +42,10 @@ export const KEY_SHAPES: readonly KeyShape[] = Object.freeze([
   ...shapes(10, "xoxa-", "xoxb-", "xoxp-", "xoxr-", "xoxs-", "xapp-"),
 ]);
 
-// Texts may be as long as a server likes. Repeats that are counted, or made of more than one sign, run out of room after some
-// millions: hence `x{8}x*` for `x{8,}`, and an end for the others.
+// The texts may be of any length. A counted repeat such as `x{8,}`, or a repeat of a group, overflows the regular expression
+// engine after some millions of characters: hence `x{8}x*`, and an upper bound for groups.
 
-/** So many characters after a key's prefix are enough in texts that nobody reads for pleasure. */
+/** The least number of characters after a prefix that is taken for a key in error messages and records. */
 const LEAST = 8;
 const RANDOM = String.raw`(?=[\w-]{0,23}[A-Z\d])`;
 const KEY = String.raw`[\w-]{${LEAST}}[\w-]*`;
@@ -57,12 +60,15 @@ const KEYS = new RegExp(
   String.raw`\b(?:${KEY_SHAPES.map(source).join("|")}|(?:sk|pk|rk|key)[-_]${RANDOM}${KEY})(?:\.${KEY}){0,100}`,
   "g",
 );
-/** Not from inside of a word, or each of its parts would be read to the end of all. */
+/** Must not begin inside a word: otherwise each part of a long word would be scanned to its end. */
 const JWT = /(?<![\w-])eyJ[\w-]{8}[\w-]*\.[\w-]{4}[\w-]*(?:\.[\w-]*){0,100}/g;
 const PEM =
   /-----BEGIN [A-Z\d ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:[^-]*(?:-(?!----)[^-]*){0,10000}-----END [A-Z\d ]{0,40}PRIVATE KEY(?: BLOCK)?-----|[A-Za-z\d+/=\s\\]*)/g;
 const BEARER = /\b(Bearer)\s+[\w.~+/=-]{6}[\w.~+/=-]*/gi;
-/** Base64, by a digit, its end or two capitals inside: what is basic is mostly not a key. */
+/**
+ * Base64, recognised by a digit, `=` or two changes from small letters to capitals: the word "basic" is mostly not followed by a
+ * secret.
+ */
 const BASIC =
   /\b([Bb][Aa][Ss][Ii][Cc])\s+(?=[A-Za-z]{0,60}[\d=]|(?:[A-Z]{0,60}[a-z]{1,60}[A-Z]){2})[\w+/=-]{6}[\w+/=-]*/g;
 const IN_ADDRESS = /(\/\/)[^\s/@"'\\]{1,300}@/g;
@@ -70,8 +76,8 @@ const IN_QUERY =
   /([?&;](?:[a-z_-]{0,20}(?:key|token|secret|signature|password|passwd|credential)|sig|code|auth)=)[^\s&"'\\#]+/gi;
 
 /**
- * What looks like a secret, whosever it is, and what to put in its place. For texts of errors and of records: a little too much
- * is taken rather than too little, but for words that only begin like a key. Each pattern is linear.
+ * Patterns for anything that looks like a secret, each with its replacement. Meant for error messages and records: they rather
+ * remove too much than too little, except for words that only begin like a key. Each pattern runs in linear time.
  */
 export function secretPatterns(hidden: string): readonly (readonly [pattern: RegExp, instead: string])[] {
   return [
@@ -85,7 +91,7 @@ export function secretPatterns(hidden: string): readonly (readonly [pattern: Reg
   ];
 }
 
-/** A secret as it stands in a header, a URL, a JSON text or Basic authentication. */
+/** The forms in which a secret may appear: as it is, in a URL, in JSON, and in Basic authentication. */
 export function secretForms(secret: string): readonly string[] {
   const whole = secret.toWellFormed();
   return [

@@ -2,7 +2,7 @@ import type { Logger } from "../ports/services.ts";
 import type { JsonObject } from "./json.ts";
 import { isPromiseLike } from "./types.ts";
 
-/** A log never changes a run: where it fails itself, there is nobody left to tell. */
+/** Calls the logger. A logger that throws or rejects is ignored, because a log must never change a run. */
 export function tellLog(
   logger: Logger | undefined,
   level: keyof Logger,
@@ -10,10 +10,10 @@ export function tellLog(
   fields?: JsonObject,
 ): void {
   try {
-    // It may be asynchronous all the same.
+    // A logger may be asynchronous although its type says void.
     const told: unknown = logger?.[level](message, fields);
     if (isPromiseLike(told)) told.then(undefined, () => {});
   } catch {
-    // See above.
+    // Ignored: see above.
   }
 }

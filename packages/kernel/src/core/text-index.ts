@@ -1,28 +1,28 @@
-/** What is found by a text of its own. One is in one index at a time. */
+/** An item of a `TextIndex`, found by its `text`. It can be in one index at a time. */
 export interface Indexed<T> {
   readonly text: string;
-  /** Another that is looked at together with it: for the index to use. */
+  /** The next item in the same bucket. Used by the index only. */
   alike?: T | undefined;
 }
 
-/** So few are gone through one by one: a map of them takes longer, and 0.2 kB. */
+/** Up to this many items are kept in one chain: a table for them takes longer, and 0.2 kB. */
 const FEW = 8;
-/** Of a text that is longer than twice this, only the two ends are read. */
+/** Of a text that is longer than twice this, only the first and last 512 characters are hashed. */
 const END = 512;
 
 /**
- * What numbers begin with, another in each process: whoever chooses ids could choose ten thousand that all have the same number. Made
- * when the first index needs numbers, since some platforms have no chance to give while a module is loaded.
+ * The start value of the hash, different in each process: otherwise somebody who chooses ids could choose ten thousand with the
+ * same hash. Set when the first index needs a hash, since some platforms refuse random numbers while a module is loaded.
  */
 let seed = 0;
 
-/** Of a list of so many firsts, each leads to all whose texts have the same end of a number. */
+/** The number of buckets of the first table. */
 const FIRSTS = 32;
 
 /**
- * A map of texts that most often are new. A `Map` makes every text that it is asked about known to the whole process, so that it can be
- * compared by its address: for one that is looked up once or twice that takes longer than all the rest, 0.4 µs in the middle of a run.
- * A `Map` of their numbers takes twice as long as a list of its own, as it is not compiled together with whoever asks.
+ * A hash map for texts that are mostly new. A `Map` interns each text that it is asked for in the whole process; for a text that
+ * is looked up once or twice that takes longer than all the rest, 0.4 µs in the middle of a run. A `Map` of the hashes takes
+ * twice as long as this table, because it is not inlined into its callers.
  */
 export class TextIndex<T extends Indexed<T>> {
   size = 0;
@@ -36,7 +36,7 @@ export class TextIndex<T extends Indexed<T>> {
     return item;
   }
 
-  /** The text of it must not be there yet. */
+  /** Adds an item whose text must not be in the index yet. */
   add(item: T): void {
     const most = this.firsts?.length ?? FEW;
     if (this.size++ === most) this.spread(this.firsts === undefined ? FIRSTS : 4 * most);
@@ -45,7 +45,7 @@ export class TextIndex<T extends Indexed<T>> {
     this.few = item;
   }
 
-  /** It must be there. */
+  /** Removes an item that must be in the index. */
   delete(item: T): void {
     this.size--;
     const { firsts } = this;
@@ -59,7 +59,7 @@ export class TextIndex<T extends Indexed<T>> {
   }
 
   private spread(count: number): void {
-    // Odd: it changes the numbers of all texts.
+    // Odd, so that it is never 0, which means "not set".
     seed ||= 1 | Math.trunc(Math.random() * 0x7fffffff);
     // oxlint-disable-next-line unicorn/no-new-array -- `Array.from` takes 5 µs for this, a tenth of what 50 turns take to watch
     const firsts = new Array<T | undefined>(count).fill(undefined);
@@ -81,7 +81,7 @@ function put<T extends Indexed<T>>(firsts: (T | undefined)[], item: T): void {
   firsts[place] = item;
 }
 
-/** What is left of those that one leads to. */
+/** Removes an item from a chain and returns the chain's new first item. */
 function without<T extends Indexed<T>>(first: T | undefined, item: T): T | undefined {
   if (first === item) return item.alike;
   let before = first;
@@ -90,7 +90,7 @@ function without<T extends Indexed<T>>(first: T | undefined, item: T): T | undef
   return first;
 }
 
-/** Their count is a power of two. */
+/** The index of a text's bucket. The number of buckets is a power of two. */
 function placeOf(text: string, firsts: readonly unknown[]): number {
   const number = numberOf(text);
   return (number ^ (number >>> 16)) & (firsts.length - 1);

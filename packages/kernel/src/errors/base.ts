@@ -4,20 +4,27 @@ import { errorToJSON, type SerializedError } from "./to-json.ts";
 
 export { ErrorCode } from "./code.ts";
 
+/** What a `RaviError` is made of. */
 export interface RaviErrorOptions {
   readonly code: ErrorCode;
   readonly message: string;
+  /** Whether trying again can help. Default: false. */
   readonly retryable?: boolean | undefined;
   readonly cause?: unknown;
 }
 
-/** The one base of all errors. It is recognised by `isRaviError`, across copies of the kernel and after JSON. */
+/**
+ * The base class of all Ravi errors. `isRaviError` and `instanceof` recognise them by their fields, so they also work across copies of
+ * the kernel, and after `errorFromJSON`.
+ */
 export class RaviError extends Error {
-  /** Which codes `instanceof` goes by; a class without this field of its own (a user's subclass) goes by its prototype. */
+  /** The codes that `instanceof` accepts. A subclass without its own `codes` (a user's) is compared by prototype as usual. */
   static readonly codes: readonly ErrorCode[] = Object.values(ErrorCode);
-  /** The mark by which an error of any copy of the kernel is recognised. */
+  /** Marks an error of any copy of the kernel. */
   readonly isRaviError = true;
+  /** What went wrong. Branch on this, not on the message. */
   readonly code: ErrorCode;
+  /** Whether trying again can help. */
   readonly retryable: boolean;
 
   constructor(options: RaviErrorOptions) {
@@ -28,7 +35,7 @@ export class RaviError extends Error {
     this.retryable = options.retryable ?? false;
   }
 
-  /** Without it `JSON.stringify` loses the message, as of any error. */
+  /** Plain data of this error. Without it `JSON.stringify` would lose the message, as it does for any error. */
   toJSON(): SerializedError {
     return errorToJSON(this);
   }
@@ -39,7 +46,7 @@ export class RaviError extends Error {
   }
 }
 
-/** What `InvalidValueError` says, which is built on this file and cannot be used in it. */
+/** The same as an `InvalidValueError`, which extends this class and so cannot be used here. */
 function refused(value: unknown): RaviError {
   const fields = {
     field: "what new RaviError was given",
@@ -50,7 +57,7 @@ function refused(value: unknown): RaviError {
   return Object.assign(new RaviError({ code: ErrorCode.INVALID_VALUE, message }), fields);
 }
 
-/** As texts, because a minifier renames classes, and the name is written down with an error. */
+/** The names are spelt out because a minifier renames classes, and the name is stored with an error. */
 const NAMES: Readonly<Record<ErrorCode, string>> = Object.freeze({
   CANCELLED: "CancellationError",
   DEADLINE_EXCEEDED: "DeadlineExceededError",
@@ -74,16 +81,17 @@ const NAMES: Readonly<Record<ErrorCode, string>> = Object.freeze({
 function nameOf(made: typeof RaviError): string {
   if (made === RaviError) return "RaviError";
   const [code] = made.codes;
-  // A user's subclass has no codes of its own: it is called as its author calls it.
+  // A user's subclass has no codes of its own and keeps the name of its class.
   return Object.hasOwn(made, "codes") && code !== undefined ? NAMES[code] : made.name;
 }
 
+/** Whether the value is an error of any copy of the kernel. */
 export function isMarked(value: unknown): value is RaviError {
   if (typeof value !== "object" || value === null) return false;
   try {
     return Reflect.get(value, "isRaviError") === true && typeof Reflect.get(value, "code") === "string";
   } catch {
-    // Anything can be thrown, also an object that throws when it is looked at. It is none of ours.
+    // Anything can be thrown, even an object whose getters throw. That is not an error of ours.
     return false;
   }
 }

@@ -2,30 +2,32 @@ import { isMarked } from "./base.ts";
 import { isCancellation, isRaviError } from "./is.ts";
 import { ErrorKind, isRetryableKind } from "./kinds.ts";
 
+/** What a failed model call means. */
 export interface ClassifiedError {
   readonly kind: ErrorKind;
   readonly retryable: boolean;
   readonly status: number | undefined;
+  /** How long the provider asks to wait, in milliseconds. Undefined if it does not say. */
   readonly retryAfterMs: number | undefined;
 }
 
 /**
- * Says what a failed model call means (O6), from the structure of the error first: a `ProviderError`'s kind, a status, a
- * code or type field, of the error or of what caused it. Words of the message only tell apart what one status stands for.
- * A mistake in a program (a `TypeError`, say), a cancellation, a suspension and a refusal of Ravi's own are never retryable.
+ * Classifies a failed model call (O6). It looks at the structure first: the kind of a `ProviderError`, a status, a code or type
+ * field, of the error or of its causes. Words of the message only tell apart what shares one status. A bug (such as a
+ * `TypeError`), a cancellation, a suspension and Ravi's own refusals are never retryable. Never throws.
  */
 export function classifyError(error: unknown): ClassifiedError {
   try {
     return classify(error);
   } catch {
-    // A getter of the error threw. What it is stays unknown, and nothing says that another try would help.
+    // A getter of the error threw. The kind stays unknown, and nothing says that a retry would help.
     return final(ErrorKind.UNKNOWN);
   }
 }
 
 function classify(error: unknown): ClassifiedError {
   const chain = chainOf(error);
-  // Whoever has wrapped it: the run is being unwound, and another try would meet the same.
+  // However deep it is wrapped: the run is being suspended, and a retry would meet the same error.
   if (chain.some((link) => isRaviError(link, "SUSPENDED"))) return final(ErrorKind.UNKNOWN);
   const own = chain.find((link) => isCancellation(link) || isMarked(link));
   if (isRaviError(own, "PROVIDER_ERROR")) {
@@ -41,13 +43,13 @@ function classify(error: unknown): ClassifiedError {
 
 interface Facts {
   readonly status: number | undefined;
-  /** Machine-readable words: code and type fields, the error's name. */
+  /** The machine-readable words: code and type fields, and the error's name. */
   readonly code: string;
   readonly message: string;
 }
 
 function kindOf({ status: given, code, message }: Facts): ErrorKind | undefined {
-  // In a stream there is no status; then the type of an error stands for one.
+  // An error inside of a stream has no status; its type stands for one.
   const status = given ?? STATUS_OF_CODE.find(([pattern]) => pattern.test(code))?.[1];
   const isRefused = status === 400 || status === 422;
   if (isOverflow(code, message) && (given === undefined || isRefused || status === 413)) {
@@ -57,7 +59,7 @@ function kindOf({ status: given, code, message }: Facts): ErrorKind | undefined 
   if ((isRefused || status === 403) && MONEY_IS_OUT.test(message)) return ErrorKind.BILLING;
   if (BLOCKED.test(code) || (status === 400 && BLOCKED.test(message))) return ErrorKind.CONTENT_BLOCKED;
   if (status === 403 && FLAGGED.test(message)) return ErrorKind.CONTENT_BLOCKED;
-  // Refused as if the request were wrong, though the model has written what cannot be read: it may do better.
+  // Reported as a bad request, but the cause is malformed output of the model, and a retry may succeed.
   if (isRefused && MISWRITTEN.test(code)) return ErrorKind.SERVER_ERROR;
   if (given === undefined && BLOCKED_IN_STREAM.test(code)) return ErrorKind.CONTENT_BLOCKED;
   switch (status) {
@@ -88,7 +90,10 @@ function kindOf({ status: given, code, message }: Facts): ErrorKind | undefined 
   return undefined;
 }
 
-/** The types and codes of Anthropic's and OpenAI's errors, the more telling first: a code before the type that it comes with. */
+/**
+ * Statuses for the types and codes of Anthropic's and OpenAI's errors. The more specific come first: a code before the type that
+ * comes with it.
+ */
 const STATUS_OF_CODE: readonly (readonly [RegExp, number])[] = [
   [/overloaded|\bslow_down\b/i, 529],
   [/rate_?limit/i, 429],
@@ -108,20 +113,23 @@ const STATUS_OF_CODE: readonly (readonly [RegExp, number])[] = [
 
 const BILLING =
   /insufficient_quota|spend_limit_reached|billing|credit balance|payment required|exceeded your current quota/i;
-/** Said of a request that is refused as if it were wrong. Narrower than a code: a message may quote a tool's name. */
+/**
+ * Messages of a 400, 403 or 422 that mean that the money is used up. Narrower than the codes, because a message may quote a
+ * tool's name.
+ */
 const MONEY_IS_OUT =
   /credit balance is too low|reached your .{0,40}usage limit|exceeded your current quota|insufficient (?:funds|credits?|balance)/i;
 const BLOCKED =
   /content_?(filter|policy|blocked)|safety(?!_(?:identifier|settings))|moderation_blocked|blocked by .{0,30}content filter|content management policy/i;
-/** Said where a key may not be used so: for this prompt. */
+/** Messages of a 403 that is about this prompt, and not about the key. */
 const FLAGGED = /requires moderation|input was flagged/i;
-/** Groq's codes for a call, or an answer of a given shape, that the model got wrong. */
+/** Groq's codes for a tool call or a structured answer that the model wrote wrongly. */
 const MISWRITTEN = /\b(?:tool_use_failed|json_validate_failed)\b/;
-/** A prompt that was found to break the rules of use, in an answer that had begun. */
+/** Codes for a prompt that breaks the usage policy, reported after the stream has begun. */
 const BLOCKED_IN_STREAM = /\binvalid_prompt\b|(?:\b|_)policy(?:\b|_)/;
 const PERMANENT = /deactivated|revoked|disabled|suspended|banned|not (?:allowed|permitted|authorized)/i;
 
-/** The wordings of a prompt that is too long, of some twenty servers. Each is linear: no nested repeats. */
+/** How some twenty servers say that a prompt is too long. Each pattern is linear: no nested repeats. */
 const OVERFLOW = [
   /context[_ ](?:length|window)[_ ]?(?:exceeded|overflow)/i,
   /maximum context length/i,
@@ -135,7 +143,7 @@ const OVERFLOW = [
   /exceeds? the available context|exceed_context_size/i,
   /request_too_large|string_above_max_length|context_window_exceeded|model_context_window/i,
 ];
-/** Said of the answer's size or of the rate, not of the prompt's. */
+/** These messages are about the answer's size or the rate, not about the prompt. */
 const NOT_OVERFLOW =
   /tokens per (?:min|day)|rate.?limit|max_(?:completion_|output_)?tokens (?:is too large|must be|cannot)/i;
 
@@ -145,7 +153,7 @@ function isOverflow(code: string, message: string): boolean {
 }
 
 function isProgramError(error: unknown): boolean {
-  // `fetch` reports a broken connection as a TypeError with a cause; that one was recognised before.
+  // `fetch` reports a broken connection as a TypeError with a cause; that case was recognised before.
   return (
     error instanceof TypeError ||
     error instanceof ReferenceError ||
@@ -154,10 +162,10 @@ function isProgramError(error: unknown): boolean {
   );
 }
 
-/** Deeper than clients wrap what happened. */
+/** Clients do not wrap errors deeper than this. */
 const MOST_CAUSES = 8;
 
-/** An error and what caused it, the outermost first. */
+/** An error and its causes, the outermost first. */
 function chainOf(error: unknown): readonly unknown[] {
   const chain: unknown[] = [error];
   for (let at = field(error, "cause"); at !== undefined && at !== null; at = field(at, "cause")) {
@@ -168,7 +176,7 @@ function chainOf(error: unknown): readonly unknown[] {
 }
 
 function factsOf(chain: readonly unknown[]): Facts {
-  /** Each error, with the server's own words about it where it carries them. */
+  /** Each error, and the server's own error body if it has one. */
   const parts = chain.flatMap((error) => [error, field(error, "error")]);
   const texts = (names: readonly string[]): string =>
     parts
@@ -183,7 +191,7 @@ function factsOf(chain: readonly unknown[]): Facts {
   };
 }
 
-/** Gateways put the status of the server behind them into `code`. */
+/** The HTTP status of an error. Gateways put the status of the server behind them into `code`. */
 function statusIn(error: unknown): number | undefined {
   const given =
     field(error, "status") ?? field(error, "statusCode") ?? field(field(error, "response"), "status");

@@ -1,4 +1,4 @@
-/** Every error of Ravi has one of these codes. Branch on the code, never on the message. */
+/** The codes of all Ravi errors. Branch on the code, never on the message. */
 export const ErrorCode = Object.freeze({
   CANCELLED: "CANCELLED",
   DEADLINE_EXCEEDED: "DEADLINE_EXCEEDED",
@@ -32,7 +32,7 @@ const BASE_FIELDS = new Set([
   "__proto__",
 ]);
 
-/** Whether `key` is a field that a kind of error adds to the base. What every object has (`toString`) is none: as data, it cannot be called. */
+/** Whether `key` is a field that an error class adds to those of the base class. */
 export function isOwnField(key: string): boolean {
   return !BASE_FIELDS.has(key) && !(key in Object.prototype);
 }

@@ -2,7 +2,7 @@ import { ErrorCode, RaviError } from "./base.ts";
 import { type ErrorKind, isRetryableKind } from "./kinds.ts";
 import { cut, shortName, show } from "./show.ts";
 
-/** Somebody asked to stop, or (its subclass) the deadline passed. */
+/** The run, or a part of it, was cancelled. The subclass `DeadlineExceededError` means that a deadline passed. */
 export class CancellationError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.CANCELLED, ErrorCode.DEADLINE_EXCEEDED];
   override readonly code: "CANCELLED" | "DEADLINE_EXCEEDED" = ErrorCode.CANCELLED;
@@ -14,11 +14,11 @@ export class CancellationError extends RaviError {
   }
 }
 
-/** The time is over: that of the run (`deadlineS`) or of the hire. */
+/** The deadline of the run (`deadlineS`) or of the hire has passed. */
 export class DeadlineExceededError extends CancellationError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.DEADLINE_EXCEEDED];
   override readonly code = ErrorCode.DEADLINE_EXCEEDED;
-  /** Epoch milliseconds; null where it was made of a text alone. */
+  /** Epoch milliseconds; null if the error was made from a text alone. */
   readonly deadline: number | null;
   constructor(init: { deadline: number; cause?: unknown } | string) {
     if (typeof init === "string") {
@@ -48,8 +48,8 @@ export class PausedError extends RaviError {
 }
 
 /**
- * The run is unwound in this process and keeps its place: it goes on when it is resumed. It is no outcome, and nobody tries
- * again on it, because whatever they tried would be refused with the same.
+ * The run was suspended in this process and keeps its state: it continues when it is resumed. This is not a result of the run,
+ * and it must not be retried: every further operation throws the same error.
  */
 export class SuspendedError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.SUSPENDED];
@@ -62,19 +62,24 @@ export class SuspendedError extends RaviError {
   }
 }
 
+/** The limits that a budget has: headcount (`agents`, `totalAgents`, `depth`), and what may be spent. */
 export type BudgetDimension = "agents" | "totalAgents" | "depth" | "tokens" | "cost" | "turns" | "toolCalls";
 
+/** What a `BudgetExhaustedError` is made of. */
 export interface BudgetExhaustedInit {
   readonly dimension: BudgetDimension;
   readonly used: number;
   readonly limit: number;
-  /** Whose budget it is: an agent, or a path of them (`lead/researcher`). */
+  /** The agent, or path of agents (`lead/researcher`), whose budget it is. */
   readonly scope: string;
-  /** What to do about it. */
+  /** What to do about it. Becomes the end of the message. */
   readonly hint?: string | undefined;
 }
 
-/** A hire or a call would pass (or, for `consume`, has passed) a limit. Nothing was paid for what is refused. */
+/**
+ * A hire or a call would exceed a limit, and was not made or paid for. Thrown by `consume`, it means that the limit has been
+ * exceeded already.
+ */
 export class BudgetExhaustedError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.BUDGET_EXHAUSTED];
   override readonly code = ErrorCode.BUDGET_EXHAUSTED;
@@ -101,7 +106,7 @@ export class BudgetExhaustedError extends RaviError {
   }
 }
 
-/** A layer stopped the run on purpose, as a guardrail does. */
+/** A middleware layer stopped the run on purpose, as a guardrail does. */
 export class MiddlewareTermination extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.MIDDLEWARE_TERMINATION];
   override readonly code = ErrorCode.MIDDLEWARE_TERMINATION;
@@ -123,7 +128,7 @@ export class MiddlewareTermination extends RaviError {
   }
 }
 
-/** A layer is broken, or used wrongly (`next()` twice, a forgotten `await`). */
+/** A middleware layer failed or was used wrongly (`next()` called twice, a forgotten `await`). */
 export class MiddlewareError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.MIDDLEWARE_ERROR];
   override readonly code = ErrorCode.MIDDLEWARE_ERROR;
@@ -138,20 +143,23 @@ export class MiddlewareError extends RaviError {
   }
 }
 
+/** What a `ProviderError` is made of. */
 export interface ProviderErrorInit {
   readonly kind: ErrorKind;
   readonly message: string;
   readonly provider?: string | undefined;
   readonly model?: string | undefined;
+  /** HTTP status. */
   readonly status?: number | undefined;
+  /** How long the provider asks to wait, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
   readonly requestId?: string | undefined;
-  /** Only to overrule what the kind says. */
+  /** Overrides what `kind` says. Default: `isRetryableKind(kind)`. */
   readonly retryable?: boolean | undefined;
   readonly cause?: unknown;
 }
 
-/** A model call failed. `kind` says why (O6), and whether trying again can help. */
+/** A model call failed. `kind` says why (O6); `retryable` whether trying again can help. */
 export class ProviderError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.PROVIDER_ERROR];
   override readonly code = ErrorCode.PROVIDER_ERROR;
@@ -161,7 +169,7 @@ export class ProviderError extends RaviError {
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
   readonly requestId: string | undefined;
-  /** A text alone is a message of kind UNKNOWN. */
+  /** A plain text makes an error of kind `UNKNOWN`. */
   constructor(init: ProviderErrorInit | string) {
     const given = read("ProviderError", init, { kind: "string", message: "string" }, toUnknown);
     const retryable = given.retryable ?? isRetryableKind(given.kind);
@@ -183,8 +191,8 @@ interface ToolErrorInit {
 }
 
 /**
- * A tool failed in a way that the model is told about. As the error of a run it is an agent whose own code threw: `toolName` is
- * the agent, `cause` what it threw.
+ * A tool failed, and the model is told about it. As the error of a run it means that an agent's own code threw: `toolName` is the
+ * agent, and `cause` is what was thrown.
  */
 export class ToolError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.TOOL_ERROR];
@@ -226,7 +234,7 @@ export class InvalidValueError extends RaviError {
   }
 }
 
-/** A run belongs to an agent, or a version of one, that this runtime was not given: hand it over, and resume. */
+/** The run belongs to an agent, or a version of it, that this runtime does not know. Register it and resume the run. */
 export class AgentNotFoundError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.AGENT_NOT_FOUND];
   override readonly code = ErrorCode.AGENT_NOT_FOUND;
@@ -241,7 +249,7 @@ export class AgentNotFoundError extends RaviError {
   }
 }
 
-/** A resumed run asked for something else than what was recorded at the same place. Nothing was paid. */
+/** A resumed run asked for something other than what was recorded at the same place. Nothing was paid for it. */
 export class NonDeterminismError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.NON_DETERMINISM];
   override readonly code = ErrorCode.NON_DETERMINISM;
@@ -264,7 +272,7 @@ export class NonDeterminismError extends RaviError {
   }
 }
 
-/** Two operations of one execution at once, outside a batch. */
+/** An agent began an operation while another one of its own was still running. Await each, or use `ctx.batch`. */
 export class LaneViolationError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.LANE_VIOLATION];
   override readonly code = ErrorCode.LANE_VIOLATION;
@@ -284,13 +292,16 @@ export class LaneViolationError extends RaviError {
   }
 }
 
-/** A tool that is not idempotent was in flight at a crash, and somebody has to say what happens with it. */
+/** A tool that is not idempotent was in flight at a crash. Resume the run with a decision: repeat it, skip it or fail. */
 export class NeedsDecisionError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.NEEDS_DECISION];
   override readonly code = ErrorCode.NEEDS_DECISION;
   readonly execId: string;
   readonly key: string;
-  /** All that have to be decided on, under the keys that `decisions` takes; this one first. Nothing is made before all of them are. */
+  /**
+   * All calls that need a decision, this one first, as the keys that `decisions` takes. The run continues only if all are
+   * decided.
+   */
   readonly pending: readonly string[];
   constructor(init: { execId: string; key: string; what: string; others?: readonly string[] | undefined }) {
     read("NeedsDecisionError", init, { execId: "string", key: "string", what: "string" });
@@ -306,7 +317,7 @@ export class NeedsDecisionError extends RaviError {
   }
 }
 
-/** Somebody else works on it: a run has one owner at a time, a file one writer. */
+/** Another process owns the run (a run has one owner at a time) or writes the file. */
 export class JournalLockedError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.JOURNAL_LOCKED];
   override readonly code = ErrorCode.JOURNAL_LOCKED;
@@ -326,12 +337,12 @@ export class JournalLockedError extends RaviError {
   }
 }
 
-/** What is on record cannot be what was written. Nothing is changed or guessed: restore the file. */
+/** The stored journal is damaged. Nothing was changed or guessed: restore the file from a copy. */
 export class JournalCorruptError extends RaviError {
   static override readonly codes: readonly ErrorCode[] = [ErrorCode.JOURNAL_CORRUPT];
   override readonly code = ErrorCode.JOURNAL_CORRUPT;
   readonly runId: string;
-  /** Where: a sequence number, or a byte offset in a file. */
+  /** A sequence number, or a byte offset in a file. */
   readonly position: number;
   constructor(init: { runId: string; position: number; problem: string; cause?: unknown }) {
     read("JournalCorruptError", init, { runId: "string", position: "number", problem: "string" });
@@ -369,8 +380,9 @@ export class JournalFailedError extends RaviError {
 }
 
 /**
- * What a constructor was given: its fields, or (where `meant` is said) a text that stands for the most telling of them. Errors
- * are made where nobody looks until it matters, so a wrong one says what it takes instead of "undefined".
+ * Checks what an error's constructor was given: its fields or, if `meant` is given, a text that stands for the most important
+ * one. A wrong argument says what is expected; otherwise the message would contain "undefined", and nobody would notice before it
+ * matters.
  */
 function read<I extends object>(
   error: string,
@@ -401,7 +413,7 @@ function toUnknown(message: string): ProviderErrorInit {
   return { kind: "UNKNOWN", message };
 }
 
-/** A deadline may be any number, a date only some of them. */
+/** Any number can be a deadline, but not every number is a valid date. */
 function timeText(time: number): string {
   const date = new Date(time);
   return Number.isNaN(date.getTime()) ? String(time) : date.toISOString();

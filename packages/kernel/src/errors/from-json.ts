@@ -4,9 +4,8 @@ import { InvalidValueError } from "./errors.ts";
 import { isCode, MAX_CAUSES, type SerializedError } from "./to-json.ts";
 
 /**
- * The error again, as `isRaviError` and `instanceof` know it. The data chooses no constructor: an error of Ravi comes back
- * as a `RaviError` with its code and its fields, any other as an `Error` with its name. It may come from anywhere: what is no
- * error is an `InvalidValueError`, and causes beyond those that `errorToJSON` writes are left out.
+ * Rebuilds an error from `errorToJSON`. The data chooses no class: a Ravi error comes back as a `RaviError` with its code and
+ * fields, which `isRaviError` and `instanceof` recognise; any other as an `Error` with its name.
  */
 export function errorFromJSON(data: SerializedError): Error {
   return read(data, "error", MAX_CAUSES);

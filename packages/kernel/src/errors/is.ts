@@ -19,7 +19,7 @@ import type {
   ToolError,
 } from "./errors.ts";
 
-/** The error that each code stands for. */
+/** The error class of each code. */
 export interface ErrorByCode {
   CANCELLED: CancellationError;
   DEADLINE_EXCEEDED: DeadlineExceededError;
@@ -40,17 +40,17 @@ export interface ErrorByCode {
   JOURNAL_FAILED: JournalFailedError;
 }
 
-/** Any error of Ravi, by its code: `switch (error.code)` knows the fields of each. */
+/** Any Ravi error, as a union by code: in a `switch (error.code)` TypeScript knows the fields of each. */
 export type AnyRaviError = { [C in ErrorCode]: ErrorByCode[C] & { readonly code: C } }[ErrorCode];
 
-/** Whether it is an error of Ravi, and of that code. */
+/** Whether it is a Ravi error and, if a code is given, has that code. */
 export function isRaviError(error: unknown): error is AnyRaviError;
 export function isRaviError<C extends ErrorCode>(error: unknown, code: C): error is ErrorByCode[C];
 export function isRaviError(error: unknown, code?: ErrorCode): boolean {
   return isMarked(error) && (code === undefined || error.code === code);
 }
 
-/** Cancelled, or past its deadline. */
+/** Whether the error is a cancellation or a passed deadline. */
 export function isCancellation(error: unknown): error is CancellationError {
   return isMarked(error) && (error.code === "CANCELLED" || error.code === "DEADLINE_EXCEEDED");
 }

@@ -1,4 +1,4 @@
-/** What went wrong at a provider (O6). */
+/** The kinds of provider failures (O6). */
 export const ErrorKind = Object.freeze({
   RATE_LIMIT: "RATE_LIMIT",
   OVERLOADED: "OVERLOADED",
@@ -24,7 +24,7 @@ const RETRYABLE: ReadonlySet<ErrorKind> = new Set([
   ErrorKind.UNKNOWN,
 ]);
 
-/** Whether trying again can help after a failure of this kind. */
+/** Whether a retry can help after a failure of this kind. */
 export function isRetryableKind(kind: ErrorKind): boolean {
   return RETRYABLE.has(kind);
 }

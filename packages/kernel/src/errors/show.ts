@@ -1,4 +1,4 @@
-/** A value as short text for a message. Runs no code of the value's: getters, `toString` and `toJSON` are not called. */
+/** A value as short text for a message. Runs no code of the value: it calls no getter, `toString` or `toJSON`. */
 export function show(value: unknown): string {
   if (typeof value === "string")
     return JSON.stringify(value.length <= 80 ? value : `${value.slice(0, 77)}...`);
@@ -10,7 +10,7 @@ export function show(value: unknown): string {
   return "an object";
 }
 
-/** Asked by its bits: to write a long one down, only to cut it, takes seconds. */
+/** Compares the bits, because converting a huge bigint to text, only to cut it, takes seconds. */
 function isLong(value: bigint): boolean {
   return BigInt.asIntN(65, value) !== value;
 }

@@ -14,7 +14,7 @@ export type SerializedError = {
 /** How many causes of an error are kept. */
 export const MAX_CAUSES = 8;
 
-/** Any error, or whatever was thrown, as plain data with its causes; `errorFromJSON` reads it again. */
+/** Any error, or any other thrown value, as plain data with its causes (at most 8). `errorFromJSON` reads it. */
 export function errorToJSON(error: unknown): SerializedError {
   return serialize(error, MAX_CAUSES);
 }
@@ -62,13 +62,13 @@ function text(value: unknown, otherwise: string): string {
   return typeof value === "string" ? value : otherwise;
 }
 
-/** Reads a field of something that was thrown: it may be anything, also an object whose getters throw. */
+/** Reads a field of a thrown value, which may be anything, even an object whose getters throw. */
 function read(value: unknown, key: string): unknown {
   if (typeof value !== "object" || value === null) return undefined;
   try {
     return Reflect.get(value, key);
   } catch {
-    // The getter's own error says nothing about the error that we describe.
+    // The getter's own error says nothing about the error that is described.
     return undefined;
   }
 }
@@ -78,7 +78,7 @@ function keysOf(value: unknown): string[] {
   try {
     return Object.keys(value);
   } catch {
-    // A proxy that refuses to be listed has no fields to show.
+    // A proxy that cannot be listed has no fields to show.
     return [];
   }
 }

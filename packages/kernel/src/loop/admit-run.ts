@@ -11,26 +11,27 @@ import type { RunMeta } from "../run/run-meta.ts";
 import { readResult } from "./read-result.ts";
 
 export interface AdmitRunOptions {
-  /** The layers around the agent, from the outside to the inside. */
+  /** The pipelines around the agent, from the outermost to the innermost. */
   readonly layers: readonly Pipeline<AgentRunContext>[];
   readonly whom: Pick<Supervision, "agentId" | "runId" | "sessionId">;
   readonly input: string;
   readonly meta: RunMeta;
-  /** For whom the agent is to work. */
+  /** For whom the agent works: user, tenant, metadata. */
   readonly scope?: RunScope | undefined;
-  /** What all of the tree listen to, and what the agent brings along. */
+  /** The hooks of the tree and of the agent. */
   readonly hooks: Hooks;
   readonly clock: Clock;
 }
 
+/** What the layers made of a run's input. */
 export interface AdmittedRun {
-  /** What the layers made of the input: a redactor's version is the one that is written down. */
+  /** The input after the layers: if a redactor changed it, this version is the one that is recorded. */
   readonly input: string;
-  /** A layer answered instead of the agent. */
+  /** The result, if a layer answered instead of the agent. */
   readonly refused: AgentResult | undefined;
 }
 
-/** An agent's own layers look at its input before it is on record anywhere, and so cannot wait for anybody durably. */
+/** The agent level sees the input before the run is recorded, so it cannot wait for an answer durably. */
 const NO_WAITING: Gate = {
   async require(name) {
     const problem = `asked for ${name} before the run is on record; what needs an answer belongs to the function level`;
@@ -38,7 +39,10 @@ const NO_WAITING: Gate = {
   },
 };
 
-/** The layers around an agent see its input, and one of them may answer for it. No promise where no layer makes one. */
+/**
+ * Lets the layers around an agent check and change its input; one of them may answer instead of it. Returns a promise only if a
+ * layer does.
+ */
 export function admitRun(options: AdmitRunOptions): MaybePromise<AdmittedRun> {
   const { layers, whom, input, meta, scope, hooks, clock } = options;
   const { agentId, runId, sessionId } = whom;
@@ -69,12 +73,12 @@ function askFrom(
 ): MaybePromise<void> {
   for (let at = from; at < layers.length && isUnset(context.result); at++) {
     const asked = layers[at]?.admit(context, NO_WAITING);
-    // A thenable of somebody's own may give nothing back from its `then`; a promise is resolved to itself.
+    // Wrapped in a real promise: a custom thenable's `then` may return undefined. A native promise is returned as it is.
     if (isPromiseLike(asked)) return Promise.resolve(asked).then(() => askFrom(at + 1, layers, context));
   }
 }
 
-/** Whether no layer has set a result. One that was not compiled may set null. */
+/** Whether no layer has set a result. Untyped JavaScript may set null. */
 export function isUnset(result: unknown): result is null | undefined {
   return result === undefined || result === null;
 }

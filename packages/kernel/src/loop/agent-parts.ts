@@ -6,7 +6,7 @@ import { loopDetector } from "./loop-detection.ts";
 import { PIPELINE_LEVELS } from "./pipeline-levels.ts";
 import type { LoopOptions, ModelSettings } from "./tool-loop/options.ts";
 
-/** What agents of every kind may be given. */
+/** The options that agents of every kind share. */
 export type AgentParts = Pick<
   LoopOptions,
   | "hooks"
@@ -21,8 +21,8 @@ export type AgentParts = Pick<
 >;
 
 /**
- * What a compiler would have caught, for whoever has none: a mistake shows here, by the name of its owner, and not in the middle of a
- * paid run.
+ * Checks at run time what the compiler checks in TypeScript, so that a mistake is reported with the owner's name and not in the
+ * middle of a paid run.
  */
 export function checkAgentParts(owner: string, parts: AgentParts): void {
   const wrong = refusalFor(owner);
@@ -63,7 +63,7 @@ export const SETTINGS: readonly (keyof ModelSettings)[] = [
   "providerOptions",
 ];
 
-/** By their kinds alone: what a model takes is for its provider to say. */
+/** Checks only the types. The provider decides which values a model accepts. */
 function checkSettings(field: string, settings: ModelSettings): void {
   const { maxOutputTokens, stop } = checkFields(field, settings, SETTINGS);
   const wrong = refusalFor(field);
@@ -78,6 +78,7 @@ function checkSettings(field: string, settings: ModelSettings): void {
       wrong(name, settings[name], "an object");
 }
 
+/** Makes a function that throws an `InvalidValueError` for a field of the owner. */
 export function refusalFor(owner: string): (field: string, value: unknown, expected: string) => never {
   return (field, value, expected) => {
     throw new InvalidValueError({ field: `${owner}.${field}`, value, expected });

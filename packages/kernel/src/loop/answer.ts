@@ -2,10 +2,11 @@ import { ProviderError } from "../errors/errors.ts";
 import { show } from "../errors/show.ts";
 import type { FinishReason, LLMClient } from "../model/llm.ts";
 
-// A client that was not compiled may give anything. What is no answer is the provider's failure, and not a crash of the agent that reads
-// it. The same client most likely gives the same again, and is paid for it: so it is of a kind that is not tried again by itself.
+// A client in untyped JavaScript may return anything. What is not a valid answer is reported as the provider's failure, and does
+// not crash the agent that reads it. The same client would most likely return, and charge for, the same again: so it is a
+// FORMAT_ERROR, which is not retried by default.
 
-/** Why what a model gave is no answer; undefined where it is one. */
+/** Why a model's answer is not valid, as an error; undefined if it is. */
 export function answerProblem({ id, info }: LLMClient, given: unknown): ProviderError | undefined {
   const problem = answerMisfit(given);
   if (problem === undefined) return undefined;
@@ -13,7 +14,7 @@ export function answerProblem({ id, info }: LLMClient, given: unknown): Provider
   return new ProviderError({ kind: "FORMAT_ERROR", message, ...info });
 }
 
-/** The same in words, whoever gave it. */
+/** The same as text, whatever the answer comes from. */
 export function answerMisfit(given: unknown): string | undefined {
   if (!isObject(given)) return `${given === null ? "null" : typeof given} where an answer was expected`;
   const { message } = given;
@@ -34,7 +35,7 @@ export function answerMisfit(given: unknown): string | undefined {
   return undefined;
 }
 
-// The usual ones first. A list, and not frozen: that is looked through in compiled code.
+// The most common first. Not frozen, because a frozen list is searched outside of compiled code.
 const FINISH_REASONS: readonly unknown[] = [
   "stop",
   "toolCalls",
@@ -44,7 +45,7 @@ const FINISH_REASONS: readonly unknown[] = [
   "other",
 ] satisfies FinishReason[];
 
-/** Whether it can stand in a message. */
+/** Whether the value can be the content of a message. */
 export function isContent(value: unknown): boolean {
   return typeof value === "string" || isListOf(value, isPart);
 }
@@ -62,7 +63,7 @@ function isObject(value: unknown): value is Fields {
 function isListOf(value: unknown, isOne: (item: Fields) => boolean): boolean {
   if (!Array.isArray(value)) return false;
   const items: readonly unknown[] = value;
-  // Not `every`, which passes over what is missing.
+  // Not `every`, which skips holes.
   for (const item of items) if (!isObject(item) || !isOne(item)) return false;
   return true;
 }
@@ -71,7 +72,7 @@ function isPart({ type, text }: Fields): boolean {
   return typeof type === "string" && (type !== "text" || typeof text === "string");
 }
 
-/** Its arguments may be anything: what is no JSON is told to the model. */
+/** The arguments may be anything: if they are not JSON, the model is told. */
 function isCall({ id, name }: Fields): boolean {
   return typeof id === "string" && typeof name === "string";
 }

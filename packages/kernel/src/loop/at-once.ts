@@ -6,48 +6,51 @@ import type { LLMClient, ModelRequest, ModelResponse } from "../model/llm.ts";
 type TurnLeaves = readonly (ToolLeaf | HireLeaf)[];
 type TurnOutcomes = readonly (ToolOutcome | HireOutcome)[];
 
-// A loop does nothing else while it waits for its context, so a context of ours can spare it promises: each costs a turn a twentieth.
-// How it does is said of its methods, and not of itself: whoever puts a method of his own in the place of one, or hands out another
-// through a proxy, is asked himself.
+// A loop does nothing else while it waits for its context, so our own contexts can save it promises: each costs a twentieth of a
+// turn. The fast path is attached to the context's methods and not to the context: if a user replaces a method, or wraps the
+// context in a proxy, his own method is called.
 
-/** A `batch` of a context that makes no promise where nothing of it does. It may throw at once. */
+/** A context's `batch` that returns a promise only if a part of it does. It may throw synchronously. */
 export type AtOnce<C> = (ctx: C, leaves: TurnLeaves) => MaybePromise<TurnOutcomes>;
 
-/** An `llm` of a context whose caller waits for the provider's own promise. */
+/** A context's `llm`, split so that the caller can await the provider's promise directly. */
 export interface Direct<C> {
-  /** Sends a request; undefined where this context has to do more about it, and `llm` is to be called. It may throw at once. */
+  /** Sends a request. Undefined if this context has more to do for it; then call `llm`. It may throw synchronously. */
   ask(ctx: C, model: LLMClient, request: ModelRequest): Promise<ModelResponse> | undefined;
-  /** To be told as soon as that promise has settled, either way. */
+  /** Must be called as soon as the promise has settled, with either outcome. */
   over(ctx: C): void;
-  /** To be given what came of it, then. Throws where that is no answer. */
+  /** Must be called with the response after that. Throws if it is not a valid answer. */
   accept(ctx: C, model: LLMClient, response: ModelResponse): ModelResponse;
 }
 
-/** Says how contexts of a kind batch at once. */
+/** Registers the fast path for a context class's `batch`. */
 export function makeAtOnce<C extends Pick<RunContext, "batch">>(prototype: C, atOnce: AtOnce<C>): void {
   say(prototype.batch, atOnce);
 }
 
-/** Says how contexts of a kind are asked for an answer directly. */
+/** Registers the fast path for a context class's `llm`. */
 export function makeDirect<C extends Pick<RunContext, "llm">>(prototype: C, direct: Direct<C>): void {
   say(prototype.llm, direct);
 }
 
-/** Undefined where nobody has said how. */
+/** Undefined if the context's method has no fast path. */
 export function atOnceOf<C extends Pick<RunContext, "batch">>(ctx: C): AtOnce<C> | undefined {
   return saidOf(ctx.batch) as AtOnce<C> | undefined;
 }
 
-/** Undefined where nobody has said how. */
+/** Undefined if the context's method has no fast path. */
 export function directOf<C extends Pick<RunContext, "llm">>(ctx: C): Direct<C> | undefined {
   return saidOf(ctx.llm) as Direct<C> | undefined;
 }
 
-/** Under its name, so that two copies of the kernel agree on it. */
+/** Registered by name, so that two copies of the kernel share it. */
 const SAID: unique symbol = Symbol.for("ravi.loop.said");
 
 interface Said {
-  /** Of which it was said: a proxy of it, or a spy with all its fields, is another. */
+  /**
+   * The method that it was registered for. A proxy or a spy that copies all fields is another function, and must not take the
+   * fast path.
+   */
   readonly method: unknown;
   readonly how: unknown;
 }

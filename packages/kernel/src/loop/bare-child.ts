@@ -10,12 +10,13 @@ import { checkHosted } from "./check-agent.ts";
 import { readResult } from "./read-result.ts";
 import { messageOf } from "./tool-call.ts";
 
+/** A child that runs in a `BareContext`. */
 export interface BareChild<T = unknown> {
   readonly handle: RunHandle<T>;
   readonly inbox: BareInbox;
   /** Never rejects. */
   readonly outcome: Promise<HireOutcome<T>>;
-  /** What it and all below it have used so far. */
+  /** What the child and everyone below it have used so far. */
   readonly used: () => HireUsage;
 }
 
@@ -24,7 +25,7 @@ export interface ChildWatch {
   readonly onEnd: () => void;
 }
 
-/** Runs an agent as somebody's child, in memory. */
+/** Runs an agent as a child, in memory. */
 export function startChild<T>(
   agent: Agent<T>,
   ctx: RunContext,
@@ -62,12 +63,12 @@ export function startChild<T>(
   return { handle, inbox, outcome: settled, used };
 }
 
-/** What throws before its first promise has failed like any other. */
+/** Asynchronous, so that an agent that throws synchronously fails like any other. */
 async function runOf<T>(agent: Agent<T>, ctx: RunContext, inbox: BareInbox): Promise<AgentResult<T>> {
   return readResult(agent.id, await agent.run(ctx, inbox));
 }
 
-/** Layers that guard an agent must not be dropped in silence where nothing runs them. */
+/** Throws if the agent has middleware: nothing would run it here, and a guard must not be dropped silently. */
 export function refuseLayers(agent: Agent): void {
   checkHosted(agent);
   const { agent: run, chat, function: call } = agent.pipelines ?? {};
@@ -78,6 +79,7 @@ export function refuseLayers(agent: Agent): void {
   }
 }
 
+/** The error itself if it is a Ravi error, else a `ToolError` in the agent's name with the error as its cause. */
 export function asRavi(error: unknown, agent: Pick<Agent, "id">): RaviError {
   if (isMarked(error)) return error;
   return new ToolError({

@@ -18,7 +18,9 @@ import { BareSignals } from "./bare-signals.ts";
 import { ownMetadata } from "./own-metadata.ts";
 
 export interface BareContextOptions {
-  /** The agent that will run in it. Its hooks are called. An agent with middleware is refused, because nothing here would run it. */
+  /**
+   * The agent that will run in it. Its hooks are called. An agent with middleware is refused, because nothing here would run it.
+   */
   readonly agent?: Agent | undefined;
   /** Default: the agent's. */
   readonly agentId?: AgentId | undefined;
@@ -32,17 +34,20 @@ export interface BareContextOptions {
   readonly validator?: JsonSchemaValidator | undefined;
   readonly clock?: Clock | undefined;
   readonly ids?: IdSource | undefined;
-  /** Called with every event of the tree. If it is set, models are streamed. It is read again at each event and model call. */
+  /** Gets every event of the tree. If it is set, models are streamed. It is read again at each event and model call. */
   readonly onEvent?: ((event: RunEvent) => void) | undefined;
 }
 
-/** A context without rules and without a journal, see `bareContext`. */
+/**
+ * A context without limits and without a journal: for a single agent, for tests, and for trying things out. Budgets and
+ * headcounts, including an agent's own, have no effect in it.
+ */
 export interface BareContext extends RunContext {
   /** Makes the inbox to run an agent with: `agent.run(ctx, ctx.inbox("the task"))`. */
   inbox(input: string): BareInbox;
-  /** Gives a value to `waitFor(name)`, also before that is called. */
+  /** Answers a `waitFor`, even before it is called. */
   deliver(name: string, value: JsonValue): void;
-  // Synchronous, because there is no journal.
+  // Synchronous, because there is no journal to wait for.
   window(options?: WindowOptions): readonly ChatMessage[];
   remember(message: ChatMessage): void;
   now(): number;
@@ -52,8 +57,8 @@ export interface BareContext extends RunContext {
 }
 
 /**
- * Makes a context without rules and without a journal, for tests and for running one agent by itself. Budgets and headcounts, also an
- * agent's own, are not enforced.
+ * Makes a context without limits and without a journal, for tests and for trying an agent out. It enforces no budget and no
+ * headcount.
  */
 export function bareContext(options: BareContextOptions = {}): BareContext {
   const { agent } = options;

@@ -7,21 +7,21 @@ import type { CancellationToken } from "../run/cancellation.ts";
 export interface BareInboxOptions {
   readonly clock?: Clock | undefined;
   readonly ids?: IdSource | undefined;
-  /** Ends a waiting `receive`. */
+  /** Rejects a waiting `receive` when cancelled. */
   readonly cancellation?: CancellationToken | undefined;
 }
 
-/** An inbox in memory, for an agent that runs alone. `send` is for whoever talks to it. */
+/** An inbox in memory, for an agent that runs alone. Others talk to the agent with `send`. */
 export interface BareInbox extends Inbox {
   hasMail(): boolean;
   send(from: string, content: JsonValue): InboxMessage;
-  /** The reply to a message of `send`. */
+  /** Resolves with the reply to a message of `send`. */
   replyTo(message: InboxMessage): Promise<JsonValue>;
 }
 
 const MOST_DELIVERIES = 3;
 
-/** An inbox in memory, whose sender holds the other end. */
+/** Makes an inbox in memory. */
 export function bareInbox(input: string, options: BareInboxOptions = {}): BareInbox {
   const { clock = systemClock, ids = systemIds, cancellation } = options;
   const waiting: InboxMessage[] = [];

@@ -2,7 +2,7 @@ import type { JsonValue } from "../core/json.ts";
 
 type Waiter = (value: JsonValue) => void;
 
-/** What comes from outside, by name. Each value is read once; what comes early is kept until somebody waits for it. */
+/** Signals from outside, by name. Each value is read once; a value that comes early is kept until somebody waits for it. */
 export class BareSignals {
   private readonly early = new Map<string, JsonValue[]>();
   private readonly waiting = new Map<string, Waiter[]>();
@@ -13,7 +13,7 @@ export class BareSignals {
     else waiter(value);
   }
 
-  /** `leave` gives up waiting: the next value is for the next who asks. */
+  /** The next value. `leave` stops waiting: the next value then goes to the next waiter. */
   next(name: string): { readonly value: Promise<JsonValue>; readonly leave: () => void } {
     const early = this.early.get(name);
     if (early !== undefined && early.length > 0)

@@ -4,7 +4,7 @@ import { type Tool, type ToolContext, wantsApproval } from "../model/tool.ts";
 import { CancellationToken } from "../run/cancellation.ts";
 import { toolFailure, toToolResult } from "./tool-call.ts";
 
-/** Calls a tool where nobody can be asked, within its own time. */
+/** Calls a tool within its `timeoutS`. A tool that needs approval fails, because nobody can be asked here. */
 export async function callBareTool<R>(
   tool: Tool<unknown, R>,
   args: unknown,
@@ -19,7 +19,7 @@ export async function callBareTool<R>(
   return withinTime(tool, tool.timeoutS, args, context, clock);
 }
 
-/** Where the clock has no timers, what took too long is told at its end. */
+/** If the clock has no timers, a timeout is reported only when the call ends. */
 async function withinTime<R>(
   tool: Tool<unknown, R>,
   timeoutS: number,

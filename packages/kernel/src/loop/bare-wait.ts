@@ -2,7 +2,7 @@ import type { Clock } from "../core/clock.ts";
 import { InvalidValueError } from "../errors/errors.ts";
 import type { CancellationToken } from "../run/cancellation.ts";
 
-/** Waits until the clock says so. Rejects when cancelled; leaves no timer and no listener behind. */
+/** Waits for `delayMs`. Rejects when cancelled. Leaves no timer and no listener behind. */
 export function sleep(clock: Clock, delayMs: number, cancellation: CancellationToken): Promise<void> {
   if (delayMs <= 0) return Promise.resolve(cancellation.check());
   const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -14,7 +14,7 @@ export function sleep(clock: Clock, delayMs: number, cancellation: CancellationT
   });
 }
 
-/** Waits for a promise, but no longer than until cancelled or (with `late`) until the time is up. */
+/** Waits for a promise, until cancelled or (with `limit`) until the time is up. */
 export function waitWithin<T>(
   promise: Promise<T>,
   cancellation: CancellationToken,
@@ -35,7 +35,10 @@ function startTimer(clock: Clock, delayMs: number, callback: () => void): { canc
   return timersOf(clock)(callback, delayMs);
 }
 
-/** A limit in milliseconds. To be asked for before anything is begun: one that nobody could keep is refused. */
+/**
+ * A time limit in milliseconds. To be called before anything is started: throws if the number is not valid, or if the clock has
+ * no timers to keep it.
+ */
 export function timeLimitOf(field: string, seconds: number | undefined, clock: Clock): number | undefined {
   if (seconds === undefined) return undefined;
   if (!(Number.isFinite(seconds) && seconds > 0))

@@ -2,20 +2,20 @@ import { isPromiseLike, type MaybePromise } from "../core/types.ts";
 import { type HookEvent, type HookPayloads, type Hooks, NO_HOOKS } from "../ports/hooks.ts";
 import { unguarded } from "./guarded-hooks.ts";
 
-/** Tells plain data that was made for it, and that nobody will change. */
+/** Dispatches a payload that was made for this call, and that nobody will change. */
 export function tellOwn<E extends HookEvent>(hooks: Hooks, event: E, payload: HookPayloads[E]): void {
   if (hooks.dispatchOwn === undefined) void hooks.dispatch(event, payload);
   else void hooks.dispatchOwn(event, payload);
 }
 
-/** What all of a tree listen to, and what one agent brings along. Who is among the first already is told once. */
+/** Combines the hooks of a tree with an agent's own. If the agent's hooks are already among the tree's, they are called once. */
 export function bothHooks(shared: Hooks, own: Hooks | undefined): Hooks {
   if (own === undefined || isAmong(shared, own)) return shared;
   if (shared === NO_HOOKS) return own;
   return new BothHooks(shared, own);
 }
 
-/** Whether those are the same, guarded or not, or are told by them. */
+/** Whether `told` is, or contains, the same hooks as `own`, guarded or not. */
 export function isAmong(told: Hooks, own: Hooks): boolean {
   const hooks = unguarded(told);
   return (
@@ -27,14 +27,14 @@ export function isAmong(told: Hooks, own: Hooks): boolean {
 class BothHooks implements Hooks {
   readonly shared: Hooks;
   readonly own: Hooks;
-  /** Only where both take it: one of them would freeze what the other may keep, and write to. */
+  /** Only if both have it: otherwise one would freeze a payload that the other may keep and write to. */
   readonly dispatchOwn?: NonNullable<Hooks["dispatchOwn"]>;
 
   constructor(shared: Hooks, own: Hooks) {
     this.shared = shared;
     this.own = own;
     if (shared.dispatchOwn === undefined || own.dispatchOwn === undefined) return;
-    // A constant first: see docs/decisions/0012.
+    // Assigned to a constant first: see docs/decisions/0012.
     const dispatchOwn: NonNullable<Hooks["dispatchOwn"]> = (event, payload) => {
       tellOwn(shared, event, payload);
       tellOwn(own, event, payload);
@@ -46,7 +46,7 @@ class BothHooks implements Hooks {
     return this.shared.has(event) || this.own.has(event);
   }
 
-  /** Each of what it listens to. Nobody on the way waits for a listener; `drain` does, at the end. */
+  /** Dispatches to both, as far as they listen. Listeners are not awaited here; `drain` awaits them at the end. */
   dispatch<E extends HookEvent>(event: E, payload: HookPayloads[E]): void {
     if (this.shared.has(event)) void this.shared.dispatch(event, payload);
     if (this.own.has(event)) void this.own.dispatch(event, payload);

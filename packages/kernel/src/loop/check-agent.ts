@@ -3,7 +3,7 @@ import { checkFields } from "../core/check.ts";
 import { InvalidValueError } from "../errors/errors.ts";
 import { checkPipelines } from "./pipeline-levels.ts";
 
-/** Whether it is one at all. */
+/** Throws an `InvalidValueError` unless the value is an agent. */
 export function checkAgent(field: string, agent: unknown): asserts agent is Agent {
   const isAgent =
     typeof agent === "object" &&
@@ -23,7 +23,7 @@ export function checkAgents(field: string, agents: unknown): void {
   for (const [at, agent] of agents.entries()) checkAgent(`${field}[${at}]`, agent);
 }
 
-/** What an agent brings with it. Asked for every run and hire, so nothing is made where all is well. */
+/** Checks an agent's hooks and pipelines. It runs for every run and hire, so it allocates nothing if all is well. */
 export function checkHosted(agent: Pick<Agent, "id" | "pipelines" | "hooks">): void {
   const { id, hooks } = agent;
   if (hooks !== undefined && (typeof hooks?.has !== "function" || typeof hooks.dispatch !== "function")) {
@@ -33,7 +33,7 @@ export function checkHosted(agent: Pick<Agent, "id" | "pipelines" | "hooks">): v
   checkPipelines(agent);
 }
 
-/** A misspelt limit that is silently ignored is no limit. */
+/** Refuses unknown fields: a misspelt limit that is silently ignored is no limit. */
 export function checkDefaults({ id, defaults }: Pick<Agent, "id" | "defaults">): void {
   if (defaults === undefined || areDefaults(defaults)) return;
   checkFields(`agent ${id}: defaults`, defaults, ["spawnBudget", "executionBudget"]);

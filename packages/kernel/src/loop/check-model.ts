@@ -2,7 +2,10 @@ import { InvalidValueError } from "../errors/errors.ts";
 import { checkInteger } from "../core/check.ts";
 import { canServe } from "./check-ports.ts";
 
-/** By what it tells of itself a call is estimated, priced and set aside: what is missing there would be found out in a paid run. */
+/**
+ * Checks a model client. Its `info` is used to estimate, price and reserve a call, so a missing field would only show in a paid
+ * run.
+ */
 export function checkModel(field: string, model: unknown): void {
   const refuse = (at: string, value: unknown, expected: string): never => {
     throw new InvalidValueError({ field: `${field}${at}`, value, expected });

@@ -6,7 +6,7 @@ import type { Hooks } from "../ports/hooks.ts";
 import type { BlobStore, Journal } from "../ports/journal.ts";
 import { checkLevels } from "./pipeline-levels.ts";
 
-/** What runtimes may be given, of whatever engine. */
+/** The services that a runtime of any engine may be given. */
 export interface CheckedPorts extends Omit<ContextPorts, "clock" | "ids" | "hooks"> {
   readonly clock?: Clock | undefined;
   readonly ids?: IdSource | undefined;
@@ -24,7 +24,7 @@ type Needs = {
     | readonly (keyof NonNullable<CheckedPorts[P]> & string)[];
 };
 
-/** What each of them has to be able to do. What is optional in its interface is not named. */
+/** The methods that each service must have. Optional methods are not listed. */
 const NEEDS: Needs = {
   journal: ["claim", "release", "load", "append", "post", "items", "list", "delete"],
   blobs: ["put", "get"],
@@ -47,17 +47,20 @@ const NEEDS: Needs = {
   logger: ["debug", "info", "warn", "error"],
 };
 
-/** A service that cannot serve would be found out in the middle of a run, or never: an audit log that writes nothing down, say. */
+/**
+ * Checks all services. One that does not work would only be noticed in the middle of a run, or never: an audit log that records
+ * nothing, for example.
+ */
 export function checkPorts(what: string, ports: CheckedPorts): void {
   for (const [name, needs] of Object.entries(NEEDS)) {
     const value: unknown = Reflect.get(ports, name);
     if (value !== undefined) checkPort(`${what}.${name}`, value, needs);
   }
-  // A guard at a level that is misspelt would guard nothing.
+  // A guard at a misspelt level would guard nothing.
   if (ports.pipelines !== undefined) checkLevels(`${what}.pipelines`, ports.pipelines);
 }
 
-/** One service, by the methods that it has to have. */
+/** Checks one service by the methods that it must have. */
 export function checkPort(field: string, value: unknown, needs: "a function" | readonly string[]): void {
   if (needs === "a function") {
     if (typeof value !== "function") throw new InvalidValueError({ field, value, expected: needs });
@@ -68,7 +71,7 @@ export function checkPort(field: string, value: unknown, needs: "a function" | r
   throw new InvalidValueError({ field, value, expected: `an object${methods}` });
 }
 
-/** A function may have methods too, and so may a class. */
+/** Whether the value can have methods: an object, a function or a class. */
 export function canServe(value: unknown): value is object {
   return (typeof value === "object" && value !== null) || typeof value === "function";
 }

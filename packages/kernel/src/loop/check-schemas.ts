@@ -8,7 +8,7 @@ import {
 import type { DelegateTool, Tool } from "../model/tool.ts";
 
 export interface CheckedBySchemas {
-  /** Whose they are, in words for an error. */
+  /** Whose schemas they are, for an error. */
   readonly owner: string;
   readonly tools: readonly (Tool | DelegateTool)[];
   readonly output?: SchemaLike | undefined;
@@ -16,8 +16,8 @@ export interface CheckedBySchemas {
 }
 
 /**
- * A raw JSON Schema needs somebody who checks values by it: the agent's validator, or that of its run. Whether there is one is known
- * when a run begins, and nothing is paid before. Found out by the first call, it would be the model's to deal with, which cannot.
+ * Throws if there is a raw JSON Schema, but neither the agent nor the run has a validator for it. This is checked when a run
+ * begins, before anything is paid. Noticed at the first call, it would be reported to the model, which cannot fix it.
  */
 export function checkSchemas(
   { owner, tools, output, validator }: CheckedBySchemas,
@@ -36,6 +36,7 @@ export function inputOf(toolName: string): string {
   return `tool ${toolName}: input`;
 }
 
+/** The error for a raw JSON Schema without a validator. */
 export function unchecked(field: string, value: SchemaLike): InvalidValueError {
   const expected =
     "a Standard Schema (zod, for one); to use a raw JSON Schema, hand over a JsonSchemaValidator, as the validator of the agent or of the run";

@@ -2,7 +2,7 @@ import { InvalidValueError } from "../errors/errors.ts";
 import type { StreamTransform } from "../ports/middleware.ts";
 import { hasMethod } from "./agent-parts.ts";
 
-/** Refused where it is added: what is called in the middle of a stream would fail far from who gave it. */
+/** Checked when it is added: in the middle of a stream it would fail far from its cause. */
 export function checkTransform(transform: StreamTransform): StreamTransform {
   if (hasMethod(transform, "push") && hasMethod(transform, "flush")) return transform;
   const expected = "an object with push(event) and flush(), each of which gives a list of events";

@@ -1,7 +1,7 @@
 import type { WindowOptions } from "../agent/run-context.ts";
 import { type ChatMessage, textOf } from "../model/messages.ts";
 
-/** What is said, in memory. A list that only grows, until another system prompt starts a new one. */
+/** A conversation in memory. The list is only appended to, until the system prompt changes; then a new list begins. */
 export class Conversation {
   private list: ChatMessage[];
   private system: string | undefined;

@@ -2,8 +2,9 @@ import type { ModelResponse } from "../model/llm.ts";
 import type { ToolCall } from "../model/messages.ts";
 
 /**
- * Whether an answer was broken off, so that none of the calls in it is made: what is there of the last of them may look whole. Where a
- * server ends it with a word that nobody knows, a call whose arguments are not whole tells; empty ones, which stand for none, too.
+ * Whether an answer was cut off. Then none of its calls is made, because the last one may only look complete. For an unknown
+ * finish reason ("other"), arguments that are not complete JSON show it, including empty ones, which otherwise mean "no
+ * arguments".
  */
 export function isCutOff({ message, finishReason }: ModelResponse): boolean {
   if (finishReason === "length") return true;

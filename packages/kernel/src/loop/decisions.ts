@@ -1,11 +1,12 @@
 import { checkRecord } from "../core/check.ts";
 import { InvalidValueError } from "../errors/errors.ts";
 
-/** What somebody decided on an effect that was in doubt. */
+/** A decision about an operation that may or may not have happened before a crash. */
 export type Decision = "retry" | "skip" | "fail";
+/** Decisions by key: `execId:key`, or the key alone if it is unique. */
 export type Decisions = Readonly<Record<string, Decision>>;
 
-/** An effect of an execution that may or may not have been made. */
+/** An operation that may or may not have happened. */
 export interface InDoubt {
   readonly execId: string;
   readonly key: string;
@@ -13,7 +14,7 @@ export interface InDoubt {
 
 const KNOWN: readonly unknown[] = ["retry", "skip", "fail"] satisfies readonly Decision[];
 
-/** A misspelt decision must not be taken for another. */
+/** Refuses anything but the three decisions: a misspelt one must not be taken for another. */
 export function checkDecisions(decisions: unknown): void {
   const given = checkRecord("decisions", decisions, 'an object such as { "run:tool:pay#1": "retry" }');
   for (const [key, decision] of Object.entries(given)) {
@@ -24,8 +25,8 @@ export function checkDecisions(decisions: unknown): void {
 }
 
 /**
- * Decisions under full keys (`execId:key`). The key alone will do where exactly one execution is in doubt under it: the same
- * key in another execution is another call, and what was decided on one must not fall on both. What fits nothing stays as given.
+ * Turns the keys of decisions into full keys (`execId:key`). The key alone is enough if exactly one execution has a call in doubt
+ * under it; if several have, it is refused, because they are different calls. A key that matches nothing is kept as it is.
  */
 export function fullDecisions(doubts: readonly InDoubt[], decisions: Decisions): Decisions {
   checkDecisions(decisions);

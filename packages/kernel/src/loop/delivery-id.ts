@@ -1,8 +1,8 @@
 import { InvalidValueError } from "../errors/errors.ts";
 
 /**
- * Under which id an answer is kept in its run. What its giver calls it counts for one name alone: a single click may answer several
- * questions, and say something to an agent beside.
+ * The id under which an answer is stored in its run. The caller's id counts for one name only: a single click may answer several
+ * questions and also send a message to an agent.
  */
 export function deliveryId(name: string, id: string): string {
   if (typeof id === "string" && id !== "") return `${name}#${id}`;

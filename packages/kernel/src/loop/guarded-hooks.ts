@@ -5,14 +5,15 @@ import type { Logger } from "../ports/services.ts";
 import { messageOf } from "./tool-call.ts";
 
 /**
- * Hooks promise that they never throw. Those that take what is theirs (`dispatchOwn`) keep to it; of any others what they throw, or
- * reject with, is told to the log: an observer changes no run.
+ * Hooks promise never to throw. Those with `dispatchOwn` keep that promise. Others are wrapped: what they throw or reject with is
+ * logged, because an observer must not change a run.
  */
 export function guardedHooks(hooks: Hooks, logger?: Logger): Hooks {
   if (hooks === NO_HOOKS || hooks.dispatchOwn !== undefined || hooks instanceof GuardedHooks) return hooks;
   return new GuardedHooks(hooks, logger);
 }
 
+/** The hooks that were wrapped by `guardedHooks`, or the hooks themselves. */
 export function unguarded(hooks: Hooks): Hooks {
   return hooks instanceof GuardedHooks ? hooks.hooks : hooks;
 }

@@ -9,9 +9,8 @@ import { readResult } from "./read-result.ts";
 import { isStop } from "./tool-call.ts";
 
 /**
- * Hires all of them, for flows and strategies whose branches all have to be done: as many at once as there are seats, and the
- * rest when those are done. Who finds no seat even then works on the seat of whoever asks, who has nothing else to do
- * meanwhile.
+ * Hires all of them, for flows and strategies whose branches must all be done: as many at once as there are slots, and the rest
+ * afterwards. If no slot is free even then, an agent runs in the caller's own slot, since the caller only waits meanwhile.
  */
 export async function hireAll<T>(
   ctx: RunContext,
@@ -19,7 +18,7 @@ export async function hireAll<T>(
 ): Promise<readonly HireOutcome<T>[]> {
   const outcomes: HireOutcome<T>[] = [];
   let waiting = leaves.map((leaf, at) => ({ leaf, at }));
-  // Only as many are tried again as found a seat before: each try that is denied is on record.
+  // A retry has only as many hires as found a slot before, because each denied hire is recorded.
   for (let size = waiting.length; waiting.length > 0;) {
     const round = waiting.slice(0, size);
     const results = await ctx.batch(round.map(({ leaf }) => leaf));
@@ -40,7 +39,7 @@ export async function hireAll<T>(
   return outcomes;
 }
 
-/** Whether somebody was not hired because all seats are taken. */
+/** Whether the hire was denied because all slots are taken. */
 export function hasNoSeat(outcome: HireOutcome | undefined): boolean {
   return (
     outcome?.status === "denied" &&
@@ -49,7 +48,9 @@ export function hasNoSeat(outcome: HireOutcome | undefined): boolean {
   );
 }
 
-/** Layers, a budget and a time limit are kept around a child of its own; without one they would be dropped in silence. */
+/**
+ * Middleware, a budget and a time limit only work around a child of its own. In the caller's slot they would be dropped silently.
+ */
 function isWithoutRules({ agent, executionBudget, timeoutS }: HireLeaf): boolean {
   const { agent: run, chat, function: call } = agent.pipelines ?? {};
   const isGuarded = [run, chat, call].some((pipeline) => pipeline !== undefined && !pipeline.isNoop);
@@ -57,7 +58,7 @@ function isWithoutRules({ agent, executionBudget, timeoutS }: HireLeaf): boolean
   return !isGuarded && !isLimited && timeoutS === undefined;
 }
 
-/** What stops the run is thrown on: here it is the asker's own. */
+/** An error that stops the run is thrown on, because here it is the caller's own. */
 async function onOwnSeat<T>(ctx: RunContext, { agent, input }: HireLeaf<T>): Promise<HireOutcome<T>> {
   const lane = ownLane(ctx, agent.hooks);
   ctx.emit({ type: "progress", name: "ownSeat", data: { agent: agent.id } });

@@ -24,7 +24,7 @@ export function spawnTerms<T>(options: Terms<T>): Terms<T> {
 
 type Choices = Pick<HireLeaf, "onFull" | "onPreempt" | "onTimeout">;
 
-/** What is none of them would be taken for the first. */
+/** Any other value would be taken for the default. */
 export function checkHireChoices(field: string, { onFull, onPreempt, onTimeout }: Choices): void {
   if (onFull !== undefined && onFull !== "deny" && onFull !== "queue")
     throw wrong(`${field}.onFull`, onFull, '"deny" or "queue"');

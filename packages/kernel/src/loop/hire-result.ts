@@ -2,7 +2,9 @@ import type { AgentResult } from "../agent/agent.ts";
 import type { HireOutcome, ToolResult } from "../agent/leaves.ts";
 import { toToolResult, toolFailure } from "./tool-call.ts";
 
-/** What came of a hand-off, as the model is told it. Whoever was cut off, whatever by, is never a success. */
+/**
+ * The result of a hand-off, as the model is told. An agent that was cut off, for whatever reason, is never reported as a success.
+ */
 export function hireResult(outcome: HireOutcome, name = "the agent"): ToolResult {
   switch (outcome.status) {
     case "completed":
@@ -20,7 +22,7 @@ export function hireResult(outcome: HireOutcome, name = "the agent"): ToolResult
   }
 }
 
-/** Silence would look like an answer that says nothing, and the model would make one up. */
+/** An empty result would look like an answer, and the model would make one up. */
 function answerOf({ output, structured }: AgentResult, name: string): ToolResult {
   if (output.trim() !== "") return { content: output, isError: false };
   if (structured === undefined) return toolFailure(`${name} gave no answer`);

@@ -1,18 +1,18 @@
 import { type Indexed, TextIndex } from "../core/text-index.ts";
 import type { ToolMessage } from "../model/messages.ts";
 
-/** What is known of one call of a tool, by the text of its arguments. */
+/** What is known about one call of a tool, identified by the text of its arguments. */
 export interface CallRecord extends Indexed<CallRecord> {
   failures: number;
-  /** How often it gave `content` in a row. */
+  /** How often it returned `content` in a row. */
   repeats: number;
   content: ToolMessage["content"] | undefined;
   turn: number;
-  /** The one that came after it. */
+  /** The record that was added after this one. */
   newer: CallRecord | undefined;
 }
 
-/** The oldest are forgotten, so that a run of ten thousand turns does not keep them all. */
+/** The oldest records are dropped, so that a run of ten thousand turns does not keep them all. */
 const MOST = 256;
 
 /** The calls of one tool. */
@@ -47,7 +47,7 @@ export class KnownCalls extends TextIndex<CallRecord> {
     if (oldest === undefined) return;
     this.delete(oldest);
     this.oldest = oldest.newer;
-    // Who has left leads to nobody.
+    // A dropped record must not keep later ones in memory.
     oldest.newer = undefined;
   }
 }

@@ -8,25 +8,25 @@ import { shorten } from "./tool-content.ts";
 
 export interface LandOptions {
   readonly model: LLMClient;
-  /** The request of the turn that could not be made; its tools are taken away. */
+  /** The request of the turn that could not be made. Its tools are removed. */
   readonly request: ModelRequest;
   readonly stopReason: Extract<StopReason, "budget" | "steps" | "loop">;
   /**
-   * What the agent has said last in this run, for when even the last turn does not fit. Without it the last text of the
-   * request is taken, which in a long conversation may be the answer to an earlier question.
+   * The agent's last text in this run, used if even the last turn does not fit. Without it the last assistant text of the request
+   * is used, which in a long conversation may be the answer to an earlier question.
    */
   readonly said?: string | undefined;
   /**
-   * It has had an answer in this run, so that something was held back for its last turn, and the turn may be made smaller to fit into
-   * that. Whose first call does not fit has no work to land with: nothing smaller is sent for it.
+   * Whether the agent has had an answer in this run. Then a reserve was held back for its last turn, and the turn may be made
+   * smaller to fit into it. If even its first call did not fit, there is no work to conclude, and nothing smaller is sent.
    */
   readonly hasWorked?: boolean | undefined;
 }
 
 /**
- * The soft landing: one last turn without tools, from the reserve that was held back for it, and a partial result. The history
- * may have grown past that reserve since: then the turn is made smaller until it fits. Where nothing does, the result is the
- * last text that the agent has said.
+ * The soft landing: one last turn without tools, paid from the reserve that was held back for it, and a partial result. If the
+ * history has grown too large for the reserve, the turn is made smaller until it fits. If nothing fits, the result is the agent's
+ * last text.
  */
 export async function land(ctx: RunContext, options: LandOptions): Promise<AgentResult<never>> {
   const { tools: _, toolChoice: __, ...rest } = options.request;
@@ -42,7 +42,7 @@ export async function land(ctx: RunContext, options: LandOptions): Promise<Agent
   };
 }
 
-/** How much of it is left out, from try to try: first of the answer's room, then of what tools have said. */
+/** How the turn gets smaller from one attempt to the next: first the room for the answer, then the tool results. */
 const SMALLER = [
   { maxOutputTokens: 1_000, resultChars: Infinity },
   { maxOutputTokens: 1_000, resultChars: 2_000 },
@@ -50,7 +50,7 @@ const SMALLER = [
   { maxOutputTokens: 250, resultChars: 200 },
 ] as const;
 
-/** A try that does not fit is refused before anything is sent, so it costs nothing. */
+/** An attempt that does not fit is refused before anything is sent, so it costs nothing. */
 async function lastTurn(
   ctx: RunContext,
   model: LLMClient,
@@ -72,8 +72,8 @@ async function lastTurn(
 }
 
 /**
- * Turns do not come in sizes. And a limit of somebody above is shared with those who still work: what is held back under it is not for
- * this agent, and a smaller turn of its own would be at their cost.
+ * Whether a smaller turn may fit. A limit on turns does not depend on the size. And a limit of an agent above is shared with
+ * others that still work: the reserve under it is not for this agent, and a smaller turn would be at their cost.
  */
 function isSizable(
   { agentId, supervision }: RunContext,
@@ -83,7 +83,7 @@ function isSizable(
   return isOwn && (dimension === "tokens" || dimension === "cost");
 }
 
-/** Without reasoning: the little room there is is for the answer. */
+/** Without reasoning, because the little room is for the answer. */
 function smaller(request: ModelRequest, less: (typeof SMALLER)[number]): ModelRequest {
   const { reasoning: _, ...rest } = request;
   return {

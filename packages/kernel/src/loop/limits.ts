@@ -11,26 +11,26 @@ import type { SpawnBudgetOptions } from "../policy/spawn-budget.ts";
 import type { Supervision } from "../policy/supervision.ts";
 import type { Ledger, Spend } from "../ports/ledger.ts";
 
-/** Who holds a tree to its limits: without a headcount or a ledger nobody does. */
+/** Whether there is a headcount and a ledger. Without them, nothing enforces the limits. */
 export interface Keepers {
   readonly isCounted: boolean;
   readonly isMetered: boolean;
 }
 
-/** Whether an agent's `defaults.executionBudget` is a ledger of its user's own, and not limits. */
+/** Whether an agent's `defaults.executionBudget` is a user's own ledger, and not limits. */
 export function isLedger(value: ExecutionBudgetOptions | Ledger): value is Ledger {
-  // Whoever has no compiler may give anything.
+  // Untyped JavaScript may pass anything.
   return (
     typeof value === "object" && value !== null && "reserve" in value && typeof value.reserve === "function"
   );
 }
 
-/** The lower of two limits; null is none. */
+/** The lower of two limits; null means no limit. */
 export function least(a: number | null, b: number | null): number | null {
   return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }
 
-/** What an agent may spend at most: the tighter of what its caller and what its definition say, in each dimension. */
+/** What an agent may spend at most: in each dimension the lower of its caller's and its own limit. */
 export function tighterBudget(
   agent: Agent,
   budget: ExecutionBudgetOptions | undefined,
@@ -49,7 +49,9 @@ export function tighterBudget(
   };
 }
 
-/** A limit that nobody keeps is none, and whoever set it would find out by the bill. A deadline is kept without a ledger. */
+/**
+ * Throws if there is a limit but no ledger to enforce it: the user would only notice from the bill. A deadline needs no ledger.
+ */
 export function refuseLimits(whose: string, budget: ExecutionBudgetOptions): void {
   const { maxTokens, maxCostUsd, maxTurns, maxToolCalls } = budget;
   const limit = maxTokens ?? maxCostUsd ?? maxTurns ?? maxToolCalls ?? null;
@@ -61,7 +63,10 @@ export function refuseLimits(whose: string, budget: ExecutionBudgetOptions): voi
   });
 }
 
-/** The limits of a run that nobody keeps. `spawns` is what was asked for, as every tree has some by default. */
+/**
+ * Throws if a run has limits that nothing enforces. `spawns` is what the caller asked for, because every tree has some limits by
+ * default.
+ */
 export function refuseUnkept(
   { isCounted, isMetered }: Keepers,
   budget: ExecutionBudgetOptions,
@@ -76,7 +81,7 @@ export function refuseUnkept(
 
 const NO_LIMITS: RunLimits = Object.freeze({ spawnBudget: null, executionBudget: null });
 
-/** The limits that somebody held a tree to, with what was granted on the way. */
+/** The limits that were enforced for a tree, including what was granted during the run. */
 export function runLimits(
   root: Pick<Supervision, "spawnBudget" | "executionBudget">,
   { isCounted, isMetered }: Keepers,
@@ -90,14 +95,16 @@ export function runLimits(
   };
 }
 
-/** The limits that a tree has passed: a provider may take more than was set aside for a call. Undefined where it passed none. */
+/**
+ * The limits that a tree has exceeded, because a provider used more than was reserved for a call. Undefined if there are none.
+ */
 export function exceededIn(
   used: Spend,
   { executionBudget: budget }: RunLimits,
   scope: string,
 ): readonly StoppedBy[] | undefined {
   if (budget === null) return undefined;
-  // Written out: a loop over their names takes a hundredth of a run.
+  // Written out, because a loop over the names takes a hundredth of a run.
   const exceeded = passed("tokens", used.tokens, budget.maxTokens, scope, undefined);
   const inCost = passed("cost", used.cost, budget.maxCostUsd, scope, exceeded);
   const inTurns = passed("turns", used.turns, budget.maxTurns, scope, inCost);
@@ -115,10 +122,10 @@ function passed(
   return others;
 }
 
-/** The most that ledgers count, of anything. Whoever grants all of that on top of a limit has granted no more. */
+/** The maximum that ledgers count in any dimension. A limit is never raised above it. */
 const MOST = Number.MAX_SAFE_INTEGER;
 
-/** As ledgers count it: 0.7 and 0.1 are 0.8. */
+/** Rounded as ledgers do: 0.7 and 0.1 make 0.8. */
 function inNanos(usd: number | null): number | null {
   return usd === null ? null : Math.min(Math.round(usd * 1e9), MOST) / 1e9;
 }

@@ -3,23 +3,24 @@ import { sameValue } from "../core/json.ts";
 import type { ToolCall, ToolMessage } from "../model/messages.ts";
 import { KnownCalls } from "./known-calls.ts";
 
-/** How often something may repeat (O17). A `warn` tells the model, a `block` refuses the call, a `halt` ends the loop. */
+/** How often something may repeat (O17). `warn` tells the model, `block` refuses the call, `halt` ends the loop. */
 export interface LoopLimits {
-  /** The same call, to the letter, fails. */
+  /** Exactly the same call fails. */
   readonly sameCall: { readonly warn: number; readonly block: number };
-  /** The same tool fails, whatever its arguments are. A call of it that succeeds starts the count anew. */
+  /** The same tool fails, with any arguments. A successful call of it resets the count. */
   readonly sameTool: { readonly warn: number; readonly halt: number };
-  /** The same call succeeds, and gives what it gave before. */
+  /** The same call succeeds, with the same result as before. */
   readonly noProgress: { readonly warn: number; readonly block: number };
 }
 
+/** Limits that are left out have the defaults of `LOOP_LIMITS`. */
 export type LoopLimitsOptions = {
   readonly [Rule in keyof LoopLimits]?:
     | { readonly [Level in keyof LoopLimits[Rule]]?: number | undefined }
     | undefined;
 };
 
-/** How often calls may repeat where an agent says nothing else. */
+/** The default limits. */
 export const LOOP_LIMITS: LoopLimits = Object.freeze({
   sameCall: Object.freeze({ warn: 2, block: 5 }),
   sameTool: Object.freeze({ warn: 3, halt: 8 }),
@@ -31,27 +32,27 @@ export type LoopVerdict =
   | { readonly action: "allow" }
   | { readonly action: "warn" | "block" | "halt"; readonly reason: string };
 
-/** What came of a call. */
+/** A call and its result. */
 export interface LoopStep {
   readonly call: ToolCall;
   readonly content: ToolMessage["content"];
   readonly isError: boolean;
-  /** It was not made, because `before` said so. */
+  /** True if the call was not made because `before` blocked it. */
   readonly blocked?: boolean | undefined;
 }
 
 /**
- * Notices a model that goes round in circles. It decides from calls and results alone, so a replay decides the same. A model
- * learns from its results only between two turns, so the calls of one turn count once, however many they are.
+ * Detects a model that repeats itself. It decides from calls and results only, so a replay decides the same. A model learns from
+ * its results only between turns, so the calls of one turn count once.
  */
 export interface LoopDetector {
   /** Whether a call may be made. */
   before(call: ToolCall): LoopVerdict;
-  /** What is to be said about each call of a turn, in the order given. */
+  /** The verdict on each call of a turn, in the order given. */
   after(turn: readonly LoopStep[]): LoopVerdict[];
 }
 
-/** Watches the calls of one run; `before` and `after` each turn say what to do about them. */
+/** Makes a detector for one run. Call `before` for each call, and `after` once for each turn. */
 export function loopDetector(options?: LoopLimitsOptions): LoopDetector {
   return new CallWatch(options);
 }
@@ -61,7 +62,7 @@ interface ToolRecord {
   failures: number;
   failedIn: number;
   succeededIn: number;
-  /** Whether any call of it was ever to be blocked; while none was, no call has to be looked up before it is made. */
+  /** Whether any call of this tool has reached a limit for blocking. Until then no call has to be looked up before it is made. */
   mayBlock: boolean;
   readonly calls: KnownCalls;
 }
@@ -72,7 +73,7 @@ const NO_RESULT = Object.freeze({ content: "", isError: false });
 
 export class CallWatch implements LoopDetector {
   private readonly limits: LoopLimits;
-  /** A list: a model has few tools, and a map for each run in flight weighs 240 bytes. */
+  /** A list, because a model has few tools, and a map takes 240 bytes for each run in flight. */
   private tools: ToolRecord[] = NONE;
   private turn = 0;
 
@@ -102,7 +103,10 @@ export class CallWatch implements LoopDetector {
     return turn.map(({ call, isError, blocked }) => this.judge(call, isError, blocked));
   }
 
-  /** The same of results as a turn gives them; undefined where there is nothing to say. That makes nothing: a step is 0.5 kB else. */
+  /**
+   * Like `after`, for the results of a turn; undefined if there is nothing to say. Then it allocates nothing, while steps would
+   * take 0.5 kB.
+   */
   afterTurn(
     calls: readonly ToolCall[],
     results: readonly ToolMessage[],
@@ -110,7 +114,7 @@ export class CallWatch implements LoopDetector {
   ): readonly LoopVerdict[] | undefined {
     this.turn++;
     let isRemarkable = false;
-    // One for each call, whatever happened.
+    // There is one result for each call, whatever happened.
     for (let at = 0; at < calls.length; at++) {
       const call = calls[at];
       if (call === undefined) continue;
@@ -121,7 +125,7 @@ export class CallWatch implements LoopDetector {
     return calls.map((call, at) => this.judge(call, results[at]?.isError, blocked?.has(call)));
   }
 
-  /** Whether there may be something to say about it. */
+  /** Counts a call. Returns whether there may be something to say about it. */
   private count(
     call: ToolCall,
     content: ToolMessage["content"],
@@ -130,7 +134,7 @@ export class CallWatch implements LoopDetector {
   ): boolean {
     const tool = this.toolOf(call.name);
     this.countTool(tool, isError === true);
-    // What was blocked stays so: its refusal is no new fact about the call.
+    // A refused call says nothing new about the call.
     if (blocked === true) return true;
     const record = tool.calls.getOrAdd(call.arguments);
     const isFirst = record.turn !== this.turn;
@@ -153,7 +157,7 @@ export class CallWatch implements LoopDetector {
     return record.repeats >= this.limits.noProgress.warn;
   }
 
-  /** One failure for a turn in which nothing else came of the tool. */
+  /** A turn counts as one failure of the tool, if no call of it succeeded. */
   private countTool(tool: ToolRecord, isError: boolean): void {
     if (!isError) {
       tool.succeededIn = this.turn;
@@ -191,7 +195,7 @@ export class CallWatch implements LoopDetector {
     let tool = this.find(name);
     if (tool === undefined) {
       tool = { name, failures: 0, failedIn: 0, succeededIn: 0, mayBlock: false, calls: new KnownCalls() };
-      // The first push onto an empty list makes room for seventeen.
+      // The first push onto an empty list would allocate room for seventeen.
       if (this.tools === NONE) this.tools = [tool];
       else this.tools.push(tool);
     }

@@ -8,17 +8,18 @@ import { bothHooks } from "./both-hooks.ts";
 import { guardedHooks } from "./guarded-hooks.ts";
 import { Conversation } from "./conversation.ts";
 
-/** Somebody who works on another's seat: the other's context, but with a conversation of its own. */
+/** The context of an agent that works in another agent's slot: the other's context, with a conversation of its own. */
 export interface OwnLane {
   readonly ctx: RunContext;
   readonly messages: readonly ChatMessage[];
-  /** What it has used so far, by its calls and by whom it hired. */
+  /** What it has used so far, in its own calls and those of agents that it hired. */
   readonly usage: Usage;
 }
 
-/** What costs, and says what it took. */
+/** The methods that cost something, and report it in their result. */
 const PAID: ReadonlySet<PropertyKey> = new Set<keyof RunContext>(["llm", "batch", "hire", "join"]);
 
+/** Makes a context for an agent that works in the slot of `asker`. */
 export function ownLane(asker: RunContext, hooks: Hooks | undefined): OwnLane {
   const conversation = new Conversation();
   let usage = NO_USAGE;
@@ -36,7 +37,7 @@ export function ownLane(asker: RunContext, hooks: Hooks | undefined): OwnLane {
       if (Object.hasOwn(own, key)) return Reflect.get(own, key);
       const value: unknown = Reflect.get(target, key, target);
       if (typeof value !== "function") return value;
-      // A method counts and locks in the context itself, never in a copy of it.
+      // Methods run on the context itself, never on a copy, because they count and lock there.
       const call = (...args: unknown[]): unknown => Reflect.apply(value, target, args);
       return PAID.has(key) ? (...args: unknown[]) => (call(...args) as Promise<Given>).then(count) : call;
     },
@@ -56,9 +57,9 @@ type Given = ModelResponse | HireOutcome | Outcome;
 
 function usedBy(given: Given): Usage {
   if ("response" in given) return usedBy(given.response);
-  // Whatever a cache of somebody's own says it took the first time: now it took nothing.
+  // A user's cache may report the usage of the original call; now nothing was used.
   if ("cached" in given && given.cached === true) return NO_USAGE;
-  // Who lives on says it all when it is joined.
+  // An agent that works on reports its usage when it is joined.
   const isCounted = "usage" in given && !("handle" in given);
   return isCounted ? (given.usage ?? NO_USAGE) : NO_USAGE;
 }

@@ -1,11 +1,11 @@
 import { deepFreeze, type JsonObject } from "../core/json.ts";
 
-/** The same for all runs of which nothing is said. */
+/** Shared by all runs without metadata. */
 const NOTHING: JsonObject = Object.freeze({});
 
 /**
- * A run's own copy of what its caller says of it, frozen, and as a resumed run reads it: what the caller holds stays as it is. What
- * cannot be written down is refused by a journal, where there is one; elsewhere it is handed on, and only its list is the run's own.
+ * A frozen copy of a run's metadata, as a resumed run would read it, so that the caller's object stays unchanged. Metadata that
+ * cannot be written as JSON is refused by a journal; without one, it is passed on as a shallow copy.
  */
 export function ownMetadata(metadata: JsonObject | undefined): JsonObject {
   if (metadata === undefined) return NOTHING;

@@ -8,13 +8,14 @@ import {
 } from "../model/schema.ts";
 import { unchecked } from "./check-schemas.ts";
 
+/** A checked value, or what is wrong with it. */
 export type Parsed<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problem: string };
 
 /**
- * Checks a value against a schema. `problem` is written for a model to act on: each place, and what is wrong there.
- * A promise only where the schema itself is asynchronous.
+ * Checks a value against a schema. `problem` is written for a model: each path, and what is wrong there. Returns a promise only
+ * if the schema is asynchronous. Throws if a raw JSON Schema has no validator.
  */
 export function parseWith<T>(
   schema: SchemaLike<T>,
@@ -27,7 +28,7 @@ export function parseWith<T>(
   }
   if (validator === undefined) throw unchecked("schema", schema);
   const issues = validator(schema, value);
-  // The validator has just vouched for the shape; a raw JSON Schema's type is only known to whoever wrote it.
+  // The validator has just checked the shape. The type of a raw JSON Schema is known only to its author.
   return issues.length === 0 ? { ok: true, value: value as T } : { ok: false, problem: describe(issues) };
 }
 

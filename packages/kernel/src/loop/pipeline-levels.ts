@@ -5,7 +5,10 @@ import type { Pipeline, Pipelines } from "../ports/middleware.ts";
 
 export const PIPELINE_LEVELS: readonly (keyof Pipelines)[] = ["agent", "chat", "function"];
 
-/** A guard at a level that is misspelt would guard nothing. Asked for every run and hire, so nothing is made where all is well. */
+/**
+ * Checks an agent's pipelines: a guard at a misspelt level would guard nothing. It runs for every run and hire, so it allocates
+ * nothing if all is well.
+ */
 export function checkPipelines({ id, pipelines }: Pick<Agent, "id" | "pipelines">): void {
   if (pipelines === undefined || (typeof pipelines === "object" && areLevels(pipelines))) return;
   const field = `agent ${id}: pipelines`;
@@ -31,11 +34,11 @@ function areLevels(pipelines: Pipelines): boolean {
     if (level !== "agent" && level !== "chat" && level !== "function") return false;
     if (!isRunnable(pipelines[level])) return false;
   }
-  // Null has none either, nor has a promise.
+  // Null and a promise have no fields either.
   return isSaid;
 }
 
-/** What is put together of no layers is never asked for anything. */
+/** A pipeline without layers is never called, so it needs no methods. */
 function isRunnable(pipeline: Partial<Pipeline<never>> | null | undefined): boolean {
   if (pipeline === undefined) return true;
   const { isNoop, hasAdmits, run, admit } = pipeline ?? {};

@@ -1,6 +1,6 @@
 import type { JsonValue } from "../core/json.ts";
 
-/** What somebody answered who was asked to allow something. */
+/** The answer to a request for approval. */
 export interface Approval {
   readonly approved: boolean;
   readonly reason?: string | undefined;
@@ -8,7 +8,7 @@ export interface Approval {
 
 const YES: ReadonlySet<string> = new Set(["approve", "approved", "yes"]);
 
-/** Only a clear yes is one: `true`, `{ approved: true }`, or one of the words for it. Anything else is no. */
+/** Only a clear yes approves: `true`, `{ approved: true }`, or "approve", "approved" or "yes". Anything else denies. */
 export function readApproval(answer: JsonValue): Approval {
   if (answer === true) return { approved: true };
   if (typeof answer === "string") return { approved: YES.has(answer.trim().toLowerCase()) };

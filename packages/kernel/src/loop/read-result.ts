@@ -2,8 +2,8 @@ import type { Agent, AgentResult } from "../agent/agent.ts";
 import { InvalidValueError } from "../errors/errors.ts";
 
 /**
- * What an agent returned, for whoever hosts it. What is no result is the agent's failure, told as such, and not a riddle for
- * its parent. One that says what cut it off has not completed, whatever its status says.
+ * Checks what an agent returned. Anything but a result throws an `InvalidValueError` that names the agent. A result that gives a
+ * reason why it was cut off is `partial`, whatever its status says.
  */
 export function readResult<T>(agentId: Agent["id"], result: AgentResult<T>): AgentResult<T> {
   const given: unknown = result;

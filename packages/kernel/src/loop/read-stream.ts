@@ -3,8 +3,8 @@ import { show } from "../errors/show.ts";
 import type { ModelEvent, ModelResponse } from "../model/llm.ts";
 
 /**
- * Hands each delta to `sink` and gives the response. A stream that ends without `finish`, or gives what is no event, is a failure of the
- * provider's, not an answer: whether it was paid for is not known.
+ * Passes each delta to `sink` and returns the response. A stream that ends without `finish`, or contains something else than
+ * events, is a failure of the provider and not an answer: whether it was paid for is not known.
  */
 export async function readStream(
   events: AsyncIterable<ModelEvent>,
@@ -22,7 +22,7 @@ export async function readStream(
   });
 }
 
-// A client that was not compiled may give anything; see `answerProblem`.
+// A client in untyped JavaScript may return anything; see `answerProblem`.
 
 export function refuseNoStream(given: object | null | undefined): void {
   const isStream =

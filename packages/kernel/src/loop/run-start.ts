@@ -7,7 +7,7 @@ import { type RootOptions, rootNode, type Supervision } from "../policy/supervis
 import { checkAgent } from "./check-agent.ts";
 import { tighterBudget } from "./limits.ts";
 
-/** Whether a run can be started with that. A misspelt limit that is silently ignored is no limit. */
+/** Checks the arguments of `run`. Unknown options are refused: a misspelt limit that is silently ignored is no limit. */
 export function checkRun(agent: unknown, input: unknown, options: unknown, fields: readonly string[]): void {
   checkAgent("agent", agent);
   if (typeof input !== "string") {
@@ -18,7 +18,7 @@ export function checkRun(agent: unknown, input: unknown, options: unknown, field
     });
   }
   const { onEvent, runId, tenantId, userId, metadata } = checkFields("run options", options, fields);
-  // It could be that of somebody whom another run has hired: both would pay under the same idempotency keys.
+  // It could be the execution id of an agent that another run has hired: both would pay under the same idempotency keys.
   if (typeof runId === "string" && runId.includes("/hire:"))
     wrong("runId", runId, "an id without /hire:, by which a run's helpers are named");
   if (onEvent !== undefined && typeof onEvent !== "function") wrong("onEvent", onEvent, "a function");
@@ -27,7 +27,7 @@ export function checkRun(agent: unknown, input: unknown, options: unknown, field
   if (metadata !== undefined) checkRecord("run options.metadata", metadata, "an object of plain JSON");
 }
 
-/** Null is what a scope says where there is none. */
+/** Null is allowed, because a scope has null for none. */
 function isTextOrNone(value: unknown): boolean {
   return value === undefined || value === null || typeof value === "string";
 }
@@ -36,7 +36,7 @@ function wrong(field: string, value: unknown, expected: string): never {
   throw new InvalidValueError({ field: `run options.${field}`, value, expected });
 }
 
-/** The root of a new tree, by what its caller and its agent say. */
+/** The root node of a new tree, from the run's options and the agent's defaults. */
 export function newRoot(agent: Agent, options: Omit<RootOptions, "ids">, ids: IdSource): Supervision {
   return rootNode(agent.id, {
     ids,
@@ -49,13 +49,13 @@ export function newRoot(agent: Agent, options: Omit<RootOptions, "ids">, ids: Id
   });
 }
 
-/** `name@version`, under which an agent is registered and a run is pinned to it. */
+/** `name@version`, the name under which an agent is registered, and that a run is recorded with. */
 export function versionName(agent: Agent): string {
   checkAgent("agent", agent);
   return `${agentName(agent.id)}@${agent.version ?? "1"}`;
 }
 
-/** The agent in the version that is wanted. */
+/** The agent in the given version. Throws an `AgentNotFoundError` if it is not registered. */
 export function versionOf(
   agents: ReadonlyMap<string, Agent>,
   agent: Agent,

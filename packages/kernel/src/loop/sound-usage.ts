@@ -1,8 +1,8 @@
 import type { Usage } from "../model/usage.ts";
 
 /**
- * What a provider says was used, where it can be counted with. Numbers that are none, or less than nothing, would make a paid
- * answer fail or a limit move: they count as not said.
+ * A provider's usage, if its numbers make sense. Negative or invalid numbers would make a paid answer fail or change a limit:
+ * they count as not reported.
  */
 export function soundUsage(usage: Usage | null | undefined): Usage | undefined {
   if (usage === undefined || usage === null) return undefined;

@@ -9,7 +9,7 @@ import type { DelegateTool, Tool } from "../model/tool.ts";
 import { inputOf, unchecked } from "./check-schemas.ts";
 import { type Parsed, parseWith } from "./parse-with.ts";
 
-/** Reads the arguments that a model wrote: text → JSON within limits → checked. A `problem` is for the model. */
+/** Parses and checks the arguments that a model wrote, within limits. `problem` is an error message for the model. */
 export function readArguments(
   call: ToolCall,
   tool: Tool | DelegateTool,
@@ -41,12 +41,12 @@ function explain(parsed: Parsed<unknown>, tool: Tool | DelegateTool): Parsed<unk
     : { ok: false, problem: `the arguments do not fit ${tool.name}: ${parsed.problem}` };
 }
 
-/** What a tool returned, as the model gets it. */
+/** What a tool returned, in the form that the model gets. */
 export function toToolResult<R>(value: R): ToolResult<R> {
   if (typeof value === "string") return { content: value, isError: false, value };
   if (value === undefined) return { content: "", isError: false };
   if (value instanceof Error) return toolFailure(messageOf(value));
-  // In JSON it would be null, which is another answer.
+  // JSON would turn it into null, which is another answer.
   if (typeof value === "number" && !Number.isFinite(value))
     return { content: String(value), isError: false, value };
   try {
@@ -61,7 +61,7 @@ export function toToolResult<R>(value: R): ToolResult<R> {
   }
 }
 
-/** A map, a set or a generator is none. */
+/** Whether JSON keeps the value's content. It does not for a Map, a Set or a generator. */
 function isPlain(value: unknown): boolean {
   if (typeof value !== "object" || value === null || "toJSON" in value) return true;
   const prototype: unknown = Object.getPrototypeOf(value);
@@ -72,18 +72,18 @@ function nameOf(value: unknown): string {
   return Object.prototype.toString.call(value).slice("[object ".length, -1);
 }
 
-/** A failure as the result that a model is shown. */
+/** A failure as a tool result for the model. */
 export function toolFailure(problem: string): ToolResult<never> {
   return { content: `error: ${problem}`, isError: true };
 }
 
-/** A tool's own failure becomes a result for the model. What stops a run (see `isStop`) is thrown on. */
+/** Turns a tool's failure into a result for the model. An error that stops the run (see `isStop`) is thrown on. */
 export function toolFailureOf(error: unknown): ToolResult<never> {
   if (isStop(error)) throw error;
   return toolFailure(messageOf(error));
 }
 
-/** Codes that are about the run and not about one call: they end the loop, and are never shown to a model as a result. */
+/** The codes of errors that are about the run and not about one call. They end the loop, and are never shown to a model. */
 const STOPS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "CANCELLED",
   "DEADLINE_EXCEEDED",
@@ -99,17 +99,17 @@ const STOPS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "JOURNAL_FAILED",
 ]);
 
-/** Whether an error is about the run and not about one call. It is thrown on, and never shown to a model. */
+/** Whether an error is about the run and not about one call. Such an error must be thrown on, and never shown to a model. */
 export function isStop(error: unknown): boolean {
   return isRaviError(error) && STOPS.has(error.code);
 }
 
-/** Anything can be thrown, also what cannot be written as text. */
+/** The message of anything that was thrown, even if it cannot be converted to text. */
 export function messageOf(error: unknown): string {
   if (error instanceof Error) return error.message;
   try {
     const text = String(error);
-    // A plain object says nothing of itself.
+    // A plain object has no useful `toString`.
     return text === "[object Object]" ? JSON.stringify(error) : text;
   } catch {
     return Object.prototype.toString.call(error);

@@ -2,8 +2,9 @@ import type { ToolOutcome, ToolResult } from "../agent/leaves.ts";
 import type { ToolCall, ToolMessage } from "../model/messages.ts";
 import { toolFailure } from "./tool-call.ts";
 
-// What a model is told of its calls.
+// Messages to a model about its calls.
 
+/** Tells the model that there is no such tool, and which ones there are. */
 export function unknownTool(call: ToolCall, tools: readonly { readonly name: string }[]): ToolMessage {
   const known =
     tools.length === 0 ? "there are none" : `there are ${tools.map(({ name }) => name).join(", ")}`;

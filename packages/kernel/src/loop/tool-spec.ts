@@ -7,7 +7,7 @@ import { type DelegateTool, type Tool, checkToolName } from "../model/tool.ts";
 
 const specs = new WeakMap<object, ToolSpec>();
 
-/** A tool as the model sees it. Made once for each tool: converting a schema costs more than a turn of the loop. */
+/** A tool as the model sees it. Made once for each tool, because converting a schema costs more than a turn of the loop. */
 export function toolSpec(tool: Tool | DelegateTool): ToolSpec {
   let spec = specs.get(tool);
   if (spec === undefined) {
@@ -26,7 +26,7 @@ export function toolSpec(tool: Tool | DelegateTool): ToolSpec {
   return spec;
 }
 
-/** The JSON Schema of what a schema accepts. */
+/** The JSON Schema of a schema's input. Throws an `InvalidValueError` if it has none. */
 export function jsonSchemaOf(schema: SchemaLike, field: string): JsonSchema {
   if (!isStandardSchema(schema)) return schema;
   try {

@@ -10,41 +10,47 @@ import { isCutOff } from "./cut-off.ts";
 import { rejected, Turn } from "./turn.ts";
 
 export interface ToolTurnOptions {
-  /** How many calls may run at once. Default: all of them. */
+  /** How many calls may run at the same time. Default: all. */
   readonly concurrency?: number | undefined;
   /** Checks raw JSON Schemas of tools and hand-offs. Default: the context's. */
   readonly validator?: JsonSchemaValidator | undefined;
-  /** A text refuses the call, and is told to the model; a result stands for it. Either way it is not made. */
+  /**
+   * Called before a call is made. A text refuses it and is told to the model; a result is used instead of it. In both cases the
+   * call is not made.
+   */
   readonly before?: ((call: ToolCall) => string | ToolResult | undefined) | undefined;
-  /** Somebody is about to be hired. */
+  /** Called when an agent is about to be hired. */
   readonly onHire?: ((call: ToolCall, leaf: HireLeaf) => void) | undefined;
-  /** What the model is told of each hire of a batch, in the order given. Default: `hireResult`. It may hire again. */
+  /** Returns what the model is told about each hire of a batch, in the order given. It may hire again. Default: `hireResult`. */
   readonly afterHires?: ((hires: readonly Hired[]) => MaybePromise<readonly ToolResult[]>) | undefined;
   /**
-   * Told of each result once, as soon as it is there: whoever is aborted in the middle has what was done. Not told of calls
-   * that the end of the run has cut off. Must not throw.
+   * Called once for each result, as soon as it is there, so that it is known even if the turn is aborted. Not called for calls
+   * that were cut off by the end of the run. Must not throw.
    */
   readonly onResult?: ((call: ToolCall, message: ToolMessage) => void) | undefined;
 }
 
-/** A hand-off that was made. */
+/** A hand-off and its outcome. */
 export interface Hired {
   readonly call: ToolCall;
   readonly leaf: HireLeaf;
   readonly outcome: HireOutcome;
 }
 
+/** The results of one turn. */
 export interface ToolTurn {
-  /** One for each call, in the order asked, whatever happened: a call without its result makes every later request fail. */
+  /**
+   * One for each call, in the order of the calls, whatever happened: a call without a result would make every later request fail.
+   */
   readonly messages: readonly ToolMessage[];
-  /** What ends the run (budget, cancellation, a guardrail); undefined when it may go on. */
+  /** The error that ends the run (budget, cancellation, a guardrail); undefined if it may continue. */
   readonly stop: RaviError | undefined;
 }
 
-/** All that a turn needs of a context. */
+/** What a turn needs of a context. */
 export type TurnContext = Pick<RunContext, "batch" | "validator">;
 
-/** What a model may ask for. */
+/** The tools that a model may call. */
 export type Tools = readonly (Tool | DelegateTool)[];
 
 const CUT_OFF =
@@ -53,7 +59,7 @@ const BROKEN_OFF = "your answer broke off inside its calls, so none of them were
 const NO_CALLS: readonly ToolCall[] = Object.freeze([]);
 const NO_OPTIONS: ToolTurnOptions = Object.freeze({});
 
-/** Does all that a model asked for in one turn: tools and hand-offs, in batches, through the context. */
+/** Makes all calls that a model asked for in one turn, tools and hand-offs, in batches through the context. */
 export function toolTurn(
   ctx: TurnContext,
   response: ModelResponse,
@@ -64,8 +70,8 @@ export function toolTurn(
 }
 
 /**
- * The same for a loop, which does nothing else meanwhile: no promise where nothing of it makes one. Never throws: a failure is a
- * promise too.
+ * Like `toolTurn`, for a loop that does nothing else meanwhile: returns a promise only if a part of it does. Never throws
+ * synchronously; a failure is a rejected promise.
  */
 export function turnAtOnce(
   ctx: TurnContext,

@@ -1,9 +1,9 @@
-/** Of what is kept, the part that comes from the beginning; the rest comes from the end, where errors and totals stand. */
+/** The share of the kept text that is taken from the beginning. The rest is from the end, where errors and totals are. */
 const HEAD = 0.7;
 
 /**
- * Cuts a long text in the middle and says there how much is missing. The result is at most `max` UTF-16 units long, unless
- * the notice alone is longer. A surrogate pair is kept or cut whole.
+ * Cuts a long text in the middle, with a notice of how much is missing. The result has at most `max` UTF-16 units, unless the
+ * notice alone is longer. A surrogate pair is never split.
  */
 export function truncateText(text: string, max: number): string {
   if (text.length <= max) return text;

@@ -15,25 +15,25 @@ import type { Hired, ToolTurn, ToolTurnOptions, Tools, TurnContext } from "./too
 type TurnLeaf = ToolLeaf | HireLeaf;
 type TurnOutcomes = readonly (ToolOutcome | HireOutcome)[];
 
-// Most turns have one call, and the first push onto an empty list makes room for seventeen: the first of them makes the list.
-// Nobody else gets to see these two.
+// Most turns have one call, and the first push onto an empty list would allocate room for seventeen. So the first item creates
+// the list. These two empty lists are never handed out.
 const NO_LEAVES: TurnLeaf[] = [];
 const NO_MESSAGES: (ToolMessage | undefined)[] = [];
 
-/** One turn while it is done: what is to be made, and what came of each call. */
+/** One turn in progress: the calls to make, and the result of each. */
 export class Turn {
   readonly calls: readonly ToolCall[];
-  /** What has to be made, in the order asked. */
+  /** The tools and hires to run, in the order of the calls. */
   leaves: TurnLeaf[] = NO_LEAVES;
   hasHires = false;
   stop: RaviError | undefined;
   private readonly ctx: TurnContext;
   private readonly options: ToolTurnOptions;
   private readonly isAtOnce: boolean;
-  /** Where the call of each leaf stands, once a call has no leaf; until then they stand at the same place. */
+  /** The index of each leaf's call, once a call has no leaf; until then the indexes are the same. */
   private callAt: number[] | undefined;
   private messages: (ToolMessage | undefined)[] = NO_MESSAGES;
-  /** A context that tells of a result early is not told after by the turn. */
+  /** The calls whose results the context has already reported early, so that they are not reported again. */
   private told: Set<ToolCall> | undefined;
 
   constructor(ctx: TurnContext, calls: readonly ToolCall[], options: ToolTurnOptions, isAtOnce: boolean) {
@@ -48,7 +48,7 @@ export class Turn {
     return this.end();
   }
 
-  /** All calls from there on. A promise only where one of them makes one. */
+  /** Plans all calls from `first` on. Returns a promise only if one of them does. */
   planFrom(first: number, tools: Tools): MaybePromise<void> {
     for (let at = first; at < this.calls.length; at++) {
       const planned = this.plan(at, tools);
@@ -57,12 +57,12 @@ export class Turn {
     return undefined;
   }
 
-  // Not written into the loop: a closure there makes every round of it keep its variables, waited for or not.
+  // Not inlined into the loop: a closure there would make every iteration keep its variables.
   private planAfter(planned: PromiseLike<void>, next: number, tools: Tools): Promise<void> {
     return Promise.resolve(planned).then(() => this.planFrom(next, tools));
   }
 
-  // Not asynchronous where one batch of tools is all there is, which is nearly always: a frame of it is 1 kB a turn.
+  // Not asynchronous in the usual case of a single batch of tools: an async frame takes 1 kB a turn.
   make(): MaybePromise<ToolTurn> {
     const { leaves, options, hasHires } = this;
     const size = options.concurrency ?? leaves.length;
@@ -72,7 +72,7 @@ export class Turn {
     return areHere(outcomes) ? this.keepAll(0, outcomes, undefined).end() : this.endLater(outcomes);
   }
 
-  /** A context that was not compiled may throw at once, or give something that only looks like a promise. */
+  /** A context in untyped JavaScript may throw synchronously, or return a thenable. */
   private batchOf(leaves: readonly TurnLeaf[]): MaybePromise<TurnOutcomes> {
     const { ctx } = this;
     try {
@@ -107,7 +107,10 @@ export class Turn {
     return this.end();
   }
 
-  /** What earlier batches gave is the turn's all the same. A run that is only suspended makes the rest later. */
+  /**
+   * Ends the turn; the results of earlier batches are kept. If the run is only suspended, the error is thrown on, and the rest is
+   * made when it is resumed.
+   */
   private stopBy(error: unknown): this {
     if (!isStop(error) || isRaviError(error, "SUSPENDED")) throw error;
     this.stop = error as RaviError;
@@ -123,7 +126,7 @@ export class Turn {
     return this;
   }
 
-  /** Only a hand-off has to be prepared; a tool's arguments are read where it is called. */
+  /** Only a hand-off is prepared here; a tool's arguments are parsed when it is called. */
   private plan(at: number, tools: Tools): MaybePromise<void> {
     const call = this.callOf(at);
     const refused = this.options.before?.(call);
@@ -135,7 +138,7 @@ export class Turn {
     this.add(at, this.toolLeaf(call, tool));
   }
 
-  /** What is said of each leaf of a batch that is a hire; nothing of the others. */
+  /** What the model is told about each hire of a batch; undefined for other leaves. */
   private async tellHires(
     from: number,
     part: readonly TurnLeaf[],
@@ -145,7 +148,7 @@ export class Turn {
     for (const [at, leaf] of part.entries()) {
       const outcome = outcomes[at];
       if (leaf.kind !== "hire" || outcome === undefined) continue;
-      // Of a hire, because the outcomes of a batch come in the order of its leaves.
+      // It is a hire's outcome, because the outcomes of a batch are in the order of its leaves.
       hires.push({ call: this.callOf(this.placeOf(from + at)), leaf, outcome: outcome as HireOutcome });
     }
     const { afterHires } = this.options;
@@ -160,7 +163,7 @@ export class Turn {
     });
   }
 
-  /** What came of a leaf. */
+  /** Stores the result of a leaf. */
   private keep(
     leafAt: number,
     outcome: ToolOutcome | HireOutcome | undefined,
@@ -172,7 +175,7 @@ export class Turn {
     const call = this.callOf(at);
     const message = toMessage(call, told ?? toolResult(outcome as ToolOutcome));
     this.put(at, message);
-    // A child's fate is the model's to deal with; a tool that met a rule of this run ends the run.
+    // The model has to deal with what happened to a child. But a tool that was stopped by a rule of this run ends the run.
     const isStopped = leaf.kind === "tool" && "error" in outcome && isStop(outcome.error);
     if (isStopped) this.stop ??= outcome.error;
     else this.tell(call, message);
@@ -251,13 +254,13 @@ export class Turn {
   }
 }
 
-/** Not asked by looking for a `then`: that is asked of so many shapes that each time it is looked up anew, 13 ns. */
+/** Not `isPromiseLike`: it sees objects of so many shapes that each lookup of `then` takes 13 ns. */
 function areHere(outcomes: MaybePromise<TurnOutcomes>): outcomes is TurnOutcomes {
   return Array.isArray(outcomes);
 }
 
 function toolNamed(wanted: string, tools: Tools): Tool | DelegateTool | undefined {
-  // By number: a list that its user has frozen leaves compiled code for each item in a `for of`.
+  // By index: in a `for of`, each item of a list that its user has frozen would leave compiled code.
   for (let at = 0; at < tools.length; at++) if (tools[at]?.name === wanted) return tools[at];
   return undefined;
 }

@@ -1,7 +1,7 @@
 import type { BudgetWarning, Settlement } from "../ports/ledger.ts";
 
 /**
- * What is to be told of a settlement: each limit once. One that was warned of before has been passed since, and that is told too.
+ * What to report about a settlement: each limit once. A limit that was exceeded is reported even if it was warned about before.
  */
 export function warningsIn({ warnings, exceeded }: Settlement): readonly BudgetWarning[] {
   const passed = exceeded.filter((each) => !warnings.some((warning) => isSame(warning, each)));

@@ -4,30 +4,34 @@ import type { AssistantMessage, ChatMessage } from "./messages.ts";
 import type { JsonSchema } from "./schema.ts";
 import type { Usage } from "./usage.ts";
 
-/** What is known of a model before it is called. */
+/** What is known about a model before it is called. */
 export interface ModelInfo {
   readonly provider: string;
   readonly model: string;
+  /** In tokens. */
   readonly contextWindow?: number | undefined;
   readonly maxOutputTokens?: number | undefined;
-  /** Set if the client asks the provider to cache for an hour. That is more expensive, and is counted in reservations. */
+  /** Set if the client asks the provider to cache for an hour. That costs more, and the reservation has to include it. */
   readonly cacheTtl?: "1h" | undefined;
 }
 
-/** A tool as the model sees it. */
+/** A tool as the model sees it: name, description and JSON Schema of its arguments. */
 export interface ToolSpec {
   readonly name: string;
   readonly description: string;
   readonly parameters: JsonSchema;
 }
 
-/** One model call as plain JSON. What is not JSON is in `CallOptions`. */
+/** One model call, as plain JSON. The signal and the idempotency key are in `CallOptions`. */
 export interface ModelRequest {
-  /** The list may grow after the call. To change a request, replace the list. */
+  /**
+   * The conversation. The loop may append to this list after the call, so copy it if you keep it. Middleware must not change it,
+   * but pass on a new list.
+   */
   readonly messages: readonly ChatMessage[];
   readonly tools?: readonly ToolSpec[] | undefined;
   readonly toolChoice?: "auto" | "none" | "required" | { readonly name: string } | undefined;
-  /** The shape that the answer must have. */
+  /** The JSON Schema that the answer must have. */
   readonly output?: { readonly name: string; readonly schema: JsonSchema } | undefined;
   readonly maxOutputTokens?: number | undefined;
   readonly temperature?: number | undefined;
@@ -40,30 +44,33 @@ export interface ModelRequest {
         readonly summary?: boolean | undefined;
       }
     | undefined;
-  /** Settings for single providers, by their names. Other providers ignore them. */
+  /** Settings for one provider, by its name (`openai`, `anthropic`, …). Other providers ignore them. */
   readonly providerOptions?: Readonly<Record<string, JsonObject>> | undefined;
 }
 
+/** Why the model stopped. `length` means that the answer was cut off at a limit. */
 export type FinishReason = "stop" | "toolCalls" | "length" | "refused" | "filtered" | "other";
 
+/** The answer of a model call. */
 export type ModelResponse = {
   readonly message: AssistantMessage;
   readonly finishReason: FinishReason;
-  /** Absent if the provider did not report it. Then the reservation is charged and marked as estimated. */
+  /** Absent if the provider did not report it. Then the reserved amount is charged and marked as estimated. */
   readonly usage?: Usage | undefined;
-  /** The model that has answered, if the provider tells. */
+  /** The model that really answered, if the provider says so. */
   readonly model?: string | undefined;
   readonly id?: string | undefined;
-  /** True if it came from a cache, so that nothing was paid. */
+  /** True if the answer came from a cache and nothing was paid. */
   readonly cached?: boolean | undefined;
 };
 
+/** A piece of a streamed answer. */
 export type ModelEvent =
   | { readonly type: "text"; readonly delta: string }
   | { readonly type: "reasoning"; readonly delta: string }
   | {
       readonly type: "toolCall";
-      /** Which call of the answer; the first event of a call carries its id and name. */
+      /** The position of the call in the answer. The first event of a call has its id and name. */
       readonly index: number;
       readonly id?: string | undefined;
       readonly name?: string | undefined;
@@ -71,18 +78,21 @@ export type ModelEvent =
     }
   | { readonly type: "finish"; readonly response: ModelResponse };
 
-/** What a call gets beside its request. They are plain fields, so a client that wraps another may spread them. */
+/** What a call gets besides its request. Plain fields, so that a client that wraps another can spread them. */
 export interface CallOptions {
   readonly signal?: AbortSignalLike | undefined;
   readonly idempotencyKey?: string | undefined;
 }
 
-/** A language model. It must not retry by itself, because each attempt is reserved and paid for by the caller. */
+/** A language model. It must not retry on its own: the caller reserves budget and pays for each attempt. */
 export interface LLMClient {
   readonly id: string;
   readonly info: ModelInfo;
-  /** Throws if it fails, preferably a `ProviderError`. */
+  /** Makes one call. If it fails it throws, preferably a `ProviderError`. */
   generate(request: ModelRequest, options?: CallOptions): Promise<ModelResponse>;
-  /** Yields events, and at the end exactly one `finish` with the whole response. Throws if it fails. */
+  /**
+   * Like `generate`, in pieces. Yields any number of events, then exactly one `finish` with the whole response. If it fails it
+   * throws, and yields nothing after that.
+   */
   stream?(request: ModelRequest, options?: CallOptions): AsyncIterable<ModelEvent>;
 }

@@ -1,6 +1,6 @@
-// Type aliases and not interfaces: an alias fits `JsonValue`, and a message is plain JSON.
+// Type aliases and not interfaces: only an alias is assignable to `JsonValue`, and a message is plain JSON.
 
-/** A conversation as plain JSON. What a provider cannot express is translated by its adapter. */
+/** A message of a conversation, as plain JSON. A provider's adapter translates what that provider cannot express. */
 export type ChatMessage = SystemMessage | UserMessage | AssistantMessage | ToolMessage;
 
 export type SystemMessage = {
@@ -20,6 +20,7 @@ export type AssistantMessage = {
   readonly toolCalls?: readonly ToolCall[] | undefined;
 };
 
+/** The result of one tool call. */
 export type ToolMessage = {
   readonly role: "tool";
   readonly toolCallId: string;
@@ -28,15 +29,20 @@ export type ToolMessage = {
   readonly isError?: boolean | undefined;
 };
 
+/** A tool call that a model asks for. */
 export type ToolCall = {
   readonly id: string;
   readonly name: string;
-  /** JSON as the model wrote it, so that it goes back byte for byte; it may be broken or hostile until parsed. */
+  /**
+   * The JSON text exactly as the model wrote it, because it is sent back byte for byte. Until parsed, it may be broken or
+   * hostile.
+   */
   readonly arguments: string;
-  /** What the provider needs back with this call (a signature of the thought behind it), readable only to it. */
+  /** Data that the provider needs back with this call (such as a signature of its reasoning). Only the provider can read it. */
   readonly opaque?: { readonly provider: string; readonly data: string } | undefined;
 };
 
+/** A part of a message's content. */
 export type ContentPart = TextPart | ImagePart | FilePart | ReasoningPart;
 
 export type TextPart = {
@@ -59,10 +65,11 @@ export type FilePart = {
   readonly name?: string | undefined;
 };
 
+/** What the model thought before it answered. */
 export type ReasoningPart = {
   readonly type: "reasoning";
   readonly text: string;
-  /** What the provider needs back with the next turn (a signature, an encrypted body), readable only to it. */
+  /** Data that the provider needs back in the next turn (a signature, an encrypted body). Only the provider can read it. */
   readonly opaque?: { readonly provider: string; readonly data: string } | undefined;
 };
 

@@ -1,8 +1,8 @@
 import type { MaybePromise } from "../core/types.ts";
 
 /**
- * The Standard Schema interface (standardschema.dev), as far as it is used here, with its JSON Schema part: it both checks
- * a value and can say its shape to a model. zod from 4.2 on is one.
+ * The Standard Schema interface (standardschema.dev) with its JSON Schema part, as far as it is used here. It checks a value and
+ * describes its shape to a model. zod 4.2 and later implement it.
  */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly "~standard": {
@@ -17,6 +17,7 @@ export interface StandardSchema<Input = unknown, Output = Input> {
   };
 }
 
+/** The result of a check: the value, or the issues. */
 export type SchemaResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly SchemaIssue[] };
@@ -26,26 +27,28 @@ export interface SchemaIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** A raw JSON Schema. `~standard` is ruled out, so that a schema which cannot give JSON Schema does not pass as one. */
+/**
+ * A plain JSON Schema object. `~standard` is excluded, so that a Standard Schema that cannot produce JSON Schema is a type error.
+ */
 export interface JsonSchema {
   readonly "~standard"?: never;
   readonly [keyword: string]: unknown;
 }
 
-/** Whatever can describe a value to a model and check it. A raw JSON Schema is checked by an injected `JsonSchemaValidator`. */
+/** A schema: a Standard Schema such as zod's, or a plain JSON Schema, which an injected `JsonSchemaValidator` checks. */
 export type SchemaLike<Output = unknown> = StandardSchema<unknown, Output> | JsonSchema;
 
-/** Checks a value against a raw JSON Schema; an empty list means that it fits. */
+/** Checks a value against a plain JSON Schema. Returns the issues; an empty list means that the value is valid. */
 export type JsonSchemaValidator = (schema: JsonSchema, value: unknown) => readonly SchemaIssue[];
 
-/** What a checked value is: the schema's output, or `unknown` for a raw JSON Schema. */
+/** The type of a checked value: the schema's output type, or `unknown` for a plain JSON Schema. */
 export type InferSchema<S> = S extends { readonly "~standard": { readonly types?: infer Types } }
   ? NonNullable<Types> extends { readonly output: infer Output }
     ? Output
     : unknown
   : unknown;
 
-/** Whether a schema checks values itself; a raw JSON Schema needs a validator. */
+/** Whether the schema checks values itself. A plain JSON Schema needs a validator. */
 export function isStandardSchema(schema: SchemaLike): schema is StandardSchema {
   return typeof schema["~standard"] === "object";
 }

@@ -6,59 +6,71 @@ import type { RunScope } from "../agent/scope.ts";
 import type { LLMClient, ModelRequest, ModelResponse } from "./llm.ts";
 import type { InferSchema, SchemaLike } from "./schema.ts";
 
-/** What a tool may use while it runs. It has no `RunContext`: a tool cannot call tools or hire agents. */
+/** What a running tool may use. It has no `RunContext`, because a tool call cannot start another recorded operation. */
 export interface ToolContext {
   readonly signal: AbortSignalLike;
   readonly scope: RunScope;
-  /** The same for every attempt at this call, so that the other side can recognise a repeat. */
+  /** The same for every attempt at this call, so that the service behind the tool can recognise a repeat. */
   readonly idempotencyKey: string;
-  /** Makes a model call that is paid from the agent's budget. */
+  /** Calls a model from inside the tool, paid from the agent's budget. */
   llm(model: LLMClient, request: ModelRequest): Promise<ModelResponse>;
 }
 
+/** A tool that the model may call. Make one with `defineTool`, which checks it and infers the arguments' type. */
 export interface Tool<A = unknown, R = unknown> {
   readonly name: string;
   readonly description: string;
   readonly input: SchemaLike;
   /**
-   * Whether it may be called twice. If not, a call that was in flight at a crash is repeated only if somebody decides so.
-   * Default: false.
+   * Set it to true if running the tool twice does no harm. Otherwise a call that was in flight at a crash is not repeated without
+   * a decision. Default: false.
    */
   readonly idempotent?: boolean | undefined;
-  /** Whether somebody has to approve each call. The run waits for that, also across restarts. Default: false. */
+  /**
+   * If true, the tool is called only after somebody has approved the call. The run waits for that, also across a restart.
+   * Default: false.
+   */
   readonly needsApproval?: boolean | undefined;
-  /** A call that takes longer is aborted, and the model gets an error. Default: no limit. */
+  /** Seconds. A call that takes longer is aborted and reported to the model as an error. Default: no limit. */
   readonly timeoutS?: number | undefined;
-  // A method, so that a Tool<{ n: number }> is also a Tool: its arguments are checked against `input` before the call.
+  // A method, so that a Tool<{ n: number }> is assignable to Tool: its arguments are checked against `input` before the call.
   execute(args: A, context: ToolContext): MaybePromise<R>;
 }
 
-/** A hand-off to another agent, which the model calls like a tool. The agent that runs hires it. */
+/**
+ * A tool that hires another agent. It is not a `Tool`, because hiring is an operation of its own and cannot happen inside of a
+ * tool call.
+ */
 export interface DelegateTool<T = unknown> {
   readonly kind: "delegate";
   readonly name: string;
   readonly description: string;
   readonly input: SchemaLike;
+  /** The hire that a call with these arguments stands for. */
   hire(args: unknown): HireLeaf<T>;
 }
 
+/** What `defineTool` takes. */
 export interface ToolDefinition<S extends SchemaLike, R> {
   readonly name: string;
   readonly description: string;
   readonly input: S;
   /**
-   * Whether it may be called twice. If not, a call that was in flight at a crash is repeated only if somebody decides so.
-   * Default: false.
+   * Set it to true if running the tool twice does no harm. Otherwise a call that was in flight at a crash is not repeated without
+   * a decision. Default: false.
    */
   readonly idempotent?: boolean | undefined;
-  /** Whether somebody has to approve each call. The run waits for that, also across restarts. Default: false. */
+  /**
+   * If true, the tool is called only after somebody has approved the call. The run waits for that, also across a restart.
+   * Default: false.
+   */
   readonly needsApproval?: boolean | undefined;
-  /** A call that takes longer is aborted, and the model gets an error. Default: no limit. */
+  /** Seconds. A call that takes longer is aborted and reported to the model as an error. Default: no limit. */
   readonly timeoutS?: number | undefined;
   execute(args: InferSchema<S>, context: ToolContext): MaybePromise<R>;
 }
 
-/** What every provider accepts as a tool's name. */
+/** The names that every provider accepts for a tool. */
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
 const FIELDS: readonly (keyof ToolDefinition<SchemaLike, unknown>)[] = [
@@ -71,7 +83,10 @@ const FIELDS: readonly (keyof ToolDefinition<SchemaLike, unknown>)[] = [
   "execute",
 ];
 
-/** Makes a tool whose arguments have the type of its schema. */
+/**
+ * Makes a tool whose `execute` gets arguments of the type of its schema. Throws an `InvalidValueError` if a field is wrong or
+ * unknown.
+ */
 export function defineTool<S extends SchemaLike, R>(
   definition: ToolDefinition<S, R>,
 ): Tool<InferSchema<S>, R> {
@@ -81,7 +96,7 @@ export function defineTool<S extends SchemaLike, R>(
   }
   checkToolName(definition.name);
   const isOfClass = !isPlain(definition);
-  // An approval that is misspelt would never be asked for. What is of a class has fields of its own beside.
+  // A misspelt `needsApproval` would never take effect. An instance of a class may have other fields as well.
   if (!isOfClass) checkFields(`tool ${definition.name}`, definition, FIELDS);
   const { name, description, input, needsApproval, idempotent, timeoutS } = definition;
   const execute: unknown = Reflect.get(definition, "execute");
@@ -89,7 +104,7 @@ export function defineTool<S extends SchemaLike, R>(
     throw new InvalidValueError({ field: `tool ${name}: execute`, value: execute, expected: "a function" });
   checkToolFields(`tool ${name}: `, definition);
   if (!isOfClass) return Object.freeze({ ...definition });
-  // Of what its class gives it, a copy would have nothing.
+  // A spread would lose what the instance inherits from its class.
   return Object.freeze({
     name,
     description,
@@ -101,7 +116,7 @@ export function defineTool<S extends SchemaLike, R>(
   });
 }
 
-/** What a tool says of itself beside what it does. `owner` goes before the name of a field. */
+/** Checks every field of a tool except `name` and `execute`. `owner` is put before the field's name in the error. */
 export function checkToolFields(
   owner: string,
   tool: Omit<ToolDefinition<SchemaLike, unknown>, "execute">,
@@ -114,14 +129,14 @@ export function checkToolFields(
   if (typeof description !== "string") refuse("description", description, "a text");
   if ((typeof input !== "object" && typeof input !== "function") || input === null || isPromiseLike(input))
     refuse("input", input, "a schema: a Standard Schema such as zod's, or a JSON Schema");
-  // What is neither would be taken for a no.
+  // Anything else would be taken for false.
   if (!isFlag(needsApproval)) refuse("needsApproval", needsApproval, "true or false");
   if (!isFlag(idempotent)) refuse("idempotent", idempotent, "true or false");
   if (timeoutS !== undefined && !(Number.isFinite(timeoutS) && timeoutS > 0))
     refuse("timeoutS", timeoutS, "seconds above 0");
 }
 
-/** Of another realm an object has another prototype, which has none in turn. */
+/** An object of another realm has another `Object.prototype`, whose own prototype is null as well. */
 function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;
@@ -131,12 +146,12 @@ function isFlag(value: unknown): boolean {
   return value === undefined || typeof value === "boolean";
 }
 
-/** Also where it is something that a program which was not compiled takes for a yes. */
+/** Whether the tool needs approval. Any value but undefined and false counts as yes: untyped JavaScript may pass anything. */
 export function wantsApproval({ needsApproval }: { readonly needsApproval?: unknown }): boolean {
   return needsApproval !== undefined && needsApproval !== false;
 }
 
-/** Refuses a name that some provider would not take. */
+/** Throws an `InvalidValueError` if some provider would not accept the name. */
 export function checkToolName(name: unknown): asserts name is string {
   if (typeof name !== "string" || !TOOL_NAME.test(name)) {
     throw new InvalidValueError({
@@ -147,7 +162,7 @@ export function checkToolName(name: unknown): asserts name is string {
   }
 }
 
-/** Whether a tool is another agent, which is hired. */
+/** Whether the tool hires another agent. */
 export function isDelegate(tool: Tool | DelegateTool): tool is DelegateTool {
   return "kind" in tool && tool.kind === "delegate";
 }

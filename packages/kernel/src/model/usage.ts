@@ -4,23 +4,25 @@ import { InvalidValueError } from "../errors/errors.ts";
 export type Usage = {
   readonly inputTokens: number;
   readonly outputTokens: number;
+  /** Input tokens that were read from the provider's cache. */
   readonly cachedInputTokens?: number | undefined;
+  /** Input tokens that were written to the provider's cache. */
   readonly cacheWriteTokens?: number | undefined;
-  /** Those of the written ones that are kept for an hour, which is dearer than for minutes. */
+  /** The part of `cacheWriteTokens` that is kept for an hour, which costs more than the usual minutes. */
   readonly cacheWrite1hTokens?: number | undefined;
   readonly reasoningTokens?: number | undefined;
 };
 
-/** Nothing was used. */
+/** The usage of nothing: zero tokens. */
 export const NO_USAGE: Usage = Object.freeze({ inputTokens: 0, outputTokens: 0 });
 
-/** Input and output together, as `maxTokens` counts them. */
+/** Input and output tokens together, as `maxTokens` counts them. */
 export function totalTokens(usage: Usage): number {
   if (!isObject(usage)) throw noUsage(usage, NO_USAGE);
   return usage.inputTokens + usage.outputTokens;
 }
 
-/** The sum of two; a count that neither of them knows stays unknown. */
+/** The sum of both. A count that neither of them has stays undefined. */
 export function addUsage(a: Usage, b: Usage): Usage {
   if (!isObject(a) || !isObject(b)) throw noUsage(a, b);
   const inputTokens = a.inputTokens + b.inputTokens;
@@ -45,7 +47,6 @@ function saysMore(usage: Usage): boolean {
   return cacheWrite1hTokens !== undefined || reasoningTokens !== undefined;
 }
 
-/** A count that neither side knows stays unknown. */
 function sum(
   key: "cachedInputTokens" | "cacheWriteTokens" | "cacheWrite1hTokens" | "reasoningTokens",
   a: Usage,

@@ -2,7 +2,7 @@ import { checkAmountOrNull, checkFields, checkIntegerOrNull } from "../core/chec
 import type { JsonObject } from "../core/json.ts";
 import { POLICY_VERSION, readRecord } from "./record.ts";
 
-/** What one agent, with all whom it hires, may spend. A null is no limit in that dimension. */
+/** What an agent and everyone it hires may spend. Null means no limit in that dimension. */
 export interface ExecutionBudget {
   /** Input and output tokens together. */
   readonly maxTokens: number | null;
@@ -12,14 +12,20 @@ export interface ExecutionBudget {
   readonly maxToolCalls: number | null;
   /** Seconds from the start of the run. */
   readonly deadlineS: number | null;
+  /** Plain data that `executionBudget.fromJSON` reads. */
   toJSON(): JsonObject;
 }
 
+/** Fields that are left out or null are unlimited. */
 export interface ExecutionBudgetOptions {
+  /** Input and output tokens together. */
   readonly maxTokens?: number | null | undefined;
+  /** Dollars. */
   readonly maxCostUsd?: number | null | undefined;
+  /** Model calls. */
   readonly maxTurns?: number | null | undefined;
   readonly maxToolCalls?: number | null | undefined;
+  /** Seconds from the start of the run. */
   readonly deadlineS?: number | null | undefined;
 }
 
@@ -27,13 +33,17 @@ const FIELDS = ["maxTokens", "maxCostUsd", "maxTurns", "maxToolCalls", "deadline
 
 export interface ExecutionBudgetFactory {
   (options?: ExecutionBudgetOptions): ExecutionBudget;
+  /** Reads what `toJSON` returned. Throws an `InvalidValueError` if the version or a field is not known. */
   fromJSON(json: unknown): ExecutionBudget;
 }
 
-/** What holds when nothing is said: made once, as most runs say nothing. */
+/** The default budget. Created once, because most runs use it. */
 let unsaid: ExecutionBudget | undefined;
 
-/** What may be spent, as a frozen value. What is left out or null is unlimited; `fromJSON` reads one again. */
+/**
+ * Makes a frozen budget. Fields that are left out or null are unlimited. Throws an `InvalidValueError` for a wrong or unknown
+ * field. `executionBudget.fromJSON` reads one back.
+ */
 export const executionBudget: ExecutionBudgetFactory = Object.assign(
   (options?: ExecutionBudgetOptions): ExecutionBudget => {
     if (options === undefined) return (unsaid ??= new Budget({}));
@@ -43,9 +53,9 @@ export const executionBudget: ExecutionBudgetFactory = Object.assign(
   { fromJSON: (json: unknown): ExecutionBudget => new Budget(readRecord("executionBudget", json, FIELDS)) },
 );
 
-/** Its `toJSON` is a method and no field: it is not copied, compared or listed. */
+/** A class, so that `toJSON` is a method of the prototype: it is not copied, compared or listed. */
 class Budget implements ExecutionBudget {
-  // Private to the language: nobody else can give it to an object, nor copy it.
+  // A private field: no other code can add it to an object or copy it.
   // oxlint-disable-next-line no-unused-private-class-members -- it is asked for by its name alone
   readonly #isChecked = true;
   readonly maxTokens: number | null;
@@ -63,9 +73,12 @@ class Budget implements ExecutionBudget {
     Object.freeze(this);
   }
 
-  /** Whether it was checked here, and so needs no second look and keeps its identity. Neither an heir nor a copy was. */
+  /**
+   * Whether the value was made by this class, so that it needs no second check and keeps its identity. False for a copy, or an
+   * object that inherits from one.
+   */
   static isOne(value: object): value is Budget {
-    // For the plain options that most give, the first is answered in compiled code and the second is not.
+    // Most callers pass plain options; for those `instanceof` is answered in compiled code, and the private check is not.
     return value instanceof Budget && #isChecked in value;
   }
 

@@ -1,10 +1,10 @@
 import { checkFields } from "../core/check.ts";
 import { InvalidValueError } from "../errors/errors.ts";
 
-/** The version that all policy values carry in JSON. A reader refuses any other: guessing at limits is not safe. */
+/** The version in the JSON of all policy values. A reader refuses any other, because guessing limits is not safe. */
 export const POLICY_VERSION = 1;
 
-/** Opens a policy value's JSON: known version, known fields, nothing hostile. */
+/** Checks the version and the field names of a policy value's JSON, and returns its fields. */
 export function readRecord(
   what: string,
   json: unknown,

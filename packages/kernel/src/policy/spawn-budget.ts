@@ -2,23 +2,29 @@ import { checkBoolean, checkFields, checkInteger, checkIntegerOrNull } from "../
 import type { JsonObject } from "../core/json.ts";
 import { POLICY_VERSION, readRecord } from "./record.ts";
 
-/** How many agents a whole tree may have. There is one for the run; every node holds the same object. */
+/** How many agents a run may have. All agents of a tree share the same object. */
 export interface SpawnBudget {
-  /** How many may hold a slot at once; the root is one of them. */
+  /** How many agents may hold a slot at the same time, including the root. Default: 50. */
   readonly maxAgents: number;
-  /** Whether a HIGH or CRITICAL agent may take the slot of a lesser one. */
+  /** Whether a HIGH or CRITICAL agent may take the slot of a less important one. Default: true. */
   readonly allowPreempt: boolean;
-  /** How many may ever be hired in the run, the root included; null: no limit. */
+  /** How many agents may be hired during the whole run, including the root. Null (the default): no limit. */
   readonly maxTotal: number | null;
-  /** How deep the tree may grow (the root is at 0); null: no limit. */
+  /** How deep the tree may grow; the root is at 0. Null (the default): no limit. */
   readonly maxDepth: number | null;
+  /** Plain data that `spawnBudget.fromJSON` reads. */
   toJSON(): JsonObject;
 }
 
+/** The limits of a `SpawnBudget`, with defaults. */
 export interface SpawnBudgetOptions {
+  /** Default: 50. */
   readonly maxAgents?: number | undefined;
+  /** Default: true. */
   readonly allowPreempt?: boolean | undefined;
+  /** Default: null, no limit. */
   readonly maxTotal?: number | null | undefined;
+  /** Default: null, no limit. */
   readonly maxDepth?: number | null | undefined;
 }
 
@@ -26,13 +32,17 @@ const FIELDS = ["maxAgents", "allowPreempt", "maxTotal", "maxDepth"] as const;
 
 export interface SpawnBudgetFactory {
   (options?: SpawnBudgetOptions): SpawnBudget;
+  /** Reads what `toJSON` returned. Throws an `InvalidValueError` if the version or a field is not known. */
   fromJSON(json: unknown): SpawnBudget;
 }
 
-/** What holds when nothing is said: made once, as most runs say nothing. */
+/** The default budget. Created once, because most runs use it. */
 let unsaid: SpawnBudget | undefined;
 
-/** How many agents there may be, as a frozen value; `fromJSON` reads one again. */
+/**
+ * Makes a frozen budget of headcount. Throws an `InvalidValueError` for a wrong or unknown field. `spawnBudget.fromJSON` reads
+ * one back.
+ */
 export const spawnBudget: SpawnBudgetFactory = Object.assign(
   (options?: SpawnBudgetOptions): SpawnBudget => {
     if (options === undefined) return (unsaid ??= new Budget({}));
@@ -42,9 +52,9 @@ export const spawnBudget: SpawnBudgetFactory = Object.assign(
   { fromJSON: (json: unknown): SpawnBudget => new Budget(readRecord("spawnBudget", json, FIELDS)) },
 );
 
-/** Its `toJSON` is a method and no field: it is not copied, compared or listed. */
+/** A class, so that `toJSON` is a method of the prototype: it is not copied, compared or listed. */
 class Budget implements SpawnBudget {
-  // Private to the language: nobody else can give it to an object, nor copy it.
+  // A private field: no other code can add it to an object or copy it.
   // oxlint-disable-next-line no-unused-private-class-members -- it is asked for by its name alone
   readonly #isChecked = true;
   readonly maxAgents: number;
@@ -60,9 +70,12 @@ class Budget implements SpawnBudget {
     Object.freeze(this);
   }
 
-  /** Whether it was checked here, and so needs no second look and keeps its identity. Neither an heir nor a copy was. */
+  /**
+   * Whether the value was made by this class, so that it needs no second check and keeps its identity. False for a copy, or an
+   * object that inherits from one.
+   */
   static isOne(value: object): value is Budget {
-    // For the plain options that most give, the first is answered in compiled code and the second is not.
+    // Most callers pass plain options; for those `instanceof` is answered in compiled code, and the private check is not.
     return value instanceof Budget && #isChecked in value;
   }
 
@@ -72,7 +85,7 @@ class Budget implements SpawnBudget {
   }
 }
 
-/** Only what is absent gets the default: a null here is a mistake, because there is no unlimited headcount. */
+/** Only undefined gets the default. Null is an error here, because there is no unlimited headcount. */
 function orDefault(value: unknown, otherwise: unknown): unknown {
   return value === undefined ? otherwise : value;
 }

@@ -8,46 +8,57 @@ import { POLICY_VERSION, readRecord } from "./record.ts";
 import { HistoryRetention, Priority } from "./scales.ts";
 import { type SpawnBudget, type SpawnBudgetOptions, spawnBudget } from "./spawn-budget.ts";
 
-/** One agent's place in a tree: whom it reports to, and under which rules. Frozen; a child is a new node. */
+/** One agent's place in a tree: the agent that it reports to, and its limits. Frozen; `spawnChild` makes a new node. */
 export interface Supervision {
   readonly agentId: AgentId;
-  /** One execution tree. Keys budgets, supervision, replay and progress. */
+  /** The run. Budgets, supervision, replay and progress are kept by this id. */
   readonly runId: RunId;
-  /** The conversation, which may span many runs. Keys history. */
+  /** The conversation, which may span many runs. History is kept by this id. */
   readonly sessionId: SessionId;
   readonly rootId: AgentId;
-  /** The manager; null at the root. */
+  /** The agent that hired it; null for the root. */
   readonly parentId: AgentId | null;
+  /** 0 for the root. */
   readonly depth: number;
-  /** The same object in the whole tree. */
+  /** The same object for the whole tree. */
   readonly spawnBudget: SpawnBudget;
   readonly executionBudget: ExecutionBudget;
   readonly retention: HistoryRetention;
   readonly priority: Priority;
   readonly isRoot: boolean;
-  /** One topic for the whole tree. */
+  /** The topic of the whole tree's progress events. */
   readonly progressTopic: TopicId;
+  /** The node of an agent that this one hires. Throws a `BudgetExhaustedError` if that would be deeper than `maxDepth`. */
   spawnChild(options?: SpawnChildOptions): Supervision;
   toJSON(): JsonObject;
 }
 
+/** Options of `Supervision.root`. */
 export interface RootOptions {
-  /** Fresh when absent; given, it goes on with that conversation. */
+  /** Default: a new conversation. Pass an id to continue that conversation. */
   readonly sessionId?: SessionId | string | undefined;
+  /** Default: a new id. */
   readonly runId?: RunId | string | undefined;
   readonly spawnBudget?: SpawnBudgetOptions | null | undefined;
   readonly executionBudget?: ExecutionBudgetOptions | null | undefined;
+  /** Default: PERMANENT. */
   readonly retention?: HistoryRetention | undefined;
+  /** Default: NORMAL. */
   readonly priority?: Priority | undefined;
   readonly ids?: IdSource | undefined;
 }
 
+/** Options of `Supervision.spawnChild`. */
 export interface SpawnChildOptions {
+  /** Default: a random id. */
   readonly agentId?: AgentId | undefined;
+  /** Default: the node that spawns it. */
   readonly parentId?: AgentId | undefined;
+  /** Default: RUN. */
   readonly retention?: HistoryRetention | undefined;
+  /** Default: NORMAL. */
   readonly priority?: Priority | undefined;
-  /** Inherited when absent or null. */
+  /** Default (or null): the parent's. */
   readonly executionBudget?: ExecutionBudgetOptions | null | undefined;
   readonly ids?: IdSource | undefined;
 }
@@ -177,7 +188,7 @@ const CHILD_OPTIONS = [
   "ids",
 ] as const satisfies readonly (keyof SpawnChildOptions)[];
 
-/** `Supervision.root` for those whose options have known fields only. */
+/** Like `Supervision.root`, for callers whose options have been checked for unknown fields. */
 export function rootNode(agentId: AgentId, options: RootOptions): Supervision {
   const ids = options.ids ?? systemIds;
   return new Node({
@@ -194,13 +205,14 @@ export function rootNode(agentId: AgentId, options: RootOptions): Supervision {
   });
 }
 
-/** The way to a tree: `root` once for the agent that the user talks to, then `spawnChild` on each node. */
+/** Makes the nodes of a tree: call `root` once for the agent that the user talks to, then `spawnChild` on each node. */
 export const Supervision = Object.freeze({
   root(agentId: AgentId, options: RootOptions = {}): Supervision {
     checkFields("supervision", options, ROOT_OPTIONS);
     return rootNode(agentId, options);
   },
 
+  /** Reads what `toJSON` returned. Throws an `InvalidValueError` if the version or a field is not known. */
   fromJSON(json: unknown): Supervision {
     const record = readRecord("supervision", json, FIELDS);
     const parentId = record["parentId"];
@@ -213,7 +225,7 @@ export const Supervision = Object.freeze({
       depth: checkInteger("supervision.depth", record["depth"], 0),
       spawnBudget: spawnBudget.fromJSON(record["spawnBudget"]),
       executionBudget: executionBudget.fromJSON(record["executionBudget"]),
-      // Checked by the node itself.
+      // The constructor checks these two.
       retention: record["retention"] as HistoryRetention,
       priority: record["priority"] as Priority,
     });
@@ -224,7 +236,7 @@ function isGiven<T>(value: T | null | undefined): value is T {
   return value !== undefined && value !== null;
 }
 
-/** The platform's own need no look at each of their characters. */
+/** UUIDs of the default source are always valid, so they are not checked character by character. */
 function freshId<Id extends string>(ids: IdSource, check: (value: string) => Id): Id {
   return ids === systemIds ? (ids.uuid() as Id) : check(ids.uuid());
 }

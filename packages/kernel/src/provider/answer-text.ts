@@ -2,7 +2,9 @@ import { UnusableAnswer } from "./faults.ts";
 import type { HeaderSource } from "./headers.ts";
 import { tryParse } from "./json.ts";
 
-/** The JSON of an answer that is not streamed. Its words are not told: half a key is no longer recognised as one. */
+/**
+ * Parses an answer that is not streamed. The error does not quote the body: a part of a key would not be recognised as a secret.
+ */
 export function parseAnswer(text: string, headers: HeaderSource): unknown {
   const value = tryParse(text);
   if (value !== undefined) return value;
@@ -10,14 +12,14 @@ export function parseAnswer(text: string, headers: HeaderSource): unknown {
   throw new UnusableAnswer(`the server answered with ${what}${kindOf(headers)}`);
 }
 
-/** The JSON of one event of a stream. */
+/** Parses one event of a stream. */
 export function parseEvent(data: string): unknown {
   const value = tryParse(data);
   if (value === undefined) throw new UnusableAnswer("the stream holds an event that is no JSON");
   return value;
 }
 
-/** A stream that is over, although the server has not said why its answer ended. */
+/** The error for a stream that ended before the server gave a finish reason. */
 export function incomplete(headers: HeaderSource): UnusableAnswer {
   return new UnusableAnswer(`the stream ended before its answer did${kindOf(headers)}`);
 }

@@ -5,21 +5,21 @@ import type { RaviError } from "../errors/base.ts";
 import type { CallOptions } from "../model/llm.ts";
 import { cancellationOf } from "../run/cancellation.ts";
 
-/** One call under way: it ends when its caller aborts, and when the server is silent for too long. */
+/** A call in progress. It ends if its caller aborts, or if the server is silent for too long. */
 export interface ProviderCall {
-  /** For the client; it closes the connection. */
+  /** To be passed to the HTTP client; aborting it closes the connection. */
   readonly signal: AbortSignalLike;
-  /** Why the call was ended from this side; undefined while it was not. */
+  /** Why this side ended the call; undefined as long as it has not. */
   readonly stopped: RaviError | undefined;
-  /** What the server does next. Rejects as soon as the call is stopped, also where the promise never settles. */
+  /** Waits for the server. Rejects as soon as the call is stopped, even if the promise never settles. */
   wait<T>(promise: PromiseLike<T>): Promise<T>;
-  /** The answer was read to its end: the connection may serve the next request. */
+  /** Call it once the answer was read to its end, so that `close` keeps the connection for the next request. */
   complete(): void;
-  /** Ends the connection, unless the answer was read to its end, and leaves neither timer nor listener behind. */
+  /** Removes the timer and the listener. Aborts the connection, unless `complete` was called. */
   close(): void;
 }
 
-/** The platform's own timers: `globalThis` fits. */
+/** The platform's timers. `globalThis` has this shape. */
 export interface PlatformTimers {
   setTimeout(callback: () => void, delayMs: number): unknown;
   clearTimeout(timer: unknown): void;
@@ -28,13 +28,14 @@ export interface PlatformTimers {
 export interface ProviderCallSetup {
   readonly provider: string;
   readonly model: string;
+  /** How long the server may be silent, in milliseconds. */
   readonly idleTimeoutMs: number;
   readonly clock: Clock;
-  /** For a clock without timers of its own. */
+  /** Used if the clock has no timers. */
   readonly timers: PlatformTimers;
 }
 
-/** Begins one call: it ends at the caller's abort, or when the server is silent for too long, whichever comes first. */
+/** Starts a call. It ends at the caller's abort or when the server is silent for too long, whichever comes first. */
 export function startCall(options: CallOptions | undefined, setup: ProviderCallSetup): ProviderCall {
   const caller = options?.signal;
   const controller = new AbortController();
@@ -60,7 +61,7 @@ export function startCall(options: CallOptions | undefined, setup: ProviderCallS
     get stopped() {
       return stopped;
     },
-    // No race with one long-lived promise: it would remember every piece of a stream.
+    // Not a `Promise.race` with one long-lived promise: that would keep every piece of a stream in memory.
     async wait(promise) {
       try {
         return await new Promise((resolve, reject) => {
@@ -99,13 +100,13 @@ interface SilenceWatch {
   stop(): void;
 }
 
-/** One timer that is set anew when it fires early, so that most pieces of a stream cost no timer at all. */
+/** One timer, set again when it fires too early, so that most pieces of a stream need no timer. */
 function silenceWatch(
   { idleTimeoutMs, clock, timers }: ProviderCallSetup,
   onSilence: () => void,
 ): SilenceWatch {
   let timer: TimerHandle | undefined;
-  /** When the silence has lasted too long; undefined while nobody waits for the server. */
+  /** When the silence will have lasted too long, in epoch milliseconds; undefined while nothing waits for the server. */
   let due: number | undefined;
   const arm = (delayMs: number): void => {
     timer = setTimer(clock, timers, onTimer, delayMs);
@@ -115,7 +116,7 @@ function silenceWatch(
     if (due === undefined) return;
     const left = due - clock.now();
     if (left <= 0) onSilence();
-    // A clock that was set back must not make the wait longer.
+    // If the clock was set back, the wait must not become longer.
     else arm(Math.min(left, idleTimeoutMs));
   };
   return {

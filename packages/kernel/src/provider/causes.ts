@@ -1,21 +1,24 @@
 import { field } from "./json.ts";
 
-/** Deeper than clients wrap what happened. */
+/** Clients do not wrap errors deeper than this. */
 const MOST_CAUSES = 8;
 
-/** An error and what caused it, the outermost first. */
+/** An error and its causes, the outermost first. */
 export function causeChain(error: unknown): readonly Error[] {
   const chain: Error[] = [];
   for (let at = error; at instanceof Error && chain.length < MOST_CAUSES; at = at.cause) chain.push(at);
   return chain;
 }
 
-/** The timers of the platform's own `fetch` ran out. */
+/** Whether a timer of the platform's `fetch` ran out. */
 export function hasTimedOut(chain: readonly Error[]): boolean {
   return chain.some((error) => /^(?:UND_ERR_\w+_TIMEOUT|ETIMEDOUT)$/.test(String(field(error, "code"))));
 }
 
-/** A bug in a `fetch` that was given; those of the platform report a broken connection as a TypeError too. */
+/**
+ * Whether the error is a bug in a user's `fetch`. The platform's `fetch` reports a broken connection as a TypeError as well,
+ * hence the look at the message.
+ */
 export function isMistake(error: Error): boolean {
   if (error instanceof ReferenceError || error instanceof RangeError) return true;
   return (
@@ -23,7 +26,7 @@ export function isMistake(error: Error): boolean {
   );
 }
 
-/** "Connection error." says nothing; the code at the bottom of it does. To be put behind it. */
+/** The innermost error code in brackets, to append to a message such as "Connection error.", which alone says nothing. */
 export function innermostCode(chain: readonly Error[]): string {
   const codes = chain.map((error) => field(error, "code")).filter((code) => typeof code === "string");
   const code = codes.findLast((text) => /^\w{1,60}$/.test(text));

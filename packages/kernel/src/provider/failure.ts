@@ -11,23 +11,23 @@ export interface FailureContext {
   readonly model: string;
   readonly scrub: Scrub;
   readonly now: number;
-  /** Of the answer, where there was one. */
+  /** The headers of the response, if there was one. */
   readonly headers?: HeaderSource | undefined;
 }
 
-/** What a failure means. */
+/** The meaning of a failure. */
 export interface FailureVerdict {
   readonly kind: ErrorKind;
-  /** As the kind says, unless given. */
+  /** Default: as the kind says. */
   readonly retryable?: boolean | undefined;
   readonly status?: number | undefined;
-  /** In the words of whoever reported it: secrets are taken out of them, and what is too long is cut. */
+  /** The original message. Secrets are removed from it, and it is cut if it is too long. */
   readonly said: string;
-  /** What to do about it, in our own words. */
+  /** What to do about it, in our own words. Appended to the message. */
   readonly advice?: string | undefined;
 }
 
-/** A failed call as an error of Ravi that carries no secret. */
+/** A failed call as a `ProviderError` without secrets. */
 export function providerError(
   error: unknown,
   verdict: FailureVerdict,
@@ -47,10 +47,10 @@ export function providerError(
   });
 }
 
-/** What a client says of the connection by the class of its error, where it says so. */
+/** What an official client's error class says about the connection, if it says anything. */
 export type ConnectionFault = "timed out" | "broken";
 
-/** What a failure on the way means; undefined where the server itself has failed or refused. */
+/** Classifies a failure of the connection. Undefined if the server itself failed or refused. */
 export function transportVerdict(
   error: unknown,
   fault: ConnectionFault | undefined,
@@ -58,7 +58,7 @@ export function transportVerdict(
   const said = error instanceof Error ? error.message : String(error);
   const chain = causeChain(error);
   if (error instanceof OversizedAnswer) {
-    // Sent again it would be as long.
+    // A retry would get an answer that is as long.
     const advice = "; raise maxResponseBytes if it is meant to be";
     return { kind: ErrorKind.SERVER_ERROR, retryable: false, said, advice };
   }

@@ -1,6 +1,6 @@
-/** What can go wrong between two machines, before anybody looks at what it means. Seen by the provider that threw it. */
+/** Failures between two machines, before they are classified. They are thrown and caught by the provider. */
 
-/** What a server sent is more than it may. */
+/** The answer, or one event of it, is longer than allowed. */
 export class OversizedAnswer extends Error {
   constructor(what: string, limit: number) {
     super(`${what} is longer than ${limit} bytes`);
@@ -8,7 +8,7 @@ export class OversizedAnswer extends Error {
   }
 }
 
-/** The connection broke before the answer was whole. */
+/** The connection broke before the answer was complete. */
 export class BrokenConnection extends Error {
   constructor(cause: unknown) {
     super("the connection broke off in the middle of the answer", { cause });
@@ -16,7 +16,7 @@ export class BrokenConnection extends Error {
   }
 }
 
-/** The server answered, and it is no answer. */
+/** The server's answer cannot be used: it is not JSON, or incomplete. */
 export class UnusableAnswer extends Error {
   constructor(message: string) {
     super(message);

@@ -1,16 +1,16 @@
-/** The headers of an answer: those of `fetch`, or whatever else finds one by its name in small letters. */
+/** Response headers: those of `fetch`, or any object that finds a header by its lower-case name. */
 export interface HeaderSource {
   get(name: string): string | null | undefined;
 }
 
-/** How long the server asks to wait, in milliseconds; undefined where it says nothing that can be understood. */
+/** How long the server asks to wait, in milliseconds. Undefined if it says nothing that can be understood. */
 export function retryAfterMs(headers: HeaderSource | undefined, now: number): number | undefined {
   const exact = amount(headers?.get("retry-after-ms"), 1);
   if (exact !== undefined) return exact;
   const text = headers?.get("retry-after")?.trim() ?? "";
   const seconds = amount(text, 1_000);
   if (seconds !== undefined) return seconds;
-  // `Date.parse` takes almost anything for a date, "-5" too. HTTP's own begin with a day and end in GMT.
+  // `Date.parse` accepts almost anything, even "-5". HTTP dates begin with a day's name and end in GMT.
   if (!/^[A-Za-z]{3,9},? .{5,40} GMT$/.test(text)) return undefined;
   const at = Date.parse(text);
   return Number.isNaN(at) ? undefined : Math.max(0, at - now);
@@ -22,14 +22,14 @@ function amount(text: string | null | undefined, unit: number): number | undefin
 }
 
 /**
- * A header takes ASCII only, and the names of agents, which keys are made of, may be in any script. Two texts never become the same
- * header: what stands for another sign is written out too, and so are blanks, which a header loses at its ends.
+ * Encodes a text for a header. Headers are ASCII only, but agent names, which keys are made of, may be in any script. Two
+ * different texts never give the same header: `%` is encoded too, and so are spaces, which would be trimmed at the ends.
  */
 export function headerText(text: string): string {
   return text.toWellFormed().replaceAll(/[^!-$&-~]/gu, (letter) => encodeURIComponent(letter));
 }
 
-/** One spelling, so that a header given by a user takes the place of a client's own. */
+/** Header names in lower case, so that a user's header replaces the client's own. */
 export function lowerCased(headers: Readonly<Record<string, string>> | undefined): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]),

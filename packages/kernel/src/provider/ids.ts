@@ -1,11 +1,14 @@
-/** Ids as servers take them. Those of other providers, and of models that made them up, may be anything. */
+/** Ids that servers accept. Ids from other providers, or made up by a model, may have any length and characters. */
 
-/** At most that long. The same id always becomes the same, and two that differ stay different. */
+/**
+ * An id of at most `maxLength` characters. The same id always gives the same result, and different ids stay different (long ones
+ * by a hash).
+ */
 export function shortId(id: string, maxLength: number): string {
   return id.length <= maxLength ? id : hashed(id, id, maxLength);
 }
 
-/** The same, of letters, digits, `_` and `-` only, for servers that refuse all others. */
+/** The same with letters, digits, `_` and `-` only, for servers that refuse other characters. */
 export function plainId(id: string, maxLength: number): string {
   if (/^[\w-]+$/.test(id) && id.length <= maxLength) return id;
   return hashed(id, id.replaceAll(/[^\w-]/g, "_"), maxLength);
@@ -26,18 +29,18 @@ function hashOf(id: string): string {
   return [low, high].map((part) => (part >>> 0).toString(16).padStart(8, "0")).join("");
 }
 
-/** Room for the number by which two ids differ. */
+/** Reserved for the number that makes an id unique. */
 const NUMBER_LENGTH = 8;
 
-/** Gives out ids, each once. */
+/** Gives out each id only once. */
 export interface IdGiver {
-  /** The wanted id, or one like it where that is taken. */
+  /** The wanted id, or a similar one if it is taken. */
   give(wanted: string): string;
 }
 
-/** The same wishes in the same order get the same ids; what is wished later changes nothing of what was given before. */
+/** An `IdGiver`. The same requests in the same order always give the same ids. */
 export function uniqueIds(maxLength = Number.POSITIVE_INFINITY): IdGiver {
-  /** The ids that were given out, each with the number by which the next one like it may differ. */
+  /** The ids that were given out, each with the next number to try for a similar one. */
   const taken = new Map<string, number>();
   return {
     give(wanted) {

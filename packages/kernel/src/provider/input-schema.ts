@@ -1,22 +1,23 @@
 import type { JsonSchema } from "../model/schema.ts";
 import { type Fields, fieldsOf, isObject, listOf, textIn } from "./json.ts";
 
-/** A schema that says of itself that it is an object's. */
+/** A JSON Schema with `type: "object"`. */
 export type ObjectSchema = JsonSchema & { readonly type: "object" };
 
 const CHOICES = ["anyOf", "oneOf"] as const;
-/** What providers refuse beside an object's `type`. */
+/** The keywords that providers refuse next to `type: "object"`. */
 const NOT_AT_ROOT = [...CHOICES, "allOf", "not", "enum", "const", "$ref"] as const;
 const MOST_DEPTH = 8;
 
-/** Whether providers take it as it is, for a tool or for an answer. */
+/** Whether providers accept the schema as it is, for a tool or for an answer. */
 export function isObjectSchema(schema: JsonSchema): schema is ObjectSchema {
   return schema["type"] === "object" && NOT_AT_ROOT.every((key) => schema[key] === undefined);
 }
 
 /**
- * The parameters of a tool as providers take them: an object, with no alternatives at its root. Those become one object that
- * has the properties of all of them, and demands what all demand; the tool still checks what it gets by its own schema.
+ * A tool's parameters in a form that providers accept: an object without alternatives at its root. Alternatives are merged into
+ * one object with the properties of all, which requires what all of them require. The tool still checks its arguments against its
+ * own schema.
  */
 export function inputSchema(parameters: JsonSchema): ObjectSchema {
   if (isObjectSchema(parameters)) return parameters;
@@ -35,7 +36,7 @@ export function inputSchema(parameters: JsonSchema): ObjectSchema {
   return { ...root, type: "object", properties, required };
 }
 
-/** Whether an object can fit it at all. Arguments are always one. */
+/** Whether any object can be valid against the schema. A tool's arguments always are an object. */
 export function mayBeObject(schema: JsonSchema): boolean {
   return admitsObject(schema, schema, 0);
 }
@@ -54,7 +55,7 @@ function admitsObject(schema: unknown, root: Fields, depth: number): boolean {
   );
 }
 
-/** The objects that a schema stands for: each of its alternatives, with what holds for all. */
+/** The alternatives of a schema, each merged with what holds for all of them. */
 function variantsOf(schema: Fields, root: Fields, depth: number): readonly Fields[] {
   const known = isObject(schema) ? resolved(schema, root) : {};
   if (depth > MOST_DEPTH) return [known];
@@ -65,7 +66,7 @@ function variantsOf(schema: Fields, root: Fields, depth: number): readonly Field
   return choices.length === 0 ? [all.reduce(both)] : choices.map((choice) => all.reduce(both, choice));
 }
 
-/** An object that is both. */
+/** Merges two object schemas that both apply. */
 function both(a: Fields, b: Fields): Fields {
   return {
     properties: { ...fieldsOf(a["properties"]), ...fieldsOf(b["properties"]) },

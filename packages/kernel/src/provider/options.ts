@@ -5,28 +5,29 @@ import { checkPorts } from "../loop/check-ports.ts";
 import type { Logger } from "../ports/services.ts";
 import { isObject } from "./json.ts";
 
-/** Below the 300 s after which Node's own `fetch` gives up, so that it is this limit that is seen. */
+/** Below the 300 s after which Node's own `fetch` gives up, so that this limit applies first and its error is seen. */
 const IDLE_TIMEOUT_MS = 240_000;
 const MAX_RESPONSE_BYTES = 256 * 1024 * 1024;
-/** What has to be held in memory at once. */
+/** The maximum that has to be in memory at once. */
 const MAX_PIECE_BYTES = 32 * 1024 * 1024;
 
+/** The limits of a connection to a provider. */
 export interface WireLimits {
-  /** How long the server may be silent, before its headers or in the middle of its answer. */
+  /** How long the server may be silent, in milliseconds, before its headers or during its answer. */
   readonly idleTimeoutMs: number;
   readonly maxResponseBytes: number;
-  /** An event of a stream, or an answer that is not streamed. */
+  /** The maximum size of one event of a stream, or of an answer that is not streamed. */
   readonly maxPieceBytes: number;
 }
 
 export interface WireLimitsOptions {
-  /** 240,000 */
+  /** Milliseconds. Default: 240,000. */
   readonly idleTimeoutMs?: number | undefined;
-  /** 256 MiB */
+  /** Default: 256 MiB. */
   readonly maxResponseBytes?: number | undefined;
 }
 
-/** The limits of a connection, checked, with the defaults that all providers share. */
+/** Checks the limits of a connection and adds the defaults, which all providers share. */
 export function wireLimits(options: WireLimitsOptions): WireLimits {
   const { idleTimeoutMs = IDLE_TIMEOUT_MS } = options;
   const { maxResponseBytes: given = MAX_RESPONSE_BYTES } = options;
@@ -38,14 +39,17 @@ export function wireLimits(options: WireLimitsOptions): WireLimits {
   };
 }
 
-/** Options to check the names of: the error about a wrong name shows its value, and that might be a key. */
+/**
+ * The options with their values hidden, to check only the names: the error for an unknown name shows its value, which might be a
+ * key.
+ */
 export function namesOnly(options: unknown): unknown {
-  // A promise, or a map, has no names: it is refused as it is, and not taken for options that say nothing.
+  // A promise or a `Map` has no keys. It is passed on, to be refused as such; otherwise it would look like empty options.
   if (!isObject(options) || Object.keys(options).length === 0) return options;
   return Object.fromEntries(Object.keys(options).map((name) => [name, "(not shown)"]));
 }
 
-/** Refuses a header that is no text, and what has none that could be found, such as a `Headers`. */
+/** Throws if a header is not a string, or if the headers are not a plain object (a `Headers` object has no keys of its own). */
 export function checkHeaders(headers: Readonly<Record<string, unknown>> | undefined): void {
   if (headers === undefined) return;
   const given = checkRecord("headers", headers, 'a plain object of texts, such as { "x-team": "blue" }');
@@ -55,7 +59,7 @@ export function checkHeaders(headers: Readonly<Record<string, unknown>> | undefi
   }
 }
 
-/** What clients of all providers may be given. */
+/** The options that the clients of all providers share. */
 export interface ClientParts {
   readonly apiKey?: string | null | undefined;
   readonly provider?: string | undefined;
@@ -65,7 +69,7 @@ export interface ClientParts {
   readonly logger?: Logger | undefined;
 }
 
-/** Refuses what would be found out at the first call. A key is never shown. */
+/** Throws an `InvalidValueError` for options that would only fail at the first call. Never shows a key. */
 export function checkClientParts(what: string, options: ClientParts): void {
   const { apiKey, provider, headers, fetch, clock, logger } = options;
   if (apiKey === "" || (apiKey !== undefined && apiKey !== null && typeof apiKey !== "string")) {
@@ -94,7 +98,10 @@ interface UrlParts {
   readonly password: string;
 }
 
-/** Refuses a base URL that cannot be used; undefined stands for one that could not be parsed. It is never shown: it may carry a key. */
+/**
+ * Throws if a base URL cannot be used. `undefined` stands for a URL that could not be parsed. The error never shows the URL,
+ * because it may contain a key.
+ */
 export function checkBaseURL<U extends UrlParts>(field: string, url: U | undefined): U {
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     const expected = "a URL that begins with http:// or https://, such as http://127.0.0.1:11434/v1";

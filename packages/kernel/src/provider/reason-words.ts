@@ -18,7 +18,7 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
   max_completion_tokens: "length",
   model_length: "length",
   model_context_window_exceeded: "length",
-  // The server has stopped before the model did: what is there may be half of an answer.
+  // The server stopped before the model did, so the answer may be incomplete.
   abort: "length",
   aborted: "length",
   cancelled: "length",
@@ -38,8 +38,8 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
 };
 
 /**
- * What the word for an ending means; undefined where it is not known. Servers write the same words in their own letters, and
- * some say more after a colon: `content_filter: PROHIBITED_CONTENT`.
+ * The finish reason for a server's word; undefined if it is not known. Case, spaces and dashes do not matter, nor does anything
+ * after a colon: `content_filter: PROHIBITED_CONTENT`.
  */
 export function reasonMeantBy(word: string): FinishReason | undefined {
   const [first = ""] = word.split(":", 1);

@@ -5,7 +5,7 @@ const MOST_CAUSES = 4;
 const MOST_FRAMES = 20;
 const MAX_TEXT = 1_000;
 
-/** A copy to be shown: the original holds headers, bodies and stacks in which anything may stand. */
+/** A copy of an error that is safe to show: the original may hold headers, bodies and stacks with secrets in them. */
 export function safeCause(error: unknown, scrub: Scrub): Error | undefined {
   return copyOf(error, scrub, MOST_CAUSES);
 }
@@ -26,12 +26,12 @@ function copyOf(error: unknown, scrub: Scrub, left: number): Error | undefined {
   return copy;
 }
 
-/** Official clients leave `name` at "Error"; their classes say more. */
+/** Official clients leave `name` at "Error"; the name of the class says more. */
 function nameOf(error: Error): string {
   return error.name === "Error" && error.constructor.name !== "" ? error.constructor.name : error.name;
 }
 
-/** Only the frames are kept: above them a stack repeats the message as it was. */
+/** Only the frames of the stack: the lines above them repeat the original message. */
 function framesOf(error: Error, scrub: Scrub): readonly string[] {
   const frames = (error.stack ?? "").split("\n").filter((line) => line.startsWith("    at "));
   return frames.slice(0, MOST_FRAMES).map((frame) => scrub(frame).slice(0, 300));

@@ -1,22 +1,25 @@
 import { secretForms, secretPatterns } from "../core/secrets.ts";
 
-/** Takes secrets out of a text. */
+/** Removes secrets from a text. */
 export type Scrub = (text: string) => string;
 
 const REDACTED = "[redacted]";
-/** Shorter ones would take half of every message with them. */
+/** Shorter secrets are not removed: they would match ordinary parts of a message. */
 const SHORTEST_SECRET = 6;
 
 const KEY_LIKE = secretPatterns(REDACTED);
 
-/** Takes the given secrets, however they were written, and everything that looks like one out of a text. */
+/**
+ * Makes a function that removes the given secrets, in every form in which they may be written, and everything else that looks
+ * like one.
+ */
 export function scrubber(secrets: Iterable<string | null | undefined>): Scrub {
   const forms = new Set<string>();
   for (const secret of secrets) {
     const plain = secret?.trim() ?? "";
     if (plain.length >= SHORTEST_SECRET) for (const form of secretForms(plain)) forms.add(form);
   }
-  // A longer one first, so that a shorter one inside it does not leave its rest behind.
+  // The longest first: replacing a shorter secret that is part of a longer one would leave the rest of it.
   const known = [...forms].toSorted((a, b) => b.length - a.length);
   return (text) => {
     let clean = text;
@@ -26,12 +29,12 @@ export function scrubber(secrets: Iterable<string | null | undefined>): Scrub {
   };
 }
 
-/** What headers may hide: each value, and each word of it, since a scheme such as `Bearer` comes first. */
+/** The values of headers that may be secret: each value and each word of it, since a scheme such as `Bearer` may come first. */
 export function headerSecrets(headers: Readonly<Record<string, string>> | undefined): string[] {
   return Object.values(headers ?? {}).flatMap((value) => [value, ...value.split(/[\s,;=]+/)]);
 }
 
-/** What a `URL` may carry as a secret. */
+/** The parts of a URL that may be secret. */
 export function urlSecrets(
   url: { readonly search: string; readonly searchParams: { values(): Iterable<string> } } | undefined,
 ): string[] {

@@ -1,27 +1,31 @@
 import { OversizedAnswer } from "./faults.ts";
 
+/** One server-sent event. */
 export interface ServerEvent {
-  /** What follows `event:`; empty where nothing does. */
+  /** The value of the `event:` line; empty if there is none. */
   readonly name: string;
   readonly data: string;
 }
 
-/** Server-sent events out of text, however it is cut, also between CR and LF. */
+/** Reads server-sent events from text in pieces, which may be cut anywhere, even between CR and LF. */
 export interface ServerEventReader {
-  /** The events that are whole by then. */
+  /** Adds a piece of text and returns the events that are complete now. */
   push(text: string): readonly ServerEvent[];
-  /** The text is over: what was not closed by an empty line counts too, since some servers forget it. */
+  /** Ends the text. An event without the closing empty line counts too, because some servers forget it. */
   end(rest?: string): readonly ServerEvent[];
 }
 
 const LINE_BREAK = /\r\n|\n|\r/g;
 
-/** An event may be at most `maxLength` characters long: a line that never ends must not fill the memory. */
+/**
+ * Makes a reader. An event longer than `maxLength` characters throws an `OversizedAnswer`: a line that never ends must not fill
+ * the memory.
+ */
 export function serverEvents(maxLength: number): ServerEventReader {
-  /** The pieces of a line that has not ended. */
+  /** The pieces of the current, unfinished line. */
   const partial: string[] = [];
   let length = 0;
-  /** A CR ended the last piece; an LF that follows belongs to it. */
+  /** Whether the last piece ended with CR; an LF at the start of the next one belongs to it. */
   let afterCr = false;
   let name = "";
   let data: string[] | undefined;
@@ -42,7 +46,7 @@ export function serverEvents(maxLength: number): ServerEventReader {
       return;
     }
     const colon = line.indexOf(":");
-    // A comment: the server says that it is still there.
+    // A comment, sent to keep the connection alive.
     if (colon === 0) {
       if (data === undefined) length = 0;
       return;

@@ -1,12 +1,15 @@
 import type { AbortSignalLike } from "../core/types.ts";
 
-/** A promise that also ends when the signal does: a `fetch` that is deaf to it would keep its client, and the process, alive. */
+/**
+ * A promise that rejects when the signal aborts. A `fetch` that ignores its signal would otherwise keep its caller, and the
+ * process, alive.
+ */
 export function untilAborted<T>(
   promise: PromiseLike<T>,
   signal: AbortSignalLike | null | undefined,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
-    // By this name the official clients know that it was their own signal.
+    // The name by which the official clients recognise an abort of their own signal.
     const onAbort = (): void =>
       reject(Object.assign(new Error("the request was aborted"), { name: "AbortError" }));
     const forget = (): void => signal?.removeEventListener("abort", onAbort);

@@ -5,51 +5,53 @@ import { CancellationError } from "../errors/errors.ts";
 import { isCancellation } from "../errors/is.ts";
 
 /**
- * A cooperative stop button. Cancelling goes down to children, never up; the first reason stays. A child costs its parent
- * nothing until somebody listens on it (`signal`, `wait`, `onCancel`), and `dispose` takes even that away.
+ * A token for cooperative cancellation. Cancelling a token cancels its children, never its parent, and the first reason stays. A
+ * child is registered at its parent only while somebody listens on it (`signal`, `wait`, `onCancel`); `dispose` removes it.
  */
 export interface CancellationToken {
-  /** The first call counts, later ones do nothing. */
+  /** Cancels this token and its children. Only the first call counts. */
   cancel(reason?: string | CancellationError): void;
   readonly isCancelled: boolean;
+  /** Why it was cancelled; undefined while it is not. */
   readonly reason: string | undefined;
-  /** What `check` throws and the signal carries; undefined while not cancelled. */
+  /** The error that `check` throws and the signal has as its reason; undefined while it is not cancelled. */
   readonly error: CancellationError | undefined;
-  /** Throws when cancelled. */
+  /** Throws the `CancellationError` if cancelled. */
   check(): void;
-  /** Resolves with the reason when cancelled; never, if it is disposed of first. */
+  /** Resolves with the reason when cancelled. Never settles if the token is disposed first. */
   wait(): Promise<string>;
   /**
-   * Calls back once when cancelled, at once when it already is. Returns how to take the callback off. `onDispose` is called
-   * instead where the token is disposed of first, so that whoever listens can give back what it holds meanwhile.
+   * Calls back once when cancelled; immediately if it already is. Returns a function that removes the callback. If the token is
+   * disposed first, `onDispose` is called instead, so that the listener can release what it holds.
    */
   onCancel(callback: (error: CancellationError) => void, onDispose?: () => void): () => void;
+  /** A token that is cancelled together with this one, and can also be cancelled alone. */
   child(): CancellationToken;
-  /** Made when first asked for. */
+  /** An `AbortSignal` of this token. Created when first read. */
   readonly signal: AbortSignalLike;
-  /** Leaves the parent (or the outer signal) and forgets all callbacks. */
+  /** Detaches from the parent or the outer signal, and drops all callbacks. */
   dispose(): void;
   [Symbol.dispose](): void;
 }
 
 export interface CancellationTokenConstructor {
-  /** With a signal given, the token is cancelled when that aborts. */
+  /** If a signal is given, the token is cancelled when the signal aborts. */
   new (outer?: AbortSignalLike): CancellationToken;
 }
 
 const NOBODY: readonly Listener[] = Object.freeze([]);
 
-/** Whoever is told: a callback, or a token below. An object, as a closure for each would be kept by every run in flight. */
+/** A listener: a callback, or a child token. An object, because a closure for each would be kept by every run in flight. */
 interface Listener extends Linked<Listener> {
   hear(error: CancellationError): void;
-  /** The token was disposed of. */
+  /** Called when the token is disposed. */
   forget?(): void;
 }
 
 class Callback implements Listener {
   before: Listener | undefined;
   after: Listener | undefined;
-  /** False once it was taken off, also by another while all are called. */
+  /** False once it was removed, possibly by another callback while all are being called. */
   isOn = true;
   private readonly callback: (error: CancellationError) => void;
 
@@ -62,7 +64,7 @@ class Callback implements Listener {
   }
 }
 
-/** Apart, as nearly nobody wants to know, and every callback would be larger for it. */
+/** A class of its own, because `onDispose` is rare, and the field would make every callback larger. */
 class KeptCallback extends Callback {
   readonly forget: () => void;
 
@@ -77,13 +79,13 @@ class Token implements CancellationToken, Listener {
   after: Listener | undefined;
   private parent: Token | undefined;
   private own: CancellationError | undefined;
-  /** Nearly every token has one listener at most, and needs no list for it. */
+  /** Nearly every token has at most one listener, which needs no list. */
   private first: Listener | undefined;
   private others: LinkedList<Listener> | undefined;
   private controller: AbortController | undefined;
-  /** Whether the parent or the outer signal tells it; not so while nobody listens here. */
+  /** Whether it is registered at the parent or the outer signal. Not so while nobody listens to this token. */
   private isListening = false;
-  /** What the outer signal calls. */
+  /** The listener on the outer signal. */
   private heard: (() => void) | undefined;
   private outer: AbortSignalLike | undefined;
   private disposed = false;
@@ -93,7 +95,7 @@ class Token implements CancellationToken, Listener {
     this.parent = parent;
   }
 
-  /** Pulls: walks up to whoever was cancelled, and keeps the answer. */
+  /** Looks up the chain of parents for a cancellation, and remembers it. */
   get error(): CancellationError | undefined {
     if (this.own !== undefined) return this.own;
     if (this.outer?.aborted === true) return (this.own = cancellationOf(this.outer));
@@ -132,7 +134,7 @@ class Token implements CancellationToken, Listener {
       onDispose?.();
       return noop;
     }
-    // Wrapped, so that the same callback may be added twice and each taken off by itself.
+    // Wrapped in an object, so that the same callback may be added twice and removed separately.
     const listener = onDispose === undefined ? new Callback(callback) : new KeptCallback(callback, onDispose);
     this.add(listener);
     return () => {
@@ -159,14 +161,15 @@ class Token implements CancellationToken, Listener {
     this.disposed = true;
     this.leave();
     const listeners = this.takeListeners();
-    // What was so stays so: cancelled keeps its reason, and what happens above no longer matters.
+    // The state is kept: a cancelled token keeps its reason, and later changes of the parent no longer matter.
     if (this.own === undefined) this.own = this.error;
     this.parent = undefined;
     this.outer = undefined;
-    // Most have nobody left, and `for of` leaves compiled code for a frozen list.
+    // Most tokens have no listeners left, and `for of` over a frozen list leaves compiled code.
     if (listeners !== NOBODY) for (const listener of listeners) listener.forget?.();
     if (this.own === undefined) return;
-    // It may have been cancelled from above just now, and not have been told yet: whoever holds the signal is, and the tokens below.
+    // The parent may have been cancelled just now, before this token was notified. Then the signal and the child tokens still
+    // have to be.
     this.controller?.abort(this.own);
     tellAll(
       listeners.filter((listener) => listener instanceof Token),
@@ -191,13 +194,13 @@ class Token implements CancellationToken, Listener {
     if (isIdle && this.controller === undefined) this.leave();
   }
 
-  /** Begins to be told by the parent or the outer signal. */
+  /** Registers at the parent or the outer signal. */
   private listen(): void {
     const { outer, parent } = this;
     if (this.isListening) return;
     this.isListening = true;
     if (outer !== undefined) {
-      // A constant first: see docs/decisions/0012.
+      // Assigned to a constant first: see docs/decisions/0012.
       const heard = (): void => this.fire(cancellationOf(outer));
       this.heard = heard;
       outer.addEventListener("abort", heard, { once: true });
@@ -206,7 +209,7 @@ class Token implements CancellationToken, Listener {
     }
   }
 
-  /** From the parent. */
+  /** Called by the parent. */
   hear(error: CancellationError): void {
     if (this.isListening) this.fire(error);
   }
@@ -236,7 +239,7 @@ class Token implements CancellationToken, Listener {
   }
 }
 
-/** One broken callback must not keep the others from stopping; then it is heard. */
+/** A callback that throws must not keep the others from being called; its error is thrown at the end. */
 function tellAll(listeners: Iterable<Listener>, error: CancellationError): void {
   const failures: unknown[] = [];
   for (const listener of listeners) {
@@ -252,7 +255,7 @@ function tellAll(listeners: Iterable<Listener>, error: CancellationError): void 
 
 function noop(): void {}
 
-/** Why a signal was aborted, as an error of ours: the reason itself where it is one already. */
+/** The reason of an aborted signal as a `CancellationError`; the reason itself if it is one. */
 export function cancellationOf(signal: Pick<AbortSignalLike, "reason">): CancellationError {
   const reason: unknown = signal.reason;
   if (isCancellation(reason)) return reason;
@@ -261,4 +264,5 @@ export function cancellationOf(signal: Pick<AbortSignalLike, "reason">): Cancell
   return new CancellationError({ reason: why, cause: reason });
 }
 
+/** Makes a token: `new CancellationToken()`, or `new CancellationToken(signal)` to follow a signal. */
 export const CancellationToken: CancellationTokenConstructor = Token;

@@ -2,7 +2,7 @@ import type { AbortSignalLike } from "../core/types.ts";
 
 type Act = () => void;
 
-/** All who listen to one signal, behind one listener of its own. */
+/** All callbacks on one signal, behind a single listener. */
 class Audience {
   readonly acts = new Set<Act>();
   private readonly signal: AbortSignalLike;
@@ -10,14 +10,14 @@ class Audience {
 
   constructor(signal: AbortSignalLike) {
     this.signal = signal;
-    // A constant first: see docs/decisions/0012.
+    // Assigned to a constant first: see docs/decisions/0012.
     const hear = (): void => this.tell();
     this.hear = hear;
     signal.addEventListener("abort", hear, { once: true });
   }
 
   leave(act: Act): void {
-    // Again, it does nothing.
+    // Does nothing when called again.
     if (!this.acts.delete(act) || this.acts.size > 0) return;
     audiences.delete(this.signal);
     this.signal.removeEventListener("abort", this.hear);
@@ -27,7 +27,7 @@ class Audience {
     audiences.delete(this.signal);
     const failures: unknown[] = [];
     for (const act of this.acts) {
-      // One that throws keeps nobody else from hearing, as it is with listeners of the signal itself.
+      // A callback that throws must not keep the others from being called, as with the signal's own listeners.
       try {
         act();
       } catch (failure) {
@@ -42,8 +42,9 @@ class Audience {
 const audiences = new WeakMap<AbortSignalLike, Audience>();
 
 /**
- * Calls `act` when the signal, which is not aborted yet, aborts. Returns how to leave. For lines in which thousands may wait on one
- * signal: the platform looks through all of its listeners for each that comes or goes, 13 seconds for ten thousand.
+ * Calls `act` when the signal aborts; the signal must not be aborted yet. Returns a function that removes the callback. For
+ * queues in which thousands may wait on one signal: the platform searches all of a signal's listeners for each that is added or
+ * removed, which took 13 seconds for ten thousand.
  */
 export function onAbort(signal: AbortSignalLike, act: Act): () => void {
   const audience = audiences.get(signal) ?? new Audience(signal);

@@ -6,31 +6,41 @@ import { checkPort, checkPorts } from "../loop/check-ports.ts";
 import type { Supervision } from "../policy/supervision.ts";
 import { CancellationToken } from "./cancellation.ts";
 
-/** The badge that every call carries: which run, until when, and who may stop it. Frozen. */
+/** What every call carries: the run, its deadline and its cancellation. Frozen. */
 export interface RunMeta {
   readonly runId: RunId;
   readonly execId: ExecId;
   readonly cancellation: CancellationToken;
-  /** Null for a run without a tree. */
+  /** Null for a run without a tree of agents. */
   readonly supervision: Supervision | null;
-  /** Epoch milliseconds; null: none. */
+  /** Epoch milliseconds; null: no deadline. */
   readonly deadline: number | null;
+  /** 32 hexadecimal digits, as in W3C trace context, unless it was given. */
   readonly traceId: string;
+  /** 16 hexadecimal digits. */
   readonly spanId: string;
   readonly tenantId: string | null;
-  /** The time by which the run is judged. Not recorded: for time stamps, and nothing must be decided by it. */
+  /**
+   * The current time of the run's clock, in epoch milliseconds. It is not recorded, so use it for time stamps only: a decision
+   * that depends on it breaks replay.
+   */
   now(): number;
-  /** Throws a `CancellationError`, or a `DeadlineExceededError` (which also aborts the signal). */
+  /**
+   * Throws a `CancellationError` if cancelled, or a `DeadlineExceededError` if the deadline has passed (which also aborts the
+   * signal).
+   */
   check(): void;
-  /** A child span: a child token, a new span id, and the earlier of both deadlines. */
+  /** A child span: with a child token, a new span id, and the earlier of both deadlines. */
   child(options?: RunMetaChildOptions): RunMeta;
 }
 
+/** Options of `RunMeta.of` and `RunMeta.standalone`. Ids that are left out are generated. */
 export interface RunMetaOptions {
   readonly runId?: RunId | string | undefined;
   readonly execId?: ExecId | undefined;
   readonly cancellation?: CancellationToken | undefined;
   readonly supervision?: Supervision | null | undefined;
+  /** Epoch milliseconds. Default: none. */
   readonly deadline?: number | null | undefined;
   readonly traceId?: string | undefined;
   readonly tenantId?: string | null | undefined;
@@ -38,6 +48,7 @@ export interface RunMetaOptions {
   readonly ids?: IdSource | undefined;
 }
 
+/** Options of `RunMeta.child`. What is left out is inherited. */
 export interface RunMetaChildOptions {
   readonly execId?: ExecId | undefined;
   readonly supervision?: Supervision | undefined;
@@ -52,7 +63,7 @@ class Meta implements RunMeta {
   readonly deadline: number | null;
   readonly tenantId: string | null;
   private readonly sources: { readonly clock: Clock; readonly ids: IdSource };
-  /** Ids that nobody may ever ask for are made when asked for; a child shares its root's trace. */
+  /** Created when first read, because most are never used. Children share the trace id of their root. */
   private readonly trace: { id: string | undefined };
   private readonly span: { id: string | undefined };
 
@@ -62,7 +73,7 @@ class Meta implements RunMeta {
     this.sources = { clock: options.clock ?? systemClock, ids: options.ids ?? systemIds };
     const known = options.supervision?.runId;
     const runId = options.runId ?? known;
-    // That of a tree was checked when the tree was made.
+    // The id of a tree was checked when the tree was made.
     this.runId = runId !== undefined && runId === known ? known : RunId(runId ?? this.sources.ids.uuid());
     this.execId = options.execId ?? ExecId(this.runId);
     this.cancellation = options.cancellation ?? new CancellationToken();
@@ -109,9 +120,10 @@ class Meta implements RunMeta {
   }
 }
 
+/** Makes a `RunMeta`: `of` within a tree of agents, `standalone` without one. */
 export const RunMeta = Object.freeze({
   of: (options: RunMetaOptions): RunMeta => new Meta(options),
-  /** For a run without a tree. Nobody else watches its deadline: where the clock has timers, it fires by itself. */
+  /** For a run without a tree of agents. If `clock` has timers, the deadline fires on its own, since nothing else watches it. */
   standalone(options: Omit<RunMetaOptions, "supervision"> = {}): RunMeta {
     checkStandalone(options);
     const meta = new Meta(options);
@@ -144,7 +156,7 @@ function checkStandalone(options: Omit<RunMetaOptions, "supervision">): void {
 /** What a platform's timer can count; it fires at once beyond it. */
 const LONGEST_STEP_MS = 2 ** 31 - 1;
 
-/** Cancels the token when the time comes, unless it is cancelled or disposed of first. Keeps no process alive. */
+/** Cancels the token at the deadline, unless it is cancelled or disposed first. Does not keep the process alive. */
 function arm(deadline: number, clock: Clock, token: CancellationToken): void {
   let timer: TimerHandle | undefined;
   let left = Math.max(0, deadline - clock.now());
@@ -157,7 +169,7 @@ function arm(deadline: number, clock: Clock, token: CancellationToken): void {
   };
   const stop = (): void => timer?.cancel();
   wait();
-  // Heard at once, where it is over already.
+  // Called immediately if the token is already cancelled or disposed.
   token.onCancel(stop, stop);
 }
 

@@ -5,13 +5,13 @@ import type { AgentMiddleware } from "../types.ts";
 
 export interface AuditLoggerOptions {
   readonly log: AuditLog;
-  /** Whether input and output are written down too. Default false: they may be personal. */
+  /** Whether input and output are recorded too. Default: false, because they may be personal. */
   readonly recordContent?: boolean | undefined;
-  /** What happens when the log fails. Default: the run does not begin, or counts as failed. */
+  /** What happens if the log fails. Default ("block"): the run does not begin, or counts as failed. */
   readonly onError?: OnGuardError | undefined;
 }
 
-/** Writes down every run: who, for whom, how it ended. */
+/** Records every run in an audit log: which agent, for which tenant and session, and how it ended. */
 export function auditLogger(options: AuditLoggerOptions): AgentMiddleware {
   checkFields("auditLogger", options, ["log", "recordContent", "onError"]);
   const log = checkAuditLog("auditLogger.log", options.log);

@@ -11,8 +11,8 @@ import {
 import type { AgentMiddleware } from "../types.ts";
 
 /**
- * Takes personal data and secrets out of a run's input, before it is written down, and out of its output and its
- * structured value. Whoever journals runs needs this beside `piiRedaction`, which guards the model calls.
+ * Removes personal data and secrets from a run's input, before it is recorded, and from its output and structured value. If runs
+ * are journaled, use it together with `piiRedaction`, which covers the model calls.
  */
 export function piiRunRedaction(options: RedactionOptions = {}): AgentMiddleware {
   checkFields("piiRunRedaction", options, REDACTION_FIELDS);
@@ -33,7 +33,9 @@ export function piiRunRedaction(options: RedactionOptions = {}): AgentMiddleware
   };
 }
 
-/** A structured value that cannot be cleaned and keep its form is left out: what the output does not say, it may not say. */
+/**
+ * A structured value that cannot be cleaned without changing its shape is left out: it must not reveal what the output does not.
+ */
 function cleanResult({ structured, ...rest }: AgentResult, redaction: Redaction): AgentResult {
   const numbering: Numbering = new Map();
   const result = { ...rest, output: cleanText(rest.output, redaction, numbering) };

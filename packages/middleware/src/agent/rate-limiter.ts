@@ -5,23 +5,29 @@ import { sleep } from "../timer.ts";
 import type { AgentMiddleware } from "../types.ts";
 
 export interface RateLimiterOptions {
-  /** How many runs may begin within a window. Default 60. */
+  /** How many runs may begin within a window. Default: 60. */
   readonly limit?: number | undefined;
-  /** Default 60,000. */
+  /** Milliseconds. Default: 60,000. */
   readonly windowMs?: number | undefined;
-  /** What happens to one too many. Default: it is refused. `wait` lets it begin as soon as there is room, in the order asked. */
+  /**
+   * What happens to a run beyond the limit: it is refused, or waits until there is room, in the order of arrival. Default:
+   * "refuse".
+   */
   readonly onExceed?: "refuse" | "wait" | undefined;
-  /** With `wait`: a longer wait is refused. Default: one window. */
+  /** With `wait`: a run that would have to wait longer than this is refused. Milliseconds; default: one window. */
   readonly maxWaitMs?: number | undefined;
-  /** What is counted together. Default: a tenant's runs; runs without a tenant are one group. */
+  /** Runs with the same key are counted together. Default: the tenant's id; runs without a tenant form one group. */
   readonly key?: ((context: AgentRunContext) => string) | undefined;
 }
 
 const LAYER = "rateLimiter";
-/** How many groups may be kept before those that have been quiet for a window are dropped. */
+/** The number of groups from which on groups that were idle for a whole window are dropped. */
 const SWEEP_AT = 1_000;
 
-/** So many runs in any stretch of time as long as the window. The window slides: there is no moment at which all is allowed again. */
+/**
+ * Limits how many runs may begin within any period of `windowMs`. The window slides, so there is no moment at which all counts
+ * are reset.
+ */
 export function rateLimiter(options: RateLimiterOptions = {}): AgentMiddleware {
   checkFields(LAYER, options, ["limit", "windowMs", "onExceed", "maxWaitMs", "key"]);
   checkFunction(`${LAYER}.key`, options.key);
@@ -44,7 +50,7 @@ export function rateLimiter(options: RateLimiterOptions = {}): AgentMiddleware {
       }
       const key = keyOf(context);
       const times = forget(starts.get(key) ?? [], now - windowMs);
-      // In a wait no place is further off than that.
+      // No waiting run can have a start time later than this.
       bound(times, onExceed === "wait" ? now + maxWaitMs : now);
       starts.set(key, times);
       const waitMs = waitFor(times, now, limit, windowMs);
@@ -55,7 +61,7 @@ export function rateLimiter(options: RateLimiterOptions = {}): AgentMiddleware {
           `${limit} runs within ${windowMs} ms have begun; the next may begin in ${Math.ceil(waitMs)} ms`,
         );
       }
-      // The place is taken before the wait, so that those who wait begin one after the other.
+      // The slot is taken before the wait, so that waiting runs begin one after the other.
       const at = now + waitMs;
       times.push(at);
       if (waitMs > 0) await waitOrLeave(context, waitMs, times, at);
@@ -64,7 +70,7 @@ export function rateLimiter(options: RateLimiterOptions = {}): AgentMiddleware {
   };
 }
 
-/** How long from now until there is room for one more. `times` are in order. */
+/** How long from now until there is room for one more run, in milliseconds. `times` are sorted. */
 function waitFor(times: readonly number[], now: number, limit: number, windowMs: number): number {
   const blocking = times[times.length - limit];
   return blocking === undefined ? 0 : Math.max(0, blocking + windowMs - now);
@@ -91,7 +97,10 @@ function forget(times: number[], until: number): number[] {
   return times;
 }
 
-/** A start that is later than any can be was counted before the clock went back. It must not block until the clock is there again. */
+/**
+ * A start time later than possible was recorded before the clock was set back. It must not block until the clock gets there
+ * again.
+ */
 function bound(times: number[], latest: number): void {
   for (let at = times.length - 1; at >= 0 && (times[at] ?? latest) > latest; at--) times[at] = latest;
 }

@@ -11,15 +11,17 @@ import { checkFunction } from "../options.ts";
 import type { AgentMiddleware } from "../types.ts";
 
 export interface SessionValidationOptions {
-  /** How long an input may be, in characters. Default 1,000,000. */
+  /** The maximum length of an input, in characters. Default: 1,000,000. */
   readonly maxInputLength?: number | undefined;
-  /** Whether a run needs a tenant. Default false. */
+  /** Whether a run must have a tenant. Default: false. */
   readonly requireTenant?: boolean | undefined;
-  /** Whether this session may be used now and by this tenant: true, or why not. */
+  /** Whether this tenant may use the session now. Return true, or the reason why not. */
   readonly validate?: ((session: SessionToValidate) => MaybePromise<true | string>) | undefined;
+  /** What happens if `validate` throws. Default: "block". */
   readonly onError?: OnGuardError | undefined;
 }
 
+/** What `validate` gets. */
 export interface SessionToValidate {
   readonly sessionId: string;
   readonly tenantId: string | null;
@@ -31,7 +33,7 @@ const LAYER = "sessionValidation";
 /** A child's id is derived from its parent's (`session/hire:helper#1`). */
 const SESSION_ID = /^\w[\w.:@#/-]{0,511}$/;
 
-/** Refuses a run whose session is malformed or not to be used, before anything is spent on it. */
+/** Refuses a run whose session is malformed or must not be used, before anything is spent on it. */
 export function sessionValidation(options: SessionValidationOptions = {}): AgentMiddleware {
   checkFields(LAYER, options, ["maxInputLength", "requireTenant", "validate", "onError"]);
   checkFunction(`${LAYER}.validate`, options.validate);
@@ -57,7 +59,7 @@ function problemOf(
   { sessionId, input, meta }: AgentRunContext,
   rules: { readonly maxInputLength: number; readonly requireTenant: boolean },
 ): string | undefined {
-  // Session ids become file names and keys elsewhere.
+  // Session ids become file names and keys elsewhere, so they must be safe for that.
   if (!SESSION_ID.test(sessionId) || sessionId.includes(".."))
     return "the session id is malformed (1 to 512 letters, digits, or _ . : @ # / -)";
   if (input.length > rules.maxInputLength)
@@ -72,11 +74,11 @@ function askOwner(
 ): MaybePromise<string | undefined> {
   if (validate === undefined) return undefined;
   const answer = validate({ sessionId, tenantId: meta.tenantId, agentName, runId: meta.runId });
-  // A thenable of somebody's own may give nothing back from its `then`: nothing would be a yes.
+  // Wrapped in a real promise: a custom thenable's `then` may return undefined, which would count as a yes.
   return isPromiseLike(answer) ? Promise.resolve(answer).then(toReason) : toReason(answer);
 }
 
-/** Only `true` allows: an undefined from a forgotten return does not. */
+/** Only `true` allows. An undefined from a forgotten `return` does not. */
 function toReason(answer: true | string): string | undefined {
   if (answer === true) return undefined;
   return typeof answer === "string" && answer !== "" ? answer : "the session was not accepted";

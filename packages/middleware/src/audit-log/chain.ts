@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import type { AuditEntry } from "@ravi/kernel";
 
-/** One line of the log: the entry, its place, and a hash over it and the line before. */
+/** One line of the log: the entry, its number, and a hash over it and the line before. */
 interface AuditRecord {
   readonly seq: number;
   readonly prev: string;
@@ -10,30 +10,35 @@ interface AuditRecord {
   readonly hash: string;
 }
 
-/** What the first line is chained to. */
+/** The `prev` of the first line. */
 const GENESIS = "0".repeat(43);
 
+/** Makes the next line of a log. */
 export function link(seq: number, prev: string, entry: AuditEntry): AuditRecord {
   return { seq, prev, entry, hash: hashOf(seq, prev, JSON.stringify(entry)) };
 }
 
+/**
+ * The result of a verification. `head` is the hash of the last line. `torn` means that an unfinished line, never confirmed, is at
+ * the end. If not ok, `line` counts from 1.
+ */
 export type ChainReport =
   | { readonly ok: true; readonly entries: number; readonly head: string; readonly torn: boolean }
   | { readonly ok: false; readonly line: number; readonly problem: string };
 
 /**
- * Checks that every line of a log is there, in its place, and as it was written. A last line without its end is what a crash
- * leaves: it was never confirmed to anybody, and is told as `torn`. Lines that are gone at the end leave a whole log behind;
- * a `head` that was kept elsewhere shows it. The log comes in pieces, of which no more than one and a line are held at a time.
+ * Checks that every line of a log is present, in its place and unchanged. A last line without its newline is left by a crash: it
+ * was never confirmed to anybody, and is reported as `torn`. If lines are missing at the end, the rest is still a valid log; only
+ * a `head` that was kept elsewhere shows it. The log is read in pieces; only one piece and one line are in memory at a time.
  */
 export class ChainReader {
-  /** How many bytes the lines have that were read and are right. */
+  /** The number of bytes of the valid lines read so far. */
   size = 0;
   private readonly head: string | undefined;
   private isKnown: boolean;
   private prev = GENESIS;
   private lines = 0;
-  /** The parts of a line whose end has not come yet. */
+  /** The parts of a line whose end has not been read yet. */
   private rest: string[] = [];
   private problem: Extract<ChainReport, { ok: false }> | undefined;
 
@@ -64,7 +69,7 @@ export class ChainReader {
   }
 
   private readLine(line: string): void {
-    // After the first line that is wrong, no other says anything.
+    // After the first invalid line the others cannot be checked.
     if (this.problem !== undefined) return;
     const record = problemOf(line, this.lines + 1, this.prev);
     if (typeof record === "string") {
@@ -85,7 +90,7 @@ function problemOf(line: string, seq: number, prev: string): string | AuditRecor
   if (record.prev !== prev) return "is not chained to the line before it";
   if (record.hash !== hashOf(seq, prev, JSON.stringify(record.entry)))
     return "was changed after it was written";
-  // What a reader of JSON passes over, such as a field twice, another one may show.
+  // A JSON parser ignores some changes, such as a duplicate field, which other readers may show. So the line must match exactly.
   return line === JSON.stringify(record) ? record : "is not as it was written";
 }
 

@@ -3,24 +3,25 @@ import { JournalLockedError } from "@ravi/kernel";
 import { codeOf } from "../error-code.ts";
 import { type Processes, processesHere } from "./owner.ts";
 
-/** Whoever makes a claim writes its name into it at once. One without a name for so long was left by a crash. */
+/** A claim's owner writes its name into it at once. A claim without a name after this time was left by a crash. */
 const NAMELESS_MS = 10_000;
 
-/** How often a claim that came to nothing, since others gave theirs back meanwhile, is begun anew. */
+/** How often to start over if others release their claims meanwhile. */
 const MOST_TRIES = 20;
 
-/** What follows the name of the log in that of a claim. */
+/** The end of a claim file's name, after the log's name. */
 const CLAIM = /^(\d+)\.\d+\.claim$/;
 
-/** The right to write at one place of a file. */
+/** The right to write at one position of a file. */
 export interface Claim {
   release(): Promise<void>;
 }
 
 /**
- * Claims the place in a file at so many bytes, for one writer in the world: a file that only one can make. The claim of a
- * process that died is not removed, which two could do at once, one of them to the claim of the other; it is followed by a
- * claim of the next turn, which again only one can make. Throws where a living process has the claim.
+ * Claims the position at `size` bytes of a file, for one writer at a time, with a file that only one process can create. The
+ * claim of a dead process is not removed: two processes could do so at once, and one would remove the other's new claim. Instead
+ * the next turn's claim is created, which again only one can do. Throws a `JournalLockedError` if a living process holds the
+ * claim.
  */
 export async function claimPlace(path: string, size: number): Promise<Claim> {
   const processes = await processesHere();
@@ -32,15 +33,15 @@ export async function claimPlace(path: string, size: number): Promise<Claim> {
     const before = gone.map((_owner, turn) => nameOf(turn));
     const mine = nameOf(gone.length);
     if (await areStill(before, gone)) return claimOf([...before, mine]);
-    // Somebody had the turn before, is done and has given all back: others may have begun anew below this one.
+    // The owner of the turn before is done and has released everything, so others may have started again at a lower turn.
     await remove(mine);
   }
   throw claimedBy(path, nameOf(0), "others");
 }
 
 /**
- * Removes what processes left that died after their line was written and before their claim was given back. Such a place lies
- * inside of whole lines, where nobody writes any more: no claim to it, of whatever turn, is needed.
+ * Removes claims of processes that died between writing their line and releasing their claim. Their position is inside of
+ * complete lines, where nobody writes any more, so these claims are not needed.
  */
 export async function sweepClaims(path: string, size: number): Promise<void> {
   const [{ readdir, realpath }, { basename, dirname, join }, processes] = await Promise.all([
@@ -61,11 +62,14 @@ export async function sweepClaims(path: string, size: number): Promise<void> {
         await remove(claim);
     }
   } catch {
-    // No log yet, or a folder that may not be read: what is left there is in nobody's way.
+    // There is no log yet, or the folder cannot be read. Leftover claims do no harm.
   }
 }
 
-/** Makes the claim of the first free turn and gives the dead owners before it; undefined where one was given back meanwhile. */
+/**
+ * Creates the claim of the first free turn and returns the dead owners of the turns before it. Undefined if a claim was released
+ * meanwhile.
+ */
 async function goneBefore(
   path: string,
   nameOf: (turn: number) => string,
@@ -83,7 +87,10 @@ async function goneBefore(
   }
 }
 
-/** Given back from the first turn on, its own last: whoever makes its turn's claim after that sees that those before it are gone. */
+/**
+ * Claims are released from the first turn on, its own last: a process that creates the same turn's claim after that sees that
+ * those before it are gone.
+ */
 function claimOf(names: readonly string[]): Claim {
   return {
     async release() {
@@ -97,14 +104,15 @@ async function areStill(names: readonly string[], owners: readonly string[]): Pr
   return true;
 }
 
-/** False where there is one. */
+/** Returns false if the claim exists already. */
 async function make(name: string, owner: string): Promise<boolean> {
   const { open } = await import("node:fs/promises");
   let file: Awaited<ReturnType<typeof open>>;
   try {
     file = await open(name, "wx", 0o600);
   } catch (error) {
-    // Where it could not be opened for want of files, say, it may be there, and another's.
+    // Only EEXIST means that the claim exists. After any other error (too many open files, for example) it may exist and be
+    // another's.
     if (codeOf(error) === "EEXIST") return false;
     throw error;
   }
@@ -116,13 +124,14 @@ async function make(name: string, owner: string): Promise<boolean> {
     }
     return true;
   } catch (error) {
-    // Made here, and there was no room for a name in it: nobody is to wait for one. The first error is the one to be told.
+    // The claim was created, but its owner could not be written into it. It is removed, so that nobody waits for a name. The
+    // first error is the one to report.
     await remove(name).catch(() => {});
     throw error;
   }
 }
 
-/** Undefined where there is none; empty where nobody's name came to stand in it. */
+/** Undefined if there is no claim; empty if its owner crashed before it wrote its name. */
 async function ownerOf(name: string): Promise<string | undefined> {
   const { readFile, stat } = await import("node:fs/promises");
   try {

@@ -14,35 +14,37 @@ import { codeOf } from "../error-code.ts";
 import { type ChainReport, ChainReader, link } from "./chain.ts";
 import { claimPlace, sweepClaims } from "./claim.ts";
 
-/** All that the log needs of a disk: a part of `node:fs/promises`, which is the default. */
+/** What the log needs of a file system. The default uses `node:fs/promises`. */
 export interface AuditDisk {
-  /** The whole file, or its pieces, since a file may be longer than any text; empty where there is none. */
+  /** The whole file, or its pieces, since a file may be longer than any string. Empty if there is no file. */
   read(path: string): Promise<string | AsyncIterable<string>>;
-  /** Cuts off the half line that stands in the file after so many bytes. Throws where another is writing it. */
+  /** Cuts off an unfinished line after `size` bytes. Throws if another process is writing it. */
   cutAfter(path: string, size: number): Promise<void>;
   /**
-   * At the end of the file, on the disk when it resolves. Throws, and writes nothing, where the file is not of this size, in
-   * bytes, or where another writes at this moment.
+   * Appends to the file, and resolves once the text is flushed to the disk. Throws without writing anything if the file does not
+   * have `size` bytes, or if another process is writing.
    */
   append(path: string, text: string, size: number): Promise<void>;
 }
 
 export interface FileAuditLogOptions {
   readonly disk?: AuditDisk | undefined;
-  /** The `head` of an earlier verification, kept elsewhere: shows when lines are gone at the end. */
+  /** The `head` of an earlier verification, kept elsewhere. With it, lines that are missing at the end are detected. */
   readonly head?: string | undefined;
 }
 
-/** An audit as lines of JSON in a file, each chained to the one before by its hash. One process at a time may write to it. */
+/** An audit log of JSON lines in a file, each chained to the one before by its hash. One process at a time may write to it. */
 export interface FileAuditLog extends AuditLog {
   readonly path: string;
+  /** Resolves once the entry is on the disk. Entries are written in the order of the calls. */
   append(entry: AuditEntry): Promise<void>;
-  /** Reads the whole file again and checks it. */
+  /** Reads and checks the whole file. */
   verify(): Promise<ChainReport>;
 }
 
+/** Opens or checks an audit log in a file. */
 export const FileAuditLog = Object.freeze({
-  /** Checks what is there before anything is added: a log that was tampered with is not continued. */
+  /** Opens a log for writing and checks it first. Throws a `JournalCorruptError` if it was tampered with. */
   async open(path: string, options: FileAuditLogOptions = {}): Promise<FileAuditLog> {
     checkFields("FileAuditLog options", options, ["disk", "head"]);
     const disk = checkPlace(path, options);
@@ -53,7 +55,7 @@ export const FileAuditLog = Object.freeze({
     return new Log(path, disk, { seq: report.entries, head: report.head, size });
   },
 
-  /** Checks a log without opening it. */
+  /** Checks a log without opening it for writing. */
   async verify(path: string, options: FileAuditLogOptions = {}): Promise<ChainReport> {
     checkFields("FileAuditLog options", options, ["disk", "head"]);
     return (await readChain(checkPlace(path, options), path, options.head)).report;
@@ -90,11 +92,10 @@ async function readChain(
   return { report: reader.report(), size: reader.size };
 }
 
-/** Where the log ends, as its writer knows it. */
+/** The end of the log, as this writer knows it. */
 interface End {
   readonly seq: number;
   readonly head: string;
-  /** Bytes. */
   readonly size: number;
 }
 
@@ -104,9 +105,9 @@ class Log implements FileAuditLog {
   private readonly disk: AuditDisk;
   private end: End;
   private last: Promise<void> = Promise.resolve();
-  /** Nothing more is written, and why. */
+  /** Why nothing more is written; undefined while the log works. */
   private broken: Error | undefined;
-  /** Why the last write failed, of which half a line may stand in the file. */
+  /** Why the last write failed. It may have left half a line in the file. */
   private failed: Error | undefined;
 
   constructor(path: string, disk: AuditDisk, end: End) {
@@ -115,7 +116,7 @@ class Log implements FileAuditLog {
     this.end = end;
   }
 
-  /** Written down as it is now, in the order of the calls. */
+  /** The entry is copied immediately. Entries are written in the order of the calls. */
   append(entry: AuditEntry): Promise<void> {
     let copy: AuditEntry;
     try {
@@ -141,7 +142,8 @@ class Log implements FileAuditLog {
     try {
       await this.put(line, size);
     } catch (error) {
-      // Who was overtaken by another writer is out. A disk that was full may have room the next time.
+      // A writer that was overtaken by another one must stop. After a disk error (a full disk, for example) the next write may
+      // succeed.
       if (isRaviError(error)) throw (this.broken = error);
       throw (this.failed = unwritable(this.path, error));
     }
@@ -149,7 +151,7 @@ class Log implements FileAuditLog {
     this.end = { seq: record.seq, head: record.hash, size: size + Buffer.byteLength(line) };
   }
 
-  /** Where the file is not as it was left, that may be half a line of a write of ours which failed: it is cut off first. */
+  /** If the file is not as this writer left it, it may contain half a line of our own failed write, which is cut off first. */
   private async put(line: string, size: number): Promise<void> {
     try {
       return await this.disk.append(this.path, line, size);
@@ -157,7 +159,7 @@ class Log implements FileAuditLog {
       if (this.failed === undefined || !isRaviError(error, "JOURNAL_LOCKED")) throw error;
       const { report, size: whole } = await readChain(this.disk, this.path, this.end.head);
       if (!report.ok) throw corrupt(this.path, report);
-      // A whole line, of us or of another: what the disk has of it nobody knows.
+      // A complete line, ours or another's: nobody knows whether it is on the disk.
       if (whole !== size) throw unsure(this.path, this.failed);
       if (!report.torn) throw error;
     }
@@ -166,7 +168,7 @@ class Log implements FileAuditLog {
   }
 }
 
-// Loaded when it is used: the rest of this package runs where there is no disk.
+// Node's modules are imported when they are needed, because the rest of this package also runs without a file system.
 const nodeDisk: AuditDisk = Object.freeze({
   async read(path: string): Promise<AsyncIterable<string>> {
     return piecesOf(path, 0);
@@ -175,7 +177,7 @@ const nodeDisk: AuditDisk = Object.freeze({
     const { realpath, truncate } = await import("node:fs/promises");
     const claim = await claimPlace(await realpath(path), size);
     try {
-      // Whoever was still writing this line is done by now.
+      // If another process was still writing this line, it has finished it by now.
       for await (const piece of piecesOf(path, size)) if (piece.includes("\n")) throw taken(path);
       await truncate(path, size);
     } finally {
@@ -189,21 +191,21 @@ const nodeDisk: AuditDisk = Object.freeze({
       if ((await file.stat()).size !== expected) throw taken(path);
     };
     try {
-      // Who was overtaken before need not claim anything.
+      // A writer that was overtaken need not claim anything.
       await check(size);
-      // By its one real name: a link to it is the same log.
+      // By its real path, because a symbolic link to the file is the same log.
       const claim = await claimPlace(await realpath(path), size);
       try {
-        // Somebody may have written here and given the claim back in between.
+        // Another process may have written and released its claim in between.
         await check(size);
         try {
           await file.appendFile(text, "utf8");
         } catch (error) {
-          // Of the half line nothing stays. Where not even that succeeds, whoever writes next cuts it off.
+          // Removes the half line. If even that fails, the next writer cuts it off.
           await file.truncate(size).catch(() => {});
           throw error;
         }
-        // Only who knows nothing of claims can have written too.
+        // Only a program that ignores claims can have written as well.
         await check(size + Buffer.byteLength(text));
       } finally {
         await claim.release();
@@ -212,7 +214,7 @@ const nodeDisk: AuditDisk = Object.freeze({
     } finally {
       await file.close();
     }
-    // A file that is new is on the disk only when its name is.
+    // A new file is durable only once its folder is synced.
     if (size === 0) await syncFolder(await realpath(path));
   },
 });
@@ -223,7 +225,7 @@ async function syncFolder(path: string): Promise<void> {
     import("node:path"),
     import("node:process"),
   ]);
-  // A folder cannot be opened there.
+  // Windows cannot open a folder.
   if (process.platform === "win32") return;
   const folder = await open(dirname(path), "r");
   try {

@@ -1,15 +1,16 @@
 import { codeOf } from "../error-code.ts";
 
-/** What is asked of this machine about its processes. */
+/** Information about the processes of this machine. */
 export interface Processes {
-  /** A name for this process, by which others on the same machine can see whether it still lives. */
+  /** A name of this process, from which others on the same machine can see whether it is still alive. */
   readonly me: string;
+  /** Whether the process with this name has ended. */
   isGone(owner: string): Promise<boolean>;
 }
 
 const FORM = /^process:([^:]*):(\d+):(\d+)$/;
 
-/** An owner on another machine counts as living: nobody here can know. */
+/** A process on another machine counts as alive, because it cannot be checked from here. */
 export async function processesHere(): Promise<Processes> {
   const [{ hostname }, { default: process }] = await Promise.all([import("node:os"), import("node:process")]);
   const host = encodeURIComponent(hostname());
@@ -28,7 +29,7 @@ export async function processesHere(): Promise<Processes> {
       if (where !== host || pid === undefined) return false;
       if (!isAlive(Number(pid))) return true;
       const stat = await statOf(Number(pid));
-      // It has ended, to its last thread, and only its number is left: nobody has asked how it ended.
+      // A zombie: it has ended with all its threads, but its parent has not collected its exit status.
       if (stat[0] === "Z" && Number(stat[17]) <= 1) return true;
       const now = startOf(stat);
       return start !== "0" && now !== "0" && now !== start;
@@ -36,7 +37,7 @@ export async function processesHere(): Promise<Processes> {
   };
 }
 
-/** When a process began, as Linux counts it: another one of the same number began at another time. 0 where nobody can say. */
+/** The start time of a process in Linux clock ticks, which tells apart two processes with the same id. "0" if it is not known. */
 function startOf(stat: readonly string[]): string {
   return stat[19] ?? "0";
 }
@@ -47,7 +48,7 @@ async function statOf(pid: number): Promise<string[]> {
     const stat = await readFile(`/proc/${pid}/stat`, "utf8");
     return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   } catch {
-    // No such file on this system, or none can be opened just now; then its number alone is what there is to go by.
+    // There is no such file on this system, or it cannot be opened now. Then only the process id is compared.
     return [];
   }
 }

@@ -15,16 +15,16 @@ import { untilAborted } from "../timer.ts";
 import type { ChatMiddleware } from "../types.ts";
 
 export interface CacheOptions {
-  /** The least recently used answer goes first. Default 1,000. */
+  /** The maximum number of answers; the least recently used one is dropped first. Default: 1,000. */
   readonly maxEntries?: number | undefined;
-  /** How long an answer may be given again. Default 300,000 (five minutes). */
+  /** How long an answer is kept, in milliseconds. Default: 300,000 (five minutes). */
   readonly ttlMs?: number | undefined;
-  /** Whether equal calls that run at once wait for the first of them. Default false. */
+  /** Whether a call that equals one in flight waits for its answer instead of calling the model too. Default: false. */
   readonly shareInFlight?: boolean | undefined;
 }
 
 type Answer = ModelResponse | undefined;
-/** Calls under way, by key; each gives its answer, or undefined when it failed or was given up. */
+/** Calls in flight, by key. Each resolves with its answer, or undefined if it failed or was given up. */
 type Flights = Map<string, Promise<Answer>>;
 
 interface Shelf {
@@ -33,9 +33,9 @@ interface Shelf {
 }
 
 /**
- * Gives the same answer to the same question: same tenant, model, parameters, messages and tools. Only complete answers are
- * kept. It must stand inside of every redactor, so that it never keeps what should not be kept. Outside of a fallback it keeps a
- * spare model's answer too, which says so in its `model`; inside of one each model has answers of its own.
+ * Returns a stored answer to the same call: same tenant, model, parameters, messages and tools. Only complete answers are stored.
+ * It must be inside of every redactor, so that it never stores what should have been removed. Outside of a `fallback` it also
+ * stores the answer of a spare model, named in `model`; inside, each model has its own answers.
  */
 export function cache(options: CacheOptions = {}): ChatMiddleware {
   checkFields("cache", options, ["maxEntries", "ttlMs", "shareInFlight"]);
@@ -54,8 +54,8 @@ export function cache(options: CacheOptions = {}): ChatMiddleware {
       const key = keyOfCall(context);
       if (key === undefined) return next();
       let known = shelf.answers.get(key, context.clock.now());
-      // An equal call under way that fails is no answer: the next in line asks for itself. No await stands between the last
-      // look and the asking, so only one of them does.
+      // If an equal call in flight fails, the next waiting call asks the model itself. There is no await between the last look
+      // and that call, so only one of them does.
       for (
         let flight = shelf.flights?.get(key);
         known === undefined && flight !== undefined;
@@ -94,13 +94,13 @@ async function answer(
   }
 }
 
-/** Puts a call under way on the list. One that is given up is off it at once: its model may never hear of that. */
+/** Registers a call in flight. If it is aborted it is removed at once, because its model may never notice the abort. */
 function takeOff(flights: Flights, key: string, signal: AbortSignalLike): { land(kept: Answer): void } {
   const { promise, resolve } = Promise.withResolvers<Answer>();
   flights.set(key, promise);
   const land = (kept: Answer): void => {
     signal.removeEventListener("abort", giveUp);
-    // Off the list before the others are told, so that one of them becomes the next to ask.
+    // Removed before the waiting calls are told, so that one of them becomes the next to ask the model.
     if (flights.get(key) === promise) flights.delete(key);
     resolve(kept);
   };
@@ -109,7 +109,7 @@ function takeOff(flights: Flights, key: string, signal: AbortSignalLike): { land
   return { land };
 }
 
-/** A frozen copy, or undefined for an answer that is cut off, refused or filtered. */
+/** A frozen copy, or undefined if the answer was cut off, refused or filtered. */
 function keepable(response: ModelResponse | undefined): ModelResponse | undefined {
   if (response === undefined || (response.finishReason !== "stop" && response.finishReason !== "toolCalls"))
     return undefined;

@@ -17,20 +17,24 @@ import { viewFilter } from "../text/view.ts";
 import type { ChatMiddleware } from "../types.ts";
 
 export interface ContentFilterOptions {
-  /** Words and phrases, and expressions made with `await linearPattern(…)`. */
+  /** Words and phrases, or expressions made with `await linearPattern(…)`. */
   readonly blocked: readonly (string | LinearPattern)[];
-  /** Default: both. */
+  /** Whether requests, answers or both are checked. Default: "both". */
   readonly sides?: "input" | "output" | "both" | undefined;
-  /** Default true. */
+  /** Default: true. */
   readonly ignoreCase?: boolean | undefined;
-  /** Whether a word only counts when it stands alone (`class` is not `ass`). Default true. */
+  /** Whether a word counts only if it stands alone (`ass` does not match `class`). Default: true. */
   readonly wholeWords?: boolean | undefined;
+  /** What happens if the filter itself fails. Default: "block". */
   readonly onError?: OnGuardError | undefined;
 }
 
 const LAYER = "contentFilter";
 
-/** Stops a run in which a blocked word is said, by either side. A streamed answer stops before the word is out. */
+/**
+ * Stops the run with a `MiddlewareTermination` if a blocked word is in a request or an answer. A streamed answer is stopped
+ * before the word is delivered.
+ */
 export function contentFilter(options: ContentFilterOptions): ChatMiddleware {
   const { makeFilter, sides, onError } = checked(options);
   const streams = new WeakMap<ChatContext, FilterStream>();
@@ -46,7 +50,7 @@ export function contentFilter(options: ContentFilterOptions): ChatMiddleware {
     level: "chat",
     name: LAYER,
     async process(context, next) {
-      // What the system says is the user's own text, and may name what is forbidden.
+      // System messages are your own text and may name what is forbidden.
       if (sides !== "output")
         await check(context, () =>
           context.request.messages.filter(({ role }) => role !== "system").flatMap(textsOf),
@@ -61,10 +65,10 @@ export function contentFilter(options: ContentFilterOptions): ChatMiddleware {
   };
 }
 
-/** The same things that are streamed, each by itself: the text, the reasoning, the arguments of each call. */
+/** The texts that are also streamed separately: the text, the reasoning, and the arguments of each call. */
 function textsOf(message: ChatMessage): string[] {
   const calls = message.role === "assistant" ? (message.toolCalls ?? []) : [];
-  // Whole arguments are read at once; what is no JSON stays as it is.
+  // Complete arguments are decoded first; if they are not JSON they stay as they are.
   return [textOf(message), reasoningOf(message), ...calls.map((call) => readJson(call.arguments, true).text)];
 }
 
@@ -92,7 +96,7 @@ function stoppingStream(context: ChatContext, makeFilter: MakeFilter, onError: O
   };
   return {
     push: (event) => stream.push(event),
-    // The rest of what was stopped is dropped: looked at again, it would be stopped and told of a second time.
+    // After a stop the rest is dropped. Checked again, it would be stopped and reported a second time.
     flush() {
       if (!isStopped) return stream.flush();
       reset();
@@ -102,7 +106,7 @@ function stoppingStream(context: ChatContext, makeFilter: MakeFilter, onError: O
   };
 }
 
-/** A filter that changes nothing, until it throws: then `onBroken` throws, or from there on all is let pass. */
+/** Wraps a filter that changes nothing. If it throws, `onBroken` either throws as well, or the rest passes unchecked. */
 function untilBroken(filter: TextFilter, onBroken: (error: unknown) => void): TextFilter {
   let held = "";
   let isBroken = false;
@@ -110,7 +114,7 @@ function untilBroken(filter: TextFilter, onBroken: (error: unknown) => void): Te
     held += text;
     let end = held.length;
     try {
-      // What it has let pass is as much of what came in.
+      // The filter changes nothing, so the length of its output says how much input it has let pass.
       if (!isBroken) end = step().length;
     } catch (error) {
       onBroken(error);

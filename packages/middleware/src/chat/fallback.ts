@@ -16,12 +16,16 @@ import type { ChatMiddleware } from "../types.ts";
 export interface FallbackOptions {
   /** Tried in this order after the agent's own model. */
   readonly models: readonly LLMClient[];
-  /** Which failures lead to the next model. Default: the temporary ones, and a model that is not there. */
+  /**
+   * The kinds of failures after which the next model is tried. Default: the temporary ones except CONTEXT_OVERFLOW, and
+   * MODEL_NOT_FOUND.
+   */
   readonly on?: readonly ErrorKind[] | undefined;
-  /** Told each time, before the next model is called. What it throws is left out. */
+  /** Called each time before the next model is called. Errors that it throws are ignored. */
   readonly onFallback?: ((step: FallbackStep) => void) | undefined;
 }
 
+/** A switch from one model to the next, by their ids. */
 export interface FallbackStep {
   readonly from: string;
   readonly to: string;
@@ -38,8 +42,8 @@ const DEFAULT_KINDS: readonly ErrorKind[] = [
 ];
 
 /**
- * Goes to the next model when one fails. `result.model` says who answered. Outside of a retry each model is retried first;
- * inside of one, every try goes through all models.
+ * Tries the next model if one fails. `result.model` is the model that answered. Outside of `retry`, each model is retried before
+ * the next one; inside of it, every retry goes through all models.
  */
 export function fallback(options: FallbackOptions): ChatMiddleware {
   const { models, kinds, onFallback } = checked(options);
@@ -75,7 +79,7 @@ export function fallback(options: FallbackOptions): ChatMiddleware {
   };
 }
 
-/** What is final by itself (also a call that failed after part of its answer was streamed) stays final. */
+/** An error that is marked as final stays final, such as a failure after a part of the answer was streamed. */
 function mayFallBack(error: unknown, kinds: ReadonlySet<ErrorKind>): boolean {
   const { kind, retryable } = classifyError(error);
   return kinds.has(kind) && (retryable || !isRetryableKind(kind));

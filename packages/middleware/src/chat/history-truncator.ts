@@ -2,11 +2,11 @@ import { type ChatMessage, checkFields, checkInteger, InvalidValueError } from "
 import type { ChatMiddleware } from "../types.ts";
 
 export interface HistoryTruncatorOptions {
-  /** How many of the newest messages stay, system messages not counted. Default 100. */
+  /** How many of the newest messages are kept, not counting system messages. Default: 100. */
   readonly maxMessages?: number | undefined;
 }
 
-/** Sends a model the system messages and the newest others. The transcript itself stays whole. */
+/** Sends the model only the system messages and the newest other messages. The stored history is not changed. */
 export function historyTruncator(options: HistoryTruncatorOptions = {}): ChatMiddleware {
   checkFields("historyTruncator", options, ["maxMessages"]);
   const maxMessages = checkInteger("historyTruncator.maxMessages", options.maxMessages ?? 100, 1);
@@ -22,8 +22,8 @@ export function historyTruncator(options: HistoryTruncatorOptions = {}): ChatMid
 }
 
 /**
- * The system messages and the newest `keep` others. Where the cut would fall between a tool call and its results, it moves
- * back to the call: a result without its call is refused by every provider, and the newest turn must stay whole.
+ * Returns the system messages and the newest `keep` others. If the cut would fall between a tool call and its results, it is
+ * moved back to the call: every provider refuses a result without its call, and the newest turn must stay whole.
  */
 export function truncateHistory(messages: readonly ChatMessage[], keep: number): readonly ChatMessage[] {
   if (!isMessages(messages))

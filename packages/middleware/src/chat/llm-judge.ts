@@ -16,20 +16,21 @@ import type { ChatMiddleware } from "../types.ts";
 
 export interface LlmJudgeOptions {
   readonly model: LLMClient;
-  /** What is allowed and what is not, in words. */
+  /** What is allowed and what is not, in plain text. */
   readonly criteria: string;
-  /** Default: the answer. */
+  /** Whether the question, the answer or both are judged. Default: "output", the answer. */
   readonly sides?: "input" | "output" | "both" | undefined;
-  /** How much the judge may write. Default 300 tokens. */
+  /** The maximum length of the verdict, in tokens. Default: 300. */
   readonly maxOutputTokens?: number | undefined;
+  /** What happens if the judge fails. Default: "block". */
   readonly onError?: OnGuardError | undefined;
 }
 
 const LAYER = "llmJudge";
 
 /**
- * Lets another model judge each answer (or question) by your criteria. The judge is paid from the same ledger. An answer that
- * is yet to be judged is not streamed. A verdict that is not exactly what was asked for counts as a broken judge.
+ * Lets another model judge each answer (or question) by your criteria, and stops the run if it is not allowed. The judge is paid
+ * from the same budget. Answers are not streamed before they are judged. A verdict in the wrong format counts as a failed judge.
  */
 export function llmJudge(options: LlmJudgeOptions): ChatMiddleware {
   checkFields(LAYER, options, ["model", "criteria", "sides", "maxOutputTokens", "onError"]);
@@ -75,7 +76,7 @@ export function llmJudge(options: LlmJudgeOptions): ChatMiddleware {
   };
 }
 
-/** Lets nothing out before the verdict; the whole answer is in the response. */
+/** Holds back all deltas until the verdict; the whole answer is in the response. */
 const HOLD = { push: () => [], flush: () => [] };
 
 const VERDICT = {
@@ -110,7 +111,7 @@ function judgeRequest({ criteria, what, text, maxOutputTokens }: JudgeQuestion):
   };
 }
 
-/** Strict: anything but the two fields of their types is no verdict. */
+/** Strict: anything but exactly these two fields, with their types, is not a verdict. */
 export function readVerdict(text: string): { readonly allow: boolean; readonly reason: string } {
   const value = parseJson(text.trim(), "the judge's verdict", { maxDepth: 2, maxLength: 10_000 });
   const { allow, reason, ...others } = (

@@ -4,18 +4,19 @@ import { checkFunction, checkWord } from "../options.ts";
 import type { ChatMiddleware } from "../types.ts";
 
 export interface MaxTokensOptions {
-  /** A request estimated above it is refused. */
+  /** A request that is estimated to be larger is refused. Default: no limit. */
   readonly maxInputTokens?: number | undefined;
-  /** What an answer may have at most. */
+  /** The maximum length of an answer, in tokens. Default: no limit. */
   readonly maxOutputTokens?: number | undefined;
-  /** What happens to a request that asks for a longer answer. Default: it is clipped. */
+  /** What happens to a request that asks for a longer answer. Default: "clip", its `maxOutputTokens` is lowered. */
   readonly onExceed?: "clip" | "refuse" | undefined;
-  /** Default: a third of the characters, which is more than most tokenizers count. */
+  /** Estimates the tokens of a request. Default: a third of its characters, which is more than most tokenizers count. */
   readonly estimate?: ((request: ModelRequest) => number) | undefined;
+  /** What happens if `estimate` throws. Default: "block". */
   readonly onError?: OnGuardError | undefined;
 }
 
-/** Keeps requests and answers within a size. A request that names no size for its answer is given one. */
+/** Limits the size of requests and answers. A request without `maxOutputTokens` gets the limit. */
 export function maxTokens(options: MaxTokensOptions): ChatMiddleware {
   checkFields("maxTokens", options, ["maxInputTokens", "maxOutputTokens", "onExceed", "estimate", "onError"]);
   checkFunction("maxTokens.estimate", options.estimate);
@@ -66,7 +67,7 @@ function limitOf(field: string, value: number | undefined): number | undefined {
   return value === undefined ? undefined : checkInteger(field, value, 1);
 }
 
-/** Characters of messages, calls and tools, divided by three. */
+/** The characters of messages, calls and tools, divided by three. */
 function roughTokens(request: ModelRequest): number {
   let characters = JSON.stringify(request.tools ?? []).length;
   for (const message of request.messages) {

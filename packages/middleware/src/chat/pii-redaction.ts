@@ -12,11 +12,11 @@ import { type FilterStream, filterStream, watchStream } from "../text/stream.ts"
 import type { ChatMiddleware } from "../types.ts";
 
 export interface PiiRedactionOptions extends RedactionOptions {
-  /** Which side is cleaned. Default: both. */
+  /** Whether requests, answers or both are cleaned. Default: "both". */
   readonly sides?: "input" | "output" | "both" | undefined;
 }
 
-/** What belongs to one call: its numbers, how its texts are changed, and the list of messages that is known to be clean. */
+/** The state of one call: its numbering, how its texts are changed, and the list of messages that is known to be clean. */
 interface CallState {
   readonly numbering: Numbering;
   readonly change: ChangeText;
@@ -24,8 +24,8 @@ interface CallState {
 }
 
 /**
- * Takes personal data and secrets out of what goes to a model and of what comes back. The input is cleaned in `admit`, before
- * the call is begun, so that nothing of it is written down; the answer also while it is being streamed.
+ * Removes personal data and secrets from what is sent to a model and from its answer. The request is cleaned in `admit`, before
+ * the call begins, so that nothing of it is recorded; the answer also while it is streamed.
  */
 export function piiRedaction(options: PiiRedactionOptions = {}): ChatMiddleware {
   checkFields("piiRedaction", options, [...REDACTION_FIELDS, "sides"]);
@@ -47,7 +47,7 @@ export function piiRedaction(options: PiiRedactionOptions = {}): ChatMiddleware 
     ...(sides === "output" ? {} : { admit: (context) => cleanInput(context, stateOf(context), cleaned) }),
     async process(context, next) {
       const state = stateOf(context);
-      // Where nobody asks for admission (a pipeline run by hand), and where a layer further out added text since.
+      // For a pipeline whose `admit` was not called, and for text that an outer layer has added since.
       if (sides !== "output") cleanInput(context, state, cleaned);
       if (sides === "input") return next();
       watchStream(streams, context, () =>
@@ -68,7 +68,7 @@ function newState(redaction: Redaction): CallState {
   return { numbering, change: (text, json) => redaction.whole(text, numbering, json), clean: undefined };
 }
 
-/** A message that is frozen is cleaned once, not once a turn. */
+/** Cleans the messages. A frozen message is cleaned once and not in every turn. */
 function cleanInput(
   context: ChatContext,
   state: CallState,

@@ -5,22 +5,23 @@ import { injectionScore } from "../text/injection-score.ts";
 import type { ChatMiddleware } from "../types.ts";
 
 export interface PromptInjectionOptions {
-  /** From this score (0 to 1) on a message counts as an attack. Default 0.6. */
+  /** A message with this score (0 to 1) or a higher one counts as an attack. Default: 0.6. */
   readonly threshold?: number | undefined;
-  /** `flag` only tells the hooks. Default: block. */
+  /** `flag` only reports it to the hooks. Default: "block". */
   readonly action?: "block" | "flag" | undefined;
-  /** Whose messages are looked at. Default: the user's and the tools'. */
+  /** The roles whose messages are checked. Default: "user" and "tool". */
   readonly roles?: readonly ("user" | "tool")[] | undefined;
-  /** An own judgement, 0 to 1; the higher of both counts. */
+  /** Your own score of a text, 0 to 1. The higher of both counts. */
   readonly score?: ((text: string) => number) | undefined;
+  /** What happens if `score` throws. Default: "block". */
   readonly onError?: OnGuardError | undefined;
 }
 
 const LAYER = "promptInjection";
 
 /**
- * Looks for texts that try to give a model other orders. It knows common wordings, no more: it lowers the risk and does not
- * remove it. What a model may do must be bounded elsewhere (tools, approvals, budgets).
+ * Detects texts that try to give a model other instructions. It knows common wordings only: it lowers the risk, but does not
+ * remove it. Limit what a model can do by other means as well (tools, approvals, budgets).
  */
 export function promptInjection(options: PromptInjectionOptions = {}): ChatMiddleware {
   checkFields(LAYER, options, ["threshold", "action", "roles", "score", "onError"]);
@@ -41,7 +42,7 @@ export function promptInjection(options: PromptInjectionOptions = {}): ChatMiddl
     const text = textOf(message);
     const own = options.score?.(text) ?? 0;
     const score = Math.max(injectionScore(text), checkNumber("the score", own, 0, 1));
-    // A frozen message is judged once, not once a turn.
+    // A frozen message is scored once and not in every turn.
     if (Object.isFrozen(message) && typeof message.content === "string") scores.set(message, score);
     return score;
   };

@@ -12,19 +12,22 @@ import { sleep } from "../timer.ts";
 import type { ChatMiddleware } from "../types.ts";
 
 export interface RetryOptions {
-  /** How often a failed call is tried again. Default 3. */
+  /** How often a failed call is tried again. Default: 3. */
   readonly maxRetries?: number | undefined;
-  /** The first wait is up to this long, each further one up to twice as long. Default 1,000. */
+  /** The first wait is at most this long; the maximum doubles with each retry. Milliseconds; default: 1,000. */
   readonly baseMs?: number | undefined;
-  /** No wait that we choose ourselves is longer. Default 30,000. */
+  /** The longest wait, unless the server asks for more. Milliseconds; default: 30,000. */
   readonly capMs?: number | undefined;
-  /** A server that asks for more than this (Retry-After) is not waited for: its error is thrown. Default 300,000. */
+  /**
+   * If the server asks for a longer wait (Retry-After), there is no retry and its error is thrown. Milliseconds; default:
+   * 300,000.
+   */
   readonly maxRetryAfterMs?: number | undefined;
-  /** A number in [0, 1). Default `Math.random`. */
+  /** Returns a number in [0, 1). Default: `Math.random`. */
   readonly random?: (() => number) | undefined;
 }
 
-/** What is decided after a failure: wait so long, or give up. */
+/** The decision after a failure: wait for `waitMs` and retry, or give up. */
 type RetryDecision = { readonly waitMs: number } | { readonly stop: true };
 
 interface RetryPlan {
@@ -36,8 +39,9 @@ interface RetryPlan {
 }
 
 /**
- * Tries a failed model call again: full jitter, Retry-After as the floor. It repeats what a provider calls temporary, and
- * never a stop: no termination, cancellation or budget refusal, and no prompt that is too long (that needs compaction).
+ * Retries a failed model call, with exponential backoff and full jitter; Retry-After is the minimum. It retries temporary
+ * failures only. It never retries a termination, a cancellation or a budget refusal, nor a prompt that is too long (which needs
+ * compaction).
  */
 export function retry(options: RetryOptions = {}): ChatMiddleware {
   const plan = planOf(options);
@@ -57,7 +61,7 @@ export function retry(options: RetryOptions = {}): ChatMiddleware {
   };
 }
 
-/** Whether to try once more, having waited. */
+/** Waits and returns true if the call is to be tried again. */
 async function waitToRetry(
   context: ChatContext,
   plan: RetryPlan,
@@ -69,14 +73,14 @@ async function waitToRetry(
   if ("stop" in decision) return false;
   const { waitMs } = decision;
   const { deadline } = context.meta;
-  // A wait that ends after the deadline only delays the bad news.
+  // A wait beyond the deadline would only delay the error.
   if (deadline !== null && context.clock.now() + waitMs > deadline) return false;
   tellRetry(context, attempt + 1, waitMs, error);
   await sleep(context.clock, waitMs, context.signal);
   return true;
 }
 
-/** `attempt` counts the failures before this one. */
+/** `attempt` is the number of failures before this one. */
 function decideRetry(error: ClassifiedError, attempt: number, plan: RetryPlan): RetryDecision {
   if (attempt >= plan.maxRetries || !error.retryable || error.kind === ErrorKind.CONTEXT_OVERFLOW)
     return { stop: true };

@@ -12,15 +12,15 @@ import { setTimer } from "../timer.ts";
 import type { ChatMiddleware } from "../types.ts";
 
 export interface TimeoutOptions {
-  /** How long the call inside may take. Default 60,000. */
+  /** The maximum time of the inner call, in milliseconds. Default: 60,000. */
   readonly timeoutMs?: number | undefined;
-  /** Told when a call that was given up fails after all; by default that is forgotten. What it throws is left out. */
+  /** Called if a call fails after it was given up. Default: such errors are ignored. Errors that it throws are ignored. */
   readonly onLate?: ((error: unknown) => void) | undefined;
 }
 
 /**
- * Gives up on a call that takes too long: its signal aborts, and the error (TIMEOUT, retryable) comes at once, whether or not
- * the call listens to its signal.
+ * Gives up on a call that takes too long: its signal aborts, and a retryable `ProviderError` of kind TIMEOUT is thrown at once,
+ * even if the call ignores its signal.
  */
 export function timeout(options: TimeoutOptions = {}): ChatMiddleware {
   checkFields("timeout", options, ["timeoutMs", "onLate"]);
@@ -39,7 +39,7 @@ export function timeout(options: TimeoutOptions = {}): ChatMiddleware {
       const timer = setTimer(
         context.clock,
         () => {
-          // The limit's own error first: the abort that follows must not be taken for a cancellation from outside.
+          // The timeout error comes first: the abort that follows must not be taken for a cancellation from outside.
           cut.reject(tooLate(context, timeoutMs));
           token.cancel(`the call took longer than ${timeoutMs} ms`);
         },
@@ -49,8 +49,8 @@ export function timeout(options: TimeoutOptions = {}): ChatMiddleware {
       try {
         await Promise.race([call, cut.promise]);
       } catch (error) {
-        // Where the call itself failed this hears the same error again; where it was given up, whatever comes late. That
-        // it then reports the abort which we caused is no news.
+        // If the call itself failed, this gets the same error again; if it was given up, the late one. The abort that we caused
+        // ourselves is not reported.
         call.catch((late: unknown) => {
           if (late !== error && !isCancellation(late)) quietly(() => options.onLate?.(late));
         });
@@ -59,7 +59,8 @@ export function timeout(options: TimeoutOptions = {}): ChatMiddleware {
         timer.cancel();
         leave();
         token.dispose();
-        // Where a limit further out has given this call up, the signal is that one's to set: a newer attempt may have it by now.
+        // If an outer timeout has given this call up, the signal must not be restored: a newer attempt may have set its own by
+        // now.
         if (!outer.aborted) context.signal = outer;
       }
     },

@@ -13,13 +13,13 @@ import type { ChatMiddleware } from "../types.ts";
 
 export interface TracingOptions {
   readonly telemetry: Telemetry;
-  /** Whether what was said goes into the span. Default false: it may be personal. */
+  /** Whether the answer's text is recorded in the span. Default: false, because it may be personal. */
   readonly recordContent?: boolean | undefined;
 }
 
 /**
- * A span around each model call, with the attributes of OpenTelemetry's `gen_ai` conventions. What the telemetry throws is
- * left out: an answer that was paid for is not lost by measuring it.
+ * Makes a span around each model call, with the attributes of OpenTelemetry's `gen_ai` conventions. Errors of the telemetry are
+ * ignored: an answer that was paid for must not be lost.
  */
 export function tracing(options: TracingOptions): ChatMiddleware {
   checkFields("tracing", options, ["telemetry", "recordContent"]);

@@ -7,20 +7,20 @@ import type { FunctionMiddleware } from "../types.ts";
 import { toolError } from "./refuse.ts";
 
 export interface ApprovalOptions {
-  /** Which tools are asked about. Default: all. */
+  /** The tools that need approval. Default: all. */
   readonly tools?: readonly string[] | undefined;
-  /** Which calls are asked about, by more than the name. One that throws counts as yes. Default: all. */
+  /** Decides by more than the name which calls need approval. If it throws, approval is needed. Default: all calls. */
   readonly when?: ((context: FunctionContext) => boolean) | undefined;
-  /** What is asked, for whoever decides. Default: which agent wants to call which tool. */
+  /** The question to the person who decides. Default: which agent wants to call which tool. */
   readonly question?: ((context: FunctionContext) => string) | undefined;
 }
 
-/** What is delivered as the answer. `true`, `"approve"`, `"approved"` and `"yes"` do as well; anything else denies. */
+/** The answer to an approval request. `true`, `"approve"`, `"approved"` and `"yes"` approve as well; anything else denies. */
 export type ApprovalAnswer = Approval;
 
 /**
- * Asks before a tool is run, and waits durably: the process may end in between. It belongs to `admit`, so a call that waits
- * has not begun. A denial is an error result, which the model can read and act on.
+ * Asks for approval before a tool is run, and waits durably: the process may end in between. It runs in `admit`, so a waiting
+ * call has not begun. A denial becomes an error result that the model can read and act on.
  */
 export function approval(options: ApprovalOptions = {}): FunctionMiddleware {
   checkFields("approval", options, ["tools", "when", "question"]);
@@ -51,7 +51,7 @@ export function approval(options: ApprovalOptions = {}): FunctionMiddleware {
       return gate.require(name, about, tell).then((answer) => {
         const { approved, reason } = readApproval(answer);
         if (approved) return;
-        // Whoever answers in words has said why.
+        // An answer in words contains the reason.
         const why = reason ?? (typeof answer === "string" ? answer : "no reason was given");
         context.result = toolError(`${context.functionName} was not approved: ${why}`);
       });
@@ -77,14 +77,14 @@ function questionOf(question: ApprovalOptions["question"], context: FunctionCont
 }
 
 /**
- * `approval:<call id>`. Servers reuse call ids, and an answer that was given once is kept: so a repeated id is numbered, and
- * a child's carries its execution. `meta` is new for each attempt at an execution, which asks in the same order again.
+ * `approval:<call id>`. Servers reuse call ids, and an answer is kept once it was given, so a repeated id gets a number, and a
+ * child's has its execution id. `meta` is new for each attempt at an execution, which then asks in the same order again.
  */
 function nameOf(
   { callId, meta, key }: FunctionContext,
   asked: WeakMap<RunMeta, Map<string, number>>,
 ): string {
-  // A runtime's own key is unique in its execution, and is what it asks under for tools that say `needsApproval`.
+  // The runtime's key is unique within an execution. The runtime uses the same name for tools with `needsApproval`.
   if (key !== undefined) return `approval:${meta.execId}:${key}`;
   const counts = asked.get(meta) ?? new Map<string, number>();
   asked.set(meta, counts);

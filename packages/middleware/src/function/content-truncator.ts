@@ -2,11 +2,11 @@ import { type ContentPart, checkFields, checkInteger } from "@ravi/kernel";
 import type { FunctionMiddleware } from "../types.ts";
 
 export interface ContentTruncatorOptions {
-  /** How long a result may be, in characters. Default 20,000. */
+  /** The maximum length of a result, in characters. Default: 20,000. */
   readonly maxLength?: number | undefined;
 }
 
-/** Cuts results that would fill the prompt. The model reads how much is missing; beginning and end stay. */
+/** Shortens results that would fill the prompt. The beginning and the end are kept, and the model is told how much is missing. */
 export function contentTruncator(options: ContentTruncatorOptions = {}): FunctionMiddleware {
   checkFields("contentTruncator", options, ["maxLength"]);
   const maxLength = checkInteger("contentTruncator.maxLength", options.maxLength ?? 20_000, 200);
@@ -23,7 +23,10 @@ export function contentTruncator(options: ContentTruncatorOptions = {}): Functio
   };
 }
 
-/** Of several parts the first ones keep what they need; the last says what is gone. Images and files are left as they are. */
+/**
+ * With several parts, the first ones are kept as far as there is room, and a last one says how much is missing. Images and files
+ * are kept as they are.
+ */
 function truncateContent(
   content: string | readonly ContentPart[],
   maxLength: number,
@@ -34,7 +37,7 @@ function truncateContent(
   let isSame = true;
   const parts = content.flatMap((part): readonly ContentPart[] => {
     if (part.type !== "text" || part.text.length === 0) return [part];
-    // A notice for each of a thousand parts would be longer than they are.
+    // One notice at the end: a notice for each of a thousand parts would be longer than the parts.
     if (left === 0) {
       missing += part.text.length;
       return [];
@@ -49,7 +52,7 @@ function truncateContent(
   return isSame ? content : parts;
 }
 
-/** The result, with its notice, is at most `maxLength` long, or the notice alone where even that is too long. */
+/** The result with its notice has at most `maxLength` characters; if even the notice is longer, it is the notice alone. */
 function truncate(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text;
   const room = maxLength - noticeOf(text.length).length;
@@ -63,7 +66,7 @@ function noticeOf(missing: number): string {
   return `\n[… ${missing} characters left out …]\n`;
 }
 
-/** Not between the two halves of a character. */
+/** Moves a cut that would split a surrogate pair. */
 function wholeEnd(text: string, at: number): number {
   const code = text.charCodeAt(at);
   return code >= 0xdc00 && code <= 0xdfff ? at + 1 : at;

@@ -8,24 +8,30 @@ import { realDisk } from "./real-disk.ts";
 import { callGuard, type OnViolation } from "./refuse.ts";
 
 export interface FileValidatorOptions {
-  /** Absolute folders; a path must lie inside of one of them. A relative path counts from the first. */
+  /** Absolute paths of folders. A path must be inside of one of them. Relative paths are relative to the first. */
   readonly roots: readonly string[];
-  /** The arguments that are paths, at any depth. Default: path, paths, file, files, filename, filePath, file_path, directory, dir, folder, source, destination. */
+  /**
+   * The names of arguments that are paths, at any depth. Default: path, paths, file, files, filename, filePath, file_path,
+   * directory, dir, folder, source, destination.
+   */
   readonly fields?: readonly string[] | undefined;
-  /** Only these endings (".md"), in any case. Default: all. */
+  /** Allowed file extensions (".md"), in upper or lower case. Default: all. */
   readonly extensions?: readonly string[] | undefined;
-  /** A larger file is refused. Default 10,000,000. */
+  /** Larger files are refused. Default: 10,000,000. */
   readonly maxBytes?: number | undefined;
-  /** Default: the real disk. */
+  /** Default: the real file system. */
   readonly disk?: FileDisk | undefined;
+  /** Whether the model gets an error result, or the run ends. Default: "result". */
   readonly onViolation?: OnViolation | undefined;
+  /** What happens if the check itself fails. Default: "block". */
   readonly onError?: OnGuardError | undefined;
 }
 
-/** What the layer asks a disk. Undefined: there is no such thing. */
+/** What the layer asks of a file system. Undefined means that the path does not exist. */
 export interface FileDisk {
-  /** Where a path really leads, symbolic links followed: also one whose target is yet to be written. Throws `ELOOP` at a loop. */
+  /** The real path, with symbolic links followed, even if the target does not exist yet. Throws `ELOOP` for a loop of links. */
   realPath(path: string): MaybePromise<string | undefined>;
+  /** The size of a file in bytes. */
   sizeOf(path: string): MaybePromise<number | undefined>;
 }
 
@@ -35,7 +41,7 @@ const FIELDS =
 
 /**
  * Keeps the files that tools are asked to touch inside of given folders: no `..`, no NUL, no other root, no symbolic link that
- * leads out. It looks before the tool runs; a link that is changed in between is a matter for the operating system.
+ * leads out. It checks before the tool runs; a link that is changed in between has to be prevented by the operating system.
  */
 export function fileValidator(options: FileValidatorOptions): FunctionMiddleware {
   checkFields(LAYER, options, [
@@ -66,7 +72,7 @@ export function fileValidator(options: FileValidatorOptions): FunctionMiddleware
     const problem = pathProblem(path);
     if (problem !== undefined) return problem;
     const [home = ""] = roots;
-    // There it is part of a name, and a tool that splits at it would end up elsewhere.
+    // On POSIX a backslash is part of a name, and a tool that splits at it would end up elsewhere.
     if (home.startsWith("/") && path.includes("\\")) return "the path contains a backslash";
     const full = resolvePath(home, path);
     if (!roots.some((root) => isInside(root, full))) return "the path lies outside of the allowed folders";
@@ -84,7 +90,7 @@ export function fileValidator(options: FileValidatorOptions): FunctionMiddleware
   });
 }
 
-/** The texts under the given names, also in lists. Without recursion: arguments may be deep. */
+/** The strings under the given names, also in lists. Without recursion, because arguments may be nested deeply. */
 function* pathsIn(value: unknown, fields: ReadonlySet<string>): Generator<string> {
   const open: { readonly value: unknown; readonly isPath: boolean }[] = [{ value, isPath: false }];
   const seen = new Set<object>();
@@ -111,7 +117,7 @@ async function diskProblem({ full, roots, maxBytes, disk }: DiskQuestion): Promi
     if (!(await isReallyInside(full, roots, realRoots, disk)))
       return "the path leads out of the allowed folders through a link";
   } catch (error) {
-    // That is no failure of the guard: the path itself leads nowhere.
+    // Not a failure of the guard: the path itself leads nowhere.
     if (codeOf(error) === "ELOOP") return "the path is a loop of links";
     throw error;
   }
@@ -121,7 +127,7 @@ async function diskProblem({ full, roots, maxBytes, disk }: DiskQuestion): Promi
     : undefined;
 }
 
-/** A file that is yet to be written may not exist: then the nearest folder above it must really lie inside. */
+/** A file that is to be created does not exist yet. Then the nearest existing folder above it must be inside. */
 async function isReallyInside(
   full: string,
   roots: readonly string[],

@@ -5,7 +5,7 @@ import { changeContent } from "../text/messages.ts";
 import { type Numbering, REDACTION_FIELDS, type RedactionOptions, redactionOf } from "../text/redactor.ts";
 import type { FunctionMiddleware } from "../types.ts";
 
-/** Takes personal data and secrets out of what a tool gives, before it is written down or shown to a model. */
+/** Removes personal data and secrets from a tool's result, before it is recorded or sent to a model. */
 export function piiToolRedaction(options: RedactionOptions = {}): FunctionMiddleware {
   checkFields("piiToolRedaction", options, REDACTION_FIELDS);
   const redaction = redactionOf("piiToolRedaction", options);
@@ -24,7 +24,7 @@ export function piiToolRedaction(options: RedactionOptions = {}): FunctionMiddle
         const cleaned = cleanValue(value, (text) => redaction.whole(text, numbering));
         return cleaned !== undefined && Object.is(cleaned.value, value);
       };
-      // The raw value would carry on what was taken out of the text, or what only the value shows.
+      // The raw value would still contain what was removed from the text, or what only the value shows.
       if (content !== result.content || !isClean(result.value))
         context.result = { content, isError: result.isError };
     },

@@ -2,9 +2,10 @@ import { codeOf } from "../error-code.ts";
 import { resolvePath } from "../text/path.ts";
 import type { FileDisk } from "./file-validator.ts";
 
-/** As many links in a row as Linux follows. */
+/** As many symbolic links in a row as Linux follows. */
 const MOST_LINKS = 40;
 
+/** The file system of this machine. */
 export const realDisk: FileDisk = {
   realPath: (path) => leadsTo(path, { links: 0 }),
   async sizeOf(path) {
@@ -15,8 +16,8 @@ export const realDisk: FileDisk = {
 };
 
 /**
- * Where a path leads, also when there is nothing yet: whoever writes to a link whose target is missing makes that target. What
- * the system does not resolve is followed part by part, as the system would.
+ * The real path, even if nothing exists there yet: writing to a link whose target is missing creates the target. What the system
+ * cannot resolve is followed part by part, as the system would.
  */
 async function leadsTo(path: string, followed: { links: number }): Promise<string> {
   const { readlink, realpath } = await import("node:fs/promises");
@@ -25,7 +26,7 @@ async function leadsTo(path: string, followed: { links: number }): Promise<strin
   const { folder, name } = partsOf(path);
   if (folder === path) return path;
   const parent = await leadsTo(folder, followed);
-  // Not before the links in the folder were followed: `link/..` is the folder above the link's target.
+  // Only after the links in the folder were followed: `link/..` is the folder above the link's target.
   if (name === "" || name === "." || name === "..") return resolvePath(`${parent}/${name}`, ".");
   const inside = parent === "/" ? `/${name}` : `${parent}/${name}`;
   const target = await readlink(inside).catch(missing);
@@ -36,11 +37,11 @@ async function leadsTo(path: string, followed: { links: number }): Promise<strin
 
 function partsOf(path: string): { readonly folder: string; readonly name: string } {
   const end = Math.max(path.lastIndexOf("/"), isPosix(path) ? -1 : path.lastIndexOf("\\"));
-  // The first separator is the root itself.
+  // The first separator is the root.
   return { folder: path.slice(0, end) || "/", name: path.slice(end + 1) };
 }
 
-/** There a backslash and a colon are parts of a name. */
+/** On POSIX a backslash and a colon are part of a name. */
 function isPosix(path: string): boolean {
   return path.startsWith("/");
 }
@@ -49,7 +50,7 @@ function isAbsolute(target: string, parent: string): boolean {
   return isPosix(parent) ? isPosix(target) : /^(?:[\\/]|[A-Za-z]:)/.test(target);
 }
 
-/** Nothing there, or nothing that is a link. */
+/** Nothing exists there, or it is not a link. */
 function missing(error: unknown): undefined {
   const code = codeOf(error);
   if (code === "ENOENT" || code === "ENOTDIR" || code === "EINVAL") return undefined;

@@ -3,7 +3,9 @@ import { ask, checkOnError, type OnGuardError, tellTrip, trip } from "../guard.t
 import { checkWord } from "../options.ts";
 import type { FunctionMiddleware } from "../types.ts";
 
-/** What a violation does: the model gets an error as the tool's result, or the run ends. Either way the tool is not run. */
+/**
+ * What happens to a violation: the model gets an error as the tool's result, or the run ends. The tool is not run in either case.
+ */
 export type OnViolation = "result" | "terminate";
 
 export function checkOnViolation(field: string, value: unknown): OnViolation {
@@ -14,7 +16,7 @@ export function toolError(content: string): ToolResult {
   return { content, isError: true };
 }
 
-/** A layer that looks at each call before it is made. */
+/** A layer that checks each call before it is made. `check` returns the reason to refuse it, or undefined. */
 export function callGuard(
   layer: string,
   options: { readonly onViolation?: OnViolation | undefined; readonly onError?: OnGuardError | undefined },
@@ -33,6 +35,7 @@ export function callGuard(
   };
 }
 
+/** Refuses a call: ends the run, or sets an error result for the model. */
 export function refuseCall(
   context: FunctionContext,
   layer: string,

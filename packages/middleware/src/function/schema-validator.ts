@@ -13,17 +13,22 @@ import type { FunctionMiddleware } from "../types.ts";
 import { checkOnViolation, type OnViolation, refuseCall } from "./refuse.ts";
 
 export interface SchemaValidatorOptions {
-  /** What each tool must return, by its name. Other tools are not looked at. */
+  /** The schema of each tool's result, by the tool's name. Other tools are not checked. */
   readonly schemas: Readonly<Record<string, SchemaLike>>;
   /** Needed for raw JSON Schemas. */
   readonly validator?: JsonSchemaValidator | undefined;
+  /** Whether the model gets an error result, or the run ends. Default: "result". */
   readonly onViolation?: OnViolation | undefined;
+  /** What happens if the check itself fails. Default: "block". */
   readonly onError?: OnGuardError | undefined;
 }
 
 const LAYER = "schemaValidator";
 
-/** Checks what a tool returned before a model sees it. What does not fit becomes an error result that says where. */
+/**
+ * Checks a tool's result against a schema before a model sees it. A result that is not valid becomes an error result that says
+ * where.
+ */
 export function schemaValidator(options: SchemaValidatorOptions): FunctionMiddleware {
   checkFields(LAYER, options, ["schemas", "validator", "onViolation", "onError"]);
   checkFunction(`${LAYER}.validator`, options.validator);
@@ -58,7 +63,10 @@ function isSchema(value: unknown): boolean {
   return (typeof value === "object" && value !== null) || typeof value === "function";
 }
 
-/** A redactor further in leaves the value out where it has taken something from the text, which is what a model reads. */
+/**
+ * An inner redactor removes the value if it has removed something from the text. Then the text, which the model reads, is
+ * checked.
+ */
 function valueOf({ value, content }: ToolResult): unknown {
   if (value !== undefined || typeof content !== "string" || content === "") return value;
   try {

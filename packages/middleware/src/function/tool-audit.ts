@@ -6,13 +6,13 @@ import type { FunctionMiddleware } from "../types.ts";
 
 export interface ToolAuditOptions {
   readonly log: AuditLog;
-  /** Whether the arguments are written down too. Default false: they may be personal. */
+  /** Whether the arguments are recorded too. Default: false, because they may be personal. */
   readonly recordArguments?: boolean | undefined;
-  /** What happens when the log fails. Default: the tool is not run, or its call counts as failed. */
+  /** What happens if the log fails. Default ("block"): the tool is not run, or its call counts as failed. */
   readonly onError?: OnGuardError | undefined;
 }
 
-/** Writes down every tool call: who, what, how it ended. */
+/** Records every tool call in an audit log: which agent, which tool, and how it ended. */
 export function toolAudit(options: ToolAuditOptions): FunctionMiddleware {
   checkFields("toolAudit", options, ["log", "recordArguments", "onError"]);
   const log = checkAuditLog("toolAudit.log", options.log);

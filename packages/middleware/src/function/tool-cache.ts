@@ -5,17 +5,17 @@ import { checkNames, checkNumber } from "../options.ts";
 import type { FunctionMiddleware } from "../types.ts";
 
 export interface ToolCacheOptions {
-  /** Whose results may be given again. There is no default: only you know which tools merely look something up. */
+  /** The tools whose results may be reused. There is no default: only you know which tools merely look something up. */
   readonly tools: readonly string[];
-  /** Default 1,000. */
+  /** The maximum number of results. Default: 1,000. */
   readonly maxEntries?: number | undefined;
-  /** Default 60,000. */
+  /** How long a result is kept, in milliseconds. Default: 60,000. */
   readonly ttlMs?: number | undefined;
 }
 
 /**
- * Gives the same result to the same call of a tool that only looks things up, for the same tenant and user: a tool may look up
- * what is theirs. Errors are not kept.
+ * Returns a stored result to the same call of a lookup tool. Results are separate for each tenant and user, because a tool may
+ * look up what is theirs. Errors are not stored.
  */
 export function toolCache(options: ToolCacheOptions): FunctionMiddleware {
   checkFields("toolCache", options, ["tools", "maxEntries", "ttlMs"]);
@@ -53,7 +53,7 @@ function keyOfCall({ functionName, meta, scope, arguments: args }: FunctionConte
   });
 }
 
-/** A frozen copy of a success; undefined for an error, and for what is more than plain JSON. */
+/** A frozen copy of a successful result; undefined for an error, or if it is not plain JSON. */
 function copyOf(result: ToolResult | undefined): ToolResult | undefined {
   if (result === undefined || result.isError || keyOf(result) === undefined) return undefined;
   return frozenCopy(result);

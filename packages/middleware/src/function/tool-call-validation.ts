@@ -7,15 +7,17 @@ import { callGuard, type OnViolation } from "./refuse.ts";
 export interface ToolCallValidationOptions {
   /** Only these tools may be called. Default: all but the denied ones. */
   readonly allow?: readonly string[] | undefined;
-  /** These may not, whatever `allow` says. */
+  /** These tools may not be called, even if `allow` has them. Default: none. */
   readonly deny?: readonly string[] | undefined;
-  /** How long the arguments may be as JSON. Default 100,000 characters. */
+  /** The maximum length of the arguments as JSON, in characters. Default: 100,000. */
   readonly maxLength?: number | undefined;
-  /** How deep they may nest. Default 32. */
+  /** How deep they may be nested. Default: 32. */
   readonly maxDepth?: number | undefined;
-  /** How many values they may hold in all. Default 10,000. */
+  /** How many values they may contain in total. Default: 10,000. */
   readonly maxValues?: number | undefined;
+  /** Whether the model gets an error result, or the run ends. Default: "result". */
   readonly onViolation?: OnViolation | undefined;
+  /** What happens if the check itself fails. Default: "block". */
   readonly onError?: OnGuardError | undefined;
 }
 
@@ -53,7 +55,7 @@ export function toolCallValidation(options: ToolCallValidationOptions = {}): Fun
   });
 }
 
-/** Walks without recursion, so that no depth overflows the stack, and stops at the first limit; a cycle meets one too. */
+/** Without recursion, so that deep nesting cannot overflow the stack. Stops at the first limit, which a cycle reaches too. */
 function sizeProblem(value: unknown, { maxLength, maxDepth, maxValues }: Limits): string | undefined {
   const open: { readonly value: unknown; readonly depth: number }[] = [{ value, depth: 1 }];
   let length = 0;

@@ -38,20 +38,20 @@ export interface ChatCallOptions {
   readonly clock: Clock;
 }
 
-/** Takes an event; a promise asks to wait before the next. */
+/** Takes an event. If it returns a promise, wait for it before the next event. */
 type Sink = (event: ModelEvent) => Promise<void> | undefined;
 
-/** One model call without an agent: its context, and the way to the provider. */
+/** One model call without an agent: its context, and the call to the provider. */
 export class ChatCall {
   readonly context: ChatContext;
-  /** Whether anything has reached a sink. */
+  /** Whether any event has reached a sink. */
   hasStreamed = false;
   private readonly cancellation: CancellationToken;
   private readonly idempotencyKey: string | undefined;
   private readonly transforms: StreamTransform[] = [];
-  /** The newest attempt, while it is under way: one that a layer gave up before it may go on, and is not heard. */
+  /** The current attempt. An earlier one that a layer gave up may still be running; its events are ignored. */
   private streaming: object | undefined;
-  /** Of the newest attempt that was begun. */
+  /** The signal of the latest attempt. */
   private last: AbortSignalLike | undefined;
 
   constructor({ client, request, options, agentName, tenantId, hooks, clock }: ChatCallOptions) {
@@ -83,14 +83,14 @@ export class ChatCall {
     settle(this.context, signal, await model.generate(request, this.callOptions()));
   }
 
-  /** The same, streamed. What has reached the sink cannot be taken back, so after that no attempt is repeated. */
+  /** Like `generate`, streamed. What has reached the sink cannot be taken back, so after that no attempt may follow. */
   async stream(sink: Sink): Promise<void> {
     const { model, request, signal } = this.context;
     if (this.hasStreamed) throw partly(model, whyAgain(this.last));
     this.last = signal;
     if (model.stream === undefined) return this.generate();
     if (signal.aborted) throw cancellationOf(signal);
-    // What a transform held back belongs to its attempt, and not to the next.
+    // What a transform holds back belongs to the previous attempt.
     if (this.streaming !== undefined) discard(this.transforms);
     const attempt = {};
     this.streaming = attempt;
@@ -122,7 +122,7 @@ export class ChatCall {
     refuseNoStream(events);
     for await (const event of events) {
       refuseNoEvent(event);
-      // A provider may be slow to notice; what it still sends is for nobody.
+      // A provider may be slow to notice the abort. What it still sends is dropped.
       if (signal.aborted) throw cancellationOf(signal);
       if (this.streaming !== attempt) throw new CancellationError({ reason: "another attempt has begun" });
       if (event.type === "finish") {
@@ -150,7 +150,7 @@ export class ChatCall {
   }
 }
 
-/** An answer that comes after its call was given up must not take the place of another's. */
+/** An answer that arrives after its call was given up must not replace another one's. */
 function settle(context: ChatContext, signal: AbortSignalLike, response: ModelResponse): void {
   if (signal.aborted) throw cancellationOf(signal);
   const problem = answerProblem(context.model, response);
@@ -158,7 +158,7 @@ function settle(context: ChatContext, signal: AbortSignalLike, response: ModelRe
   context.result = response;
 }
 
-/** A failure in the middle of an answer. It is final: a repeat would say the beginning twice. */
+/** The error for a failure in the middle of an answer. It is final, because a retry would deliver the beginning twice. */
 function partly(model: LLMClient, cause: unknown): ProviderError {
   return new ProviderError({
     kind: classifyError(cause).kind,
@@ -170,7 +170,9 @@ function partly(model: LLMClient, cause: unknown): ProviderError {
   });
 }
 
-/** Why there is another attempt: a layer gave up the one before (its time was up, perhaps), or does not say. */
+/**
+ * Why there is another attempt: a layer gave up the one before (because of a timeout, for example), or the reason is not known.
+ */
 function whyAgain(signal: AbortSignalLike | undefined): Error {
   return signal?.aborted === true ? cancellationOf(signal) : new Error("the answer was asked for again");
 }

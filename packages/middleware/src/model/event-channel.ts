@@ -1,17 +1,17 @@
 import type { ModelEvent } from "@ravi/kernel";
 
-/** Hands events from whoever makes them to one reader, at the reader's pace. */
+/** Passes events from a producer to one reader, at the reader's pace. */
 export interface EventChannel {
-  /** Resolves when the reader has room for more. A promise only where it has none. */
+  /** Returns a promise only if the buffer is full; it resolves when there is room for more. */
   push(event: ModelEvent): Promise<void> | undefined;
   close(): void;
   fail(error: unknown): void;
   next(): Promise<IteratorResult<ModelEvent, undefined>>;
-  /** The reader is gone: whatever waits for room goes on, and what is pushed is dropped. */
+  /** The reader has gone: a waiting producer continues, and further events are dropped. */
   drop(): void;
 }
 
-/** How many events may wait before their maker has to. */
+/** How many events are buffered before the producer has to wait. */
 const ROOM = 64;
 
 export function eventChannel(): EventChannel {
@@ -32,7 +32,7 @@ export function eventChannel(): EventChannel {
       else reader.reject(takeError(ended));
     }
   };
-  /** The error is told once; whoever reads on after it is at the end. */
+  /** The error is thrown once. Further reads are at the end of the stream. */
   const takeError = ({ error }: { readonly error: unknown }): unknown => {
     ended = "closed";
     return error;

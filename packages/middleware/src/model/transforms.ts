@@ -1,8 +1,10 @@
 import type { ModelEvent, ModelResponse, StreamTransform } from "@ravi/kernel";
 import { textOf } from "@ravi/kernel";
 
-/** Layers add their transforms from the outside in; an event comes from the inside, like every answer. */
-
+/**
+ * Puts an event through the transforms. Layers add their transforms from the outermost on; an event comes from the inside, so the
+ * last transform is first.
+ */
 export function through(transforms: readonly StreamTransform[], event: ModelEvent): readonly ModelEvent[] {
   return transforms.reduceRight<readonly ModelEvent[]>(
     (events, transform) => pushAll(transform, events),
@@ -10,7 +12,7 @@ export function through(transforms: readonly StreamTransform[], event: ModelEven
   );
 }
 
-/** What they still hold. The rest of an inner one goes through those further out. */
+/** Ends the transforms. What an inner one still holds goes through those further out. */
 export function flush(transforms: readonly StreamTransform[]): readonly ModelEvent[] {
   return transforms.reduceRight<readonly ModelEvent[]>(
     (events, transform) => [...pushAll(transform, events), ...transform.flush()],
@@ -18,13 +20,13 @@ export function flush(transforms: readonly StreamTransform[]): readonly ModelEve
   );
 }
 
-/** After a failed attempt: they begin anew, and what they held is nobody's. */
+/** Resets the transforms after a failed attempt, and drops what they held. */
 export function discard(transforms: readonly StreamTransform[]): void {
   for (const transform of transforms) {
     try {
       transform.flush();
     } catch {
-      // A guard that trips over the rest of an answer which has failed anyway.
+      // A guard may trip over the rest of an answer that has failed anyway.
     }
   }
 }
@@ -35,7 +37,7 @@ function pushAll(transform: StreamTransform, events: readonly ModelEvent[]): rea
     : events.flatMap((event) => transform.push(event));
 }
 
-/** An answer that was not streamed (from a cache, or held for a judge), as the deltas of one. */
+/** The deltas of an answer that was not streamed (from a cache, or held back for a judge). */
 export function eventsOf({ message }: ModelResponse): readonly ModelEvent[] {
   const text = textOf(message);
   const calls = (message.toolCalls ?? []).map(({ id, name, arguments: delta }, index): ModelEvent => ({

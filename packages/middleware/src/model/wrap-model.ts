@@ -26,17 +26,20 @@ import { eventChannel } from "./event-channel.ts";
 import { eventsOf } from "./transforms.ts";
 
 export interface WrapModelOptions {
-  /** Who calls, in hooks and traces. Default: the model's id, as far as it is a name. */
+  /** The caller's name in hooks and traces. Default: the model's id, with `/` replaced by `:`. */
   readonly agentName?: string | undefined;
   readonly tenantId?: string | undefined;
   readonly hooks?: Hooks | undefined;
-  /** Default: the real time. */
+  /** Default: the system's time. */
   readonly clock?: Clock | undefined;
-  /** Answers what a layer's `admit` asks for. Without it such a layer fails: here nothing can wait durably. */
+  /**
+   * Answers what a layer's `admit` asks for (an approval, for example). Without it such a layer fails, because nothing can wait
+   * durably here.
+   */
   readonly answer?: Gate["require"] | undefined;
 }
 
-/** A model with layers around it, for whoever uses no agent. What comes back is an `LLMClient` like any other. */
+/** Puts layers around a model, for use without an agent. Returns an `LLMClient` with `generate` and `stream`. */
 export function wrapModel(
   client: LLMClient,
   layers: readonly Layer<ChatContext>[] | Pipeline<ChatContext>,
@@ -55,7 +58,7 @@ export function wrapModel(
   const hooks = guardedHooks(options.hooks ?? NO_HOOKS);
   const gate: Gate = {
     require(name, question, tell) {
-      // Nothing is on record here, so there is always somebody to ask.
+      // Nothing is recorded here, so the question is always new.
       tell?.();
       return answer(name, question);
     },
@@ -110,7 +113,7 @@ function isPipeline(
   return hasMethod(layers, "run");
 }
 
-/** Begins with the first read. A reader that stops early cancels the call. */
+/** The call begins with the first read. A reader that stops early cancels the call. */
 function readStream(
   call: ChatCall,
   drive: (call: ChatCall, core: () => Promise<void>) => Promise<ModelResponse>,

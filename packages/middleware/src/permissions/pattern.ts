@@ -1,6 +1,6 @@
 /**
- * Whether a text fits a pattern in which `*` stands for any characters. By hand and in linear time: a pattern is data, and an
- * expression made of it could take seconds.
+ * Whether a text matches a pattern in which `*` stands for any characters. By hand and in linear time: a pattern is data, and a
+ * regular expression made from it could take seconds.
  */
 export function matches(pattern: string, text: string): boolean {
   const [first = "", ...rest] = pattern.split("*");

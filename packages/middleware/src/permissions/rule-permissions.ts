@@ -10,26 +10,30 @@ import {
 import { messageOf } from "@ravi/kernel/loop";
 import { matches } from "./pattern.ts";
 
-/** One rule. What it does not name it does not restrict: a rule of an effect alone is about everything. */
+/** One rule. A field that is left out does not restrict it: a rule with only an effect applies to everything. */
 export interface PermissionRule {
   readonly effect: "allow" | "deny";
   readonly action?: PermissionRequest["action"] | readonly PermissionRequest["action"][] | undefined;
-  /** The tool, the agent or the model; `*` stands for any characters. */
+  /** The tool, agent or model; `*` stands for any characters. */
   readonly target?: string | readonly string[] | undefined;
-  /** Who asks, by name: `researcher`, `team-*`. */
+  /** The agent that asks, by name: `researcher`, `team-*`. */
   readonly agent?: string | readonly string[] | undefined;
-  /** For which user; null is the run without one. */
+  /** The user of the run; null for a run without a user. */
   readonly user?: string | null | readonly (string | null)[] | undefined;
+  /** The tenant of the run; null for a run without one. */
   readonly tenant?: string | null | readonly (string | null)[] | undefined;
-  /** What the fields cannot say. When it throws, the request is denied, whatever the rule's effect. */
+  /**
+   * A condition that the fields cannot express. If it throws, or returns anything but true or false, the request is denied,
+   * whatever the rule's effect.
+   */
   readonly when?: ((request: PermissionRequest) => MaybePromise<boolean>) | undefined;
-  /** Told to whoever is denied. */
+  /** The reason that a denied request gets. */
   readonly reason?: string | undefined;
 }
 
 export interface RulePermissionsOptions {
   readonly rules: readonly PermissionRule[];
-  /** What holds when no rule fits: deny. */
+  /** What happens if no rule matches. Default: "deny". */
   readonly otherwise?: "allow" | "deny" | undefined;
 }
 
@@ -46,7 +50,10 @@ const RULE = [
   "reason",
 ] as const satisfies readonly (keyof PermissionRule)[];
 
-/** Permissions by rules. A rule that denies wins over all that allow; what no rule allows is denied; so is what a rule fails at. */
+/**
+ * Permissions by rules. A matching rule that denies wins over all that allow. What no rule allows is denied (see `otherwise`),
+ * and so is a request for which a rule fails.
+ */
 export function rulePermissions(options: RulePermissionsOptions): Permissions {
   checkFields("rulePermissions", options, ["rules", "otherwise"]);
   const otherwise = checkOneOf("rulePermissions.otherwise", options.otherwise ?? "deny", EFFECTS);
@@ -92,7 +99,7 @@ async function fits(rule: PermissionRule, request: PermissionRequest): Promise<b
     isOneOf(rule.tenant, scope.tenantId);
   if (!isAbout || rule.when === undefined) return isAbout;
   const answer: unknown = await rule.when(request);
-  // A rule that answers neither yes nor no has failed: an allowance by accident is none.
+  // An answer that is neither true nor false is an error: nothing is allowed by accident.
   if (typeof answer === "boolean") return answer;
   throw new InvalidValueError({ field: "when", value: answer, expected: "true or false" });
 }
@@ -109,7 +116,7 @@ function deny(reason: string): PermissionDecision {
   return { allow: false, reason };
 }
 
-/** A misspelt field would make a rule wider than it was meant, and a misspelt value one that forbids nothing. */
+/** A misspelt field would make a rule apply to more than intended, and a misspelt value would make a rule that denies nothing. */
 function checkRule(rule: PermissionRule, at: number): PermissionRule {
   const field = `rulePermissions.rules[${at}]`;
   checkFields(field, rule, RULE);
@@ -134,7 +141,10 @@ function checkRule(rule: PermissionRule, at: number): PermissionRule {
   });
 }
 
-/** A list of its own: what happens to the one that was given changes no rule. One without anything in it fits nothing. */
+/**
+ * A copy, so that later changes to the given list do not change the rule. An empty list is refused, because it would match
+ * nothing.
+ */
 function checkList<T>(
   field: string,
   value: T | readonly T[] | undefined,

@@ -10,13 +10,13 @@ import { viewFilter } from "./view.ts";
 /** Thrown by a filter at the first blocked word. */
 export class Blocked extends Error {}
 
-/** `isPlain`: the text has nothing in it that could be read in another way. */
+/** Makes a filter. `isPlain`: the text contains nothing that could be read in another way. */
 export type MakeFilter = (isPlain: boolean) => TextFilter;
 
-/** Printable ASCII without the backslash. */
+/** Printable ASCII without the backslash, and line breaks and tabs. */
 const PLAIN = /^[\n\r\t -[\]-~]*$/;
 
-/** The first word of a whole text that is blocked, if there is one. */
+/** The first blocked word of a whole text, if there is one. */
 export function firstBlocked(makeFilter: MakeFilter, text: string): string | undefined {
   try {
     filterWhole(makeFilter(PLAIN.test(text)), text);
@@ -34,7 +34,10 @@ export interface BlockedOptions {
   readonly wholeWord: boolean;
 }
 
-/** Filters that look at a text both as it is written and as its reader sees it: a word may also stand alone only because of what nobody sees. */
+/**
+ * Filters that check a text both as it is written and as a reader sees it: without invisible characters, a word may be found that
+ * was not there before, or stop standing alone.
+ */
 export function blockingFilters({ words, patterns, ignoreCase, wholeWord }: BlockedOptions): MakeFilter {
   const plainWords = words.map(plainText).filter((word) => word !== "");
   const arePlain = words.every((word, at) => word === plainWords[at]);
@@ -48,7 +51,7 @@ export function blockingFilters({ words, patterns, ignoreCase, wholeWord }: Bloc
       : bothFilters(asWritten(), viewFilter(readEscapes, viewFilter(readPlain, asSeen())));
 }
 
-/** Makes filters that change nothing, and throw at the first word or pattern. */
+/** Makes filters that change nothing, and throw at the first blocked word or pattern. */
 function scanning(detectors: readonly Detector[], patterns: readonly LinearPattern[]): () => TextFilter {
   const replace = (kind: string): never => {
     throw new Blocked(kind);

@@ -1,10 +1,13 @@
 import type { Numbering, Redaction } from "./redactor.ts";
 
-/** A text that is JSON, as the result of every tool that gives an object is, stays JSON: also where a number is taken out. */
+/**
+ * Cleans a text. If it is JSON, as the result of every tool that returns an object is, it stays JSON, even if a number is
+ * removed.
+ */
 export function cleanText(text: string, redaction: Redaction, numbering: Numbering): string {
   const clean = redaction.whole(text, numbering);
   if (clean === text || !isJsonText(text)) return clean;
-  // What an own text finds across the marks of the format has to go all the same.
+  // A user's pattern may match across JSON's quotes and commas. That has to be removed as well.
   return redaction.whole(redaction.whole(text, numbering, true), numbering);
 }
 

@@ -1,13 +1,13 @@
-/** Deeper than anything that a schema describes. */
+/** Deeper than any schema describes. */
 const MAX_DEPTH = 200;
 
-/** Says that a value cannot be cleaned and keep its form. */
+/** Thrown if a value cannot be cleaned without changing its shape. */
 class NotClean extends Error {}
 
 /**
- * A value with its texts cleaned, in a copy; the same value where nothing had to be. Undefined where that cannot be: for a key
- * or a number that says too much, since another one would be a lie or break the form, and for what cannot be looked into (a
- * Map, an instance of a class, a cycle).
+ * A copy of a value with its texts cleaned, or the same value if nothing had to be changed. Undefined if it cannot be cleaned: a
+ * key or a number would have to be replaced, which would be false or break its shape, or the value cannot be inspected (a Map, an
+ * instance of a class, a cycle).
  */
 export function cleanValue(
   value: unknown,
@@ -16,14 +16,14 @@ export function cleanValue(
   try {
     return { value: new Cleaner(clean).clean(value, 0) };
   } catch {
-    // Also a getter that throws.
+    // Also if a getter throws.
     return undefined;
   }
 }
 
 class Cleaner {
   private readonly text: (text: string) => string;
-  /** What many share is looked at once; what contains itself is found here half done. */
+  /** Shared objects are cleaned once. An object that contains itself is found here unfinished. */
   private readonly seen = new Map<object, { readonly value: unknown } | undefined>();
 
   constructor(text: (text: string) => string) {
@@ -64,14 +64,14 @@ class Cleaner {
   private copyOf(value: object, depth: number): unknown {
     const prototype: unknown = Object.getPrototypeOf(value);
     const keys = Reflect.ownKeys(value);
-    // It has no text of its own.
+    // A date has no text of its own.
     if (prototype === Date.prototype && keys.length === 0) return value;
     const entries = Object.entries(value);
     const isList = Array.isArray(value);
     const isPlain = isList
       ? prototype === Array.prototype
       : prototype === Object.prototype || prototype === null;
-    // A list also has its length; whatever else is not among the entries is hidden.
+    // A list also has the key `length`. Any other key that is not among the entries is hidden.
     if (!isPlain || keys.length !== entries.length + (isList ? 1 : 0)) throw new NotClean();
     if (isList && entries.length !== value.length) throw new NotClean();
     const cleaned = entries.map(([key, inner]): [string, unknown] => {

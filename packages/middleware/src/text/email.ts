@@ -7,7 +7,7 @@ const AT = 0x40;
 const DOT = 0x2e;
 const HYPHEN = 0x2d;
 
-/** `name@host.tld`. From a longer run of letters, the last 64 before the @ are taken. */
+/** `name@host.tld`. Of a longer run of characters, the last 64 before the @ are taken. */
 export const email: Detector = {
   kind: "EMAIL",
   starts: `${LETTERS}${DIGITS}_+%`,
@@ -16,7 +16,7 @@ export const email: Detector = {
     let end = at;
     while (end - at < 2 * MAX_LOCAL && isLocal(reader.at(end))) end++;
     const run = end - at;
-    // Whatever begins in the same run meets the same end. So a long run is read in strides, and not anew from each place.
+    // Every start within the same run has the same end. So a long run is read in strides, and not again from each position.
     if (reader.at(end) !== AT) return run < 2 * MAX_LOCAL ? -run : -MAX_LOCAL;
     if (run > MAX_LOCAL) return MAX_LOCAL - run;
     const domain = domainLength(reader, end + 1);
@@ -32,7 +32,7 @@ function isLocal(code: number): boolean {
   return LOCAL[code] === 1;
 }
 
-/** The longest beginning that is a host with a top-level domain. */
+/** The length of the longest prefix that is a host with a top-level domain. */
 function domainLength(reader: Reader, from: number): number {
   let best = 0;
   let label = from;

@@ -3,12 +3,12 @@ import { sameView, type View, ViewBuilder } from "./view.ts";
 
 const BACKSLASH = 0x5c;
 
-/** What the letter after a backslash stands for, as JSON and most languages have it. */
+/** The character that an escape stands for, as in JSON and most languages. */
 const ESCAPES: ReadonlyMap<string, string> = new Map(
   Object.entries({ n: "\n", r: "\r", t: "\t", b: "\b", f: "\f", "/": "/", '"': '"' }),
 );
 
-/** More backslashes than this before a letter are no JSON inside of JSON: encoded six times, there are 63. */
+/** More backslashes than this before a letter are not nested JSON: encoded six times, there are 63. */
 const MOST_BACKSLASHES = 63;
 
 interface Escape {
@@ -18,7 +18,7 @@ interface Escape {
 
 const UNDECIDED = "undecided";
 
-/** JSON as its reader sees it: what is escaped is what it stands for. Read from any of its `starts`, it is the same. */
+/** JSON with its escapes decoded. Reading may start at any of the view's `starts`, with the same result. */
 export function readJson(text: string, isLast: boolean): View {
   return readWith(text, isLast, (at) => {
     if (text.charCodeAt(at + 1) === BACKSLASH) return { length: 2, text: "\\" };
@@ -27,15 +27,15 @@ export function readJson(text: string, isLast: boolean): View {
 }
 
 /**
- * Any text as the reader of JSON inside of it would see it, however often that is encoded. Nothing says that it is JSON, so
- * `C:\new` reads as a line's end too: good enough to find what begins after an escape, or has one inside. Read from any of
- * its `starts`, it is the same.
+ * Any text with escapes decoded as if it contained JSON, however often encoded. It need not be JSON, so `C:
+ * ew` reads as a line break too: good enough to find what begins after an escape, or has one inside. Reading may start at any of
+ * the view's `starts`, with the same result.
  */
 export function readEscapes(text: string, isLast: boolean): View {
   return readWith(text, isLast, (at) => {
     let count = 1;
     while (text.charCodeAt(at + count) === BACKSLASH) count++;
-    // Those of a run at once: counted anew from each of them, it would take 63 times as long.
+    // All surplus backslashes of a run at once: counted again from each of them, it would take 63 times as long.
     return count > MOST_BACKSLASHES ? count - MOST_BACKSLASHES : escapeAfter(text, at, count);
   });
 }
@@ -52,7 +52,7 @@ function readWith(
     view.copyTo(at);
     const escape = escapeAt(at);
     if (escape === UNDECIDED && !isLast) return view.view();
-    // What is no escape stands for itself.
+    // What is not an escape stands for itself.
     if (escape === UNDECIDED) view.copyTo(++at);
     else if (typeof escape === "number") view.copyTo((at += escape));
     else {
@@ -65,7 +65,7 @@ function readWith(
   return view.view();
 }
 
-/** What so many backslashes and the characters after them stand for, or how many of them stand for themselves. */
+/** The escape of this many backslashes and the characters after them, or how many of them stand for themselves. */
 function escapeAfter(text: string, at: number, backslashes: number): Escape | typeof UNDECIDED | number {
   const letter = at + backslashes;
   if (letter >= text.length) return UNDECIDED;

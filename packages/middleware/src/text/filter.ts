@@ -1,16 +1,18 @@
 /**
- * Changes a text that arrives in pieces. It may hold back what it cannot judge yet. Contract: what `push` and `end` give,
- * put together, is the same for every way to cut the text; after `end` it is as new.
+ * Changes a text that arrives in pieces, and may hold back what it cannot decide yet. Contract: the joined output of `push` and
+ * `end` is the same however the text is cut, and after `end` the filter can be reused.
  */
 export interface TextFilter {
   push(text: string): string;
   end(): string;
 }
 
+/** Puts a whole text through a filter. */
 export function filterWhole(filter: TextFilter, text: string): string {
   return filter.push(text) + filter.end();
 }
 
+/** Puts the output of the first filter through the second. */
 export function chainFilters(first: TextFilter, second: TextFilter): TextFilter {
   return {
     push: (text) => second.push(first.push(text)),
@@ -18,10 +20,10 @@ export function chainFilters(first: TextFilter, second: TextFilter): TextFilter 
   };
 }
 
-/** Two filters that change nothing, each on the text itself: what both have let pass is let out. */
+/** Combines two filters that change nothing: a text is let out once both have let it pass. */
 export function bothFilters(first: TextFilter, second: TextFilter): TextFilter {
   let held = "";
-  // How much of what is held each of them has let pass.
+  // How much of the held text each of them has let pass.
   let [one, two] = [0, 0];
   const take = (): string => {
     const end = Math.min(one, two);

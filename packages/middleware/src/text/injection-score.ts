@@ -1,7 +1,7 @@
 import { readEscapes } from "./escapes.ts";
 import { plainText } from "./plain.ts";
 
-/** How much of a text is read at most; what is longer is judged by its beginning and its end. */
+/** The maximum that is read; of a longer text, the beginning and the end. */
 const MOST = 200_000;
 
 const TURN_AWAY = new Set(["ignore", "disregard", "forget", "override", "bypass", "neglect", "discard"]);
@@ -34,7 +34,7 @@ const ORDERS = new Set([
 ]);
 const REVEAL = new Set(["reveal", "print", "show", "repeat", "output", "leak", "display", "dump", "expose"]);
 
-/** Phrases, in words of small letters, and how telling each is. */
+/** Phrases in lower case, each with its weight. */
 const PHRASES: readonly (readonly [string, number])[] = [
   ["developer mode", 0.4],
   ["jailbreak", 0.4],
@@ -54,7 +54,7 @@ const PHRASES: readonly (readonly [string, number])[] = [
   ["end of system prompt", 0.6],
 ];
 
-/** Marks of a conversation's format, which have no place inside of a message. */
+/** Markers of chat formats, which have no place inside of a message. */
 const MARKS: readonly (readonly [string, number])[] = [
   ["<|im_start|>", 0.7],
   ["<|im_end|>", 0.5],
@@ -68,11 +68,15 @@ const MARKS: readonly (readonly [string, number])[] = [
   ["<system>", 0.4],
 ];
 
-/** How much a text looks like an attempt to give a model other orders: 0 not at all, 1 certainly. Linear in its length. */
+/**
+ * How much a text looks like an attempt to give a model other instructions: from 0 (not at all) to 1 (certainly). Linear in its
+ * length.
+ */
 export function injectionScore(text: string): number {
   const cut = text.length > MOST ? `${text.slice(0, MOST / 2)}\n${text.slice(-MOST / 2)}` : text;
   const read = readEscapes(cut, true).text;
-  // What tools give is JSON, where an escape's letter stands before the word. Elsewhere it may be the word's own.
+  // Tool results are JSON, in which the letter of an escape is directly before a word. In other texts it may belong to the word.
+  // So both readings are scored.
   return read === cut ? scoreOf(cut) : Math.max(scoreOf(cut), scoreOf(read));
 }
 
@@ -86,11 +90,11 @@ function scoreOf(text: string): number {
     ...PHRASES.flatMap(([phrase, weight]) => (spaced.includes(` ${phrase} `) ? [weight] : [])),
     ...MARKS.flatMap(([mark, weight]) => (plain.includes(mark) ? [weight] : [])),
   ];
-  // Each sign leaves a part of the doubt; together they leave the product.
+  // Each sign reduces the doubt by its weight; what is left is the product.
   return 1 - weights.reduce((doubt, weight) => doubt * (1 - weight), 1);
 }
 
-/** "Ignore all the previous instructions", in up to six words. */
+/** "Ignore all the previous instructions": the noun is within six words after the verb. */
 function turnsAway(words: readonly string[]): boolean {
   return words.some((word, at) => {
     if (!TURN_AWAY.has(word)) return false;
@@ -100,7 +104,7 @@ function turnsAway(words: readonly string[]): boolean {
   });
 }
 
-/** "Reveal your system prompt", in up to six words. */
+/** "Reveal your system prompt": within six words after the verb. */
 function asksForPrompt(words: readonly string[]): boolean {
   return words.some((word, at) => {
     if (!REVEAL.has(word)) return false;

@@ -3,7 +3,7 @@ import { type Detector, type Reader, DIGITS, isAlphanumeric, isDigit, isHex } fr
 const DOT = 0x2e;
 const COLON = 0x3a;
 
-/** Four numbers up to 255. */
+/** Four numbers of at most 255. */
 export const ipv4: Detector = {
   kind: "IP",
   starts: DIGITS,
@@ -13,7 +13,7 @@ export const ipv4: Detector = {
     const length = quadLength(reader, at);
     if (length === 0) return 0;
     const after = reader.at(at + length);
-    // `1.2.3.4.5` is something else.
+    // `1.2.3.4.5` is not an address.
     return isAlphanumeric(after) || (after === DOT && isDigit(reader.at(at + length + 1))) ? 0 : length;
   },
 };
@@ -34,8 +34,8 @@ function quadLength(reader: Reader, from: number): number {
 }
 
 /**
- * Eight groups of hexadecimal digits, or fewer with one `::`. At least four digits and one that is not a letter, so that
- * `std::add`, `a::b` and the time of day are left alone.
+ * Eight groups of hexadecimal digits, or fewer with one `::`. At least four hexadecimal digits, one of them 0 to 9, so that
+ * `std::add`, `a::b` and times of day do not match.
  */
 export const ipv6: Detector = {
   kind: "IP",

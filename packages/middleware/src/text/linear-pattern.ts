@@ -5,17 +5,18 @@ import { readEscapes } from "./escapes.ts";
 import type { TextFilter } from "./filter.ts";
 import { placeOf, sameView, type View } from "./view.ts";
 
-/** A pattern of the user's own that is known to run in linear time. */
+/** A user's pattern that is guaranteed to run in linear time. Make one with `linearPattern`. */
 export interface LinearPattern {
-  /** What stands in the place of what it finds: `EMPLOYEE` becomes `[EMPLOYEE]`. */
+  /** The placeholder for what it finds: `EMPLOYEE` becomes `[EMPLOYEE]`. */
   readonly name: string;
-  /** Where it is found, as [from, to): from left to right, not overlapping, none empty. */
+  /** The matches as [from, to), from left to right, not overlapping, none empty. */
   ranges(text: string): readonly (readonly [number, number])[];
 }
 
 /**
- * Makes a pattern from a regular expression, on re2js (an optional peer: `npm install re2js`), where no expression can take
- * more than linear time. What that engine does not know (back references, look-around) is refused here.
+ * Makes a pattern from a regular expression. It runs on re2js (an optional peer dependency: `npm install re2js`), where every
+ * expression takes linear time. Throws an `InvalidValueError` for what re2js does not support (back references, look-around), or
+ * if it is not installed.
  */
 export async function linearPattern(name: string, expression: RegExp | string): Promise<LinearPattern> {
   checkPatternName("linearPattern.name", name);
@@ -60,7 +61,7 @@ export function isLinearPattern(value: unknown): value is LinearPattern {
 }
 
 export function checkPatternName(field: string, name: unknown): string {
-  // Safe inside of JSON, and not something that a detector could find again.
+  // Letters and `_` only: safe inside of JSON, and not something that a detector could match again.
   if (typeof name === "string" && /^[A-Za-z][A-Za-z_]{0,39}$/.test(name)) return name;
   throw new InvalidValueError({
     field,
@@ -69,10 +70,10 @@ export function checkPatternName(field: string, name: unknown): string {
   });
 }
 
-/** Lines longer than this are looked at in parts of this length. */
+/** Longer lines are checked in parts of this length. */
 const LONGEST_LINE = 4_096;
 
-/** What is found is replaced line by line, so that a stream is held back by a line at most. */
+/** Applies `change` line by line, so that a stream is delayed by one line at most. */
 export function lineFilter(change: (line: string) => string): TextFilter {
   let held = "";
   return {
@@ -93,15 +94,15 @@ export function lineFilter(change: (line: string) => string): TextFilter {
   };
 }
 
-/** After the first line, or after the longest part of one; 0 when neither is there yet. */
+/** The end of the first line, or of the longest part of one; 0 if neither is complete. */
 function lineEnd(text: string): number {
-  // Not in all of it: what is long would be searched to its end for each part.
+  // Only the first part is searched: otherwise a long text would be searched to its end for each part.
   const newline = text.slice(0, LONGEST_LINE).indexOf("\n");
   if (newline !== -1) return newline + 1;
   return text.length >= LONGEST_LINE ? LONGEST_LINE : 0;
 }
 
-/** In the text as it is written, and then as the reader of JSON inside of it sees it. */
+/** Replaces matches in the text as it is written, and then with the escapes of JSON decoded. */
 export function replaceRanges(
   text: string,
   pattern: LinearPattern,

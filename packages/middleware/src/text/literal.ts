@@ -4,11 +4,11 @@ export interface LiteralOptions {
   readonly kind: string;
   readonly text: string;
   readonly ignoreCase: boolean;
-  /** Not inside of a longer word. */
+  /** Does not match inside of a longer word. */
   readonly wholeWord: boolean;
 }
 
-/** Finds one text exactly as it is written. */
+/** A detector that finds one text exactly as it is written. */
 export function literal({ kind, text, ignoreCase, wholeWord }: LiteralOptions): Detector {
   const wanted = [...codesOf(text)].map((code) => (ignoreCase ? foldsOf(code) : [code]));
   const first = wanted[0] ?? [];
@@ -33,7 +33,7 @@ function* codesOf(text: string): Generator<number> {
   for (let at = 0; at < text.length; at++) yield text.charCodeAt(at);
 }
 
-/** A unit in both cases, where both are one unit long. */
+/** A UTF-16 unit in both cases, if both are one unit long. */
 function foldsOf(code: number): readonly number[] {
   const char = String.fromCharCode(code);
   const cases = [char, char.toLowerCase(), char.toUpperCase()].filter((other) => other.length === 1);

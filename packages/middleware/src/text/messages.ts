@@ -1,9 +1,9 @@
 import type { AssistantMessage, ChatMessage, ContentPart, ModelResponse, ToolCall } from "@ravi/kernel";
 
-/** How the texts of a message are changed; `json` for the arguments of tool calls. */
+/** Changes a text of a message. `json` is true for the arguments of tool calls. */
 export type ChangeText = (text: string, json: boolean) => string;
 
-/** The same object where nothing changed, so that whoever compares lists sees that. */
+/** A message with its texts changed. Returns the same object if nothing changed, so that lists can be compared. */
 export function changeMessage<M extends ChatMessage>(message: M, change: ChangeText): M {
   const content = changeContent(message.content, change);
   const calls = message.role === "assistant" ? changeCalls(message.toolCalls, change) : undefined;
@@ -26,7 +26,7 @@ function changePart(part: ContentPart, change: ChangeText): ContentPart {
   if (part.type !== "text" && part.type !== "reasoning") return part;
   const text = change(part.text, false);
   if (text === part.text) return part;
-  // A provider's signature is over the text that it wrote; over another one it is worth nothing.
+  // The provider's signature is only valid for the original text, so it is dropped.
   return part.type === "text" ? { type: "text", text } : { type: "reasoning", text };
 }
 
@@ -41,6 +41,7 @@ function changeCalls(
   });
 }
 
+/** Applies `change` to each item. Returns the same list if nothing changed. */
 export function changeList<T>(list: readonly T[], change: (item: T) => T): readonly T[] {
   let changed: T[] | undefined;
   for (const [at, item] of list.entries()) {

@@ -8,10 +8,10 @@ const PLUS = 0x2b;
 const OPEN = 0x28;
 const CLOSE = 0x29;
 
-/** A payment card: 13 to 19 digits in groups or not, whose check digit is right (Luhn). The longest one counts. */
+/** A payment card: 13 to 19 digits, grouped or not, with a valid check digit (Luhn). The longest match counts. */
 export const card: Detector = {
   kind: "CARD",
-  // What cards begin with; ids and times of day in milliseconds mostly begin with others.
+  // The digits that cards begin with. Ids and timestamps in milliseconds mostly begin with others.
   starts: "23456",
   startsWord: true,
   match(reader, at, before) {
@@ -19,12 +19,12 @@ export const card: Detector = {
     let best = 0;
     let digits = 0;
     let separator: number | undefined;
-    // Luhn from the left for both parities, since the number of digits is not known yet.
+    // Luhn sums from the left for both parities, since the number of digits is not known yet.
     const sums: [number, number] = [0, 0];
     for (let end = at; digits < 19; end++) {
       const code = reader.at(end);
       if (!isDigit(code)) {
-        // Groups begin with one of four digits and are set apart by one and the same character.
+        // The first group has four digits, and all groups are separated by the same character.
         if ((code !== SPACE && code !== HYPHEN) || !isDigit(reader.at(end + 1))) break;
         if (separator === undefined ? digits !== 4 : code !== separator) break;
         separator = code;
@@ -39,7 +39,7 @@ export const card: Detector = {
   },
 };
 
-/** `sums[0]` is right for an even number of digits, where those at even places count double; `sums[1]` for an odd one. */
+/** `sums[0]` is valid for an even number of digits, where digits at even indexes count double; `sums[1]` for an odd number. */
 function addLuhn(sums: [number, number], place: number, digit: number): void {
   const doubled = digit * 2 > 9 ? digit * 2 - 9 : digit * 2;
   sums[0] += place % 2 === 0 ? doubled : digit;
@@ -47,8 +47,8 @@ function addLuhn(sums: [number, number], place: number, digit: number): void {
 }
 
 /**
- * A telephone number that is written as one: with a plus and a country code, as (415) 555-2671 or 415-555-2671, or with a
- * leading zero and groups. Bare digits are left alone: they are ids and amounts far more often.
+ * A telephone number that is written as one: with a plus and a country code, as (415) 555-2671 or 415-555-2671, or with a leading
+ * zero and groups. Plain digits are ignored: they are far more often ids and amounts.
  */
 export const phone: Detector = {
   kind: "PHONE",
@@ -96,7 +96,7 @@ function national(reader: Reader, at: number): number {
     }
     if (groups >= 2 && digits >= 9 && !isLetter(code)) best = look - at;
     const isGap = code === SPACE || code === HYPHEN || code === SLASH;
-    // A first group of three to five; two are a day, a month or an hour.
+    // The first group has three to five digits; two would be a day, a month or an hour.
     const isGroup = groups === 1 ? inGroup >= 3 && inGroup <= 5 : inGroup >= 2;
     if (!isGap || !isGroup || !isDigit(reader.at(look + 1))) return best;
     groups++;
@@ -133,7 +133,7 @@ function isDigits(reader: Reader, at: number, count: number): boolean {
   return true;
 }
 
-/** An account number whose country, length and checksum (mod 97) are right, in groups or not. */
+/** A bank account number (IBAN) with a known country, its length and a valid checksum (mod 97), grouped or not. */
 export const iban: Detector = {
   kind: "IBAN",
   starts: LETTERS,
@@ -163,7 +163,7 @@ function isMod97(text: string): boolean {
   return rest === 1;
 }
 
-/** From the IBAN registry: how long an account number of each country is. */
+/** The length of an IBAN by country, from the IBAN registry. */
 const IBAN_LENGTHS: ReadonlyMap<string, number> = new Map(
   Object.entries({
     15: "NO",

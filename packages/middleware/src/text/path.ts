@@ -1,11 +1,11 @@
-/** Paths as text: nothing here asks a disk. Both separators count, since a tool may run anywhere. */
+/** Functions on paths as text, without a file system. Both separators count, since a tool may run on any platform. */
 
-/** Why a text cannot be a path that we accept, whatever the folders are. */
+/** Why a text is not an acceptable path, whatever the allowed folders are; undefined if it is. */
 export function pathProblem(path: string): string | undefined {
   if (path === "" || path.length > 4_096) return "the path is empty or too long";
   // eslint-disable-next-line no-control-regex
   if (/[\0-\x1f\x7f]/.test(path)) return "the path contains control characters";
-  // A `file:` is a URL with any number of slashes, and readers of URLs pass over blanks. One letter is a drive's.
+  // `file:` makes a URL with any number of slashes, and URL parsers skip leading spaces. A single letter is a drive.
   if (/^\s*(?:file:|[a-z][a-z0-9+.-]+:[\\/])/i.test(path)) return "a URL is not a path";
   if (path.startsWith("~")) return "the path is relative to a home folder";
   if (/^[\\/]{2}/.test(path)) return "the path names another machine or device";
@@ -14,7 +14,7 @@ export function pathProblem(path: string): string | undefined {
   return undefined;
 }
 
-/** The path from the folder, without `.` and `..`; an absolute path stays where it is. */
+/** The path relative to the folder, with `.` and `..` resolved. An absolute path is kept. */
 export function resolvePath(folder: string, path: string): string {
   const isAbsolute = /^(?:[\\/]|[A-Za-z]:)/.test(path);
   const text = isAbsolute ? path : `${folder}/${path}`;
@@ -27,7 +27,7 @@ export function resolvePath(folder: string, path: string): string {
   return `${drive}/${parts.join("/")}`;
 }
 
-/** Whether a resolved path is the folder or lies in it. */
+/** Whether a path is the folder, or inside of it. */
 export function isInside(folder: string, path: string): boolean {
   const base = resolvePath(folder, ".");
   const full = resolvePath(path, ".");

@@ -1,22 +1,22 @@
 import { sameView, type View, ViewBuilder } from "./view.ts";
 
-/** Zero-width characters and soft hyphens, which split a word for a program and not for a reader. */
+/** Zero-width characters and soft hyphens, which split a word for a program but not for a reader. */
 const INVISIBLE = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]/g;
 
-/** A text as a reader sees it: look-alike forms of a letter (full-width, ligatures) as one, nothing invisible. */
+/** A text as a reader sees it: variants of a letter (full-width, ligatures) normalised, without invisible characters. */
 export function plainText(text: string): string {
-  // An accent joins its letter also over what nobody sees.
+  // Invisible characters are removed first, because an accent also combines with its letter across them.
   return text.replace(INVISIBLE, "").normalize("NFKC");
 }
 
-/** What may become one with the character before it: accents, parts of Hangul syllables, voiced marks, what nobody sees. */
+/** Characters that may combine with the one before: accents, parts of Hangul syllables, voiced marks, invisible characters. */
 const JOINS =
   /[\p{M}\u1160-\u11ff\u3131-\u318e\uff9e-\uffdc\u{16d63}-\u{16d6a}\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]/u;
 
-/** A letter with more than that on it is looked at in parts. */
+/** A letter with more characters than this is split. */
 const LONGEST_LETTER = 64;
 
-/** A text as a reader sees it, letter by letter. The last one waits: an accent may follow. */
+/** A text as a reader sees it, letter by letter. The last letter is held back, because an accent may follow. */
 export function readPlain(text: string, isLast: boolean): View {
   const ends = letterEnds(text);
   if (!isLast) ends.pop();
@@ -34,7 +34,7 @@ export function readPlain(text: string, isLast: boolean): View {
   return view.view();
 }
 
-/** Where each letter ends, with all that joins it. */
+/** The index at which each letter ends, including everything that combines with it. */
 function letterEnds(text: string): number[] {
   const ends: number[] = [];
   let from = 0;

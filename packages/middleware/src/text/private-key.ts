@@ -8,7 +8,7 @@ const BEGIN = "-----BEGIN ";
 const END = "-----END ";
 const PRIVATE_KEY = "PRIVATE KEY";
 
-/** A PEM private key: its head, and all base64 that follows, however its lines are indented or joined. */
+/** A PEM private key: its header and all base64 that follows, however its lines are indented or joined. */
 export const privateKey: Detector = {
   kind: "SECRET",
   starts: "-",
@@ -18,7 +18,8 @@ export const privateKey: Detector = {
     const end = labelEnd(reader, at + BEGIN.length);
     return end === 0 ? 0 : headersEnd(reader, end) - at;
   },
-  // Line ends may also be written out, as in JSON: \n.
+  // Line breaks may also be written as escapes, as in JSON:
+  // .
   tail: (code) => isBase64(code) || isLineEnd(code) || code === 0x5c,
   bridge(reader, at, before) {
     const line = gapEnd(reader, at);
@@ -28,7 +29,7 @@ export const privateKey: Detector = {
   },
 };
 
-/** What closes it. */
+/** The closing line of a PEM private key. */
 export const privateKeyEnd: Detector = {
   kind: "",
   starts: "-",
@@ -44,10 +45,10 @@ function isLineEnd(code: number): boolean {
   return code === NEWLINE || code === RETURN;
 }
 
-/** What may stand before each line of a key: an indent, the mark of a quotation or of a comment. */
+/** What may be before each line of a key: indentation, or the marks of a quotation or a comment. */
 const GAP = new Set(Array.from(" \t\r\n>|#*", (char) => char.charCodeAt(0)));
 const MAX_GAP = 128;
-/** Hardly a word is as long, and every line of a key but its last is longer. */
+/** Hardly any word is this long, and every line of a key but the last is longer. */
 const KEY_LINE = 16;
 
 function gapEnd(reader: Reader, from: number): number {
@@ -61,7 +62,10 @@ function hasLineEnd(reader: Reader, from: number, to: number): boolean {
   return false;
 }
 
-/** A long run of base64, or a short one as a key's last line may be: alone on its line, or before the end. */
+/**
+ * Whether more of the key follows: a long run of base64, or a short one as a last line may be, alone on its line or before the
+ * closing line.
+ */
 function isMoreOfKey(reader: Reader, from: number, startsLine: boolean): boolean {
   let at = from;
   while (at - from < KEY_LINE && isBase64(reader.at(at))) at++;
@@ -70,7 +74,7 @@ function isMoreOfKey(reader: Reader, from: number, startsLine: boolean): boolean
   return begins(reader, gapEnd(reader, at), END);
 }
 
-/** After `RSA PRIVATE KEY-----` or `PGP PRIVATE KEY BLOCK-----`; 0 when it is not a private key's. */
+/** The index after `RSA PRIVATE KEY-----` or `PGP PRIVATE KEY BLOCK-----`; 0 if it is not a private key. */
 function labelEnd(reader: Reader, from: number): number {
   let label = "";
   for (let at = from; at - from < 60; at++) {
@@ -82,10 +86,10 @@ function labelEnd(reader: Reader, from: number): number {
   return 0;
 }
 
-/** How they begin where they do not stand on lines of their own. */
+/** The names of headers that are recognised even if they are not on a line of their own. */
 const HEADERS = ["Proc-Type:", "DEK-Info:", "Version:", "Comment:"];
 
-/** After the lines `Proc-Type: 4,ENCRYPTED` and the like, which may stand before the key itself. */
+/** The index after header lines such as `Proc-Type: 4,ENCRYPTED`, which may come before the key. */
 function headersEnd(reader: Reader, from: number): number {
   let end = from;
   for (let line = 0; line < 4; line++) {
@@ -101,7 +105,7 @@ function headersEnd(reader: Reader, from: number): number {
   return end;
 }
 
-/** No quotes and no backslashes: the key may stand inside of a JSON text. */
+/** No quotes and no backslashes, because the key may be inside of JSON. */
 const HEADER_VALUE = new Set(Array.from(" ,:()-_.~+/=<>@", (char) => char.charCodeAt(0)));
 
 function isHeaderValue(code: number): boolean {

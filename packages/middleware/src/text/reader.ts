@@ -1,13 +1,13 @@
-/** What `at` gives beyond the end of the text. No character has this code. */
+/** What `at` returns beyond the end of the text. No character has this code. */
 export const END = -1;
 
 /**
- * Reads characters ahead of a scanner, and remembers whether anything beyond the end was asked for. In a stream such a
- * decision waits for more text; without it, the decision is the same for the part as for the whole.
+ * Gives detectors access to the text, and remembers whether they read beyond its end. In a stream such a decision is postponed
+ * until more text arrives; any other decision is the same for the part as for the whole.
  */
 export class Reader {
   text = "";
-  /** Something beyond the end was read since this was last set to false. */
+  /** Whether something beyond the end was read since this was last set to false. */
   ranShort = false;
 
   at(index: number): number {
@@ -18,23 +18,28 @@ export class Reader {
 }
 
 /**
- * Looks for something that begins exactly at `at` and gives its length, or 0; `-n` says that nothing begins in the next n
- * characters either. It may look at the `before` character and read ahead a bounded number of characters, nothing else: that
- * makes it linear, and the same for every split of a stream.
+ * Looks for something that begins exactly at `at`. `match` returns its length, or 0; `-n` means that nothing begins in the next n
+ * characters either. It may look at the character `before` and read ahead a bounded number of characters, nothing else. That
+ * makes it linear, and the result the same however a stream is cut.
  */
 export interface Detector {
-  /** What stands in its place: `EMAIL` becomes `[EMAIL]`. Empty: nothing does. */
+  /** The placeholder: `EMAIL` becomes `[EMAIL]`. If empty, the match is removed without one. */
   readonly kind: string;
-  /** The characters that it can begin with. */
+  /** The characters that a match can begin with. */
   readonly starts: string;
-  /** It never begins inside of a word, that is after an ASCII letter or digit. */
+  /** Whether a match cannot begin inside of a word, that is after an ASCII letter or digit. */
   readonly startsWord: boolean;
-  /** It is a text to find as it is written, and so it is looked for with its escapes unread too. It has no tail. */
+  /**
+   * Whether it looks for an exact text. Then it is also matched against the text with its escapes not decoded. It has no `tail`.
+   */
   readonly isLiteral?: boolean | undefined;
   match(reader: Reader, at: number, before: number): number;
-  /** Whether a found one goes on as long as such characters follow (a token of any length). */
+  /** If given, a match continues as long as this returns true for the next character (a token of any length). */
   readonly tail?: ((code: number) => boolean) | undefined;
-  /** How many characters that are no tail stand before more of it; 0 where it is over. Reads ahead as `match` does. */
+  /**
+   * The number of characters that are not part of the tail, but are followed by more of it; 0 if the match is over. Reads ahead
+   * as `match` does.
+   */
   readonly bridge?: ((reader: Reader, at: number, before: number) => number) | undefined;
 }
 
@@ -42,7 +47,7 @@ const DIGIT = 1;
 const LETTER = 2;
 const HEX = 4;
 
-/** What each ASCII character is; looked up far more often than anything else here. */
+/** The class of each ASCII character. A table, because this is looked up more often than anything else here. */
 const CLASSES = classify();
 
 function classify(): Uint8Array {
@@ -82,7 +87,7 @@ export function isBase64(code: number): boolean {
   return isAlphanumeric(code) || code === 0x2b || code === 0x2f || code === 0x3d;
 }
 
-/** A letter or digit of any script, as far as one UTF-16 unit tells. */
+/** Whether it is a letter, a digit of any script or `_`, as far as one UTF-16 unit tells. */
 export function isWordCode(code: number): boolean {
   if (code < 0x80) return isAlphanumeric(code) || code === 0x5f; /* _ */
   return /[\p{L}\p{N}]/u.test(String.fromCharCode(code)) || (code >= 0xd800 && code <= 0xdfff);
@@ -91,7 +96,7 @@ export function isWordCode(code: number): boolean {
 export const DIGITS = "0123456789";
 export const LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-/** Whether exactly this text stands there. */
+/** Whether exactly this text is at the position. */
 export function begins(reader: Reader, at: number, text: string): boolean {
   for (let index = 0; index < text.length; index++)
     if (reader.at(at + index) !== text.charCodeAt(index)) return false;

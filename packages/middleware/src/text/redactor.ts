@@ -18,22 +18,28 @@ import { createScanner } from "./scanner.ts";
 import { privateKey, privateKeyEnd } from "./private-key.ts";
 import { apiKey, basic, bearer, jwt } from "./secrets.ts";
 
-/** What is looked for without being told. */
+/** The kinds of data that are detected without further patterns. */
 export type PiiKind = "email" | "phone" | "card" | "ip" | "iban" | "secret";
 
 /** A text to remove exactly as it is written. */
 export interface LiteralPattern {
+  /** The placeholder: `PROJECT` becomes `[PROJECT]`. */
   readonly name: string;
   readonly text: string;
+  /** Default: false. */
   readonly ignoreCase?: boolean | undefined;
 }
 
+/** What is removed from texts, and how it is replaced. */
 export interface RedactionOptions {
-  /** Default: all of them. */
+  /** Default: all kinds. */
   readonly kinds?: readonly PiiKind[] | undefined;
-  /** Own patterns: texts as they are, or expressions made with `await linearPattern(…)`. */
+  /** Your own patterns: exact texts, or expressions made with `await linearPattern(…)`. */
   readonly patterns?: readonly (LiteralPattern | LinearPattern)[] | undefined;
-  /** `[EMAIL_1]`, `[EMAIL_2]`: the same value gets the same number within a call. Default false: `[EMAIL]`. */
+  /**
+   * Whether placeholders are numbered: `[EMAIL_1]`, `[EMAIL_2]`. The same value gets the same number within a call. Default:
+   * false, `[EMAIL]`.
+   */
   readonly numbered?: boolean | undefined;
 }
 
@@ -46,22 +52,23 @@ const KINDS: Readonly<Record<PiiKind, readonly Detector[]>> = {
   phone: [phone],
 };
 
-/** Every built-in detector, first come first served. */
+/** All built-in detectors; the first one that matches wins. */
 export const BUILT_IN: readonly Detector[] = Object.values(KINDS).flat();
 
 export const REDACTION_FIELDS = ["kinds", "patterns", "numbered"] as const;
 
-/** What to look for, checked and made ready once. */
+/** What to look for, checked and prepared once. */
 export interface Redaction {
   readonly isNumbered: boolean;
-  /** A filter for a text, and one for JSON. Filters of one `Numbering` agree on their numbers. */
+  /** Makes a filter for a text, or for JSON. Filters with the same `Numbering` use the same numbers. */
   filter(numbering: Numbering, json?: boolean): TextFilter;
   whole(text: string, numbering: Numbering, json?: boolean): string;
 }
 
-/** Numbers of one call's values, by kind. */
+/** The numbers of one call's values, by kind. */
 export type Numbering = Map<string, Map<string, number>>;
 
+/** Checks the options and prepares the redaction. `what` is the layer's name for errors. */
 export function redactionOf(what: string, options: RedactionOptions): Redaction {
   const names = options.kinds === undefined ? undefined : checkNames(`${what}.kinds`, options.kinds);
   const kinds = names?.map((kind) => checkWord(`${what}.kinds`, kind, Object.keys(KINDS) as PiiKind[]));
@@ -131,7 +138,7 @@ function literalOf(field: string, pattern: unknown): Detector {
   });
 }
 
-/** Own expressions know nothing of JSON, so they get its texts one by one, when all of it is there. */
+/** Expressions know nothing about JSON, so they are applied to its strings one by one, once the JSON is complete. */
 function jsonFilter(change: (text: string) => string): TextFilter {
   let held = "";
   return {
@@ -147,14 +154,14 @@ function jsonFilter(change: (text: string) => string): TextFilter {
         const changed = changeTexts(value, change);
         return changed === value ? json : JSON.stringify(changed);
       } catch {
-        // Not JSON, so there is nothing to keep intact.
+        // It is not JSON, so there is no format to preserve.
         return change(json);
       }
     },
   };
 }
 
-/** The same value where nothing changed. */
+/** Returns the same value if nothing changed. */
 function changeTexts(value: JsonValue, change: (text: string) => string): JsonValue {
   if (typeof value === "string") return change(value);
   if (typeof value === "number") {

@@ -1,24 +1,24 @@
 import type { Detector } from "./reader.ts";
 
-/** A detector, and its place in the list that it is of. */
+/** A detector and its index in its list. */
 export interface Candidate {
   readonly detector: Detector;
   readonly index: number;
 }
 
-/** Which detectors can begin with which character. */
+/** Which detectors can begin with which character, inside of a word and elsewhere. */
 export interface ScanPlan {
   readonly insideWord: readonly (readonly Candidate[] | undefined)[];
   readonly elsewhere: readonly (readonly Candidate[] | undefined)[];
-  /** For characters beyond ASCII, which only literals begin with. */
+  /** For characters beyond ASCII, with which only exact texts begin. */
   readonly wide: ReadonlyMap<number, readonly Candidate[]>;
-  /** Own texts alone. */
+  /** Only the detectors of exact texts. */
   readonly literals: ReadonlyMap<number, readonly Candidate[]>;
 }
 
 const plans = new WeakMap<readonly Detector[], ScanPlan>();
 
-/** Made once for a list of detectors. */
+/** The plan of a list of detectors; made once for each list. */
 export function planOf(detectors: readonly Detector[]): ScanPlan {
   const known = plans.get(detectors);
   if (known !== undefined) return known;

@@ -6,11 +6,14 @@ import { placeOf, sameView, type View } from "./view.ts";
 
 export interface ScannerOptions {
   readonly detectors: readonly Detector[];
-  /** What stands in the place of a found one. `value` is its beginning where it has a tail. May throw, to stop. */
+  /** Returns the placeholder for a match. If the match has a tail, `value` is only its beginning. May throw to stop the scan. */
   readonly replace: (kind: string, value: string) => string;
-  /** The text is JSON: it is looked at as its reader sees it, and stays JSON; what is replaced outside of a string becomes one. */
+  /**
+   * Whether the text is JSON. Then its escapes are decoded first, and it stays JSON: what is replaced outside of a string becomes
+   * a string.
+   */
   readonly json?: boolean | undefined;
-  /** Given by a test to count reads. */
+  /** For tests, to count reads. */
   readonly reader?: Reader | undefined;
 }
 
@@ -18,12 +21,12 @@ const QUOTE = 0x22;
 const SPACE = 0x20;
 const NOTHING_BEFORE = SPACE;
 
-/** Goes over a text once, from left to right, and replaces what the detectors find; the first in their list wins. */
+/** A filter that scans a text once from left to right and replaces what the detectors find; the first one in the list wins. */
 export function createScanner(options: ScannerOptions): TextFilter {
   return new Scanner(options);
 }
 
-/** A text that detectors look at. The places of its view are those in `exact`. */
+/** A text for detectors. The positions of its view are indexes of `exact`. */
 interface Looked {
   readonly reader: Reader;
   view: View;
@@ -31,37 +34,36 @@ interface Looked {
 
 interface Found {
   readonly detector: Detector;
-  /** Where it ends, in `exact`. */
+  /** The end of the match, as an index of `exact`. */
   readonly end: number;
   readonly value: string;
 }
 
-/** What comes next decides. */
+/** The decision depends on text that has not arrived yet. */
 const UNSURE = "unsure";
 
 /**
- * A text is read twice: `exact` is what is written there (of JSON, what its strings say), `read` is the same with the escapes
- * of JSON that may stand inside of it as what they stand for. Detectors look at `read`: the letter of an escape is not the
- * inside of a word, and no escape hides a part of a secret. Own texts are looked for in both. Without a backslash both are
- * the text itself.
+ * A text is read in two ways: `exact` is what is written (for JSON, the decoded strings), and `read` is the same with the escapes
+ * of JSON inside of it decoded. Detectors look at `read`: there, the letter of an escape does not count as part of a word, and no
+ * escape hides a part of a secret. Exact texts are looked for in both. Without a backslash both are the text itself.
  */
 class Scanner implements TextFilter {
   private readonly options: ScannerOptions;
   private readonly plan: ScanPlan;
-  /** What is not judged yet, from the beginning of a character of `read`. */
+  /** The text that is not decided yet; begins at a character of `read`. */
   private held = "";
-  /** How much of it is done: an own text may end inside of an escape, or of what could become one. */
+  /** How much of `held` is already done: an exact text may end inside of an escape, or of what could become one. */
   private lead = 0;
   private isLast = false;
-  /** Its places are those in what is held. */
+  /** Its positions are indexes of `held`. */
   private exact = sameView("");
   private readonly written: Looked = { reader: new Reader(), view: this.exact };
   private readonly read: Looked;
-  /** Up to where in `read` each detector has said that nothing begins. */
+  /** For each detector, the index in `read` before which nothing begins. */
   private readonly clear: number[];
   private before = NOTHING_BEFORE;
   private inString = false;
-  /** What was found last, while it may go on. */
+  /** The detector of the last match, as long as its tail may continue. */
   private open: Detector | undefined;
 
   constructor(options: ScannerOptions) {
@@ -94,7 +96,7 @@ class Scanner implements TextFilter {
     look(this.written, sameView(exact.text));
     look(this.read, read);
     let out = "";
-    // A place in `exact`, and the character of `read` that it belongs to.
+    // An index of `exact`, and the index of the character of `read` that it belongs to.
     let at = this.lead;
     let unit = this.unitAt(at, 0);
     let copied = placeOf(exact, at);
@@ -102,7 +104,7 @@ class Scanner implements TextFilter {
       const more = this.open === undefined ? 0 : this.tailAt(this.open, unit);
       if (more === UNSURE) break;
       if (more > 0) {
-        // A tail is dropped, not copied.
+        // A tail is dropped and not copied.
         at = placeOf(read, unit + more);
         copied = placeOf(exact, at);
       } else {
@@ -120,7 +122,7 @@ class Scanner implements TextFilter {
         }
       }
       unit = this.unitAt(at, unit);
-      // After an escape it is what that stands for, and not its letter.
+      // After an escape, the decoded character counts and not the escape's letter.
       const isWhole = unit > 0 && placeOf(read, unit) === at;
       this.before = isWhole ? read.text.charCodeAt(unit - 1) : exact.text.charCodeAt(at - 1);
     }
@@ -133,7 +135,7 @@ class Scanner implements TextFilter {
     return out;
   }
 
-  /** The character of `read` to which a place in `exact` belongs; from one before it on. */
+  /** The index of the character of `read` that an index of `exact` belongs to. The search starts at `from`. */
   private unitAt(at: number, from: number): number {
     const { view } = this.read;
     if (view.starts === undefined) return at;
@@ -142,7 +144,7 @@ class Scanner implements TextFilter {
     return unit;
   }
 
-  /** How much of the text there still belongs to what was found before it. */
+  /** How many characters at this position still belong to the last match. */
   private tailAt({ tail, bridge }: Detector, unit: number): number | typeof UNSURE {
     const { reader } = this.read;
     if (tail?.(reader.text.charCodeAt(unit)) === true) return 1;
@@ -160,12 +162,12 @@ class Scanner implements TextFilter {
       const found = this.match(code < 128 ? lists[code] : plan.wide.get(code), read, unit);
       if (found !== undefined) return found;
     }
-    // Without an escape both are the same.
+    // Without an escape both readings are the same.
     if (read.view.starts === undefined) return undefined;
     return this.match(plan.literals.get(written.view.text.charCodeAt(at)), written, at);
   }
 
-  /** The first of them that finds something there. */
+  /** The first candidate that matches at this position. */
   private match(
     candidates: readonly Candidate[] | undefined,
     { reader, view }: Looked,
@@ -191,13 +193,13 @@ class Scanner implements TextFilter {
     return this.options.json === true && !this.inString && text !== "" ? `"${text}"` : text;
   }
 
-  /** Whether a quote of JSON stands there that begins or ends a string. */
+  /** Whether there is a quote here that begins or ends a JSON string. */
   private isMark(at: number): boolean {
     if (this.options.json !== true || this.exact.text.charCodeAt(at) !== QUOTE) return false;
     return placeOf(this.exact, at + 1) - placeOf(this.exact, at) === 1;
   }
 
-  /** What would take such a quote with it is no text. */
+  /** Whether a range contains such a quote. A match that does is ignored, because it would break the JSON. */
   private hasMark(from: number, to: number): boolean {
     if (this.options.json !== true) return false;
     for (let at = from; at < to; at++) if (this.isMark(at)) return true;

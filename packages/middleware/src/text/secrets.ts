@@ -5,7 +5,7 @@ const DOT = 0x2e;
 const HYPHEN = 0x2d;
 const SPACE = 0x20;
 
-/** Letters, digits, `_` and `-`: what most keys are made of. */
+/** Letters, digits, `_` and `-`, which most keys consist of. */
 function isKey(code: number): boolean {
   return isAlphanumeric(code) || code === 0x5f || code === HYPHEN;
 }
@@ -14,12 +14,13 @@ function isUpperOrDigit(code: number): boolean {
   return isDigit(code) || (code >= 0x41 && code <= 0x5a);
 }
 
-/** What follows `Bearer `: also base64 and dots. */
+/** Characters of a token after `Bearer `: also base64, dots and `~`. */
 function isToken(code: number): boolean {
   return isKey(code) || isBase64(code) || code === DOT || code === 0x7e;
 }
 
-// Not by `Map.groupBy`: this is done when the module is loaded, and a Node that is too old should come as far as being told so.
+// Not `Map.groupBy`: this runs when the module is loaded, and a Node version that is too old should get as far as the error that
+// says so.
 const SHAPES_BY_CODE = new Map<number, KeyShape[]>();
 for (const shape of KEY_SHAPES) {
   const code = shape.prefix.charCodeAt(0);
@@ -28,7 +29,7 @@ for (const shape of KEY_SHAPES) {
   else shapes.push(shape);
 }
 
-/** Keys of common services (OpenAI, Anthropic, AWS, GitHub, Slack, Stripe, Google and others), by how they begin. */
+/** API keys of common services (OpenAI, Anthropic, AWS, GitHub, Slack, Stripe, Google and others), by their prefix. */
 export const apiKey: Detector = {
   kind: "SECRET",
   starts: String.fromCharCode(...SHAPES_BY_CODE.keys()),
@@ -46,7 +47,7 @@ export const apiKey: Detector = {
   tail: (code) => isKey(code) || code === DOT,
 };
 
-/** How far the dot after a JSON Web Token's header may be. */
+/** The maximum length of a JSON Web Token's header, up to the dot. */
 const MAX_HEADER = 512;
 
 /** A JSON Web Token: base64url of `{"`, and a dot before the next part. */
@@ -63,10 +64,10 @@ export const jwt: Detector = {
   tail: (code) => isKey(code) || code === DOT,
 };
 
-/** `Bearer` and a token of at least 16 characters, one of them a digit. */
+/** `Bearer` and a token of at least 16 characters, with a digit in it. */
 export const bearer: Detector = authorization("bearer", isToken);
 
-/** `Basic` and as much base64: what is basic is mostly not a key. */
+/** `Basic` and as much base64, with a digit in it: the word "basic" is mostly not followed by a secret. */
 export const basic: Detector = authorization("basic", isBase64);
 
 function authorization(scheme: string, belongs: (code: number) => boolean): Detector {
@@ -94,7 +95,7 @@ function beginsIgnoringCase(reader: Reader, at: number, lower: string): boolean 
   return true;
 }
 
-/** A digit among the first 40 characters of a run. */
+/** Whether there is a digit among the first 40 characters of a run. */
 function hasDigit(reader: Reader, from: number, belongs: (code: number) => boolean): boolean {
   for (let at = from; at < from + 40; at++) {
     const code = reader.at(at);
@@ -104,7 +105,7 @@ function hasDigit(reader: Reader, from: number, belongs: (code: number) => boole
   return false;
 }
 
-/** A digit or a capital among the first 24 characters of a run: words with hyphens have none. */
+/** Whether there is a digit or a capital among the first 24 characters of a run. Hyphenated words have none. */
 function isRandom(reader: Reader, from: number): boolean {
   for (let at = from; at < from + 24; at++) {
     const code = reader.at(at);

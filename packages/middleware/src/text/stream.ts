@@ -2,19 +2,19 @@ import type { ChatContext, ModelEvent, ModelResponse, StreamTransform } from "@r
 import type { TextFilter } from "./filter.ts";
 
 export interface FilterStreamOptions {
-  /** A new filter for each thing that is streamed: the text, the reasoning, the arguments of each call. */
+  /** Makes a filter for each streamed text: the text, the reasoning, and the arguments of each call. */
   readonly filter: (json: boolean) => TextFilter;
   readonly response: (response: ModelResponse) => ModelResponse;
 }
 
-/** A transform that begins anew after `flush`, and after `reset` (an attempt that failed halfway). */
+/** A transform that starts again after `flush`, and after `reset` (when an attempt failed halfway). */
 export interface FilterStream extends StreamTransform {
   reset(): void;
 }
 
 type Delta = Exclude<ModelEvent, { type: "finish" }>;
 
-/** Adds a layer's transform to a call once, however often the call is tried; a further try begins with a clean one. */
+/** Adds a layer's transform to a call only once, however often the call is tried. For a further attempt it is reset. */
 export function watchStream(
   streams: WeakMap<ChatContext, FilterStream>,
   context: ChatContext,
@@ -30,7 +30,7 @@ export function watchStream(
   context.addTransform(stream);
 }
 
-/** Puts the deltas of a stream through filters. */
+/** A transform that puts the deltas of a stream through filters. */
 export function filterStream({ filter, response }: FilterStreamOptions): FilterStream {
   const channels = new Map<
     string,
@@ -61,7 +61,7 @@ export function filterStream({ filter, response }: FilterStreamOptions): FilterS
         return [...flush(), { type: "finish", response: response(event.response) }];
       const delta = channelOf(event).push(event.delta);
       if (delta === event.delta) return [event];
-      // The first event of a call says which tool it is, even while its arguments are held back.
+      // The first event of a call names the tool, so it is sent even if its arguments are held back.
       const isFirst = event.type === "toolCall" && (event.id !== undefined || event.name !== undefined);
       return delta === "" && !isFirst ? [] : [{ ...event, delta }];
     },

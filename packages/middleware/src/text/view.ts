@@ -1,15 +1,20 @@
 import type { TextFilter } from "./filter.ts";
 
-/** A text read in another way: with its escapes as what they stand for, or without what nobody sees. */
+/** A text read in another way: with its escapes decoded, or without invisible characters. */
 export interface View {
   readonly text: string;
-  /** Where each of its characters begins in what was read, and where the last one ends. Undefined: at the same places. */
+  /**
+   * The index in the source at which each character of the view begins, and at which the last one ends. Undefined if the indexes
+   * are the same.
+   */
   readonly starts: readonly number[] | undefined;
-  /** How much of what was read it stands for. What follows may still become a part of something. */
+  /** How much of the source the view covers. The rest may still become part of something, such as an escape. */
   readonly end: number;
 }
 
-/** Contract: where a text is read in parts, each from the `end` of the one before, all of them make the same as the whole. */
+/**
+ * Contract: if a text is read in parts, each from the `end` of the one before, the parts together equal the view of the whole.
+ */
 export type ReadView = (text: string, isLast: boolean) => View;
 
 /** The text as it is written. */
@@ -17,12 +22,12 @@ export function sameView(text: string): View {
   return { text, starts: undefined, end: text.length };
 }
 
-/** Where a character of the view begins in what was read. */
+/** The index in the source at which a character of the view begins. */
 export function placeOf({ starts, end }: View, index: number): number {
   return starts === undefined ? index : (starts[index] ?? end);
 }
 
-/** Puts a view together from left to right. */
+/** Builds a view from left to right. */
 export class ViewBuilder {
   private readonly source: string;
   private readonly starts: number[] = [];
@@ -33,32 +38,32 @@ export class ViewBuilder {
     this.source = source;
   }
 
-  /** What stands before this place stands for itself. */
+  /** Copies the source up to this index. */
   copyTo(place: number): void {
     this.text += this.source.slice(this.at, place);
     for (; this.at < place; this.at++) this.starts.push(this.at);
   }
 
-  /** The next so many characters stand for this text. */
+  /** The next `length` characters of the source stand for this text. */
   put(length: number, text: string): void {
     for (let index = 0; index < text.length; index++) this.starts.push(this.at);
     this.text += text;
     this.at += length;
   }
 
-  /** All that was put there. Nothing may be put there any more. */
+  /** Returns the view. Nothing may be added after that. */
   view(): View {
     this.starts.push(this.at);
     return { text: this.text, starts: this.starts, end: this.at };
   }
 }
 
-/** Lets a text out as it was written, as far as a filter that changes nothing has let its view pass. */
+/** Wraps a filter that changes nothing: it gets the view, and the original text is let out as far as it has let the view pass. */
 export function viewFilter(read: ReadView, inner: TextFilter): TextFilter {
   let held = "";
-  /** Up to where of what is held the inner filter has the view. */
+  /** The index in `held` up to which the inner filter has got the view. */
   let known = 0;
-  /** Where the characters that the inner filter has not let pass begin in what is held. */
+  /** The indexes in `held` of the characters that the inner filter has not let pass yet. */
   let places: number[] = [];
   const take = (isLast: boolean): string => {
     const view = read(held.slice(known), isLast);

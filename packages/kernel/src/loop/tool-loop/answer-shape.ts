@@ -4,14 +4,17 @@ import { isObject } from "../../provider/json.ts";
 import { isObjectSchema } from "../../provider/input-schema.ts";
 import { jsonSchemaOf } from "../tool-spec.ts";
 
-/** How an answer of a given shape is asked for. */
+/** How a structured answer is requested. */
 export interface AnswerShape {
   readonly output: NonNullable<ModelRequest["output"]>;
-  /** The answer is asked for as `{ "value": … }`. */
+  /** Whether the answer is requested as `{ "value": … }`. */
   readonly isWrapped: boolean;
 }
 
-/** Servers that hold a model to a shape take an object alone: a list, a text or alternatives are asked for inside of one. */
+/**
+ * The request for an answer of a given schema. Servers with structured output accept only an object, so a list, a text or
+ * alternatives are wrapped in one.
+ */
 export function answerShape(schema: SchemaLike, field: string): AnswerShape {
   const written = jsonSchemaOf(schema, field);
   const bare = written["type"] === undefined && isObject(written["properties"]);
@@ -29,13 +32,13 @@ function wrapped(schema: JsonSchema): JsonSchema {
     properties: { [VALUE]: moved(value) },
     required: [VALUE],
     additionalProperties: false,
-    // They are referred to from the root.
+    // References to definitions start at the root, so they stay there.
     ...($defs !== undefined && { $defs: moved($defs) }),
     ...(definitions !== undefined && { definitions: moved(definitions) }),
   };
 }
 
-/** What referred to the root of the schema refers to where that is now. */
+/** Adjusts references to the root of the schema, which has moved. */
 function moved(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(moved);
   if (!isObject(value)) return value;
@@ -49,7 +52,7 @@ function moved(value: unknown): unknown {
   );
 }
 
-/** What is inside of a wrapped answer; undefined where a model has answered without the wrapping. */
+/** The content of a wrapped answer; undefined if the model answered without the wrapper. */
 export function unwrapped(answer: unknown): { readonly value: unknown } | undefined {
   if (!isObject(answer) || !Object.hasOwn(answer, VALUE) || Object.keys(answer).length > 1) return undefined;
   return { value: answer[VALUE] };

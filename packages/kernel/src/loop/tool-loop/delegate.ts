@@ -9,11 +9,11 @@ import { executionBudget } from "../../policy/execution-budget.ts";
 import { HistoryRetention, Priority } from "../../policy/scales.ts";
 import { checkHireChoices } from "../hire-choices.ts";
 
-/** On what terms an agent is hired. */
+/** The terms on which an agent is hired. */
 export interface DelegateOptions extends Omit<HireLeaf, "kind" | "agent" | "input"> {
-  /** What the model calls it: the agent's name. */
+  /** The tool's name. Default: the agent's name. */
   readonly name?: string | undefined;
-  /** When to hand work to it: the agent's description. */
+  /** Tells the model when to hand work to it. Default: the agent's description. */
   readonly description?: string | undefined;
 }
 
@@ -70,7 +70,7 @@ function checkTask(value: unknown): SchemaResult<Task> {
   return { value: { task } };
 }
 
-/** An agent as something that another agent's model can call. */
+/** Makes a tool with which another agent's model can hire this agent. Throws an `InvalidValueError` if an option is wrong. */
 export function delegateTo<T>(agent: Agent<T>, options: DelegateOptions = {}): DelegateTool<T> {
   checkFields("asDelegate", options, KNOWN);
   const { name = agentName(agent.id), description, ...terms } = asOwn<DelegateOptions>(options, KNOWN);
@@ -93,7 +93,7 @@ export function delegateTo<T>(agent: Agent<T>, options: DelegateOptions = {}): D
   });
 }
 
-/** A mistake is found when the tool is made, and not told to the model in the middle of a paid run. */
+/** Checked when the tool is made, so that a mistake is not reported to the model in the middle of a paid run. */
 function checkTerms(description: unknown, terms: Omit<DelegateOptions, "name" | "description">): void {
   if (description !== undefined && typeof description !== "string")
     throw wrong("description", description, "a text that says when to hand work to it");

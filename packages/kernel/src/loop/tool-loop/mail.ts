@@ -1,22 +1,22 @@
 import type { Inbox, InboxMessage } from "../../agent/inbox.ts";
 import type { UserMessage } from "../../model/messages.ts";
 
-/** What others say to an agent while it works: read between two turns, and answered with its answer. */
+/** Messages to an agent while it works. They are read between turns, and replied to with the agent's answer. */
 export class Mail {
   private readonly inbox: Inbox;
-  /** Made for the first of them. */
+  /** Created with the first message. */
   private unanswered: InboxMessage[] | undefined;
 
   constructor(inbox: Inbox) {
     this.inbox = inbox;
   }
 
-  /** Whether it is worth asking. Costs nothing where nobody has written. */
+  /** Whether there are messages to read. Costs nothing if there are none. */
   get isWaiting(): boolean {
     return this.inbox.hasMail?.() === true;
   }
 
-  /** All that is here, as the model reads it. */
+  /** All messages that have arrived, in the form that the model reads. */
   async take(): Promise<readonly UserMessage[]> {
     const messages: UserMessage[] = [];
     while (this.isWaiting) {
@@ -28,7 +28,7 @@ export class Mail {
     return messages;
   }
 
-  /** Whoever has asked gets the agent's next answer. */
+  /** Sends the agent's answer to everyone who has asked. */
   async answer(text: string): Promise<void> {
     for (const message of this.unanswered?.splice(0) ?? []) await this.inbox.reply(message, text);
   }

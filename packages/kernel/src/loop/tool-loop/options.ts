@@ -10,54 +10,66 @@ import type { Ledger } from "../../ports/ledger.ts";
 import type { Pipelines } from "../../ports/middleware.ts";
 import type { LoopLimitsOptions } from "../loop-detection.ts";
 
-/** Made once for each run. A replay makes it again, so it must go by what the context says (`ctx.now()`, not `Date.now()`). */
+/**
+ * The system prompt, or a function that returns it, called once for each run. A replay calls it again, so it must depend on the
+ * context only (`ctx.now()`, not `Date.now()`).
+ */
 export type Instructions = string | ((ctx: RunContext, input: string) => MaybePromise<string>);
 
-/** What goes with every request beside messages, tools and output. */
+/** Settings that are sent with every request, such as the temperature. */
 export type ModelSettings = Omit<ModelRequest, "messages" | "tools" | "toolChoice" | "output">;
 
-/** What an agent takes that is built on `toolLoop`. */
+/** The options of an agent that is built on `toolLoop`. */
 export interface LoopOptions<T = unknown> {
-  /** Without `/`. Histories, hires and hooks go by it. */
+  /** Identifies the agent in histories, hires and hooks. Must not contain `/`. */
   readonly name: string;
   readonly model: LLMClient;
-  /** The system prompt. */
+  /** The system prompt. Default: none. */
   readonly instructions?: Instructions | undefined;
+  /** Tools, and other agents as tools (`asDelegate()`). Names must be unique. Default: none. */
   readonly tools?: readonly (Tool | DelegateTool)[] | undefined;
+  /** Called in addition to the run's hooks. */
   readonly hooks?: Hooks | undefined;
+  /** Middleware around this agent's runs, model calls and tool calls. It needs a runtime. */
   readonly middleware?: Pipelines | undefined;
-  /** What each run of it may spend, or a ledger of the user's own that is reserved from in addition. */
+  /** What each run of this agent may spend, or your own ledger, which each call reserves from in addition. It needs a runtime. */
   readonly executionBudget?: ExecutionBudgetOptions | Ledger | undefined;
   /**
-   * A conversation of the user's own, which comes before the run's messages; read once, when the run starts. A resumed run
-   * must find the same there.
+   * Your own conversation, which is put before the run's messages. It is read once, when the run starts; a resumed run must find
+   * the same.
    */
   readonly context?: AgentContext | undefined;
-  /** The shape of the final answer. With it, `result.structured` has its type. */
+  /** The schema of the final answer. With it, `result.structured` has its type. Default: none, the answer is text. */
   readonly output?: SchemaLike<T> | undefined;
-  /** How often the model may try again when its answer does not fit `output`: 2. */
+  /** How often the model may try again if its answer does not match `output`. Default: 2. */
   readonly outputRetries?: number | undefined;
   /**
-   * What it does when its budget is used up: `land` with what it has, or `ask` for more (`ctx.requestBudget`) and land only
-   * when that is refused. Default: land.
+   * What happens when the budget is used up: `land` ends with what it has; `ask` asks for more (`ctx.requestBudget`), and ends
+   * only if that is refused. Default: `land`.
    */
   readonly onBudget?: "land" | "ask" | undefined;
-  /** Model calls of a run, without the one that wraps up: 50. */
+  /** The maximum number of model calls in a run, not counting the last one that wraps up. Default: 50. */
   readonly maxSteps?: number | undefined;
-  /** Calls of one turn that run at once: all of them. */
+  /** How many calls of one turn run at the same time. Default: all. */
   readonly toolConcurrency?: number | undefined;
-  /** A longer tool result is cut in the middle, with a notice: 50,000 characters. */
+  /** A longer tool result is cut in the middle, with a notice. Characters; default: 50,000. */
   readonly maxToolResultChars?: number | undefined;
-  /** How often calls may repeat (`LOOP_LIMITS` of the kernel), or `false` for a tool that is meant to be called again and again. */
+  /**
+   * How often calls may repeat, or `false` for no limit (for tools that are meant to be called again and again). Default:
+   * `LOOP_LIMITS` of the kernel.
+   */
   readonly loopDetection?: LoopLimitsOptions | false | undefined;
-  /** Temperature, `maxOutputTokens` and the like. */
+  /** Temperature, `maxOutputTokens` and other settings of every request. Default: the provider's. */
   readonly settings?: ModelSettings | undefined;
-  /** Checks raw JSON Schemas, of `output`, tools and hand-offs. Without it the run's does. */
+  /** Checks raw JSON Schemas of `output`, tools and hand-offs. Default: the run's validator. */
   readonly validator?: JsonSchemaValidator | undefined;
-  /** Change it when a recorded run could not be replayed with the new definition. */
+  /**
+   * A recorded run resumes only with the version that it began with. Change it if old runs could not be replayed with the new
+   * definition. Default: "1".
+   */
   readonly version?: string | undefined;
-  /** What it is good at, for whoever hands work to it. */
+  /** What the agent is good at, for agents that hand work to it. */
   readonly description?: string | undefined;
-  /** Stamps the STEP and HANDOFF hooks, instead of the run's clock; nothing is decided by it. */
+  /** The time in STEP and HANDOFF hooks. Default: the run's clock. Nothing is decided by it. */
   readonly clock?: Clock | undefined;
 }

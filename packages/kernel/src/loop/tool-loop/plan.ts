@@ -21,19 +21,19 @@ const DEFAULTS = Object.freeze({
 
 const ON_BUDGET = Object.freeze({ LAND: "land", ASK: "ask" });
 
-/** The options, checked, with all that can be made once for every run. */
+/** The checked options, and everything that can be prepared once for all runs. */
 export interface LoopPlan<T = unknown> extends LoopOptions<T> {
-  /** Whose options they are, in words for an error: `ReActAgent`. */
+  /** The name of the options' owner for error messages: `ReActAgent`. */
   readonly owner: string;
   readonly id: AgentId;
   readonly defaults: AgentDefaults | undefined;
   readonly tools: readonly (Tool | DelegateTool)[];
-  /** A request without its messages. The list of tools in it is one object, so that its digest is made once. */
+  /** The request without its messages. Its list of tools is always the same object, so that its digest is computed once. */
   readonly request: Omit<ModelRequest, "messages">;
-  /** The answer is asked for inside of an object, because `output` is none. */
+  /** Whether the answer is requested inside of an object, because `output` is not an object's schema. */
   readonly isWrapped: boolean;
   readonly window: Omit<WindowOptions, "system">;
-  /** Of tools or of the answer: somebody has to check values by them. */
+  /** Whether `output` or a tool has a raw JSON Schema, which needs a validator. */
   readonly hasRawSchemas: boolean;
   readonly maxSteps: number;
   readonly outputRetries: number;
@@ -64,8 +64,8 @@ const LOOP_FIELDS = [
 ] as const satisfies readonly (keyof LoopOptions)[];
 
 /**
- * Checks the options of an agent that is built on `toolLoop`. A mistake is named after its owner, which checks the fields
- * by itself that it has beyond these, and may have more tools than its options say.
+ * Checks the options of an agent that is built on `toolLoop`, and throws an `InvalidValueError` that names the owner. `ownFields`
+ * are options beyond `LoopOptions`, which the owner checks itself.
  */
 export function planLoop<T>(
   owner: string,
@@ -118,7 +118,7 @@ function checkParts(owner: string, options: LoopOptions): void {
   if (toolConcurrency !== undefined) checkInteger(`${owner}.toolConcurrency`, toolConcurrency, 1);
 }
 
-/** A tool that is there twice is a mistake. */
+/** Checks a list of tools. Two tools with the same name are refused. */
 export function checkTools(
   owner: string,
   tools: readonly (Tool | DelegateTool)[],
@@ -137,6 +137,6 @@ export function checkTools(
       wrong(`${field}[${at}].name`, tool.name, "a name of its own; another tool is called that already");
     names.add(tool.name);
   }
-  // Nobody else has it, so it need not be frozen: items of a frozen list are looked up outside of compiled code.
+  // Nobody else has this list, so it need not be frozen: items of a frozen list are read outside of compiled code.
   return [...tools];
 }

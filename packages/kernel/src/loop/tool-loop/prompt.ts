@@ -9,14 +9,14 @@ import type { LoopPlan } from "./plan.ts";
 const NO_WINDOW: WindowOptions = Object.freeze({});
 const NO_MESSAGES: readonly ChatMessage[] = Object.freeze([]);
 
-/** What the model of one run is asked with. */
+/** Builds the requests of one run. */
 export class Prompt {
   private readonly plan: LoopPlan;
   private readonly ctx: RunContext;
   private window: WindowOptions = NO_WINDOW;
-  /** The user's own conversation. */
+  /** The conversation of the user's `context`. */
   private given: readonly ChatMessage[] = NO_MESSAGES;
-  /** The newest request; undefined until there was one. */
+  /** The latest request; undefined before the first. */
   private newest: ModelRequest | undefined;
 
   constructor(plan: LoopPlan, ctx: RunContext) {
@@ -28,7 +28,7 @@ export class Prompt {
     return this.newest !== undefined;
   }
 
-  /** Reads the instructions and the user's own conversation. A promise only where one of them is. */
+  /** Reads the instructions and the user's `context`. Returns a promise only if one of them does. */
   begin(input: string): MaybePromise<void> {
     const { instructions, context } = this.plan;
     const system = typeof instructions === "function" ? instructions(this.ctx, input) : instructions;
@@ -36,7 +36,7 @@ export class Prompt {
     this.instruct(system);
   }
 
-  /** With all that the window holds by now. */
+  /** A request with everything that the window holds now. */
   make(): MaybePromise<ModelRequest> {
     const window = this.ctx.window(this.window);
     return isPromiseLike(window)
@@ -44,7 +44,7 @@ export class Prompt {
       : this.requestOf(window);
   }
 
-  /** With what the last turn has added. A compaction may need a model and find no money for it; then it is left out. */
+  /** A request for the last turn. If compaction needs a model and there is no budget for it, the latest request is used. */
   async makeLast(): Promise<ModelRequest> {
     try {
       return await this.make();
@@ -74,7 +74,7 @@ export class Prompt {
   private requestOf(window: readonly ChatMessage[]): ModelRequest {
     const { given, newest } = this;
     const messages = given.length === 0 ? window : insertAfterSystem(window, given);
-    // The list only grows, so the request that holds it holds what is new in it too.
+    // The list only grows, so the same request already contains what is new in it.
     if (newest?.messages === messages) return newest;
     return (this.newest = Object.freeze({ ...this.plan.request, messages }));
   }

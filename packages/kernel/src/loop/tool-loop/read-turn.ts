@@ -5,10 +5,10 @@ import { isCutOff } from "../cut-off.ts";
 
 /** What a model's answer means for the loop. */
 export type Turn =
-  /** It asks for tools. Where it was cut off, none of them is run, and it is told so. */
+  /** It asks for tools. If the answer was cut off, none is run, and the model is told so. */
   | { readonly kind: "tools"; readonly isCutOff: boolean }
   | { readonly kind: "answer"; readonly text: string }
-  /** It said nothing that can be used; `tell` says so to it. */
+  /** The answer cannot be used; `tell` is the message to the model about it. */
   | { readonly kind: "nothing"; readonly tell: string }
   | { readonly kind: "end"; readonly stopReason: Extract<StopReason, "length" | "refused" | "filtered"> };
 
@@ -25,8 +25,8 @@ const CUT_OFF_TOOLS: Turn = Object.freeze({ kind: "tools", isCutOff: true });
 export const MOST_CUT_OFFS = 3;
 
 /**
- * What an answer means for the loop: calls to make, an answer, an end, or nothing at all. Calls of a model that was given no tools can
- * be neither made nor sent back, since servers refuse calls where there are no tools.
+ * Reads what an answer means for the loop: calls to make, an answer, an end, or nothing usable. Calls of a model without tools
+ * can neither be made nor sent back, because servers refuse calls in a conversation without tools.
  */
 export function readTurn(response: ModelResponse, hasTools = true): Turn {
   const { message, finishReason } = response;
@@ -41,7 +41,7 @@ export function readTurn(response: ModelResponse, hasTools = true): Turn {
   return text.trim() === "" ? { kind: "nothing", tell: EMPTY } : { kind: "answer", text };
 }
 
-/** The same message as if it had asked for no tool. */
+/** The message without its calls. */
 export function withoutCalls(message: AssistantMessage): AssistantMessage {
   return message.toolCalls === undefined ? message : { role: "assistant", content: message.content };
 }

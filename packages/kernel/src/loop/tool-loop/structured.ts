@@ -4,21 +4,21 @@ import { type Parsed, parseWith } from "../parse-with.ts";
 import { messageOf } from "../tool-call.ts";
 import { unwrapped } from "./answer-shape.ts";
 
-/** What an answer is read by. */
+/** How a structured answer is read. */
 export interface Reading<T> {
   readonly schema: SchemaLike<T>;
-  /** It was asked for inside of an object. */
+  /** Whether it was requested inside of an object. */
   readonly isWrapped: boolean;
   readonly validator: JsonSchemaValidator | undefined;
 }
 
-/** The value of an answer, and its JSON as the schema describes it. */
+/** The checked value of an answer, and its JSON text. */
 export interface Answer<T> {
   readonly output: string;
   readonly structured: T;
 }
 
-/** Reads an answer that must have a shape. A `problem` is for the model. */
+/** Parses and checks a structured answer. `problem` is an error message for the model. */
 export async function readStructured<T>(text: string, reading: Reading<T>): Promise<Parsed<Answer<T>>> {
   const { schema, isWrapped, validator } = reading;
   const json = withoutFence(text);
@@ -32,7 +32,7 @@ export async function readStructured<T>(text: string, reading: Reading<T>): Prom
   const parsed = inside && (await parseWith(schema, inside.value, validator));
   if (inside !== undefined && parsed?.ok === true)
     return answered(parsed.value, JSON.stringify(inside.value));
-  // Not every server holds its model to the shape that was asked for.
+  // Not every server enforces the requested shape, so an answer without the wrapper is accepted too.
   const bare = await parseWith(schema, value, validator);
   if (bare.ok) return answered(bare.value, json);
   return parsed?.ok === false ? parsed : bare;
@@ -44,17 +44,17 @@ function answered<T>(structured: T, output: string): Parsed<Answer<T>> {
 
 const FENCE = "```";
 
-/** Models like to put JSON into a fenced block, with a sentence before and after it. */
+/** The JSON inside of a fenced block, which models like to use, with text before and after it. */
 function withoutFence(text: string): string {
   const start = text.indexOf(FENCE);
-  // A fence inside a JSON text belongs to one of its strings.
+  // A fence inside of JSON belongs to one of its strings.
   if (start === -1 || /^\s*[[{"]/.test(text)) return text;
   const body = text.indexOf("\n", start);
   const end = text.lastIndexOf(FENCE);
   return body === -1 || end <= body ? text : text.slice(body + 1, end).trim();
 }
 
-/** Adds the value to a result that has one; a result that does not fit stays as it is. */
+/** Adds `structured` to a result if its output matches the schema; otherwise returns the result as it is. */
 export async function withStructured<T, R extends { readonly output: string }>(
   result: R,
   reading: Reading<T>,

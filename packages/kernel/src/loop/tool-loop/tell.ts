@@ -5,9 +5,9 @@ import { agentName } from "../../core/ids.ts";
 import { type HookBase, HookEvent } from "../../ports/hooks.ts";
 import { tellOwn } from "../both-hooks.ts";
 
-// What only a loop can tell. LLM_* and TOOL_* are told by the context, RUN_* by the runtime.
+// The hook events of the loop itself. The context dispatches LLM_* and TOOL_*, the runtime RUN_*.
 
-/** Gives the time that it told, where it told one: a step begins when the one before it ends. */
+/** Dispatches a step event. Returns its time, if anybody listens, because a step begins when the one before it ends. */
 export function tellStep(
   ctx: RunContext,
   event: typeof HookEvent.STEP_START | typeof HookEvent.STEP_END,
@@ -16,7 +16,7 @@ export function tellStep(
   known?: number | undefined,
 ): number | undefined {
   if (!ctx.hooks.has(event)) return undefined;
-  // Written out: a spread takes longer than all the rest of telling.
+  // Written out, because a spread takes longer than all the rest.
   const { agentId, execId } = ctx;
   const { runId, sessionId } = ctx.supervision;
   const at = known ?? timeOf(ctx, clock);
@@ -24,7 +24,7 @@ export function tellStep(
   return at;
 }
 
-/** Somebody is about to be hired. */
+/** Reports that an agent is about to be hired. */
 export function tellHandoff(
   ctx: RunContext,
   { agent, input: task }: Pick<HireLeaf, "agent" | "input">,
@@ -37,8 +37,8 @@ export function tellHandoff(
 }
 
 /**
- * What every payload says, for whoever dispatches an event of its own. The time is the run's and not `ctx.now()`: that is
- * recorded, and a listener must not change what is recorded.
+ * The fields that every hook payload has. The time is the run's clock and not `ctx.now()`, which is recorded: a listener must not
+ * change what is recorded.
  */
 export function hookBase(ctx: RunContext, clock?: Clock | undefined): HookBase {
   const { agentId, execId } = ctx;

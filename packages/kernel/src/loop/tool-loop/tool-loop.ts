@@ -28,7 +28,7 @@ import { type Reading, readStructured, withStructured } from "./structured.ts";
 import { tellStep } from "./tell.ts";
 import { type ToolStep, ToolSteps } from "./tool-step.ts";
 
-/** A schema's complaint about a large answer can be as large as the answer. */
+/** A schema's error about a large answer can be as large as the answer. */
 const MOST_PROBLEM_CHARS = 2_000;
 
 const NO_CALLS: readonly ToolCall[] = Object.freeze([]);
@@ -36,8 +36,8 @@ const NO_CALLS: readonly ToolCall[] = Object.freeze([]);
 const NO_EXTENSION: LoopExtension = Object.freeze({});
 
 /**
- * Asks a model, does what it asks for, and repeats until it answers (R19). It decides from what its context gives it alone, so
- * a replay takes the same way. With a text instead of an inbox nobody can talk to it while it works.
+ * Asks a model, makes the calls that it asks for, and repeats until it answers (R19). It decides only from what its context
+ * returns, so a replay does the same. If a string is passed instead of an inbox, nobody can send it messages while it works.
  */
 export function toolLoop<T>(
   plan: LoopPlan<T>,
@@ -54,12 +54,12 @@ class Loop<T> {
   private readonly ctx: RunContext;
   private readonly mail: Mail | undefined;
   private readonly extension: LoopExtension<T>;
-  /** Made when the first tool is asked for. */
+  /** Created with the first tool call. */
   private steps: ToolSteps<T> | undefined;
   private readonly prompt: Prompt;
-  /** Somebody makes calls: its tools, or an extension that stands for them. */
+  /** Whether calls can be made: by tools, or by an extension instead of them. */
   private readonly hasTools: boolean;
-  /** The last text of the model in this run. */
+  /** The model's last text in this run. */
   private said = "";
   private hasWorked = false;
   private cutOffs = 0;
@@ -75,8 +75,8 @@ class Loop<T> {
     this.hasTools = plan.tools.length > 0 || extension.before !== undefined;
   }
 
-  // Whatever has to be waited for in every step is in here: an asynchronous function of its own costs a turn two more promises. The rest
-  // is not, as all that such a function names is kept, and moved, each time it waits.
+  // Everything that is awaited in every step is in this function, because another asynchronous function costs two more promises a
+  // turn. Nothing else is, because all variables of such a function are saved and restored each time it waits.
   async start(input: string): Promise<AgentResult<T>> {
     const { plan, ctx, mail, prompt } = this;
     const direct = directOf(ctx);
@@ -115,7 +115,8 @@ class Loop<T> {
         if (response !== undefined) result = this.afterAnswer(response);
         const end = isPromiseLike(result) ? await result : result;
         if (end !== undefined) return end;
-        // More was granted for a call that was refused: it is this step still. Once, as what is granted may never be enough.
+        // More budget was granted for a refused call, so the step is repeated. Only once, because what is granted may never be
+        // enough.
         isAgain = response === undefined && step !== repeated;
       } finally {
         at = tellStep(ctx, HookEvent.STEP_END, step, plan.clock);
@@ -125,7 +126,7 @@ class Loop<T> {
     return this.land("steps");
   }
 
-  /** What an answer means for the run: a result ends it. A promise only where something has to be waited for. */
+  /** Handles an answer. A result ends the run. Returns a promise only if something has to be awaited. */
   private afterAnswer(response: ModelResponse): MaybePromise<AgentResult<T> | undefined> {
     const turn = readTurn(response, this.hasTools);
     const remembered = this.hear(response.message, turn);
@@ -163,24 +164,24 @@ class Loop<T> {
     return this.afterTools(read, isCutOff);
   }
 
-  /** The model was not called, or failed. Without money for it there is still a way to end. */
+  /** The model was not called, or failed. If the budget is used up, the run can still end with a result. */
   private unanswered(error: unknown): Promise<AgentResult<T> | undefined> {
     if (isRaviError(error, "BUDGET_EXHAUSTED") && this.prompt.wasMade) return this.overBudget(error);
     throw error;
   }
 
-  /** Remembers what the model said. */
+  /** Adds the model's message to the conversation. */
   private hear(message: AssistantMessage, { kind }: Turn): MaybePromise<void> {
     const text = textOf(message);
     const isText = text !== "" && text.trim() !== "";
     this.hasWorked = true;
     if (isText) this.said = text;
     if (kind === "tools") return this.remember(message);
-    // An empty message would be refused by some providers when it goes back, and calls that are not answered by all.
+    // Some providers refuse an empty message when it is sent back, and all refuse calls without results.
     return isText ? this.remember(withoutCalls(message)) : undefined;
   }
 
-  /** What a turn without tools means for the run: a result ends it. */
+  /** Handles a turn without tools. A result ends the run. */
   private answer(turn: Exclude<Turn, { kind: "tools" }>): MaybePromise<AgentResult<T> | undefined> {
     if (turn.kind === "answer") {
       const mayBeInterrupted = this.mail?.isWaiting === true || this.extension.beforeAnswer !== undefined;
@@ -204,7 +205,7 @@ class Loop<T> {
     return (this.steps ??= new ToolSteps(this.plan, ctx, this.extension));
   }
 
-  // Not in the loop itself: it is asynchronous, and a list that it goes through is not compiled into it.
+  // Not inlined into the loop, because iteration over a list is not compiled inside of an asynchronous function.
   private keepResults(messages: readonly ToolMessage[]): MaybePromise<void> {
     let at = 0;
     for (const message of messages) {
@@ -225,7 +226,7 @@ class Loop<T> {
     return this.remember(message);
   }
 
-  /** Whether the run ends with what its tools have said. */
+  /** Decides after the tool results whether the run ends. */
   private afterTools(
     { stop, isLooping }: ToolStep,
     isCutOff: boolean,
@@ -241,7 +242,7 @@ class Loop<T> {
     return this.cutOffs < MOST_CUT_OFFS ? undefined : this.partial("length");
   }
 
-  /** Whether there is something that the model has not heard yet, and has to, before it is done (R24). */
+  /** Whether there is something new that the model must read before it ends (R24). */
   private async isInterrupted(text: string): Promise<boolean> {
     const { mail, extension } = this;
     let heard = mail?.isWaiting === true && (await this.readMail(mail));
@@ -252,7 +253,7 @@ class Loop<T> {
     return heard;
   }
 
-  /** What an extension tells is a result like that of a tool, and as long at most. */
+  /** A message from an extension is limited like a tool result. */
   private readable(message: ChatMessage): ChatMessage {
     if (message.role !== "user" || typeof message.content !== "string") return message;
     const content = truncateText(message.content, this.plan.maxToolResultChars);
@@ -288,7 +289,7 @@ class Loop<T> {
     return mail?.hasQuestions === true ? mail.answer(result.output).then(() => result) : result;
   }
 
-  /** With more granted it takes the step again; undefined then. */
+  /** Asks for more budget, or lands. Undefined if more was granted; then the step is repeated. */
   private async overBudget(refusal: BudgetExhaustedError): Promise<AgentResult<T> | undefined> {
     const { plan, ctx } = this;
     if (plan.onBudget === "ask" && (await ctx.requestBudget?.(refusal)) === true) return undefined;
@@ -303,7 +304,7 @@ class Loop<T> {
     const { ctx, plan, said, hasWorked } = this;
     const request = await this.prompt.makeLast();
     const result = await land(ctx, { model: plan.model, request, stopReason, said, hasWorked });
-    // What it said at the end belongs to the conversation, which may go on in another run.
+    // The last text belongs to the conversation, which may continue in another run.
     if (result.output.trim() !== "" && result.output !== this.said)
       await this.remember({ role: "assistant", content: result.output });
     return plan.output === undefined ? result : withStructured(result, this.readingOf(plan.output));

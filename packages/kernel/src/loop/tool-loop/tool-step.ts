@@ -16,30 +16,29 @@ const FINISHED: ToolResult = Object.freeze({
 });
 
 export interface ToolStep {
-  /** One for each call, in the order asked. */
+  /** One for each call, in the order of the calls. */
   readonly messages: readonly ToolMessage[];
   readonly stop: RaviError | undefined;
-  /** The model goes round in circles, and was warned. */
+  /** Whether the model keeps repeating itself after it was warned. */
   readonly isLooping: boolean;
 }
 
 /**
- * What a loop adds to the turns of one run: calls that have come to nothing too often are not made, an extension of the loop is
- * asked and told, and results are made fit to be read. It is itself what a turn is done with, as every closure of it would be
- * kept for as long as the run goes on.
+ * What the loop adds to the turns of one run: it blocks calls that failed or repeated too often, calls the extension, and
+ * shortens results. The object itself is passed as the options of a turn, because closures would be kept as long as the run.
  */
 export class ToolSteps<T> implements ToolTurnOptions {
   readonly concurrency: number | undefined;
   readonly validator: ToolTurnOptions["validator"];
   readonly afterHires: ToolTurnOptions["afterHires"];
   readonly onResult: ToolTurnOptions["onResult"];
-  /** What the run ends with, given by a call. */
+  /** The result that a call has ended the run with. */
   finished: AgentResult<T> | undefined;
   private readonly plan: LoopPlan<T>;
   private readonly ctx: RunContext;
   private readonly extension: LoopExtension<T>;
   private readonly detector: CallWatch | undefined;
-  /** Calls of this turn that were not made because they come to nothing. */
+  /** Calls of this turn that the loop detection has blocked. */
   private blocked: Set<ToolCall> | undefined;
 
   constructor(plan: LoopPlan<T>, ctx: RunContext, extension: LoopExtension<T>) {
@@ -70,7 +69,7 @@ export class ToolSteps<T> implements ToolTurnOptions {
     this.extension.onHire?.(call, leaf);
   }
 
-  /** The results as the model gets them. Calls that were cut off were not made, so they have not failed either. */
+  /** The results as the model gets them. Calls of an answer that was cut off were not made, so they do not count as failed. */
   read(calls: readonly ToolCall[], { messages, stop }: ToolTurn, isCutOff: boolean): ToolStep {
     const { detector, blocked } = this;
     this.blocked = undefined;
@@ -90,7 +89,7 @@ export class ToolSteps<T> implements ToolTurnOptions {
   }
 }
 
-/** The list itself, where there is nothing to change in it. */
+/** Returns the same list if nothing changes. */
 function allReadable(
   messages: readonly ToolMessage[],
   maxChars: number,
