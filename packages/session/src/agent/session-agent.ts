@@ -38,8 +38,8 @@ import { type Running, Stage } from "./stage.ts";
 import { type Inheritance, Workshop } from "./workshop.ts";
 
 /**
- * A conversation that lives long. One object holds one conversation at a time and does one thing at a time; what needs it idle
- * and finds it busy fails at once.
+ * A long-lived conversation. One object has one conversation open at a time and does one thing at a time; an operation that
+ * needs it idle throws a `SessionBusyError` at once if it is busy.
  */
 export class SessionAgent implements Agent, ExtensionContext {
   readonly id: AgentId;
@@ -59,6 +59,7 @@ export class SessionAgent implements Agent, ExtensionContext {
   private readonly state: SessionState;
   private readonly gate = new Gate();
 
+  /** Throws an `InvalidValueError` if an option is wrong. `inherited` is only for `spawnChild`. */
   constructor(options: SessionAgentOptions, inherited?: Inheritance) {
     const plan = planFor(options);
     this.plan = plan;
@@ -82,24 +83,31 @@ export class SessionAgent implements Agent, ExtensionContext {
     this.runner = new Runner({ plan, stage, workshop, state, inherited });
   }
 
+  /** What the session is doing now. */
   get phase(): SessionPhase {
     return this.gate.phase;
   }
+  /** The model that answers now. */
   get model(): LLMClient {
     return this.state.model;
   }
+  /** The open session. Throws an `InvalidValueError` before `open()` or the first turn. */
   get sessionManager(): SessionManager {
     return this.navigator.manager;
   }
+  /** Aborts when the running turn is aborted; undefined while idle. */
   get signal(): AbortSignalLike | undefined {
     return this.stage.signal;
   }
-  /** What extensions, guardrails and sources threw: the newest hundred. */
+  /** Errors of extensions, guardrails and sources of live state: the newest 100. */
   get errors(): readonly CollectedError[] {
     return this.stage.host.errors;
   }
 
-  /** One turn, and what is said meanwhile. Ends with the last turn's result, or its error. */
+  /**
+   * Runs a turn, and one more for each follow-up that comes meanwhile. Returns the result of the last turn, or throws its
+   * error. Throws a `SessionBusyError` if a turn is running.
+   */
   async invoke(input: string, options: InvokeOptions = {}): Promise<AgentResult> {
     this.gate.assertIdle("invoke");
     checkText("input", input);
@@ -115,6 +123,7 @@ export class SessionAgent implements Agent, ExtensionContext {
     }
   }
 
+  /** Runs under a runtime, which calls this method. In your own code, use `invoke`. */
   async run(ctx: RunContext, inbox: Inbox): Promise<AgentResult> {
     const isOwn = inbox instanceof OwnInbox;
     return this.gate.exclusively("invoke", "turn", async () => {
@@ -133,17 +142,23 @@ export class SessionAgent implements Agent, ExtensionContext {
     });
   }
 
-  /** Is heard by the running turn between two model calls. */
+  /**
+   * Sends a message to the running turn, which reads it between two model calls. Throws an `InvalidValueError` if no turn of
+   * `invoke` is running.
+   */
   steer(message: string): void {
     this.enqueue({ kind: "steer", text: message });
   }
 
-  /** Begins another turn when the running one is over. */
+  /**
+   * Queues a message that begins another turn when the running one is over. Throws an `InvalidValueError` if no turn of
+   * `invoke` is running.
+   */
   followUp(message: string): void {
     this.enqueue({ kind: "followUp", text: message });
   }
 
-  /** Ends the running turn. What is queued is taken back and given to the caller. */
+  /** Aborts the running turn, and does nothing if there is none. Returns the queued messages, which are removed. */
   abort(reason = "aborted by the user"): readonly Queued[] {
     const { running } = this.stage;
     const read = running?.isOwn === true ? (running.mailbox?.leftover() ?? []) : [];
@@ -152,11 +167,18 @@ export class SessionAgent implements Agent, ExtensionContext {
     return dropped;
   }
 
-  /** What happens from now on. Watching is what makes models stream. Under a runtime, streamed text is in the run's events. */
+  /**
+   * Events from now on, until the session is closed. Models stream only while events are read, or if an extension has `onEvent`. Under a runtime, read
+   * streamed text from the events of the run.
+   */
   events(): AsyncIterableIterator<SessionEvent> {
     return this.stage.hub.subscribe();
   }
 
+  /**
+   * Compacts the conversation now. Throws a `SessionBusyError` if the session is busy, and an `InvalidValueError` if it has no
+   * strategy.
+   */
   async runCompaction(): Promise<CompactionOutcome> {
     return this.gate.exclusively("runCompaction", "compaction", async () => {
       const ctx = this.bare({});
@@ -170,16 +192,20 @@ export class SessionAgent implements Agent, ExtensionContext {
     });
   }
 
-  /** Opens the session without a turn, so that it can be looked at. */
+  /** Opens the session without running a turn, so that its entries can be read. */
   open(): Promise<SessionManager> {
     return this.gate.exclusively("open", "turn", () => this.navigator.own());
   }
 
+  /** Begins a new conversation and returns its id. */
   newSession(): Promise<string> {
     return this.gate.exclusively("newSession", "turn", () => this.navigator.begin());
   }
 
-  /** Another way forward from an entry: a branch of this session, or a session of its own. Gives its id. */
+  /**
+   * Continues from an earlier entry: on a new branch of this session, or in a new session with a copy of the path to that
+   * entry. Returns the id of the branch entry or of the new session.
+   */
   async fork(entryId: string, options: ForkOptions = {}): Promise<string> {
     const { newSession, note } = checkFields("fork options", options, ["newSession", "note"]);
     if (newSession !== undefined) checkBoolean("fork options.newSession", newSession);
@@ -188,11 +214,12 @@ export class SessionAgent implements Agent, ExtensionContext {
     return this.gate.exclusively("fork", "turn", () => this.navigator.fork(entryId, options));
   }
 
+  /** Opens another session. If that fails, the current one stays open. */
   async switchSession(id: string): Promise<void> {
     await this.gate.exclusively("switchSession", "turn", () => this.navigator.choose(id));
   }
 
-  /** The conversation goes on with another model. */
+  /** Continues the conversation with another model, given as a client or by the id of one of the `models`. */
   async setModel(model: LLMClient | string): Promise<void> {
     const chosen = typeof model === "string" ? this.modelRegistry.get(model) : model;
     if (chosen === undefined) {
@@ -205,18 +232,21 @@ export class SessionAgent implements Agent, ExtensionContext {
     checkModel("model", chosen);
     await this.gate.exclusively("setModel", "turn", async () => {
       const session = await this.navigator.own();
-      // A session that nothing was said in is not written for it.
+      // A session without any message is not created just to record this.
       if (session.info !== null) await session.append({ kind: "model", model: chosen.id });
       this.state.model = chosen;
     });
   }
 
-  /** An agent with the same model, prompt bytes, tools and guardrails, and nothing that lasts. It runs alone, or is hired. */
+  /**
+   * Creates an agent with the same model, the same prompt (byte for byte), tools and guardrails, and a conversation that is not
+   * stored. Call its `invoke`, or hire it.
+   */
   spawnChild(options: SpawnChildOptions = {}): SessionAgent {
     checkAllowed("spawnChild", options, ["tools", "name"]);
     const { plan, workshop, inherited } = this;
     const sessionId = inherited?.sessionId ?? this.navigator.currentId;
-    // What a child may not do, its own children may not do either.
+    // A child's own children may not use tools that the child may not use.
     const limit = inherited?.allowed;
     const allowed =
       limit === undefined ? options.tools : (options.tools ?? limit).filter((tool) => limit.includes(tool));
@@ -224,39 +254,48 @@ export class SessionAgent implements Agent, ExtensionContext {
     return new SessionAgent(childOptions(plan, this.state.model, name), { workshop, sessionId, allowed });
   }
 
-  /** Reads prompts, extensions and guardrails again; while a turn runs, before the next one. */
+  /**
+   * Reads prompts, extensions and guardrails again: now, or before the next turn if one is running. Throws if something cannot
+   * be read; what was loaded before then stays in use.
+   */
   async reload(): Promise<void> {
     this.workshop.reload();
     if (this.isIdle()) await this.workshop.refresh();
   }
 
+  /** Resolves when no turn or other operation is running. */
   waitForIdle(): Promise<void> {
     return this.gate.whenIdle();
   }
 
+  /** Whether no turn or other operation is running. */
   isIdle(): boolean {
     return this.gate.isIdle;
   }
 
+  /** Whether there are messages that no turn has read yet. */
   hasPendingMessages(): boolean {
     return this.state.queued.length > 0 || this.stage.running?.mailbox?.hasMore === true;
   }
 
+  /** How many tokens the conversation has, and how many the model can take. */
   contextUsage(): ContextUsage {
     return this.runner.compactor.usage(this.state.model);
   }
 
+  /** The system prompt of the last turn; empty before the first one. */
   systemPrompt(): string {
     return this.workshop.lastPrompt;
   }
 
+  /** Requests a compaction after the running turn. */
   compact(): void {
     this.runner.compactor.ask();
   }
 
-  /** Ends what runs, and closes. */
+  /** Aborts what is running, waits for it to end, and closes the session. */
   async shutdown(): Promise<void> {
-    // Somebody else may be waiting for it to be idle too, and be the first to use it.
+    // In a loop: other code that waited for the session to be idle may use it first.
     while (!this.isIdle()) {
       this.abort("the session is shut down");
       await this.waitForIdle();
@@ -264,7 +303,10 @@ export class SessionAgent implements Agent, ExtensionContext {
     await this.close();
   }
 
-  /** Lets go of the session, so that others can open it. It can be used again and opens it anew. */
+  /**
+   * Closes the session and releases its lock, so that others can open it, and ends all `events()`. The agent can still be used:
+   * it opens the session again.
+   */
   async close(): Promise<void> {
     await this.gate.exclusively("close", "turn", async () => {
       try {
@@ -275,11 +317,12 @@ export class SessionAgent implements Agent, ExtensionContext {
     });
   }
 
+  /** The same as `shutdown`, for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.shutdown();
   }
 
-  /** What was said is written: that the session could not be let go of is no reason to lose the answer. */
+  /** An error while closing is collected only. What was said is stored already, and the answer must not be lost for it. */
   private async afterRun(): Promise<void> {
     try {
       await this.navigator.afterRun();
@@ -288,6 +331,7 @@ export class SessionAgent implements Agent, ExtensionContext {
     }
   }
 
+  /** The context of a run without a runtime. */
   private bare({
     signal,
     metadata,
@@ -306,7 +350,7 @@ export class SessionAgent implements Agent, ExtensionContext {
       clock,
       ids,
       validator: options.validator,
-      // Looked up at each call: somebody may begin to watch when the turn has begun.
+      // A getter, because somebody may begin to watch while the turn is running.
       get onEvent() {
         return stage.isWatched || workshop.mayBring ? hear : undefined;
       },
