@@ -45,7 +45,10 @@ export interface SessionAgentOptions {
   readonly extensions?: readonly (Extension | string)[] | undefined;
   /** Guardrails, functions that create one, or paths of modules that export either as default. */
   readonly guardrails?: readonly (GuardrailSource | string)[] | undefined;
-  /** How often calls may repeat before the turn is ended. Default: `LOOP_LIMITS` of the kernel. `false`: any number of times. */
+  /**
+   * How often calls may repeat before a warning, a refusal or the end of the turn. Default: `LOOP_LIMITS` of the kernel. `false`: any
+   * number of times.
+   */
   readonly loopDetection?: LoopLimitsOptions | false | undefined;
   /** How failed model calls are retried. Default: up to 3 times in a row. `false`: never. */
   readonly retry?: RetryOptions | false | undefined;

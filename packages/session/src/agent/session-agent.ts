@@ -168,8 +168,8 @@ export class SessionAgent implements Agent, ExtensionContext {
   }
 
   /**
-   * Events from now on, until the session is closed. Models stream only while events are read, or if an extension has `onEvent`. Under a runtime, read
-   * streamed text from the events of the run.
+   * Events from now on, until the session is closed. Models stream only while events are read, or if an extension has `onEvent`.
+   * Under a runtime, read streamed text from the events of the run.
    */
   events(): AsyncIterableIterator<SessionEvent> {
     return this.stage.hub.subscribe();
