@@ -14,6 +14,7 @@ export interface MessageEntry extends Base {
   readonly message: ChatMessage;
   /** Of the model call that produced it. */
   readonly usage?: Usage | undefined;
+  /** The model that produced it. */
   readonly model?: string | undefined;
   /** The id of the entry with the turn's system prompt; only on a user's message. */
   readonly prompt?: string | undefined;

@@ -4,14 +4,14 @@ import { type EntryKind, isKind, type SessionEntry } from "./entry.ts";
 import type { SessionInfo, SessionOrigin } from "./store.ts";
 
 /**
- * A file is a header and then a line for each entry, all of them JSON:
+ * The version of the file format. A file is a header line and one line for each entry, all of them JSON:
  *
  *     {"ravi":"session","v":1,"c":"0f3a…","b":{"id":"…","at":0,"origin":null}}
  *     {"c":"0f3a…","n":1,"k":"message","i":"…","p":null,"at":0,"b":{…}}
  *
  * `n` counts from 1, `k`, `i` and `p` are the entry's kind, id and parent, `b` is the rest of it. `c` is a checksum over the
- * session's id and all that follows it, so a line that was changed, moved or copied from another file shows. A reader
- * needs only the front of a line to place the entry in the tree.
+ * session's id and the rest of the line, so that a line that was changed, moved or copied from another file is detected. A
+ * reader needs only the front of a line to place the entry in the tree.
  */
 export const FORMAT = 1;
 
