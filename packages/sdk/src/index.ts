@@ -1,11 +1,11 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-// Ravi in one literal: the small packages, wired together. This list is the public surface; a test pins it.
+// The public surface of the package; a test pins this list.
 
 import { checkNode } from "./node.ts";
 
 checkNode(Promise, globalThis);
 
-// What stands in the signatures below: whoever installs the sdk alone, in a folder where nothing else is in reach, can name it.
+// The types that the signatures below mention, so that a project that installs only the sdk can name them.
 export type {
   Agent,
   AgentEvent,

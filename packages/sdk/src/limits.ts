@@ -12,32 +12,39 @@ import {
   type SpawnBudgetOptions,
 } from "@ravi/kernel";
 
-/** What a run, or one agent with all whom it hires, may spend. `null` takes a limit off. */
+/**
+ * What a run, or one agent together with everyone it hires, may spend. `null` removes a limit; an absent field keeps its
+ * default.
+ */
 export interface Budget {
-  /** Dollars. */
+  /** US dollars. Default of a run: 1. */
   readonly usd?: number | null | undefined;
-  /** Input and output together. */
+  /** Input and output tokens together. Default of a run: 500,000. */
   readonly tokens?: number | null | undefined;
-  /** Model calls, every attempt at one included. */
+  /** Model calls; each attempt counts. Default of a run: 100. */
   readonly turns?: number | null | undefined;
+  /** Default of a run: 500. */
   readonly toolCalls?: number | null | undefined;
-  /** From the start of the run, whether it works, waits for a person or is suspended. */
+  /**
+   * A deadline, counted from the start of the run, also while it waits for a person or is suspended. Default of a run: 600, or
+   * none with a journal.
+   */
   readonly seconds?: number | null | undefined;
 }
 
-/** How large the tree may grow. */
+/** How large the tree of agents may grow. */
 export interface TreeLimits {
-  /** How many agents may be at work at once; the root is one of them. */
+  /** How many agents may work at the same time, including the root. Default: 8. */
   readonly agents?: number | undefined;
-  /** How deep; the root is at 0. */
+  /** How many levels of hiring there may be below the root, which is at depth 0. Default: 3. `null`: no limit. */
   readonly depth?: number | null | undefined;
-  /** How many may ever be hired, the root included. */
+  /** How many agents may ever be hired, including the root. Default: no limit. */
   readonly total?: number | null | undefined;
-  /** Whether an urgent agent may take the place of a lesser one. */
+  /** Whether an agent of higher priority may take the slot of one of lower priority. Default: true. */
   readonly preempt?: boolean | undefined;
 }
 
-/** Every limit, in the words of the options; null where there is none. */
+/** All limits of a run, under the names of the options. Null means no limit. */
 export interface Limits {
   readonly budget: { readonly [K in keyof Required<Budget>]: number | null };
   readonly tree: {
@@ -48,7 +55,10 @@ export interface Limits {
   };
 }
 
-/** What holds where neither the call nor the agent says anything. With a journal a run may rest for days: then no `seconds`. */
+/**
+ * The limits that apply if neither the call nor the agent sets them. With a journal there is no `seconds` limit, because such a
+ * run may rest for days.
+ */
 export const DEFAULT_LIMITS: Limits = Object.freeze({
   budget: Object.freeze({ usd: 1, tokens: 500_000, turns: 100, toolCalls: 500, seconds: 600 }),
   tree: Object.freeze({ agents: 8, depth: 3, total: null, preempt: true }),
@@ -62,13 +72,16 @@ const NO_BUDGET: Limits["budget"] = Object.freeze({
   seconds: null,
 });
 
-/** What an agent says of itself. */
+/** The limits that an agent declares for itself. */
 export interface OwnLimits {
   readonly budget?: AgentDefaults["executionBudget"];
   readonly tree?: TreeLimits | undefined;
 }
 
-/** The limits of a run: what the call says, else what its agent says, else the defaults. `budget: null` is no limit at all. */
+/**
+ * The limits of a run. Each one is taken from the call, else from its agent, else from the defaults. `budget: null` removes
+ * every limit of the budget.
+ */
 export function limitsFor(
   given: {
     readonly budget?: Budget | null | undefined;
@@ -97,7 +110,7 @@ export function limitsFor(
   };
 }
 
-/** Whether nobody has said a word about dollars, neither the call nor the agent. */
+/** Whether neither the call nor the agent has set a limit in dollars. */
 export function isDefaultUsd(
   given: { readonly budget?: Budget | null | undefined },
   own: OwnLimits,
@@ -106,7 +119,7 @@ export function isDefaultUsd(
   return fromExecutionBudget(literalBudget(own.budget)).usd === undefined;
 }
 
-/** What was given, checked under the names that the user wrote. */
+/** The limits that were given, checked. Errors name the field as the user wrote it. */
 export function checkBudget(field: string, budget: Budget): Partial<Limits["budget"]> {
   checkFields(field, budget, ["usd", "tokens", "turns", "toolCalls", "seconds"]);
   const { usd, tokens, turns, toolCalls, seconds } = budget;
@@ -119,7 +132,10 @@ export function checkBudget(field: string, budget: Budget): Partial<Limits["budg
   };
 }
 
-/** A ledger counts whole billionths. It would refuse what is more, but under the name of another package. */
+/**
+ * The ledger counts in whole billionths of a dollar and refuses anything larger, but its error would name an option of another
+ * package.
+ */
 const MOST_DOLLARS = Math.floor(Number.MAX_SAFE_INTEGER / 1e9);
 
 function checkDollars(field: string, value: number | null): number | null {
@@ -128,6 +144,7 @@ function checkDollars(field: string, value: number | null): number | null {
   throw new InvalidValueError({ field, value, expected: `at most ${MOST_DOLLARS}, or null for no limit` });
 }
 
+/** Throws an `InvalidValueError` if a limit is wrong; otherwise returns the same object. */
 export function checkTree(field: string, tree: TreeLimits): TreeLimits {
   checkFields(field, tree, ["agents", "depth", "total", "preempt"]);
   const { agents, depth, total, preempt } = tree;
@@ -138,7 +155,7 @@ export function checkTree(field: string, tree: TreeLimits): TreeLimits {
   return tree;
 }
 
-/** In the kernel's words. */
+/** Converts a budget to the option names of the kernel. */
 export function toExecutionBudget(budget: Budget): ExecutionBudgetOptions {
   return {
     maxCostUsd: budget.usd,
@@ -149,11 +166,15 @@ export function toExecutionBudget(budget: Budget): ExecutionBudgetOptions {
   };
 }
 
+/** Converts tree limits to the option names of the kernel. */
 export function toSpawnBudget(tree: TreeLimits): SpawnBudgetOptions {
   return { maxAgents: tree.agents, maxDepth: tree.depth, maxTotal: tree.total, allowPreempt: tree.preempt };
 }
 
-/** Of an agent that carries a whole value, where a null may be one that nobody wrote: it does not lift a default. */
+/**
+ * The inverse of `toSpawnBudget`, for an agent that was not made here. Its `null` may be a default that nobody wrote, so it
+ * counts as "not given" and does not remove a default limit.
+ */
 export function fromSpawnBudget(budget: SpawnBudgetOptions): TreeLimits {
   const { maxAgents, maxDepth, maxTotal, allowPreempt } = budget;
   return {
@@ -164,7 +185,7 @@ export function fromSpawnBudget(budget: SpawnBudgetOptions): TreeLimits {
   };
 }
 
-/** The limits that a run had, as its result tells them; those that were asked for where it does not. */
+/** The limits that a run had, as its result reports them; if the result does not, those that were asked for. */
 export function limitsOf(told: RunLimits | undefined, asked: Limits | undefined): Limits {
   const { executionBudget = null, spawnBudget = null } = told ?? {};
   const fallback = asked ?? DEFAULT_LIMITS;
@@ -179,7 +200,7 @@ function wholeTree({ maxAgents, maxDepth, maxTotal, allowPreempt }: SpawnBudget)
   return { agents: maxAgents, depth: maxDepth, total: maxTotal, preempt: allowPreempt };
 }
 
-/** Only what it says. A null of an agent's own is no limit of its own, and does not lift a default. */
+/** Only the limits that it sets. A `null` means that the agent has no limit of its own; it does not remove a default limit. */
 function fromExecutionBudget(budget: ExecutionBudgetOptions | undefined): Partial<Limits["budget"]> {
   const { maxCostUsd, maxTokens, maxTurns, maxToolCalls, deadlineS } = budget ?? {};
   return {
@@ -195,11 +216,12 @@ function isLimit(value: number | null | undefined): value is number {
   return value !== undefined && value !== null;
 }
 
-/** A ledger of the user's own keeps its limits by itself. */
+/** A ledger of the user's own enforces its limits itself, so there are none to read from it. */
 function literalBudget(budget: AgentDefaults["executionBudget"]): ExecutionBudgetOptions | undefined {
   return budget === undefined || "reserve" in budget ? undefined : budget;
 }
 
+/** The first value that is not undefined. */
 function first<T>(...values: readonly [...(T | undefined)[], T]): T {
   for (const value of values) if (value !== undefined) return value;
   return values.at(-1) as T;

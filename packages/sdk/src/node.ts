@@ -1,7 +1,10 @@
-/** What the packages need and Node has from 22 on. */
+/** `Promise.withResolvers`, which the packages need and which Node has since version 22. */
 const NEEDED = "withResolvers";
 
-/** An older Node would fail at whatever it lacks first, with a word that helps nobody. */
+/**
+ * Throws if Node is too old. Without this check it would fail at the first missing function, with an error that does not name
+ * the cause.
+ */
 export function checkNode(promise: object, host: { readonly process?: { readonly version: string } }): void {
   if (NEEDED in promise) return;
   const version = host.process?.version ?? "no Node";

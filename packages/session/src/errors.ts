@@ -1,14 +1,15 @@
 import { ErrorCode, InvalidValueError, JournalFailedError, RaviError } from "@ravi/kernel";
 
-// Their names are texts, because a minifier renames classes, and the name is written down with an error.
+// The names are literals, because a minifier renames classes and the name is stored with an error.
 
-/** Somebody else writes to the session. Nothing was read or written. */
+/** Another process or agent has the session open for writing. Nothing was read or written. */
 export class SessionLockedError extends RaviError {
   static override readonly name = "SessionLockedError";
   override readonly code = ErrorCode.JOURNAL_LOCKED;
   readonly sessionId: string;
-  /** The field by which other errors of this code say what is locked. */
+  /** The same as `sessionId`: other errors with this code name what is locked in this field. */
   readonly runId: string;
+  /** Who has it open. */
   readonly owner: string;
   constructor(init: { sessionId: string; owner: string; hint?: string | undefined }) {
     const hint = init.hint ?? "close it there first, or open another session";
@@ -22,15 +23,16 @@ export class SessionLockedError extends RaviError {
   }
 }
 
-/** A session's file is not as it was written. Nothing of it was changed. */
+/** The file of a session was changed or damaged. It was not modified by this error. */
 export class SessionCorruptError extends RaviError {
   static override readonly name = "SessionCorruptError";
   override readonly code = ErrorCode.JOURNAL_CORRUPT;
   readonly sessionId: string;
+  /** The same as `sessionId`, as in other errors with this code. */
   readonly runId: string;
   /** Counts from 1; the header is line 1. */
   readonly line: number;
-  /** The line's first byte. */
+  /** The byte offset of the line's start. */
   readonly position: number;
   constructor(init: { sessionId: string; line: number; position: number; problem: string; cause?: unknown }) {
     const where = `line ${init.line}, byte ${init.position}`;
@@ -46,12 +48,12 @@ export class SessionCorruptError extends RaviError {
   }
 }
 
-/** The disk said no. What was done of it was taken back, so it can be tried again. */
+/** The error for a failed file operation. The operation was undone, so it can be tried again. */
 export function sessionFailed(sessionId: string, done: string, cause: unknown): JournalFailedError {
   return new JournalFailedError({ what: `session ${sessionId} could not be ${done}`, final: false, cause });
 }
 
-/** Something was asked for that needs an idle session, while it works. */
+/** An operation that needs an idle session was called while it was busy. */
 export class SessionBusyError extends InvalidValueError {
   static override readonly name = "SessionBusyError";
   constructor(init: { operation: string; phase: string }) {

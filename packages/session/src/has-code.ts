@@ -1,4 +1,4 @@
-/** What the operating system calls a failure: `ENOENT`, say. */
+/** Whether an error has this code of the operating system, such as `ENOENT`. */
 export function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && "code" in error && error.code === code;
 }

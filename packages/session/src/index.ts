@@ -1,5 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-// A conversation that lives long. This list is the public surface; a test pins it.
+// The public surface of the package; a test pins this list.
 
 export type { SessionPhase } from "./agent/gate.ts";
 export type { ChildTool, InvokeOptions, SessionAgentOptions, SpawnChildOptions } from "./agent/options.ts";

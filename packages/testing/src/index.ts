@@ -1,5 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-// What tests are made of. This list is the public surface; a test pins it.
+// The public surface of the package; a test pins this list.
 
 export type { Answer, AnswerFault, AnswerParts, ScriptedToolCall } from "./answers/answer.ts";
 export type { Script, ScriptFunction, ScriptMatcher } from "./answers/script.ts";

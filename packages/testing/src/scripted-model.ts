@@ -19,16 +19,17 @@ import { type Plan, planAnswer } from "./answers/plan.ts";
 import { compileScript, type Script } from "./answers/script.ts";
 import { abortable, wait, withTimers } from "./time.ts";
 
+/** The options of `scriptedModel`. */
 export interface ScriptedModelOptions {
-  /** `provider/model`, unless given. */
+  /** Default: `provider/model`. */
   readonly id?: string | undefined;
-  /** Provider and model are both `scripted`, unless given. */
+  /** Default: provider and model are both `scripted`. */
   readonly info?: Partial<ModelInfo> | undefined;
-  /** Where delays come from; real timers, unless given. */
+  /** The source of delays. Default: real timers. */
   readonly clock?: Clock | undefined;
-  /** Characters in a piece of a stream: 8. */
+  /** The characters in each piece of a stream. Default: 8. */
   readonly chunkSize?: number | undefined;
-  /** `false` keeps and copies nothing, for benchmarks. */
+  /** `false`: calls are neither copied nor kept, for benchmarks. Default: true. */
   readonly record?: boolean | undefined;
 }
 
@@ -40,21 +41,27 @@ const OPTIONS = [
   "record",
 ] as const satisfies readonly (keyof ScriptedModelOptions)[];
 
+/** A call that a scripted model has received. */
 export interface RecordedCall {
-  /** From 0, in the order in which the calls were made. */
+  /** Counts from 0, in the order in which the calls were made. */
   readonly index: number;
   readonly mode: "generate" | "stream";
-  /** As it was at the time of the call, through JSON: the list of messages is live and grows afterwards. */
+  /** A copy from the time of the call, through JSON, since the list of messages may grow afterwards. */
   readonly request: ModelRequest;
   readonly idempotencyKey: string | undefined;
 }
 
+/** An `LLMClient` that answers from a script. */
 export interface ScriptedModel extends LLMClient {
+  /** The calls so far. Empty with `record: false`. */
   readonly calls: readonly RecordedCall[];
   stream(request: ModelRequest, options?: CallOptions): AsyncIterable<ModelEvent>;
 }
 
-/** A model that says what a test wants it to say. */
+/**
+ * Creates a model that answers from a script, without a network. A call that the script has no answer for throws an
+ * `InvalidValueError` that shows the request.
+ */
 export function scriptedModel(script: Script, options: ScriptedModelOptions = {}): ScriptedModel {
   checkFields("scriptedModel options", options, OPTIONS);
   const answerTo = compileScript(script);
@@ -65,7 +72,7 @@ export function scriptedModel(script: Script, options: ScriptedModelOptions = {}
   const calls: RecordedCall[] = [];
   let made = 0;
 
-  /** Numbers the call and keeps it. One that was cancelled before it began does not count. */
+  /** Numbers and records the call. One that was cancelled before it began does not count. */
   const begin = (
     mode: RecordedCall["mode"],
     request: ModelRequest,
@@ -77,7 +84,7 @@ export function scriptedModel(script: Script, options: ScriptedModelOptions = {}
     return index;
   };
 
-  /** What comes before the first byte: asking the script, the delay, and the faults that let nothing through. */
+  /** What happens before the first byte: the script, the delay, and faults that let nothing through. */
   const prepare = async (
     index: number,
     request: ModelRequest,
@@ -150,7 +157,7 @@ function responseOf(plan: Plan, index: number): ModelResponse {
   };
 }
 
-/** Through JSON, as a provider would send it. `structuredClone` would fail on a list that is a proxy or carries functions. */
+/** Through JSON, as a provider would send it. `structuredClone` would fail on a proxy or on functions in the request. */
 function copy(request: ModelRequest): ModelRequest {
   return JSON.parse(JSON.stringify(request)) as ModelRequest;
 }

@@ -1,14 +1,14 @@
 import { cancellationOf, type AbortSignalLike, type Clock, type TimerHandle } from "@ravi/kernel";
 
-/** A clock that surely has timers. */
+/** A clock that always has timers. */
 export interface TimerClock extends Clock {
   setTimer(callback: () => void, delayMs: number): TimerHandle;
 }
 
-/** `setTimeout` fires at once when asked for more than this. */
+/** With a longer delay, `setTimeout` fires at once. */
 const LONGEST_TIMEOUT_MS = 2_147_483_647;
 
-/** The given clock, with real timers where it has none of its own. */
+/** The given clock, with real timers if it has none of its own. */
 export function withTimers(clock: Clock | undefined): TimerClock {
   return {
     now: () => clock?.now() ?? Date.now(),
@@ -22,8 +22,8 @@ function realTimer(callback: () => void, delayMs: number): TimerHandle {
 }
 
 /**
- * Resolves after `delayMs`, or never when that is Infinity. Rejects with a `CancellationError` when the signal aborts first.
- * Either way it leaves neither a timer nor a listener behind.
+ * Resolves after `delayMs`, or never if that is Infinity. Rejects with a `CancellationError` if the signal aborts first. It
+ * leaves no timer and no listener behind.
  */
 export function wait(clock: TimerClock, delayMs: number, signal: AbortSignalLike | undefined): Promise<void> {
   let timer: TimerHandle | undefined;
@@ -33,7 +33,7 @@ export function wait(clock: TimerClock, delayMs: number, signal: AbortSignalLike
   return abortable(due, signal).finally(() => timer?.cancel());
 }
 
-/** The promise's outcome, or a `CancellationError` as soon as the signal aborts; then nobody waits for the promise any more. */
+/** The outcome of the promise, or a `CancellationError` as soon as the signal aborts; the promise is then ignored. */
 export async function abortable<T>(promise: PromiseLike<T>, signal: AbortSignalLike | undefined): Promise<T> {
   if (signal === undefined) return promise;
   let onAbort: (() => void) | undefined;

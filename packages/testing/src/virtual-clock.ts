@@ -1,15 +1,16 @@
 import { checkInteger, type Clock, InvalidValueError, type TimerHandle } from "@ravi/kernel";
 
+/** A clock for tests, whose time moves only by `advance` and `runAll`. */
 export interface VirtualClock extends Clock {
   setTimer(callback: () => void, delayMs: number): TimerHandle;
-  /** How many timers are waiting. At the end of a test it should be 0. */
+  /** The number of timers that have not fired. It should be 0 at the end of a test. */
   readonly pending: number;
   /**
-   * Moves the time on, firing what falls due in its order, and lets promises settle in between. A callback that throws makes
-   * it reject, and the time stays at that timer. Called again before it is done, it takes its turn.
+   * Moves the time forward by `ms`. Timers that fall due fire in order, and promises settle in between. If a callback throws it
+   * rejects, and the time stays at that timer. A second call waits for the first one.
    */
   advance(ms: number): Promise<void>;
-  /** Moves to the next timer, and so on, until none is left. Refuses to go on after `most` of them (10,000). */
+  /** Moves from timer to timer until none is left. Rejects after `most` timers (default: 10,000). */
   runAll(most?: number): Promise<void>;
 }
 
@@ -18,18 +19,18 @@ interface Waiting {
   readonly callback: () => void;
 }
 
-/** Time that only moves when a test says so. */
+/** Creates a clock whose time moves only when a test moves it. `now` is the start, in epoch milliseconds (default: 0). */
 export function virtualClock(options: { readonly now?: number | undefined } = {}): VirtualClock {
   let time = checkTime("now", options.now ?? 0);
   let turn: Promise<void> = Promise.resolve();
   const waiting = new Set<Waiting>();
 
-  /** The earliest timer that is due by then; of several at one moment, the one that was set first. */
+  /** The earliest timer that is due by then; of several at the same time, the one that was set first. */
   const next = (until: number): Waiting | undefined => {
     let first: Waiting | undefined;
     for (const timer of waiting) {
       if (timer.at > until) continue;
-      // The set is in the order of setting, so that only an earlier moment comes first.
+      // The set is in the order of setting, so only an earlier time takes precedence.
       if (first === undefined || timer.at < first.at) first = timer;
     }
     return first;
@@ -83,16 +84,16 @@ export function virtualClock(options: { readonly now?: number | undefined } = {}
   };
 }
 
-/** A timer of NaN or Infinity ms would fire at once on a real clock, so it is a mistake here too. */
+/** A delay of NaN or Infinity would fire at once on a real clock, so it is refused as a mistake. */
 function checkTime(field: string, value: number): number {
   if (Number.isFinite(value)) return value;
   throw new InvalidValueError({ field, value, expected: "a finite number of milliseconds" });
 }
 
-// Taken when this file is loaded: a test runner's fake timers may replace it later.
+// Taken when this file is loaded, because the fake timers of a test runner may replace it later.
 const nextTurn = setImmediate;
 
-/** Long enough for any chain of promises to run dry: a turn of the event loop comes after all microtasks. */
+/** Lets all chains of promises settle: a turn of the event loop comes after all microtasks. */
 function settle(): Promise<void> {
   return new Promise((resolve) => nextTurn(resolve));
 }

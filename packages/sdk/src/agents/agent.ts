@@ -6,20 +6,25 @@ import { type Models, resolveModel } from "../models/model.ts";
 import { type ClosedLoop, keepBlueprint } from "./blueprint.ts";
 import { hasRetry, type Layers, pipelinesOf } from "./layers.ts";
 
-/** `ReActAgentOptions` of `@ravi/react-agent`, with the words of this package where they differ. */
+/** The options of `ReActAgent` (`@ravi/react-agent`), except that `model`, `budget` and `middleware` take this package's forms. */
 export interface AgentOptions<T = unknown> extends Omit<
   ReActAgentOptions<T>,
   "model" | "executionBudget" | "middleware"
 > {
-  /** `"openai:gpt-5-mini"`, or any `LLMClient`. */
+  /** A name such as `"openai:gpt-5-mini"`, or any `LLMClient`. */
   readonly model: string | LLMClient;
-  /** Prefixes of one's own for `model`. */
+  /** Your own prefixes for `model`, such as `{ local: (name) => … }` for `"local:qwen3"`. */
   readonly models?: Models | undefined;
-  /** What each run of it may spend, or a ledger of the user's own that is reserved from in addition. */
+  /**
+   * What each run of the agent may spend. Or a ledger of your own, which every call reserves from in addition to the run's
+   * budget.
+   */
   readonly budget?: Budget | Ledger | undefined;
+  /** Layers around this agent's runs, model calls and tool calls. They are inside the layers that `run` is given. */
   readonly middleware?: Layers | undefined;
 }
 
+/** Every known option; any other name is refused. */
 export const AGENT_OPTIONS = [
   "name",
   "model",
@@ -44,10 +49,13 @@ export const AGENT_OPTIONS = [
   "clock",
 ] as const satisfies readonly (keyof AgentOptions)[];
 
-/** What `ReActAgent` takes unless it is told otherwise. */
+/** Must be the default of `outputRetries` in `ReActAgent`. */
 const OUTPUT_RETRIES = 2;
 
-/** An agent that asks its model, does what it asks for, and repeats until it answers. With `output`, its answer has that type. */
+/**
+ * Creates an agent that calls its model, runs the tools that the model asks for, and repeats until the model answers. With
+ * `output`, the answer has the type of that schema. Throws an `InvalidValueError` if an option is wrong or unknown.
+ */
 export function agent<T = unknown>(options: AgentOptions<T>): ReActAgent<T> {
   checkFields("agent", options, AGENT_OPTIONS);
   const { model, models, budget, middleware, ...rest } = asOwn<AgentOptions<T>>(options, AGENT_OPTIONS);
@@ -65,11 +73,13 @@ export function agent<T = unknown>(options: AgentOptions<T>): ReActAgent<T> {
   return made;
 }
 
+/** Throws unless `value` is an array or undefined. */
 export function checkList(field: string, value: unknown, what: string): void {
   if (value === undefined || Array.isArray(value)) return;
   throw new InvalidValueError({ field, value, expected: `a list of ${what}` });
 }
 
+/** Checks a budget and converts it to the kernel's options. A ledger is returned as it is. */
 export function budgetOf(
   field: string,
   budget: Budget | Ledger | undefined,
@@ -78,7 +88,11 @@ export function budgetOf(
   return toExecutionBudget(checkBudget(field, budget));
 }
 
-/** Without tools it ends with its first answer, unless that is empty or of the wrong shape; one more call wraps up. */
+/**
+ * The most that an agent without tools, layers or context can ask of its model; undefined for any other agent. It ends with its
+ * first answer, unless that is empty (one more try) or of the wrong shape (`outputRetries`); the last call is the one that
+ * wraps up.
+ */
 function closedLoop(options: AgentOptions): ClosedLoop | undefined {
   const { instructions, tools = [], middleware, context, output, settings } = options;
   const isOpen = tools.length > 0 || middleware !== undefined || context !== undefined;
@@ -94,7 +108,7 @@ function closedLoop(options: AgentOptions): ClosedLoop | undefined {
   };
 }
 
-/** `checkBudget` refuses what is neither. */
+/** Anything that has no `reserve` is treated as a budget, and `checkBudget` refuses it if it is not one. */
 function isLedger(budget: Budget | Ledger | null): budget is Ledger {
   return hasMethod(budget, "reserve");
 }

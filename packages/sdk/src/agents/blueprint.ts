@@ -1,26 +1,34 @@
 import type { Agent, LLMClient, ModelRequest } from "@ravi/kernel";
 import { fromSpawnBudget, type OwnLimits, type TreeLimits } from "../limits.ts";
 
-/** What is known of an agent that was made here, beyond what its interface tells: enough to say what it can cost. */
+/**
+ * What `agent()` and `team()` remember about the agent that they made, beyond its interface. `estimate` and the retry layer
+ * need it.
+ */
 export interface Blueprint {
   readonly model: LLMClient;
+  /** The agents that it may hand work to. */
   readonly members: readonly Agent[];
-  /** It hands work to agents that are not known here, by tools that are delegates. */
+  /** It also has delegate tools, which hand work to agents that are not known here. */
   readonly delegates: boolean;
-  /** It has a layer of its own that tries failed calls again. */
+  /** Its own middleware has a retry layer. */
   readonly retries: boolean;
-  /** As it was written, without what the kernel adds. */
+  /** The limits as the user wrote them, without the kernel's defaults. */
   readonly tree?: TreeLimits | undefined;
-  /** Undefined for an agent whose calls only a run can tell: tools and layers may add to them, and call models themselves. */
+  /**
+   * Undefined if the number of its calls is not known before it runs: tools and layers may add calls, and call models
+   * themselves.
+   */
   readonly closed?: ClosedLoop | undefined;
 }
 
-/** An agent that hears nobody but the user and its model. */
+/** An agent whose prompt consists only of its instructions, the user's input and its model's own answers. */
 export interface ClosedLoop {
-  /** Its first request without the user's message. */
+  /** Its first request, without the messages. */
   readonly request: Omit<ModelRequest, "messages">;
+  /** The system prompt. */
   readonly system: string | undefined;
-  /** Model calls of one run, the last one included. */
+  /** The most model calls of one run, including the last one that wraps up. */
   readonly calls: number;
 }
 
@@ -34,7 +42,7 @@ export function blueprintOf(agent: Agent): Blueprint | undefined {
   return blueprints.get(agent);
 }
 
-/** The agent and all who are known to work for it, each once. */
+/** The agent and all members that it may hire, directly or indirectly, each once. */
 export function staffOf(root: Agent): readonly Agent[] {
   const found = new Set<Agent>();
   const visit = (agent: Agent): void => {
@@ -46,7 +54,7 @@ export function staffOf(root: Agent): readonly Agent[] {
   return [...found];
 }
 
-/** What an agent says of its own limits. */
+/** The limits that an agent declares for itself. */
 export function ownLimits(agent: Agent): OwnLimits {
   const { executionBudget, spawnBudget } = agent.defaults ?? {};
   const known = blueprints.get(agent);

@@ -11,10 +11,13 @@ import { checkFields, InvalidValueError } from "@ravi/kernel";
 import { asOwn, hasMethod } from "@ravi/kernel/loop";
 import { MiddlewarePipeline } from "@ravi/middleware";
 
-/** Layers by level, the first outermost: a list of them, or a pipeline that is put together already. */
+/** Middleware by level, the first layer outermost. Each level is a list of layers, or a pipeline that you have built already. */
 export interface Layers {
+  /** Around the run of an agent. */
   readonly agent?: LevelLayers<AgentRunContext> | undefined;
+  /** Around each model call. */
   readonly chat?: LevelLayers<ChatContext> | undefined;
+  /** Around each tool call. */
   readonly function?: LevelLayers<FunctionContext> | undefined;
 }
 
@@ -22,6 +25,10 @@ const LEVELS = ["agent", "chat", "function"] as const satisfies readonly (keyof 
 
 type LevelLayers<C> = readonly Layer<C>[] | Pipeline<C>;
 
+/**
+ * Throws an `InvalidValueError` if a level is unknown, or is neither a list nor a pipeline. The layers themselves are checked
+ * by `MiddlewarePipeline`.
+ */
 export function checkLayers(field: string, layers: Layers): Layers {
   checkFields(field, layers, LEVELS);
   const own = asOwn(layers, LEVELS);
@@ -33,6 +40,7 @@ export function checkLayers(field: string, layers: Layers): Layers {
   return own;
 }
 
+/** Builds a pipeline for each level that has layers. Undefined if there are none at all. */
 export function pipelinesOf(field: string, layers: Layers | undefined): Pipelines | undefined {
   if (layers === undefined) return undefined;
   const { agent, chat, function: tools } = checkLayers(field, layers);
@@ -44,8 +52,8 @@ export function pipelinesOf(field: string, layers: Layers | undefined): Pipeline
 }
 
 /**
- * A layer around all others. A pipeline is run inside of it as it is, and not as one layer more: what gives up on a call in
- * there and begins another would have to wait for the first.
+ * Puts one layer around all others. A ready-made pipeline is called from inside that layer rather than added to the list as one
+ * more layer: a layer of the pipeline that abandons a call and begins another would otherwise have to wait for the first one.
  */
 export function around(
   outermost: Layer<ChatContext>,
@@ -63,10 +71,10 @@ export function around(
   };
 }
 
-/** Whether it tries failed calls again by itself; then nobody else should. */
+/** Whether the layers include a retry, in which case no other layer may retry. */
 export function hasRetry(layers: LevelLayers<ChatContext> | undefined): boolean {
   if (layers === undefined) return false;
-  // The pipeline refuses what is no layer, and says which.
+  // What is not a layer is ignored here: the pipeline refuses it later, and says which one it is.
   if (isList(layers)) return layers.some((layer?: Layer<ChatContext> | null) => layer?.name === RETRY);
   return "names" in layers && Array.isArray(layers.names) && layers.names.includes(RETRY);
 }

@@ -21,33 +21,39 @@ import { AGENT_OPTIONS, type AgentOptions, budgetOf, checkList } from "./agent.t
 import { keepBlueprint } from "./blueprint.ts";
 import { hasRetry, pipelinesOf } from "./layers.ts";
 
-/** Somebody to hand work to, and on what terms: `SubAgentConfig` of `@ravi/orchestrator`. */
+/** An agent to hand work to, and the terms: `SubAgentConfig` of `@ravi/orchestrator`, with `budget` in this package's form. */
 export interface Member extends Omit<SubAgentConfig, "executionBudget"> {
   /** What each of its runs may spend. */
   readonly budget?: Budget | undefined;
 }
 
-/** `DynamicHiringOptions` of `@ravi/orchestrator`. */
+/**
+ * How the model may define helpers itself: `DynamicHiringOptions` of `@ravi/orchestrator`, with `model` and `budget` in this
+ * package's form.
+ */
 export interface DynamicHiring extends Omit<DynamicHiringOptions, "model" | "executionBudget"> {
-  /** The lead's. */
+  /** The model of the helpers. Default: the model of the lead. */
   readonly model?: string | LLMClient | undefined;
+  /** What each helper may spend. */
   readonly budget?: Budget | undefined;
 }
 
+/** The options of `agent`, and those for its members. */
 export interface TeamOptions<T = unknown>
   extends
     AgentOptions<T>,
     Omit<OrchestratorAgentOptions<T>, keyof AgentOptions | "executionBudget" | OwnWords> {
-  /** Agents to hand work to; the model sees each as `handoff_<name>`. */
+  /** The agents to hand work to. The model sees each one as the tool `handoff_<name>`. */
   readonly members?: readonly (Agent | Member)[] | undefined;
-  /** How large its tree may grow. Counts where it is the root, and where `run` says nothing else. */
+  /** How large its tree may grow. Used if the team is the root of the run, for each limit that `run` does not give. */
   readonly tree?: TreeLimits | undefined;
-  /** When a member that crashed is hired again: `RetryPolicy`, 3 times. */
+  /** When a member that crashed is hired again. Default: `RetryPolicy`, which is 3 times. `false`: never. */
   readonly retryPolicy?: RestartPolicy | false | undefined;
-  /** Lets the model define helpers of its own. Off unless given. */
+  /** Lets the model define helpers of its own. Off by default. */
   readonly dynamicHiring?: DynamicHiring | undefined;
 }
 
+/** The options that have another name or type here. */
 type OwnWords = "subAgents" | "spawnBudget" | "retryPolicy" | "dynamicHiring";
 
 const DYNAMIC_HIRING_OPTIONS = [
@@ -83,7 +89,10 @@ export const TEAM_OPTIONS = [
   "dynamicHiring",
 ] as const satisfies readonly (keyof TeamOptions)[];
 
-/** An agent that leads others: its model hands them tasks, and each works on a seat and a budget of its own. */
+/**
+ * Creates an agent that leads others. Its model hands tasks to the members, and each of them works within a headcount slot and
+ * a budget of its own. Throws an `InvalidValueError` if an option is wrong or unknown.
+ */
 export function team<T = unknown>(options: TeamOptions<T>): OrchestratorAgent<T> {
   checkFields("team", options, TEAM_OPTIONS);
   const {
@@ -129,7 +138,7 @@ function checkMembers(members: readonly unknown[]): void {
   }
 }
 
-/** An agent alone stands for itself on the usual terms. */
+/** A bare agent is a member on the default terms. */
 function configOf(field: string, member: Agent | Member): SubAgentConfig {
   if (!("agent" in member)) return { agent: member };
   // What it has beyond these is for the orchestrator to refuse.

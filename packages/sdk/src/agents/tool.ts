@@ -17,9 +17,13 @@ const FIELDS = [
   "execute",
 ] as const satisfies readonly (keyof ToolDefinition<SchemaLike, unknown>)[];
 
-/** A tool whose arguments have the type of its schema, and are checked against it before it runs. */
+/**
+ * Defines a tool. Its arguments have the type of its schema, and are checked against it before `execute` is called. Throws an
+ * `InvalidValueError` if a field is wrong or unknown.
+ */
 export function tool<S extends SchemaLike, R>(definition: ToolDefinition<S, R>): Tool<InferSchema<S>, R> {
-  // A misspelt `needsApproval` that is silently ignored is no approval. What is of a class has fields of its own beside.
+  // A misspelt `needsApproval` must not be ignored silently: the tool would run without approval. Instances of a class may have
+  // fields of their own, so their names are not checked.
   if (!isOfClass(definition)) checkFields("tool", definition, FIELDS);
   return defineTool(definition);
 }

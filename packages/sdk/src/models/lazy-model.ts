@@ -1,14 +1,15 @@
 import type { CallOptions, LLMClient, ModelEvent, ModelInfo, ModelRequest } from "@ravi/kernel";
 
 /**
- * A model whose provider is loaded by its first call: an agent can be defined, and its cost estimated, without the provider's
- * client, its 200 ms and its key. It streams as the model behind it does; all of them can.
+ * A model that loads its provider at the first call. An agent can thus be defined, and its cost estimated, without the
+ * provider's client, the 200 ms to load it, and an API key. `stream` exists always; if the loaded model cannot stream, its
+ * whole answer is one event.
  */
 export function lazyModel(id: string, info: ModelInfo, load: () => Promise<LLMClient>): LLMClient {
   let loading: Promise<LLMClient> | undefined;
   const model = (): Promise<LLMClient> => {
     loading ??= load().catch((error: unknown) => {
-      // The next call tries again: what was missing may be there by then.
+      // Not cached: the next call tries again, because what was missing may be installed or set by then.
       loading = undefined;
       throw error;
     });

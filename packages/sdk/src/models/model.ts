@@ -4,12 +4,16 @@ import { checkBaseURL, checkClientParts, fieldsOf } from "@ravi/kernel/provider"
 import { lazyModel } from "./lazy-model.ts";
 import { BUILT_IN, type ProviderOptions } from "./providers.ts";
 
-/** Makes a model of one's own by its name: `models: { local: (name) => openai(name, { baseURL }) }` for `"local:qwen3"`. */
+/**
+ * Creates a model from the name behind your prefix: with `models: { local: (name) => openai(name, { baseURL }) }`,
+ * `"local:qwen3"` calls it with `"qwen3"`.
+ */
 export type ModelFactory = (name: string) => LLMClient;
+/** Model factories by prefix. */
 export type Models = Readonly<Record<string, ModelFactory>>;
 
 export interface ModelOptions extends ProviderOptions {
-  /** Prefixes of one's own; they go before the built-in ones. */
+  /** Your own prefixes. They take precedence over the built-in ones. */
   readonly models?: Models | undefined;
 }
 
@@ -22,7 +26,10 @@ const OPTIONS = [
   "maxOutputTokens",
 ] as const satisfies readonly (keyof ModelOptions)[];
 
-/** A model by what it is called: `"openai:gpt-5-mini"`. Nothing is loaded, and no key is looked for, before its first call. */
+/**
+ * A model by name: `"openai:gpt-5-mini"`. The provider is loaded, and its API key looked up, at the first call. Throws an
+ * `InvalidValueError` if the provider is not known or an option is wrong.
+ */
 export function model(spec: string, options: ModelOptions = {}): LLMClient {
   checkFields("model options", names(options), OPTIONS);
   const { models = {}, ...rest } = asOwn(options, OPTIONS);
@@ -33,7 +40,7 @@ export function model(spec: string, options: ModelOptions = {}): LLMClient {
   if (own !== undefined) return checkModel(`models["${prefix}"]("${name}")`, own(name));
   const load = Object.hasOwn(BUILT_IN, prefix) ? BUILT_IN[prefix] : undefined;
   if (load === undefined) throw unknown(spec, models);
-  // The client is made at the first call; what is wrong is said here.
+  // The client is created at the first call; a wrong option has to be reported here, where it was written.
   checkClientParts("model options", rest);
   const { baseURL, contextWindow, maxOutputTokens } = rest;
   if (baseURL !== undefined) checkBaseURL("model options.baseURL", urlOf(baseURL));
@@ -61,7 +68,10 @@ function refuseUnused(prefix: string, options: ProviderOptions): void {
   }
 }
 
-/** What an agent's `model` stands for. */
+/**
+ * The client for the `model` option of an agent. Throws an `InvalidValueError` that names `field` if it is neither a known name
+ * nor a client.
+ */
 export function resolveModel(
   field: string,
   given: string | LLMClient,
@@ -73,7 +83,7 @@ export function resolveModel(
 function split(spec: unknown, models: Models): { readonly prefix: string; readonly name: string } {
   if (typeof spec !== "string") throw unknown(spec, models);
   const colon = spec.indexOf(":");
-  // Only the first one parts: names such as `ft:gpt-4o:acme` have colons of their own.
+  // Split at the first colon only: model names such as `ft:gpt-4o:acme` contain colons themselves.
   if (colon < 1 || colon === spec.length - 1) throw unknown(spec, models);
   return { prefix: spec.slice(0, colon), name: spec.slice(colon + 1) };
 }
@@ -98,14 +108,14 @@ function checkModel(field: string, value: unknown): LLMClient {
   throw new InvalidValueError({ field, value, expected });
 }
 
-/** Its calls are priced and told by its info. */
+/** `info` is required, because prices, hooks and errors identify the model by it. */
 function isClient(value: unknown): value is LLMClient {
   if (!hasMethod(value, "generate")) return false;
   const { provider, model: name } = fieldsOf(fieldsOf(value)["info"]);
   return typeof provider === "string" && typeof name === "string";
 }
 
-/** Only the names are checked here; a value would be shown where a name is wrong, and one of them is a key. */
+/** Replaces all values before the names are checked: an error about a wrong name shows the value, which could be an API key. */
 function names(options: unknown): unknown {
   if (typeof options !== "object" || options === null || Object.keys(options).length === 0) return options;
   return Object.fromEntries(Object.keys(options).map((key) => [key, "(not shown)"]));

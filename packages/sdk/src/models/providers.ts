@@ -1,20 +1,25 @@
 import { InvalidValueError, type LLMClient } from "@ravi/kernel";
 import type { anthropic } from "@ravi/provider-anthropic";
 
-/** What every provider takes; the rest is set on its own package's function. */
+/**
+ * Options that every provider takes. For others, use the function of the provider's own package and pass the client as `model`.
+ */
 export interface ProviderOptions {
-  /** Default: that of the environment, `OPENAI_API_KEY` or `ANTHROPIC_API_KEY`, read at the first call. */
+  /** Default: `OPENAI_API_KEY` or `ANTHROPIC_API_KEY` of the environment, read at the first call. */
   readonly apiKey?: string | undefined;
-  /** Another server that speaks the same protocol. */
+  /** The address of another server that speaks the same protocol. */
   readonly baseURL?: string | undefined;
+  /** Sent with each request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Tokens that the model can take in one call, prompt and answer together. */
   readonly contextWindow?: number | undefined;
+  /** The most tokens that the model can give in one answer. */
   readonly maxOutputTokens?: number | undefined;
 }
 
 type Load = (name: string, options: ProviderOptions) => Promise<LLMClient>;
 
-/** Each is imported when its first model is called. */
+/** The provider's package is imported at the first call of one of its models. */
 export const BUILT_IN: Readonly<Record<string, Load>> = Object.freeze({
   openai: async (name: string, options: ProviderOptions) => {
     const { openai } = await import("@ravi/provider-openai");
@@ -28,25 +33,28 @@ export const BUILT_IN: Readonly<Record<string, Load>> = Object.freeze({
 
 async function loadAnthropic(): Promise<{ readonly anthropic: typeof anthropic }> {
   try {
-    // In here and not handed over: only what stands in a `try` may be missing when a bundler reads it.
+    // The import must stand literally inside this `try`: only then do bundlers accept that the package is missing.
     return await import("@ravi/provider-anthropic");
   } catch (cause) {
     throw peerFailure("@ravi/provider-anthropic", cause);
   }
 }
 
-/** An optional peer that is not there is a matter of one command. */
+/** If the optional package `name` is not installed, an error that gives the command to install it; otherwise `cause` itself. */
 export function peerFailure(name: string, cause: unknown): unknown {
   if (!isMissing(cause, name)) return cause;
   const expected = `an installed package; npm install ${name}`;
   return new InvalidValueError({ field: name, value: "missing", expected, cause });
 }
 
-/** As Node says it, and what webpack, Vite and browsers say of a module that was not there when it was bundled. */
+/** The texts of Node, and of webpack, Vite and browsers for a module that was missing when the bundle was built. */
 const MISSING =
   /cannot find (?:module|package)|could not resolve|failed to resolve|does not resolve|bare specifier/i;
 
-/** What is missing is named first; who wanted it, after it. */
+/**
+ * Such a message quotes the missing module first, then the importing file. Only the first one counts: `name` itself may be
+ * installed while one of its own dependencies is missing.
+ */
 function isMissing(error: unknown, name: string): boolean {
   if (!(error instanceof Error) || !MISSING.test(error.message)) return false;
   const [, first] = /['"“]([^'"”]*)['"”]/.exec(error.message) ?? [];

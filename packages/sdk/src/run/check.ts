@@ -4,7 +4,10 @@ import { retry as retryLayer } from "@ravi/middleware";
 import { checkLayers } from "../agents/layers.ts";
 import type { HostOptions } from "./options.ts";
 
-/** What a compiler would have caught, for whoever has none: a mistake shows here, and not in the middle of a paid run. */
+/**
+ * Checks at run time what a TypeScript compiler would have caught, for users without one. A mistake must show here and not in
+ * the middle of a run that costs money.
+ */
 export function checkHost(options: HostOptions): void {
   const { journal, hooks, history, compaction, onEvent, handleSignals, middleware, prices, retry, restart } =
     options;
@@ -31,7 +34,7 @@ export function checkHost(options: HostOptions): void {
   if (retry !== undefined && retry !== false) {
     if (typeof retry !== "object" || retry === null)
       wrong("retry", retry, "options such as { maxRetries: 3 }, or false");
-    // It checks its options by itself, for an estimate as well as for a run.
+    // The layer checks its own options. It is built here so that `estimate` reports the same errors as `run`.
     retryLayer(retry);
   }
   if (restart !== undefined && restart !== false && !hasMethod(restart, "shouldRetry"))
@@ -48,7 +51,7 @@ export function checkInput(input: unknown): void {
   if (typeof input !== "string") wrong("input", input, "a text; write an object as JSON");
 }
 
-/** A run id that nobody gave would be made up, and then not be found. */
+/** An empty or missing id would be replaced by a new one, which then is not found. */
 export function checkRunId(runId: unknown): void {
   if (typeof runId !== "string" || runId === "")
     wrong("runId", runId, "the id of a run that is on record, as runs({ journal }) lists them");

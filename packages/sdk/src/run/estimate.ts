@@ -7,23 +7,28 @@ import { checkAgent, checkHost, checkInput } from "./check.ts";
 import { type Metering, meteringFor } from "./meters.ts";
 import { RUN_OPTIONS, type RunOptions } from "./options.ts";
 
-/** What a run can take at most; null where nothing bounds it, with the reason. */
+/** The most that a run can spend. A field is null if nothing bounds it; `reason` then says why. */
 export interface CostEstimate {
+  /** US dollars. */
   readonly usd: number | null;
+  /** Input and output tokens together. */
   readonly tokens: number | null;
-  /** Model calls, every attempt at one counted. */
+  /** Model calls; each attempt counts. */
   readonly calls: number | null;
+  /** Why a field is null, or why calls will be refused. */
   readonly reason?: string | undefined;
 }
 
-/** What is said to a model that has to answer again is at most as long as this, in tokens. */
+/** Tokens. An upper bound for the message that tells a model to answer again. */
 const TOLD_AGAIN = 1_200;
+/** Must be the default of the retry layer. */
 const RETRIES = 3;
 
 /**
- * What `run` with the same arguments would cost at most. An agent that hears nobody but its model is bounded by what it can
- * say; any other, since tools and layers may call models themselves, by its limits alone. What somebody grants on top while
- * it runs (`onBudget: "ask"`) is not in it.
+ * Returns the most that `run` with the same arguments can cost, without calling a model. An agent made by `agent()` without
+ * tools, layers, context or history is bounded by what its prompt and answers can grow to. Any other agent is bounded by its
+ * limits alone, since tools and layers may call models themselves. What somebody grants while it runs (`onBudget: "ask"`) is
+ * not included.
  */
 export async function estimate(agent: Agent, input: string, options: RunOptions = {}): Promise<CostEstimate> {
   checkFields("run options", options, RUN_OPTIONS);
@@ -52,7 +57,7 @@ interface Worst {
 
 const UNBOUNDED: Worst = { usd: null, tokens: null, calls: null };
 
-/** The tighter of what the agent can take and what it may. */
+/** The lower of what the agent can spend and what its budget allows, in each dimension. */
 export function within(
   own: Worst,
   budget: Limits["budget"],
@@ -60,7 +65,7 @@ export function within(
 ): CostEstimate {
   const calls = least(own.calls, budget.turns);
   const tokens = least(own.tokens, budget.tokens);
-  // A default limit in dollars does not hold models whose price is not known.
+  // The default limit in dollars lets models without a known price through, so it bounds nothing for them.
   const usd = unpriced === undefined || isStrict ? least(own.usd, budget.usd) : null;
   const reasons = [
     ...(usd === null && unpriced !== undefined ? [unpriced] : []),
@@ -72,7 +77,7 @@ export function within(
   return { usd, tokens, calls, ...(reasons.length > 0 && { reason: reasons.join("; ") }) };
 }
 
-/** Each call hears all that was said before it, and any attempt may be charged in full. */
+/** The worst case: each call repeats the whole conversation before it, and each attempt is charged in full. */
 async function worstOf(
   { request, system, calls }: ClosedLoop,
   input: string,
@@ -96,7 +101,7 @@ async function worstOf(
   return { usd, tokens, calls: calls * attempts };
 }
 
-/** Says who cannot be priced; undefined when the models of all are known, with their prices. */
+/** Says which agent has a model without a known price; undefined if all models and prices are known. */
 async function unpricedOf(root: Agent, book: PriceSource): Promise<string | undefined> {
   for (const agent of staffOf(root)) {
     const blueprint = blueprintOf(agent);
@@ -110,7 +115,7 @@ async function unpricedOf(root: Agent, book: PriceSource): Promise<string | unde
   return undefined;
 }
 
-/** Nothing around the run adds to what is said, or calls models of its own. */
+/** Whether nothing around the run adds messages to the prompt or calls models itself. */
 function isBare({ middleware, compaction, sessionId, history }: RunOptions): boolean {
   return [middleware, compaction, sessionId, history].every((option) => option === undefined);
 }

@@ -1,10 +1,13 @@
 import { join } from "node:path";
 import type { HistoryProvider } from "@ravi/kernel";
 
-/** Conversations of runs without a journal, as long as the process lives. Only runs that name their session are kept. */
+/**
+ * The conversations of runs without a journal. They live as long as the process, and only runs that name a `sessionId` or a
+ * history are kept.
+ */
 let inProcess: Promise<HistoryProvider> | undefined;
 
-/** Where conversations go unless the user says: beside the journal, or into the memory of the process. */
+/** The default place of conversations: in `sessions/` beside the journal, or in the memory of the process. */
 export function defaultHistory(directory: string | undefined): HistoryProvider {
   return lazyHistory(() => {
     if (directory !== undefined) {
@@ -14,18 +17,18 @@ export function defaultHistory(directory: string | undefined): HistoryProvider {
   });
 }
 
-/** Opened when a run first asks for it, which most never do: only those that belong to a session have a history. */
+/** Opens the history when a run first needs it. Most never do: only runs that belong to a session have a history. */
 function lazyHistory(load: () => Promise<HistoryProvider>): HistoryProvider {
   let loading: Promise<HistoryProvider> | undefined;
   const history = (): Promise<HistoryProvider> => (loading ??= load());
   return {
-    // A helper's history ends with its run, and nothing is ever written to it.
+    // The history of a hired helper ends with its run and is never written, so there is nothing to load.
     load: async (key, upTo) =>
       key.execId === undefined ? (await history()).load(key, upTo) : { messages: [], head: 0 },
     append: async (key, messages) => (await history()).append(key, messages),
     clear: async (key) => (key.execId === undefined ? (await history()).clear(key) : undefined),
     close: async () => {
-      // What could not be opened has failed the run, and needs no closing.
+      // If it could not be opened, the run has failed for that reason and there is nothing to close.
       const opened = await loading?.catch(() => undefined);
       await opened?.close?.();
     },

@@ -8,16 +8,17 @@ import { ledgerFor } from "./ledger.ts";
 import { meteringFor } from "./meters.ts";
 import type { HostOptions } from "./options.ts";
 
+/** What `launch` has prepared for the runtime. */
 export interface Host {
   readonly agents: readonly Agent[];
   readonly journal: Journal | undefined;
   readonly history: HistoryProvider | undefined;
   readonly hooks: Hooks;
-  /** The limit in dollars is the default, or may be. */
+  /** Whether the limit in dollars is the default one. For a resumed run it only may be: see `ledgerFor`. */
   readonly isDefaultUsd: boolean;
 }
 
-/** The small packages put together: everything that a run needs of them, in one place. */
+/** Builds the runtime of a run from the small packages. This is the one place where they are wired together. */
 export function buildRuntime(options: HostOptions, host: Host): Runtime {
   const { clock, ids, restart } = options;
   return new Runtime({
@@ -42,7 +43,7 @@ export function buildRuntime(options: HostOptions, host: Host): Runtime {
   });
 }
 
-/** The user's layers, with a retry around all model calls unless there is one already. */
+/** The user's layers, and a retry around all model calls unless there is one already. */
 function pipelinesFor(
   { middleware = {}, retry: how, ids }: HostOptions,
   agents: readonly Agent[],
@@ -54,7 +55,7 @@ function pipelinesFor(
   return { ...shared, chat: around(outermost, chat) };
 }
 
-/** A call is tried again by one layer only, so agents that bring their own are left to it. */
+/** Only one layer may retry a call, or attempts would multiply. Calls of agents that have a retry of their own pass through. */
 function retryUnlessOwn(options: RetryOptions, agents: readonly Agent[]): Layer<ChatContext> {
   const layer = retry(options);
   const own = new Set(

@@ -1,15 +1,15 @@
 import process from "node:process";
 import type { RunId } from "@ravi/kernel";
 
-/** A run that Ctrl-C may stop. */
+/** A run that Ctrl-C stops. */
 export interface Interruptible {
   readonly runId: RunId;
-  /** Without a journal there is nothing to go on from, and the run is cancelled. */
+  /** False without a journal: the run is then cancelled instead of suspended. */
   readonly canResume: boolean;
   stop(): void;
 }
 
-/** Runs that stop at Ctrl-C. The signal is the process's, and so is this list. */
+/** All runs that stop at Ctrl-C. A signal belongs to the whole process, and so does this list. */
 const runs = new Set<Interruptible>();
 let wasAsked = false;
 
@@ -17,8 +17,8 @@ let wasAsked = false;
 const INTERRUPTED = 130;
 
 /**
- * From now on the first Ctrl-C stops the run, so that it keeps its place, and the second one ends the process at once. Gives
- * how to leave; who leaves last takes the listener off.
+ * From now on the first Ctrl-C stops the run (with a journal, it can be resumed), and the second one ends the process at once.
+ * Returns a function that ends this; the last run to call it removes the listener.
  */
 export function stopAtInterrupt(run: Interruptible): () => void {
   if (runs.size === 0) process.on("SIGINT", onInterrupt);
@@ -31,12 +31,12 @@ export function stopAtInterrupt(run: Interruptible): () => void {
   };
 }
 
-/** Somebody sits at a terminal, and the program has no way of its own to deal with Ctrl-C. */
+/** Whether standard error is a terminal and no other code of the program listens for SIGINT. */
 export function isInterruptWanted(): boolean {
   return process.stderr.isTTY && process.listenerCount("SIGINT") === (runs.size === 0 ? 0 : 1);
 }
 
-/** For a person at a terminal, who stopped the run; a program reads the result. */
+/** Writes to standard error, for the person who pressed Ctrl-C. */
 export function say(text: string): void {
   process.stderr.write(`${text}\n`);
 }

@@ -3,11 +3,12 @@ import { resolve } from "node:path";
 import { type Clock, InvalidValueError, type Journal } from "@ravi/kernel";
 import { SqliteJournal } from "@ravi/runtime";
 
-/** A journal for as long as a run needs it. */
+/** A journal that is lent to one run. */
 export interface BorrowedJournal {
   readonly journal: Journal | undefined;
-  /** Where its runs are found again; undefined for a journal that the user opened. */
+  /** The directory that it was opened in; undefined for a journal that the user opened. */
   readonly directory: string | undefined;
+  /** To be called once, when the run no longer needs it. */
   giveBack(): Promise<void>;
 }
 
@@ -16,10 +17,13 @@ interface Shared {
   users: number;
 }
 
-/** Runs of one process share a directory's journal while they last, and so its commits. */
+/** One open journal per directory, shared by the runs of this process while any of them lasts, so that they share its commits. */
 const open = new Map<string, Shared>();
 
-/** For a run that is on record: a misspelt directory is not made, and an approval is not left where nobody looks. */
+/**
+ * For calls about a run that is on record: throws if the directory does not exist. Otherwise a misspelt one would be created,
+ * and an approval written where no run looks.
+ */
 export function checkOnRecord(given: unknown): void {
   checkGiven(given);
   if (typeof given !== "string" || existsSync(given)) return;
@@ -27,14 +31,16 @@ export function checkOnRecord(given: unknown): void {
   throw new InvalidValueError({ field: "journal", value: given, expected });
 }
 
-/** Without one there is nothing to look into, and "no runs" would be a wrong answer. */
+/** Throws if there is no journal: without one, `runs` would answer "no runs", which is wrong. */
 export function checkGiven(given: unknown): void {
   if ((typeof given === "string" && given !== "") || (typeof given === "object" && given !== null)) return;
   const expected = "the directory of a journal, or an open one";
   throw new InvalidValueError({ field: "journal", value: given, expected });
 }
 
-/** A directory is opened here, and closed when its last run is over; a journal of the user's own stays open. */
+/**
+ * Opens the journal of a directory, which is closed when the last run gives it back. A journal that the user opened stays open.
+ */
 export function borrowJournal(
   given: string | Journal | undefined,
   clock: Clock | undefined,
@@ -43,7 +49,7 @@ export function borrowJournal(
     return { journal: given, directory: undefined, giveBack: async () => {} };
   }
   if (clock !== undefined) {
-    // Claims lapse by the clock that a journal was opened with, so this one is not for others.
+    // A journal lets claims expire by the clock that it was opened with, so one with a special clock is not shared.
     const journal = SqliteJournal.open(given, { clock });
     return { journal, directory: given, giveBack: () => journal.close() };
   }
@@ -62,7 +68,7 @@ export function borrowJournal(
   };
 }
 
-/** One that has failed for good (a full disk) is left to those who have it: whoever comes next begins anew. */
+/** A journal that has failed for good (a full disk, say) stays with the runs that use it; the next run opens a new one. */
 function sharedAt(path: string): Shared {
   const known = open.get(path);
   if (known !== undefined && !known.journal.isFailed) return known;

@@ -19,37 +19,50 @@ import { type BorrowedJournal, borrowJournal } from "./journals.ts";
 import type { HostOptions } from "./options.ts";
 import { type SdkResult, sdkResult } from "./result.ts";
 
-/** A run under way. */
+/** A run that was started. */
 export interface SdkHandle<T = unknown> {
   readonly runId: RunId;
   readonly status: RunStatus;
   /**
-   * Never rejects for the run's own fate: that is in its status. It rejects where the run could not be started, where its journal
-   * fails, or where another process has taken it over.
+   * Resolves when the run has ended or is suspended. If the run fails it does not reject: see `status` and `error` of the
+   * result. It rejects only if the run could not be started, if its journal fails, or if another process has taken the run
+   * over.
    */
   readonly result: Promise<SdkResult<T>>;
-  /** From now on; ask right away to see the first. Any number of observers, who never change the run. */
+  /**
+   * Events from this call on; call it right after `start` to get the first ones. Any number of readers may call it, and reading
+   * does not affect the run.
+   */
   events(): AsyncIterable<RunEvent>;
-  /** Ends the run for good. */
+  /** Stops the run for good: a cancelled run cannot be resumed. */
   cancel(reason: string): void;
-  /** Ends it in this process; with a journal it keeps its place, and `resume` goes on. Gives its result. */
+  /**
+   * Stops the run in this process and returns its result. With a journal it is suspended and `resume` continues it; without one
+   * it is cancelled.
+   */
   suspend(): Promise<SdkResult<T>>;
-  /** Gives the run what it waits for, or will: an approval, an answer. The same `id` twice counts once. */
+  /**
+   * Gives the run a value that it waits for, or will wait for: an approval, an answer. A second call with the same `id` has no
+   * effect. Rejects if the run is over, unless you opened its journal yourself.
+   */
   deliver(name: string, value: JsonValue, options?: { readonly id?: string | undefined }): Promise<void>;
-  /** Says something to the agent while it works; it reads it between two steps. */
+  /**
+   * Sends a message to the agent while it works; it reads the message between two steps. Rejects if the run is over, unless you
+   * opened its journal yourself.
+   */
   send(message: JsonValue, options?: SendOptions): Promise<void>;
 }
 
-/** What is run, and how it begins. */
+/** What to run, and how to start it. */
 interface Launch<T> {
   readonly agents: readonly Agent[];
-  /** What was asked for; a resumed run has what is on record. */
+  /** The limits that were asked for. Undefined for a resumed run, whose limits are on record. */
   readonly limits: Limits | undefined;
   readonly isDefaultUsd: boolean;
   readonly begin: (runtime: Runtime) => RootHandle<T>;
 }
 
-/** Puts everything around a run, begins it, and takes everything away again when it is over. */
+/** Sets up everything around a run, starts it, and releases everything when it is over. */
 export function launch<T>(
   options: HostOptions,
   { agents, limits, isDefaultUsd, begin }: Launch<T>,
@@ -100,7 +113,7 @@ export function launch<T>(
     if (wasInterrupted && made.status === "suspended") say(howToResume(made, agents, borrowed));
     return made;
   });
-  /** The journal of a directory is closed with its run; one of the user's own still takes what is said. */
+  /** The journal of a directory is closed together with its run. One that the user opened still accepts messages afterwards. */
   const checkOpen = (): void => {
     if (isOver && directory !== undefined) throw overAlready(handle);
   };
@@ -111,7 +124,8 @@ export function launch<T>(
     },
     result,
     events() {
-      // Whoever reads them to their end asks for the result after it, and that it was rejected before must not end the process.
+      // A reader may consume all events and only then await `result`. If it has rejected before that, Node would end the
+      // process because of an unhandled rejection.
       result.catch(() => {});
       return handle.events();
     },
@@ -131,7 +145,7 @@ export function launch<T>(
   };
 }
 
-/** Hands the events on, one by one. A listener that throws is told of once, and goes on to be told. */
+/** Passes each event to `onEvent`. If that throws, the first error is logged and it keeps getting events. */
 async function tell(handle: RootHandle, { onEvent, logger }: HostOptions): Promise<void> {
   if (onEvent === undefined) return;
   let failed = false;
@@ -142,7 +156,7 @@ async function tell(handle: RootHandle, { onEvent, logger }: HostOptions): Promi
   for await (const event of handle.events()) {
     try {
       const heard: unknown = onEvent(event);
-      // An async listener is not waited for, but what it throws must not end the process.
+      // An async listener is not awaited, but if it rejects that must not end the process.
       if (isPromiseLike(heard)) Promise.resolve(heard).catch(failedWith);
     } catch (error) {
       failedWith(error);

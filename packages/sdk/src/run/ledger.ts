@@ -12,9 +12,9 @@ import { ExecutionTracker } from "@ravi/resources";
 import { DEFAULT_LIMITS } from "../limits.ts";
 
 /**
- * The ledger of a run. A limit in dollars that somebody set refuses models whose price is not known. The default one, which
- * nobody asked for, lets them through uncounted, or no local model would run without a word about its price: its tokens
- * are still counted. A resumed run knows the default only by its amount.
+ * The ledger of a run. If the user has set a limit in dollars, models without a known price are refused. The default limit lets
+ * them through at a cost of 0, since otherwise no local model would run without configured prices; their tokens are still
+ * counted. For a resumed run, the default limit is recognised by its amount.
  */
 export function ledgerFor(
   root: Supervision,
@@ -24,6 +24,7 @@ export function ledgerFor(
   return inOurWords(tracker, isDefaultUsd && root.executionBudget.maxCostUsd === DEFAULT_LIMITS.budget.usd);
 }
 
+/** Wraps a ledger so that its errors name this package's options. `lenient`: a call without a known price counts as free. */
 function inOurWords(ledger: Ledger, lenient: boolean): Ledger {
   return {
     reserve(estimate, options) {
@@ -57,6 +58,7 @@ function reserve(
   }
 }
 
+/** The kernel's option names and what they are called here. */
 const OPTIONS: ReadonlyMap<string, string> = new Map([
   ["maxCostUsd", "budget.usd"],
   ["maxTokens", "budget.tokens"],
@@ -65,7 +67,7 @@ const OPTIONS: ReadonlyMap<string, string> = new Map([
   ["maxOutputTokens", "settings.maxOutputTokens"],
 ]);
 
-/** What to raise goes by another name here. */
+/** The hint of the error names the option to raise; here that option has another name. */
 function withOurNames(error: BudgetExhaustedError): BudgetExhaustedError {
   const { dimension, used, limit, scope } = error;
   const hint = error.hint?.replace(/\bmax[A-Z]\w*/g, (name) => OPTIONS.get(name) ?? name);

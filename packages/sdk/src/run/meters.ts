@@ -1,7 +1,7 @@
 import { ModelMeter, PriceBook, type PriceSource } from "@ravi/resources";
 import type { HostOptions } from "./options.ts";
 
-/** For requests that do not say how long their answer may be: room for a model that reasons first. */
+/** The most output tokens of a call if neither the request nor the model sets a limit: enough for a model that reasons first. */
 const MAX_OUTPUT_TOKENS = 8_192;
 
 export interface Metering {
@@ -10,12 +10,12 @@ export interface Metering {
 }
 
 const NO_PRICES = Object.freeze({});
-/** By the prices of one's own, as long as they are what they were. */
+/** By the user's `prices` object. `text` is its content at that time, so that an object that was changed since is noticed. */
 const known = new WeakMap<object, Metering & { readonly text: string }>();
 
 /**
- * Loading prices and a vocabulary takes longer than many a run, so runs with the same prices share what counts and prices
- * their calls, and what it has learnt of the models.
+ * The price book and the meter for a run. Runs with the same prices share them, and what the meter has learnt about the models,
+ * because loading prices and a vocabulary takes longer than many runs.
  */
 export function meteringFor(prices: HostOptions["prices"]): Metering {
   const key = prices ?? NO_PRICES;
@@ -32,7 +32,10 @@ export function meteringFor(prices: HostOptions["prices"]): Metering {
   return made;
 }
 
-/** What JSON has no word for is refused by the book, which says where it is. */
+/**
+ * `JSON.stringify` throws at a bigint. Here it only has to be written somehow: the price book refuses it, with an error that
+ * says where it is.
+ */
 function writable(_key: string, value: unknown): unknown {
   return typeof value === "bigint" ? `${value}n` : value;
 }

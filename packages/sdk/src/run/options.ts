@@ -22,59 +22,80 @@ import type { Decisions } from "@ravi/runtime";
 import type { Layers } from "../agents/layers.ts";
 import type { Budget, TreeLimits } from "../limits.ts";
 
-/** What a run needs around it, whether it starts or goes on. */
+/** The options that both `run` and `resume` take. */
 export interface HostOptions {
-  /** A directory, which is opened and closed by itself, or a journal of one's own. Without one, nothing survives a crash. */
+  /**
+   * A directory, which is opened for the run and closed after it, or a journal that you have opened. Without one, nothing
+   * survives a crash.
+   */
   readonly journal?: string | Journal | undefined;
+  /** Listeners for what happens in the run, such as a `HookManager`. */
   readonly hooks?: Hooks | undefined;
-  /** Around every agent of the run; an agent's own layers are inside of these. */
+  /** Layers around every agent of the run. An agent's own layers are inside of these. */
   readonly middleware?: Layers | undefined;
-  /** How failed model calls are tried again: 3 times, and by one layer only. `false` where something else does it. */
+  /** How failed model calls are retried. Default: up to 3 times, unless another layer retries already. `false`: not at all. */
   readonly retry?: RetryOptions | false | undefined;
-  /** When a crash of an agent's own code is started again from the journal: `RetryPolicy`, 3 times. */
+  /**
+   * When an agent whose own code crashed is started again from the journal. Default: `RetryPolicy`, which is 3 times. `false`:
+   * never.
+   */
   readonly restart?: RestartPolicy | false | undefined;
-  /** Where conversations are kept: beside the journal, else in the memory of the process. */
+  /**
+   * Where conversations are stored. Default: in `sessions/` beside the journal; without a journal directory, in the memory of
+   * the process.
+   */
   readonly history?: HistoryProvider | undefined;
+  /** How a long conversation is shortened, such as a `SlidingWindow` of `@ravi/context`. Default: it is not. */
   readonly compaction?: CompactionStrategy | undefined;
-  /** Prices of one's own, in dollars per million tokens, by `model` or `provider:model`. */
+  /**
+   * Your own prices in dollars per million tokens, by `model` or `provider:model`, in addition to the built-in ones. Or a price
+   * source that replaces them.
+   */
   readonly prices?: OwnPrices | PriceSource | undefined;
-  /** Holds the model calls of the tree to what the provider takes, such as a `FairPool` of `@ravi/resources`. */
+  /** Limits the model calls of the tree to what the provider accepts, such as a `FairPool` of `@ravi/resources`. */
   readonly limiter?: Limiter | undefined;
+  /** Decides which calls are allowed. Default: all. */
   readonly permissions?: Permissions | undefined;
-  /** Checks raw JSON Schemas. */
+  /** Checks values against plain JSON Schemas. Not needed for schemas that check themselves, such as those of zod. */
   readonly validator?: JsonSchemaValidator | undefined;
-  /** Cancels the run, for good. */
+  /** Aborting it cancels the run, for good. */
   readonly signal?: AbortSignalLike | undefined;
   readonly logger?: Logger | undefined;
   readonly clock?: Clock | undefined;
   readonly ids?: IdSource | undefined;
-  /** Sees every event of the run, in order. It cannot change the run; the first thing that it throws is told to the `logger`. */
+  /** Gets every event of the run, in order. It cannot change the run; the first error that it throws is logged to `logger`. */
   readonly onEvent?: ((event: RunEvent) => unknown) | undefined;
   /**
-   * Whether Ctrl-C (SIGINT) suspends the run and says how to go on with it; a second one ends the process. Default: only
-   * with a journal, at a terminal, in a program that does not listen for the signal itself.
+   * Whether Ctrl-C (SIGINT) suspends the run and prints how to resume it; a second one ends the process. Default: only with a
+   * journal, if standard error is a terminal and the program does not listen for the signal itself.
    */
   readonly handleSignals?: boolean | undefined;
 }
 
+/** The options of `run`, `start` and `estimate`. */
 export interface RunOptions extends HostOptions {
-  /** What is left out keeps its default (`DEFAULT_LIMITS`); `null` takes a limit off, or all of them. */
+  /** A limit that is left out keeps its default (`DEFAULT_LIMITS`). `null` removes one limit, or all of them. */
   readonly budget?: Budget | null | undefined;
+  /** How large the tree of agents may grow. */
   readonly tree?: TreeLimits | undefined;
-  /** Goes on with a conversation, and keeps what is said. */
+  /** Continues this conversation, and stores what is said. Without it nothing is stored. */
   readonly sessionId?: string | undefined;
+  /** Default: a new one. `run` rejects if it is taken. */
   readonly runId?: string | undefined;
   readonly tenantId?: string | undefined;
   readonly userId?: string | undefined;
   readonly metadata?: JsonObject | undefined;
+  /** Of the root agent. Default: `Priority.NORMAL`. */
   readonly priority?: Priority | undefined;
 }
 
+/** The options of `resume` and `startResume`. The limits of the run are on record and cannot be given again. */
 export interface ResumeOptions<T = unknown> extends HostOptions {
-  /** The agent that was run, of the same name and version; or several, of which it is one. */
+  /** The agent that was run, with the same name and version. Or several agents, one of which is that agent. */
   readonly agents: Agent<T> | readonly Agent<T>[];
+  /** The directory or the journal that the run was recorded in. */
   readonly journal: string | Journal;
-  /** What becomes of tools that were in flight at the crash, by the key that the suspension names. */
+  /** What to do about tool calls that were in flight at the crash, by the keys that the suspended run's `error` names. */
   readonly decisions?: Decisions | undefined;
 }
 

@@ -9,8 +9,8 @@ export interface OutsideOptions {
 }
 
 /**
- * Gives a run what it waits for, or will: an approval, an answer. The run may live in another process, or in none yet. Whoever may
- * say it twice says it under an `id`: the same one twice counts once.
+ * Gives a run a value that it waits for, or will wait for: an approval, an answer. The run may be in another process, or not be
+ * running at all. If the same value may be delivered twice, pass an `id`: a second call with the same `id` has no effect.
  */
 export async function deliver(
   runId: string,
@@ -23,17 +23,20 @@ export async function deliver(
   return outside({ journal, clock }, (runtime) => runtime.deliver(runId, name, value, { id }), checkOnRecord);
 }
 
-/** Ends a run for good, wherever it lives. One that rests is over when somebody resumes it, and does nothing more then. */
+/**
+ * Cancels a run for good, in whatever process it is. If it is not running now, it ends as cancelled when it is next resumed,
+ * without doing any more work.
+ */
 export function cancel(runId: string, reason: string, options: OutsideOptions): Promise<void> {
   return outside(options, (runtime) => runtime.cancel(runId, reason), checkOnRecord);
 }
 
-/** The runs on record, with how they stand. */
+/** Lists the runs on record and their status. */
 export function runs(options: OutsideOptions): Promise<readonly RunSummary[]> {
   return outside(options, (runtime) => runtime.list(), checkGiven);
 }
 
-/** A runtime that runs nothing: it only reaches into the journal. */
+/** Calls a runtime that runs no agents and only accesses the journal. */
 async function outside<R>(
   options: OutsideOptions,
   act: (runtime: Runtime) => Promise<R>,

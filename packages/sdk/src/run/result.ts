@@ -19,49 +19,57 @@ import { type Limits, limitsOf } from "../limits.ts";
 import type { CallLog } from "../tree/call-log.ts";
 import { type RunTree, runTree } from "../tree/run-tree.ts";
 
-/** How a run ended, and what it took. There is one whatever the end; `status` says which, and what else is known. */
+/** How a run ended and what it used. Every end gives a result; `status` says which end it was. */
 export type SdkResult<T = unknown> = CompletedResult<T> | UnfinishedResult<T>;
 
-/** What every end tells. */
+/** The fields that every result has. */
 export interface ResultBase<T = unknown> {
   readonly runId: RunId;
-  /** The answer; of a run that was cut off, what it had until then. */
+  /** The answer. If the run was stopped early, what there was by then. */
   readonly output: string;
+  /** Why the agent stopped. */
   readonly stopReason?: StopReason | undefined;
-  /** Which limit cut it off, where `stopReason` is `budget`: its dimension, what was used, the limit, whose it is, and what to do. */
+  /**
+   * The limit that stopped the run, if `stopReason` is `budget`: its dimension, what was used, the limit, whose budget it is,
+   * and what to do.
+   */
   readonly stoppedBy?: StoppedBy | undefined;
-  /** Limits of the whole tree that a provider's excess has passed. What was paid for was delivered all the same. */
+  /** Limits of the whole tree that were exceeded because a provider used more than was reserved. */
   readonly exceeded?: readonly StoppedBy[] | undefined;
+  /** Of all agents together. */
   readonly usage: Usage;
-  /** Dollars; null when a call had no known price. */
+  /** US dollars, of all agents together; null if the price of a call is not known. */
   readonly cost: number | null;
-  /** What it was held to, defaults included. */
+  /** The limits that applied, including defaults. */
   readonly limits: Limits;
-  /** Who worked for whom and spent what, down to each call. */
+  /** Which agent hired which, and what each spent, down to single calls. */
   readonly tree: RunTree;
-  /** Keys of calls that were in flight at a crash and made again: each may have been paid for twice. */
+  /** Keys of calls that may have been paid for twice: they were in flight at a crash, and were made again. */
   readonly inDoubt: readonly string[];
-  /** This result, if the run was completed. Otherwise throws its error, or one that says how it ended. */
+  /** Returns this result if the run is completed. Otherwise throws its error, or an `InvalidValueError` that says how it ended. */
   unwrap(): CompletedResult<T>;
+  /** The result as plain JSON. */
   toJSON(): JsonObject;
 }
 
+/** The result of a run that was completed. */
 export interface CompletedResult<T = unknown> extends ResultBase<T> {
   readonly status: "completed";
-  /** The answer in the shape of the agent's `output`. */
+  /** The answer in the shape of the agent's `output` schema. Undefined if the agent has none. */
   readonly structured: T;
   readonly error?: undefined;
 }
 
-/** Of a run that was cut off, has failed, was cancelled or is suspended. */
+/** The result of a run that was stopped early, failed, was cancelled or is suspended. */
 export interface UnfinishedResult<T = unknown> extends ResultBase<T> {
   readonly status: Exclude<RunResult["status"], "completed">;
-  /** What it had until then, where that had the shape of the agent's `output`. */
+  /** What there was by then, if it had the shape of the agent's `output` schema. */
   readonly structured?: T | undefined;
-  /** Why it failed, was cancelled or is suspended. */
+  /** Why the run failed, was cancelled or is suspended. */
   readonly error?: AnyRaviError | undefined;
 }
 
+/** What a result needs beyond what the runtime gives. */
 export interface ResultContext {
   readonly agentId: AgentId;
   readonly asked: Limits | undefined;
@@ -74,7 +82,7 @@ export function sdkResult<T>(result: RunResult<T>, { agentId, asked, log }: Resu
   const [root = soleAccount(result, agentId), ...others] = result.agents ?? [];
   const limits = limitsOf(result.limits, asked);
   const tree = runTree([root, ...others], log);
-  // Of an agent without `output` there is none, and its `T` is unknown.
+  // An agent without `output` has no structured answer; its `T` is then `unknown`, so undefined is a valid value.
   const shaped = structured !== undefined && { structured };
   const ended =
     status === "completed"
@@ -131,13 +139,13 @@ function toJSON({ error, structured, tree, limits, usage, ...rest }: SdkResult):
     usage,
     cost,
     limits: { budget: { ...limits.budget }, tree: { ...limits.tree } },
-    // Through JSON: what a tree holds is plain, and read-only lists are no lists of `JsonValue`.
+    // Through JSON, because a read-only list is not assignable to `JsonValue`. The tree holds plain data only.
     tree: JSON.parse(JSON.stringify(tree)) as JsonValue,
     inDoubt: [...inDoubt],
   };
 }
 
-/** A result that does not tell who worked: all of it is the root's. */
+/** For a result without accounts of its agents: everything is attributed to the root. */
 function soleAccount({ runId, status, usage, cost }: RunResult, agentId: AgentId): AgentAccount {
   return {
     execId: ExecId(runId),

@@ -14,9 +14,12 @@ import { launch, type SdkHandle } from "./launch.ts";
 import { RESUME_OPTIONS, type ResumeOptions, RUN_OPTIONS, type RunOptions } from "./options.ts";
 import type { SdkResult } from "./result.ts";
 
-/** Runs an agent to its end, whatever end that is: read `result.status`, or call `result.unwrap()`. */
+/**
+ * Runs an agent until it ends, and returns the result whatever the end was: read `result.status`, or call `result.unwrap()`.
+ * Rejects only if the run could not be started, if its journal fails, or if another process has taken the run over.
+ */
 export function run<T>(agent: Agent<T>, input: string, options?: RunOptions): Promise<SdkResult<T>>;
-/** A choice between agents whose results differ in shape gives one of those shapes. */
+/** For a union of agents: the result is one of their shapes. */
 export function run<A extends Agent>(
   agent: A,
   input: string,
@@ -30,7 +33,7 @@ export async function run<T>(
   return start(agent, input, options).result;
 }
 
-/** Starts an agent and gives its handle at once. */
+/** Starts an agent and returns its handle at once, without waiting for the result. Throws if an option is wrong. */
 export function start<T>(agent: Agent<T>, input: string, options?: RunOptions): SdkHandle<T>;
 export function start<A extends Agent>(agent: A, input: string, options?: RunOptions): SdkHandle<AnswerOf<A>>;
 export function start<T>(agent: Agent<T>, input: string, options: RunOptions = {}): SdkHandle<T> {
@@ -50,7 +53,7 @@ export function start<T>(agent: Agent<T>, input: string, options: RunOptions = {
       runtime.run(agent, input, {
         spawnBudget: toSpawnBudget(limits.tree),
         executionBudget: toExecutionBudget(limits.budget),
-        // A conversation that nobody named can never be asked for again.
+        // Without a session id or a history nobody could ask for the conversation again, so it is not stored.
         retention: isKept ? HistoryRetention.PERMANENT : HistoryRetention.NONE,
         sessionId,
         runId,
@@ -63,15 +66,15 @@ export function start<T>(agent: Agent<T>, input: string, options: RunOptions = {
   });
 }
 
-/** Goes on with a run that is on record, from where it stood. One that is over gives its result again. */
+/** Continues a recorded run from where it stopped. If it is over already, returns its result again, and nothing is called. */
 export function resume<T>(runId: string, options: ResumeOptions<T>): Promise<SdkResult<T>>;
-/** Of several agents whose results differ in shape, it is not known which it was. */
+/** For several agents with results of different shapes: it is not known at compile time which one was run. */
 export function resume(runId: string, options: ResumeOptions): Promise<SdkResult>;
 export async function resume<T>(runId: string, options: ResumeOptions<T>): Promise<SdkResult<T>> {
   return startResume(runId, options).result;
 }
 
-/** `resume` as a handle. */
+/** As `resume`, but returns a handle at once. */
 export function startResume<T>(runId: string, options: ResumeOptions<T>): SdkHandle<T>;
 export function startResume(runId: string, options: ResumeOptions): SdkHandle;
 export function startResume<T>(runId: string, options: ResumeOptions<T>): SdkHandle<T> {
@@ -86,7 +89,7 @@ export function startResume<T>(runId: string, options: ResumeOptions<T>): SdkHan
   return launch<T>(options, {
     agents: list,
     limits: undefined,
-    // What the call said is not on record; a default is then known by its amount.
+    // The journal does not record whether the limit in dollars was set by the call. `ledgerFor` also compares the amount.
     isDefaultUsd: list.every((agent) => isDefaultUsd({}, ownLimits(agent))),
     begin: (runtime) => runtime.resume(runId, { decisions, signal }) as RootHandle<T>,
   });

@@ -1,37 +1,41 @@
 import { type ExecId, HookEvent, type HookPayloads, type Hooks, type Logger, type Usage } from "@ravi/kernel";
 import { bothHooks, guardedHooks } from "@ravi/kernel/loop";
 
-/** One model or tool call of an agent, as it ended. */
+/** One model or tool call of an agent, after it ended. */
 export interface CallAccount {
-  /** Its key in the journal: `llm:openai/gpt-5-mini#1`, `tool:1:0`. */
+  /** Its key in the journal, such as `llm:openai/gpt-5-mini#1` or `tool:1:0`. */
   readonly key: string;
   readonly kind: "llm" | "tool";
-  /** `provider:model`, or the tool. */
+  /** `provider:model`, or the name of the tool. */
   readonly name: string;
   readonly status: "ok" | "error";
   readonly durationMs: number;
-  /** Of a model call. */
+  /** Only of a model call. */
   readonly usage?: Usage | undefined;
-  /** Dollars; null when the price is not known. */
+  /** US dollars, only of a model call; null if the price is not known. */
   readonly costUsd?: number | null | undefined;
 }
 
-/** Calls beyond it are counted and not kept, so that a run of days does not fill the memory. */
+/** Calls beyond this number are counted but not kept, so that a run of several days does not fill the memory. */
 const MOST_CALLS = 10_000;
 
-/** Writes down who called what, from the run's own hooks. */
+/** Records which agent made which calls, from the hooks of the run. */
 export class CallLog {
-  /** By key: a run that was started again from its journal tells what it did before once more. */
+  /** By key, because a run that is restarted from its journal reports its earlier calls again. */
   private readonly calls = new Map<ExecId, Map<string, CallAccount>>();
   private kept = 0;
-  /** How many calls were not kept. */
+  /** The number of calls that were not kept. */
   dropped = 0;
 
+  /** The calls of one agent, in the order in which they ended. */
   of(execId: ExecId): readonly CallAccount[] {
     return [...(this.calls.get(execId)?.values() ?? [])];
   }
 
-  /** Hooks that write here, and tell the user's own. What those throw is told to the log, as a runtime does that is given them alone. */
+  /**
+   * Hooks that record calls here and then call the user's hooks. Errors of those go to the logger, as they would if the runtime
+   * called them directly.
+   */
   listeningWith(others: Hooks | undefined, logger?: Logger): Hooks {
     const own: Hooks = {
       has: (event) => event === HookEvent.LLM_END || event === HookEvent.TOOL_END,

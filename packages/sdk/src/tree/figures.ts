@@ -1,9 +1,12 @@
-/** With a comma at each thousand. By hand: the platform's formatter takes 20 ms to come up. */
+/**
+ * A number with a comma at each thousand, and a noun in singular or plural. Formatted by hand, because the platform's formatter
+ * takes 20 ms to load.
+ */
 export function count(amount: number, what: string): string {
   return `${String(amount).replaceAll(/\B(?=(?:\d{3})+$)/g, ",")} ${what}${amount === 1 ? "" : "s"}`;
 }
 
-/** Small sums keep what makes them different from nothing. */
+/** Four decimals from one cent on; smaller amounts keep three significant digits, so that they do not show as zero. */
 export function usd(amount: number | null): string {
   if (amount === null) return "unpriced";
   if (amount === 0) return "$0";

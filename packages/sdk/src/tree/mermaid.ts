@@ -2,7 +2,10 @@ import { totalTokens } from "@ravi/kernel";
 import { count, usd } from "./figures.ts";
 import type { TreeNode } from "./run-tree.ts";
 
-/** Numbered nodes, since agents may be called anything; what they are called is in their labels. */
+/**
+ * Draws the tree as a Mermaid flowchart. Nodes have numbers as ids, since the name of an agent may contain anything; the names
+ * are in the labels.
+ */
 export function drawMermaid(root: TreeNode): string {
   const lines = ["flowchart TD"];
   let next = 0;
@@ -18,7 +21,7 @@ export function drawMermaid(root: TreeNode): string {
   return lines.join("\n");
 }
 
-/** Only letters, digits and a few signs stand as they are: a label is text and never markup. */
+/** Escapes all but letters, digits and a few signs, so that a label is always text and never markup. */
 function escape(text: string): string {
   return text.replaceAll(/[^\p{L}\p{N} _.,/$@-]/gu, (sign) => `#${sign.codePointAt(0)};`);
 }

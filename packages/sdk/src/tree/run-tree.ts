@@ -3,21 +3,24 @@ import type { CallAccount, CallLog } from "./call-log.ts";
 import { drawMermaid } from "./mermaid.ts";
 import { drawText } from "./text.ts";
 
-/** One agent of a run: what it did and spent itself, and the same with all whom it hired. */
+/** One agent of a run: what it used itself and, in `total`, together with everyone it hired. */
 export interface TreeNode extends AgentAccount {
-  /** In the order in which they ended; the first 10,000 of a run. */
+  /** Its calls, in the order in which they ended. Only the first 10,000 calls of a run are kept. */
   readonly calls: readonly CallAccount[];
+  /** The agents that it hired. */
   readonly children: readonly TreeNode[];
+  /** Of this agent and all agents below it. `costUsd` is null if the price of any call is not known. */
   readonly total: { readonly usage: Usage; readonly costUsd: number | null };
 }
 
-/** Who worked for whom and spent what. Prints as text, as Mermaid and as JSON. */
+/** Which agent hired which, and what each spent. Prints as text, as a Mermaid flowchart and as JSON. */
 export interface RunTree {
   readonly root: TreeNode;
-  /** Calls that are counted in the sums and not listed, because there were too many. */
+  /** The number of calls that are in the totals but in no `calls` list, because there were too many. */
   readonly callsNotListed: number;
-  /** Every agent, the root first, each before those whom it hired. */
+  /** All agents, the root first and each one before those that it hired. */
   agents(): readonly TreeNode[];
+  /** A table as text, with one line for each agent. */
   toString(): string;
   /** A Mermaid flowchart, for a README or an issue. */
   toMermaid(): string;
@@ -36,12 +39,15 @@ export function runTree(accounts: readonly [AgentAccount, ...AgentAccount[]], lo
     toMermaid: () => drawMermaid(root),
     toJSON: () => root,
   };
-  // What `console.log(result)` shows is the tree and not its parts.
+  // Makes `console.log(result)` print the tree as text.
   Object.defineProperty(tree, Symbol.for("nodejs.util.inspect.custom"), { value: () => drawText(root) });
   return Object.freeze(tree);
 }
 
-/** Each list is taken out when it is used, so that accounts which name one another do not go round in circles. */
+/**
+ * Each list of children is removed when it is used. Otherwise accounts that name one another as parents would recurse without
+ * end.
+ */
 function nodeOf(account: AgentAccount, byParent: Map<AgentId, AgentAccount[]>, log: CallLog): TreeNode {
   const hired = byParent.get(account.agentId) ?? [];
   byParent.delete(account.agentId);
@@ -57,7 +63,7 @@ function nodeOf(account: AgentAccount, byParent: Map<AgentId, AgentAccount[]>, l
   };
 }
 
-/** In whole billionths, so that many small sums add up to what they are. A sum with a hole in it is none. */
+/** Adds in whole billionths, so that many small amounts add up exactly. Null if either amount is not known. */
 function addUsd(a: number | null, b: number | null): number | null {
   return a === null || b === null ? null : (Math.round(a * 1e9) + Math.round(b * 1e9)) / 1e9;
 }

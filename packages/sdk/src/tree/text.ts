@@ -7,7 +7,7 @@ interface Row {
   readonly cells: readonly string[];
 }
 
-/** One line for each agent: who, how it ended, and what it spent itself. */
+/** One line for each agent: its name, its status, and what it used itself. */
 export function drawText(root: TreeNode): string {
   const rows = rowsOf(root, "", "");
   const widest = (of: (row: Row) => string | undefined): number =>
@@ -49,7 +49,7 @@ function rowsOf(node: TreeNode, first: string, rest: string): Row[] {
   ];
 }
 
-/** The first cell and the last are words, the others figures. */
+/** The first and the last cell are words and aligned left; the others are numbers and aligned right. */
 function pad(cell: string, width: number, at: number): string {
   return at === 0 || at === 5 ? cell.padEnd(width) : cell.padStart(width);
 }

@@ -5,13 +5,13 @@ import type { ChildTool, SessionAgentOptions } from "./options.ts";
 import type { Plan } from "./plan.ts";
 import type { SessionAgent } from "./session-agent.ts";
 
-/** Hand-offs to children. Each is a child of its own, so several can work at once. */
+/** The tools with which the model hands work to helpers. Each hand-off creates a new child, so several can work at once. */
 export function childTools(
   parent: SessionAgent,
   children: readonly ChildTool[],
   toolNames: () => readonly string[],
 ): readonly DelegateTool[] {
-  // A child that could hand its work to another child might never do it.
+  // By default a child gets no hand-off tools: children that pass work on to one another might never do it.
   const own = new Set(children.map(({ name }) => name));
   const others = (): readonly string[] => toolNames().filter((name) => !own.has(name));
   return children.map(({ name, description, tools }) => {
@@ -29,7 +29,7 @@ export function childTools(
   });
 }
 
-/** What a child is made with: its parent's limits, and a store that nobody else sees. */
+/** The options of a child: its parent's limits, and a store in memory that only the child uses. */
 export function childOptions({ options, cwd }: Plan, model: LLMClient, name: string): SessionAgentOptions {
   const { validator, settings, hooks, loopDetection, retry, secrets, clock, ids } = options;
   const { maxSteps, maxToolResultChars, toolConcurrency } = options;

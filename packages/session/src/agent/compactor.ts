@@ -7,6 +7,7 @@ import type { CompactionOutcome, ContextUsage } from "../extensions/extension.ts
 import type { Session } from "../tree/session.ts";
 import type { Stage } from "./stage.ts";
 
+/** What one compaction works on. */
 export interface CompactionTask {
   readonly ctx: RunContext;
   readonly session: Session;
@@ -15,15 +16,15 @@ export interface CompactionTask {
   readonly tools: readonly ToolSpec[] | undefined;
 }
 
-/** Knows how full the context is, and when it is time to make it shorter. */
+/** Knows how full the context is, and decides when to compact it. */
 export class Compactor {
   readonly meter = new ContextMeter();
   private readonly plan: CompactionPlan;
   private readonly stage: Stage;
   private isAsked = false;
-  /** From how many tokens on it is tried again in a session, where there was nothing to gain by it. */
+  /** After a compaction that gained nothing: the session, and the number of tokens from which it is tried again there. */
   private again = { sessionId: "", at: 0 };
-  /** The place in the conversation that the meter is about. */
+  /** The session and leaf that the meter's count is for. */
   private measured: string | undefined;
 
   constructor(plan: CompactionPlan, stage: Stage) {
@@ -35,22 +36,23 @@ export class Compactor {
     return { tokens: this.meter.tokens, window: this.windowOf(model) };
   }
 
-  /** After the running turn. */
+  /** Requests a compaction after the running turn. */
   ask(): void {
     this.isAsked = true;
   }
 
-  /** A session that was just opened, forked or switched to is guessed at; one that goes on was counted. */
+  /** Estimates the size of a session that was just opened, forked or switched to. One that goes on has been counted already. */
   async measure(session: Session): Promise<void> {
     if (this.measured !== placeOf(session)) this.meter.reset(estimateMessages(await session.messages()));
     this.measured = placeOf(session);
   }
 
-  /** The meter is right for where the session stands now. */
+  /** Records that the meter is right for where the session stands now. */
   settle(session: Session): void {
     this.measured = placeOf(session);
   }
 
+  /** Whether to compact after this turn: it was asked for, or the context is nearly full and compaction can help. */
   isDue(model: LLMClient, { sessionId }: Session): boolean {
     const { auto, strategy, reserveTokens } = this.plan;
     const { tokens } = this.meter;
@@ -61,7 +63,10 @@ export class Compactor {
     return auto && canCompact && isFull && (tokens >= again.at || again.sessionId !== sessionId);
   }
 
-  /** After a turn (O12). The turn itself went well: a failure here is collected and not thrown, an abort ends this alone. */
+  /**
+   * Compacts after a turn (O12). The turn itself succeeded, so an error here is collected and not thrown, and an abort ends
+   * only the compaction.
+   */
   async afterTurn(task: CompactionTask): Promise<void> {
     const { tokens } = this.meter;
     const reason = this.isAsked ? "asked" : "threshold";
@@ -78,11 +83,12 @@ export class Compactor {
     }
   }
 
+  /** Compacts now. Throws the error of the strategy, if there is one. */
   async run(task: CompactionTask, reason: CompactionReason): Promise<CompactionOutcome> {
     const { ctx, session, model, system, tools } = task;
     const { plan, meter, stage } = this;
     const window = this.windowOf(model);
-    // A strategy's own model call is no part of the conversation.
+    // The strategy's own model call is not part of the conversation, so its text must not be streamed to the user.
     stage.isMuted = true;
     try {
       return await compact({ ctx, session, emit: stage.emit, plan, meter, reason, window, system, tools });
@@ -91,7 +97,10 @@ export class Compactor {
     }
   }
 
-  /** When half of the room that is left is gone: a strategy may have paid a model to find out that it gains nothing. */
+  /**
+   * The size at which half of the room that is left is used up. Not earlier, because the strategy may have paid a model to find
+   * out that it gains nothing.
+   */
   private muchMore(tokens: number, model: LLMClient): number {
     const room = (this.windowOf(model) ?? tokens) - tokens;
     return tokens + Math.max(0, Math.ceil(room / 2));

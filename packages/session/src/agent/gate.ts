@@ -1,8 +1,9 @@
 import { SessionBusyError } from "../errors.ts";
 
+/** What a session is doing. */
 export type SessionPhase = "idle" | "turn" | "compaction";
 
-/** Lets one thing happen at a time. */
+/** Lets only one operation run at a time. */
 export class Gate {
   phase: SessionPhase = "idle";
   private waiters: (() => void)[] = [];
@@ -11,15 +12,17 @@ export class Gate {
     return this.phase === "idle";
   }
 
+  /** Throws a `SessionBusyError` if something is running. */
   assertIdle(operation: string): void {
     if (!this.isIdle) throw new SessionBusyError({ operation, phase: this.phase });
   }
 
+  /** Resolves when nothing is running. */
   whenIdle(): Promise<void> {
     return this.isIdle ? Promise.resolve() : new Promise((resolve) => this.waiters.push(resolve));
   }
 
-  /** The phase is set before the first await, and restored whatever happens. */
+  /** Runs `work` alone, or throws a `SessionBusyError` at once. The phase is set before the first await and is always reset. */
   async exclusively<T>(operation: string, phase: SessionPhase, work: () => Promise<T>): Promise<T> {
     this.assertIdle(operation);
     this.phase = phase;

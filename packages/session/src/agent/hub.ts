@@ -1,13 +1,16 @@
 import type { SessionEvent } from "../extensions/events.ts";
 
-/** Whoever never reads does not fill the memory: the oldest events are dropped. */
+/**
+ * Unread events that a subscription keeps at most; then the oldest are dropped, so that a subscriber that never reads does not
+ * fill the memory.
+ */
 const MOST_UNREAD = 100_000;
-/** So few that were read are not worth a move. */
+/** Up to so many read events stay in the list, because copying the rest would cost more than they do. */
 const FEW_READ = 1_024;
 
 class Subscription implements AsyncIterableIterator<SessionEvent> {
   private unread: SessionEvent[] = [];
-  /** How many of them were read. Taking each off the front would move all the others. */
+  /** The number of events in `unread` that were read already. Removing each one from the front would move all the others. */
   private read = 0;
   private waiting: ((result: IteratorResult<SessionEvent>) => void)[] = [];
   private ended = false;
@@ -53,7 +56,7 @@ class Subscription implements AsyncIterableIterator<SessionEvent> {
     if (event === undefined) return undefined;
     this.read++;
     if (this.read === this.unread.length) this.forget();
-    // A reader that never quite catches up would keep all that it has read.
+    // Otherwise a reader that never quite catches up would keep everything that it has read.
     else if (this.read > FEW_READ && this.read * 2 > this.unread.length) {
       this.unread = this.unread.slice(this.read);
       this.read = 0;
@@ -67,7 +70,7 @@ class Subscription implements AsyncIterableIterator<SessionEvent> {
   }
 }
 
-/** Tells any number of observers what happens in a session. They never change it; without them nothing is kept. */
+/** Publishes the events of a session to any number of observers, who cannot change them. Without observers nothing is stored. */
 export class SessionHub {
   private readonly observers = new Set<Subscription>();
 
@@ -75,7 +78,7 @@ export class SessionHub {
     return this.observers.size > 0;
   }
 
-  /** From now on, until it is closed or broken off. */
+  /** Events from now on, until the hub is closed or the reader stops. */
   subscribe(): AsyncIterableIterator<SessionEvent> {
     const subscription = new Subscription((left) => this.observers.delete(left));
     this.observers.add(subscription);
@@ -86,7 +89,7 @@ export class SessionHub {
     for (const observer of this.observers) observer.push(event);
   }
 
-  /** All who watch now are done. */
+  /** Ends all current subscriptions. */
   close(): void {
     for (const observer of this.observers) observer.end();
     this.observers.clear();

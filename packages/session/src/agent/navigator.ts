@@ -3,11 +3,11 @@ import { Session, type SessionManager } from "../tree/session.ts";
 import type { ForkOptions } from "../extensions/extension.ts";
 import type { Plan } from "./plan.ts";
 
-/** Which session is open. At most one is, and its lock is held as long. */
+/** Manages which session is open. At most one is, and its lock is held for as long. */
 export class Navigator {
   private readonly plan: Plan;
   private current: Session | undefined;
-  /** Somebody chose it. Otherwise the next run under a runtime brings its own. */
+  /** Whether the user has chosen the session. Otherwise each run under a runtime uses its own session. */
   private isChosen: boolean;
   private chosenId: string | undefined;
 
@@ -17,46 +17,51 @@ export class Navigator {
     this.isChosen = this.chosenId !== undefined;
   }
 
+  /** The open session. Throws an `InvalidValueError` if none is open. */
   get manager(): SessionManager {
     if (this.current !== undefined) return this.current;
     const expected = "an open session; await open(), or invoke() first";
     throw new InvalidValueError({ field: "SessionAgent.sessionManager", value: undefined, expected });
   }
 
-  /** The id that the next turn goes by; a new one where there is none yet. */
+  /** The id of the session for the user's next turn; a new id if there is none yet. */
   get id(): string {
     return (this.chosenId ??= this.plan.ids.uuid());
   }
 
-  /** The id of the session that is open, or of the next one. */
+  /** The id of the open session, or else of the next one. */
   get currentId(): string {
     return this.current?.sessionId ?? this.id;
   }
 
-  /** The session of the user's own turns. */
+  /** Opens the session for the user's own turns (`invoke` and the like). */
   async own(): Promise<Session> {
     this.isChosen = true;
     return this.open(this.id);
   }
 
-  /** The session of a run: the one that was chosen, or the run's. A hired agent has one of its own in the conversation. */
+  /**
+   * Opens the session for a run under a runtime: the one that the user chose, else the session of the run. A hired agent gets a
+   * session of its own, named after both.
+   */
   async forRun({ supervision, agentId }: RunContext): Promise<Session> {
     if (this.isChosen) return this.own();
     const { sessionId, isRoot } = supervision;
     return this.open(isRoot ? sessionId : `${sessionId}/${agentName(agentId)}`);
   }
 
-  /** After a run: a session that only the run had chosen is open to others again. */
+  /** Closes the session after a run unless the user chose it, so that others can open it. */
   async afterRun(): Promise<void> {
     if (this.isChosen) return;
     await this.close();
   }
 
+  /** Switches to a new session and returns its id. */
   async begin(): Promise<string> {
     return this.choose(this.plan.ids.uuid());
   }
 
-  /** Opened before the other is closed: where it cannot be opened, nothing has changed. */
+  /** Switches to a session. It is opened before the current one is closed, so if that fails nothing has changed. */
   async choose(id: string): Promise<string> {
     if (this.current?.sessionId !== SessionId(id)) {
       await this.take(await this.make(id));
@@ -64,6 +69,10 @@ export class Navigator {
     return id;
   }
 
+  /**
+   * Continues from an entry: on a new branch (returns the id of its entry) or in a new session (returns the id of that
+   * session).
+   */
   async fork(entryId: string, { newSession = false, note }: ForkOptions): Promise<string> {
     const session = await this.own();
     if (!newSession) {
@@ -94,7 +103,7 @@ export class Navigator {
     await current?.close();
   }
 
-  /** The old one is closed last: what goes wrong with it must not lose the new one. */
+  /** Makes `next` the open session. The old one is closed last, so that an error there does not lose the new one. */
   private async take(next: Session): Promise<void> {
     const old = this.current;
     this.current = next;
@@ -122,7 +131,7 @@ export class Navigator {
   }
 }
 
-/** A time as it can be written and read again, whatever a clock says. */
+/** Whole milliseconds, not negative: the file format can store no other times, whatever a custom clock returns. */
 function wholeMs(now: number): number {
   return Math.max(0, Math.floor(now));
 }

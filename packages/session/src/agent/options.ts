@@ -22,49 +22,63 @@ import type { PromptOptions } from "../prompt/options.ts";
 import type { RetryOptions } from "../retry/policy.ts";
 import type { SessionStore } from "../store/store.ts";
 
+/** The options of `SessionAgent`. Only `model` is required. */
 export interface SessionAgentOptions {
-  /** The agent's name, as hires and hooks have it. Without `/`. Default: `"session"`. */
+  /** The name of the agent for hires and hooks; it must not contain `/`. Default: `"session"`. */
   readonly name?: string | undefined;
+  /** The model that answers. */
   readonly model: LLMClient;
-  /** Further models that `setModel` and extensions may choose from. */
+  /** Other models that `setModel` and extensions can choose by their id. */
   readonly models?: readonly LLMClient[] | undefined;
-  /** Tools of the session. They take precedence over tools of extensions with the same name. */
+  /** Built-in tools. They take precedence over tools of extensions with the same name. */
   readonly tools?: readonly (Tool | DelegateTool)[] | undefined;
-  /** Helpers that the model can hand work to. For each hand-off a `spawnChild` is hired. */
+  /** Helpers that the model can hand work to. Each hand-off hires a new child, as `spawnChild` makes it. */
   readonly children?: readonly ChildTool[] | undefined;
   /** Where sessions are stored. Default: in memory. */
   readonly store?: SessionStore | undefined;
-  /** The session to continue. Default: a new one; under a runtime, that of the run. */
+  /** The session to continue. Default: a new one; under a runtime, the session of the run. */
   readonly sessionId?: string | undefined;
-  /** Extensions, or paths of files that export one. The files are executed: name only files that you trust. */
+  /**
+   * Extension objects, or paths of modules that export one as default. A module runs with all rights of this process: name only
+   * files that you would run.
+   */
   readonly extensions?: readonly (Extension | string)[] | undefined;
+  /** Guardrails, functions that create one, or paths of modules that export either as default. */
   readonly guardrails?: readonly (GuardrailSource | string)[] | undefined;
-  /** How often calls may be repeated; `false` for no limit. Default: `LOOP_LIMITS` of the kernel. */
+  /**
+   * How often calls may repeat before a warning, a refusal or the end of the turn. Default: `LOOP_LIMITS` of the kernel. `false`: any
+   * number of times.
+   */
   readonly loopDetection?: LoopLimitsOptions | false | undefined;
-  /** How failed model calls are retried; `false` for never. */
+  /** How failed model calls are retried. Default: up to 3 times in a row. `false`: never. */
   readonly retry?: RetryOptions | false | undefined;
+  /** How a long conversation is shortened: a strategy, or a strategy with options. Default: it is not. */
   readonly compaction?: CompactionStrategy | CompactionOptions | undefined;
-  /** The system prompt, or what it is made of. */
+  /** The system prompt as a text, or the parts that it is built from. */
   readonly prompt?: PromptOptions | string | undefined;
-  /** Current state that is sent with each model call and never stored. */
+  /** Live state, such as a screen, that is added to each model call and never stored in the session. */
   readonly ephemeral?: readonly EphemeralSource[] | undefined;
-  /** The most model calls in a turn, not counting retries and the final one that wraps up. Default: 50. */
+  /** The most model calls of a turn, not counting failed attempts and the last call that wraps up. Default: 50. */
   readonly maxSteps?: number | undefined;
-  /** How many tool calls of one answer run concurrently. Default: all. */
+  /** How many calls of one batch run at the same time. Default: all. */
   readonly toolConcurrency?: number | undefined;
-  /** A longer tool result is shortened in the middle, with a notice. Default: 50,000 characters. */
+  /** A longer tool result is cut in the middle, with a notice. In characters; default: 50,000. */
   readonly maxToolResultChars?: number | undefined;
-  /** Settings of model calls, such as `temperature` and `maxOutputTokens`. */
+  /** Settings for every model call, such as temperature and `maxOutputTokens`. */
   readonly settings?: Omit<ModelRequest, "messages" | "tools" | "toolChoice" | "output"> | undefined;
-  /** Values that are never stored. Default: those of environment variables with key, token, secret or password in their names. */
+  /**
+   * Values that are never written to the store. Default: the values of environment variables whose names end in KEY, TOKEN,
+   * SECRET, PASSWORD and the like.
+   */
   readonly secrets?: readonly string[] | undefined;
-  /** The directory for relative paths; the model is told of it. Default: `process.cwd()`. */
+  /** The directory that relative paths are resolved against, and that the model is told. Default: `process.cwd()`. */
   readonly cwd?: string | undefined;
-  /** Checks the arguments of tools whose schema is a raw JSON Schema. */
+  /** Checks values against plain JSON Schemas. Not needed for schemas that check themselves, such as those of zod. */
   readonly validator?: JsonSchemaValidator | undefined;
   readonly hooks?: Hooks | undefined;
-  /** Middleware for runs under a runtime. `invoke` refuses to run with it. */
+  /** Only for runs under a runtime: with it, `invoke` throws. */
   readonly middleware?: Pipelines | undefined;
+  /** What a run under a runtime may spend. */
   readonly executionBudget?: ExecutionBudgetOptions | Ledger | undefined;
   readonly version?: string | undefined;
   readonly description?: string | undefined;
@@ -72,22 +86,30 @@ export interface SessionAgentOptions {
   readonly ids?: IdSource | undefined;
 }
 
+/** A helper that the model can hand work to. */
 export interface ChildTool {
   readonly name: string;
   /** Tells the model when to hand work to it. */
   readonly description: string;
-  /** The tools that it may call. Default: all of this session, without hand-offs. */
+  /** The names of the tools that it may call. Default: all tools of this session, except hand-offs. */
   readonly tools?: readonly string[] | undefined;
 }
 
+/** The options of `invoke`. */
 export interface InvokeOptions {
-  /** Where the answer is shown, such as `terminal` or `telegram`. */
+  /** Where the answer is shown, such as `terminal` or `telegram`. It selects a hint in the system prompt. */
   readonly channel?: string | undefined;
+  /** Aborts the turn. */
   readonly signal?: AbortSignalLike | undefined;
 }
 
+/** The options of `spawnChild`. */
 export interface SpawnChildOptions {
-  /** The tools that it may call. Default: all. The model is always shown all of them, so that the provider's cache is used. */
+  /**
+   * The names of the only tools that it may call. Default: all. The model is shown all tools in either case, so that the
+   * provider's prompt cache still matches.
+   */
   readonly tools?: readonly string[] | undefined;
+  /** Default: the name of this agent, followed by `-child`. */
   readonly name?: string | undefined;
 }

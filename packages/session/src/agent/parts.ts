@@ -12,7 +12,7 @@ import { skillTool } from "../prompt/skills.ts";
 import type { MergedTools } from "../turn/kit.ts";
 import { OWNER, type Plan } from "./plan.ts";
 
-/** What is loaded, and loaded again by `reload`. */
+/** What a session loads from its options and files; `reload` loads it again. */
 export interface Parts {
   readonly guardrails: readonly OwnedGuardrail[];
   readonly guard: GuardrailChain;
@@ -20,7 +20,10 @@ export interface Parts {
   readonly merged: MergedTools;
 }
 
-/** Reads the files that the user named and puts all parts together. Nothing is changed where one of them cannot be read. */
+/**
+ * Reads the files that the user named and assembles all parts. If one of them cannot be read it throws, and nothing has
+ * changed.
+ */
 export async function loadParts(
   plan: Plan,
   host: ExtensionHost,
@@ -59,7 +62,7 @@ export async function loadParts(
   };
 }
 
-/** Built-in tools win; of two extensions the first. */
+/** Built-in tools take precedence, then the tools of the extension that comes first. */
 function mergeTools(
   builtIn: readonly (Tool | DelegateTool)[],
   extensions: readonly Extension[],
@@ -78,7 +81,7 @@ function isSource(source: GuardrailSource | string): source is GuardrailSource {
   return typeof source !== "string";
 }
 
-/** The names of an allow-list, if they are names of tools that there are. */
+/** The allowed tool names as a set. Throws an `InvalidValueError` if there is no tool of a name. */
 export function allowList(
   names: readonly string[] | undefined,
   merged: MergedTools,

@@ -63,7 +63,7 @@ const KNOWN = [
 export const OWNER = "SessionAgent";
 const wrong = refusalFor(OWNER);
 
-/** The options, checked. */
+/** The options, checked and with their defaults. */
 export interface Plan {
   readonly options: SessionAgentOptions;
   readonly id: AgentId;
@@ -77,6 +77,7 @@ export interface Plan {
   readonly turn: Omit<TurnSettings, "allowed">;
 }
 
+/** Checks the options. Throws an `InvalidValueError` that names the wrong field. */
 export function planFor(options: SessionAgentOptions): Plan {
   checkFields(OWNER, options, KNOWN);
   checkAgentParts(OWNER, options);
@@ -105,7 +106,7 @@ export function planFor(options: SessionAgentOptions): Plan {
   });
 }
 
-/** What a compiler would have caught, for whoever has none. */
+/** Checks at run time what a TypeScript compiler would have caught, for users without one. */
 function checkParts(options: SessionAgentOptions): void {
   const { model, models = [], store, sessionId, toolConcurrency, extensions = [], secrets = [] } = options;
   for (const field of ["models", "extensions", "guardrails", "ephemeral", "children"] as const)
@@ -131,7 +132,7 @@ function checkParts(options: SessionAgentOptions): void {
     if (typeof extension !== "string") checkExtension(extension, `SessionAgent.extensions[${at}]`);
 }
 
-/** A child whose list of tools is misspelt, or is no list, would be allowed all of them. */
+/** Throws if a child's list of tools is misspelt or not a list; ignoring it would allow the child all tools. */
 export function checkAllowed(field: string, child: unknown, fields: readonly string[]): void {
   const { tools } = checkFields(field, child, fields);
   if (tools === undefined || isTexts(tools)) return;
@@ -143,7 +144,7 @@ function isTexts(value: unknown): boolean {
   return Array.isArray(value) && Array.from(value).every((item) => typeof item === "string");
 }
 
-/** What somebody says to the session. */
+/** Throws unless it is a text that is not blank: a user's message must not be empty. */
 export function checkText(field: string, text: unknown): void {
   if (typeof text === "string" && !isBlank(text)) return;
   throw new InvalidValueError({ field, value: text, expected: "a text that is not empty" });

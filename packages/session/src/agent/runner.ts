@@ -13,14 +13,15 @@ import type { Plan } from "./plan.ts";
 import type { Stage } from "./stage.ts";
 import type { Inheritance, Workshop } from "./workshop.ts";
 
-/** What changes while a session lives. */
+/** The state of a session that changes. */
 export interface SessionState {
   readonly gate: Gate;
   model: LLMClient;
-  /** Said to the running turn, and not heard yet. */
+  /** Messages to the running turn that no turn has read yet. */
   readonly queued: Queued[];
 }
 
+/** One run: its first input, and where further messages come from. */
 export interface RunStart {
   readonly ctx: RunContext;
   readonly session: Session;
@@ -42,7 +43,7 @@ export interface RunnerParts {
   readonly inherited: Inheritance | undefined;
 }
 
-/** Runs turns one after the other, and does what is due between them. */
+/** Runs the turns of a session one after the other, and compacts between them if that is due. */
 export class Runner {
   readonly compactor: Compactor;
   private readonly plan: Plan;
@@ -61,6 +62,7 @@ export class Runner {
     this.inherited = inherited;
   }
 
+  /** Runs a turn, then one for each message that is queued, and returns the result of the last turn. */
   async turns(start: RunStart): Promise<AgentResult> {
     const { ctx, session, mailbox } = start;
     const { stage } = this;
@@ -69,20 +71,20 @@ export class Runner {
     try {
       for (;;) {
         const result = await this.turn(start, input);
-        // Who was cut off begins nothing more; what is queued waits for the next run.
+        // A run that was stopped early begins no further turn; queued messages wait for the next run.
         const isCutOff = result.status !== "completed" || ctx.signal.aborted;
         input = isCutOff ? undefined : await mailbox.takeNext();
         if (input !== undefined) continue;
         if (ctx.signal.aborted || !this.isQueued(mailbox)) await stage.emit("settled", { sessionId });
         if (isCutOff || ctx.signal.aborted) return result;
-        // Somebody may have spoken while the others were told.
+        // A message may have arrived while `settled` was emitted.
         do input = await mailbox.takeNext();
         while (input === undefined && !this.isQuiet());
         if (input === undefined) return result;
       }
     } catch (error) {
       if (ctx.signal.aborted || !this.isQueued(mailbox)) await stage.emit("settled", { sessionId });
-      // Who is late or has lost its seat has not failed.
+      // Exceeding the deadline or losing the slot (a pause) is not a failure: the result says so and keeps the text so far.
       const output = this.current?.said ?? "";
       if (isRaviError(error, "DEADLINE_EXCEEDED"))
         return { status: "partial", output, stopReason: "deadline" };
@@ -93,6 +95,7 @@ export class Runner {
     }
   }
 
+  /** Compacts outside of a turn. */
   async compactNow(ctx: RunContext, session: Session): Promise<CompactionOutcome> {
     const { stage, compactor } = this;
     const { sessionId } = session;
@@ -124,7 +127,10 @@ export class Runner {
     return this.state.queued.length > 0 || mailbox.hasMore;
   }
 
-  /** Nothing more was said; and from now on nothing more is taken. No time passes between the two. */
+  /**
+   * True if no message is left; the run then also stops accepting messages. Both happen synchronously, so that no message can
+   * arrive in between and be lost.
+   */
   private isQuiet(): boolean {
     const { running } = this.stage;
     if (running === undefined) return true;
@@ -153,7 +159,7 @@ export class Runner {
       channel,
       merged: parts.merged,
       systemPrompt: (now) => workshop.prompt({ channel, now, sessionId, toolNames }),
-      // A child's is its parent's, and says the parent's session.
+      // A child uses its parent's prompt, which names the parent's session.
       useSystemPrompt: (text) =>
         workshop.usePrompt(channel, { sessionId: inherited?.sessionId ?? sessionId, text }),
       compact: (reason) => compactor.run(this.taskOf(job), reason),
@@ -165,7 +171,7 @@ export class Runner {
 
   private async compactIfDue(job: Job): Promise<void> {
     const { ctx, session } = job;
-    // A child keeps nothing that would be worth it.
+    // A child keeps no conversation that would be worth compacting.
     if (this.inherited !== undefined || ctx.signal.aborted) return;
     if (!this.compactor.isDue(this.state.model, session)) return;
     this.state.gate.phase = "compaction";

@@ -38,10 +38,8 @@ import { type Running, Stage } from "./stage.ts";
 import { type Inheritance, Workshop } from "./workshop.ts";
 
 /**
- * An agent with a conversation that outlives its runs. It holds one session at a time and does one thing at a time: a method that
- * needs it to be idle rejects at once if it is busy.
- *
- * It runs by itself with `invoke`, or under a runtime, which calls `run`.
+ * A long-lived conversation. One object has one conversation open at a time and does one thing at a time; an operation that
+ * needs it idle throws a `SessionBusyError` at once if it is busy.
  */
 export class SessionAgent implements Agent, ExtensionContext {
   readonly id: AgentId;
@@ -68,6 +66,7 @@ export class SessionAgent implements Agent, ExtensionContext {
   /** Lets only one thing be done at a time. */
   private readonly gate = new Gate();
 
+  /** Throws an `InvalidValueError` if an option is wrong. `inherited` is only for `spawnChild`. */
   constructor(options: SessionAgentOptions, inherited?: Inheritance) {
     const plan = planFor(options);
     this.plan = plan;
@@ -91,26 +90,30 @@ export class SessionAgent implements Agent, ExtensionContext {
     this.runner = new Runner({ plan, stage, workshop, state, inherited });
   }
 
+  /** What the session is doing now. */
   get phase(): SessionPhase {
     return this.gate.phase;
   }
+  /** The model that answers now. */
   get model(): LLMClient {
     return this.state.model;
   }
+  /** The open session. Throws an `InvalidValueError` before `open()` or the first turn. */
   get sessionManager(): SessionManager {
     return this.navigator.manager;
   }
+  /** Aborts when the running turn is aborted; undefined while idle. */
   get signal(): AbortSignalLike | undefined {
     return this.stage.signal;
   }
-  /** The last hundred errors that extensions, guardrails and sources have thrown. */
+  /** Errors of extensions, guardrails and sources of live state: the newest 100. */
   get errors(): readonly CollectedError[] {
     return this.stage.host.errors;
   }
 
   /**
-   * Runs a turn, and further ones for follow-ups that are queued meanwhile. Gives the result of the last turn, or throws its
-   * error.
+   * Runs a turn, and one more for each follow-up that comes meanwhile. Returns the result of the last turn, or throws its
+   * error. Throws a `SessionBusyError` if a turn is running.
    */
   async invoke(input: string, options: InvokeOptions = {}): Promise<AgentResult> {
     this.gate.assertIdle("invoke");
@@ -130,7 +133,7 @@ export class SessionAgent implements Agent, ExtensionContext {
     }
   }
 
-  /** Called by a runtime. Use `invoke` to run it by itself. */
+  /** Runs under a runtime, which calls this method. In your own code, use `invoke`. */
   async run(ctx: RunContext, inbox: Inbox): Promise<AgentResult> {
     const isOwn = inbox instanceof OwnInbox;
     return this.gate.exclusively("invoke", "turn", async () => {
@@ -149,17 +152,23 @@ export class SessionAgent implements Agent, ExtensionContext {
     });
   }
 
-  /** Adds a message to the running turn, before its next model call. Throws if no turn of `invoke` is running. */
+  /**
+   * Sends a message to the running turn, which reads it between two model calls. Throws an `InvalidValueError` if no turn of
+   * `invoke` is running.
+   */
   steer(message: string): void {
     this.enqueue({ kind: "steer", text: message });
   }
 
-  /** Queues a message for another turn after the running one. Throws if no turn of `invoke` is running. */
+  /**
+   * Queues a message that begins another turn when the running one is over. Throws an `InvalidValueError` if no turn of
+   * `invoke` is running.
+   */
   followUp(message: string): void {
     this.enqueue({ kind: "followUp", text: message });
   }
 
-  /** Cancels the running turn. Empties the queue and returns what was in it. */
+  /** Aborts the running turn, and does nothing if there is none. Returns the queued messages, which are removed. */
   abort(reason = "aborted by the user"): readonly Queued[] {
     const { running } = this.stage;
     const read = running?.isOwn === true ? (running.mailbox?.leftover() ?? []) : [];
@@ -168,12 +177,18 @@ export class SessionAgent implements Agent, ExtensionContext {
     return dropped;
   }
 
-  /** Events from now on. Models are streamed only while somebody reads them. Under a runtime, streamed text is in the run's events. */
+  /**
+   * Events from now on, until the session is closed. Models stream only while events are read, or if an extension has `onEvent`.
+   * Under a runtime, read streamed text from the events of the run.
+   */
   events(): AsyncIterableIterator<SessionEvent> {
     return this.stage.hub.subscribe();
   }
 
-  /** Compacts the session now. Rejects if it is busy. */
+  /**
+   * Compacts the conversation now. Throws a `SessionBusyError` if the session is busy, and an `InvalidValueError` if it has no
+   * strategy.
+   */
   async runCompaction(): Promise<CompactionOutcome> {
     return this.gate.exclusively("runCompaction", "compaction", async () => {
       const ctx = this.ownContext({});
@@ -187,19 +202,19 @@ export class SessionAgent implements Agent, ExtensionContext {
     });
   }
 
-  /** Opens the session without running a turn, so that it can be read. */
+  /** Opens the session without running a turn, so that its entries can be read. */
   open(): Promise<SessionManager> {
     return this.gate.exclusively("open", "turn", () => this.navigator.own());
   }
 
-  /** Begins a new session and gives its id. */
+  /** Begins a new conversation and returns its id. */
   newSession(): Promise<string> {
     return this.gate.exclusively("newSession", "turn", () => this.navigator.begin());
   }
 
   /**
-   * Goes back to an entry, to continue from there: as a branch of this session, or as a new session. Gives the id of the
-   * branch's first entry, or of the new session.
+   * Continues from an earlier entry: on a new branch of this session, or in a new session with a copy of the path to that
+   * entry. Returns the id of the branch entry or of the new session.
    */
   async fork(entryId: string, options: ForkOptions = {}): Promise<string> {
     const { newSession, note } = checkFields("fork options", options, ["newSession", "note"]);
@@ -209,11 +224,12 @@ export class SessionAgent implements Agent, ExtensionContext {
     return this.gate.exclusively("fork", "turn", () => this.navigator.fork(entryId, options));
   }
 
+  /** Opens another session. If that fails, the current one stays open. */
   async switchSession(id: string): Promise<void> {
     await this.gate.exclusively("switchSession", "turn", () => this.navigator.choose(id));
   }
 
-  /** Continues the conversation with another model: an `LLMClient`, or the id of one of `modelRegistry`. */
+  /** Continues the conversation with another model, given as a client or by the id of one of the `models`. */
   async setModel(model: LLMClient | string): Promise<void> {
     const chosen = typeof model === "string" ? this.modelRegistry.get(model) : model;
     if (chosen === undefined) {
@@ -226,21 +242,21 @@ export class SessionAgent implements Agent, ExtensionContext {
     checkModel("model", chosen);
     await this.gate.exclusively("setModel", "turn", async () => {
       const session = await this.navigator.own();
-      // A session without any messages is not stored just for that.
+      // A session without any message is not created just to record this.
       if (session.info !== null) await session.append({ kind: "model", model: chosen.id });
       this.state.model = chosen;
     });
   }
 
   /**
-   * Makes an agent with the same model, system prompt, tools and guardrails, whose session is only in memory. Run it by itself, or
-   * hire it.
+   * Creates an agent with the same model, the same prompt (byte for byte), tools and guardrails, and a conversation that is not
+   * stored. Call its `invoke`, or hire it.
    */
   spawnChild(options: SpawnChildOptions = {}): SessionAgent {
     checkAllowed("spawnChild", options, ["tools", "name"]);
     const { plan, workshop, inherited } = this;
     const sessionId = inherited?.sessionId ?? this.navigator.currentId;
-    // A child may not give its own children more tools than it has.
+    // A child's own children may not use tools that the child may not use.
     const limit = inherited?.allowed;
     const allowed =
       limit === undefined ? options.tools : (options.tools ?? limit).filter((tool) => limit.includes(tool));
@@ -248,40 +264,48 @@ export class SessionAgent implements Agent, ExtensionContext {
     return new SessionAgent(childOptions(plan, this.state.model, name), { workshop, sessionId, allowed });
   }
 
-  /** Loads prompts, extensions and guardrails again: now, or before the next turn if one is running. */
+  /**
+   * Reads prompts, extensions and guardrails again: now, or before the next turn if one is running. Throws if something cannot
+   * be read; what was loaded before then stays in use.
+   */
   async reload(): Promise<void> {
     this.workshop.reload();
     if (this.isIdle()) await this.workshop.refresh();
   }
 
+  /** Resolves when no turn or other operation is running. */
   waitForIdle(): Promise<void> {
     return this.gate.whenIdle();
   }
 
+  /** Whether no turn or other operation is running. */
   isIdle(): boolean {
     return this.gate.isIdle;
   }
 
+  /** Whether there are messages that no turn has read yet. */
   hasPendingMessages(): boolean {
     return this.state.queued.length > 0 || this.stage.running?.mailbox?.hasMore === true;
   }
 
+  /** How many tokens the conversation has, and how many the model can take. */
   contextUsage(): ContextUsage {
     return this.runner.compactor.usage(this.state.model);
   }
 
+  /** The system prompt of the last turn; empty before the first one. */
   systemPrompt(): string {
     return this.workshop.lastPrompt;
   }
 
-  /** Asks for a compaction after the running turn. */
+  /** Requests a compaction after the running turn. */
   compact(): void {
     this.runner.compactor.ask();
   }
 
-  /** Cancels what is running, waits for its end, and closes. */
+  /** Aborts what is running, waits for it to end, and closes the session. */
   async shutdown(): Promise<void> {
-    // Somebody else who waits for it to be idle may start something first.
+    // In a loop: other code that waited for the session to be idle may use it first.
     while (!this.isIdle()) {
       this.abort("the session is shut down");
       await this.waitForIdle();
@@ -290,8 +314,8 @@ export class SessionAgent implements Agent, ExtensionContext {
   }
 
   /**
-   * Releases the session, so that others can open it, and ends `events`. The agent can be used again: it then opens the session
-   * anew.
+   * Closes the session and releases its lock, so that others can open it, and ends all `events()`. The agent can still be used:
+   * it opens the session again.
    */
   async close(): Promise<void> {
     await this.gate.exclusively("close", "turn", async () => {
@@ -303,11 +327,12 @@ export class SessionAgent implements Agent, ExtensionContext {
     });
   }
 
+  /** The same as `shutdown`, for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.shutdown();
   }
 
-  /** A session that cannot be released is only reported. The conversation is stored, and its answer must not be lost. */
+  /** An error while closing is collected only. What was said is stored already, and the answer must not be lost for it. */
   private async afterRun(): Promise<void> {
     try {
       await this.navigator.afterRun();
@@ -335,7 +360,7 @@ export class SessionAgent implements Agent, ExtensionContext {
       clock,
       ids,
       validator: options.validator,
-      // A getter, because somebody may start to watch in the middle of a turn.
+      // A getter, because somebody may begin to watch while the turn is running.
       get onEvent() {
         return stage.isWatched || workshop.mayBring ? hear : undefined;
       },

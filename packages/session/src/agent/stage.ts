@@ -5,17 +5,20 @@ import { ExtensionHost } from "../extensions/host.ts";
 import type { Mailbox } from "../queue/queue.ts";
 import { SessionHub } from "./hub.ts";
 
-/** A run that is under way. */
+/** A run that is going on. */
 export interface Running {
   readonly ctx: RunContext;
-  /** Begun by `invoke`, and not by a runtime. */
+  /** Whether `invoke` started it, and not a runtime. */
   readonly isOwn: boolean;
-  /** What is said to it will be heard. */
+  /** Whether it still accepts messages. */
   isOpen: boolean;
   readonly mailbox?: Mailbox | undefined;
 }
 
-/** What has happened, and is told also after an abort. All else asks for something that is no longer to be done. */
+/**
+ * Events about something that has happened. They are emitted also after an abort; all other events ask handlers about something
+ * that will no longer be done.
+ */
 const FACTS: ReadonlySet<SessionEventName> = new Set([
   "message_end",
   "agent_end",
@@ -25,12 +28,12 @@ const FACTS: ReadonlySet<SessionEventName> = new Set([
 
 const DELTAS: ReadonlySet<AgentEvent["type"]> = new Set(["text", "reasoning", "toolArguments"] as const);
 
-/** Where a session tells what happens: to extensions, who may change it, and to observers, who may not. */
+/** Emits what happens in a session: first to extensions, which may change it, then to observers, which may not. */
 export class Stage {
   readonly host: ExtensionHost;
   readonly hub = new SessionHub();
   running: Running | undefined;
-  /** What the model says now is not for the user. */
+  /** True while the model's text is not meant for the user. */
   isMuted = false;
 
   constructor(agent: ExtensionContext) {
@@ -41,26 +44,29 @@ export class Stage {
     return this.running?.ctx.signal;
   }
 
-  /** Whether anybody wants to hear words as they come. */
+  /** Whether anybody wants to get text while it is streamed. */
   get isWatched(): boolean {
     return this.hub.isWatched || this.host.hears;
   }
 
   /**
-   * To extensions first, then to whoever watches what came of it. After an abort only facts are told, and nobody is waited
-   * for: a handler that never settles must not hold a turn that is over, nor keep what was done from being written.
+   * Calls the extensions, then publishes the resulting event to observers. After an abort only facts are emitted and no handler
+   * is awaited: one that never settles must not block a turn that is over, nor keep what was done from being written.
    */
   readonly emit: Emit = async (name, event) => {
     const { signal } = this;
     const isFact = FACTS.has(name);
     if (signal?.aborted === true && !isFact) throw cancellationOf(signal);
     const reduced = await this.host.emit(name, event, { signal, isFact });
-    // The type goes with its payload; the compiler does not follow that through the name.
+    // The type belongs to the payload, but the compiler cannot infer that from the name.
     if (this.hub.isWatched) this.hub.publish({ type: name, ...reduced } as SessionEvent);
     return reduced;
   };
 
-  /** What the loop says goes through the context. In a run of its own, the context gives it back to `heard`. */
+  /**
+   * Reports an event of the loop through the context. In a run of `invoke` the context passes it back to `heard`; under a
+   * runtime it does not, so `heard` is called here.
+   */
   tell(event: AgentEvent): void {
     this.running?.ctx.emit(event);
     if (this.running?.isOwn !== true) this.heard(event);

@@ -1,6 +1,9 @@
 import type { Clock } from "@ravi/kernel";
 
-/** The platform's time, with timers: what a session waits for (a retry) is minutes at most. */
+/**
+ * The time of the platform, with timers. A plain `setTimeout` is enough, since a session waits for minutes at most (before a
+ * retry).
+ */
 export const wallClock: Clock = Object.freeze({
   now: () => Date.now(),
   setTimer(callback: () => void, delayMs: number) {

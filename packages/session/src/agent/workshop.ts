@@ -6,13 +6,14 @@ import { loadParts, type Parts } from "./parts.ts";
 import type { Plan } from "./plan.ts";
 import type { Stage } from "./stage.ts";
 
-/** What a child has of its parent. Made by `spawnChild`. */
+/** What a child shares with its parent. Created by `spawnChild`. */
 export interface Inheritance {
   readonly workshop: Workshop;
   readonly sessionId: string;
   readonly allowed: readonly string[] | undefined;
 }
 
+/** What a system prompt depends on. */
 export interface PromptWish {
   readonly channel: string | null;
   /** Epoch milliseconds. */
@@ -21,29 +22,29 @@ export interface PromptWish {
   readonly toolNames: readonly string[];
 }
 
-/** A prompt as it went out. */
+/** A prompt as it was sent. */
 interface SentPrompt {
   readonly sessionId: string;
   readonly text: string;
 }
 
-/** Whoever names a channel for each of its users does not fill the memory. */
+/** Prompts kept at most, so that an application with a channel for each user does not fill the memory. */
 const MOST_CHANNELS = 64;
 
-/** Keeps what turns are made with: tools, guardrails, prompts. A child's is made of its parent's. */
+/** Holds what turns are made of: tools, guardrails and prompts. A child takes these from its parent. */
 export class Workshop {
-  /** As it went out last. */
+  /** The prompt of the last turn. */
   lastPrompt = "";
   private readonly plan: Plan;
   private readonly stage: Stage;
   private readonly children: readonly DelegateTool[];
   private readonly inherited: Inheritance | undefined;
   private readonly book: PromptBook;
-  /** The last of each channel, the newest last. */
+  /** The last prompt of each channel, the most recent one at the end. */
   private readonly prompts = new Map<string | null, SentPrompt>();
   private parts: Parts | undefined;
   private isStale = true;
-  /** Whoever asks while it loads waits for the same. */
+  /** The load that is going on; everyone who asks meanwhile waits for the same one. */
   private loading: Promise<Parts> | undefined;
 
   constructor(
@@ -59,7 +60,10 @@ export class Workshop {
     this.book = inherited?.workshop.book ?? new PromptBook(plan.options.prompt, plan.cwd);
   }
 
-  /** What is there; after a `reload`, and while one is under way, what is there now. Where that cannot be read, the parts that worked go on. */
+  /**
+   * The current parts; they are loaded first if they never were, or after a `reload`. If loading fails, the previous parts stay
+   * in use and the error is collected.
+   */
   async loaded(): Promise<Parts> {
     if (this.parts !== undefined && !this.isStale && this.loading === undefined) return this.parts;
     try {
@@ -71,31 +75,31 @@ export class Workshop {
     }
   }
 
-  /** Reads everything anew, or says what cannot be read; then nothing has changed. */
+  /** Loads everything again. Rejects if something cannot be read; then nothing has changed. */
   refresh(): Promise<Parts> {
     return (this.loading ??= this.load().finally(() => {
       this.loading = undefined;
     }));
   }
 
-  /** Extensions that are not loaded yet may want to hear every word. */
+  /** Whether extensions that are not loaded yet may want to get streamed text. */
   get mayBring(): boolean {
     return this.isStale && (this.plan.options.extensions ?? []).length > 0;
   }
 
-  /** As far as they are known yet. */
+  /** The names of the tools that are loaded so far. */
   get toolNames(): readonly string[] {
     return this.parts?.merged.tools.map(({ name }) => name) ?? [];
   }
 
-  /** The next turn reads everything anew. */
+  /** Makes the next turn load everything again. */
   reload(): void {
     if (this.inherited === undefined) this.book.reload();
     this.prompts.clear();
     this.isStale = true;
   }
 
-  /** A child's prompt is its parent's, byte for byte, so that the provider's cache holds. */
+  /** The system prompt for a turn. A child's is its parent's, byte for byte, so that it hits the provider's prompt cache. */
   async prompt({ channel, now, sessionId, toolNames }: PromptWish): Promise<string> {
     const { inherited, plan } = this;
     const same = inherited?.workshop.promptOf(channel, inherited.sessionId);
@@ -119,6 +123,7 @@ export class Workshop {
     }
   }
 
+  /** Remembers the prompt that is sent, for children and for `systemPrompt()`. */
   usePrompt(channel: string | null, sent: SentPrompt): void {
     this.lastPrompt = sent.text;
     this.prompts.delete(channel);
@@ -127,7 +132,7 @@ export class Workshop {
     if (this.prompts.size > MOST_CHANNELS && oldest !== undefined) this.prompts.delete(oldest);
   }
 
-  /** Whoever names no channel gets the newest. */
+  /** The prompt that was sent for this channel and session. A caller without a channel gets the most recent one. */
   private promptOf(channel: string | null, sessionId: string): string | undefined {
     const sent =
       this.prompts.get(channel) ?? (channel === null ? [...this.prompts.values()].at(-1) : undefined);
@@ -139,11 +144,11 @@ export class Workshop {
       for (;;) {
         this.isStale = false;
         const parts = (this.parts = await this.make());
-        // What was read before another `reload` may be old.
+        // `reload` was called while files were read, so they may be outdated: read again.
         if (!this.isStale) return parts;
       }
     } catch (error) {
-      // The next turn tries again only where there is nothing to go on with.
+      // If older parts exist they stay in use, and loading is not tried again until the next `reload`.
       this.isStale ||= this.parts === undefined;
       throw error;
     }

@@ -23,8 +23,8 @@ export interface CompactionJob {
 }
 
 /**
- * Makes what the model sees shorter. The session keeps everything; an entry says what is seen from now on. What did not get
- * smaller is not written.
+ * Shortens what the model sees. The session keeps all messages; a new entry says what the model sees from now on. If the result
+ * is not smaller, nothing is written.
  */
 export async function compact(job: CompactionJob): Promise<CompactionOutcome> {
   const { ctx, session, emit, plan, meter, reason } = job;
@@ -43,7 +43,7 @@ export async function compact(job: CompactionJob): Promise<CompactionOutcome> {
   const made = isReplaced ? event.messages : await shortened(job, messages, { frame, said });
   if (made === messages) return { status: "nothingToDo" };
   const shorter = validPrompt(made);
-  // In the middle of a turn the model still has to be asked: what it is to answer must be there.
+  // In the middle of a turn the model has yet to answer, so the last message must be one that it can answer.
   if (reason === "overflow" && !isOpenEnded(shorter)) return { status: "noSmaller" };
   const before = frame + said;
   const after = frame + estimateMessages(shorter);
@@ -84,18 +84,20 @@ function isOpenEnded(messages: readonly ChatMessage[]): boolean {
   return role === "user" || role === "tool";
 }
 
+/** In estimated tokens. */
 interface Sizes {
-  /** What cannot get smaller: the system prompt and the tools. */
+  /** The system prompt and the tools, which compaction cannot shorten. */
   readonly frame: number;
+  /** The messages. */
   readonly said: number;
 }
 
-/** Strategies leave a fifth of a window for the answer. */
+/** Strategies fill only this part of the window they are told, and leave a fifth for the answer. */
 const SHARE = 0.8;
 
 /**
- * What the strategy is told to fit into. After an overflow the window is smaller than was believed, and whoever asks wants
- * it shorter than it is: then there is room for half of what was said, beside what cannot get smaller.
+ * The window that the strategy is told to fit into. After an overflow the real window is smaller than believed, and a user who
+ * asks for a compaction wants it shorter than it is: both get room for half of the messages, beside what cannot be shortened.
  */
 function targetWindow({ reason, window, plan }: CompactionJob, { frame, said }: Sizes): number {
   const room = window === null ? Infinity : Math.max(1, thresholdOf(window, plan.reserveTokens));

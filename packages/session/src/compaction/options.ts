@@ -7,14 +7,18 @@ import {
 } from "@ravi/kernel";
 import { hasMethod } from "@ravi/kernel/loop";
 
+/** When and how a conversation is compacted. */
 export interface CompactionOptions {
-  /** How a long conversation is made shorter. */
+  /** Shortens the messages, such as `Summarization` of `@ravi/context`. */
   readonly strategy: CompactionStrategy;
-  /** After a turn that leaves less than `reserveTokens` of the window: true. */
+  /** Compact after a turn that leaves less than `reserveTokens` of the window. Default: true. */
   readonly auto?: boolean | undefined;
-  /** What an answer and its tools need: 16,384, at most a quarter of the window. */
+  /** The tokens to keep free for an answer and its tool calls. Default: 16,384, or a quarter of the window if that is less. */
   readonly reserveTokens?: number | undefined;
-  /** Where the model does not say how much it takes. */
+  /**
+   * The model's window in tokens. Default: what the model's `info` says. If neither is known, the session is never compacted by
+   * itself.
+   */
   readonly contextWindow?: number | undefined;
 }
 
@@ -47,12 +51,12 @@ function isStrategy(options: CompactionOptions | CompactionStrategy): options is
   return hasMethod(options, "compact");
 }
 
-/** How many tokens a conversation may have before it is compacted. */
+/** The number of tokens above which a conversation is compacted. */
 export function thresholdOf(window: number, reserveTokens: number | undefined): number {
   return window - (reserveTokens ?? Math.min(RESERVE, Math.floor(window / 4)));
 }
 
-/** O12: whether it is time. */
+/** O12: whether the conversation is above the threshold. Never, if the window is not known. */
 export function isDue(tokens: number, window: number | null, reserveTokens: number | undefined): boolean {
   return window !== null && tokens > thresholdOf(window, reserveTokens);
 }

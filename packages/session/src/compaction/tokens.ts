@@ -4,7 +4,7 @@ const PER_MESSAGE = 4;
 const PER_IMAGE = 1_600;
 const CHARACTERS_PER_TOKEN = 4;
 
-/** A guess from the length. What a provider counts takes its place as soon as there is an answer. */
+/** Estimates tokens from the length. It is replaced by the provider's own count with the next answer. */
 function estimateMessage(message: ChatMessage): number {
   let characters = 0;
   let tokens = PER_MESSAGE;
@@ -29,7 +29,7 @@ export function estimateTools(tools: readonly ToolSpec[] | undefined): number {
   return tools === undefined ? 0 : Math.ceil(JSON.stringify(tools).length / CHARACTERS_PER_TOKEN);
 }
 
-/** How full the context is: what the provider counted for the last call, and a guess of what came after it. */
+/** How full the context is: the provider's count for the last call, and an estimate of what was added since. */
 export class ContextMeter {
   private counted = 0;
   private guessed = 0;
@@ -38,7 +38,7 @@ export class ContextMeter {
     return this.counted + this.guessed;
   }
 
-  /** A call came back; `guess` is what was asked and answered, for a provider that does not count. */
+  /** After a model call. `guess` estimates the request and the answer if the provider did not report usage. */
   answered(usage: Usage | undefined, guess: () => number): void {
     this.counted = usage === undefined ? guess() : usage.inputTokens + usage.outputTokens;
     this.guessed = 0;
@@ -48,7 +48,7 @@ export class ContextMeter {
     this.guessed += estimateMessage(message);
   }
 
-  /** Another conversation, or the same one made shorter. */
+  /** Starts again with an estimate: for another conversation, or for the same one after a compaction. */
   reset(tokens: number): void {
     this.counted = 0;
     this.guessed = tokens;

@@ -1,6 +1,9 @@
 import { type AbortSignalLike, cancellationOf, isPromiseLike, type MaybePromise } from "@ravi/kernel";
 
-/** A promise, or the abort if that comes first: what hangs in somebody else's code does not hold the turn. */
+/**
+ * Waits for `work`, or rejects with the cancellation if the signal aborts first: foreign code that never settles must not block
+ * the turn.
+ */
 export async function abortable<T>(work: MaybePromise<T>, signal: AbortSignalLike | undefined): Promise<T> {
   if (!isPromiseLike(work)) return work;
   if (signal === undefined) return work;

@@ -4,46 +4,55 @@ import type { EphemeralSource } from "../prompt/ephemeral.ts";
 import type { SessionManager } from "../tree/session.ts";
 import type { SessionEventName, SessionEventResults, SessionEvents } from "./events.ts";
 
-/** What an extension sees of the session that it extends. */
+/** What an extension can see and do in the session that it extends. */
 export interface ExtensionContext {
   readonly cwd: string;
   readonly sessionManager: SessionManager;
   readonly model: LLMClient;
   readonly modelRegistry: ModelRegistry;
-  /** Aborts when the running turn does; undefined while idle. */
+  /** Aborts when the running turn is aborted; undefined while idle. */
   readonly signal: AbortSignalLike | undefined;
   isIdle(): boolean;
   hasPendingMessages(): boolean;
+  /** Aborts the running turn. */
   abort(reason?: string): void;
-  /** Aborts, waits and closes the session. */
+  /** Aborts the running turn, waits for it to end, and closes the session. */
   shutdown(): Promise<void>;
   contextUsage(): ContextUsage;
-  /** As it was built last. */
+  /** The system prompt of the last turn. */
   systemPrompt(): string;
-  /** Asks for a compaction after the running turn. */
+  /** Requests a compaction after the running turn. */
   compact(): void;
-  /** Compacts now; needs an idle session. */
+  /** Compacts now. Throws a `SessionBusyError` unless the session is idle. */
   runCompaction(): Promise<CompactionOutcome>;
+  /** Reads prompts, extensions and guardrails again, before the next turn if one is running. */
   reload(): Promise<void>;
-  /** Never inside of a handler that the turn waits for: the session cannot become idle before it returns. */
+  /**
+   * Resolves when the session is idle. Do not await it in a handler that the turn waits for: the turn cannot end before that
+   * returns.
+   */
   waitForIdle(): Promise<void>;
+  /** Begins a new conversation and returns its id. */
   newSession(): Promise<string>;
+  /** Continues from an earlier entry. Returns the id of the branch entry or of the new session. */
   fork(entryId: string, options?: ForkOptions): Promise<string>;
   switchSession(id: string): Promise<void>;
 }
 
+/** The models that can be chosen. */
 export interface ModelRegistry {
   get(id: string): LLMClient | undefined;
   list(): readonly LLMClient[];
 }
 
 export interface ContextUsage {
-  /** The last call's, as the provider counted it, and an estimate of what came after it. */
+  /** The provider's count for the last call, plus an estimate of what was added since. */
   readonly tokens: number;
-  /** Null where neither the model nor the options say. */
+  /** What the model can take, in tokens; null if neither the model nor the options say. */
   readonly window: number | null;
 }
 
+/** How a compaction ended. `before` and `after` are estimated tokens. */
 export type CompactionOutcome =
   | {
       readonly status: "compacted";
@@ -51,42 +60,45 @@ export type CompactionOutcome =
       readonly before: number;
       readonly after: number;
     }
-  /** Nothing was written. */
+  /** Nothing was written: a handler cancelled it, there was nothing to shorten, or the result was not smaller. */
   | { readonly status: "cancelled" | "nothingToDo" | "noSmaller" };
 
 export interface ForkOptions {
-  /** The way to the entry is copied into a session of its own. Otherwise it is a branch of this one. */
+  /** Copy the path to the entry into a new session. Default: false, which makes a branch in this session. */
   readonly newSession?: boolean | undefined;
+  /** Stored with the branch. */
   readonly note?: string | undefined;
 }
 
+/** Handles an event of the session, and may return changes to it. */
 export type Handler<E extends SessionEventName> = (
   event: SessionEvents[E],
   agent: ExtensionContext,
 ) => MaybePromise<ResultOf<E> | undefined | void>;
 type ResultOf<E> = E extends keyof SessionEventResults ? SessionEventResults[E] : never;
 
-/** Something that joins in. Its errors are collected and never end a turn. */
+/** Code that takes part in a session. Its errors are collected in `agent.errors` and never end a turn. */
 export interface Extension {
+  /** Names the source of an error in `agent.errors`. */
   readonly name: string;
-  /** Awaited one after the other, in the order of the extensions. */
+  /** Handlers by event. They are awaited one after the other, in the order of the extensions. */
   readonly on?: { readonly [E in SessionEventName]?: Handler<E> | undefined } | undefined;
-  /** What the loop tells while it works, streamed text included. Nobody waits for it. */
+  /** Gets the events of the loop, including streamed text. It is not awaited. */
   readonly onEvent?: ((event: AgentEvent, agent: ExtensionContext) => unknown) | undefined;
-  /** A built-in tool of the same name wins. */
+  /** Additional tools. A built-in tool with the same name takes precedence. */
   readonly tools?: readonly (Tool | DelegateTool)[] | undefined;
   readonly guardrails?: readonly GuardrailSource[] | undefined;
   readonly ephemeral?: readonly EphemeralSource[] | undefined;
 }
 
-/** An error of somebody who joined in: an extension, a guardrail, a source of live state. */
+/** An error of an extension, a guardrail or a source of live state. */
 export interface CollectedError {
   readonly source: string;
   readonly event: string;
   readonly error: unknown;
 }
 
-/** Gives an extension its types. */
+/** Types an extension. Returns a frozen copy. */
 export function defineExtension(extension: Extension): Extension {
   return Object.freeze({ ...extension });
 }

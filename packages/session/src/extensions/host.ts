@@ -4,10 +4,10 @@ import type { SessionEventName, SessionEvents } from "./events.ts";
 import type { CollectedError, Extension, ExtensionContext } from "./extension.ts";
 import { checkedResult, isReduced } from "./results.ts";
 
-/** Only the newest are kept: an extension that fails at every word must not fill the memory. */
+/** Only the newest errors are kept, so that an extension that fails at every streamed word does not fill the memory. */
 const MOST_ERRORS = 100;
 
-/** Calls extensions one after the other, and keeps their errors from everybody else. */
+/** Calls the extensions one after the other, and collects their errors so that they affect nobody else. */
 export class ExtensionHost {
   readonly errors: CollectedError[] = [];
   extensions: readonly Extension[] = [];
@@ -18,8 +18,8 @@ export class ExtensionHost {
   }
 
   /**
-   * Tells all of them. What they make of the event is checked and given to the next; what they are shown they cannot change.
-   * An abort ends it, but for a `fact`: that is still told to the others, and nobody is waited for any more.
+   * Calls every handler of the event. What a handler returns is checked, and the next one sees it; the event itself is frozen.
+   * An abort ends this with an error, except for a fact: the other handlers are still called with that, but no longer awaited.
    */
   async emit<E extends SessionEventName>(
     name: E,
@@ -47,16 +47,17 @@ export class ExtensionHost {
     return current;
   }
 
-  /** Whether somebody has a handler for it. */
+  /** Whether an extension has a handler for the event. */
   handles(name: SessionEventName): boolean {
     return this.extensions.some(({ on }) => on?.[name] !== undefined);
   }
 
+  /** Whether an extension gets the events of the loop. */
   get hears(): boolean {
     return this.extensions.some(({ onEvent }) => onEvent !== undefined);
   }
 
-  /** What the loop tells. Nobody waits. */
+  /** Passes on an event of the loop, without waiting for the extensions. */
   tell(event: AgentEvent): void {
     for (const { name: source, onEvent } of this.extensions)
       this.unawaited({ source, event: event.type }, () => onEvent?.(event, this.agent));
@@ -78,7 +79,7 @@ export class ExtensionHost {
   }
 }
 
-/** Lists and messages are frozen already where they came from a session; what is in them may not be. */
+/** A frozen copy of an event. Lists and messages that come from a session are frozen already, but what they contain may not be. */
 function frozen<T extends object>(event: T): T {
   const shown = { ...event };
   for (const value of Object.values(shown)) {

@@ -3,12 +3,15 @@ import { pathToFileURL } from "node:url";
 import { InvalidValueError } from "@ravi/kernel";
 import type { Extension } from "./extension.ts";
 
-/** Counts loads, so that a file which was changed is read again: modules are cached by their address. */
+/**
+ * Counts loads. It is part of the address, because modules are cached by address and a changed file would otherwise not be read
+ * again.
+ */
 let loads = 0;
 
 /**
- * The default export of a file that the user has named. It is a program and runs with all that this process may do: name
- * only files that you would run.
+ * Imports a file that the user named, and returns its default export. The file is a program with all rights of this process:
+ * name only files that you would run.
  */
 export async function loadDefault(path: string, cwd: string): Promise<unknown> {
   const url = pathToFileURL(resolve(cwd, path));
@@ -26,12 +29,12 @@ export async function loadDefault(path: string, cwd: string): Promise<unknown> {
   }
 }
 
-/** An extension, or a function that makes one. */
+/** Loads an extension from a file that exports one, or a function that returns one. */
 export async function loadExtension(path: string, cwd: string): Promise<Extension> {
   return checkExtension(madeBy(await loadDefault(path, cwd), path), path);
 }
 
-/** What a function makes; anything else is what it is. One that throws is named by where it comes from. */
+/** Calls `source` if it is a function, otherwise returns it. If the function throws, the error names where it comes from. */
 export function madeBy(source: unknown, where: string): unknown {
   if (typeof source !== "function") return source;
   try {
@@ -42,6 +45,7 @@ export function madeBy(source: unknown, where: string): unknown {
   }
 }
 
+/** Throws an `InvalidValueError` if `value` is not an extension. */
 export function checkExtension(value: unknown, where: string): Extension {
   if (
     isObject(value) &&

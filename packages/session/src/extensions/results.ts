@@ -4,7 +4,7 @@ import type { SessionEventName, SessionEventResults } from "./events.ts";
 
 type Reduced = keyof SessionEventResults;
 
-/** What a field must be, in words and as a test. */
+/** The type of a field, as a description and as a test. */
 interface Shape {
   readonly expected: string;
   readonly fits: (value: unknown) => boolean;
@@ -27,11 +27,15 @@ const FIELDS: {
   session_before_compact: { cancel: FLAG, messages: MESSAGES },
 };
 
+/** Whether handlers of this event can change it. */
 export function isReduced(name: SessionEventName): name is Reduced {
   return Object.hasOwn(FIELDS, name);
 }
 
-/** The fields that this event takes; anything of another shape is the extension's error. */
+/**
+ * The fields of a handler's result that this event knows. Throws if one has the wrong type, which is then reported as the
+ * extension's error.
+ */
 export function checkedResult(name: Reduced, result: object): object {
   const fields: Readonly<Record<string, Shape>> = FIELDS[name];
   const taken: Record<string, unknown> = {};
@@ -57,7 +61,7 @@ export function isContent(value: unknown): boolean {
   return typeof value === "string" || (Array.isArray(value) && value.every(isPart));
 }
 
-/** The field without which a part of that type is none. */
+/** The field that a content part of each type must have. */
 const PARTS: ReadonlyMap<unknown, string> = new Map([
   ["text", "text"],
   ["reasoning", "text"],

@@ -7,14 +7,14 @@ import type { OwnedGuardrail } from "./load.ts";
 
 export const LOOP_DETECTION = "loop-detection";
 
-/** A decision that is not to allow, and whose it is. */
+/** A decision other than allow, and the guardrail that made it. */
 export interface Verdict {
   readonly by: string;
   readonly action: "warn" | "block" | "halt";
   readonly reason: string;
 }
 
-/** Asks all guardrails about every call, the built-in loop detection first. The strictest word counts. */
+/** Asks all guardrails about every call, the built-in loop detection first. The strictest decision counts. */
 export class GuardrailChain {
   private readonly guardrails: readonly OwnedGuardrail[];
   private readonly host: ExtensionHost;
@@ -28,6 +28,7 @@ export class GuardrailChain {
     this.limits = isReplaced ? false : limits;
   }
 
+  /** Resets the counts of the loop detection, and of guardrails that this session owns. */
   async turnStart(signal: AbortSignalLike): Promise<void> {
     this.detector = this.limits === false ? undefined : loopDetector(this.limits);
     for (const { guardrail, isOwn } of this.guardrails) {
@@ -36,6 +37,7 @@ export class GuardrailChain {
     }
   }
 
+  /** The verdicts about a call before it is made. A guardrail that fails blocks the call. */
   async before(call: ToolCall, signal: AbortSignalLike): Promise<readonly Verdict[]> {
     const loop = verdictOf(LOOP_DETECTION, this.detector?.before(call));
     const verdicts = loop === undefined ? [] : [loop];
@@ -49,12 +51,16 @@ export class GuardrailChain {
     return verdicts;
   }
 
-  /** For each call of a batch, in their order: a model learns from all of them at once. */
+  /**
+   * The verdicts of the loop detection on a whole batch, for each call in order: the model gets all results at once, so it
+   * could not have learned from one before making the next.
+   */
   afterBatch(steps: readonly LoopStep[]): readonly (Verdict | undefined)[] {
     const verdicts = this.detector?.after(steps) ?? [];
     return steps.map((_, at) => verdictOf(LOOP_DETECTION, verdicts[at]));
   }
 
+  /** The verdicts about a result. A guardrail that fails has no say here. */
   async after(call: ToolCall, result: GuardedResult, signal: AbortSignalLike): Promise<readonly Verdict[]> {
     const verdicts: Verdict[] = [];
     for (const { guardrail } of this.guardrails) {
@@ -93,7 +99,7 @@ export class GuardrailChain {
 
 const FAILED = Symbol("failed");
 
-/** What a decision means; one that is none of those there are is an error, and not a permission. */
+/** Reads a decision. A value that is no valid decision is an error, and not an "allow". */
 function verdictOf(by: string, decision: unknown): Verdict | undefined {
   if (decision === undefined) return undefined;
   const { action, reason } = (decision ?? {}) as { readonly action?: unknown; readonly reason?: unknown };
@@ -104,7 +110,7 @@ function verdictOf(by: string, decision: unknown): Verdict | undefined {
   throw new InvalidValueError({ field: `guardrail ${by}: decision`, value: decision, expected });
 }
 
-/** The verdict that counts, if there is any. */
+/** The verdict that counts: halt before block before warn. Undefined if there is none. */
 export function strictest(verdicts: readonly Verdict[]): Verdict | undefined {
   return (
     verdicts.find(({ action }) => action === "halt") ??

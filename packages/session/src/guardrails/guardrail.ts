@@ -1,28 +1,32 @@
 import type { ContentPart, MaybePromise, ToolCall } from "@ravi/kernel";
 
 /**
- * `warn` tells the model, `block` refuses the call (after it: makes an error of its result), `halt` ends the turn. The
- * reason is written for the model.
+ * `warn` adds a note for the model, `block` refuses the call (or, after the call, replaces its result by an error), `halt` ends
+ * the turn. The model reads the reason.
  */
 export type GuardrailDecision =
   | { readonly action: "allow" }
   | { readonly action: "warn" | "block" | "halt"; readonly reason: string };
 
+/** The result of a tool call, as guardrails see it. */
 export interface GuardedResult {
   readonly content: string | readonly ContentPart[];
   readonly isError: boolean;
 }
 
-/** Watches every tool call. Undefined means allow. */
+/** Watches every tool call. Returning undefined means allow. */
 export interface Guardrail {
   readonly name: string;
-  /** Forgets what it counted. */
+  /** Called at the start of each turn, to reset what it has counted. */
   onTurnStart?(): MaybePromise<void>;
-  /** After the extensions' `tool_call`. One that fails here blocks the call: a broken guard does not open the gate. */
+  /**
+   * Called before a call, after the extensions' `tool_call`. If it throws, the call is blocked: a broken guardrail must not let
+   * calls through.
+   */
   beforeCall?(call: ToolCall): MaybePromise<GuardrailDecision | undefined | void>;
-  /** After the extensions' `tool_result`. */
+  /** Called with the result, after the extensions' `tool_result`. If it throws, the result is not changed. */
   afterCall?(call: ToolCall, result: GuardedResult): MaybePromise<GuardrailDecision | undefined | void>;
 }
 
-/** A guardrail, or how to make one: then each child has its own, that counts by itself. */
+/** A guardrail, or a function that creates one. With a function each child gets its own guardrail, with its own counts. */
 export type GuardrailSource = Guardrail | (() => Guardrail);

@@ -3,14 +3,17 @@ import { isObject, loadDefault, madeBy } from "../extensions/load.ts";
 import type { Guardrail, GuardrailSource } from "./guardrail.ts";
 
 export interface GuardrailSources {
-  /** Given as they are, by the options or by extensions. */
+  /** From the options or from extensions. */
   readonly given: readonly GuardrailSource[];
-  /** Paths. A guardrail of a file takes the place of any other of its name. */
+  /** Paths. A guardrail from a file replaces others of the same name. */
   readonly files: readonly string[];
   readonly cwd: string;
 }
 
-/** A guardrail, and whether it is this session's own: one that is shared with a parent is not told of turns. */
+/**
+ * A guardrail, and whether it belongs to this session. One that is shared with a parent is not told when a child's turn begins,
+ * since that would reset its counts.
+ */
 export interface OwnedGuardrail {
   readonly guardrail: Guardrail;
   readonly source: GuardrailSource;
@@ -25,7 +28,7 @@ export async function loadGuardrails({ given, files, cwd }: GuardrailSources): P
   return [...others.filter(({ guardrail }) => !taken.has(guardrail.name)), ...fromFiles];
 }
 
-/** The same guardrails for a child: its own where they can be made, shared where they cannot. */
+/** The guardrails for a child: a new one if the source is a function, otherwise shared with the parent. */
 export function inherit(guardrails: readonly OwnedGuardrail[]): OwnedGuardrail[] {
   return guardrails.map(({ guardrail, source }) =>
     typeof source === "function" ? own(source, guardrail.name) : { guardrail, source, isOwn: false },

@@ -3,19 +3,23 @@ import { DEFAULT_IDENTITY, PLATFORMS, type PromptOptions } from "./options.ts";
 import type { Resources } from "./resources.ts";
 import { SKILL_TOOL, skillsBlock } from "./skills.ts";
 
+/** What a system prompt depends on, beside files and options. */
 export interface PromptFacts {
   readonly channel: string | null;
   /** `YYYY-MM-DD` */
   readonly date: string;
   readonly cwd: string;
-  /** Null where there is none that the model should know. */
+  /** Null if the model should not be told one. */
   readonly sessionId: string | null;
   readonly toolNames: readonly string[];
-  /** What `append` gave. */
+  /** The text of the `append` option. */
   readonly appended: string;
 }
 
-/** Puts the parts in their order (O11). What changes least comes first, so that a provider's prefix cache holds longest. */
+/**
+ * Joins the parts of a system prompt in their order (O11). What changes least comes first, so that as much as possible of it
+ * stays in the provider's prefix cache.
+ */
 export function assemble(options: PromptOptions, resources: Resources, facts: PromptFacts): string {
   const { memory, user, skills } = resources;
   const canRead = facts.toolNames.some((name) => name === "read" || name === SKILL_TOOL);

@@ -6,12 +6,12 @@ import { PROMPT_FIELDS, type PromptOptions } from "./options.ts";
 import { loadResources, memoryStamp, type Resources } from "./resources.ts";
 import type { Skill } from "./skills.ts";
 
-/** Prompts kept ready: one for each channel, day and session that is in use. */
+/** Prompts kept at most, one for each combination of channel, day, session and tools in use. */
 const MOST_CACHED = 64;
 
 /**
- * Makes system prompts, and gives the same bytes again for the same facts. It is read anew by `reload`, and when MEMORY.md or
- * USER.md has changed. Children share their parent's book, so their prompts hit the provider's cache too.
+ * Builds system prompts, and returns the same bytes for the same facts. Files are read again after `reload`, and when MEMORY.md
+ * or USER.md has changed. Children share their parent's book, so that their prompts hit the provider's cache too.
  */
 export class PromptBook {
   private readonly options: PromptOptions;
@@ -30,12 +30,15 @@ export class PromptBook {
     return this.resources?.skills ?? [];
   }
 
-  /** There is something to go on with. */
+  /** Whether the files were read at least once. */
   get isReady(): boolean {
     return this.resources !== undefined;
   }
 
-  /** Reads the files, unless they are read and unchanged. Where that fails what was there goes on, until they change again. */
+  /**
+   * Reads the files, unless they are read already and unchanged. If that fails it throws; the previous contents stay in use
+   * until the files change again.
+   */
   async prepare(): Promise<void> {
     const stamp = this.directories.length === 0 ? "" : await memoryStamp(this.directories);
     if (this.resources !== undefined && !this.isStale && stamp === this.stamp) return;
@@ -45,7 +48,7 @@ export class PromptBook {
     this.cached.clear();
   }
 
-  /** Of what `prepare` has read. */
+  /** Builds a prompt from what `prepare` has read. */
   async build(facts: Omit<PromptFacts, "appended">): Promise<string> {
     const { append = "" } = this.options;
     const appended = typeof append === "string" ? append : await append();

@@ -1,21 +1,21 @@
 import type { MaybePromise } from "@ravi/kernel";
 
-/** What a system prompt is made of. Everything is optional; missing files are left out. */
+/** What a system prompt is built from. Everything is optional, and missing files are skipped. */
 export interface PromptOptions {
-  /** In place of SYSTEM.md, SOUL.md and the default. */
+  /** The first part of the prompt. Default: SYSTEM.md, else SOUL.md, else a short built-in text. */
   readonly identity?: string | undefined;
   /**
-   * Folders with SYSTEM.md, SOUL.md, MEMORY.md, USER.md, `skills/` and `knowledge/`. Of a file that several have, the last
-   * folder's counts, so give the general one first.
+   * Folders with SYSTEM.md, SOUL.md, MEMORY.md, USER.md, `skills/` and `knowledge/`. If several folders have the same file, the
+   * last one counts, so list the most general folder first.
    */
   readonly directories?: readonly string[] | undefined;
-  /** A folder of documentation that the model is pointed to. */
+  /** A folder of documentation; the prompt lists its files for the model to read. */
   readonly docs?: string | undefined;
-  /** Behind the identity, with the files of `knowledge/`. */
+  /** Added after the identity and the documentation, before the files of `knowledge/`. A function is called for each turn. */
   readonly append?: string | (() => MaybePromise<string>) | undefined;
-  /** How to write for a channel, by its name. Beside the built-in hints; an empty text takes one away. */
+  /** Hints on how to write for a channel, by its name, in addition to the built-in ones. An empty text removes a hint. */
   readonly platforms?: Readonly<Record<string, string>> | undefined;
-  /** Date, working directory, folders and session: true. */
+  /** Whether to add the date, the working directory, the folders and the session id. Default: true. */
   readonly footer?: boolean | undefined;
 }
 
@@ -31,7 +31,7 @@ export const PROMPT_FIELDS = [
 export const DEFAULT_IDENTITY = `You are a helpful assistant.
 Be concise and concrete. Use the tools you have to find out what you do not know, and say so when you cannot.`;
 
-/** How to write where the answer is shown. */
+/** The built-in hints on how to write for each channel. */
 export const PLATFORMS: Readonly<Record<string, string>> = Object.freeze({
   terminal: "The answer is shown in a terminal: plain text, short lines, no tables wider than 80 columns.",
   telegram:

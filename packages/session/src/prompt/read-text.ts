@@ -3,18 +3,18 @@ import { InvalidValueError } from "@ravi/kernel";
 import { messageOf } from "@ravi/kernel/loop";
 import { hasCode } from "../has-code.ts";
 
-/** Longer files are not prompts. */
+/** A longer file is taken for a mistake. */
 const MAX_BYTES = 1_000_000;
 
 /**
- * The text of a file; undefined where there is none. One that is there and cannot be read is an error: an agent without its prompt is
- * another agent.
+ * The text of a file; undefined if there is none. A file that exists and cannot be read is an error, because an agent without
+ * its prompt would behave differently.
  */
 export async function readText(path: string): Promise<string | undefined> {
   try {
     const found = await stat(path);
     if (found.isDirectory()) throw unreadable(path, "a folder");
-    // A pipe, say: to read it would be to wait for whoever writes to it.
+    // Such as a pipe: reading it would wait for a writer.
     if (!found.isFile()) return undefined;
     if (found.size > MAX_BYTES) throw unreadable(path, `${found.size} bytes long`);
     return (await readFile(path, "utf8")).trim();
@@ -25,7 +25,7 @@ export async function readText(path: string): Promise<string | undefined> {
   }
 }
 
-/** A link that leads nowhere is there all the same. */
+/** Whether nothing is there at all. A broken symbolic link is something, and has to be reported. */
 async function isAbsent(path: string, error: unknown): Promise<boolean> {
   if (!hasCode(error, "ENOENT")) return hasCode(error, "ENOTDIR");
   return lstat(path).then(

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { readText } from "./read-text.ts";
 import { type Skill, skillsIn } from "./skills.ts";
 
-/** What was read from the folders. */
+/** What was read from the folders of `PromptOptions`. */
 export interface Resources {
   readonly system: string | undefined;
   readonly soul: string | undefined;
@@ -42,7 +42,7 @@ export async function loadResources(
   };
 }
 
-/** Changes when a file that a turn may change does: what the agent remembers, and whom it talks to. */
+/** A text that changes when a file does that a turn may write: MEMORY.md or USER.md. */
 export async function memoryStamp(directories: readonly string[]): Promise<string> {
   const paths = directories.flatMap((directory) => [
     join(directory, "MEMORY.md"),
@@ -54,7 +54,7 @@ export async function memoryStamp(directories: readonly string[]): Promise<strin
         const { mtimeMs, size } = await stat(path);
         return `${mtimeMs}:${size}`;
       } catch {
-        // Not there yet.
+        // The file does not exist yet.
         return "-";
       }
     }),
@@ -66,7 +66,7 @@ async function markdownIn(folder: string): Promise<string[]> {
   try {
     return (await readdir(folder)).filter((name) => name.endsWith(".md")).toSorted();
   } catch {
-    // No such folder: nothing in it.
+    // No such folder.
     return [];
   }
 }

@@ -3,23 +3,23 @@ import { join } from "node:path";
 import { defineTool, type StandardSchema, type Tool, ToolError } from "@ravi/kernel";
 import { readText } from "./read-text.ts";
 
-/** A folder with a SKILL.md: what it is for is in the prompt, how it is done is read when needed. */
+/** A folder with a SKILL.md. Its name and description are in the prompt; the instructions are read when they are needed. */
 export interface Skill {
   readonly name: string;
   readonly description: string;
-  /** Of its SKILL.md. */
+  /** The path of its SKILL.md. */
   readonly location: string;
 }
 
 const SKILL_FILE = "SKILL.md";
 
-/** The skills of a folder. One without a description is left out: nobody would know when to use it. */
+/** The skills in a folder. One without a description is skipped: the model could not know when to use it. */
 export async function skillsIn(folder: string): Promise<Skill[]> {
   let names: string[];
   try {
     names = await readdir(folder);
   } catch {
-    // No such folder: no skills.
+    // No such folder.
     return [];
   }
   const skills: Skill[] = [];
@@ -29,13 +29,13 @@ export async function skillsIn(folder: string): Promise<Skill[]> {
     if (text === undefined) continue;
     const { fields } = frontMatter(text);
     const description = fields.get("description") ?? "";
-    // One that is left empty is none.
+    // An empty name counts as missing.
     if (description !== "") skills.push({ name: fields.get("name") || name, description, location });
   }
   return skills;
 }
 
-/** The `key: value` lines between two `---` at the top, and the rest. */
+/** The `key: value` lines between two `---` lines at the top, and the rest of the text. */
 function frontMatter(text: string): {
   readonly fields: ReadonlyMap<string, string>;
   readonly body: string;
@@ -51,7 +51,7 @@ function frontMatter(text: string): {
       last = key.toLowerCase();
       fields.set(last, /^[|>][+-]?$/.test(value.trim()) ? "" : unquoted(value.trim()));
     } else if (last !== undefined && /^\s+\S/.test(line)) {
-      // A value that goes on in the next line.
+      // A continuation line of the value before it.
       fields.set(last, `${fields.get(last) ?? ""} ${line.trim()}`.trim());
     }
   }
@@ -71,7 +71,7 @@ function unquoted(value: string): string {
     : value;
 }
 
-/** The part of the prompt. */
+/** The part of the prompt that lists the skills. */
 export function skillsBlock(skills: readonly Skill[]): string {
   const entries = skills.map(
     ({ name, description, location }) =>
@@ -88,7 +88,7 @@ interface SkillArguments {
   readonly name: string;
 }
 
-/** Written by hand, so that a skill needs no schema library. */
+/** Written by hand, so that this package needs no schema library. */
 const INPUT: StandardSchema<SkillArguments> = Object.freeze({
   "~standard": Object.freeze({
     version: 1,
@@ -115,7 +115,7 @@ function skillSchema(): Record<string, unknown> {
 
 export const SKILL_TOOL = "skill";
 
-/** Reads a skill by its name. Only what is listed can be read. */
+/** A tool that reads a skill by its name. Only skills that are listed can be read. */
 export function skillTool(skills: () => readonly Skill[]): Tool<SkillArguments, string> {
   return defineTool({
     name: SKILL_TOOL,

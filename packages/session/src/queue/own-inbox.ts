@@ -1,7 +1,7 @@
 import type { Inbox, InboxMessage } from "@ravi/kernel";
 import type { Queued } from "./queue.ts";
 
-/** The inbox of a session that runs by itself. What is not read stays for the next turn. */
+/** The inbox of a session that runs without a runtime. Unread messages stay for the next turn. */
 export class OwnInbox implements Inbox {
   readonly input: string;
   private readonly waiting: Queued[];
@@ -25,12 +25,12 @@ export class OwnInbox implements Inbox {
     return { id: `own-${++this.read}`, from: "user", content, at: this.now() };
   }
 
-  /** A session never waits for mail: without any it is done. */
+  /** Never called: a session does not wait for messages, it ends if there are none. */
   receive(): Promise<InboxMessage> {
     return Promise.reject(new TypeError("a session that runs by itself does not wait for mail"));
   }
 
-  // Nobody waits for a reply here: whoever spoke hears the events.
+  // There is nobody to reply to: the sender of a message reads the events.
   async ack(): Promise<void> {}
   async nack(): Promise<void> {}
   async reply(): Promise<void> {}

@@ -1,6 +1,6 @@
 import type { Inbox, InboxMessage, JsonObject, JsonValue } from "@ravi/kernel";
 
-/** Something that was said to a running turn. */
+/** A message to a running turn: `steer` is read between two model calls, `followUp` begins another turn. */
 export interface Queued {
   readonly kind: "steer" | "followUp";
   readonly text: string;
@@ -11,8 +11,8 @@ interface Mail extends Queued {
 }
 
 /**
- * What others say to a run. An inbox message is a text, or `{ steer: text }`: it is heard between two model calls; or
- * `{ followUp: text }`: it begins another turn when this one is over.
+ * Reads an inbox message. A text or `{ steer: text }` is read by the running turn between two model calls; `{ followUp: text }`
+ * begins another turn when this one is over.
  */
 function readMail(content: JsonValue): Queued {
   if (typeof content === "string") return { kind: "steer", text: content };
@@ -24,7 +24,7 @@ function readMail(content: JsonValue): Queued {
   return { kind: "steer", text: JSON.stringify(content) };
 }
 
-/** A message of nothing, or of spaces, is refused by providers, now and in every later turn. */
+/** Blank messages must not be stored: providers would refuse them, in this turn and in every later one. */
 export function isBlank(text: string): boolean {
   return text.trim() === "";
 }
@@ -33,19 +33,19 @@ function isObject(value: JsonValue): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Reads an inbox and keeps apart what belongs into this turn and what comes after it. Each message is answered once. */
+/** Reads an inbox and separates messages for this turn from those for the next one. Each message is answered once. */
 export class Mailbox {
   private readonly inbox: Inbox;
   private readonly steering: Mail[] = [];
   private readonly following: Mail[] = [];
-  /** Read, and waiting for the answer of the turn that heard them. */
+  /** Messages that a turn has read and that wait for its answer. */
   private heard: Mail[] = [];
 
   constructor(inbox: Inbox) {
     this.inbox = inbox;
   }
 
-  /** What the running turn is to hear now. */
+  /** The messages for the running turn. */
   async takeSteering(): Promise<readonly string[]> {
     await this.read();
     const mail = this.steering.splice(0);
@@ -53,7 +53,7 @@ export class Mailbox {
     return mail.map(({ text }) => text);
   }
 
-  /** What the next turn begins with, if there is to be one. What came too late to steer begins one too. */
+  /** The text that the next turn begins with, if any. A steering message that came too late for its turn also begins a new one. */
   async takeNext(): Promise<string | undefined> {
     await this.read();
     const next = this.steering.shift() ?? this.following.shift();
@@ -65,7 +65,7 @@ export class Mailbox {
     return this.steering.length + this.following.length > 0;
   }
 
-  /** What was read and not heard by any turn. */
+  /** Removes and returns messages that were taken from the inbox but read by no turn. */
   leftover(): readonly Queued[] {
     return [...this.steering.splice(0), ...this.following.splice(0)].map(({ kind, text }) => ({
       kind,
@@ -73,7 +73,7 @@ export class Mailbox {
     }));
   }
 
-  /** Answers whoever spoke to the turn that has just ended. */
+  /** Replies to all messages that the turn which has just ended has read. */
   async answer(output: string): Promise<void> {
     const heard = this.heard;
     this.heard = [];

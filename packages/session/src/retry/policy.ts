@@ -1,15 +1,16 @@
 import { checkBoolean, checkFields, checkInteger, type ClassifiedError } from "@ravi/kernel";
 
+/** How failed model calls are retried. Times are in milliseconds. */
 export interface RetryOptions {
-  /** True. */
+  /** Default: true. */
   readonly enabled?: boolean | undefined;
-  /** How often in a row a failed model call is tried again: 3. */
+  /** How many times in a row a failed model call is retried. Default: 3. */
   readonly maxRetries?: number | undefined;
-  /** The longest first wait; it doubles with each retry: 1,000. */
+  /** The upper bound of the first wait; it doubles with each retry, and the wait is chosen at random below it. Default: 1,000. */
   readonly baseDelayMs?: number | undefined;
-  /** The longest wait that is not the server's own wish: 60,000. */
+  /** The upper bound of any wait that the server did not ask for. Default: 60,000. */
   readonly maxDelayMs?: number | undefined;
-  /** A server that asks for more patience than this is not waited for: 600,000. */
+  /** If the server asks for a longer wait than this, the call fails at once. Default: 600,000. */
   readonly maxRetryAfterMs?: number | undefined;
 }
 
@@ -43,25 +44,28 @@ export function retryPlan(options: RetryOptions | false = {}): RetryPlan {
 
 export type RetryDecision =
   | { readonly action: "fail" }
-  /** After making the conversation shorter. */
+  /** Shorten the conversation, then try again. */
   | { readonly action: "compact" }
   | { readonly action: "retry"; readonly delayMs: number };
 
 export interface Failure {
   readonly error: ClassifiedError;
-  /** How many failures in a row there are with this one. */
+  /** The number of failures in a row, including this one. */
   readonly failures: number;
-  /** The conversation was compacted for an overflow in this turn already. */
+  /** Whether the conversation was already compacted because of an overflow in this turn. */
   readonly isCompacted: boolean;
   /** A number in [0, 1). */
   readonly random: number;
 }
 
-/** What to do about a failed model call. Full jitter, so that a crowd that was refused together does not return together. */
+/**
+ * Decides what to do about a failed model call. Waits have full jitter, so that clients that were refused together do not all
+ * return together.
+ */
 export function decideRetry(policy: RetryPlan, failure: Failure): RetryDecision {
   const { error, failures, isCompacted, random } = failure;
   if (!error.retryable || failures > policy.maxRetries) return { action: "fail" };
-  // The same prompt would be refused again. Once: what does not help the first time does not help the second.
+  // The same prompt would be refused again, so it is compacted first; once only, because a second time would not help either.
   if (error.kind === "CONTEXT_OVERFLOW") return isCompacted ? { action: "fail" } : { action: "compact" };
   const { retryAfterMs = 0 } = error;
   if (retryAfterMs > policy.maxRetryAfterMs) return { action: "fail" };

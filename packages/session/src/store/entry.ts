@@ -2,31 +2,36 @@ import type { ChatMessage, JsonValue, Usage } from "@ravi/kernel";
 
 interface Base {
   readonly id: string;
-  /** What it follows; null at the root. */
+  /** The id of the entry before it; null at the root. */
   readonly parent: string | null;
   /** Epoch milliseconds. */
   readonly at: number;
 }
 
-/** Something that was said. */
+/** A message of the conversation. */
 export interface MessageEntry extends Base {
   readonly kind: "message";
   readonly message: ChatMessage;
-  /** Of the model call that gave it. */
+  /** Of the model call that produced it. */
   readonly usage?: Usage | undefined;
+  /** The model that produced it. */
   readonly model?: string | undefined;
-  /** The entry of the system prompt that this turn went out with; on the user's message. */
+  /** The id of the entry with the turn's system prompt; only on a user's message. */
   readonly prompt?: string | undefined;
 }
 
-/** A message of its own, or the messages of the entries from one to another, both included, on the way to the root. */
+/**
+ * Part of a compacted conversation: a new message, or the messages of all entries from `from` to `to`, inclusive, on the path
+ * to the root.
+ */
 export type CompactionItem =
   | { readonly message: ChatMessage }
   | { readonly from: string; readonly to: string };
 
-/** From here on the model sees `items` in place of all that came before. What came before stays in the file. */
+/** From this entry on the model sees `items` instead of everything before it, which stays in the file. */
 export interface CompactionEntry extends Base {
   readonly kind: "compaction";
+  /** The name of the strategy, or `extension`. */
   readonly strategy: string;
   readonly items: readonly CompactionItem[];
   /** Estimated tokens. */
@@ -34,37 +39,43 @@ export interface CompactionEntry extends Base {
   readonly after: number;
 }
 
-/** Another way forward from `parent`. */
+/** The start of another branch at `parent`. */
 export interface BranchEntry extends Base {
   readonly kind: "branch";
   readonly note?: string | undefined;
 }
 
-/** The conversation stands at `target` now. The last word on it counts; any other entry of the tree moves it too. */
+/**
+ * Says that the conversation now stands at `target`. The last such entry counts; any later entry of the conversation moves it
+ * on.
+ */
 export interface LeafEntry extends Base {
   readonly kind: "leaf";
   readonly target: string | null;
 }
 
+/** A name for another entry. */
 export interface LabelEntry extends Base {
   readonly kind: "label";
   readonly target: string;
-  /** Null takes it off. */
+  /** Null removes the label. */
   readonly label: string | null;
 }
 
+/** The conversation goes on with this model. */
 export interface ModelEntry extends Base {
   readonly kind: "model";
+  /** The id of the `LLMClient`. */
   readonly model: string;
 }
 
-/** A system prompt, written once however many turns use it. */
+/** A system prompt. It is stored once, however many turns use it. */
 export interface PromptEntry extends Base {
   readonly kind: "prompt";
   readonly text: string;
 }
 
-/** An extension's own. It is on the way to the root, and no model sees it. */
+/** Data of an extension. It is part of the path, but never sent to a model. */
 export interface CustomEntry extends Base {
   readonly kind: "custom";
   readonly name: string;
@@ -83,16 +94,19 @@ export type SessionEntry =
 
 export type EntryKind = SessionEntry["kind"];
 
-/** What is kept of an entry in memory: its place in the tree and in the store. Bodies of messages are read when needed. */
+/**
+ * What is kept of an entry in memory: its place in the tree and in the store. The contents of messages are read from the store
+ * when needed.
+ */
 export interface EntryHead {
   readonly id: string;
   readonly parent: string | null;
   readonly kind: EntryKind;
   readonly at: number;
-  /** Where the store has it, and how much it is; for the store alone. */
+  /** Where the store has it, and its size there. Only the store interprets these. */
   readonly place: number;
   readonly size: number;
-  /** Of the small kinds (leaf, label, branch, model) the entry itself. */
+  /** The entry itself, only for the small kinds (leaf, label, branch, model). */
   readonly entry?: SessionEntry | undefined;
 }
 
@@ -118,15 +132,15 @@ export function isSmall(kind: EntryKind): boolean {
   return SMALL.has(kind);
 }
 
-/** Whether it says something about the tree and is no part of it. */
+/** Whether an entry of this kind says something about the conversation without being part of a path. */
 export function isAside(kind: EntryKind): boolean {
   return ASIDE.has(kind);
 }
 
-/** Ids stand in a line as they are, so that a line is read without being parsed. */
+/** Only these characters, so that an id stands in a line unescaped and the front of the line can be read without a JSON parser. */
 export const ENTRY_ID = /^[\w.-]{1,120}$/;
 
-/** Of an entry, or of as much as was read of it. */
+/** The head of an entry, or of the front of its line. */
 export function headOf(
   { id, parent, kind, at }: Pick<EntryHead, "id" | "parent" | "kind" | "at">,
   place: number,

@@ -11,7 +11,7 @@ import type { Lock } from "./lock.ts";
 import type { Place } from "./place.ts";
 import type { BeginOptions, SessionInfo, SessionLog } from "./store.ts";
 
-/** The open file of a session; undefined until something is written to a new one. */
+/** What `FileSessionStore` has read from an existing file. */
 export interface Opened {
   readonly file: SessionFile;
   readonly lock: Lock;
@@ -31,7 +31,7 @@ export class FileLog implements SessionLog {
   private lock: Lock | undefined;
   private size: number;
   private count: number;
-  /** One thing after the other; a failure is its caller's alone. */
+  /** Operations run one after the other; a failed one rejects only for its own caller. */
   private tail: Promise<unknown> = Promise.resolve();
   private failed: JournalFailedError | undefined;
   private closed = false;
@@ -52,7 +52,7 @@ export class FileLog implements SessionLog {
     return this.queued(async () => {
       if (this.file === undefined) return this.begin(entries, begin);
       const heads: EntryHead[] = [];
-      // One line, one sync: then only the last can be torn, and nothing stands behind it.
+      // One write and one sync for each entry: then only the last line can be torn by a crash, with nothing behind it.
       for (const entry of entries) heads.push(await this.write(this.file, entry));
       return heads;
     });
@@ -71,7 +71,7 @@ export class FileLog implements SessionLog {
   async close(): Promise<void> {
     if (this.closed) return;
     this.closed = true;
-    // Also of one that takes nothing more: its lock is for the next.
+    // Also after a failure for good: the lock has to be released for the next writer.
     await this.tail;
     try {
       await letGo(this.file, this.lock);
@@ -80,7 +80,10 @@ export class FileLog implements SessionLog {
     }
   }
 
-  /** A window is read from front to back, so what comes behind a line is read with it. What is written never changes. */
+  /**
+   * The bytes of a line. Messages are read in file order, so the bytes that follow are read with it and kept. What is written
+   * never changes, so they cannot become outdated.
+   */
   private async bytesAt({ place, size }: EntryHead): Promise<Buffer> {
     const { ahead } = this;
     const from = place - ahead.place;
@@ -109,7 +112,10 @@ export class FileLog implements SessionLog {
     return head;
   }
 
-  /** All or nothing. Where not even the rest of a line can be taken back, no more is written behind it. */
+  /**
+   * Removes what was written of a line. If even that fails, the log accepts nothing more, because a new line would follow a
+   * torn one.
+   */
   private async takeBack(file: SessionFile, cause: unknown): Promise<JournalFailedError> {
     try {
       await file.truncate(this.size);
@@ -120,7 +126,7 @@ export class FileLog implements SessionLog {
     }
   }
 
-  /** The first write: the file gets its name when all of it is on the disk, so a crash leaves a whole file or none. */
+  /** The first write. The file gets its name only when all of it is on the disk, so a crash leaves a whole file or none. */
   private async begin(
     entries: readonly SessionEntry[],
     options: BeginOptions,
@@ -154,9 +160,9 @@ export class FileLog implements SessionLog {
       this.count = entries.length;
       return heads;
     } catch (cause) {
-      // It was not acknowledged: whoever tries again must not find it there.
+      // The caller is told that it failed, so a second attempt must not find the file.
       if (isNamed) await discard(files, path);
-      // The first error is the one to be told.
+      // The first error is the one to report.
       await letGo(file, lock).catch(() => undefined);
       const hint = "it was begun there meanwhile; open it again";
       if (hasCode(cause, "EEXIST"))
@@ -180,7 +186,7 @@ export class FileLog implements SessionLog {
   }
 }
 
-/** The lock is given back also where the file cannot be closed. */
+/** Closes the file, and releases the lock even if that fails. */
 export async function letGo(file: SessionFile | undefined, lock: Lock | undefined): Promise<void> {
   try {
     await file?.close();

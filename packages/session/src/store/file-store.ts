@@ -21,18 +21,22 @@ import { ENDING, type Place, placeOf } from "./place.ts";
 import { scan } from "./scan.ts";
 import type { SessionInfo, SessionLog, SessionStore } from "./store.ts";
 
+/** The options of `FileSessionStore`. */
 export interface FileSessionStoreOptions {
-  /** Whether an entry is on the disk, and not only with the operating system, when it counts as written: true. */
+  /**
+   * Whether each entry is flushed to the disk (fsync) before it counts as written. Default: true. With `false`, a power failure
+   * can lose entries.
+   */
   readonly sync?: boolean | undefined;
-  /** Where the files are: on this machine's disk. */
+  /** Access to files. Default: the disk of this machine. */
   readonly files?: SessionFiles | undefined;
-  /** Who holds locks, and who is gone: processes of this machine. */
+  /** Identifies the holders of locks, and which of them no longer exist. Default: processes of this machine. */
   readonly liveness?: Liveness | undefined;
 }
 
 const MAX_HEADER_BYTES = 8_192;
 
-/** Sessions in a folder, one append-only file each, readable by its owner alone. */
+/** Stores sessions in a folder, in one append-only file each that only its owner can read. */
 export class FileSessionStore implements SessionStore {
   readonly directory: string;
   private readonly files: SessionFiles;
@@ -40,6 +44,7 @@ export class FileSessionStore implements SessionStore {
   private readonly liveness: Liveness;
   private readonly givenUp = new Set<string>();
 
+  /** The folder is created by the first write. Throws an `InvalidValueError` if an option is wrong. */
   constructor(directory: string, options: FileSessionStoreOptions = {}) {
     checkFields("FileSessionStore options", options, ["sync", "files", "liveness"]);
     if (typeof directory !== "string" || directory === "" || directory.includes("\0")) {
@@ -98,7 +103,7 @@ export class FileSessionStore implements SessionStore {
       }
       return { file, lock, size: whole, info, heads };
     } catch (error) {
-      // The first error is the one to be told.
+      // The first error is the one to report.
       await letGo(file, lock).catch(() => undefined);
       throw isRaviError(error) ? error : sessionFailed(id, "opened", error);
     }
@@ -119,7 +124,8 @@ export class FileSessionStore implements SessionStore {
     try {
       file = await this.files.open(path, READ);
     } catch (error) {
-      // Removed meanwhile, or a link that somebody has put there: no session of ours.
+      // It was removed meanwhile, or is a symbolic link that somebody has put there; either way it is not a session of this
+      // store.
       if (hasCode(error, "ENOENT") || hasCode(error, "ELOOP")) return undefined;
       throw error;
     }

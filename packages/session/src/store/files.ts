@@ -2,12 +2,12 @@ import { constants } from "node:fs";
 import { dirname } from "node:path";
 import { hasCode } from "../has-code.ts";
 
-/** All that a file store needs of a disk. The default is this machine's. */
+/** The file operations that `FileSessionStore` needs. Default: the disk of this machine. */
 export interface SessionFiles {
-  /** Gives the path of the first folder that it had to make, if any. */
+  /** Returns the path of the first folder that it had to create, if any. */
   mkdir(path: string, options: { recursive: true; mode: number }): Promise<unknown>;
   open(path: string, flags: number, mode?: number): Promise<SessionFile>;
-  /** Gives an existing file a second name; fails with `EEXIST` where the name is taken. */
+  /** Gives an existing file a second name. Fails with `EEXIST` if the name is taken. */
   link(existing: string, name: string): Promise<void>;
   unlink(path: string): Promise<void>;
   readdir(path: string): Promise<readonly string[]>;
@@ -21,20 +21,21 @@ export interface SessionFile {
     length: number,
     position: number,
   ): Promise<{ readonly bytesRead: number }>;
-  /** At the end of the file (it was opened for appending). It may write less than asked for. */
+  /** Writes at the end of the file, which was opened for appending. It may write less than asked for. */
   write(bytes: Uint8Array, offset: number, length: number): Promise<{ readonly bytesWritten: number }>;
   truncate(size: number): Promise<void>;
   sync(): Promise<void>;
   close(): Promise<void>;
 }
 
-// A link in the folder is not followed: it could lead anywhere.
+// `O_NOFOLLOW`: a symbolic link in the folder could lead anywhere.
 const { O_APPEND, O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_RDONLY, O_RDWR } = constants;
 export const READ = O_RDONLY | (O_NOFOLLOW ?? 0);
 export const APPEND = O_RDWR | O_APPEND | (O_NOFOLLOW ?? 0);
 export const CREATE = APPEND | O_CREAT | O_EXCL;
 const FOLDER = O_RDONLY | (O_DIRECTORY ?? 0);
 
+/** Throws if the file accepts no more bytes. */
 export async function writeAll(file: SessionFile, bytes: Uint8Array): Promise<void> {
   for (let done = 0; done < bytes.length;) {
     const { bytesWritten } = await file.write(bytes, done, bytes.length - done);
@@ -43,7 +44,7 @@ export async function writeAll(file: SessionFile, bytes: Uint8Array): Promise<vo
   }
 }
 
-/** Fewer bytes than asked for only where the file ends. */
+/** Returns the number of bytes read, which is less than asked for only at the end of the file. */
 export async function readAt(file: SessionFile, position: number, into: Uint8Array): Promise<number> {
   let done = 0;
   while (done < into.length) {
@@ -54,7 +55,7 @@ export async function readAt(file: SessionFile, position: number, into: Uint8Arr
   return done;
 }
 
-/** A name that was made or removed is so for good only when its folder is on the disk. */
+/** A file that was created or removed survives a power failure only once its folder is synced. */
 export async function syncFolder(files: SessionFiles, path: string): Promise<void> {
   if (process.platform === "win32") return;
   const folder = await files.open(path, FOLDER);
@@ -71,7 +72,7 @@ export async function makeFolder(files: SessionFiles, path: string, sync: boolea
   for (let at = path; at.length >= first.length; at = dirname(at)) await syncFolder(files, dirname(at));
 }
 
-/** The names in a folder; none where there is no folder. */
+/** The names in a folder; empty if there is no such folder. */
 export async function namesIn(files: SessionFiles, path: string): Promise<readonly string[]> {
   try {
     return await files.readdir(path);
@@ -81,16 +82,16 @@ export async function namesIn(files: SessionFiles, path: string): Promise<readon
   }
 }
 
-/** Removes what only takes up room. Where that fails it stays there, and nothing depends on it. */
+/** Removes a file that nothing depends on. If that fails, it is left there. */
 export async function discard(files: SessionFiles, path: string): Promise<void> {
   try {
     await files.unlink(path);
   } catch {
-    // It is gone already, or in nobody's way.
+    // It is gone already, or does no harm.
   }
 }
 
-/** Removes a name that may be gone already. */
+/** Removes a file that may be gone already. */
 export async function remove(files: SessionFiles, path: string): Promise<void> {
   try {
     await files.unlink(path);

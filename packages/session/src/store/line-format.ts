@@ -4,14 +4,14 @@ import { type EntryKind, isKind, type SessionEntry } from "./entry.ts";
 import type { SessionInfo, SessionOrigin } from "./store.ts";
 
 /**
- * A file is a header and then a line for each entry, all of them JSON:
+ * The version of the file format. A file is a header line and one line for each entry, all of them JSON:
  *
  *     {"ravi":"session","v":1,"c":"0f3a…","b":{"id":"…","at":0,"origin":null}}
  *     {"c":"0f3a…","n":1,"k":"message","i":"…","p":null,"at":0,"b":{…}}
  *
  * `n` counts from 1, `k`, `i` and `p` are the entry's kind, id and parent, `b` is the rest of it. `c` is a checksum over the
- * session's id and all that follows it, so a line that was changed, moved or copied from another file shows. A reader
- * needs only the front of a line to place the entry in the tree.
+ * session's id and the rest of the line, so that a line that was changed, moved or copied from another file is detected. A
+ * reader needs only the front of a line to place the entry in the tree.
  */
 export const FORMAT = 1;
 
@@ -34,19 +34,20 @@ export function entryLine(sessionId: string, n: number, entry: SessionEntry): st
   return `{"c":"${sum(sessionId, rest)}",${rest}\n`;
 }
 
+/** The part of a line before the body. */
 export interface Front {
   readonly n: number;
   readonly kind: EntryKind;
   readonly id: string;
   readonly parent: string | null;
   readonly at: number;
-  /** How many bytes come before the body. */
+  /** The number of bytes before the body. */
   readonly length: number;
 }
 
-/** The front of a line, if the line is just as it was written. `line` is without its end. */
+/** Reads the front of a line. Undefined if the line is not exactly as it was written. `line` is without its newline. */
 export function readFront(seed: number, line: Buffer): Front | undefined {
-  // Nearly all fronts are short, and turning bytes into text is most of the work.
+  // Nearly all fronts are short, and decoding bytes to text is most of the work: try the first 160 bytes before 400.
   const front =
     FRONT.exec(line.toString("latin1", 0, 160)) ?? FRONT.exec(line.toString("latin1", 0, FRONT_BYTES));
   if (front === null) return undefined;
@@ -60,7 +61,7 @@ export function readBody(front: Front, line: Buffer): SessionEntry {
   return { ...body, id: front.id, parent: front.parent, kind: front.kind, at: front.at } as SessionEntry;
 }
 
-/** What the header says: the format of a newer version, the session, or nothing that can be trusted. */
+/** Reads the header: the session, the format number of another version, or undefined if the line is damaged. */
 export function readHeader(line: string): { readonly newer: number } | SessionInfo | undefined {
   const found = HEADER.exec(line);
   if (found === null || !line.endsWith("}")) return undefined;
@@ -71,12 +72,12 @@ export function readHeader(line: string): { readonly newer: number } | SessionIn
     const { id, at, origin } = JSON.parse(body) as { id: string; at: number; origin: SessionOrigin | null };
     return checksum === sum(id, body) ? { id, createdAt: at, origin } : undefined;
   } catch {
-    // Not JSON: it cannot be what was written.
+    // Not JSON, so it is not what was written.
     return undefined;
   }
 }
 
-/** What the checksums of a session's lines begin with. */
+/** The initial value for the checksums of a session's lines. */
 export function seedOf(sessionId: string): number {
   return crc32(`${sessionId}\n`);
 }

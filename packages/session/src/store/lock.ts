@@ -15,7 +15,7 @@ import {
 } from "./files.ts";
 import type { Liveness } from "./owner.ts";
 
-/** Where nobody is. */
+/** The text of a note that nobody holds. */
 const FREE = "free";
 const MAX_OWNER_BYTES = 1_000;
 
@@ -23,7 +23,7 @@ export interface LockOptions {
   readonly files: SessionFiles;
   readonly folder: string;
   readonly liveness: Liveness;
-  /** Notes of this process that it could not take back when it was done: the disk said no. They hold nothing. */
+  /** Notes of this process that it could not release because of a disk error. They hold nothing. */
   readonly givenUp: Set<string>;
 }
 
@@ -32,9 +32,9 @@ export interface Lock {
 }
 
 /**
- * A lock that one of several processes gets, also after a crash of its holder. It is a folder of numbered notes, each
- * written once and never changed; the highest says who holds it. A note is taken away only when a higher one stands, so
- * numbers never come back, and whoever was slow to take over finds a higher number than its own.
+ * Acquires a lock between processes that survives a crash of its holder. It is a folder of numbered notes, each written once;
+ * the highest one says who holds the lock. A note is removed only if a higher one exists. So numbers are never reused, and a
+ * process that was slow to take over finds a higher number than its own. Returns who holds the lock if it is not free.
  */
 export async function claim(options: LockOptions): Promise<Lock | { readonly heldBy: string }> {
   const { files, folder, liveness, givenUp } = options;
@@ -46,7 +46,8 @@ export async function claim(options: LockOptions): Promise<Lock | { readonly hel
       const note = join(folder, String(top));
       const holder = await read(files, note);
       if (holder === undefined) continue;
-      // Whoever was told to remove the folder has made its numbers come back: then the note may be another's.
+      // If somebody has removed the folder, as the error suggests, numbers start again and the note of that name may belong to
+      // another process.
       const isGivenUp = givenUp.has(note) && holder === liveness.me;
       const isFree = holder === FREE || holder === "" || isGivenUp;
       if (!isFree && !liveness.isGone(holder)) return { heldBy: holder };
@@ -63,7 +64,10 @@ export async function claim(options: LockOptions): Promise<Lock | { readonly hel
   }
 }
 
-/** The notes now that mine stands. Where they cannot be read nobody is to find it held: whoever asked was told that it is not. */
+/**
+ * The notes after `mine` was placed. If they cannot be read, `mine` is released: the caller gets an error and would otherwise
+ * hold the lock without knowing it.
+ */
 async function numbersAfter(options: LockOptions, mine: number): Promise<number[]> {
   try {
     return await numbersIn(options);
@@ -79,7 +83,7 @@ async function release(options: LockOptions, mine: number): Promise<void> {
   try {
     await place(options, mine + 1, FREE);
   } catch (cause) {
-    // No room for another note. Nobody holds one that is empty, and to empty one needs no room.
+    // There may be no space for another note. An empty note is held by nobody, and emptying one needs no space.
     if (await isEmptied(files, note)) return;
     givenUp.add(note);
     throw cause;
@@ -97,7 +101,7 @@ async function isEmptied(files: SessionFiles, path: string): Promise<boolean> {
     }
     return true;
   } catch {
-    // The error that led here says more.
+    // The error of the caller says more.
     return false;
   }
 }
@@ -108,7 +112,7 @@ async function numbersIn({ files, folder }: LockOptions): Promise<number[]> {
   return numbers.toSorted((a, b) => a - b);
 }
 
-/** Puts a whole note there at once, or finds that somebody else has. */
+/** Creates a note with its whole content in one step. Returns false if the number is taken. */
 async function place({ files, folder }: LockOptions, number: number, text: string): Promise<boolean> {
   const draft = join(folder, `draft-${randomUUID()}`);
   const file = await files.open(draft, CREATE, 0o600);

@@ -9,7 +9,7 @@ interface Kept {
   isOpen: boolean;
 }
 
-/** Sessions that live as long as the store does. What is kept is a copy, as it would come back from a file. */
+/** Stores sessions in memory, for as long as the store lives. Entries are copied in and out, as they would be with a file. */
 export class MemorySessionStore implements SessionStore {
   private readonly sessions = new Map<string, Kept>();
 

@@ -10,8 +10,8 @@ const fsync = promisify(fs.fsync);
 const close = promisify(fs.close);
 
 /**
- * The disk of this machine. Plain descriptors and no `FileHandle`: a handle that nobody closed ends the process when it is
- * collected, and a session that is not closed is no reason to die.
+ * The disk of this machine. It uses plain file descriptors, because Node ends the process when an unclosed `FileHandle` is
+ * garbage-collected, and forgetting to close a session must not do that.
  */
 export const nodeFiles: SessionFiles = Object.freeze({
   link,

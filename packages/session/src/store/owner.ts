@@ -1,22 +1,24 @@
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 
-/** Who holds a lock, and whether somebody who does is no more. */
+/** Identifies who holds a lock, and whether that holder still exists. */
 export interface Liveness {
+  /** The name under which this process holds locks. */
   readonly me: string;
+  /** Whether this holder certainly no longer exists. */
   isGone(owner: string): boolean;
 }
 
 const FORM = /^process:([^:]*):(\d+):(\d+)$/;
 
-/** Processes of this machine. An owner on another machine counts as living: nobody here can know. */
+/** Processes of this machine. A holder on another machine counts as living, since that cannot be known here. */
 export function processLiveness(): Liveness {
   const host = encodeURIComponent(hostname());
   return {
     me: `process:${host}:${process.pid}:${startOf(process.pid)}`,
     isGone(owner) {
       const [, where, pid, start] = FORM.exec(owner) ?? [];
-      // A lock that was being written when the power went: nobody holds it.
+      // Not a complete name: the lock was being written at a power failure, and nobody holds it.
       if (where === undefined) return true;
       if (where !== host || pid === undefined) return false;
       if (!isAlive(Number(pid)) || isDefunct(Number(pid))) return true;
@@ -36,15 +38,17 @@ function isAlive(pid: number): boolean {
 }
 
 /**
- * Whether it has ended, to its last thread, and only its number is left, because nobody has asked how it ended. In a
- * container whose first process is no init that can be for good.
+ * Whether the process has ended (with all its threads) and only its entry is left, because its parent has not waited for it. In
+ * a container whose first process is not an init, that entry can stay for good.
  */
 function isDefunct(pid: number): boolean {
   const stat = statOf(pid);
   return stat[0] === "Z" && Number(stat[17]) <= 1;
 }
 
-/** When a process began, as Linux counts it: another one of the same number began at another time. 0 where nobody can say. */
+/**
+ * The start time of a process as Linux counts it, which tells it from a later process with the same id. "0" if it is not known.
+ */
 function startOf(pid: number): string {
   return statOf(pid)[19] ?? "0";
 }
@@ -54,7 +58,7 @@ function statOf(pid: number): string[] {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
     return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   } catch {
-    // No such file on this system, or none can be opened just now; then its number alone is what there is to go by.
+    // Not Linux, or the file cannot be opened now; then only the process id can be compared.
     return [];
   }
 }

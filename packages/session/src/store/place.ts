@@ -7,14 +7,14 @@ import { claim, type Lock, type LockOptions } from "./lock.ts";
 export const ENDING = ".jsonl";
 const LOCKS = "locks";
 
-/** Where one session is on the disk. */
+/** The paths of one session on the disk. */
 export interface Place {
   readonly files: SessionFiles;
   readonly root: string;
   readonly path: string;
   readonly lockFolder: string;
   readonly sync: boolean;
-  /** The right to write, or a `SessionLockedError`. */
+  /** Acquires the right to write. Throws a `SessionLockedError` if somebody else has it. */
   claim(): Promise<Lock>;
 }
 
@@ -48,15 +48,15 @@ export function placeOf(id: string, { files, root, sync, liveness, givenUp }: Pl
   };
 }
 
-/** They are made by the first write. */
+/** The folders are created by the first write. */
 async function makeFolders(files: SessionFiles, root: string, sync: boolean): Promise<void> {
   await makeFolder(files, root, sync);
   await makeFolder(files, join(root, LOCKS), false);
 }
 
-/** Takes away what a crash left of a first write; only the holder of the lock makes such files. */
+/** Removes what a crash left of a first write. Safe, since only the holder of the lock creates such files. */
 async function sweep(files: SessionFiles, lockFolder: string): Promise<void> {
-  // A folder that cannot be looked into today is swept by the next holder.
+  // If the folder cannot be read now, the next holder will do it.
   const names = await namesIn(files, lockFolder).catch(() => []);
   for (const name of names) if (name.startsWith("new-")) await discard(files, join(lockFolder, name));
 }

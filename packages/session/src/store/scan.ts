@@ -6,26 +6,28 @@ import { readAt, type SessionFile } from "./files.ts";
 import { FORMAT, type Front, readBody, readFront, readHeader, seedOf } from "./line-format.ts";
 import type { SessionInfo } from "./store.ts";
 
+/** What was read from a session's file. */
 export interface Scan {
   readonly info: SessionInfo;
   readonly heads: readonly EntryHead[];
-  /** How many bytes are whole lines. What follows is what a crash left of the last one. */
+  /** The number of bytes in whole lines. Whatever follows is what a crash left of the last line. */
   readonly whole: number;
 }
 
 const NEWLINE = 0x0a;
 const CHUNK = 1 << 20;
-/** Zeros that the disk never filled. One alone may as well be a bit that fell over. */
+/** Two zero bytes in a row: a part that the disk never filled. A single one could be a flipped bit. */
 const HOLE = Buffer.from([0, 0]);
 
 /**
- * Reads a file's lines, a piece at a time. A last line that a crash cut off (it misses its end, or parts of it are zeros
- * that the disk never filled) was never acknowledged and is left out. Any other damage is an error that says where.
+ * Reads the lines of a file in chunks. A last line that a crash cut off (its newline is missing, or parts of it are zeros that
+ * the disk never filled) was never acknowledged and is left out. Any other damage throws a `SessionCorruptError` that says
+ * where.
  */
 export async function scan(file: SessionFile, sessionId: string): Promise<Scan> {
   const reader = new Reader(sessionId);
   const { size } = await file.stat();
-  // One byte more than there is, so that the end shows in the second read.
+  // One byte more than the file has, so that the end shows in the second read.
   let buffer = Buffer.allocUnsafe(Math.min(CHUNK, size + 1));
   let held = 0;
   for (let position = 0; ;) {
@@ -35,7 +37,7 @@ export async function scan(file: SessionFile, sessionId: string): Promise<Scan> 
     position += got;
     const filled = buffer.subarray(0, held + got);
     let start = 0;
-    // What was held back has no end in it, so it need not be searched again.
+    // The bytes kept from before contain no newline, so they are not searched again.
     for (let end = filled.indexOf(NEWLINE, held); end !== -1; end = filled.indexOf(NEWLINE, start)) {
       reader.line(filled.subarray(start, end));
       start = end + 1;
@@ -58,7 +60,7 @@ class Reader {
   private info: SessionInfo | undefined;
   private lines = 0;
   private offset = 0;
-  /** The first line that is not as it was written. Whether a crash may have left it shows by what follows. */
+  /** The first line that is damaged. Whether a crash can be the reason depends on what follows it. */
   private broken: Broken | undefined;
 
   constructor(sessionId: string) {
@@ -66,7 +68,7 @@ class Reader {
     this.seed = seedOf(sessionId);
   }
 
-  /** `bytes` is the line without its end. */
+  /** `bytes` is the line without its newline. */
   line(bytes: Buffer): void {
     const position = this.offset;
     this.lines++;
@@ -85,12 +87,13 @@ class Reader {
     this.heads.push(headOf(front, position, bytes.length + 1, this.small(front, bytes, position)));
   }
 
-  /** `rest` is what comes after the last end of a line. */
+  /** `rest` is what follows the last newline. */
   end(rest: Buffer): Scan {
     const whole = this.broken?.position ?? this.offset;
     if (this.broken !== undefined && !this.broken.isTorn) throw this.damaged(this.broken);
     if (rest.length > 0 && this.broken === undefined) {
-      // All of a line but its end, and then something else: its end was there once.
+      // A whole line followed by a byte that is not a newline: the newline was there once and was changed, so this is damage
+      // and not a torn write.
       const isDamaged = readFront(this.seed, rest.subarray(0, -1)) !== undefined;
       if (isDamaged) throw this.damaged({ line: this.lines + 1, position: whole, isTorn: false });
     }

@@ -1,15 +1,16 @@
 import type { MaybePromise } from "@ravi/kernel";
 import type { EntryHead, SessionEntry } from "./entry.ts";
 
-/** Where sessions are kept. */
+/** Where sessions are stored. */
 export interface SessionStore {
   /**
-   * Opens a session for writing, or begins one: a session that was never written to leaves nothing behind. Whoever has it
-   * open is the only one; anybody else gets a `SessionLockedError`. Damage is a `SessionCorruptError`.
+   * Opens a session for writing, or begins a new one; a session that is never written to leaves nothing behind. Throws a
+   * `SessionLockedError` if it is open elsewhere, and a `SessionCorruptError` if it is damaged.
    */
   open(id: string): MaybePromise<SessionLog>;
+  /** All sessions that were written to, the oldest first. */
   list(): MaybePromise<readonly SessionInfo[]>;
-  /** One that is open is refused. */
+  /** Removes a session, if it exists. Throws a `SessionLockedError` if it is open. */
   delete(id: string): MaybePromise<void>;
 }
 
@@ -17,32 +18,38 @@ export interface SessionInfo {
   readonly id: string;
   /** Epoch milliseconds. */
   readonly createdAt: number;
+  /** Where it was forked from; null if it was not. */
   readonly origin: SessionOrigin | null;
 }
 
-/** Where a forked session comes from. */
+/** The session and the entry that a session was forked from. */
 export type SessionOrigin = { readonly sessionId: string; readonly entryId: string };
 
-/** One session that is open for writing. */
+/** A session that is open for writing. */
 export interface SessionLog {
   readonly id: string;
-  /** Null while nothing was written. */
+  /** Null until something is written. */
   readonly info: SessionInfo | null;
-  /** What was there when it was opened, in the order written. */
+  /** The entries that were there when it was opened, in the order written. */
   readonly heads: readonly EntryHead[];
-  /** On the disk when it resolves, in that order. After a crash a part from the beginning may be there. */
+  /**
+   * Stores entries in this order; they are on the disk when it resolves. After a crash only the first ones of them may be
+   * there.
+   */
   append(entries: readonly SessionEntry[], begin: BeginOptions): MaybePromise<readonly EntryHead[]>;
+  /** The whole entry of a head. */
   read(head: EntryHead): MaybePromise<SessionEntry>;
+  /** Releases the session, so that others can open it. */
   close(): MaybePromise<void>;
 }
 
-/** What the header says, if the append is the first. */
+/** What the header of a new session says; used only by the first append. */
 export interface BeginOptions {
   readonly at: number;
   readonly origin?: SessionOrigin | null | undefined;
 }
 
-/** An entry as it comes back from a store: plain JSON, and nobody else's. */
+/** A copy of an entry as a store would return it: plain JSON that is shared with nobody. */
 export function copyOf(entry: SessionEntry): SessionEntry {
   return JSON.parse(JSON.stringify(entry)) as SessionEntry;
 }

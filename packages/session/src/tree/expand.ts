@@ -1,13 +1,13 @@
 import type { ChatMessage, MaybePromise } from "@ravi/kernel";
 import type { CompactionItem, EntryHead, SessionEntry } from "../store/entry.ts";
 
-/** A message of the window, and the entry that it is written in; null where a compaction has made it. */
+/** A message that the model sees, and the id of its entry; null if a compaction has produced it. */
 export interface Placed {
   readonly message: ChatMessage;
   readonly id: string | null;
 }
 
-/** What a model sees at the end of a path: the newest compaction on it, and all messages after that. */
+/** What a model sees at the end of a path: the items of the newest compaction on it, and all messages after that. */
 export async function expand(
   path: readonly EntryHead[],
   read: (head: EntryHead) => MaybePromise<SessionEntry>,
@@ -46,7 +46,7 @@ async function pushMessages(
 }
 
 /**
- * A compacted window as what is written of it: stretches of messages that are as they were are named by their first and last
+ * A compacted conversation in the form that is stored. Runs of unchanged messages are stored as the ids of their first and last
  * entry, so a compaction that keeps ten thousand messages is one short line.
  */
 export function itemsOf(

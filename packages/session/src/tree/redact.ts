@@ -2,13 +2,13 @@ import { type ChatMessage, errorToJSON, type JsonValue, type SerializedError } f
 import { secretForms, secretPatterns } from "@ravi/kernel/loop";
 import type { SessionEntry } from "../store/entry.ts";
 
-/** What stands in the place of a secret. */
+/** The replacement for a secret. */
 const HIDDEN = "[secret]";
-/** A shorter value would be found in ordinary words. */
+/** Shorter values are ignored, because they would be found inside ordinary words. */
 const LEAST_LENGTH = 8;
 const SECRET_NAME = /(?:^|[_-]|API)(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$/i;
 
-/** The values of environment variables that are secrets by their names. */
+/** The values of environment variables whose names say that they are secret. */
 export function environmentSecrets(
   environment: Readonly<Record<string, string | undefined>>,
 ): readonly string[] {
@@ -17,24 +17,24 @@ export function environmentSecrets(
   );
 }
 
-/** In addresses, headers and error texts. */
+/** Patterns for secrets in addresses, headers and error texts. */
 const SHAPES = secretPatterns(HIDDEN);
 
-/** Takes secrets out of what is written, and out of the errors that are told. */
+/** Removes secrets from entries before they are stored, and from errors before they are reported. */
 export interface Redactor {
   entry(entry: SessionEntry): SessionEntry;
-  /** An error as it is told to extensions, hooks and watchers. Whoever called gets it as it was thrown. */
+  /** An error for extensions, hooks and observers. The caller still gets the error as it was thrown. */
   error(thrown: unknown): SerializedError;
 }
 
 type Clean = (text: string) => string;
 
 /**
- * Known values are taken out of everything but what the user said; that is the user's own to say. What looks like a secret
- * is taken out of error texts, where addresses and headers end up that nobody meant to keep.
+ * Creates a redactor. Known values are removed from everything except the user's own messages. What only looks like a secret is
+ * removed from error texts, since addresses and headers end up there that nobody meant to store.
  */
 export function redactor(secrets: readonly string[]): Redactor {
-  // Of a secret that was read from a file the end of the line is no part.
+  // A secret that was read from a file may end in a newline, which is not part of it.
   const long = secrets.map((secret) => secret.trim()).filter(({ length }) => length >= LEAST_LENGTH);
   const known = [...new Set(long.flatMap(secretForms))].toSorted((a, b) => b.length - a.length);
   const clean: Clean = (text) => known.reduce((so, secret) => so.replaceAll(secret, HIDDEN), text);
@@ -85,10 +85,10 @@ function cleanMessage(message: ChatMessage, clean: Clean, cleanError: Clean): Ch
   return cleanTexts(message, isError ? cleanError : clean);
 }
 
-/** What says what a thing is, is no text of anybody's. */
+/** Fields that name a role or a type are not free text and must not be changed. */
 const FORM: ReadonlySet<string> = new Set(["role", "type"]);
 
-/** The same value where nothing had to be taken out: others know messages by their identity. */
+/** Cleans every text in a value. Returns the same object if nothing was removed, because messages are recognised by identity. */
 function cleanTexts<T>(value: T, clean: Clean): T {
   if (typeof value === "string") return clean(value) as T;
   if (typeof value !== "object" || value === null) return value;
@@ -98,7 +98,7 @@ function cleanTexts<T>(value: T, clean: Clean): T {
   for (const [key, inner] of Object.entries(value)) {
     const cleaned: unknown = cleanField(key, inner, clean);
     if (cleaned !== inner) isSame = false;
-    // Not `set`: a key `__proto__` of what a server sent would become the prototype.
+    // Not by assignment: a key `__proto__` in data from a server would set the prototype.
     Object.defineProperty(copy, key, { ...own, value: cleaned });
   }
   return isSame ? value : (copy as T);
@@ -111,7 +111,10 @@ function cleanField(key: string, value: unknown, clean: Clean): unknown {
     : cleanTexts(value, clean);
 }
 
-/** The arguments of a call stay JSON, also where the secret was a number in them: a provider reads them in every later turn. */
+/**
+ * The arguments of a call must stay valid JSON, even if the secret was a number in them: the provider reads them again in every
+ * later turn.
+ */
 function cleanJson(text: string, clean: Clean): string {
   const cleaned = clean(text);
   if (cleaned === text || parsed(cleaned) !== undefined) return cleaned;
@@ -123,12 +126,12 @@ function parsed(text: string): JsonValue | undefined {
   try {
     return JSON.parse(text) as JsonValue;
   } catch {
-    // A model may write what is no JSON; then it is a text like any other.
+    // A model may write arguments that are not JSON; they are then cleaned as plain text.
     return undefined;
   }
 }
 
-/** Of an extension's own data the names too: nobody else knows what they mean. */
+/** Cleans the data of an extension including its keys, since nobody else knows what they mean. */
 function cleanData(data: JsonValue, clean: Clean): JsonValue {
   if (typeof data === "string") return clean(data);
   if (typeof data === "number") return clean(String(data)) === String(data) ? data : HIDDEN;

@@ -7,28 +7,30 @@ import type { Redactor } from "./redact.ts";
 import { SessionTree } from "./tree.ts";
 import { validPrompt } from "./valid-prompt.ts";
 
-/** An entry before it has its place. */
+/** An entry without id, parent and time, which it gets when it is written. */
 export type Draft = DraftOf<SessionEntry>;
 type DraftOf<E> = E extends SessionEntry ? Omit<E, "id" | "parent" | "at"> : never;
 
-/** What extensions and users see of the session that is open. */
+/** The open session, as extensions and users see it. */
 export interface SessionManager {
   readonly sessionId: string;
-  /** Null while nothing was written. */
+  /** Null until something is written. */
   readonly info: SessionInfo | null;
-  /** Where the conversation stands; null before its first message. */
+  /** The id of the entry where the conversation stands; null before its first message. */
   readonly leaf: string | null;
+  /** Labels by entry id. */
   readonly labels: ReadonlyMap<string, string>;
   /** All entries, in the order written. */
   entries(): readonly EntryHead[];
-  /** Those from the root to an entry, or to the leaf. */
+  /** The entries from the root to the given entry. Default: to the leaf. */
   path(to?: string | null): readonly EntryHead[];
+  /** Reads an entry. Rejects if there is none of this id. */
   read(id: string): Promise<SessionEntry>;
-  /** What the model sees of the conversation now: paired, with unique ids. */
+  /** What the model now sees of the conversation: repaired, so that each tool call has its result and call ids are unique. */
   messages(): Promise<readonly ChatMessage[]>;
-  /** Names an entry; null takes the name off. */
+  /** Labels an entry; null removes the label. */
   label(id: string, label: string | null): Promise<void>;
-  /** Something of an extension's own, that no model sees. */
+  /** Stores data of an extension, which no model sees, and returns the id of its entry. `data` must be plain JSON. */
   appendCustom(name: string, data: JsonValue): Promise<string>;
 }
 
@@ -39,22 +41,22 @@ export interface SessionOptions {
   readonly newId: () => string;
 }
 
-/** One conversation: its log, its tree, and where it stands. */
+/** One conversation: its log, its tree, and the entry where it stands. */
 export class Session implements SessionManager {
   readonly sessionId: string;
   private readonly options: SessionOptions;
   private readonly tree = new SessionTree();
-  /** Where it stands here. The file may lag behind until something is written. */
+  /** Where the conversation stands in memory. The file says so only with the next write. */
   private cursor: string | null;
-  /** The messages at `windowAt`, as written. */
+  /** The messages that the model sees at `windowAt`, as stored. */
   private window: ChatMessage[] | undefined;
   private windowAt: string | null = null;
   private ids = new WeakMap<ChatMessage, string>();
   private origin: SessionOrigin | null = null;
-  /** One entry after the other, whoever writes it: each follows the one before. */
+  /** Writes one entry after the other, whoever appends it, so that each one follows the one before. */
   private tail: Promise<unknown> = Promise.resolve();
   private numbering: { readonly prefix: string; next: number } | undefined;
-  /** Where it stood when a turn that is replayed went back to where it began. */
+  /** During a replay: where the conversation stood before the turn went back to its start. */
   private ahead: string | null = null;
 
   constructor(options: SessionOptions) {
@@ -100,11 +102,11 @@ export class Session implements SessionManager {
       this.windowAt = at;
       this.ids = new WeakMap(placed.flatMap(({ message, id }) => (id === null ? [] : [[message, id]])));
     }
-    // A list of its own: the window grows while others look at it.
+    // A copy, because the window grows while callers use the list.
     return Object.freeze(validPrompt([...this.window]));
   }
 
-  /** The entry of a message that `messages` gave; none for one that a compaction or a repair has made. */
+  /** The id of a message that `messages` returned; undefined if a compaction or a repair has produced it. */
   idOf(message: ChatMessage): string | undefined {
     return this.ids.get(message);
   }
@@ -119,8 +121,8 @@ export class Session implements SessionManager {
   }
 
   /**
-   * Writes an entry behind where it stands, and stands there. With an id that is there already, at the same place and with the
-   * same content, nothing is written: a run that is replayed finds what it wrote before.
+   * Writes an entry after the current one and moves there. If an entry with this id exists at the same place with the same
+   * content, nothing is written: a replayed run finds what it wrote before.
    */
   append(draft: Draft, id: string = this.nextId()): Promise<string> {
     const result = this.tail.then(() => this.appendNow(draft, id));
@@ -128,13 +130,16 @@ export class Session implements SessionManager {
     return result;
   }
 
-  /** Ids count from here: a turn that is replayed gives the same to the same entries. Undefined: any will do. */
+  /**
+   * From now on ids are the prefix and a number, so that a replayed turn gives the same ids to the same entries. Undefined:
+   * random ids again.
+   */
   number(prefix: string | undefined): void {
     this.numbering = prefix === undefined ? undefined : { prefix, next: 1 };
     this.ahead = null;
   }
 
-  /** Stands where a turn began that is replayed now. */
+  /** Goes back to where the turn that is now replayed began. */
   returnTo(id: string | null): void {
     this.ahead = this.cursor;
     this.moveTo(id);
@@ -175,8 +180,9 @@ export class Session implements SessionManager {
   }
 
   /**
-   * What an entry follows. Others may have spoken behind what a turn wrote before it was interrupted: the turn goes on behind
-   * them, and not beside them, where nobody would see what they said. A compaction speaks of what stands before it, and stays.
+   * The parent of an entry. Other runs may have written after what a turn wrote before it was interrupted. The replayed turn
+   * then continues after them, and not on a branch of its own, where their messages would not be seen. A compaction keeps its
+   * parent, since it refers to what comes before it.
    */
   private parentOf({ kind }: Draft, head: EntryHead | undefined): string | null {
     if (isAside(kind)) return null;
@@ -184,7 +190,7 @@ export class Session implements SessionManager {
     return kind === "message" && this.leadsOn(behind) ? behind : this.cursor;
   }
 
-  /** Whether the way to an entry leads on from here, over nothing that the turn itself has written. */
+  /** Whether the path to an entry continues from the current one without passing an entry of this turn. */
   private leadsOn(id: string | null): boolean {
     const own = `${this.numbering?.prefix}-`;
     for (let at = id; at !== this.cursor; at = this.tree.get(at)?.parent ?? null)
@@ -192,19 +198,22 @@ export class Session implements SessionManager {
     return true;
   }
 
-  /** Stands at another entry. Nothing is written: the next entry says where it follows. */
+  /** Moves to another entry. Nothing is written; the next entry names its parent. */
   moveTo(id: string | null): void {
     if (id !== null) this.needPlace(id);
     this.cursor = id;
   }
 
-  /** Makes the file say where it stands, if it does not already, and if nobody has gone on from there before a replay. */
+  /**
+   * Writes where the conversation stands, unless the file says so already, or another run has continued from there before this
+   * replay.
+   */
   async keepLeaf(): Promise<void> {
     if (this.ahead !== null && this.ahead === this.tree.leaf && this.leadsOn(this.ahead)) return;
     if (this.tree.leaf !== this.cursor) await this.append({ kind: "leaf", target: this.cursor });
   }
 
-  /** Takes over the way to an entry of another session, with its labels, and where it came from. A note is a branch of its own. */
+  /** Copies the path to an entry of another session, with its labels, and records the origin. A note adds a branch entry. */
   async copyFrom(other: Session, entryId: string, note?: string): Promise<void> {
     other.needPlace(entryId);
     const { now, newId, log, redact } = this.options;
@@ -230,7 +239,7 @@ export class Session implements SessionManager {
   }
 
   async close(): Promise<void> {
-    // What somebody has begun to write, and did not wait for, is written.
+    // Entries that were appended without awaiting them are still written.
     await this.tail;
     await this.options.log.close();
   }
@@ -263,7 +272,7 @@ export class Session implements SessionManager {
     return sameValue(written, JSON.parse(JSON.stringify(meant)));
   }
 
-  /** What says something about the conversation is no place in it. */
+  /** Throws if the entry is not part of the conversation (a label, say), since one cannot move there. */
   private needPlace(id: string): void {
     if (!isAside(this.need(id).kind)) return;
     throw new InvalidValueError({ field: "entry id", value: id, expected: "an entry of the conversation" });
@@ -277,7 +286,7 @@ export class Session implements SessionManager {
   }
 }
 
-/** As it will be read again: what its giver does with it meanwhile changes nothing. */
+/** A copy as it will be read again, so that later changes by the caller have no effect. Throws if it is not plain JSON. */
 function plainCopy(data: JsonValue): JsonValue {
   let text: unknown;
   let cause: unknown;

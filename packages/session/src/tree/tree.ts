@@ -1,12 +1,12 @@
 import { type EntryHead, isAside } from "../store/entry.ts";
 
-/** Where every entry of a session stands. Bodies are not kept. */
+/** The place of every entry of a session. Contents are not kept. */
 export class SessionTree {
   private readonly byId = new Map<string, EntryHead>();
   private readonly labelOf = new Map<string, string>();
   private at: string | null = null;
 
-  /** Gives what is wrong with it, if anything: an entry follows one that is there, and has an id of its own. */
+  /** Adds an entry. Returns what is wrong with it, if anything: its parent must exist, and its id must be new. */
   add(head: EntryHead): string | undefined {
     if (this.byId.has(head.id)) return `a second entry is called ${head.id}`;
     if (head.parent !== null && !this.byId.has(head.parent))
@@ -19,7 +19,7 @@ export class SessionTree {
     return undefined;
   }
 
-  /** Where the conversation stood last, by what is written. */
+  /** Where the conversation stood last, according to the file. */
   get leaf(): string | null {
     return this.at;
   }
@@ -36,7 +36,7 @@ export class SessionTree {
     return this.labelOf;
   }
 
-  /** The way from the root to an entry. */
+  /** The entries from the root to the given one. */
   path(to: string | null): EntryHead[] {
     const path: EntryHead[] = [];
     for (let at = to; at !== null;) {

@@ -1,14 +1,15 @@
 import type { AssistantMessage, ChatMessage, ContentPart, ToolCall, ToolMessage } from "@ravi/kernel";
 import { isBlank } from "../queue/queue.ts";
 
-/** What stands in for the result of a call that never came back. */
+/** The result that is shown to the model for a call that never returned. */
 const NO_RESULT =
   "error: no result: the turn ended before this call returned. It may or may not have happened.";
 
 /**
- * The same conversation as a prompt that every provider takes: each tool call is followed directly by its result, ids are
- * unique, no result stands without its call, no message is empty and no answer follows another. A crash, an abort or a fork
- * in the middle of a turn leaves calls without results; the model is told so, and the session itself stays as it was written.
+ * The conversation as a prompt that every provider accepts: each tool call is directly followed by its result, call ids are
+ * unique, there is no result without its call, no empty message, and no two assistant messages in a row. A crash, an abort or a
+ * fork in the middle of a turn leaves calls without results; the model is told so, and the stored session is not changed. A
+ * prompt that is valid already is returned as it is.
  */
 export function validPrompt(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   return isValid(messages) ? messages : joined(repaired(messages));
@@ -58,7 +59,7 @@ function repaired(messages: readonly ChatMessage[]): ChatMessage[] {
   return whole;
 }
 
-/** Leaves out what is empty, and makes one answer of two that nothing stands between. */
+/** Leaves out empty messages, and joins two assistant messages that follow each other directly. */
 function joined(messages: readonly ChatMessage[]): ChatMessage[] {
   const whole: ChatMessage[] = [];
   for (const message of messages) {
@@ -84,7 +85,10 @@ function isEmpty(message: ChatMessage): boolean {
     : content.every((part) => part.type === "text" && isBlank(part.text));
 }
 
-/** The results that belong to the message at each place, by the id that they name. The id may come again later, for another call. */
+/**
+ * The results that belong to the assistant message at each index, by call id. An id may be used again later for another call,
+ * so the nearest message before a result counts.
+ */
 function resultsOf(messages: readonly ChatMessage[]): Map<number, Map<string, ToolMessage[]>> {
   const results = new Map<number, Map<string, ToolMessage[]>>();
   const open = new Map<string, ToolMessage[]>();
@@ -114,20 +118,20 @@ function withId(result: ToolMessage, id: string): ToolMessage {
   return result.toolCallId === id ? result : { ...result, toolCallId: id };
 }
 
-/** Room for a number, within what every provider takes. */
+/** Leaves room for a number within the length that every provider accepts. */
 const MAX_BASE = 32;
 
-/** The ids of calls that were made, and others that were not. */
+/** Tracks used tool call ids and creates unused ones. */
 export class CallIds {
   private readonly used = new Set<string>();
-  /** From which number on there may be a free one; below it there is none. */
+  /** For each base, the first number that may be free; all below it are used. */
   private readonly next = new Map<string, number>();
 
   add(id: string): void {
     this.used.add(id);
   }
 
-  /** The id itself, or the first of its numbers that is free. It is used from now on. */
+  /** Returns the id itself if it is unused, otherwise with the first free number. It counts as used from then on. */
   take(id: string): string {
     const free =
       id !== "" && !this.used.has(id) ? id : this.numbered(id === "" ? "call" : id.slice(0, MAX_BASE));
@@ -143,7 +147,7 @@ export class CallIds {
   }
 }
 
-/** A message whose calls have ids that were not used before. Some servers begin at `call_0` in every turn. */
+/** The message with call ids that were not used before. Some servers start again at `call_0` in every turn. */
 export function withFreshIds(message: AssistantMessage, ids: CallIds): AssistantMessage {
   const { toolCalls } = message;
   if (toolCalls === undefined || toolCalls.length === 0) return message;

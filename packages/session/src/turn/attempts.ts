@@ -5,9 +5,8 @@ import { type Engine, ModelCallFailed } from "./engine.ts";
 import type { TurnKit } from "./kit.ts";
 
 /**
- * Runs the engine until it ends, or until its failures are no longer worth another attempt (O5). An attempt lasts until it
- * fails or the turn ends; failures in a row are counted from the last model call that came back. The error of the last
- * attempt is thrown as it is.
+ * Runs the engine until the turn ends, or until its failures are not worth another attempt (O5). Failures in a row are counted
+ * from the last model call that succeeded. Throws the error of the last attempt unchanged.
  */
 export async function attempts(
   kit: TurnKit,
@@ -24,7 +23,7 @@ export async function attempts(
       if (attempt > 0) await emit("retry_end", { attempt, success: true });
       return result;
     } catch (failed) {
-      // The rules first: a run that is suspended, cancelled or late has not failed at its model.
+      // Checked first: a run that is suspended, cancelled or past its deadline has not failed because of its model.
       await ctx.check();
       if (!(failed instanceof ModelCallFailed)) throw failed;
       const error = failed.cause;
@@ -65,7 +64,10 @@ function tellRetry({ ctx }: TurnKit, retry: Retry): void {
     void ctx.hooks.dispatch(HookEvent.RETRY, { ...hookBase(ctx), ...retry });
 }
 
-/** Whether it got shorter. Where even that fails, the overflow is the error to be told. */
+/**
+ * Compacts after an overflow; whether it got shorter. If the compaction itself fails, that is collected, and the overflow is
+ * the error that the caller gets.
+ */
 async function isCompactedNow({ ctx, host, compact }: TurnKit): Promise<boolean> {
   try {
     return (await compact("overflow")).status === "compacted";

@@ -31,7 +31,7 @@ import { lookAround } from "./live-state.ts";
 import type { PromptList } from "./prompt-list.ts";
 import { toolBatch } from "./tool-batch.ts";
 
-/** A model call failed: the one thing that another attempt may mend. */
+/** A model call failed, which is the only kind of error that is retried. */
 export class ModelCallFailed extends Error {
   constructor(cause: unknown) {
     super("a model call failed", { cause });
@@ -39,15 +39,15 @@ export class ModelCallFailed extends Error {
 }
 
 /**
- * Asks the model, does what it asks for, and repeats until it answers. What is complete is written at once, so an engine that
- * failed can be started again and goes on from there.
+ * Calls the model, makes the tool calls that it asks for, and repeats until it answers. What is complete is stored at once, so
+ * after a failure `run` can be called again and continues from there.
  */
 export class Engine {
   private readonly kit: TurnKit;
   list: PromptList;
-  /** Model calls that came back. */
+  /** The number of model calls that succeeded. */
   answered = 0;
-  /** Something is written behind the user's message that must not be lost. */
+  /** Whether something was stored after the user's message that must not be lost. */
   hasWork = false;
   private steps = 0;
   private cutOffs = 0;
@@ -74,12 +74,12 @@ export class Engine {
       } finally {
         this.tellStep(HookEvent.STEP_END, step);
       }
-      // One whose model call failed is not taken: another attempt takes it again.
+      // Counted only now: a step whose model call failed is taken again by the next attempt.
       this.steps = step;
     }
   }
 
-  /** Writes a message, and adds it to what the model sees. */
+  /** Stores a message, and adds it to what the model sees. Returns the id of its entry. */
   async keep(
     message: ChatMessage,
     extra: { prompt?: string; id?: string; response?: ModelResponse } = {},
@@ -102,7 +102,7 @@ export class Engine {
     return entryId;
   }
 
-  /** A result ends the turn. */
+  /** One model call and its tool calls. Returns a result if the turn is over. */
   private async step(): Promise<AgentResult<never> | undefined> {
     const response = await this.ask();
     if (response === "budget") return this.land("budget");
@@ -113,7 +113,7 @@ export class Engine {
     if (text.trim() !== "") this.said = text;
     const answer = readTurn({ ...response, message }, kit.merged.tools.length > 0);
     if (answer.kind === "tools") return this.callTools({ ...response, message }, answer.isCutOff);
-    // An empty message would be refused by some providers when it goes back, and calls that are not answered by all.
+    // Some providers refuse an empty message when it is sent back to them, and all refuse calls without results.
     if (text.trim() !== "") await this.keep(withoutCalls(message), { response });
     this.hasWork ||= text.trim() !== "";
     if (answer.kind === "end") return this.partial(answer.stopReason);
@@ -123,7 +123,7 @@ export class Engine {
     }
     if (this.wasToldToAnswer) return this.partial("steps");
     this.wasToldToAnswer = true;
-    // Between the model and us; it is no part of the conversation.
+    // Only for the model, and not stored: it is not part of the conversation.
     this.list.push({ role: "user", content: answer.tell });
     kit.meter.added({ role: "user", content: answer.tell });
     return undefined;
@@ -136,10 +136,10 @@ export class Engine {
     this.wasToldToAnswer = false;
     await this.keep(response.message, { response });
     const calls = response.message.toolCalls ?? [];
-    // Each call has its place before any is made: a run that goes on later finds the same places.
+    // Ids are assigned before any call is made, so that a resumed run gives each result the same id.
     const ids = calls.map(() => this.kit.session.nextId());
     const batch = await toolBatch(response, this.kit);
-    // The calls were made, also where what they gave cannot be written.
+    // Set before storing: the calls were made even if their results cannot be stored.
     this.hasWork = true;
     for (const [at, message] of batch.messages.entries()) {
       const id = ids[at];
@@ -169,7 +169,7 @@ export class Engine {
       return response;
     } catch (error) {
       if (isRaviError(error, "BUDGET_EXHAUSTED")) return "budget";
-      // A provider's client throws what it likes when it is aborted; why it was aborted is what counts.
+      // When a call is aborted, clients throw errors of all kinds; the reason of the abort is what counts.
       if (ctx.signal.aborted) throw cancellationOf(ctx.signal);
       if (isStop(error)) throw error;
       throw new ModelCallFailed(error);
@@ -186,13 +186,14 @@ export class Engine {
     };
   }
 
-  /** Adds what others have said meanwhile. */
+  /** Stores messages that were sent to the running turn; whether there were any. */
   private async hear(): Promise<boolean> {
     const texts = await this.kit.mailbox.takeSteering();
     for (const content of texts) await this.keep({ role: "user", content });
     return texts.length > 0;
   }
 
+  /** Ends the turn with one last model call without tools, and returns a partial result. */
   private async land(stopReason: LandOptions["stopReason"]): Promise<AgentResult<never>> {
     const { ctx, model } = this.kit;
     const result = await land(ctx, {
@@ -208,7 +209,7 @@ export class Engine {
     return result;
   }
 
-  /** Going round in circles is landed softly; whoever else halts has seen something that must not go on. */
+  /** A loop ends the turn with a last answer. Any other halt means that something must not go on, so it is thrown. */
   private async halt({
     by,
     reason,
@@ -233,7 +234,10 @@ export class Engine {
   }
 }
 
-/** What the model said with its last calls, or what came of the last of them. What it said before them was no answer. */
+/**
+ * The text of a turn that ends with tool calls: what the model said together with its last calls, or else the last result.
+ * Earlier texts were no answer.
+ */
 function terminalText({ message }: ModelResponse, results: readonly (ChatMessage | undefined)[]): string {
   const said = textOf(message);
   const last = results.at(-1);

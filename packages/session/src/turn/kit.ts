@@ -22,24 +22,24 @@ import type { Session } from "../tree/session.ts";
 /** The settings of every turn. */
 export interface TurnSettings {
   readonly maxSteps: number;
-  /** The only tools that may be called; undefined: all. The model is shown all of them either way. */
+  /** The only tools that may be called; undefined for all. The model is shown all of them in either case. */
   readonly allowed: ReadonlySet<string> | undefined;
   readonly concurrency: number | undefined;
   readonly validator: JsonSchemaValidator | undefined;
-  /** Of one tool's result. */
+  /** The most characters of one tool result. */
   readonly maxChars: number;
   readonly retry: RetryPlan;
   readonly settings: Omit<ModelRequest, "messages" | "tools" | "toolChoice" | "output"> | undefined;
 }
 
-/** Tools as they go into a request: merged, with the built-in ones first. */
+/** The tools of a request: merged, with the built-in ones first. */
 export interface MergedTools {
   readonly tools: readonly (Tool | DelegateTool)[];
-  /** One list for as long as the tools are the same, so that its digest is made once. */
+  /** The same array for as long as the tools do not change, so that its digest is computed once. */
   readonly specs: readonly ToolSpec[] | undefined;
 }
 
-/** All that a turn works with. */
+/** Everything that a turn works with. */
 export interface TurnKit {
   readonly ctx: RunContext;
   readonly session: Session;
@@ -53,12 +53,12 @@ export interface TurnKit {
   readonly channel: string | null;
   readonly merged: MergedTools;
   readonly systemPrompt: (now: number) => Promise<string>;
-  /** The prompt as it goes out, after the extensions. */
+  /** Called with the prompt that is sent, as the extensions have changed it. */
   readonly useSystemPrompt: (text: string) => void;
   readonly compact: (reason: CompactionReason) => Promise<CompactionOutcome>;
-  /** To extensions and to whoever listens. */
+  /** Emits an event to extensions and observers. */
   readonly emit: Emit;
   readonly tell: (event: AgentEvent) => void;
-  /** An error as it is told, without secrets. */
+  /** An error for events and hooks, without secrets. */
   readonly errorJSON: (error: unknown) => SerializedError;
 }

@@ -10,8 +10,8 @@ import { isContent } from "../extensions/results.ts";
 import type { EphemeralSource, LiveState } from "../prompt/ephemeral.ts";
 
 /**
- * What the sources show now, as messages for one model call. A look is a fact of the run: a resumed one then sees what was
- * seen, and not what is there today.
+ * What the sources show now, as messages for one model call. It is recorded with the run, so that a resumed run sees what was
+ * seen then and not the present state.
  */
 export async function lookAround(
   ctx: RunContext,
@@ -29,7 +29,7 @@ async function look(sources: readonly EphemeralSource[], host: ExtensionHost): P
       const state = await source.look();
       if (state === undefined) continue;
       if (!isContent(state)) throw wrong(source.name, state);
-      // As a record keeps it; what is no JSON is its own source's fault.
+      // A copy, as the record will return it. If it is not JSON, the error is attributed to its source.
       const content = JSON.parse(JSON.stringify(shown(source.name, state))) as JsonValue;
       seen.push({ role: "user", content });
     } catch (error) {
@@ -39,7 +39,7 @@ async function look(sources: readonly EphemeralSource[], host: ExtensionHost): P
   return seen;
 }
 
-/** A provider would refuse the whole request, in words that name nobody. */
+/** Reported here, because a provider would refuse the whole request without naming the source. */
 function wrong(name: string, value: unknown): InvalidValueError {
   const expected = "a text, a list of content parts, or undefined";
   return new InvalidValueError({ field: `${name}: look()`, value, expected });

@@ -1,10 +1,10 @@
 import type { ChatMessage } from "@ravi/kernel";
 import { CallIds, validPrompt } from "../tree/valid-prompt.ts";
 
-/** What goes to the model in this turn: a list that only grows, until a compaction starts a new one. */
+/** The messages that are sent to the model in this turn. The list only grows, until a compaction starts a new one. */
 export class PromptList {
   readonly messages: ChatMessage[];
-  /** The ids of all tool calls in it. */
+  /** The ids of all tool calls in the list. */
   readonly callIds = new CallIds();
 
   constructor(system: string, history: readonly ChatMessage[]) {

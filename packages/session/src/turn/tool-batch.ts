@@ -13,16 +13,20 @@ import type { TurnKit } from "./kit.ts";
 import { gateOf, OPEN } from "./tool-gate.ts";
 import { type Reviewed, reviewResults } from "./tool-results.ts";
 
+/** What came of the tool calls of one model answer. */
 export interface ToolBatch {
-  /** For each call, in the order asked; undefined where a stop came before its result. */
+  /** For each call, in the order asked; undefined if the run was stopped before its result. */
   readonly messages: readonly (ToolMessage | undefined)[];
-  /** Every call of the batch said that no further model call is needed. */
+  /** Whether every call of the batch said that no further model call is needed. */
   readonly isTerminal: boolean;
   readonly halt: Verdict | undefined;
   readonly stop: RaviError | undefined;
 }
 
-/** Does what a model asked for in one turn: extensions and guardrails before, the calls, extensions and guardrails after. */
+/**
+ * Makes the tool calls of one answer: asks extensions and guardrails, makes the calls, then shows the results to extensions and
+ * guardrails.
+ */
 export async function toolBatch(response: ModelResponse, kit: TurnKit): Promise<ToolBatch> {
   const { ctx, tell } = kit;
   const { concurrency, validator, maxChars } = kit.settings;
@@ -51,7 +55,8 @@ export async function toolBatch(response: ModelResponse, kit: TurnKit): Promise<
     ...result,
     content: shorten(result.content, maxChars),
   });
-  // Where the run was stopped, a result that says so is not the call's: only what was done is kept.
+  // If the run was stopped, unfinished calls get a result that says so. That is not the call's own result, so only results of
+  // calls that finished are kept.
   if (turn.stop !== undefined && turn.stop.code !== "BUDGET_EXHAUSTED") {
     const kept = calls.map(({ id }) => done.get(id)).map((result) => result && shortened(result));
     return { messages: kept, isTerminal: false, halt: undefined, stop: turn.stop };
@@ -67,7 +72,7 @@ export async function toolBatch(response: ModelResponse, kit: TurnKit): Promise<
     for (const message of reviewed.messages) tellResult(message, kit);
     return { ...reviewed, halt: gate.halt ?? reviewed.halt, stop: turn.stop };
   } catch (error) {
-    // Somebody was still looking at the results. The calls were made all the same.
+    // The abort came while extensions or guardrails looked at the results. The calls were made, so their results are kept.
     if (ctx.signal.aborted) return { ...plain, stop: cancellationOf(ctx.signal) };
     throw error;
   }

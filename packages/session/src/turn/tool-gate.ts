@@ -4,16 +4,16 @@ import type { TurnKit } from "./kit.ts";
 
 /** What was decided before any call is made. */
 export interface Gate {
-  /** Why a call is not made, by its id. */
+  /** By call id, why the call is not made. */
   readonly refusals: ReadonlyMap<string, string>;
   readonly warnings: ReadonlyMap<string, string>;
   readonly halt: Verdict | undefined;
 }
 
-/** Nothing is asked: what was cut off is not made. */
+/** Refuses nothing. For an answer that was cut off: its calls are not made anyway, so nobody is asked. */
 export const OPEN: Gate = { refusals: new Map(), warnings: new Map(), halt: undefined };
 
-/** Asks extensions, then guardrails, about each call, in the order asked. A halt is for all of them. */
+/** Asks extensions, then guardrails, about each call, in the order asked. A halt refuses all of them. */
 export async function gateOf(calls: readonly ToolCall[], kit: TurnKit): Promise<Gate> {
   const { ctx, emit, guard } = kit;
   const { allowed } = kit.settings;

@@ -4,20 +4,20 @@ import type { Verdict } from "../guardrails/chain.ts";
 import type { TurnKit } from "./kit.ts";
 import type { Gate } from "./tool-gate.ts";
 
-/** A call, and what the model is told of it. */
+/** A call, and the result that the model gets. */
 export interface Answered {
   readonly call: ToolCall;
   readonly result: ToolMessage;
 }
 
-/** What a batch of calls has come to. */
+/** The results of a batch after extensions and guardrails have seen them. */
 export interface Reviewed {
   readonly messages: readonly ToolMessage[];
   readonly isTerminal: boolean;
   readonly halt: Verdict | undefined;
 }
 
-/** Shows each result to extensions, then to guardrails, and marks it with what they have to say. */
+/** Shows each result to extensions, then to guardrails, and applies what they decide. */
 export async function reviewResults(
   answered: readonly Answered[],
   gate: Gate,
@@ -28,7 +28,7 @@ export async function reviewResults(
   return { messages, isTerminal: isTerminal && halt === undefined, halt };
 }
 
-/** What they make of the result of each call that was made. */
+/** The results as extensions have changed them. Calls that were refused are not shown. */
 async function showExtensions(
   answered: readonly Answered[],
   gate: Gate,

@@ -7,10 +7,10 @@ import { Engine } from "./engine.ts";
 import type { TurnKit } from "./kit.ts";
 import { PromptList } from "./prompt-list.ts";
 
-/** The system prompt of a turn that is replayed, as it is written. */
+/** The system prompt that a replayed turn was first sent with. */
 type Recorded = Pick<PromptEntry, "id" | "text">;
 
-/** One turn, in the order of O3. What is due afterwards (compaction, `settled`) is the agent's. */
+/** One turn, in the order of O3. What follows it (compaction, `settled`) is done by the agent. */
 export class Turn {
   private readonly kit: TurnKit;
   private engine: Engine | undefined;
@@ -28,7 +28,7 @@ export class Turn {
 
   async run(input: string): Promise<AgentResult<never>> {
     const { ctx, session } = this.kit;
-    // The same in a replay, and so are the entries that are named by it.
+    // A replay gives the same id again, and so the same names to the turn's entries.
     const prefix = (await ctx.uuid()).replaceAll("-", "");
     session.number(prefix);
     let result: AgentResult<never>;
@@ -58,7 +58,7 @@ export class Turn {
     const { text } = await emit("input", { text: input, channel });
     const built = await abortable(kit.systemPrompt(await ctx.now()), ctx.signal);
     const { systemPrompt } = await emit("before_agent_start", { systemPrompt: built, input: text, channel });
-    // Its own words, where they are the same: of what is written, secrets were taken out.
+    // If the stored prompt is the same, the one just built is used, because secrets were removed from the stored one.
     const isSame = recorded === undefined || recorded.id === promptId(systemPrompt);
     const system = isSame ? systemPrompt : recorded.text;
     kit.useSystemPrompt(system);
@@ -77,7 +77,7 @@ export class Turn {
     });
   }
 
-  /** Where a run that is replayed began this turn, and the system prompt that it went out with. */
+  /** If this turn is a replay: goes back to where it began, and returns the system prompt that it was first sent with. */
   private async findStart(prefix: string): Promise<Recorded | undefined> {
     const { session } = this.kit;
     this.start = session.leaf;
@@ -92,7 +92,7 @@ export class Turn {
     return prompt.kind === "prompt" ? prompt : undefined;
   }
 
-  /** Written once for all turns that use it: a run that is resumed goes out with the prompt that it began with. */
+  /** Stores the system prompt once for all turns that use it, so that a resumed run is sent with the prompt that it began with. */
   private async keepPrompt(text: string): Promise<string | undefined> {
     if (text === "") return undefined;
     const { session } = this.kit;
@@ -102,8 +102,8 @@ export class Turn {
   }
 
   /**
-   * O4. Nothing that was completed is dropped. Where nothing was, and every attempt has failed, the user's message goes too:
-   * the conversation stands where it stood. Whoever was stopped keeps what was said.
+   * O4. Nothing that was completed is dropped. If nothing was, and every attempt has failed, the user's message is dropped too
+   * and the conversation stands where it stood. A turn that was stopped keeps what was said.
    */
   private async failed(error: unknown): Promise<void> {
     const { ctx, session, host, emit } = this.kit;
@@ -114,7 +114,7 @@ export class Turn {
       if (!isKept) session.moveTo(this.start);
       if (!isStopped) await session.keepLeaf();
     } catch (problem) {
-      // The store may be what has failed. The first error is the one to be told.
+      // The store itself may have failed. The first error is the one to report.
       host.collect({ source: "session", event: "agent_end", error: problem });
     }
     const status = isStopped ? "aborted" : "failed";
@@ -131,7 +131,7 @@ async function isEnding(check: () => PromiseLike<void> | void): Promise<boolean>
     await check();
     return false;
   } catch {
-    // What it throws is what has ended the turn, or will.
+    // It throws the reason for which the turn has ended or will end.
     return true;
   }
 }

@@ -4,10 +4,10 @@ import type { Plan } from "./plan.ts";
 /** One piece of a streamed answer. */
 export type Delta = Exclude<ModelEvent, { type: "finish" }>;
 
-/** A few characters, so that no test passes only because an answer came in one piece. */
+/** In characters. Small, so that no test passes only because an answer came in one piece. */
 export const DEFAULT_CHUNK_SIZE = 8;
 
-/** The answer in the order in which it streams: reasoning, text, then each tool call, opened by its id and name. */
+/** The answer in the order in which it is streamed: reasoning, text, then each tool call, which begins with its id and name. */
 export function deltasOf(
   answer: Pick<Plan, "text" | "reasoning" | "toolCalls">,
   chunkSize: number,
@@ -22,7 +22,7 @@ export function deltasOf(
   ];
 }
 
-/** Cuts between characters, never inside a surrogate pair: half a pair is no text that JSON could carry. */
+/** Splits between characters and never inside a surrogate pair: half a pair is not valid text in JSON. */
 function pieces(text: string, size: number): string[] {
   const found: string[] = [];
   for (let at = 0; at < text.length;) {

@@ -3,7 +3,7 @@ import { type ChatMessage, type ModelRequest, textOf } from "@ravi/kernel";
 const SHOWN_MESSAGES = 3;
 const SHOWN_CHARACTERS = 200;
 
-/** A request as a person needs to see it in an error: its last messages and the names of its tools. */
+/** A request in short, for error messages: its last messages and the names of its tools. */
 export function describeRequest(request: ModelRequest): string {
   const { messages, tools = [] } = request;
   const left = messages.length - SHOWN_MESSAGES;
@@ -22,7 +22,7 @@ function describeMessage(message: ChatMessage): string {
   return `  ${who}: ${text.length <= SHOWN_CHARACTERS ? text : `${text.slice(0, SHOWN_CHARACTERS - 3)}...`}`;
 }
 
-/** What the model is asked to react to: the text of the last message of a user or a tool. */
+/** What the model is asked to react to: the text of the last user or tool message. */
 export function lastText(request: ModelRequest): string {
   const last = request.messages.findLast((message) => message.role === "user" || message.role === "tool");
   return last === undefined ? "" : textOf(last);

@@ -19,6 +19,7 @@ const FIELDS: Readonly<Record<AnswerFault["type"], readonly string[]>> = {
   malformed: ["type", "body", "contentType"],
 };
 
+/** Throws an `InvalidValueError` if the fault is of no known type or has a wrong field. */
 export function checkFault(fault: AnswerFault | undefined): AnswerFault | undefined {
   if (fault === undefined) return undefined;
   const known = Object.hasOwn(FIELDS, fault.type) ? FIELDS[fault.type] : undefined;
@@ -40,19 +41,19 @@ export function checkFault(fault: AnswerFault | undefined): AnswerFault | undefi
   return fault;
 }
 
-/** How many deltas still come before the fault strikes; Infinity where it does not interrupt them. */
+/** How many deltas are sent before the fault; Infinity if it does not interrupt them. */
 export function deltasBefore(fault: AnswerFault | undefined): number {
   if (fault?.type === "cut") return fault.afterDeltas ?? 1;
   if (fault?.type === "hang") return fault.afterDeltas ?? 0;
   return Infinity;
 }
 
-/** Whether nothing at all comes, not even the headers. */
+/** Whether nothing is sent at all, not even the headers. */
 export function hangsAtOnce(fault: AnswerFault | undefined): boolean {
   return fault?.type === "hang" && fault.afterDeltas === undefined;
 }
 
-/** What a well-behaved provider's client makes of the fault, for a model that has no wire. */
+/** The error that a provider's client would throw for this fault. For a scripted model, which has no network. */
 export function errorOfFault(
   fault: Exclude<AnswerFault, { type: "hang" }>,
   who: Pick<ModelInfo, "provider" | "model">,

@@ -12,14 +12,14 @@ import { describeRequest } from "./describe.ts";
 import { checkFault } from "./fault.ts";
 import { estimateInputTokens, estimateOutputTokens } from "./usage.ts";
 
-/** An answer with every default filled in: what a model, and each wire format, is made from. */
+/** An answer with all defaults filled in. The scripted model and each wire format are built from it. */
 export interface Plan {
   readonly text: string;
   readonly reasoning: string;
   readonly toolCalls: readonly ToolCall[];
   readonly finishReason: FinishReason;
   readonly usage: Usage;
-  /** Whether the answer says its usage. It has one either way. */
+  /** Whether the answer reports its usage. It has one in either case, for the bill. */
   readonly saysUsage: boolean;
   readonly delayMs: number;
   readonly chunkDelayMs: number;
@@ -54,7 +54,7 @@ const USAGE_FIELDS = [
 
 const FINISH_REASONS = ["stop", "toolCalls", "length", "refused", "filtered", "other"] as const;
 
-/** Normalises an answer to a request. Refuses what is no answer with an error that names the field. */
+/** Checks an answer and fills in its defaults. Throws an `InvalidValueError` that names the wrong field. */
 export function planAnswer(answer: Answer, request: ModelRequest): Plan {
   const parts = partsOf(answer, request);
   const text = checkText("answer.text", parts.text);

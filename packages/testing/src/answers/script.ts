@@ -2,27 +2,35 @@ import { InvalidValueError, type MaybePromise, type ModelRequest } from "@ravi/k
 import type { Answer } from "./answer.ts";
 import { describeRequest, lastText } from "./describe.ts";
 
-/** Makes an answer from the request. `Call` is the call's number for a model, and more for a server. */
+/**
+ * Creates an answer from the request; it may be async. `call` is the number of the call (from 0) for a model, and a
+ * `LoopbackCall` for a server.
+ */
 export type ScriptFunction<Call = number> = (request: ModelRequest, call: Call) => MaybePromise<Answer>;
 
+/** An answer for all requests that match. */
 export interface ScriptMatcher<Call = number> {
-  /** A string is looked for in the last text of a user or a tool, a pattern is tried on it. */
+  /** A string or a pattern is searched in the last text of a user or a tool; a function gets the whole request. */
   readonly when: string | RegExp | ((request: ModelRequest) => boolean);
   readonly answer: Answer | ScriptFunction<Call>;
 }
 
-/** Answers in sequence, or the first matcher that fits (as often as it fits), or a function. */
+/**
+ * A list of answers in the order of the calls; or a list of matchers, of which the first that matches answers (any number of
+ * times); or a function.
+ */
 export type Script<Call = number> = readonly Answer[] | readonly ScriptMatcher<Call>[] | ScriptFunction<Call>;
 
-/** The answer to the call numbered `index` from 0. Throws an `InvalidValueError` when the script has none. */
+/** Returns the answer to call number `index`, from 0. Throws an `InvalidValueError` if the script has none. */
 export type CompiledScript<Call> = (request: ModelRequest, index: number, call: Call) => MaybePromise<Answer>;
 
+/** Turns a script into a function. Throws an `InvalidValueError` if it mixes answers and matchers. */
 export function compileScript<Call>(script: Script<Call>): CompiledScript<Call> {
   if (typeof script === "function") return (request, _index, call) => script(request, call);
   if (!isList(script)) {
     throw new InvalidValueError({ field: "script", value: script, expected: "a list or a function" });
   }
-  // Copies, so that a list which is changed later does not change what is answered.
+  // `filter` copies, so changing the list later does not change the answers.
   const items: readonly (Answer | ScriptMatcher<Call>)[] = script;
   const matchers = items.filter((item) => isMatcher(item));
   const answers = items.filter((item): item is Answer => !isMatcher(item));
@@ -64,7 +72,7 @@ function byMatch<Call>(matchers: readonly ScriptMatcher<Call>[]): CompiledScript
 
 function fits(when: ScriptMatcher["when"], request: ModelRequest, text: string): boolean {
   if (typeof when === "function") return when(request);
-  // `search` starts at the beginning each time; `test` would carry on where a /g pattern stopped.
+  // `search` always starts at the beginning; `test` would continue where a /g pattern stopped.
   return typeof when === "string" ? text.includes(when) : text.search(when) !== -1;
 }
 

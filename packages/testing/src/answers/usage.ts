@@ -1,15 +1,15 @@
 import { type ChatMessage, type ModelRequest, textOf, type ToolCall } from "@ravi/kernel";
 
 /**
- * How tokens are counted where a script does not say: one for every four characters (UTF-16 units), rounded up once for the
- * whole input and once for the whole output. No model counts like this; it is the same on every machine, and easy to check
- * by hand.
+ * How tokens are counted if a script does not say: one for every four characters (UTF-16 units), rounded up once for the whole
+ * input and once for the whole output. No model counts like this, but it is the same on every machine and easy to check by
+ * hand.
  */
 const CHARACTERS_PER_TOKEN = 4;
-/** An image or a file counts as much as 85 tokens of text, whatever its size. */
+/** An image or a file counts as 85 tokens, whatever its size. */
 const CHARACTERS_PER_ATTACHMENT = 340;
 
-/** Counts the texts, the names and arguments of tool calls, and the tools and the output schema as JSON. At least 1. */
+/** Counts the texts, the names and arguments of tool calls, and the tools and the output schema as JSON. Returns at least 1. */
 export function estimateInputTokens(request: ModelRequest): number {
   let characters = 0;
   for (const message of request.messages) characters += charactersOf(message);

@@ -2,12 +2,12 @@ import type { RequestLine } from "./request-lines.ts";
 
 type Step = { readonly sign: " " | "-" | "+"; readonly line: RequestLine };
 
-/** Lines that are shown around a change. */
+/** Unchanged lines to show around a change. */
 const CONTEXT = 2;
 const MAX_LINES = 60;
 const SHOWN_CHARACTERS = 200;
 
-/** How many lines two requests share, as part of the longer one: 1 when they are the same. */
+/** The share of lines that two requests have in common, relative to the longer one: 1 if they are the same. */
 export function similarity(a: readonly RequestLine[], b: readonly RequestLine[]): number {
   const counts = new Map<string, number>();
   for (const line of a) counts.set(keyOf(line), (counts.get(keyOf(line)) ?? 0) + 1);
@@ -21,7 +21,7 @@ export function similarity(a: readonly RequestLine[], b: readonly RequestLine[])
   return shared / Math.max(a.length, b.length, 1);
 }
 
-/** A unified diff. Each group of changes is headed by the place in the request where it begins. */
+/** A unified diff. Each group of changes is headed by its place in the request. */
 export function unifiedDiff(recorded: readonly RequestLine[], asked: readonly RequestLine[]): string {
   const steps = stepsOf(recorded, asked);
   const shown = steps.map((_, at) =>
@@ -40,10 +40,10 @@ export function unifiedDiff(recorded: readonly RequestLine[], asked: readonly Re
   return ["--- recorded", "+++ asked", ...kept].join("\n");
 }
 
-/** Beyond this many cells, what lies between the common ends is shown as taken out and put in. */
+/** If the comparison would need more cells than this, everything between the common start and end is shown as replaced. */
 const MAX_CELLS = 1_000_000;
 
-/** The shortest way from one to the other, found between what both begin and end with. */
+/** The shortest edit between two requests. Only what lies between their common start and end is compared. */
 function stepsOf(a: readonly RequestLine[], b: readonly RequestLine[]): readonly Step[] {
   let start = 0;
   while (start < a.length && start < b.length && isSame(a[start], b[start])) start++;
@@ -61,7 +61,7 @@ function middle(a: readonly RequestLine[], b: readonly RequestLine[]): readonly 
   const put = (line: RequestLine): Step => ({ sign: "+", line });
   const width = b.length + 1;
   if ((a.length + 1) * width > MAX_CELLS) return [...a.map(taken), ...b.map(put)];
-  /** The length of the longest common run of lines from (i, j) on. */
+  /** For (i, j): the length of the longest common subsequence of the lines from there on. */
   const common = new Uint32Array((a.length + 1) * width);
   const at = (i: number, j: number): number => common[i * width + j] ?? 0;
   for (let i = a.length - 1; i >= 0; i--) {
@@ -97,7 +97,7 @@ function keyOf({ path, text }: RequestLine): string {
   return `${path}\n${text}`;
 }
 
-/** Where each changed line begins to differ from the one that took its place: the part of a long line that must be seen. */
+/** For each changed line, where it begins to differ from the line that replaced it. That part of a long line has to be shown. */
 function focusOf(steps: readonly Step[]): ReadonlyMap<Step, number> {
   const focus = new Map<Step, number>();
   for (let at = 0; at < steps.length; at++) {

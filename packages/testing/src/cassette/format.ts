@@ -8,7 +8,7 @@ import {
   type SerializedError,
 } from "@ravi/kernel";
 
-/** A client whose calls are in the file. Written before the first of them. */
+/** A client whose calls are in the file. Written before its first call. */
 interface ClientLine {
   readonly type: "client";
   readonly id: string;
@@ -16,32 +16,39 @@ interface ClientLine {
   readonly streams: boolean;
 }
 
-/** One call. It holds what was asked and what came of it, so that a person can read the file, and mend it. */
+/** One recorded call: the request and what came of it, readable and editable by a person. */
 export interface CallLine {
   readonly type: "call";
+  /** The id of the client. */
   readonly client: string;
-  /** In which order the client's calls began, from 1. Lines stand in the order in which calls ended. */
+  /** The order in which the client's calls began, from 1. Lines are in the order in which calls ended. */
   readonly n: number;
   readonly request: ModelRequest;
-  /** Of a call that was not streamed. */
+  /** The answer of a call that was not streamed. */
   readonly response?: ModelResponse | undefined;
-  /** Of a stream, in their order, up to its finish or its failure. */
+  /** The events of a stream, in order, up to its finish or its failure. */
   readonly events?: readonly ModelEvent[] | undefined;
+  /** Why the call failed. */
   readonly error?: SerializedError | undefined;
 }
 
+/** A line of the file. */
 export type CassetteLine = ClientLine | CallLine;
 
+/** The contents of a cassette file. */
 export interface Cassette {
   readonly lines: readonly CassetteLine[];
-  /** How many bytes hold whole lines. What follows was torn off by a crash. */
+  /** The number of bytes in whole lines. What follows was cut off by a crash. */
   readonly wholeBytes: number;
   readonly bytes: number;
-  /** Its last line is whole and not ended, as some editors leave it. */
+  /** Whether the last line is complete but has no newline, as some editors leave it. */
   readonly endsOpen: boolean;
 }
 
-/** Reads a cassette. A torn last line is left out; any other damage is an error that names the line. */
+/**
+ * Reads a cassette; undefined if there is no such file. A last line that was cut off is left out; any other damage throws an
+ * error that names the line.
+ */
 export function readCassette(file: string): Cassette | undefined {
   if (typeof file !== "string" || file === "")
     throw new InvalidValueError({ field: "cassette", value: file, expected: "the path of a file" });
@@ -66,7 +73,7 @@ export function readCassette(file: string): Cassette | undefined {
   return { lines, wholeBytes, bytes: bytes.length, endsOpen };
 }
 
-/** Some editors put a mark of the encoding in front. */
+/** Without the byte order mark that some editors put in front. */
 function textIn(bytes: Buffer): string {
   return bytes.toString("utf8").replace(/^\u{feff}/u, "");
 }
@@ -79,7 +86,7 @@ function parseLine(text: string, file: string, number: number): CassetteLine {
   throw new InvalidValueError({ field: `${file}:${number}`, value: text.slice(0, 80), expected });
 }
 
-/** Undefined where it is not even JSON. */
+/** Undefined if the text is not JSON. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -101,7 +108,7 @@ function isLine(value: unknown): value is CassetteLine {
   );
 }
 
-/** Something came of it: an answer, events or a failure. */
+/** Whether the call has an outcome: an answer, events or a failure. */
 function isTold(call: object): boolean {
   if ("response" in call) {
     const { response } = call;

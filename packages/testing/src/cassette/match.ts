@@ -2,14 +2,14 @@ import { createHash } from "node:crypto";
 import type { ModelRequest } from "@ravi/kernel";
 import type { CallLine } from "./format.ts";
 
-/** A recorded call, and whether it was given out. */
+/** A recorded call, and whether it was replayed. */
 export interface Recording {
   readonly call: CallLine;
   readonly hash: string;
   used: boolean;
 }
 
-/** The same for requests that say the same, in whatever order their fields stand. */
+/** The same for requests with the same content, in whatever order their fields are. */
 export function requestHash(request: ModelRequest): string {
   return createHash("sha256")
     .update(JSON.stringify(sorted(request)))
@@ -27,7 +27,7 @@ function sorted(value: unknown): unknown {
   );
 }
 
-/** The first unused recording of the same request, in the order in which the calls began. */
+/** The first unused recording of the same request, in the order in which the calls began. It is marked as used. */
 export function take(recordings: readonly Recording[], hash: string): Recording | undefined {
   const found = recordings.find((recording) => recording.hash === hash && !recording.used);
   if (found !== undefined) found.used = true;

@@ -1,19 +1,28 @@
 import { checkBoolean, checkFields, InvalidValueError, type ModelRequest } from "@ravi/kernel";
 
+/** Options for recording and replaying. */
 export interface CassetteOptions {
-  /** Texts and patterns that must not be in the file, beside what looks like a key. The same for recording and replaying. */
+  /** Texts and patterns to remove, in addition to what looks like a key. Give the same ones for recording and replaying. */
   readonly redact?: readonly (string | RegExp)[] | undefined;
-  /** What of a request counts, for prompts with a time or a number of their own in them: all of it. */
+  /**
+   * Maps requests before they are compared, to remove what changes from run to run, such as a time in the prompt. Default: the
+   * whole request is compared.
+   */
   readonly normalize?: ((request: ModelRequest) => ModelRequest) | undefined;
 }
 
+/** The options of `record`. */
 export interface RecordOptions extends Pick<CassetteOptions, "redact"> {
-  /** Goes on with a file that has calls of this client already. Without it that is an error: they would be replayed first. */
+  /**
+   * Continue a file that already has calls of this client. Default: false, which makes that an error, since the old calls would
+   * be replayed first.
+   */
   readonly append?: boolean | undefined;
 }
 
+/** The options of `replay`. */
 export interface ReplayOptions extends CassetteOptions {
-  /** Whose calls to replay; needed where the file has those of several clients. */
+  /** The id of the client whose calls to replay. Required if the file has calls of several clients. */
   readonly id?: string | undefined;
 }
 

@@ -24,8 +24,9 @@ import { checkRecordOptions, type RecordOptions } from "./options.ts";
 import { redactEvents, redactor } from "./redact.ts";
 
 /**
- * The same client, whose calls are written to a file as they end: answers, streams and failures, with secrets taken out. A
- * call that was cancelled or left by its reader is not written. Clients of one tree may share a file.
+ * Returns the same client, except that its calls are written to a file when they end: answers, streams and failures, without
+ * secrets. A call that was cancelled, or whose stream was not read to its end, is not written. Several clients may share a
+ * file. Throws an `InvalidValueError` if the file has calls of this client already, unless `append` is set.
  */
 export function record(client: LLMClient, file: string, options: RecordOptions = {}): LLMClient {
   checkRecordOptions(options);
@@ -37,13 +38,13 @@ export function record(client: LLMClient, file: string, options: RecordOptions =
     type: "call",
     client: client.id,
     n: ++calls,
-    // Now: the list of messages is live, and longer when the call ends.
+    // Copied now: the list of messages may be longer when the call ends.
     request: redact(request),
   });
   const write = (line: CallLine): void => {
     const { type, client: id, n, events, ...told } = line;
     const heard = events === undefined ? told : { ...told, events: redactEvents(events, redact) };
-    // Whose call it is stays as it is, or nobody would find it.
+    // The client id is not redacted, or replay would not find its calls.
     append.write({ type, client: id, n, ...redact(heard) });
   };
 
@@ -56,14 +57,14 @@ export function record(client: LLMClient, file: string, options: RecordOptions =
     let isWritten = false;
     const writeOnce = (told: Pick<CallLine, "error">): void => {
       if (isWritten) return;
-      // Also where that fails: a file that cannot be written is no failure of the call.
+      // Set even if the write below fails: an error while writing must not be recorded as a failure of the call.
       isWritten = true;
       write({ ...line, events, ...told });
     };
     try {
       for await (const event of client.stream?.(request, call) ?? []) {
         events.push(event);
-        // Before it is told: whoever reads on may stop at the finish.
+        // Before the event is passed on, because a reader may stop at the finish.
         if (event.type === "finish") writeOnce({});
         yield event;
       }
@@ -94,7 +95,7 @@ export function record(client: LLMClient, file: string, options: RecordOptions =
 }
 
 interface Appender {
-  /** How many calls of this client are in the file already. */
+  /** The number of calls of this client that are in the file already. */
   readonly calls: number;
   write(line: CallLine): void;
 }
@@ -107,11 +108,11 @@ function openFile(file: string, client: LLMClient, append: boolean): Appender {
     const expected = `a file without calls of ${client.id} (it has ${known.length}): delete it to record again, or say append: true`;
     throw new InvalidValueError({ field: "cassette", value: file, expected });
   }
-  // A torn last line would run into the next one.
+  // Otherwise the next line would be appended to a cut-off one.
   if (before !== undefined && before.wholeBytes < before.bytes) truncateSync(file, before.wholeBytes);
   if (before?.endsOpen === true) appendFileSync(file, "\n");
   let introduced = before?.lines.some((line) => line.type === "client" && line.id === client.id) ?? false;
-  // One write for each line, at the file's end: writers that share it do not mix.
+  // Each line is one write at the end of the file, so that several writers do not mix.
   const put = (line: CassetteLine): void => appendLine(file, `${JSON.stringify(line)}\n`);
   return {
     calls: known.length,
@@ -126,7 +127,7 @@ function openFile(file: string, client: LLMClient, append: boolean): Appender {
   };
 }
 
-/** All of it or nothing: what a full disk took of a line would run into the next one. */
+/** Writes a whole line or nothing: what a full disk accepted of it would be joined with the next line. */
 function appendLine(file: string, line: string): void {
   let handle: number | undefined;
   try {

@@ -1,6 +1,7 @@
 import { ErrorCode, ErrorKind, type ModelEvent } from "@ravi/kernel";
 import { secretForms, secretPatterns } from "@ravi/kernel/loop";
 
+/** Returns a copy without secrets. */
 export type Redact = <T>(value: T) => T;
 
 const REDACTED = "[redacted]";
@@ -8,11 +9,11 @@ const REDACTED = "[redacted]";
 const PATTERNS = secretPatterns(REDACTED);
 
 /**
- * Takes secrets out of every text inside a value. What was redacted stays the same when it is redacted again, so a request
- * is the same before and after.
+ * Removes secrets from every text inside a value. Redacting twice gives the same as redacting once, so a recorded request still
+ * matches.
  */
 export function redactor(more: readonly (string | RegExp)[]): Redact {
-  // As it stands in a JSON text too: that is what the arguments of a tool call are.
+  // Also in the form that they have inside a JSON text, which the arguments of a tool call are.
   const forms = more.flatMap((each) => (typeof each === "string" && each !== "" ? secretForms(each) : []));
   const texts = [...new Set(forms)].toSorted(longestFirst);
   const patterns = more.flatMap((each) =>
@@ -27,14 +28,14 @@ export function redactor(more: readonly (string | RegExp)[]): Redact {
     for (const [pattern, replacement] of PATTERNS) result = result.replaceAll(pattern, replacement);
     return result;
   };
-  // Through JSON: that is what is written, and it takes every text with it, however deep.
+  // Through JSON, because that is what is written, and it reaches every text at any depth.
   return <T>(value: T): T =>
     JSON.parse(JSON.stringify(value), (key, inner: unknown) =>
       typeof inner === "string" && FORMAT.get(key)?.has(inner) !== true ? clean(inner) : inner,
     ) as T;
 }
 
-/** Words by which a message, an answer or an error is read. They are no secrets, however broad a pattern is. */
+/** Words of the format itself. They are never secrets, however broad a pattern of the user is. */
 const FORMAT: ReadonlyMap<string, ReadonlySet<string>> = new Map<string, ReadonlySet<string>>([
   ["role", new Set(["system", "user", "assistant", "tool"])],
   ["type", new Set(["text", "image", "file", "reasoning", "toolCall", "finish"])],
@@ -43,17 +44,20 @@ const FORMAT: ReadonlyMap<string, ReadonlySet<string>> = new Map<string, Readonl
   ["kind", new Set(Object.values(ErrorKind))],
 ]);
 
-/** All but what stands in a secret's place already: that may look like another one. */
+/** Applies `change` to everything except earlier replacements, which might look like another secret. */
 function outside(text: string, change: (piece: string) => string): string {
   return text.includes(REDACTED) ? text.split(REDACTED).map(change).join(REDACTED) : change(text);
 }
 
-/** None must leave the rest of another behind. */
+/** Longest first, so that a short secret does not leave the rest of a longer one behind. */
 function longestFirst(a: string, b: string): number {
   return b.length - a.length;
 }
 
-/** A secret may come in pieces, none of which looks like one. What hides one is then kept as a single, clean piece. */
+/**
+ * A secret may be split over several deltas, none of which looks like one. If the joined text of a channel contains one, its
+ * deltas are replaced by a single one with the clean text.
+ */
 export function redactEvents(events: readonly ModelEvent[], redact: Redact): readonly ModelEvent[] {
   const texts = new Map<string, string>();
   for (const event of events) {

@@ -16,17 +16,19 @@ import { checkReplayOptions, type ReplayOptions } from "./options.ts";
 import { redactor } from "./redact.ts";
 import { unrecorded } from "./unrecorded.ts";
 
+/** A client that answers from a cassette. */
 export interface Replay extends LLMClient {
-  /** What was recorded and not asked for, in the order of the recorded calls. */
+  /** Recorded calls that were not asked for, in the order in which they were made. */
   readonly unused: readonly CallLine[];
-  /** Throws where something was recorded and not asked for. */
+  /** Throws if there are recorded calls that were not asked for. */
   assertAllUsed(): void;
 }
 
 /**
- * The client that a cassette was recorded from, without its network: a request that was recorded gets the answer, the stream
- * or the failure that it got then, equal requests in the order in which they were made. Any other request is an
- * `UnrecordedRequestError` that shows how it differs from the nearest recorded one.
+ * Returns a client that answers from a cassette, without a network. A recorded request gets the same answer, stream or failure
+ * as when it was recorded; equal requests get theirs in the order in which they were made. Any other request throws an
+ * `UnrecordedRequestError` that shows the difference to the nearest recorded one. Throws an `InvalidValueError` if the file is
+ * missing or damaged.
  */
 export function replay(file: string, options: ReplayOptions = {}): Replay {
   checkReplayOptions(options);
@@ -108,7 +110,7 @@ interface Chosen {
 }
 
 function chooseClient(lines: readonly CassetteLine[], file: string, id: string | undefined): Chosen {
-  // Two recorders of one client each introduce it.
+  // If a client was recorded twice into one file, there are two lines for it.
   const clients = [
     ...new Map(lines.flatMap((line) => (line.type === "client" ? [[line.id, line]] : []))).values(),
   ];
@@ -121,7 +123,7 @@ function chooseClient(lines: readonly CassetteLine[], file: string, id: string |
   throw new InvalidValueError({ field: "replay id", value: id, expected });
 }
 
-/** A call that was not streamed when it was recorded may be now: its answer then comes in one piece each. */
+/** The events of a call. If it was not recorded as a stream, each part of the answer is one event. */
 function eventsOf({ events, response }: CallLine): readonly ModelEvent[] {
   if (events !== undefined) return events;
   if (response === undefined) return [];

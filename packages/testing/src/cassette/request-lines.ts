@@ -1,12 +1,12 @@
 import type { ChatMessage, ModelRequest } from "@ravi/kernel";
 
-/** A line of a request, and where in the request it stands. */
+/** A line of a request, and its place in the request. */
 export interface RequestLine {
   readonly path: string;
   readonly text: string;
 }
 
-/** A request as lines that a person can compare: each text by its own lines, everything else as short JSON. */
+/** A request as lines that a person can compare: texts line by line, everything else as short JSON. */
 export function requestLines(request: ModelRequest): readonly RequestLine[] {
   const { messages, tools = [], ...settings } = request;
   return [

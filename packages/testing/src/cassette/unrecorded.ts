@@ -4,11 +4,14 @@ import { similarity, unifiedDiff } from "./diff.ts";
 import type { Recording } from "./match.ts";
 import { requestLines } from "./request-lines.ts";
 
-/** A request came that the cassette has no answer for. Nobody retries it: it would be the same again. */
+/** The cassette has no answer for a request. It is not retryable, since the same request would fail again. */
 export class UnrecordedRequestError extends InvalidValueError {
   readonly cassette: string;
   readonly client: string;
-  /** Against the nearest recording; empty where there is none, or all that are the same were used. */
+  /**
+   * The difference to the nearest recording. Empty if there is none, or if the same request was recorded but every recording
+   * was used.
+   */
   readonly diff: string;
   constructor(init: {
     cassette: string;
@@ -56,7 +59,7 @@ export function unrecorded(init: Unrecorded): UnrecordedRequestError {
   const ranked = recordings
     .map((recording) => ({ recording, lines: requestLines(normalize(recording.call.request)) }))
     .map((each) => ({ ...each, score: similarity(each.lines, asked) }))
-    // Among those that are equally near, one that is still waited for is more likely meant.
+    // Of equally near recordings, prefer one that was not used yet: it is more likely the one that was meant.
     .toSorted((a, b) => b.score - a.score || Number(a.recording.used) - Number(b.recording.used));
   const nearest = ranked[0];
   if (nearest === undefined) return new UnrecordedRequestError({ ...rest, why: "it has no calls", diff: "" });

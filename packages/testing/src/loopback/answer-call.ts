@@ -8,23 +8,23 @@ import type { Served } from "./protocol.ts";
 import { RefusedRequest, refusalOf } from "./refusal.ts";
 import type { Wire } from "./wire.ts";
 
-/** A call that an endpoint has read and found in order. */
+/** A call that an endpoint has read and found valid. */
 export interface ReadCall {
   readonly model: string;
   readonly stream: boolean;
   readonly body: JsonObject;
   readonly request: ModelRequest;
-  /** How the endpoint's protocol writes the answer. */
+  /** Creates the answer in the endpoint's protocol. */
   wire(plan: Plan, made: { readonly index: number; readonly created: number }): Wire;
 }
 
-/** Answers from the script. The charge is on the disk before the delay and the first byte of the answer. */
+/** Answers from the script. The charge is on the disk before the delay and before the first byte of the answer. */
 export async function answerCall(call: ReadCall, { incoming, response, house, gone }: Served): Promise<void> {
   const { model, stream, body, request } = call;
   checkModel(model, house);
   const index = house.nextIndex();
   const answer = house.script(request, index, { ...incoming, index, model, stream, body, signal: gone });
-  // Not until the client has gone: what the model began is charged, whether somebody still listens or not.
+  // Only `closing` aborts this, and not a client that has gone: once the model has begun, the call is charged.
   const plan = planAnswer(isPromiseLike(answer) ? await abortable(answer, house.closing) : answer, request);
   if (isCharged(plan)) {
     const { idempotencyKey, key } = incoming;
@@ -36,7 +36,7 @@ export async function answerCall(call: ReadCall, { incoming, response, house, go
   await deliver(response, { plan, wire, stream, house, signal: gone });
 }
 
-/** Whatever is answered is charged, also an answer that breaks off. A refusal is not, nor silence from the start. */
+/** Every answer is charged, also one that breaks off. A refusal is not, nor a hang from the start. */
 function isCharged(plan: Plan): boolean {
   return refusalOf(plan) === undefined && !hangsAtOnce(plan.fault);
 }

@@ -3,7 +3,7 @@ import { readOneOf, readOnly, readRequired, wrong } from "./anthropic-fields.ts"
 import { isObject, readBoolean, readList, readObject, readOptional, readString } from "./read-json.ts";
 import { isSealed, seal } from "./seal.ts";
 
-/** One block of a message, as far as the kernel has words for it. */
+/** One block of a message, as far as the kernel has a type for it. */
 export type Block =
   | { readonly type: "part"; readonly part: ContentPart; readonly isThought: boolean }
   | { readonly type: "call"; readonly call: ToolCall }
@@ -23,7 +23,7 @@ const OF_ROLE = {
 
 export type Role = keyof typeof OF_ROLE;
 
-/** A message's content: a text, or blocks. An empty one is refused. */
+/** The content of a message: a text, or blocks. Empty content is refused. */
 export function readBlocks(value: JsonValue | undefined, path: string, role: Role): readonly Block[] {
   const list =
     typeof value === "string" ? [{ type: "text", text: value }] : readRequired(value, path, readList);
@@ -61,7 +61,7 @@ function readBlock(value: JsonValue, path: string, allowed: readonly string[]): 
   }
 }
 
-/** Text, images and documents: what also stands in a tool's result and in the system prompt. */
+/** Reads text, images and documents, which may also be in a tool's result and in the system prompt. */
 export function readParts(
   value: JsonValue,
   path: string,

@@ -25,7 +25,7 @@ export async function serveMessages(served: Served): Promise<void> {
   );
 }
 
-/** `POST /v1/messages/count_tokens`: an estimate, and free. */
+/** `POST /v1/messages/count_tokens`: an estimate, which is not charged. */
 export async function serveCount(served: Served): Promise<void> {
   const { request } = readCall(served, false);
   const { response } = served;
@@ -38,7 +38,8 @@ function readCall({ incoming, house }: Served, needsLimit: boolean): MessagesReq
   if (version === undefined || !/^\d{4}-\d\d-\d\d$/.test(version)) {
     throw wrong("anthropic-version", "header is required");
   }
-  // Lone halves of characters are escapes in JSON; an even number of backslashes before one only spells it out.
+  // Half a surrogate pair is an escape such as \ud800 in JSON. After an even number of backslashes it is real; after an odd
+  // number it is only text.
   if (/(?<!\\)(?:\\\\)*\\ud[89a-f]/.test(JSON.stringify(incoming.body))) {
     throw wrong("The request body is not valid JSON", "no low surrogate in string");
   }

@@ -2,12 +2,12 @@ import type { JsonObject, JsonValue } from "@ravi/kernel";
 import { readObject } from "./read-json.ts";
 import { RefusedRequest } from "./refusal.ts";
 
-/** A refusal in Anthropic's words: where, and what is wrong there. */
+/** A refusal in Anthropic's words: the path of the field, and what is wrong with it. */
 export function wrong(path: string, problem: string): RefusedRequest {
   return new RefusedRequest({ status: 400, message: `${path}: ${problem}` });
 }
 
-/** An object with no other fields than these. */
+/** Reads an object, and refuses fields that are not known. */
 export function readOnly(value: JsonValue | undefined, path: string, known: readonly string[]): JsonObject {
   const object = readObject(value, path);
   const unknown = Object.keys(object).find((key) => !known.includes(key));
@@ -15,7 +15,7 @@ export function readOnly(value: JsonValue | undefined, path: string, known: read
   throw wrong(path === "body" ? unknown : `${path}.${unknown}`, "Extra inputs are not permitted");
 }
 
-/** Where a field must be there. */
+/** Reads a field, and refuses the request if it is missing. */
 export function readRequired<T>(
   value: JsonValue | undefined,
   path: string,

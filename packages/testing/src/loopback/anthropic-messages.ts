@@ -3,10 +3,10 @@ import { type Block, readBlocks, type Role } from "./anthropic-blocks.ts";
 import { readOneOf, readOnly, wrong } from "./anthropic-fields.ts";
 import { readList } from "./read-json.ts";
 
-/** A turn of the conversation: messages of one side in a row count as one, as with the real server. */
+/** A turn of the conversation. Consecutive messages of the same role count as one, as with the real server. */
 export interface Turn {
   readonly role: Role;
-  /** Of its first message, for what is wrong with it. */
+  /** The path of its first message, for errors. */
   readonly path: string;
   readonly blocks: Block[];
 }
@@ -27,7 +27,10 @@ export function readTurns(value: JsonValue | undefined): readonly Turn[] {
   return turns;
 }
 
-/** The turns as the kernel has them. A user's turn with results becomes their messages, and one for the rest. */
+/**
+ * The turns as messages of the kernel. A user's turn with tool results becomes one message for each result, and one for the
+ * rest.
+ */
 export function messagesOf(turns: readonly Turn[]): readonly ChatMessage[] {
   const names = new Map<string, string>();
   return turns.flatMap(({ role, blocks }): ChatMessage[] => {

@@ -2,7 +2,7 @@ import { serveCount, serveMessages } from "./anthropic-endpoint.ts";
 import { messagesError } from "./anthropic-wire.ts";
 import type { Protocol } from "./protocol.ts";
 
-/** Anthropic's endpoints, and the shape of its errors. */
+/** Anthropic's endpoints and the format of its errors. */
 export const ANTHROPIC: Protocol = {
   basePath: "",
   routes: new Map([

@@ -13,7 +13,7 @@ import {
   readString,
 } from "./read-json.ts";
 
-/** A Messages request as it was meant. */
+/** A Messages request, read. */
 export interface MessagesRequest {
   readonly model: string;
   readonly stream: boolean;
@@ -21,11 +21,11 @@ export interface MessagesRequest {
 }
 
 export interface ReadOptions {
-  /** Of the API, as the client says it. */
+  /** The API version that the client sent. */
   readonly version: string;
-  /** Counting tokens needs no limit for the answer. */
+  /** Whether `max_tokens` is required. It is not for counting tokens. */
   readonly needsLimit: boolean;
-  /** Whether calls and results must be together. */
+  /** Whether tool calls must be followed by their results. */
   readonly checkToolPairs: boolean;
 }
 
@@ -45,10 +45,10 @@ const FIELDS = [
   "cache_control",
 ];
 const SAMPLING = ["temperature", "top_p", "top_k"];
-/** Since this version the API refuses what samples the answer. */
+/** From this version on the API refuses sampling parameters. */
 const WITHOUT_SAMPLING = "2026-10-21";
 
-/** Reads a request as strictly as the real server does. */
+/** Reads a request as strictly as the real server does. Throws a `RefusedRequest`. */
 export function readMessagesRequest(value: JsonValue | undefined, options: ReadOptions): MessagesRequest {
   const known = options.version >= WITHOUT_SAMPLING ? FIELDS : [...FIELDS, ...SAMPLING];
   const body = readOnly(value, "body", known);
@@ -169,7 +169,7 @@ function readFormat(value: JsonValue, path: string): JsonObject {
   return schema;
 }
 
-/** Every object of type `object` in a schema describes one. */
+/** Requires `additionalProperties: false` in every object schema. Whatever has `type: "object"` is taken for one. */
 function checkClosed(value: JsonValue | undefined, path: string): void {
   if (typeof value !== "object" || value === null) return;
   if (Array.isArray(value)) {

@@ -3,7 +3,7 @@ import { wrong } from "./anthropic-fields.ts";
 import type { Turn } from "./anthropic-messages.ts";
 import { isObject } from "./read-json.ts";
 
-/** What the real server refuses in a conversation whose messages are each in order. */
+/** Refuses what the real server refuses in a conversation whose single messages are valid. */
 export function checkTurns(turns: readonly Turn[]): void {
   const [first] = turns;
   if (first?.role !== "user") throw wrong("messages", 'first message must use the "user" role');
@@ -28,7 +28,7 @@ export function checkTurns(turns: readonly Turn[]): void {
   }
 }
 
-/** All results at the beginning of the turn, one for each call. */
+/** All results must be at the beginning of the turn, one for each call. */
 function checkResults({ blocks, path }: Turn, calls: readonly string[]): void {
   const waiting = new Set(calls);
   const leading = blocks.findIndex((block) => block.type !== "result");
@@ -47,7 +47,7 @@ function checkResults({ blocks, path }: Turn, calls: readonly string[]): void {
   throw wrong(path, problem);
 }
 
-/** A conversation with calls in it needs tools that could have been called. */
+/** A conversation with tool calls requires tools in the request. */
 export function checkToolsThere(turns: readonly Turn[], tools: number): void {
   const hasCalls = turns.some(({ blocks }) => blocks.some(({ type }) => type !== "part"));
   if (hasCalls && tools === 0) {
@@ -58,7 +58,7 @@ export function checkToolsThere(turns: readonly Turn[], tools: number): void {
   }
 }
 
-/** With a thinking budget, the turn that called tools has to begin with its thoughts. */
+/** With a thinking budget, the last assistant turn must begin with thinking if it has tool calls. */
 export function checkThoughts(turns: readonly Turn[]): void {
   const turn = turns.findLast(({ role }) => role === "assistant");
   const [first] = turn?.blocks ?? [];
@@ -71,7 +71,7 @@ export function checkThoughts(turns: readonly Turn[]): void {
 
 const MOST_MARKS = 4;
 
-/** At most four places of a request may be marked to be kept. */
+/** At most four blocks of a request may have `cache_control`. */
 export function checkMarks(body: JsonObject): void {
   const found = countMarks(body["tools"]) + countMarks(body["system"]) + countMarks(body["messages"]);
   if (found <= MOST_MARKS) return;

@@ -21,7 +21,7 @@ const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
   other: "other",
 };
 
-/** The Messages API. */
+/** Writes an answer in the format of the Messages API. */
 export function messagesWire({ id, model, plan }: MessagesAnswer): Wire {
   const reason = STOP_REASONS[plan.finishReason];
   const usage = plan.saysUsage ? { usage: usageOf(plan.usage) } : {};
@@ -60,7 +60,7 @@ function contentOf(plan: Plan): readonly JsonObject[] {
   ];
 }
 
-/** Arguments that a script broke stay the text they are: the real server cannot send such an answer whole. */
+/** Arguments that a script broke are sent as text. The real server cannot send such an answer unless it streams. */
 function inputOf(text: string): JsonObject | string {
   try {
     return JSON.parse(text) as JsonObject;
@@ -69,7 +69,7 @@ function inputOf(text: string): JsonObject | string {
   }
 }
 
-/** The content as it streams: each block is opened, filled and closed before the next. */
+/** The events of the content: each block is started, filled and stopped before the next one. */
 function blockEvents(plan: Plan): { add(delta: Delta): string; close(): string } {
   let open: string | undefined;
   let index = -1;
@@ -120,7 +120,7 @@ function pieceOf(delta: Delta): JsonObject {
   }
 }
 
-/** What is cached is counted apart here, where the kernel counts it in. */
+/** Anthropic's `input_tokens` excludes cached tokens; the kernel's `inputTokens` includes them. */
 function usageOf(usage: Usage): JsonObject {
   const { inputTokens, outputTokens, cachedInputTokens: found = 0, cacheWriteTokens: kept = 0 } = usage;
   const { cacheWrite1hTokens: hour } = usage;
@@ -155,7 +155,7 @@ const ERROR_TYPES: ReadonlyMap<number, string> = new Map([
   [529, "overloaded_error"],
 ]);
 
-/** The body of an error, in Anthropic's shape. */
+/** The body of an error in Anthropic's format. */
 export function messagesError({ status, message, code }: Refusal): JsonObject {
   const type = ERROR_TYPES.get(status) ?? (status >= 500 ? "api_error" : "invalid_request_error");
   const details = code === undefined ? {} : { details: { error_code: code } };

@@ -3,11 +3,11 @@ import { dirname } from "node:path";
 import { InvalidValueError } from "@ravi/kernel";
 import { type BillEntry, parseBill } from "./read-bill.ts";
 
-/** Where a bill is kept. */
+/** Where a bill is stored. */
 export interface BillDisk {
-  /** What was there when it was opened. */
+  /** The entries that were there when it was opened. */
   readonly entries: readonly BillEntry[];
-  /** Resolves once the lines are on the disk. */
+  /** Resolves when the lines are on the disk. */
   append(lines: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -15,8 +15,8 @@ export interface BillDisk {
 const NEWLINE = 0x0a;
 
 /**
- * Opens a bill file, or makes it. A torn last line is cut off, so that the next one does not run into it: its request was
- * never answered. Any other damage is an error, and the file stays as it is.
+ * Opens a bill file, or creates it. A last line that was cut off is removed, so that the next one is not joined with it; its
+ * request was never answered. Any other damage throws an error, and the file is not changed.
  */
 export async function openBillFile(file: string): Promise<BillDisk> {
   let handle: FileHandle | undefined;

@@ -10,16 +10,19 @@ interface Charge {
   readonly key: string | undefined;
 }
 
-/** What was charged, in the order in which it was charged. */
+/** What was charged, in order. */
 export interface Bill {
-  /** Resolves once the entry is on the disk. After a failed write nothing more is charged, and so nothing more is answered. */
+  /**
+   * Charges a call. Resolves when the entry is on the disk. After a failed write it always rejects, so that nothing is answered
+   * without being charged.
+   */
   add(charge: Charge): Promise<BillEntry>;
   summary(): BillSummary;
   close(): Promise<void>;
 }
 
 export interface BillOptions {
-  /** Only in memory, unless given. */
+  /** Default: only in memory. */
   readonly disk: BillDisk | undefined;
   readonly prices: Prices | ((model: string) => Prices) | undefined;
   readonly clock: Clock;
@@ -31,7 +34,7 @@ interface Pending {
   readonly reject: (error: Error) => void;
 }
 
-/** A bill that goes on where its disk left off. */
+/** A bill that continues the entries of its disk. */
 export function makeBill({ disk, prices = DEFAULT_PRICES, clock }: BillOptions): Bill {
   const entries: BillEntry[] = [...(disk?.entries ?? [])];
   let numbered = entries.length;
@@ -39,7 +42,7 @@ export function makeBill({ disk, prices = DEFAULT_PRICES, clock }: BillOptions):
   let writing: Promise<void> | undefined;
   let refusal: Error | undefined;
 
-  /** All that came while the last group was being written goes in one write and one fsync. */
+  /** Entries that arrived while the last group was being written go into one write and one fsync. */
   const writeGroups = async (): Promise<void> => {
     while (waiting.length > 0) {
       const group = waiting;
@@ -56,7 +59,7 @@ export function makeBill({ disk, prices = DEFAULT_PRICES, clock }: BillOptions):
         resolve(entry);
       }
     }
-    // In the same tick as the last look at the queue: whoever comes after it has to start the next round.
+    // In the same tick as the last check of the queue, so that the next entry starts a new round.
     writing = undefined;
   };
 

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from "node:http";
 import { RefusedRequest } from "./refusal.ts";
 
-/** How much more than the limit is read and thrown away, so that the sender gets to see the refusal, not a broken pipe. */
+/** How many times the limit is read and discarded, so that the sender gets the refusal and not a broken pipe. */
 const PATIENCE = 4;
 
-/** The whole body as text. Throws a `RefusedRequest` when it is longer than `maxBytes`. */
+/** The whole body as text. Throws a `RefusedRequest` if it is longer than `maxBytes`. */
 export async function readBody(request: IncomingMessage, maxBytes: number): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;

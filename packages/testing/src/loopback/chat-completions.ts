@@ -19,13 +19,13 @@ const FINISH_REASONS: Readonly<Record<FinishReason, string>> = {
   stop: "stop",
   toolCalls: "tool_calls",
   length: "length",
-  // A refusal is told by its own field; the reason says nothing of it.
+  // A refusal is reported in a field of its own, not by the finish reason.
   refused: "stop",
   filtered: "content_filter",
   other: "other",
 };
 
-/** The Chat Completions protocol. */
+/** Writes an answer in the format of Chat Completions. */
 export function chatCompletions(completion: ChatCompletion): Wire {
   const { plan, includeUsage } = completion;
   const finishReason = FINISH_REASONS[plan.finishReason];
@@ -60,7 +60,7 @@ export function chatCompletions(completion: ChatCompletion): Wire {
   };
 }
 
-/** Only tool calls: then the content is null, not empty. */
+/** With tool calls only, the content is null and not an empty text. */
 function hasNoText(plan: Plan): boolean {
   return plan.text === "" && plan.toolCalls.length > 0;
 }

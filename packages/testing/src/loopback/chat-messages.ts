@@ -1,11 +1,11 @@
 import { type ChatMessage, type ContentPart, type JsonValue, textOf, type ToolCall } from "@ravi/kernel";
 import { invalid, readList, readObject, readOptional, readString } from "./read-json.ts";
 
-/** The conversation of a Chat Completions request, as the kernel has it. */
+/** The conversation of a Chat Completions request, as messages of the kernel. */
 export function readMessages(value: JsonValue | undefined): readonly ChatMessage[] {
   const list = readList(value, "messages");
   if (list.length === 0) throw invalid("messages", "an array with at least one message");
-  /** Tool messages carry no name; the latest call with their id has it. */
+  /** Tool messages carry no tool name; it is taken from the latest call with their id. */
   const names = new Map<string, string>();
   return list.map((item, index) => {
     const message = readMessage(item, `messages[${index}]`, names);

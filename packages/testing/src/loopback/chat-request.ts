@@ -13,16 +13,19 @@ import {
 } from "./read-json.ts";
 import { RefusedRequest } from "./refusal.ts";
 
-/** A Chat Completions request as it was meant. */
+/** A Chat Completions request, read. */
 export interface ChatRequest {
   readonly model: string;
   readonly stream: boolean;
-  /** Whether a stream ends with its usage. */
+  /** Whether a stream ends with a chunk that has the usage. */
   readonly includeUsage: boolean;
   readonly request: ModelRequest;
 }
 
-/** Reads what the kernel has a word for. Everything else (`response_format` of other kinds, `user`, ...) is accepted and stays in the body. */
+/**
+ * Reads what the kernel has a field for. Everything else (other kinds of `response_format`, `user`, …) is accepted, and a
+ * script finds it in the body.
+ */
 export function readChatRequest(value: JsonValue): ChatRequest {
   const body = readObject(value, "body");
   const streamOptions = readOptional(body["stream_options"], "stream_options", readObject);
@@ -91,12 +94,12 @@ function readStop(value: JsonValue, param: string): readonly string[] {
 function readReasoning(value: JsonValue, param: string): ModelRequest["reasoning"] {
   if (value === "minimal" || value === "low" || value === "medium" || value === "high")
     return { effort: value };
-  // Efforts that only some models know have no word in the kernel.
+  // The kernel has no value for efforts that only some models know.
   if (typeof value === "string") return undefined;
   throw invalid(param, "a string");
 }
 
-/** Like OpenAI, it takes the schema of an object alone, for a tool and for an answer. */
+/** Like OpenAI, accepts only object schemas, for a tool and for an answer. */
 export function readParameters(value: JsonValue | undefined, param: string): ToolSpec["parameters"] {
   const schema = schemaOf(readObject(value, param));
   if (isObjectSchema(schema)) return schema;

@@ -14,15 +14,15 @@ export interface Delivery {
   readonly wire: Wire;
   readonly stream: boolean;
   readonly house: House;
-  /** Aborts when the client has gone or the server closes; then a `CancellationError` is thrown. */
+  /** Aborts when the client has gone or the server closes; sending then throws a `CancellationError`. */
   readonly signal: AbortSignalLike;
 }
 
 const JSON_HEADERS = { "content-type": "application/json" };
-/** An answer that stops in the middle of a word. */
+/** JSON that is cut off. */
 const BROKEN_JSON = '{"id":"chatcmpl-';
 
-/** Sends an answer with its delays and its faults. */
+/** Sends an answer with its delays and its fault. */
 export async function deliver(response: ServerResponse, delivery: Delivery): Promise<void> {
   const { plan, house, signal } = delivery;
   if (plan.delayMs > 0) await wait(house.clock, plan.delayMs, signal);
@@ -98,10 +98,10 @@ function sendMalformed(
   response.end(fault.body ?? (stream ? frame(BROKEN_JSON) : BROKEN_JSON));
 }
 
-/** Waits until the bytes have left the process, so that a connection which is cut next still carries them. */
+/** Waits until the bytes have left the process, so that they arrive even if the connection is cut next. */
 function write(response: ServerResponse, data: string | Uint8Array): Promise<void> {
   return new Promise((resolve) => {
-    // An error means that the client has gone. The signal tells; the write has nothing to add.
+    // An error means that the client has gone, which the signal reports too.
     response.write(data, () => resolve());
   });
 }

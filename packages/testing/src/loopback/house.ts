@@ -7,27 +7,28 @@ import { checkPrices, type Prices } from "./price.ts";
 import type { Protocol } from "./protocol.ts";
 import type { LoopbackCall, LoopbackRequest } from "./request.ts";
 
+/** The options of `loopbackOpenAI` and `loopbackAnthropic`. Only `script` is required. */
 export interface LoopbackOptions {
   readonly script: Script<LoopbackCall>;
-  /** Where the bill is kept, a line of JSON for each charge. One that is there already is continued. In memory, unless given. */
+  /** The file for the bill, with one line of JSON for each charge. An existing bill is continued. Default: in memory. */
   readonly billFile?: string | undefined;
-  /** Dollars per million tokens: input 0.25, output 2. */
+  /** Dollars per million tokens, or a function of the model. Default: `{ input: 0.25, output: 2 }`. */
   readonly prices?: Prices | ((model: string) => Prices) | undefined;
-  /** `true`: any key will do, but there must be one. A string: exactly that one. */
+  /** `true`: any key is accepted, but there must be one. A string: exactly that key. Otherwise 401. Default: false. */
   readonly requireKey?: boolean | string | undefined;
-  /** The models there are; others get 404. Unless given, any name will do. */
+  /** The models that exist; others get a 404. Default: any name. */
   readonly models?: readonly string[] | undefined;
-  /** Refuse conversations in which a tool call and its result are not together, as OpenAI does: true. */
+  /** Refuse conversations in which a tool call is not followed by its result, as the real servers do. Default: true. */
   readonly checkToolPairs?: boolean | undefined;
-  /** 32 MiB. */
+  /** A longer body gets a 413. Default: 32 MiB. */
   readonly maxBodyBytes?: number | undefined;
-  /** A free one, unless given. */
+  /** Default: a free port. */
   readonly port?: number | undefined;
-  /** Where delays and times come from; the real ones, unless given. */
+  /** The source of times and delays. Default: real time. */
   readonly clock?: Clock | undefined;
-  /** Characters in a piece of a stream: 8. */
+  /** The characters in each piece of a stream. Default: 8. */
   readonly chunkSize?: number | undefined;
-  /** `false` keeps no requests, for benchmarks. The bill is kept all the same. */
+  /** `false`: requests are not kept, for benchmarks; the bill still is. Default: true. */
   readonly record?: boolean | undefined;
 }
 
@@ -45,7 +46,7 @@ const OPTIONS = [
   "record",
 ] as const satisfies readonly (keyof LoopbackOptions)[];
 
-/** What the endpoints of one server share. */
+/** What all endpoints of one server share. */
 export interface House {
   readonly protocol: Protocol;
   readonly script: CompiledScript<LoopbackCall>;
@@ -59,11 +60,11 @@ export interface House {
   readonly closing: AbortSignalLike;
   readonly requests: readonly LoopbackRequest[];
   note(request: LoopbackRequest): void;
-  /** The number of the next call that reaches the script. */
+  /** The number of the next call that reaches the script, from 0. */
   nextIndex(): number;
 }
 
-/** What can be found wrong before anything is opened. */
+/** Checks what can be checked before anything is opened. */
 export function checkOptions(options: LoopbackOptions): void {
   checkFields("loopback options", options, OPTIONS);
   const { prices, requireKey } = options;

@@ -1,7 +1,7 @@
 import type { JsonObject } from "@ravi/kernel";
 import type { Refusal } from "./refusal.ts";
 
-/** The body of an error, in OpenAI's shape. */
+/** The body of an error in OpenAI's format. */
 export function errorBody({ status, message, code, param }: Refusal): JsonObject {
   return { error: { message, type: typeOf(status), param: param ?? null, code: code ?? null } };
 }

@@ -3,7 +3,7 @@ import { errorBody } from "./openai-error.ts";
 import type { Protocol, Served } from "./protocol.ts";
 import { serveResponses } from "./responses-endpoint.ts";
 
-/** OpenAI's endpoints, and the shape of its errors. */
+/** OpenAI's endpoints and the format of its errors. */
 export const OPENAI: Protocol = {
   basePath: "/v1",
   routes: new Map([

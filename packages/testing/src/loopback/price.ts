@@ -3,7 +3,7 @@ import { checkFields, InvalidValueError, NO_USAGE, type Usage } from "@ravi/kern
 /** Dollars per million tokens. */
 export interface Prices {
   readonly input: number;
-  /** The same as `input`, unless given. */
+  /** Default: the same as `input`. */
   readonly cachedInput?: number | undefined;
   readonly output: number;
 }
@@ -13,7 +13,10 @@ export const DEFAULT_PRICES: Prices = Object.freeze({ input: 0.25, output: 2 });
 const NANO_PER_DOLLAR = 1_000_000_000;
 const TOKENS_PER_PRICE = 1_000_000n;
 
-/** The cost in whole nano-dollars. Exact up to one rounding for each call, where a price has less than a nano-dollar in it. */
+/**
+ * The cost in whole nano-dollars. It is exact, except for one rounding per call if the prices lead to fractions of a
+ * nano-dollar.
+ */
 export function costOf(usage: Usage, prices: Prices): bigint {
   const cached = Math.min(usage.cachedInputTokens ?? 0, usage.inputTokens);
   const millionths =
@@ -23,6 +26,7 @@ export function costOf(usage: Usage, prices: Prices): bigint {
   return (millionths + TOKENS_PER_PRICE / 2n) / TOKENS_PER_PRICE;
 }
 
+/** Throws an `InvalidValueError` if a price is wrong. */
 export function checkPrices(prices: Prices): void {
   checkFields("prices", prices, ["input", "cachedInput", "output"]);
   costOf(NO_USAGE, prices);
@@ -33,7 +37,7 @@ function nanoPerMillion(field: string, price: number): bigint {
   throw new InvalidValueError({ field, value: price, expected: "dollars per million tokens, 0 or more" });
 }
 
-/** As a number that a person can read. Nano-dollars survive the way there and back up to a million dollars. */
+/** Dollars as a number. Converting to nano-dollars and back is exact up to a million dollars. */
 export function dollarsOf(nano: bigint): number {
   return Number(nano) / NANO_PER_DOLLAR;
 }

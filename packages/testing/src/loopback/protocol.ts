@@ -4,9 +4,9 @@ import type { House } from "./house.ts";
 import type { Refusal } from "./refusal.ts";
 import type { LoopbackRequest } from "./request.ts";
 
-/** What one provider's server has of its own; everything else is the same for all. */
+/** What differs between the servers of different providers. */
 export interface Protocol {
-  /** What the base URL of its clients ends in. */
+  /** The end of the base URL that clients are given. */
   readonly basePath: string;
   /** By path. */
   readonly routes: ReadonlyMap<string, Route>;
@@ -19,7 +19,7 @@ interface Route {
   serve(served: Served): Promise<void>;
 }
 
-/** A request on its way through an endpoint. */
+/** A request that is being served. */
 export interface Served {
   readonly incoming: LoopbackRequest;
   readonly response: ServerResponse;

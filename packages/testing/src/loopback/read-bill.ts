@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { InvalidValueError } from "@ravi/kernel";
 import { dollarsOf, nanoOf } from "./price.ts";
 
-/** One request that was served and charged. */
+/** One request that was answered and charged. */
 export interface BillEntry {
-  /** From 1, without gaps. */
+  /** Counts from 1, without gaps. */
   readonly n: number;
   /** Epoch milliseconds. */
   readonly at: number;
@@ -12,26 +12,27 @@ export interface BillEntry {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly costUsd: number;
-  /** Of the input tokens, those that were cached, where the answer says so. */
+  /** The part of the input tokens that was cached, if the answer reports it. */
   readonly cachedInputTokens?: number | undefined;
   readonly idempotencyKey?: string | undefined;
-  /** The last four characters of the key. */
+  /** The last four characters of the API key. */
   readonly key?: string | undefined;
 }
 
+/** The totals of a bill, and its entries. */
 export interface BillSummary {
   readonly calls: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** Summed in whole nano-dollars, so that it is exact. */
+  /** Added up in whole nano-dollars, so it is exact. */
   readonly costUsd: number;
   readonly entries: readonly BillEntry[];
 }
 
 /**
- * Adds up a bill file, also while the server is still writing it or after it was killed. A last line without its end was
- * never answered and is left out. Damage anywhere else, and numbers out of sequence (two servers on one file), are an error
- * that names the line.
+ * Adds up a bill file, also while the server is still writing it, or after it was killed. A last line that was cut off was
+ * never answered and is left out. Any other damage, and numbers out of sequence (two servers on one file), throw an
+ * `InvalidValueError` that names the line.
  */
 export function readBill(file: string): BillSummary {
   let text: string;
@@ -48,7 +49,7 @@ export function readBill(file: string): BillSummary {
   return sumBill(parseBill(text, file));
 }
 
-/** The entries of a bill's text, without a torn last line. */
+/** The entries in the text of a bill, without a last line that was cut off. */
 export function parseBill(text: string, file: string): readonly BillEntry[] {
   const lines = text.split("\n").slice(0, -1);
   return lines.map((line, index) => parseEntry(line, index + 1, file));

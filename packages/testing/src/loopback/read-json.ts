@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "@ravi/kernel";
 import { RefusedRequest } from "./refusal.ts";
 
-/** Reading fields of a request's body. What is not as it should be is refused with 400 and the field's path. */
+// Functions that read fields of a request's body. If a field is wrong, the request is refused with 400 and the field's path.
 
 export function invalid(param: string, expected: string): RefusedRequest {
   return new RefusedRequest({ status: 400, message: `Invalid '${param}': expected ${expected}`, param });
@@ -16,7 +16,7 @@ export function readObject(value: JsonValue | undefined, param: string): JsonObj
   throw invalid(param, "an object");
 }
 
-/** An object with no other fields than these. */
+/** Reads an object, and refuses fields that are not known. */
 export function readKnown(value: JsonValue | undefined, param: string, known: readonly string[]): JsonObject {
   const object = readObject(value, param);
   const unknown = Object.keys(object).find((key) => !known.includes(key));
@@ -40,7 +40,7 @@ export function readList(value: JsonValue | undefined, param: string): readonly 
   throw invalid(param, "an array");
 }
 
-/** Absent and null are the same to these servers. */
+/** Reads a field unless it is absent or null, which these servers treat alike. */
 export function readOptional<T>(
   value: JsonValue | undefined,
   param: string,
@@ -59,7 +59,7 @@ export function readBoolean(value: JsonValue | undefined, param: string): boolea
   throw invalid(param, "true or false");
 }
 
-/** The fields that are there. */
+/** The fields that are not undefined. */
 export function present<T extends object>(fields: T): Partial<T> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<T>;
 }

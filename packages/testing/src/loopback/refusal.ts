@@ -3,7 +3,7 @@ import { messageOf } from "@ravi/kernel/loop";
 import { statusMessage } from "../answers/fault.ts";
 import type { Plan } from "../answers/plan.ts";
 
-/** A request that gets an error instead of an answer, and is not charged. */
+/** An error response. The request is not charged. */
 export interface Refusal {
   readonly status: number;
   readonly message: string;
@@ -12,7 +12,7 @@ export interface Refusal {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Thrown where a request is read; the server turns it into its response. */
+/** Thrown while a request is read; the server turns it into a response. */
 export class RefusedRequest extends Error {
   readonly refusal: Refusal;
   constructor(refusal: Refusal) {
@@ -21,7 +21,7 @@ export class RefusedRequest extends Error {
   }
 }
 
-/** The refusal that an answer stands for, if it is one. */
+/** The refusal that an answer stands for; undefined if it is a real answer. */
 export function refusalOf(plan: Pick<Plan, "error" | "fault">): Refusal | undefined {
   if (plan.error !== undefined) return refusalOfError(plan.error);
   if (plan.fault?.type !== "status") return undefined;
@@ -44,7 +44,7 @@ const STATUS_OF_KIND: Readonly<Record<ErrorKind, number>> = {
   FORMAT_ERROR: 400,
 };
 
-/** Codes by which clients tell apart what one status stands for. */
+/** Codes that tell apart errors with the same status. */
 const CODE_OF_KIND: Readonly<Partial<Record<ErrorKind, string>>> = {
   RATE_LIMIT: "rate_limit_exceeded",
   CONTEXT_OVERFLOW: "context_length_exceeded",
@@ -53,7 +53,7 @@ const CODE_OF_KIND: Readonly<Partial<Record<ErrorKind, string>>> = {
   CONTENT_BLOCKED: "content_filter",
 };
 
-/** How an error that a script gives or throws looks over HTTP. */
+/** The HTTP response for an error that a script returns or throws. */
 export function refusalOfError(error: unknown): Refusal {
   const message = messageOf(error);
   if (isRaviError(error, "PROVIDER_ERROR")) {
@@ -65,12 +65,12 @@ export function refusalOfError(error: unknown): Refusal {
       ...(retryAfterMs === undefined ? {} : { headers: retryAfter(retryAfterMs) }),
     };
   }
-  // A script that has no answer, or a wrong one, is a mistake in the test: nobody should retry it.
+  // A script that has no answer, or a wrong one, is a mistake in the test: with a 400 no client retries it.
   if (isRaviError(error, "INVALID_VALUE")) return { status: 400, code: "script_error", message };
   return { status: 500, message };
 }
 
-/** Whole seconds are all that the one knows; the other is what OpenAI and Anthropic send for less. */
+/** `retry-after` allows only whole seconds; OpenAI and Anthropic send `retry-after-ms` for finer values. */
 function retryAfter(ms: number): Readonly<Record<string, string>> {
   return { "retry-after": String(Math.ceil(ms / 1_000)), "retry-after-ms": String(ms) };
 }

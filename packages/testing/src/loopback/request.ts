@@ -1,25 +1,26 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { AbortSignalLike, JsonObject, JsonValue } from "@ravi/kernel";
 
-/** A request as it came. Keys and cookies are not kept: of a key only the last four characters. */
+/** A request that the server received, without API keys and cookies. */
 export interface LoopbackRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** The last four characters of the API key. */
   readonly key: string | undefined;
   readonly idempotencyKey: string | undefined;
-  /** Undefined where there is none, or none that is JSON. */
+  /** Undefined if there is none, or if it is not JSON. */
   readonly body: JsonValue | undefined;
 }
 
-/** What a script learns about a call beside the request. */
+/** What a script function gets beside the request. */
 export interface LoopbackCall extends LoopbackRequest {
-  /** From 0, counting the calls that reached the script. */
+  /** Counts from 0 the calls that reached the script. */
   readonly index: number;
   readonly model: string;
   readonly stream: boolean;
   readonly body: JsonObject;
-  /** Aborts when the client has gone. The call is charged all the same, as providers do. */
+  /** Aborts when the client has gone. The call is charged nevertheless, as providers do. */
   readonly signal: AbortSignalLike;
 }
 
@@ -42,13 +43,13 @@ export function describeIncoming(request: IncomingMessage, body: JsonValue | und
   };
 }
 
-/** The key that a client sent, as OpenAI, Azure or Anthropic takes it. */
+/** The API key that a client sent, in a header of OpenAI, Azure or Anthropic. */
 export function keyOf(headers: IncomingHttpHeaders): string | undefined {
   const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization ?? "")?.[1];
   return bearer ?? single(headers["api-key"]) ?? single(headers["x-api-key"]);
 }
 
-/** Enough to tell keys apart; nothing of a key so short that its end would be most of it. */
+/** The end of a key is enough to tell keys apart. A key that is too short for that is hidden completely. */
 function endOfKey(key: string | undefined): string | undefined {
   if (key === undefined || key === "") return undefined;
   return key.length >= 2 * SHOWN_OF_KEY ? key.slice(-SHOWN_OF_KEY) : "****";

@@ -13,12 +13,12 @@ import { isSealed } from "./seal.ts";
 
 interface Reading {
   readonly messages: ChatMessage[];
-  /** The calls that have no result yet, with their names. */
+  /** The names of calls that have no result yet, by call id. */
   readonly open: Map<string, string>;
   readonly checkToolPairs: boolean;
 }
 
-/** The conversation of a Responses request, as the kernel has it: what an assistant said in one go is one message. */
+/** The conversation of a Responses request, as messages of the kernel. Consecutive items of the assistant become one message. */
 export function readInput(
   value: JsonValue | undefined,
   options: { readonly checkToolPairs: boolean },
@@ -73,7 +73,7 @@ function readMessage(item: JsonObject, param: string, { messages }: Reading): vo
   else throw invalid(`${param}.role`, "one of system, developer, user, assistant");
 }
 
-/** Reasoning comes back as this server has sealed it, as OpenAI demands it of whoever stores nothing there. */
+/** Reasoning must come back sealed as this server sent it. OpenAI requires that of clients that store nothing on the server. */
 function readReasoning(item: JsonObject, param: string, { messages }: Reading): void {
   readKnown(item, param, ["type", "id", "summary", "content", "encrypted_content", "status"]);
   const sealed = readOptional(item["encrypted_content"], `${param}.encrypted_content`, readString);
@@ -95,7 +95,7 @@ function readReasoning(item: JsonObject, param: string, { messages }: Reading): 
   addToAssistant(messages, [{ type: "reasoning", text: summary.join("\n\n") }]);
 }
 
-/** Reasoning belongs to what the assistant said or did next. */
+/** Reasoning must be followed by what the assistant said or did next. */
 function checkFollowed(item: JsonObject, next: JsonValue | undefined, param: string): void {
   if (item["type"] !== "reasoning") return;
   const following = next === undefined ? {} : readObject(next, param);
@@ -140,7 +140,7 @@ function readOutput(item: JsonObject, param: string, { messages, open, checkTool
   messages.push({ role: "tool", toolCallId, name: name ?? "", content });
 }
 
-/** The assistant's message at the end, with more in it; a new one where somebody else spoke last. */
+/** Adds parts to the assistant message at the end, or to a new one if the last message is not the assistant's. */
 function addToAssistant(messages: ChatMessage[], parts: readonly ContentPart[]): AssistantMessage {
   const last = messages.at(-1);
   const known = last?.role === "assistant" ? last : undefined;

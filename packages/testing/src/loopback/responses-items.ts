@@ -1,26 +1,26 @@
 import type { JsonObject, JsonValue } from "@ravi/kernel";
 import { isObject } from "./read-json.ts";
 
-/** An item of the answer and its place in it. */
+/** An item of the answer, and its index in it. */
 export interface OpenItem {
   readonly item: JsonObject;
   readonly at: number;
 }
 
-/** The events of one item after the other. */
+/** Creates the events of one item after the other. */
 export interface ItemStream {
   open(item: OpenItem): string;
   delta(item: OpenItem, delta: string): string;
   close(item: OpenItem): string;
 }
 
-/** How the events of each type of item are called, and where its text is. */
+/** The names of the events for each type of item, and the field of its text. */
 interface Naming {
-  /** The events about a part of the item; undefined where it has no parts. */
+  /** The name of the events about a part of the item; undefined if it has no parts. */
   readonly part: string | undefined;
   readonly text: string;
   readonly field: string;
-  /** The field that counts the parts. */
+  /** The name of the field with the index of the part. */
   readonly index: string | undefined;
 }
 
@@ -78,14 +78,14 @@ function namingOf(item: JsonObject): Naming {
   };
 }
 
-/** The one part that a message, or a summary, has here. */
+/** The only part of a message or a summary. */
 function partOf(item: JsonObject): JsonObject {
   const parts: JsonValue | undefined = item["content"] ?? item["summary"];
   const [part] = Array.isArray(parts) ? (parts as readonly JsonValue[]) : [];
   return isObject(part) ? part : {};
 }
 
-/** The item as it is when it begins. */
+/** The item as it is at its start: in progress and empty. */
 function emptied(item: JsonObject): JsonObject {
   return {
     ...item,

@@ -1,7 +1,7 @@
 import type { ContentPart, JsonObject, JsonValue } from "@ravi/kernel";
 import { invalid, readKnown, readList, readObject, readOptional, readString } from "./read-json.ts";
 
-/** The content of a message, or what a tool gave. */
+/** Reads the content of a message or the output of a tool. */
 export function readInputContent(
   value: JsonValue | undefined,
   param: string,

@@ -14,16 +14,16 @@ import {
 import { RefusedRequest } from "./refusal.ts";
 import { readInput } from "./responses-input.ts";
 
-/** A Responses request as it was meant. */
+/** A Responses request, read. */
 export interface ResponsesRequest {
   readonly model: string;
   readonly stream: boolean;
-  /** Whether reasoning is given back sealed, for the next turn. */
+  /** Whether reasoning is returned in sealed form, to be sent back in the next turn. */
   readonly sealsReasoning: boolean;
   readonly request: ModelRequest;
 }
 
-/** What OpenAI takes. Like OpenAI, and unlike Chat Completions here, any other field is refused. */
+/** The parameters of OpenAI. Like OpenAI, and unlike the Chat Completions endpoint here, any other is refused. */
 const PARAMETERS = [
   "background",
   "conversation",
@@ -86,7 +86,7 @@ export function readResponsesRequest(
   };
 }
 
-/** Nothing is kept between two requests, so nothing can be referred to. */
+/** The server stores nothing between two requests, so a request cannot refer to an earlier one. */
 function refuseState(body: JsonObject): void {
   for (const param of ["previous_response_id", "conversation", "prompt", "background"]) {
     const given = body[param];
@@ -96,7 +96,7 @@ function refuseState(body: JsonObject): void {
   }
 }
 
-/** Only functions; tools that run at the server have no word in the kernel, and stay in the body. */
+/** Reads function tools only. The kernel has no type for tools that run on the server; a script finds them in the body. */
 function readTools(value: JsonValue, param: string): readonly ToolSpec[] {
   return readList(value, param).flatMap((item, index) => {
     const at = `${param}[${index}]`;
@@ -137,7 +137,7 @@ function readReasoning(value: JsonValue, param: string): ModelRequest["reasoning
   if (summary !== undefined && !["auto", "concise", "detailed"].includes(summary))
     throw invalid(`${param}.summary`, "one of auto, concise, detailed");
   return {
-    // Efforts that only some models know have no word in the kernel.
+    // The kernel has no value for efforts that only some models know.
     ...(effort === "minimal" || effort === "low" || effort === "medium" || effort === "high"
       ? { effort }
       : {}),

@@ -16,14 +16,14 @@ export interface ResponsesAnswer {
   readonly plan: Plan;
 }
 
-/** Why an answer is not complete; those that are missing here are. */
+/** Why an answer is incomplete. An answer with any other finish reason is complete. */
 const INCOMPLETE: Readonly<Partial<Record<FinishReason, string>>> = {
   length: "max_output_tokens",
   filtered: "content_filter",
   other: "other",
 };
 
-/** The Responses API. */
+/** Writes an answer in the format of the Responses API. */
 export function responsesWire(answer: ResponsesAnswer): Wire {
   const { plan } = answer;
   const reason = INCOMPLETE[plan.finishReason];
@@ -72,7 +72,7 @@ export function responsesWire(answer: ResponsesAnswer): Wire {
       return turned + (open === undefined || delta.delta === "" ? "" : stream.delta(open, delta.delta));
     },
     closing: () => {
-      // An answer without a word still has its message.
+      // An answer without any text still has a message.
       const rest = open === undefined && items.length > 0 ? turnTo(items.length - 1) : "";
       return rest + closeOpen() + event(`response.${ending}`, { response: response(ending, items) });
     },
@@ -83,7 +83,7 @@ export function responsesWire(answer: ResponsesAnswer): Wire {
   };
 }
 
-/** Where in the answer a piece belongs. */
+/** The index of the item that a delta belongs to. */
 function placeOf(delta: Delta, items: readonly JsonObject[]): number {
   const type = delta.type === "text" ? "message" : delta.type === "reasoning" ? "reasoning" : "function_call";
   const first = items.findIndex((item) => item["type"] === type);

@@ -8,10 +8,10 @@ import type { Served } from "./protocol.ts";
 import { RefusedRequest, refusalOfError } from "./refusal.ts";
 import { describeIncoming, keyOf, type LoopbackRequest } from "./request.ts";
 
-/** How deep a request may nest: schemas go deeper than the arguments of a tool. */
+/** How deep the JSON of a request may be nested. Schemas are nested deeper than the arguments of a tool. */
 const MAX_DEPTH = 200;
 
-/** Takes one request to its end. Never rejects. */
+/** Serves one request to its end. Never rejects. */
 export async function serve(request: IncomingMessage, response: ServerResponse, house: House): Promise<void> {
   const gone = new AbortController();
   response.once("close", () => gone.abort(new CancellationError({ reason: "the client has gone" })));
@@ -30,7 +30,10 @@ export async function serve(request: IncomingMessage, response: ServerResponse, 
   }
 }
 
-/** The request with its body; a body that cannot be taken is a problem to tell once the key was found right. */
+/**
+ * Reads the request. A body that cannot be read is returned as a problem and not thrown, because a wrong key has to be reported
+ * first.
+ */
 async function receive(
   request: IncomingMessage,
   house: House,

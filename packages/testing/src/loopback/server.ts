@@ -12,25 +12,32 @@ import type { BillSummary } from "./read-bill.ts";
 import type { LoopbackRequest } from "./request.ts";
 import { serve } from "./serve.ts";
 
+/** A running loopback server. */
 export interface LoopbackServer {
-  /** What a client takes as its base URL: with `/v1` for OpenAI, without it for Anthropic. */
+  /** The base URL for a client: with `/v1` for OpenAI, without it for Anthropic. */
   readonly url: string;
   readonly port: number;
-  /** All that came, the refused ones too, in their order. */
+  /** All requests that came, in order, including refused ones. */
   readonly requests: readonly LoopbackRequest[];
-  /** What was charged so far, and is on the disk where there is a file. */
+  /** What was charged so far. With a `billFile`, it is on the disk. */
   bill(): BillSummary;
   /** Ends every connection and closes the bill. Nothing is left that keeps the process alive. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** An OpenAI-compatible server on 127.0.0.1 that answers from a script and keeps a bill. */
+/**
+ * Starts a server on 127.0.0.1 that speaks OpenAI's protocol, answers from a script and keeps a bill. Rejects with an
+ * `InvalidValueError` if an option is wrong or the port is taken.
+ */
 export function loopbackOpenAI(options: LoopbackOptions): Promise<LoopbackServer> {
   return startLoopback(options, OPENAI);
 }
 
-/** A server that speaks Anthropic's Messages API, likewise. */
+/**
+ * Starts a server on 127.0.0.1 that speaks Anthropic's Messages API, answers from a script and keeps a bill. Rejects with an
+ * `InvalidValueError` if an option is wrong or the port is taken.
+ */
 export function loopbackAnthropic(options: LoopbackOptions): Promise<LoopbackServer> {
   return startLoopback(options, ANTHROPIC);
 }
@@ -42,14 +49,14 @@ async function startLoopback(options: LoopbackOptions, protocol: Protocol): Prom
   return serveLoopback(options, makeBill({ disk, prices, clock: withTimers(options.clock) }), protocol);
 }
 
-/** The server on a given bill, which it closes with itself, also when it cannot start. */
+/** Starts a server with the given bill, which is closed together with the server, or if that cannot start. */
 export async function serveLoopback(
   options: LoopbackOptions,
   bill: Bill,
   protocol = OPENAI,
 ): Promise<LoopbackServer> {
   const closing = new AbortController();
-  // Every call that waits for its script listens here.
+  // Every call that waits for its script adds a listener.
   setMaxListeners(0, closing.signal);
   const underWay = new Set<Promise<void>>();
   try {

@@ -1,11 +1,11 @@
 import type { JsonObject } from "@ravi/kernel";
 
-/** One server-sent event. JSON has no raw line breaks, so its data is a single line. */
+/** One server-sent event. JSON contains no raw line breaks, so its data is a single line. */
 export function frame(data: string): string {
   return `data: ${data}\n\n`;
 }
 
-/** One that has a name. */
+/** One server-sent event with a name. */
 export function namedFrame(name: string, data: JsonObject): string {
   return `event: ${name}\n${frame(JSON.stringify(data))}`;
 }

@@ -1,8 +1,8 @@
 import type { ChatMessage } from "@ravi/kernel";
 
 /**
- * What a real server refuses: a tool's result without the call before it, and a call without its result after it. Returns
- * the problem, or undefined. Ids only need to be unique within one answer.
+ * Finds what a real server refuses: a tool result without a call before it, or a call without a result after it. Returns the
+ * problem, or undefined. Ids need to be unique only within one answer.
  */
 export function findUnpaired(messages: readonly ChatMessage[]): string | undefined {
   let open: string[] = [];

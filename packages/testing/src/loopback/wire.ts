@@ -1,13 +1,13 @@
 import type { JsonObject } from "@ravi/kernel";
 import type { Delta } from "../answers/deltas.ts";
 
-/** How one protocol writes an answer. Each text is a finished piece of the stream. */
+/** How one protocol writes an answer. Each string is a complete piece of the stream. */
 export interface Wire {
-  /** The whole answer, when it is not streamed. */
+  /** The whole answer, if it is not streamed. */
   whole(): JsonObject;
   opening(): string;
   delta(delta: Delta): string;
   closing(): string;
-  /** An error in the middle of a stream. */
+  /** Reports an error in the middle of a stream. */
   failure(error: Error): string;
 }

@@ -14,17 +14,18 @@ import { watchCases } from "./journal/watches.ts";
 
 export type { JournalSetup } from "./journal/stage.ts";
 
+/** What an implementation offers beyond `open`. Cases that need something it lacks are left out. */
 export interface JournalSuite {
-  /** Lets the store go as a process does that ends, and opens it again. Without it the store dies with its object. */
+  /** Closes the store as a process that ends does, and opens it again. Leave it out for a store that only lives in memory. */
   readonly reopen?: ((journal: Journal, setup: JournalSetup) => MaybePromise<Journal>) | undefined;
-  /** A second handle on the same store, as another process has. */
+  /** Opens a second handle on the same store, as another process would. */
   readonly second?: ((journal: Journal, setup: JournalSetup) => MaybePromise<Journal>) | undefined;
 }
 
-/** Only a guard against a hang: in the long run a case plays thousands of games. */
+/** Only a guard against hanging: with RAVI_LONG a case plays thousands of games. */
 const PATIENCE_MS = process.env["RAVI_LONG"] ? 900_000 : 60_000;
 
-/** Every case of `describeJournal`. */
+/** All cases of `describeJournal`. */
 export const journalCases: readonly JournalCase[] = [
   ...claimCases,
   ...abandonCases,
@@ -37,7 +38,10 @@ export const journalCases: readonly JournalCase[] = [
   ...modelCases,
 ];
 
-/** What every journal must do. `open` gives a new, empty one, whose claims lapse by the clock that it is handed. */
+/**
+ * Declares vitest tests for what every journal must do. `open` returns a new, empty journal whose claims expire by the given
+ * clock.
+ */
 export function describeJournal(
   name: string,
   open: (setup: JournalSetup) => MaybePromise<Journal>,
@@ -53,7 +57,7 @@ export function describeJournal(
   });
 }
 
-/** One case by itself; rejects when the journal does not do what the case says. */
+/** Runs one case. Rejects if the journal does not do what the case says. */
 export async function assertJournalCase(
   each: JournalCase,
   open: (setup: JournalSetup) => MaybePromise<Journal>,

@@ -20,14 +20,15 @@ import {
 } from "./model/stage.ts";
 import { toolCallCases } from "./model/tool-calls.ts";
 
+/** A model implementation to test. */
 export interface ModelSuite {
-  /** A client that speaks with a server which answers from the script, both new. */
+  /** Opens a new client and a new server that it talks to, which answers from the script. */
   readonly open: OpenModel;
-  /** What this provider, or this server, cannot do. Everything else is tried. */
+  /** What this client or server cannot do. The cases that need it are left out. */
   readonly without?: readonly ModelAbility[] | undefined;
 }
 
-/** Every case of `describeModel`, to be run one by one with `assertModelCase`. */
+/** All cases of `describeModel`, to run one by one with `assertModelCase`. */
 export const modelCases: readonly ModelCase[] = [
   ...answerCases,
   ...toolCallCases,
@@ -38,7 +39,7 @@ export const modelCases: readonly ModelCase[] = [
   ...failureCases,
 ];
 
-/** What every provider must do. */
+/** Declares vitest tests for what every provider must do. */
 export function describeModel(name: string, suite: ModelSuite): void {
   describe(`the model ${name}`, () => {
     for (const each of modelCases) {
@@ -48,7 +49,7 @@ export function describeModel(name: string, suite: ModelSuite): void {
   });
 }
 
-/** One case by itself; rejects when the model does not do what the case says. */
+/** Runs one case. Rejects if the model does not do what the case says. */
 export async function assertModelCase(each: ModelCase, suite: ModelSuite): Promise<void> {
   const opened: ModelUnderTest[] = [];
   const stage: ModelStage = {
@@ -80,7 +81,7 @@ interface Watched extends Pick<OpenedModel, "asked" | "arrived"> {
   readonly script: (request: ModelRequest, call: unknown) => Answer;
 }
 
-/** A script that keeps what it was asked. */
+/** A script that records what it was asked. */
 function watch(answers: Parameters<ModelStage["open"]>[0]): Watched {
   const asked: Asked[] = [];
   const arrivals: PromiseWithResolvers<Asked>[] = [];

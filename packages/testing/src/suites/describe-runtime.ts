@@ -15,10 +15,10 @@ import type {
 import { toldCases } from "./runtime/told.ts";
 import { waitCases } from "./runtime/waits.ts";
 
-/** Only a guard against a hang. */
+/** Only a guard against hanging. */
 const PATIENCE_MS = 30_000;
 
-/** Every case of `describeRuntime`. */
+/** All cases of `describeRuntime`. */
 export const runtimeCases: readonly RuntimeCase[] = [
   ...lifeCases,
   ...waitCases,
@@ -30,13 +30,13 @@ export const runtimeCases: readonly RuntimeCase[] = [
 ];
 
 export interface RuntimeSuiteOptions {
-  /** What this runtime cannot do. Everything else is tried. */
+  /** What this runtime cannot do. The cases that need it are left out. */
   readonly without?: readonly RuntimeAbility[] | undefined;
 }
 
 /**
- * What every runtime must do, whatever engine it is on. `open` gives a new, empty house; the caps are those that the
- * composition would hand over: a headcount that obeys `spawnBudget`, a ledger that obeys `executionBudget`.
+ * Declares vitest tests for what every runtime must do, on any engine. `open` returns a new, empty house. `caps` are what an
+ * application would pass: a headcount that enforces `spawnBudget`, and a ledger that enforces `executionBudget`.
  */
 export function describeRuntime(
   name: string,
@@ -52,7 +52,7 @@ export function describeRuntime(
   });
 }
 
-/** One case by itself; rejects when the runtime does not do what the case says. */
+/** Runs one case. Rejects if the runtime does not do what the case says. */
 export async function assertRuntimeCase(
   each: RuntimeCase,
   open: () => MaybePromise<RuntimeHouse>,

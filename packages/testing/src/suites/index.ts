@@ -1,4 +1,4 @@
-// Suites that every implementation of a contract passes. They import vitest and fast-check, so they are an entry apart.
+// Test suites that every implementation of a contract passes. A separate entry, because they import vitest and fast-check.
 
 export {
   assertJournalCase,

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { attempt, claimed, entry, type JournalCase, keysOf, LOCKED, R1, R2, signal, TTL } from "./stage.ts";
 
-/** A journal may do without: then a run that was asked for and never begun is deleted, where nothing was posted to it. */
+/** `abandon` is optional. Without it, a run that was requested and never begun is deleted instead, if nothing was posted to it. */
 export const abandonCases: readonly JournalCase[] = [
   {
     rule: "R24",
@@ -15,7 +15,7 @@ export const abandonCases: readonly JournalCase[] = [
       await journal.abandon(R1, old);
       expect((await journal.list()).map(({ runId }) => runId)).toEqual([R2]);
       await expect(attempt(() => journal.append(R1, old, [entry(R1, "a")]))).rejects.toMatchObject(LOCKED);
-      // Whoever releases it all the same has done so already.
+      // Releasing an abandoned run is allowed and has no effect.
       await journal.release(R1, old);
       await journal.post(R1, signal("late"));
       expect((await journal.items(R1, 0)).map(({ seq, id }) => [seq, id])).toEqual([

@@ -2,7 +2,7 @@ import { RunId } from "@ravi/kernel";
 import { expect } from "vitest";
 import { attempt, claimed, entry, type JournalCase, keysOf, note, R1, signal } from "./stage.ts";
 
-/** More than any page that a store gives by itself: 50, 100, 1,000. */
+/** More than the usual page sizes of stores: 50, 100, 1,000. */
 const MANY = 1_234;
 
 const numbers = (length: number): number[] => Array.from({ length }, (_, n) => n);

@@ -2,7 +2,7 @@ import type { Journal } from "@ravi/kernel";
 import { expect } from "vitest";
 import { attempt, claimed, entry, INVALID, type JournalCase, keysOf, LOCKED, R1, R2, TTL } from "./stage.ts";
 
-/** Who gets a run that nobody holds, of many who claim it at once. */
+/** The owners that are granted a free run when many claim it at once. */
 async function grantedTo(handles: readonly Journal[], round: number): Promise<readonly string[]> {
   const claims = Array.from({ length: 10 }, async (_, n) => {
     const owner = `${round} ${n}`;

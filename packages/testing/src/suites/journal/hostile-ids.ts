@@ -86,5 +86,5 @@ const SPELLING = [
 
 const NEVER = ["", "a\0", "\0", "a\nb", "a\tb", "\u007f", "\ud800", "a\udfff", "x".repeat(600)];
 
-/** T12: names that reach for other files, other tables or each other. */
+/** T12: ids that try to reach other files, other tables or each other. */
 export const HOSTILE_IDS: readonly string[] = [...RESERVED, ...PATHS, ...SQL, ...SPELLING, ...NEVER];

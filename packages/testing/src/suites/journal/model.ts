@@ -6,7 +6,7 @@ import { attempt, entry, type JournalCase, keysOf, signal, TTL } from "./stage.t
 
 const RUNS = process.env["RAVI_LONG"] ? 5_000 : 60;
 
-/** What a run is, said as simply as can be. */
+/** The state of a run in its simplest form. */
 interface ModelRun {
   owner: string | null;
   epoch: number;
@@ -24,7 +24,7 @@ type Step =
   | { readonly do: "wait"; readonly ms: number };
 
 const run = fc.integer({ min: 0, max: 2 });
-/** How far the epoch that a writer holds lies behind the newest: mostly not at all. */
+/** Added to the current epoch, for a stale or a wrong writer: mostly 0. */
 const epochs = fc.constantFrom(0, 0, 0, 0, -1, 1);
 const key = fc.constantFrom("a", "b", "c", "d", "e", "f", "g", "h");
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -54,7 +54,7 @@ class Model {
   /** The highest epoch that a run ever had, also before it was deleted. */
   private readonly highest = new Map<RunId, number>();
 
-  /** Takes what the journal answered, and says what is wrong with it. */
+  /** Compares the journal's answer with the model. Returns what is wrong with it, if anything. */
   claim(id: RunId, owner: string, now: number, answer: number | null): string | undefined {
     const known = this.runs.get(id);
     const held = known !== undefined && known.owner !== null && known.expires > now;
@@ -127,7 +127,7 @@ async function play(
       await journal.release(id, epoch);
       model.release(id, epoch);
     } else if (each.do === "abandon") {
-      // A journal may do without.
+      // Optional for a journal.
       if (journal.abandon === undefined) continue;
       await journal.abandon(id, epoch);
       model.abandon(id, epoch);

@@ -5,7 +5,9 @@ import { attempt, claimed, entry, INVALID, type JournalCase, keysOf, lengthOf, R
 
 const RUNS = process.env["RAVI_LONG"] ? 5_000 : 100;
 
-/** Anything that a careless caller may call JSON: also NaN, -0, undefined, half characters, the key `__proto__`. */
+/**
+ * Anything that a careless caller may pass as JSON, including NaN, -0, undefined, half surrogate pairs and the key `__proto__`.
+ */
 const loose: fc.Arbitrary<JsonObject> = fc
   .object({
     key: fc.oneof(
@@ -24,7 +26,7 @@ const loose: fc.Arbitrary<JsonObject> = fc
   })
   .map((value) => value as JsonObject);
 
-/** Compared as text: a matcher may think `-0` and `0`, or a missing and an undefined field, alike. */
+/** Compared as text, since a matcher may treat `-0` and `0`, or a missing and an undefined field, as equal. */
 function roundTrip(value: unknown): string {
   return JSON.stringify(JSON.parse(JSON.stringify(value)));
 }
@@ -68,7 +70,7 @@ export const plainDataCases: readonly JournalCase[] = [
       expect([loaded?.body, item?.value]).toEqual([{ list: [1] }, { list: [1] }]);
       Object.assign(loaded?.body ?? {}, { list: [3] });
       expect((await journal.load(R1))[0]?.body).toEqual({ list: [1] });
-      // One that is frozen cannot be changed either.
+      // `Reflect.set` does not throw if the journal returns frozen objects.
       Reflect.set(Object(item?.value), "list", [3]);
       Reflect.set(item ?? {}, "id", "t");
       expect((await journal.items(R1, 0))[0]).toEqual({ seq: 1, ...signal("s", { value: { list: [1] } }) });
@@ -122,7 +124,7 @@ export const plainDataCases: readonly JournalCase[] = [
     async run({ journal }) {
       const epoch = await claimed(journal, R1);
       const limit = 256 * 1024;
-      // The largest are more than the megabyte or two at which many stores draw a line.
+      // The largest exceed the one or two megabytes at which many stores have a limit.
       const sizes = [limit - 20, limit - 10, limit - 9, limit, limit + 1, 3 * limit, 5 * limit, 20 * limit];
       const texts = [...sizes.map((size) => "x".repeat(size)), "é".repeat(limit / 2), "\u4e2d".repeat(limit)];
       const bodies = [...texts.map((text) => ({ text })), { text: "x".repeat(3 * limit) }, { text: "small" }];

@@ -10,29 +10,33 @@ import {
 } from "@ravi/kernel";
 import type { VirtualClock } from "../../virtual-clock.ts";
 
+/** What `open` of `describeJournal` gets. */
 export interface JournalSetup {
   readonly clock: VirtualClock;
 }
 
-/** What a case plays on. */
+/** What a case works with. */
 export interface JournalStage extends JournalSetup {
   readonly journal: Journal;
   readonly reopen: (from: Journal) => Promise<Journal>;
   readonly second: () => Promise<Journal>;
 }
 
+/** One test case. */
 export interface JournalCase {
-  /** The number in the checklist, and what it asks for. */
+  /** Its number in the checklist. */
   readonly rule: string;
+  /** What the journal must do. */
   readonly says: string;
-  /** What the implementation must offer for it; the case is left out where it does not. */
+  /** What the implementation must offer; otherwise the case is left out. */
   readonly needs?: "reopen" | "second";
   readonly run: (stage: JournalStage) => Promise<void>;
 }
 
+/** How long claims last, in milliseconds. */
 export const TTL = 30_000;
 
-/** Calls in an async function, so that a journal may throw or reject: both are its right. */
+/** Calls in an async function, because a journal may either throw or reject. */
 export async function attempt<T>(act: () => MaybePromise<T>): Promise<T> {
   return act();
 }
@@ -49,14 +53,14 @@ export function signal(id: string, more: Partial<PostedItem> = {}): PostedItem {
   return { id, kind: "signal", name: "approval", value: { id }, at: 1, ...more };
 }
 
-/** Claims a run that nobody holds, and gives the epoch. */
+/** Claims a free run and returns the epoch. */
 export async function claimed(journal: Journal, run: RunId, owner = "one"): Promise<number> {
   const claim = await journal.claim(run, owner, TTL);
   if (claim === null) throw new Error(`${run} could not be claimed by ${owner}`);
   return claim.epoch;
 }
 
-/** The keys of a run's entries; fails unless they are numbered from 1 without a gap. */
+/** The keys of a run's entries. Fails unless the entries are numbered from 1 without gaps. */
 export async function keysOf(journal: Journal, run: RunId): Promise<string[]> {
   const records = await journal.load(run);
   records.forEach(({ seq }, index) => {

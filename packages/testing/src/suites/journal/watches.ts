@@ -2,10 +2,10 @@ import type { Journal, RunId } from "@ravi/kernel";
 import { expect } from "vitest";
 import { type JournalCase, R1, R2, signal } from "./stage.ts";
 
-/** Only a guard: whoever is told at all is told long before. */
+/** Only a guard against hanging: a watch calls back long before. */
 const PATIENCE_MS = 5_000;
 
-/** Somebody who listens, and can wait until something is told. */
+/** A listener that can wait for the next notification. */
 class Ear {
   told = 0;
   private next = Promise.withResolvers<void>();
@@ -16,7 +16,7 @@ class Ear {
     this.next = Promise.withResolvers();
   };
 
-  /** Whether something is told after `act`, which may tell before it is over. */
+  /** Whether the watch calls back after `act` has begun. */
   async hears(act: () => unknown): Promise<boolean> {
     const { told } = this;
     const next = this.next.promise;
@@ -30,7 +30,7 @@ class Ear {
   }
 }
 
-/** Undefined where a journal has no watch: it may do without, and whoever waits looks by itself. */
+/** Undefined if the journal has no `watch`, which is optional: the runtime then polls. */
 function listen(
   journal: Journal,
   run: RunId,
@@ -69,7 +69,7 @@ export const watchCases: readonly JournalCase[] = [
       gone.stop();
       const { told } = gone.ear;
       expect(await stays.ear.hears(() => journal.post(R1, signal("b")))).toBe(true);
-      // Whoever is told of the same post may be told one after the other.
+      // The listeners of one post may be called one after the other.
       await new Promise((resolve) => setImmediate(resolve));
       expect(gone.ear.told).toBe(told);
       stays.stop();

@@ -192,7 +192,7 @@ function sameEitherWay(stage: ModelStage): readonly Answer[] {
   return all.filter(([needs]) => needs === undefined || stage.has(needs)).map(([, answer]) => answer);
 }
 
-/** Each answer has an id of its own, and so may have what only its provider can read. */
+/** Removes the id and opaque provider data, which may differ with each answer. */
 function withoutId({ message, ...response }: ModelResponse): ModelResponse {
   const { content } = message;
   const parts =

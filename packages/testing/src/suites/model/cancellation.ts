@@ -119,7 +119,7 @@ function expectCancelled(error: unknown): void {
   expect(error.reason).toBe(REASON);
 }
 
-/** The server saw its client go. */
+/** Waits until the server has noticed that its client is gone. */
 async function expectClosed(stage: ModelStage, { signal }: Asked): Promise<void> {
   if (!stage.has("seesClose")) return;
   if (signal === undefined) throw new Error("the suite sees a close, and the script's call has no signal");

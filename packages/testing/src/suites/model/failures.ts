@@ -90,7 +90,7 @@ export const failureCases: readonly ModelCase[] = [
         if (!stage.has(needs)) continue;
         for (const way of waysOf(stage)) {
           const { client } = await stage.open(() => ({ text: "a text of some length", fault }));
-          // `providerError` looks for the canary in everything that an error can show.
+          // `providerError` searches for the canary in everything that an error can show.
           providerError(await failureOf(way.name, way.call(client, ask("go"))));
         }
       }
@@ -110,7 +110,7 @@ export const failureCases: readonly ModelCase[] = [
   },
 ];
 
-/** Whatever breaks an answer is a failure that can be tried again, never a short success. */
+/** A broken answer is always a retryable failure, and never a short success. */
 function faultCase(
   what: string,
   needs: ModelAbility,
@@ -126,7 +126,7 @@ function faultCase(
         const text = "a text of some length, in several pieces";
         const opened = await stage.open(() => ({ text, fault }));
         const error = providerError(await failureOf(way.name, way.call(opened.client, ask("go"))));
-        // Some clients cannot tell what came; what is unknown may be tried again as well (O6).
+        // Some clients cannot tell what went wrong; UNKNOWN is retryable as well (O6).
         expect(["SERVER_ERROR", "UNKNOWN"]).toContain(error.kind);
         expect(error.retryable).toBe(true);
         expect(opened.requests()).toBe(1);
@@ -135,7 +135,10 @@ function faultCase(
   };
 }
 
-/** An error event is a stream's: a whole answer that is cut just breaks off. */
+/**
+ * The ways to call a model in which the fault occurs. An error event exists only in a stream: an answer that is not streamed
+ * just breaks off.
+ */
 function waysToBreak(stage: ModelStage, fault: AnswerFault): ReturnType<typeof waysOf> {
   const isEvent = fault.type === "cut" && fault.error !== undefined;
   return waysOf(stage).filter(({ name }) => !isEvent || name === "stream");
@@ -152,7 +155,7 @@ function providerError(error: unknown): ProviderError {
   return error;
 }
 
-/** All that a log, a journal or a page may show of an error. */
+/** Everything that a log, a journal or a page may show of an error. */
 function everythingOf(error: Error): string {
   const shown: string[] = [inspect(error, { depth: Infinity, showHidden: true, maxStringLength: null })];
   for (let at: unknown = error, left = 10; at instanceof Error && left > 0; at = at.cause, left--) {

@@ -4,10 +4,10 @@ import { PNG } from "./requests.ts";
 import { ask, type ModelCase, type OpenedModel, waysOf } from "./stage.ts";
 import { SEARCH } from "./tool-calls.ts";
 
-/** Nobody's ids look like this, and some servers' do: long, in any script, with signs that others refuse. */
+/** Ids as some servers make them: long, in any script, with characters that other servers refuse. */
 const ODD_IDS = ["x".repeat(300), `toolu|${"é東".repeat(20)} #1/2`, `${"x".repeat(299)}y`];
 
-/** What a model may write as arguments, and what then stands in the conversation for good. */
+/** Arguments that a model may write, and that then stay in the conversation. */
 const HOSTILE = [
   '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}',
   `${'{"a":'.repeat(5_000)}1${"}".repeat(5_000)}`,
@@ -16,8 +16,8 @@ const HOSTILE = [
 ];
 
 /**
- * A conversation that other providers made: reasoning which only they can read, odd ids, pictures in a tool's result, a
- * failed tool, turns without text.
+ * A conversation with other providers: reasoning that only they can read, odd ids, images in a tool's result, a failed tool,
+ * turns without text.
  */
 const FOREIGN: readonly ChatMessage[] = [
   { role: "system", content: "You are brief." },
@@ -191,7 +191,9 @@ function resultsOf(calls: readonly ToolCall[] | undefined): ChatMessage[] {
   }));
 }
 
-/** The server read as many calls and results as were sent, each result under the id of its call, in the same order. */
+/**
+ * Expects that the server read as many calls and results as were sent, in the same order, each result under the id of its call.
+ */
 function expectPairs(opened: OpenedModel, index: number, sent: ModelRequest): void {
   const seen = opened.asked[index]?.request.messages ?? [];
   const calls = callsOf(seen);
@@ -209,7 +211,7 @@ function callsOf(messages: readonly ChatMessage[]): readonly ToolCall[] {
   return messages.flatMap((message) => (message.role === "assistant" ? (message.toolCalls ?? []) : []));
 }
 
-/** Protocols that carry an object write it anew, so only what it says must stay. */
+/** Parsed, because protocols that carry an object serialize it again: only its content must stay the same. */
 function argumentsOf(call: ToolCall): unknown {
   return JSON.parse(call.arguments);
 }

@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { ask, type ModelAbility, type ModelCase, waysOf } from "./stage.ts";
 import { SEARCH } from "./tool-calls.ts";
 
-/** One pixel. */
+/** An image of one pixel. */
 export const PNG =
   "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const PDF = `data:application/pdf;base64,${btoa("%PDF-1.4\n%%EOF\n")}`;
@@ -162,7 +162,7 @@ function settingCase(ability: ModelAbility & keyof ModelRequest, setting: Partia
         await way.call(client, ask("go", setting));
         await way.call(client, ask("go"));
         expect(asked[0]?.request).toMatchObject(setting);
-        // Some protocols want a limit in each request.
+        // Some protocols require a limit in each request.
         if (ability !== "maxOutputTokens") expect(asked[1]?.request[ability]).toBeUndefined();
       }
     },
@@ -185,7 +185,7 @@ function choiceCase(toolChoice: NonNullable<ModelRequest["toolChoice"]>): ModelC
       const { client, asked } = await stage.open(["ok"]);
       await client.generate(ask("go", { tools: [SEARCH], toolChoice }));
       const seen = asked[0]?.request.toolChoice;
-      // `auto` is what every server does that is not told otherwise.
+      // `auto` is the default of every server, so it need not be sent.
       expect(toolChoice === "auto" ? (seen ?? "auto") : seen).toEqual(toolChoice);
     },
   };

@@ -10,11 +10,11 @@ import type { Answer } from "../../answers/answer.ts";
 import type { Script } from "../../answers/script.ts";
 
 /**
- * What a provider, or the server that it is tried against, may lack. A suite names what is missing; the cases that need it
- * are left out, and all others run.
+ * What a provider, or the server that it is tested with, may lack. A suite lists what is missing in `without`; the cases that
+ * need it are left out.
  */
 export type ModelAbility =
-  /** `stream` is there. */
+  /** The client has `stream`. */
   | "streaming"
   | "reasoning"
   | "tools"
@@ -27,21 +27,21 @@ export type ModelAbility =
   | "maxOutputTokens"
   | "stop"
   | "seed"
-  /** Usage beyond input and output, as the server can say it. */
+  /** The server can report usage beyond input and output. */
   | "cachedUsage"
   | "cacheWriteUsage"
   | "reasoningUsage"
-  /** The server can leave its usage out. */
+  /** The server can leave out its usage. */
   | "silentUsage"
-  /** The server can end an answer so. */
+  /** The server can end an answer for this reason. */
   | "length"
-  /** By length also in the middle of calls. */
+  /** It can do so by length in the middle of tool calls, too. */
   | "cutCalls"
   | "refused"
   | "filtered"
-  /** The server can fail so: `status` with a status and headers, the others as the faults of an answer. */
+  /** The server can fail in this way: `status` with a status and headers, the others as the faults of an answer. */
   | "status"
-  /** Its refusals of any status can carry Retry-After. */
+  /** Refusals of any status can have a Retry-After header. */
   | "retryAfter"
   | "cut"
   | "errorEvent"
@@ -50,37 +50,42 @@ export type ModelAbility =
   | "hang"
   /** The client gives up on a silent server after `idleTimeoutMs`. */
   | "idleTimeout"
-  /** The script's call carries a `signal` that aborts when the client has gone. */
+  /** The script's call has a `signal` that aborts when the client has gone. */
   | "seesClose"
-  /** The script's call carries the `idempotencyKey` that came. */
+  /** The script's call has the `idempotencyKey` that the client sent. */
   | "idempotencyKey"
   /** The client sends `setup.apiKey`. */
   | "secrets"
-  /** The script sees the requests. */
+  /** The script gets the requests. */
   | "seesRequests"
-  /** What the script sees went over a wire in the server's own protocol. */
+  /** The requests that the script gets went over a network in the server's own protocol. */
   | "translates";
 
+/** What `open` of a `ModelSuite` gets. */
 export interface ModelSetup {
-  /** What the server answers. Called once for each request that reaches it. */
+  /** The server's answers. Called once for each request that reaches it. */
   readonly script: Script<unknown>;
-  /** To be sent as the key. It must be in no error. */
+  /** To be sent as the API key. No error may contain it. */
   readonly apiKey: string;
-  /** What the client's own idle limit must be; its default where it is undefined. */
+  /** The idle limit that the client must have, in milliseconds. Undefined: its default. */
   readonly idleTimeoutMs: number | undefined;
 }
 
-/** A client and the server that it speaks with. */
+/** A client and the server that it talks to. */
 export interface ModelUnderTest {
   readonly client: LLMClient;
-  /** All requests that came, also those that never reached the script, such as refused ones. */
+  /**
+   * The number of all requests that came, including those that never reached the script, such as refused ones. Default: those
+   * that reached the script.
+   */
   readonly requests?: (() => number) | undefined;
   readonly close?: (() => MaybePromise<void>) | undefined;
 }
 
+/** Opens a new client and server for one case. */
 export type OpenModel = (setup: ModelSetup) => MaybePromise<ModelUnderTest>;
 
-/** What the server was asked. */
+/** A request that reached the script. */
 export interface Asked {
   readonly request: ModelRequest;
   readonly signal: AbortSignalLike | undefined;
@@ -91,13 +96,13 @@ export interface OpenedModel {
   readonly client: LLMClient;
   /** In the order of arrival. */
   readonly asked: readonly Asked[];
-  /** How many requests the server had. */
+  /** The number of requests that the server received. */
   readonly requests: () => number;
-  /** Resolves when the n-th request, from 1, has come. */
+  /** Resolves when the n-th request (from 1) has arrived. */
   readonly arrived: (n: number) => Promise<Asked>;
 }
 
-/** What a case plays on. */
+/** What a case works with. */
 export interface ModelStage {
   open(
     answers: readonly Answer[] | ((request: ModelRequest, index: number) => Answer),
@@ -106,26 +111,31 @@ export interface ModelStage {
   has(ability: ModelAbility): boolean;
 }
 
+/** One test case. */
 export interface ModelCase {
-  /** The number in the checklist, and what it asks for. */
+  /** Its number in the checklist. */
   readonly rule: string;
+  /** What the model must do. */
   readonly says: string;
-  /** The case is left out where one of these is missing. */
+  /** The case is left out if one of these is missing. */
   readonly needs?: readonly ModelAbility[];
   readonly run: (stage: ModelStage) => Promise<void>;
 }
 
-/** Looks like a key, and stands in nothing else. */
+/** Looks like an API key and occurs nowhere else, so it can be searched for. */
 export const CANARY = "sk-canary-7f3a9c1e5b2d8046";
 
-/** Only a guard against a hang. */
+/** Only a guard against hanging. */
 export const PATIENCE_MS = 60_000;
 
 export function ask(text: string, more: Partial<ModelRequest> = {}): ModelRequest {
   return { messages: [{ role: "user", content: text }], ...more };
 }
 
-/** The two ways to call a model, as one: both give the response. A stream has to keep its contract. */
+/**
+ * One of the two ways to call a model, `generate` or `stream`. Both return the response, and a stream is checked against its
+ * contract.
+ */
 export interface Way {
   readonly name: "generate" | "stream";
   call(
@@ -154,7 +164,7 @@ export interface ReadStream {
   readonly response: ModelResponse;
 }
 
-/** Reads a stream to its end: any events, then exactly one finish, then nothing. */
+/** Reads a stream to its end, and checks it: any events, then exactly one finish, then nothing. */
 export async function readStream(
   client: LLMClient,
   request: ModelRequest,
@@ -171,7 +181,7 @@ export async function readStream(
   return { events, response: last.response };
 }
 
-/** What somebody is told whose client cannot stream: it need not, but the suite has to know. */
+/** The error for a client without `stream`, which is optional but has to be declared to the suite. */
 export const NO_STREAM =
   'the client has no stream; give it one, or leave those cases out: describeModel(name, { open, without: ["streaming"] })';
 
@@ -184,7 +194,7 @@ export function streamOf(
   return client.stream(request, options);
 }
 
-/** What a promise gives, or an error when it takes for ever. */
+/** The value of a promise, or an error if it does not settle. */
 export async function promptly<T>(what: string, promise: PromiseLike<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -197,7 +207,7 @@ export async function promptly<T>(what: string, promise: PromiseLike<T>): Promis
   }
 }
 
-/** What a promise fails with. */
+/** What a promise rejects with. Fails if it resolves. */
 export async function failureOf(what: string, promise: PromiseLike<unknown>): Promise<unknown> {
   let value: unknown;
   try {

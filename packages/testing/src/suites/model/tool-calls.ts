@@ -83,12 +83,12 @@ export const toolCallCases: readonly ModelCase[] = [
   },
 ];
 
-/** An answer without arguments may say so with nothing or with an empty object. */
+/** An answer without arguments may have an empty text or an empty object. */
 function parsed({ arguments: text }: ToolCall): unknown {
   return text === "" ? {} : JSON.parse(text);
 }
 
-/** The calls, put together from events alone, as a listener would. */
+/** The calls as a listener would assemble them from events alone. */
 function assembled(events: readonly ModelEvent[]): ToolCall[] {
   const calls: { id: string; name: string; arguments: string }[] = [];
   for (const event of events) {

@@ -18,7 +18,7 @@ import { TurnsLedger } from "./turns-ledger.ts";
 
 const REFUSED = { code: "INVALID_VALUE" } as const;
 
-/** What a caller asks of a run: limits, more money, a stop, decisions. */
+/** What a caller may ask of a run: limits, more budget, a stop, decisions. */
 export const askedCases: readonly RuntimeCase[] = [
   {
     rule: "R16",

@@ -18,7 +18,7 @@ import {
 
 type Decision = "retry" | "skip" | "fail";
 
-/** A run that dies while a tool which must not be repeated is in flight, and what came of a decision on it. */
+/** Crashes a run while a tool that must not be repeated is in flight, resumes it with a decision, and returns the outcome. */
 async function decided(stage: RuntimeStage, runId: string, decision: Decision): Promise<string> {
   const { tool, calls } = hangingOnce("pay", false);
   const payer = agent("payer", async (ctx) => {
@@ -36,7 +36,7 @@ async function decided(stage: RuntimeStage, runId: string, decision: Decision): 
   const key = `${runId}:tool:pay#1`;
   expect(suspended.error?.message).toContain("tool:pay#1");
   const result = await second.resume(runId, { decisions: { [key]: decision } }).result;
-  // It was called, whatever was decided on it.
+  // The tool call counts whatever was decided.
   for (const { toolCalls } of result.agents ?? []) expect(toolCalls).toBe(1);
   return result.error === undefined ? result.output : `${result.status} ${result.error.code}`;
 }
@@ -118,7 +118,7 @@ export const crashCases: readonly RuntimeCase[] = [
       const both = [await create({ agents: [lead] }), await create({ agents: [lead] })];
       await both[0]?.deliver("crash-11", "on", true);
       const ends = await Promise.allSettled(both.map(async (one) => one.resume("crash-11").result));
-      // Whoever comes second may be refused, or see the same end.
+      // The second one may be refused, or get the same result.
       const outputs = ends.flatMap((end) => (end.status === "fulfilled" ? [end.value.output] : []));
       expect(new Set(outputs)).toEqual(new Set(["once"]));
       expect(model.calls).toHaveLength(5);

@@ -73,7 +73,7 @@ export const hireCases: readonly RuntimeCase[] = [
       const runtime = await create({ agents: [lead, middle, leaf], headcount: caps.headcount });
       const { output } = await runtime.run(lead, "", { spawnBudget: { maxAgents: 4 } }).result;
       expect(most).toBeLessThanOrEqual(4);
-      // Five of six leaves at the least found no seat beside the lead and two in the middle, or one middle was denied itself.
+      // With the lead and two middles there is one slot left for six leaves, so some are denied; or a middle was denied itself.
       expect(output.split("").filter((letter) => letter === "d").length).toBeGreaterThan(0);
     },
   },
@@ -161,7 +161,7 @@ export const hireCases: readonly RuntimeCase[] = [
       const runtime = await create({ agents: [lead, child], ledger: caps.ledger, meter: caps.meter });
       const { output } = await runtime.run(lead, "", { executionBudget: { maxTurns: 9 } }).result;
       expect(output).toBe("partial partial partial partial");
-      // One of nine may be held back for a last turn.
+      // One of the nine turns may be reserved for a last answer.
       expect(calls).toBeLessThanOrEqual(9);
       expect(calls).toBeGreaterThanOrEqual(8);
     },

@@ -5,7 +5,7 @@ export interface HeardHook {
   readonly payload: HookPayloads[HookEvent];
 }
 
-/** Hooks that listen to some events, and what they have heard. */
+/** Hooks that record the given events. */
 export function listening(...events: readonly HookEvent[]): {
   readonly hooks: Hooks;
   readonly heard: readonly HeardHook[];

@@ -14,7 +14,7 @@ import { scriptedModel } from "../../scripted-model.ts";
 import { listening } from "./listening.ts";
 import { agent, ANYTHING, done, outputOf, type RuntimeCase, say, word } from "./stage.ts";
 
-/** Starts a crashed execution again at once, so often. */
+/** Restarts a crashed execution at once, up to `most` times. */
 function restarts(most: number): RestartPolicy {
   const counts = new Map<string, number>();
   return {
@@ -40,7 +40,7 @@ const UNPAID: readonly ErrorKind[] = [
   "MODEL_NOT_FOUND",
   "CONTEXT_OVERFLOW",
 ];
-/** The provider may have worked, and charged. */
+/** Errors after which the provider may have worked, and charged. */
 const MAYBE_PAID: readonly ErrorKind[] = ["TIMEOUT", "SERVER_ERROR", "UNKNOWN"];
 
 export const ruleCases: readonly RuntimeCase[] = [

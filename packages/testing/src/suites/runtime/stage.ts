@@ -25,9 +25,9 @@ import {
   type Tool,
 } from "@ravi/kernel";
 
-/** What a runtime of the suite is made with. */
+/** What a runtime is created with. */
 export interface RuntimeSetup {
-  /** Those that a resume may look up. */
+  /** The agents that a resume may look up. */
   readonly agents: readonly Agent[];
   readonly headcount?: ((root: Supervision) => Headcount) | undefined;
   readonly ledger?: ((root: Supervision) => Ledger) | undefined;
@@ -38,9 +38,9 @@ export interface RuntimeSetup {
 }
 
 /**
- * What not every runtime can do. `restart`: starts a root again whose own code threw. `layers`: runs the layers around a root
- * before its input is on record. `checks`: looks at what its caller asks for, signals and decisions included, and says in its result
- * which limits counted. All are the runtime's own, so an engine by itself lacks them.
+ * What not every runtime can do. `restart`: restart a root whose own code threw. `layers`: run the layers around a root before
+ * its input is recorded. `checks`: check what the caller asks for, including signals and decisions, and report in the result
+ * which limits applied. These are features of Ravi's own runtime, so a bare engine lacks them.
  */
 export type RuntimeAbility = "restart" | "layers" | "checks";
 
@@ -52,7 +52,7 @@ export interface SuiteRunOptions {
   readonly signal?: AbortSignalLike | undefined;
 }
 
-/** A runtime as the suite uses it. */
+/** The part of a runtime that the suite uses. */
 export interface RuntimeUnderTest {
   run(agent: Agent, input: string, options?: SuiteRunOptions): RootHandle;
   resume(
@@ -71,31 +71,34 @@ export interface RuntimeUnderTest {
   close(options?: { readonly drain?: boolean }): Promise<void>;
 }
 
-/** Where runtimes of one case live: they share what survives a process. */
+/** Where the runtimes of one case live. They share what survives a process. */
 export interface RuntimeHouse {
   create(setup: RuntimeSetup): MaybePromise<RuntimeUnderTest>;
-  /** As `kill -9` of the process: nothing more of it is written down. A runtime created afterwards finds what was. */
+  /** Like `kill -9` of the process: it writes nothing more. A runtime that is created afterwards finds what was written before. */
   crash(runtime: RuntimeUnderTest): MaybePromise<void>;
   close(): MaybePromise<void>;
 }
 
-/** The caps that runtimes of the suite are given. */
+/** The limits that runtimes of the suite are given. */
 export interface RuntimeCaps {
   readonly headcount: (root: Supervision) => Headcount;
   readonly ledger: (root: Supervision) => Ledger;
-  /** Known prices: every call of the suite's models costs something. */
+  /** A meter that has prices for the suite's models, so that every call costs something. */
   readonly meter?: Meter | undefined;
 }
 
+/** What a case works with. */
 export interface RuntimeStage {
   readonly caps: RuntimeCaps;
   readonly create: (setup: RuntimeSetup) => Promise<RuntimeUnderTest>;
   readonly crash: (runtime: RuntimeUnderTest) => Promise<void>;
 }
 
+/** One test case. */
 export interface RuntimeCase {
-  /** The number in the checklist, and what it asks for. */
+  /** Its number in the checklist. */
   readonly rule: string;
+  /** What the runtime must do. */
   readonly says: string;
   readonly needs?: RuntimeAbility | undefined;
   readonly run: (stage: RuntimeStage) => Promise<void>;
@@ -109,7 +112,7 @@ export function done(output: string): AgentResult {
   return { status: "completed", output, stopReason: "done" };
 }
 
-/** What was delivered, as a word of an output. */
+/** A delivered value as text, for an output. */
 export function word(value: JsonValue | undefined): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
@@ -125,23 +128,23 @@ export function outputOf(outcome: Outcome | HireOutcome): string {
 
 const MOST_CALLS = 100;
 
-/** For who spends until a cap holds: where none does, the case fails before the memory is full. */
+/** For agents that spend until a limit stops them: if none does, the case fails before the memory is full. */
 export function refuseWithoutEnd(calls: number): void {
   if (calls > MOST_CALLS) throw new Error(`${calls} calls were made: the cap on turns does not hold`);
 }
 
-/** Something that a case waits for; nothing is assumed about how long it takes. */
+/** Waits for a condition, however long that takes. */
 export async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 1));
 }
 
-/** Until a run waits for something, or is over: then whoever looks for what it waits for will see that. */
+/** Waits until a run waits for something or is over, so that what it waits for can be found. */
 export async function untilWaiting(handle: RootHandle): Promise<void> {
   handle.result.catch(() => {});
   await until(() => handle.status !== "pending" && handle.status !== "running");
 }
 
-/** A schema that takes everything. */
+/** A schema that accepts everything. */
 export const ANYTHING: StandardSchema = {
   "~standard": {
     version: 1,
@@ -151,7 +154,7 @@ export const ANYTHING: StandardSchema = {
   },
 };
 
-/** A tool that hangs the first time it is called, so that a crash finds it in flight. */
+/** A tool that hangs at its first call, so that a crash finds it in flight. */
 export function hangingOnce(
   name: string,
   idempotent: boolean,

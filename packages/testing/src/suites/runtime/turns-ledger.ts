@@ -8,7 +8,7 @@ import {
   type Spend,
 } from "@ravi/kernel";
 
-/** Counts turns and tokens of a whole tree, holds it to its turns, and warns once when four fifths of them are used. */
+/** Counts turns and tokens of a whole tree, enforces the limit on turns, and warns once when four fifths of them are used. */
 export class TurnsLedger implements Ledger {
   readonly used = { tokens: 0, cost: 0, turns: 0, toolCalls: 0 };
   private limit: number;

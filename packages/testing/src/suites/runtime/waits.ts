@@ -71,7 +71,7 @@ export const waitCases: readonly RuntimeCase[] = [
     async run({ create }) {
       const idle = agent("idle", async (ctx) => done(word(await ctx.waitFor("never"))));
       const lead = agent("lead", async (ctx) => {
-        // Its helper may be told of the same moment a little earlier.
+        // The deadline may reach the helper a little earlier than the lead.
         await ctx.hire({ agent: idle, input: "" });
         return done(word(await ctx.waitFor("never")));
       });
