@@ -17,9 +17,8 @@ import { interrupt } from "./session.ts";
 export type Driven = AsyncGenerator<AgentEvent, AgentResult, void>;
 
 /**
- * One run of a strategy: yields its events and returns the result read from its session. If it is cut off, the result is the best
- * answer
- * so far, with the status `partial` (or `paused`).
+ * One run of a strategy: yields its events and returns the result read from its session. If it is cut off, the result is the best answer so
+ * far, with the status `partial` (or `paused`).
  */
 export async function* drive(
   architecture: Architecture,

@@ -3,8 +3,7 @@ import { land } from "@ravi/kernel/loop";
 import { interrupt, talkOf } from "./session.ts";
 
 /**
- * Called when the budget is exhausted. An answer that exists already is kept. If there are only parts of one, or nothing, the
- * last turn,
+ * Called when the budget is exhausted. An answer that exists already is kept. If there are only parts of one, or nothing, the last turn,
  * paid from the held-back reserve, makes an answer of them.
  */
 export async function landSession(session: AgentSession, { runtime, model }: Dependencies): Promise<void> {

@@ -20,8 +20,7 @@ import { freshSession } from "./session.ts";
 import { type NumberedEvent, StrategyStream } from "./stream.ts";
 
 /**
- * An agent that works by a given reasoning strategy. One instance can serve any number of runs at once: the state of a run is in
- * its
+ * An agent that works by a given reasoning strategy. One instance can serve any number of runs at once: the state of a run is in its
  * session.
  */
 export class StrategyAgent implements Agent {
@@ -58,8 +57,7 @@ export class StrategyAgent implements Agent {
   }
 
   /**
-   * Runs for one reader, who gets the agent's events, numbered, while they happen. The reader drives the run: the strategy does
-   * not go on
+   * Runs for one reader, who gets the agent's events, numbered, while they happen. The reader drives the run: the strategy does not go on
    * beyond the event that was asked for. Breaking off cancels the run.
    */
   stream(ctx: RunContext, inbox: Inbox): AsyncGenerator<NumberedEvent, AgentResult, void> {

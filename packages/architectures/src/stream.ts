@@ -24,11 +24,9 @@ class TapContext extends DelegatingContext {
 }
 
 /**
- * A run that is driven by its reader. Events of a tool loop arrive while the loop runs; the strategy itself does not go on beyond
- * the
- * event that was asked for. It is not a plain generator, because the `return` of one waits for the step in flight, while breaking
- * off
- * must end that step.
+ * A run that is driven by its reader. Events of a tool loop arrive while the loop runs; the strategy itself does not go on beyond the event
+ * that was asked for. It is not a plain generator, because the `return` of one waits for the step in flight, while breaking off must end
+ * that step.
  */
 export class StrategyStream implements AsyncGenerator<NumberedEvent, AgentResult, void> {
   private readonly ctx: RunContext;

@@ -7,8 +7,7 @@ import { type FlowStep, readStep, type Step } from "./steps.ts";
 const OWNER = "ConditionalFlow";
 
 /**
- * Decides whether `whenTrue` is taken. It is called again when a run is replayed, so it must depend only on its input and on the
- * context
+ * Decides whether `whenTrue` is taken. It is called again when a run is replayed, so it must depend only on its input and on the context
  * (`ctx.now()`, a model through `ctx.llm`).
  */
 export type Predicate = (input: string, ctx: RunContext) => MaybePromise<boolean>;

@@ -39,9 +39,8 @@ interface Seen {
 }
 
 /**
- * Watches runs and sums calls, tokens, cost, errors and durations, per agent and in total. It only observes: it spends nothing,
- * and no
- * run waits for it. If it is run or hired as an agent, it answers with these metrics as JSON.
+ * Watches runs and sums calls, tokens, cost, errors and durations, per agent and in total. It only observes: it spends nothing, and no run
+ * waits for it. If it is run or hired as an agent, it answers with these metrics as JSON.
  */
 export class InformationAgent implements Agent<RunMetrics> {
   readonly id: AgentId;
@@ -60,8 +59,7 @@ export class InformationAgent implements Agent<RunMetrics> {
   }
 
   /**
-   * Follows a run from now on and resolves with its metrics when its events end. If the run was followed before, for example
-   * before it was
+   * Follows a run from now on and resolves with its metrics when its events end. If the run was followed before, for example before it was
    * resumed, the new figures are added. While a run is being followed, another call returns the same promise.
    */
   watch(watched: Watched): Promise<RunMetrics> {

@@ -17,8 +17,7 @@ export interface ParallelFlowOptions extends FlowOptions {
   /** The agents to run at once; at least one. */
   readonly branches: readonly FlowStep[];
   /**
-   * `concat`: all outputs one after the other, each under its branch's name. `vote`: the answer that most branches gave, compared
-   * exactly
+   * `concat`: all outputs one after the other, each under its branch's name. `vote`: the answer that most branches gave, compared exactly
    * except for white space at both ends; in a tie, the one whose branch comes first. Default: `concat`.
    */
   readonly combine?: Combine | undefined;

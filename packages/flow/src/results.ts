@@ -34,9 +34,8 @@ export function toStepResult(name: string, outcome: HireOutcome): StepResult {
 }
 
 /**
- * The result of a flow that is not complete. If every step failed, the first failure becomes the flow's own and is thrown;
- * otherwise
- * there is something that was paid for, and the result is `partial`.
+ * The result of a flow that is not complete. If every step failed, the first failure becomes the flow's own and is thrown; otherwise there
+ * is something that was paid for, and the result is `partial`.
  */
 export function incomplete(
   ctx: RunContext,

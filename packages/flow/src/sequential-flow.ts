@@ -18,9 +18,8 @@ export interface SequentialFlowOptions extends FlowOptions {
 }
 
 /**
- * Runs one step after the other. Each step sees the output of the earlier ones, and the output of the last step is the flow's. It
- * stops
- * at the first step that is not completed, because the next one would build on an incomplete result.
+ * Runs one step after the other. Each step sees the output of the earlier ones, and the output of the last step is the flow's. It stops at
+ * the first step that is not completed, because the next one would build on an incomplete result.
  */
 export class SequentialFlow extends Flow {
   protected readonly branches: number;

@@ -11,9 +11,8 @@ type FlatEvent = {
 }[HookEvent];
 
 /**
- * The frequent events whose payloads contain no objects, so that a shallow freeze is enough. Searching for nested objects takes
- * longer
- * (100 ns) than freezing the payload itself (70 ns).
+ * The frequent events whose payloads contain no objects, so that a shallow freeze is enough. Searching for nested objects takes longer (100
+ * ns) than freezing the payload itself (70 ns).
  */
 const FLAT: ReadonlySet<HookEvent> = new Set<FlatEvent>([
   HookEvent.RUN_START,
@@ -27,8 +26,7 @@ const FLAT: ReadonlySet<HookEvent> = new Set<FlatEvent>([
 const FEW = 32;
 
 /**
- * The listeners of one event. Each event has its own emitter with a single event name: an emission takes 16 ns including finding
- * the
+ * The listeners of one event. Each event has its own emitter with a single event name: an emission takes 16 ns including finding the
  * channel, compared with 28 ns if one emitter has the names of all events.
  */
 export class Channel {

@@ -6,11 +6,9 @@ type Fields = Record<PropertyKey, unknown>;
 type Spread = (value: object) => Fields;
 
 /**
- * A deeply frozen copy of an event's plain payload; the original is not changed. Nothing in the copy leads back to the run:
- * functions
- * are left out, getters are read once, and a class instance becomes a plain object with its fields. Throws if the payload is
- * nested
- * more than 64 deep or has a cycle.
+ * A deeply frozen copy of an event's plain payload; the original is not changed. Nothing in the copy leads back to the run: functions are
+ * left out, getters are read once, and a class instance becomes a plain object with its fields. Throws if the payload is nested more than
+ * 64 deep or has a cycle.
  */
 export function frozenCopy(event: HookEvent, payload: unknown): unknown {
   return copy(payload, MAX_DEPTH, SPREAD[event]);

@@ -40,8 +40,7 @@ export interface HookManagerOptions {
 const LONGEST_TIMEOUT = 2_147_483_647;
 
 /**
- * The observers of a run. They get frozen payloads, run concurrently, and nothing that they do (throw, reject, hang, dispatch,
- * leave)
+ * The observers of a run. They get frozen payloads, run concurrently, and nothing that they do (throw, reject, hang, dispatch, leave)
  * reaches the dispatching code.
  */
 export class HookManager implements Hooks, HookSource {
@@ -124,8 +123,7 @@ export class HookManager implements Hooks, HookSource {
   }
 
   /**
-   * Calls all listeners of the event, in the order in which they were added, with a frozen copy of the payload. Never throws.
-   * Returns a
+   * Calls all listeners of the event, in the order in which they were added, with a frozen copy of the payload. Never throws. Returns a
    * promise only if a listener is still running; it never rejects and need not be awaited.
    */
   dispatch<E extends HookEvent>(event: E, payload: HookPayloads[E]): MaybePromise<void> {

@@ -2,8 +2,7 @@ const MAX_DEPTH = 16;
 const MAX_NESTED = 1_000;
 
 /**
- * Limits what listeners dispatch while they are being called. A limit on the depth alone is not enough: ten listeners that each
- * dispatch
+ * Limits what listeners dispatch while they are being called. A limit on the depth alone is not enough: ten listeners that each dispatch
  * again make 10^16 calls before the depth is 16.
  */
 export class Recursion {

@@ -22,10 +22,8 @@ export type HookProblemKind = "failed" | "hung" | "overloaded" | "recursion" | "
 /** Something that went wrong with an observer. The run is not affected. */
 export interface HookProblem {
   /**
-   * `failed`: it threw or rejected. `hung`: it did not finish in time and was cut off (reported once per listener). `overloaded`:
-   * too many
-   * of its calls were pending, so it missed some (once per listener). `recursion`: listeners dispatched again and again (once per
-   * event).
+   * `failed`: it threw or rejected. `hung`: it did not finish in time and was cut off (reported once per listener). `overloaded`: too many
+   * of its calls were pending, so it missed some (once per listener). `recursion`: listeners dispatched again and again (once per event).
    * `payload`: the payload could not be copied, so no listener was called.
    */
   readonly kind: HookProblemKind;

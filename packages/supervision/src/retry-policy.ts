@@ -23,9 +23,8 @@ export interface RetryPolicyOptions {
 }
 
 /**
- * Errors after which a restart makes no sense: somebody decided to stop, or the restart would fail in the same way. A failed
- * model
- * call is one of them: the layer around the model has already retried it, and a restart would multiply the two retry counts.
+ * Errors after which a restart makes no sense: somebody decided to stop, or the restart would fail in the same way. A failed model call is
+ * one of them: the layer around the model has already retried it, and a restart would multiply the two retry counts.
  */
 const FINAL: ReadonlySet<ErrorCode> = new Set([
   ErrorCode.PROVIDER_ERROR,
@@ -106,9 +105,8 @@ export class RetryPolicy implements RestartPolicy {
 }
 
 /**
- * Also looks at the causes: a provider's failure wrapped in a plain `Error` is still final. It decides by the serialized error,
- * which
- * is all that a journal keeps, so that a replayed run decides the same.
+ * Also looks at the causes: a provider's failure wrapped in a plain `Error` is still final. It decides by the serialized error, which is
+ * all that a journal keeps, so that a replayed run decides the same.
  */
 function isFinal(error: unknown): boolean {
   for (let at: SerializedError | null = errorToJSON(error); at !== null; at = at.cause) {

@@ -15,8 +15,7 @@ import { DelegatingContext } from "./delegating-context.ts";
 import type { Spend } from "./spend.ts";
 
 /**
- * Counts everything that goes through it, each exactly once: every model call, and for every hire the usage that the host
- * reports. So no
+ * Counts everything that goes through it, each exactly once: every model call, and for every hire the usage that the host reports. So no
  * strategy can forget to count, or count twice.
  */
 export class CountingContext extends DelegatingContext {

@@ -36,8 +36,7 @@ import type {
 } from "@ravi/kernel";
 
 /**
- * A context that passes everything on to another one, including the optional members. A subclass overrides what it must and
- * cannot forget
+ * A context that passes everything on to another one, including the optional members. A subclass overrides what it must and cannot forget
  * the rest.
  */
 export class DelegatingContext implements Required<RunContext> {

@@ -28,9 +28,8 @@ import { withCalls } from "./with-calls.ts";
 import { withExecute } from "./with-execute.ts";
 
 /**
- * Applies an agent's own permissions, audit log and telemetry to everything that it does. Only created if it has one of them.
- * Permission
- * is asked inside the call that is really made, so a replay does not ask again and does not depend on today's policy.
+ * Applies an agent's own permissions, audit log and telemetry to everything that it does. Only created if it has one of them. Permission is
+ * asked inside the call that is really made, so a replay does not ask again and does not depend on today's policy.
  */
 export class GovernedContext extends DelegatingContext {
   readonly observer: Observer;

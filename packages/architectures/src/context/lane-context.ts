@@ -22,8 +22,7 @@ export interface LaneOptions {
 }
 
 /**
- * A separate conversation of the agent, for one attempt or one step of a plan. Its messages are not part of the agent's own
- * conversation
+ * A separate conversation of the agent, for one attempt or one step of a plan. Its messages are not part of the agent's own conversation
  * and are discarded with it.
  */
 export class LaneContext extends DelegatingContext {

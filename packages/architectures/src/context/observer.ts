@@ -31,8 +31,7 @@ export interface Watch {
 }
 
 /**
- * Puts a span and two audit entries around every call. It wraps the model's and the tool's own work, which a replay does not
- * repeat, so
+ * Puts a span and two audit entries around every call. It wraps the model's and the tool's own work, which a replay does not repeat, so
  * that each piece of work is reported once.
  */
 export class Observer {

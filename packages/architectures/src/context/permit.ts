@@ -8,8 +8,7 @@ import {
 import { messageOf } from "@ravi/kernel/loop";
 
 /**
- * The reason why an action is denied; undefined if it is allowed. Only an explicit `allow: true` allows it, and a policy that
- * fails denies.
+ * The reason why an action is denied; undefined if it is allowed. Only an explicit `allow: true` allows it, and a policy that fails denies.
  * A policy that does not answer blocks the run, but not its cancellation or deadline.
  */
 export async function denialOf(

@@ -181,9 +181,8 @@ export class Desk {
 }
 
 /**
- * Makes the session and the context's conversation contain the same messages. A session that continues brings its own
- * conversation; a
- * new session takes over what the context has kept.
+ * Makes the session and the context's conversation contain the same messages. A session that continues brings its own conversation; a new
+ * session takes over what the context has kept.
  */
 export async function adoptConversation(
   session: AgentSession,

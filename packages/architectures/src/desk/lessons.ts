@@ -13,8 +13,7 @@ import {
 } from "@ravi/kernel";
 import { findJson } from "../parse/json.ts";
 
-// What a memory returns may change from day to day. So it is read and written through the context like a tool: the result is
-// recorded, and
+// What a memory returns may change from day to day. So it is read and written through the context like a tool: the result is recorded, and
 // a resumed run gets the same lessons.
 
 type Arguments = JsonObject;

@@ -16,8 +16,7 @@ const NAMES = [
 ];
 
 /**
- * Which of the options a model chose: from a JSON field, the whole text, a line such as `Route: billing`, or the only option that
- * is
+ * Which of the options a model chose: from a JSON field, the whole text, a line such as `Route: billing`, or the only option that is
  * mentioned. Undefined if none or several are mentioned, because then it has not chosen.
  */
 export function readChoice(
@@ -68,9 +67,8 @@ const FIRST_SIGN = 0xe000;
 const MOST_SIGNS = 0x1900;
 
 /**
- * The only option that is mentioned favourably. Matches whole words only, the longest name first: `data-analyst` does not mention
- * `data`. An
- * option that is mentioned in a negative clause is not chosen.
+ * The only option that is mentioned favourably. Matches whole words only, the longest name first: `data-analyst` does not mention `data`.
+ * An option that is mentioned in a negative clause is not chosen.
  */
 function onlyMention(text: string, options: readonly string[]): string | undefined {
   let rest = ` ${text.toLowerCase().replaceAll(/[\ue000-\uf8ff]/g, "")} `;

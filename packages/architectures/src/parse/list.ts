@@ -11,8 +11,7 @@ export function readList(text: string): string[] {
 }
 
 /**
- * Like `readList`, but keeps repetitions: in a plan, the same step may occur twice. JSON is searched for outside of the lines of
- * a list,
+ * Like `readList`, but keeps repetitions: in a plan, the same step may occur twice. JSON is searched for outside of the lines of a list,
  * because a line may contain something like `item [0]`.
  */
 export function readSequence(text: string): string[] {

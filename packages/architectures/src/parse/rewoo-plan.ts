@@ -17,8 +17,7 @@ const LINE = /#(E\d+)\s*=\s*([A-Za-z0-9_-]+)\s*[[(](.*)[\])]\s*$/;
 const MOST_LINE = 10_000;
 
 /**
- * Reads a plan from JSON or from lines as in the ReWOO paper: `#E1 = search[weather in Oslo]`. Empty if there is none. JSON is
- * searched for
+ * Reads a plan from JSON or from lines as in the ReWOO paper: `#E1 = search[weather in Oslo]`. Empty if there is none. JSON is searched for
  * outside of these lines, because their brackets may contain JSON too.
  */
 export function readRewooPlan(text: string): RewooStep[] {
@@ -33,9 +32,8 @@ export function readRewooPlan(text: string): RewooStep[] {
 }
 
 /**
- * The complete steps of a plan that was cut off by its length. A line that was cut off has no bracket at its end and is not read
- * as a
- * step, so only a step read from the last line may be incomplete.
+ * The complete steps of a plan that was cut off by its length. A line that was cut off has no bracket at its end and is not read as a step,
+ * so only a step read from the last line may be incomplete.
  */
 export function readCutRewooPlan(text: string): RewooStep[] {
   const steps = readRewooPlan(text);

@@ -15,8 +15,7 @@ const YES = new Set([
 ]);
 
 /**
- * Whether a model answered yes, in a JSON field with one of these names or in plain text. Only a clear yes counts: an unreadable
- * answer is
+ * Whether a model answered yes, in a JSON field with one of these names or in plain text. Only a clear yes counts: an unreadable answer is
  * a no, so that nothing passes by mistake.
  */
 export function readVerdict(text: string, names: readonly string[]): boolean {

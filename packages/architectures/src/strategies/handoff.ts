@@ -19,11 +19,9 @@ const FENCED = /^\s*```\w*\n([\s\S]*?)\n```\s*$/;
 const NOBODY = new Set(["", "none", "null", "no", "nobody", "false", "n/a"]);
 
 /**
- * Reads a hand-off from an answer, as JSON or as a line of its own. Undefined if the text is an answer. The line must begin or
- * end the
- * text, with the task after it; in the middle, the text only happens to mention a hand-off. A hand-off to an unknown member
- * counts
- * only if the answer consists of nothing else.
+ * Reads a hand-off from an answer, as JSON or as a line of its own. Undefined if the text is an answer. The line must begin or end the
+ * text, with the task after it; in the middle, the text only happens to mention a hand-off. A hand-off to an unknown member counts only if
+ * the answer consists of nothing else.
  */
 export function readHandoff(text: string, members: readonly string[] = []): Handoff | undefined {
   const object = findObject(text);

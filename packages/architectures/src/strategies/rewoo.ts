@@ -37,8 +37,7 @@ export interface ReWOOOptions {
 }
 
 /**
- * Makes the whole plan before anything is executed. Steps refer to each other's results by `#E1`, independent steps run at once,
- * and one
+ * Makes the whole plan before anything is executed. Steps refer to each other's results by `#E1`, independent steps run at once, and one
  * last call answers from the evidence: two model calls for any number of tools.
  */
 export class ReWOO implements Architecture {

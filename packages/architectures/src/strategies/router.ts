@@ -93,9 +93,8 @@ export interface RouteDecision {
 }
 
 /**
- * A choice of an unknown route, or one below the required confidence, goes to the fallback. A choice without any stated
- * confidence counts as
- * confident: the name is what was asked for.
+ * A choice of an unknown route, or one below the required confidence, goes to the fallback. A choice without any stated confidence counts
+ * as confident: the name is what was asked for.
  */
 export function decide(read: {
   readonly route: string | undefined;

@@ -26,8 +26,7 @@ const FORWARD = "forward_message";
 export type SpawnWorker = (wanted: { readonly name: string; readonly instructions: string }) => Agent;
 
 /**
- * The team of one run of a supervisor: its members, and the last answer of each. It changes only when the loop hires or reads a
- * call, which
+ * The team of one run of a supervisor: its members, and the last answer of each. It changes only when the loop hires or reads a call, which
  * a replay repeats, so it is the same after a crash.
  */
 export class Team {

@@ -5,9 +5,8 @@ import { type Amounts, NOTHING, Tally } from "./units.ts";
 import { type FixedReserve, heldBack } from "./wrap-up.ts";
 
 /**
- * The counters of one ledger. A change is made to the whole chain up to the root in the same tick. `Readonly` values may be
- * shared
- * with other ledgers, so they are replaced, never changed in place.
+ * The counters of one ledger. A change is made to the whole chain up to the root in the same tick. `Readonly` values may be shared with
+ * other ledgers, so they are replaced, never changed in place.
  */
 export interface Account {
   readonly scope: string;

@@ -39,9 +39,8 @@ export const CHILD_OPTIONS = [
 
 export interface RestoreOptions extends Pick<ExecutionTrackerOptions, "parent" | "clock"> {
   /**
-   * What happens to reservations that were open in the snapshot. "charge" (default): their calls may have been paid for, so they
-   * count
-   * as spent and are listed in `inDoubt`. "keep": they stay open, and `reservation(id)` finds them.
+   * What happens to reservations that were open in the snapshot. "charge" (default): their calls may have been paid for, so they count as
+   * spent and are listed in `inDoubt`. "keep": they stay open, and `reservation(id)` finds them.
    */
   readonly open?: "charge" | "keep" | undefined;
   /** Replaces the recorded budget, for a run that continues with more (or less). */

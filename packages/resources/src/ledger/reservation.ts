@@ -12,13 +12,10 @@ export interface OpenReservation extends Reservation {
   /** Money in dollars, rounded up to a billionth. */
   readonly reserved: Spend;
   /**
-   * Charges what the call used and gives the rest back. If the call used more than was reserved, the excess is charged in full,
-   * up to
-   * the highest amount that can be counted. A field that `actual` leaves out is charged as reserved, so `{ estimated: true }`, or
-   * no
-   * argument, charges all of it. Returns the warnings and exceeded limits. A second call throws an `InvalidValueError` and
-   * charges
-   * nothing. A wrong value throws too; the reservation then stays open and can be settled again.
+   * Charges what the call used and gives the rest back. If the call used more than was reserved, the excess is charged in full, up to the
+   * highest amount that can be counted. A field that `actual` leaves out is charged as reserved, so `{ estimated: true }`, or no argument,
+   * charges all of it. Returns the warnings and exceeded limits. A second call throws an `InvalidValueError` and charges nothing. A wrong
+   * value throws too; the reservation then stays open and can be settled again.
    */
   settle(actual?: Actual): Settlement;
   /**

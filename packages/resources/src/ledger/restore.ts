@@ -12,9 +12,8 @@ export interface RestoreLedgersOptions {
 }
 
 /**
- * Restores a whole tree from the snapshots of its ledgers, given in any order, and returns the ledgers by scope. Each ledger is
- * put
- * under the one whose scope its snapshot names. Throws an `InvalidValueError` if a scope occurs twice or a parent is missing.
+ * Restores a whole tree from the snapshots of its ledgers, given in any order, and returns the ledgers by scope. Each ledger is put under
+ * the one whose scope its snapshot names. Throws an `InvalidValueError` if a scope occurs twice or a parent is missing.
  */
 export function restoreLedgers(
   snapshots: readonly unknown[],

@@ -1,9 +1,8 @@
 import { type Estimate, totalTokens, type Price, type Spend, type Usage } from "@ravi/kernel";
 
 /**
- * What to reserve for one attempt at a model call. If the price is unknown the cost is left out, and `reserve` then refuses the
- * call if
- * any ledger of the chain has a limit in dollars. So callers cannot forget that rule.
+ * What to reserve for one attempt at a model call. If the price is unknown the cost is left out, and `reserve` then refuses the call if any
+ * ledger of the chain has a limit in dollars. So callers cannot forget that rule.
  */
 export function spendOf(estimate: Estimate): Partial<Spend> {
   return {

@@ -49,9 +49,8 @@ const OPEN = Object.freeze({ CHARGE: "charge", KEEP: "keep" });
 const NO_DOUBT: readonly never[] = Object.freeze([]);
 
 /**
- * The budget of an agent and of everybody that it hires. Money is reserved before a call and settled after it, in this ledger and
- * in
- * every ledger above. Both happen in all of them or in none, and in one tick, so concurrent calls cannot exceed a limit.
+ * The budget of an agent and of everybody that it hires. Money is reserved before a call and settled after it, in this ledger and in every
+ * ledger above. Both happen in all of them or in none, and in one tick, so concurrent calls cannot exceed a limit.
  */
 export class ExecutionTracker implements Ledger {
   private readonly account: Account;
@@ -140,8 +139,7 @@ export class ExecutionTracker implements Ledger {
   }
 
   /**
-   * Sets money aside for one call, here and in every ledger above. Throws a `BudgetExhaustedError` that names the ledger which
-   * refuses. If
+   * Sets money aside for one call, here and in every ledger above. Throws a `BudgetExhaustedError` that names the ledger which refuses. If
    * any of them has a limit in dollars, a model call (tokens or turns) without a cost throws an `InvalidValueError`.
    */
   reserve(estimate: Partial<Spend>, options?: ReserveOptions): OpenReservation {
@@ -182,9 +180,8 @@ export class ExecutionTracker implements Ledger {
   }
 
   /**
-   * Adds to the limits of this ledger and of every ledger above it, so that the granted amount can really be spent. A dimension
-   * without
-   * a limit is not changed.
+   * Adds to the limits of this ledger and of every ledger above it, so that the granted amount can really be spent. A dimension without a
+   * limit is not changed.
    */
   raise(more: Partial<Spend>): void {
     raiseAll(this.account, addedAmounts(more));
@@ -244,9 +241,8 @@ export class ExecutionTracker implements Ledger {
   }
 
   /**
-   * Restores a ledger from a snapshot. Restore its parent first and pass it as `parent`; both snapshots must be of the same
-   * moment.
-   * Nothing is added to the parent here, because its own snapshot includes what its children have spent and reserved.
+   * Restores a ledger from a snapshot. Restore its parent first and pass it as `parent`; both snapshots must be of the same moment. Nothing
+   * is added to the parent here, because its own snapshot includes what its children have spent and reserved.
    */
   static restore(snapshot: unknown, options: RestoreOptions = {}): ExecutionTracker {
     checkFields("options", options, RESTORE_OPTIONS);

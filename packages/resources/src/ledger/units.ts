@@ -2,9 +2,8 @@ import { InvalidValueError, type Spend } from "@ravi/kernel";
 import { checkRecord } from "@ravi/kernel/loop";
 
 /**
- * Spend in whole numbers: tokens, billionths of a dollar (nanos), turns, tool calls. Sums of whole numbers do not drift. The
- * money field
- * is called `nanos`, not `cost`, so that the compiler tells billionths from dollars.
+ * Spend in whole numbers: tokens, billionths of a dollar (nanos), turns, tool calls. Sums of whole numbers do not drift. The money field is
+ * called `nanos`, not `cost`, so that the compiler tells billionths from dollars.
  */
 export interface Amounts {
   tokens: number;
@@ -31,9 +30,8 @@ const MOST_DOLLARS = MOST / NANOS_PER_DOLLAR;
 
 export const NOTHING: Readonly<Amounts> = Object.freeze({ tokens: 0, nanos: 0, turns: 0, toolCalls: 0 });
 
-// `Tally` and `Marks` are separate classes because counters and limits are large numbers and the amounts of one call are small
-// ones.
-// With one class for each, the engine need not box the small ones as well: a reservation is a third smaller.
+// `Tally` and `Marks` are separate classes because counters and limits are large numbers and the amounts of one call are small ones. With
+// one class for each, the engine need not box the small ones as well: a reservation is a third smaller.
 
 /** Counters that go up and down. */
 export class Tally implements Amounts {

@@ -3,11 +3,9 @@ import type { Account } from "./account.ts";
 import { type Amounts, dollars, nanosUp, NOTHING } from "./units.ts";
 
 /**
- * What is held back for the last turn. A size given here replaces the default rule for its dimension; `false` holds nothing back.
- * By
- * default: one turn if the limit is two or more; of tokens and dollars, 1.25 times the agent's largest call so far, at most half
- * of
- * the limit.
+ * What is held back for the last turn. A size given here replaces the default rule for its dimension; `false` holds nothing back. By
+ * default: one turn if the limit is two or more; of tokens and dollars, 1.25 times the agent's largest call so far, at most half of the
+ * limit.
  */
 export type WrapUpReserve =
   | false
@@ -31,10 +29,9 @@ const BY_RULE: FixedReserve = Object.freeze({ tokens: undefined, nanos: undefine
 const GROWTH = 1.25;
 
 /**
- * The default rule. If the limit is two turns or more, one is held back. Of tokens and dollars, 1.25 times the largest call of
- * this
- * agent, because the last turn reads the same history and is about as large; at most half of the limit. Before the first call
- * nothing is known and nothing is held back, so a limit with room for one call admits it.
+ * The default rule. If the limit is two turns or more, one is held back. Of tokens and dollars, 1.25 times the largest call of this agent,
+ * because the last turn reads the same history and is about as large; at most half of the limit. Before the first call nothing is known and
+ * nothing is held back, so a limit with room for one call admits it.
  */
 export function heldBack(
   account: Pick<Account, "caps" | "largest" | "fixed" | "limited">,

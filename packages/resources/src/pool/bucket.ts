@@ -1,7 +1,6 @@
 /**
- * A token bucket for a rate per minute. It fills evenly up to one minute's worth, which is the most that can be taken at once. It
- * goes
- * into debt if a call used more than it announced, by at most a few minutes' worth.
+ * A token bucket for a rate per minute. It fills evenly up to one minute's worth, which is the most that can be taken at once. It goes into
+ * debt if a call used more than it announced, by at most a few minutes' worth.
  */
 export interface Bucket {
   readonly perMinute: number;

@@ -36,8 +36,7 @@ export interface FairPoolOptions {
 }
 
 /**
- * The longest pause that `slowDown` accepts. A server whose daily quota is used up may ask for hours; nobody would wait that
- * long, and
+ * The longest pause that `slowDown` accepts. A server whose daily quota is used up may ask for hours; nobody would wait that long, and
  * calls to other models that share the pool must not be held. After the pause, the next call finds out whether it is over.
  */
 const LONGEST_HOLD_MS = 300_000;
@@ -58,8 +57,7 @@ interface Waiter {
 }
 
 /**
- * One limit for all model calls of one or many runs: on concurrent calls, requests per minute and tokens per minute. Waiting
- * calls share
+ * One limit for all model calls of one or many runs: on concurrent calls, requests per minute and tokens per minute. Waiting calls share
  * the capacity by priority (see `FairQueue`). A waiting call keeps the process alive; an idle pool has no timer.
  */
 export class FairPool implements Limiter {

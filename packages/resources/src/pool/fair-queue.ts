@@ -21,13 +21,10 @@ interface Line<T> {
 }
 
 /**
- * Start-time fair queueing over the five priorities. Each line has a virtual start time; serving an entry advances it by cost /
- * weight,
- * and the line with the earliest start time is served first. So lines with waiting entries share 8 : 4 : 2 : 1 by cost, an idle
- * line
- * does not save up credit, and each line is first come, first served. BACKGROUND is served only if all other lines are empty,
- * until
- * its first entry has waited `agingMs` milliseconds: then the line takes part with the weight of LOW. Every operation is O(1).
+ * Start-time fair queueing over the five priorities. Each line has a virtual start time; serving an entry advances it by cost / weight, and
+ * the line with the earliest start time is served first. So lines with waiting entries share 8 : 4 : 2 : 1 by cost, an idle line does not
+ * save up credit, and each line is first come, first served. BACKGROUND is served only if all other lines are empty, until its first entry
+ * has waited `agingMs` milliseconds: then the line takes part with the weight of LOW. Every operation is O(1).
  */
 export class FairQueue<T> {
   private readonly lines: readonly Line<T>[];

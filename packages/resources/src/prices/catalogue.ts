@@ -50,9 +50,8 @@ export function findListing(data: PriceData, info: ModelInfo, now: number): List
 }
 
 /**
- * The rates for a call of this size; undefined if one that is needed is not listed. A model that is billed by the hour or the
- * page has
- * no price in tokens, and 0 would be wrong.
+ * The rates for a call of this size; undefined if one that is needed is not listed. A model that is billed by the hour or the page has no
+ * price in tokens, and 0 would be wrong.
  */
 export function ratesFor(listing: Listing, inputTokens: number, outputTokens: number): Rates | undefined {
   const { prices } = listing;

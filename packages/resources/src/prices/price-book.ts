@@ -62,9 +62,8 @@ interface Page {
 }
 
 /**
- * Prices of models: your own first, then the catalogue of `@pydantic/genai-prices`. The catalogue is loaded when it is first
- * needed, and
- * an answer that waits for it is a promise; later answers are not. An unknown model is `unpriced`, never free.
+ * Prices of models: your own first, then the catalogue of `@pydantic/genai-prices`. The catalogue is loaded when it is first needed, and an
+ * answer that waits for it is a promise; later answers are not. An unknown model is `unpriced`, never free.
  */
 export class PriceBook implements PriceSource {
   private readonly own: ReadonlyMap<string, Rates>;

@@ -37,9 +37,8 @@ export function priceAt(rates: Rates, usage: Usage): number {
 }
 
 /**
- * The most that a call can cost, in dollars: the provider may write all of the input to its cache (for an hour if asked to), and
- * all of
- * the output may be reasoning.
+ * The most that a call can cost, in dollars: the provider may write all of the input to its cache (for an hour if asked to), and all of the
+ * output may be reasoning.
  */
 export function worstPriceAt(
   rates: Rates,

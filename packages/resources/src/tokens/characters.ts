@@ -1,15 +1,12 @@
 /**
- * Estimates the tokens of a text from its characters alone, for when no tokenizer is installed. It is meant to be too high rather
- * than
- * too low: English prose has 4 to 5 characters per token and code about 3. Here small letters and spaces count a third of a
- * token,
- * digits a half, capitals 0.6, other ASCII characters three quarters. Everything else counts by its bytes: half a token each in
- * scripts that every vocabulary knows, three quarters in those that only newer ones know, and one in all others. After 12 letters
- * and digits in a row (a hash, base64, text without spaces), which hardly merge in any vocabulary, each further one counts 0.8.
+ * Estimates the tokens of a text from its characters alone, for when no tokenizer is installed. It is meant to be too high rather than too
+ * low: English prose has 4 to 5 characters per token and code about 3. Here small letters and spaces count a third of a token, digits a
+ * half, capitals 0.6, other ASCII characters three quarters. Everything else counts by its bytes: half a token each in scripts that every
+ * vocabulary knows, three quarters in those that only newer ones know, and one in all others. After 12 letters and digits in a row (a hash,
+ * base64, text without spaces), which hardly merge in any vocabulary, each further one counts 0.8.
  *
- * Letters, digits and other characters do not merge with each other, nor does a space with the digit after it. So each piece of
- * one
- * kind counts at least one token: a table of small numbers has as many tokens as characters.
+ * Letters, digits and other characters do not merge with each other, nor does a space with the digit after it. So each piece of one kind
+ * counts at least one token: a table of small numbers has as many tokens as characters.
  */
 export function charactersToTokens(text: string): number {
   let parts = 0;

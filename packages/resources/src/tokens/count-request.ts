@@ -37,8 +37,7 @@ const LONG = 16;
 const LARGE = 64;
 
 /**
- * How far a list was counted. It must not refer to the list itself: until the next full garbage collection the engine treats what
- * a
+ * How far a list was counted. It must not refer to the list itself: until the next full garbage collection the engine treats what a
  * `WeakMap` holds as alive, so whole conversations would outlive their runs by that long (0.3 µs more for every turn).
  */
 interface Counted {
@@ -48,11 +47,9 @@ interface Counted {
 }
 
 /**
- * Counts requests. If a list only grew, only its new messages are counted, so the next turn of a long conversation costs only
- * what it
- * adds. In other lists, large messages and the messages of long lists are cached. This relies on the kernel's contract: messages
- * do
- * not change, lists are only appended to, and an edit makes a new list.
+ * Counts requests. If a list only grew, only its new messages are counted, so the next turn of a long conversation costs only what it adds.
+ * In other lists, large messages and the messages of long lists are cached. This relies on the kernel's contract: messages do not change,
+ * lists are only appended to, and an edit makes a new list.
  *
  * An entry in a `WeakMap` takes 0.3 µs, as much as counting the two short messages of a turn, so short messages are not cached.
  */
@@ -141,8 +138,7 @@ export class RequestCounter {
   }
 
   /**
-   * A provider's id of a call is random and never recurs: a tokenizer takes 60 µs, twice a turn, to find that it has nearly as
-   * many tokens
+   * A provider's id of a call is random and never recurs: a tokenizer takes 60 µs, twice a turn, to find that it has nearly as many tokens
    * as characters. So a long id counts its characters.
    */
   private countId(id: string): number {
@@ -220,8 +216,7 @@ function isSame(tools: readonly ToolSpec[], others: readonly ToolSpec[]): boolea
 }
 
 /**
- * The content of a `data:` URL is estimated from its bytes: a third of a token each for text, an eighth for a document such as a
- * PDF. A
+ * The content of a `data:` URL is estimated from its bytes: a third of a token each for text, an eighth for a document such as a PDF. A
  * linked file counts as a small one.
  */
 function fileTokens(url: string, mediaType: string): number {

@@ -4,8 +4,7 @@ import { RequestCounter } from "./count-request.ts";
 import { type CountText, loadEncoding, sliced } from "./tokenizer.ts";
 
 /**
- * How texts are counted. "auto": by `gpt-tokenizer` (o200k) if it is installed, else by characters. "characters": always by
- * characters;
+ * How texts are counted. "auto": by `gpt-tokenizer` (o200k) if it is installed, else by characters. "characters": always by characters;
  * `gpt-tokenizer` is never loaded. A function: your own tokenizer.
  */
 export type TokenizerChoice = "auto" | "characters" | CountText;
@@ -43,11 +42,9 @@ export function loadCounter(options: CounterOptions = {}): MaybePromise<LoadedCo
 let shared: MaybePromise<LoadedCounter> | undefined;
 
 /**
- * Estimates the tokens of a request: messages with their tool calls, tools, output schema, images and files. It uses
- * `gpt-tokenizer` if
- * it is installed, else a rule over characters that is rather too high. The first answers may be promises, while the tokenizer
- * loads;
- * later ones are numbers. For a price or a limit use a `ModelMeter`, which adds a margin for models with other vocabularies.
+ * Estimates the tokens of a request: messages with their tool calls, tools, output schema, images and files. It uses `gpt-tokenizer` if it
+ * is installed, else a rule over characters that is rather too high. The first answers may be promises, while the tokenizer loads; later
+ * ones are numbers. For a price or a limit use a `ModelMeter`, which adds a margin for models with other vocabularies.
  */
 export function estimateTokens(request: ModelRequest): MaybePromise<number> {
   if (shared === undefined) {

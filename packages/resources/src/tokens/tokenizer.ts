@@ -10,9 +10,8 @@ export interface Encoding {
 
 const SLICE = 1_024;
 /**
- * The merge takes quadratic time for an unbroken run of characters of one kind (100 kB of one letter took 6 s in one piece), so
- * such a
- * run is cut much sooner than a text of words.
+ * The merge takes quadratic time for an unbroken run of characters of one kind (100 kB of one letter took 6 s in one piece), so such a run
+ * is cut much sooner than a text of words.
  */
 const RUN = 128;
 /** Longer texts are counted by characters from here on, so that a huge tool result does not block the process. */

@@ -170,8 +170,7 @@ export class Roster {
   }
 
   /**
-   * The seat that gets a free slot: the best in the queue, unless every holder already awaits somebody in the queue. Then it is
-   * the best
+   * The seat that gets a free slot: the best in the queue, unless every holder already awaits somebody in the queue. Then it is the best
    * seat that awaits nobody there: given to any other, the slot would never be released, and the tree would be stuck.
    */
   protected chooseNext(now: number): Seat | undefined {

@@ -5,10 +5,9 @@ import type { Seat } from "./seat.ts";
 const SLACK = 64;
 
 /**
- * Seats by id. A `Map` keeps deleted entries in its chains until it is rehashed, so deleting and setting the same key repeatedly
- * in a
- * large map walks past all of them. Here a removed id stays as an empty entry; when there are more empty entries than seats, all
- * of them are removed at once.
+ * Seats by id. A `Map` keeps deleted entries in its chains until it is rehashed, so deleting and setting the same key repeatedly in a large
+ * map walks past all of them. Here a removed id stays as an empty entry; when there are more empty entries than seats, all of them are
+ * removed at once.
  */
 export class SeatIndex {
   /** Created with the first hire: most runs have none. */

@@ -53,8 +53,7 @@ export class Seat implements HeapNode<Seat> {
   }
 
   /**
-   * The nearest ancestor that is still in the tree; undefined for the root. An ended seat keeps its link upwards, so there is no
-   * list of
+   * The nearest ancestor that is still in the tree; undefined for the root. An ended seat keeps its link upwards, so there is no list of
    * children to hand over, and ending takes the same time however many agents are below.
    */
   get parent(): Seat | undefined {

@@ -54,9 +54,8 @@ export class SpawnTracker extends RosterHeadcount {
   }
 
   /**
-   * Restores a `snapshot()`: who held a slot, who was paused or queued, in which order and since when. Throws an
-   * `InvalidValueError` if
-   * the snapshot is not valid.
+   * Restores a `snapshot()`: who held a slot, who was paused or queued, in which order and since when. Throws an `InvalidValueError` if the
+   * snapshot is not valid.
    *
    * Leases and promises do not survive the process, so each agent except the root can be acquired once more, and is not counted
    * again. A holder or a paused agent gets its lease; a queued hire (`onFull: "queue"`) gets its old place, or a lease at once if

@@ -3,8 +3,7 @@ import { onAbort } from "@ravi/kernel/loop";
 import type { Seat, Waiter } from "./seat.ts";
 
 /**
- * Resolves when the waiting seat gets a slot; rejects when it is dropped without one or the signal aborts. After an abort,
- * `leave` is
+ * Resolves when the waiting seat gets a slot; rejects when it is dropped without one or the signal aborts. After an abort, `leave` is
  * called to remove the seat. In each case the listeners on the seat and the signal are removed.
  */
 export function granted(
