@@ -2,9 +2,7 @@
 export async function pause(
   ms: number,
   signal: AbortSignal,
-  {
-    isAside = false,
-  }: { /** Do not keep the process alive. Default: false. */ readonly isAside?: boolean } = {},
+  { isAside = false }: { /** Do not keep the process up. */ readonly isAside?: boolean } = {},
 ): Promise<void> {
   if (signal.aborted) return;
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -27,44 +27,62 @@ import { checkPorts, guardedHooks } from "@ravi/kernel/loop";
 import { withBlobs } from "./journal/with-blobs.ts";
 import { wallClock } from "./wall-clock.ts";
 
-/** What a runtime may be given. With nothing given it runs bare: no limit, no journal, nothing in the way. */
+/** What a runtime may be given. Everything is optional: without options there are no limits and no journal. */
 export interface RuntimePorts {
+  /** Records every run, so that it can be resumed. Default: none. */
   readonly journal?: Journal | undefined;
-  /** Where bodies above 256 KB go, for a journal that several machines read. Without it they stay with the journal. */
+  /** A store for bodies above 256 KB, for a journal that several machines read. Default: they stay in the journal. */
   readonly blobs?: BlobStore | undefined;
-  /** Makes the one headcount of a tree. A snapshot is given by engines that keep them; this one restores from its journal. */
+  /**
+   * Creates the headcount of a tree. `snapshot` is only given by engines that store one; this runtime restores from its journal.
+   * Default: none, and a run with limits on agents is refused.
+   */
   readonly headcount?: ((root: Supervision, snapshot?: JsonObject) => Headcount) | undefined;
-  /** Makes the ledger of a tree's root. */
+  /** Creates the ledger of a tree's root. Default: none, and a run with limits on spending is refused. */
   readonly ledger?: ((root: Supervision, snapshot?: JsonObject) => Ledger) | undefined;
+  /** Estimates and prices model calls. Default: none; tokens are then estimated, and limits in dollars refuse every call. */
   readonly meter?: Meter | undefined;
+  /** Limits the model calls of all agents to what the provider accepts. Default: none. */
   readonly limiter?: Limiter | undefined;
+  /** Observers of every agent, in addition to its own. Default: none. */
   readonly hooks?: Hooks | undefined;
+  /** Layers around every agent, outside of its own. Default: none. */
   readonly pipelines?: Pipelines | undefined;
+  /** Stores conversations that span several runs. Default: none. */
   readonly history?: HistoryProvider | undefined;
+  /** Makes a conversation fit into the prompt. Default: none. */
   readonly compaction?: CompactionStrategy | undefined;
-  /** What agents know beyond one conversation; they find it as `ctx.memory`. */
+  /** What agents remember beyond one conversation. They find it as `ctx.memory`. Default: none. */
   readonly memory?: Memory | undefined;
+  /** Decides which tools may be called. If it throws, the call is denied. Default: everything is allowed. */
   readonly permissions?: Permissions | undefined;
-  /** Spans around runs, hires, model calls and tool calls. */
+  /** Gets spans around runs, hires, model calls and tool calls. Default: none. */
   readonly telemetry?: Telemetry | undefined;
-  /** An entry for each hire, denial, approval, tool call and cancellation. What fails in it is logged, and changes no run. */
+  /**
+   * Gets an entry for each hire, denial, approval, tool call and cancellation. Its errors are logged and do not affect the run.
+   * Default: none.
+   */
   readonly auditLog?: AuditLog | undefined;
-  /** Whether and when a crashed run is started again from its journal. */
+  /** Whether and when a root whose own code threw is restarted from its journal. Default: never. */
   readonly restart?: RestartPolicy | undefined;
-  /** Checks raw JSON Schemas of tools. */
+  /** Checks raw JSON Schemas of tools. Default: none. */
   readonly validator?: JsonSchemaValidator | undefined;
+  /** Default: real time. */
   readonly clock?: Clock | undefined;
+  /** The source of run ids. Default: random. */
   readonly ids?: IdSource | undefined;
+  /** Gets warnings and errors that do not fail a run. Default: no logging. */
   readonly logger?: Logger | undefined;
 }
 
-/** The same with everything settled that has a default. */
+/** The ports after the defaults were applied. */
 export interface Ports extends RuntimePorts {
   readonly hooks: Hooks;
   readonly clock: Clock;
   readonly ids: IdSource;
 }
 
+/** Checks the ports and applies the defaults. Throws an `InvalidValueError`. */
 export function settlePorts(given: RuntimePorts): Ports {
   checkPorts("runtime options", given);
   const { journal, blobs } = given;

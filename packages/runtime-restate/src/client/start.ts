@@ -32,8 +32,9 @@ export interface RestateRunOptions {
   readonly executionBudget?: ExecutionBudgetOptions | undefined;
   /** Default: `NORMAL`. */
   readonly priority?: Priority | undefined;
+  /** How long the root's history is kept. Default: `PERMANENT`. */
   readonly retention?: HistoryRetention | undefined;
-  /** For your own use: not compared with anything. Default: null. */
+  /** The tenant that the run works for, for layers, tools and hooks. Default: null. */
   readonly tenantId?: string | undefined;
   /** The user that the run works for; the agents' memory is separate for each. Default: null. */
   readonly userId?: string | undefined;

@@ -39,19 +39,20 @@ import { sameFile } from "./sqlite/same-file.ts";
 import { Unreturned } from "./sqlite/unreturned.ts";
 import type { AppendJob } from "./sqlite/writing.ts";
 
+/** Options of `SqliteJournal.open`. All are optional. */
 export interface SqliteJournalOptions {
-  /** For claims that lapse. Processes that share a journal must agree on the time. */
+  /** The clock for claims that lapse. Processes that share a journal must agree on the time. Default: real time. */
   readonly clock?: Clock | undefined;
-  /** How long a write waits for other processes that write, in all (10,000). */
+  /** Milliseconds that a write waits in total for other writing processes. Default: 10,000. */
   readonly busyTimeoutMs?: number | undefined;
 }
 
 /**
- * A journal in one SQLite file, `ravi.db`. Several processes may have it open at once, each writing to runs of its own.
- * Writes of one turn of the event loop share a commit, and resolve when that is on disk.
+ * A journal in one SQLite file, `ravi.db`. Several processes may have it open at the same time, each writing to its own runs.
+ * Writes of one turn of the event loop share a commit, and resolve when it is on disk.
  */
 export class SqliteJournal implements Journal {
-  /** Blobs in the same file, for values that somebody wants to keep apart by hand. */
+  /** A blob store in the same file, for values that you want to store apart yourself. */
   readonly blobs: BlobStore;
   private readonly ownBlobs: SqliteBlobs;
   private readonly db: DatabaseSync;
@@ -68,7 +69,7 @@ export class SqliteJournal implements Journal {
   private closing: Promise<void> | undefined;
 
   private constructor(db: DatabaseSync, options: SqliteJournalOptions) {
-    // The compiler refuses `new`; whoever has none is told the way.
+    // The constructor is private for the compiler. Untyped callers are told what to do.
     if (!hasMethod(db, "prepare")) {
       const expected = "nothing: a journal is opened by SqliteJournal.open(directory)";
       throw new InvalidValueError({ field: "what new SqliteJournal was given", value: db, expected });
@@ -98,7 +99,10 @@ export class SqliteJournal implements Journal {
     this.commits = new GroupCommit({ store: storeOf(db, this.appender), busyTimeoutMs, wait });
   }
 
-  /** Makes the directory and the file when they are not there. Throws when the file is not ours, or of a newer format. */
+  /**
+   * Opens the journal in a directory; creates both if needed. Throws an `InvalidValueError` if the file is not a journal of Ravi,
+   * is damaged, or has a newer format.
+   */
   static open(directory: string, options: SqliteJournalOptions = {}): SqliteJournal {
     checkFields("options", options, ["clock", "busyTimeoutMs"]);
     checkPorts("options", { clock: options.clock });
@@ -113,7 +117,7 @@ export class SqliteJournal implements Journal {
     }
   }
 
-  /** Whether a write has failed for good: the directory has to be opened again. */
+  /** Whether a write has failed for good. The directory must then be opened again. */
   get isFailed(): boolean {
     return this.commits.isFailed;
   }
@@ -150,7 +154,7 @@ export class SqliteJournal implements Journal {
     });
   }
 
-  /** With what was appended here before, also if nobody waited for it. */
+  /** Reads a run, including everything that was appended through this object, even if nobody awaited it. */
   async load(runId: RunId): Promise<readonly JournalRecord[]> {
     this.checkOpen();
     await this.commits.settled();
@@ -196,14 +200,14 @@ export class SqliteJournal implements Journal {
     this.arrivals.watchers.tell(id);
   }
 
-  /** Tells at once of what is posted through this object, and within a quarter of a second of what other processes post. */
+  /** Calls the listener at once for posts through this object, and within a quarter of a second for posts of other processes. */
   watch(runId: RunId, listener: () => void): JournalWatch {
-    // Nothing comes any more, and nothing is left behind.
+    // The journal is closing: nothing will come any more.
     if (this.closing !== undefined) return { coversAll: false, stop() {} };
     return this.arrivals.watchers.add(runId, listener);
   }
 
-  /** One look into an index: cheap enough to be asked again and again. */
+  /** One index lookup, cheap enough for polling. */
   items(runId: RunId, after: number): readonly PostedRecord[] {
     checkInteger("after", after, 0);
     return this.reading(runId, () => this.posted.after(RunId(runId), after));
@@ -213,19 +217,19 @@ export class SqliteJournal implements Journal {
     return this.reading("all runs", () => this.runs.list());
   }
 
-  /** Also under a living claim: its holder's next append is refused. */
+  /** Deletes a run, even if it is claimed: the next append of its holder is refused. */
   async delete(runId: RunId): Promise<void> {
     const id = RunId(runId);
     await this.write(() => this.remove(id));
   }
 
-  /** Deletes runs that ended long ago, but none that somebody holds. Gives the ids of those that are gone. */
+  /** Deletes runs that ended long ago, but none that somebody holds. Returns the ids of the deleted runs. */
   async prune(options: PruneOptions): Promise<readonly RunId[]> {
     const now = this.clock.now();
     const plan = prunePlan(options, now);
     const old = await this.write(() => this.runs.prunable(plan, now));
     const gone: RunId[] = [];
-    // A few at a time: whoever else writes, here or in another process, waits for one transaction and not for all of it.
+    // A few at a time, so that other writers, here or in other processes, wait for one transaction and not for all of them.
     for (let at = 0; at < old.length;) {
       const part = await this.write(() => this.pruneSome(old, at, plan));
       gone.push(...part.gone);
@@ -237,7 +241,7 @@ export class SqliteJournal implements Journal {
     return gone;
   }
 
-  /** As many as make up one transaction, which is one run at least, however large; and where to go on. */
+  /** Deletes as many runs as fit into one transaction, at least one. Returns them and where to continue. */
   private pruneSome(
     old: readonly RunId[],
     from: number,
@@ -250,7 +254,7 @@ export class SqliteJournal implements Journal {
     for (const runId of old.slice(from, from + PRUNED_AT_ONCE)) {
       if (weight >= WEIGHT_AT_ONCE) break;
       next++;
-      // Somebody may have taken it up again meanwhile.
+      // Somebody may have claimed it again meanwhile.
       if (!this.runs.isPrunable(runId, plan, now)) continue;
       weight += this.remove(runId);
       gone.push(runId);
@@ -258,7 +262,7 @@ export class SqliteJournal implements Journal {
     return { gone, next };
   }
 
-  /** Waits for what was begun, then lets the file go. Afterwards only `close` may be called. */
+  /** Waits for pending writes, then closes the file. After that only `close` may be called. */
   close(): Promise<void> {
     this.arrivals.close();
     this.closing ??= this.commits.settled().then(() => this.db.close());
@@ -269,7 +273,7 @@ export class SqliteJournal implements Journal {
     return this.close();
   }
 
-  /** In the group's transaction, after the appends that came before it. */
+  /** Runs in the group's transaction, after the appends that came before. */
   private async write<T>(act: () => T): Promise<T> {
     this.checkOpen();
     return this.commits.add(() => {
@@ -278,7 +282,7 @@ export class SqliteJournal implements Journal {
     });
   }
 
-  /** What goes wrong in SQLite comes out as an error of ours. */
+  /** Turns errors of SQLite into errors of Ravi. */
   private reading<T>(what: string, act: () => T): T {
     this.checkOpen();
     try {
@@ -296,14 +300,14 @@ export class SqliteJournal implements Journal {
     return records;
   }
 
-  /** Many rows are read one after the other: whoever deletes the run meanwhile would make it look damaged. */
+  /** Reads within one transaction. Otherwise a delete between two reads would make the run look damaged. */
   private atOneMoment<T>(act: () => T): T {
     const { db } = this;
     db.exec("BEGIN");
     try {
       return act();
     } finally {
-      // Some failures have ended it by themselves.
+      // Some failures have ended the transaction already.
       if (db.isTransaction) db.exec("COMMIT");
     }
   }
@@ -319,18 +323,18 @@ export class SqliteJournal implements Journal {
     });
   }
 
-  /** Where not even that can be read, it lapses by itself. */
+  /** Remembers a claim that could not be released. If that cannot be read either, the claim lapses. */
   private keepUnreturned(runId: RunId, epoch: number): void {
     if (this.closing !== undefined) return;
     try {
       const run = this.runs.find(runId);
       if (run?.fence === epoch && run.owner !== null) this.unreturned.add(runId, run.owner);
     } catch {
-      // The error that led here says more.
+      // The original error says more.
     }
   }
 
-  /** Gives how much that was. */
+  /** Returns the number of bytes that were deleted. */
   private remove(runId: RunId): number {
     const run = this.runs.find(runId);
     this.posted.delete(runId);
@@ -349,7 +353,7 @@ export class SqliteJournal implements Journal {
 }
 
 const PRUNED_AT_ONCE = 100;
-/** In bytes; a few hundredths of a second. */
+/** In bytes; takes a few hundredths of a second. */
 const WEIGHT_AT_ONCE = 8_000_000;
 
 function storeOf(db: DatabaseSync, appender: Appender) {
@@ -363,7 +367,7 @@ function storeOf(db: DatabaseSync, appender: Appender) {
     finish: () => appender.write(),
     commit: () => void commit.run(),
     rollback: () => {
-      // After a full disk SQLite has rolled back by itself, and says so as an error.
+      // After a full disk SQLite has rolled back already, and another rollback would be an error.
       if (db.isTransaction) db.exec("ROLLBACK");
     },
     isBusy,
