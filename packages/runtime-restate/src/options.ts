@@ -22,7 +22,7 @@ export interface RestateRuntimeOptions extends Omit<ContextPorts, "clock" | "ids
   readonly createContext: CreateRunContext;
   /** The URL of the server's ingress, such as `http://localhost:8080`. */
   readonly ingress: string;
-  /** The URL of the server's admin API, such as `http://localhost:9070`. Used by `list`, `delete`, `resume` and `deploy`. */
+  /** The URL of the server's admin API, such as `http://localhost:9070`. Used by `list`, `delete`, `resume`, `cancel` and `deploy`. */
   readonly admin: string;
   /**
    * Creates the headcount of a tree, or restores it from a snapshot: `(root, snapshot) => snapshot ? SpawnTracker.restore(snapshot)
