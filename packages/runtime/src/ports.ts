@@ -54,7 +54,7 @@ export interface RuntimePorts {
   readonly compaction?: CompactionStrategy | undefined;
   /** What agents remember beyond one conversation. They find it as `ctx.memory`. Default: none. */
   readonly memory?: Memory | undefined;
-  /** Decides which tools may be called. If it throws, the call is denied. Default: everything is allowed. */
+  /** Decides which models, tools and hires an agent may use. If it throws, that is denied. Default: everything is allowed. */
   readonly permissions?: Permissions | undefined;
   /** Gets spans around runs, hires, model calls and tool calls. Default: none. */
   readonly telemetry?: Telemetry | undefined;
