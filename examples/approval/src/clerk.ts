@@ -1,4 +1,4 @@
-// Pays an invoice, if somebody approves. Started by main.ts, with the directory of the journal.
+// Pays an invoice if somebody approves it. Started by main.ts with the directory of the journal.
 
 import { agent, HookEvent, HookManager, run, tool } from "@ravi/sdk";
 import { scriptedModel } from "@ravi/testing";

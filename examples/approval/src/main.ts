@@ -1,6 +1,6 @@
-// An approval from another process: a clerk wants to pay, and waits, durably, until somebody else says yes.
+// An approval from another process: a clerk wants to pay, and waits until somebody else says yes. The wait survives a restart.
 //
-// This process is the somebody. The clerk (clerk.ts) is a process of its own; all they share is the journal's directory.
+// This process says yes. The clerk (clerk.ts) is a separate process; all that they share is the directory of the journal.
 // It needs no key: a scripted model stands in for a real one.
 
 import assert from "node:assert/strict";
@@ -12,7 +12,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { deliver, runs } from "@ravi/sdk";
 
-// Whoever reads this may leave early (`| head`), or the disk may be full: what is lost is lost, and the rest is done.
+// If the reader of the output has left (`| head`) or the disk is full, that output is lost; the rest of the work is still done.
 process.stdout.on("error", () => (process.exitCode = 1));
 
 const journal = await mkdtemp(join(tmpdir(), "ravi-approval-"));

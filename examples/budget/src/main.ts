@@ -1,13 +1,13 @@
-// A cap that holds, and a soft landing: near its limit an agent gets one last turn without tools, and returns what it has.
+// A limit that is enforced, with a soft landing: near it an agent gets one last turn without tools, and returns what it has.
 //
-// It needs no key: a scripted model stands in for a real one, at a made-up price. It would go on reading for ever.
+// It needs no key: a scripted model stands in for a real one, at a made-up price. Without the limit it would read for ever.
 
 import assert from "node:assert/strict";
 import { agent, estimate, run, tool } from "@ravi/sdk";
 import { scriptedModel } from "@ravi/testing";
 import * as z from "zod";
 
-// What cannot be printed, as on a full disk, is no success.
+// If the result cannot be printed, for example on a full disk, the program has failed.
 process.stdout.on("error", () => (process.exitCode = 1));
 
 const read = tool({

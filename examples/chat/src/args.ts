@@ -57,7 +57,7 @@ export function readArgs(args: readonly string[]): Args {
   };
 }
 
-/** Below a script of pnpm's, the folder in which somebody typed it is not the one of the process. */
+/** `INIT_CWD` is the folder in which the user typed the command. In a script of pnpm the process has another one. */
 function folderOf(dir: string | undefined): string {
   if (dir === undefined) {
     const home = homedir();

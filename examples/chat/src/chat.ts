@@ -33,7 +33,7 @@ export async function chat({ agent, view, input, output, isTerminal }: ChatOptio
     view.note(isBusy ? "[stopped; Ctrl-C again leaves]" : "[Ctrl-C again leaves]");
     if (isTerminal && !isBusy) lines.prompt();
   };
-  /** Nobody is there to talk to any more. */
+  /** The output is closed: there is nobody to talk to any more. */
   const quit = (): void => {
     agent.abort("the chat ends");
     leave();
@@ -46,7 +46,7 @@ export async function chat({ agent, view, input, output, isTerminal }: ChatOptio
   process.on("SIGINT", interrupt);
   process.on("SIGTERM", terminate);
   process.on("SIGHUP", terminate);
-  // It stays: what is still written on the way out fails too. A reader that has left (`| head`) has what it wanted.
+  // Never removed: what is written on the way out fails too. A reader that has left (`| head`) has what it wanted.
   output.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE" && process.exitCode === undefined) {
       process.exitCode = 1;
@@ -76,7 +76,7 @@ export async function chat({ agent, view, input, output, isTerminal }: ChatOptio
       if (line === undefined) return;
       if (line.trim() === "") continue;
       const next = await answer(line, agent, view);
-      // Nobody reads along, so whoever started it hears by the exit code that something was not answered.
+      // Nobody watches the output, so the exit code tells the caller that something was not answered.
       if (next === "failed" && !isTerminal) process.exitCode ??= 1;
       if (next === "leave") return;
     }
@@ -90,14 +90,14 @@ export async function chat({ agent, view, input, output, isTerminal }: ChatOptio
   }
 }
 
-/** Who sees the answer come can talk into it. What is piped in was written before, and waits its turn. */
+/** Passes a line to the running turn. Only in a terminal, where the user sees the answer come; piped lines wait for their turn. */
 function steered(line: string, agent: SessionAgent): boolean {
   if (agent.isIdle() || line.startsWith("/") || line.trim() === "") return false;
   try {
     agent.steer(line);
     return true;
   } catch {
-    // The turn has just ended: then it begins another one.
+    // The turn has just ended, so the line begins another one.
     return false;
   }
 }

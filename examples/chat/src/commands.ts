@@ -5,7 +5,7 @@ import { costOf } from "./cost.ts";
 import { realModel } from "./models.ts";
 import { placesIn, treeOf } from "./tree.ts";
 
-/** Does a command and gives what there is to say; undefined: leave. */
+/** Runs a command and returns the text to show; undefined means that the user leaves. */
 export async function command(line: string, agent: SessionAgent): Promise<string | undefined> {
   const [name = "", ...rest] = line.trim().split(/\s+/);
   const argument = rest.join(" ");

@@ -5,7 +5,7 @@ import { STAND_IN } from "./models.ts";
 
 const meter = new ModelMeter({ prices: { [STAND_IN]: { input: 0.1, output: 0.4 } } });
 
-/** What a session has used, by what is written in it; branches that were left count too, since they were paid for. */
+/** What a session has used, according to its entries. Branches that were left count too, since they were paid for. */
 export async function costOf(manager: SessionManager, { info }: LLMClient): Promise<string> {
   const used = new Map<string, Usage>();
   for (const { id, kind } of manager.entries()) {

@@ -5,7 +5,7 @@ import type { LoopbackServer } from "@ravi/testing";
 
 export const STAND_IN = "stand-in";
 
-/** A model that is paid for. The key comes from the environment, as its provider names it. */
+/** A real model, which is paid for. Its key comes from the environment, under the provider's usual name. */
 export function realModel(name: string, baseURL?: string | undefined): LLMClient {
   const [provider, ...rest] = name.split(":");
   const model = rest.join(":");
@@ -14,7 +14,7 @@ export function realModel(name: string, baseURL?: string | undefined): LLMClient
   throw new InvalidValueError({ field: "model", value: name, expected: "openai:NAME or anthropic:NAME" });
 }
 
-/** The real provider, to the server on this machine. */
+/** The real provider, connected to the server on this machine. */
 export function standInModel(server: LoopbackServer): LLMClient {
   return openai(STAND_IN, { baseURL: server.url, apiKey: "no-key-needed", contextWindow: 8_000 });
 }

@@ -4,7 +4,7 @@ import { type Answer, loopbackOpenAI, type LoopbackServer } from "@ravi/testing"
 const BETWEEN_WORDS_MS = 15;
 const MOST = 10_000;
 
-/** A server that answers by a script. What it says depends on what it is really sent. */
+/** A server that answers from a script. Its answers depend on what it is really sent. */
 export function startStandIn(): Promise<LoopbackServer> {
   return loopbackOpenAI({
     script: ({ messages }) => answerTo(messages),

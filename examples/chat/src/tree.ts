@@ -3,12 +3,12 @@ import type { EntryHead, SessionEntry, SessionManager } from "@ravi/session";
 
 const WIDTH = 60;
 
-/** What can be forked from, numbered in the order written. */
+/** The entries that can be forked from, numbered in the order in which they were written. */
 export function placesIn(manager: SessionManager): readonly EntryHead[] {
   return manager.entries().filter(({ kind }) => kind !== "leaf" && kind !== "label" && kind !== "prompt");
 }
 
-/** The tree as text. A line for each entry; a branch is indented under where it begins. */
+/** The tree as text, with a line for each entry. A branch is indented below the entry where it begins. */
 export async function treeOf(manager: SessionManager): Promise<string> {
   const places = placesIn(manager);
   const here = new Set(manager.path().map(({ id }) => id));

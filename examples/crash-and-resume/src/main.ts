@@ -1,7 +1,7 @@
-// A crash costs nothing twice: a worker is killed for real (SIGKILL) in the middle of its run, and another goes on.
+// After a crash nothing is paid for twice: a worker is really killed (SIGKILL) in the middle of its run, and another continues.
 //
-// It needs no key: the workers (worker.ts) talk to an OpenAI-compatible server that this process runs on loopback. What it
-// says is scripted, and it keeps a bill, which shows that every answer was paid for once.
+// It needs no key: the workers (worker.ts) talk to an OpenAI-compatible server that this process runs on loopback. Its answers
+// are scripted, and it keeps a bill, which shows that every answer was paid for once.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { loopbackOpenAI } from "@ravi/testing";
 
-// Whoever reads this may leave early (`| head`), or the disk may be full: what is lost is lost, and the rest is done.
+// If the reader of the output has left (`| head`) or the disk is full, that output is lost; the rest of the work is still done.
 process.stdout.on("error", () => (process.exitCode = 1));
 
 await using server = await loopbackOpenAI({
@@ -27,7 +27,7 @@ await using _ = { [Symbol.asyncDispose]: () => rm(journal, { recursive: true, fo
 
 const program = fileURLToPath(new URL("./worker.ts", import.meta.url));
 
-/** Runs a worker to its end, whatever end that is. */
+/** Runs a worker to its end, however it ends. */
 async function worker(mode: "start" | "resume"): Promise<string> {
   const args = [...process.execArgv, program, mode, journal, server.url];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "inherit", "inherit"] });

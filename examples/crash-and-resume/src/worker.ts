@@ -1,9 +1,9 @@
-// Reads three pages, and is killed in the middle of the second when it is the first worker. Started by main.ts.
+// Reads three pages. The first worker kills itself in the middle of the second page. Started by main.ts.
 
 import { agent, model, resume, run, tool } from "@ravi/sdk";
 import * as z from "zod";
 
-// Its standard output is that of main.ts, which says so when it is lost.
+// It shares the standard output of main.ts, which reports it if that is lost.
 process.stdout.on("error", () => {});
 
 const [mode, journal = "", baseURL] = process.argv.slice(2);

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { agent, run } from "@ravi/sdk";
 import { scriptedModel } from "@ravi/testing";
 
-// What cannot be printed, as on a full disk, is no success.
+// If the result cannot be printed, for example on a full disk, the program has failed.
 process.stdout.on("error", () => (process.exitCode = 1));
 
 const greeter = agent({
@@ -19,6 +19,6 @@ const result = await run(greeter, "I am Ada.");
 
 assert.equal(result.status, "completed");
 console.log(result.output);
-// Without a word about limits, safe ones hold: a dollar, 100 model calls, ten minutes.
+// If you set no limits, safe defaults apply: a dollar, 100 model calls, ten minutes.
 console.log(`held to $${result.limits.budget.usd} and ${result.limits.budget.turns} model calls`);
 console.log(String(result.tree));

@@ -1,13 +1,13 @@
-// An agent with a tool: the model asks for it, its arguments are checked, and what it returns goes back to the model.
+// An agent with a tool: the model asks for it, its arguments are checked, and its result goes back to the model.
 //
-// It needs no key: a scripted model stands in for a real one, and answers from what the tool really returned.
+// It needs no key: a scripted model stands in for a real one, and answers with what the tool really returned.
 
 import assert from "node:assert/strict";
 import { agent, run, textOf, tool } from "@ravi/sdk";
 import { scriptedModel } from "@ravi/testing";
 import * as z from "zod";
 
-// What cannot be printed, as on a full disk, is no success.
+// If the result cannot be printed, for example on a full disk, the program has failed.
 process.stdout.on("error", () => (process.exitCode = 1));
 
 const population = tool({
@@ -19,7 +19,7 @@ const population = tool({
 
 const model = scriptedModel(({ messages }) => {
   const results = messages.filter(({ role }) => role === "tool").map(textOf);
-  // A model may ask for what does not exist. The schema refuses it, and the model is told so.
+  // A model may ask for something that does not exist. The schema refuses it, and the model gets the error.
   if (results.length === 0) return { toolCalls: [{ name: "population", arguments: { city: "Atlantis" } }] };
   if (results.length === 1) return { toolCalls: [{ name: "population", arguments: { city: "Bern" } }] };
   return `Bern has ${results[1]} inhabitants.`;

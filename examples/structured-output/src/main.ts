@@ -1,13 +1,13 @@
 // An answer with a type: the schema goes to the model, its answer is checked, and `structured` has the schema's type.
 //
-// It needs no key: a scripted model stands in for a real one. Its first answer does not fit, so it is told what is wrong.
+// It needs no key: a scripted model stands in for a real one. Its first answer does not fit the schema, so it is told what is wrong.
 
 import assert from "node:assert/strict";
 import { agent, run } from "@ravi/sdk";
 import { scriptedModel } from "@ravi/testing";
 import * as z from "zod";
 
-// What cannot be printed, as on a full disk, is no success.
+// If the result cannot be printed, for example on a full disk, the program has failed.
 process.stdout.on("error", () => (process.exitCode = 1));
 
 const invoice = z.object({

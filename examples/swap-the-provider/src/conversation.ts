@@ -1,4 +1,4 @@
-// node src/conversation.ts: one conversation, and after each question another provider goes on with it.
+// node src/conversation.ts: one conversation, in which another provider continues after each question.
 import assert from "node:assert/strict";
 import { MemoryHistory } from "@ravi/context";
 import { HistoryRetention } from "@ravi/kernel";
@@ -7,7 +7,7 @@ import { guide } from "./guide.ts";
 import { modelOf, type ProviderName } from "./models.ts";
 import { startServers } from "./servers.ts";
 
-// What cannot be printed, as on a full disk, is no success.
+// If the result cannot be printed, for example on a full disk, the program has failed.
 process.stdout.on("error", () => (process.exitCode = 1));
 
 const TURNS: readonly (readonly [ProviderName, string])[] = [

@@ -16,7 +16,7 @@ const forecast = defineTool({
   execute: ({ city }) => FORECASTS[city] ?? `nothing is known of ${city}`,
 });
 
-/** An agent that knows nothing of who provides its model. */
+/** An agent that does not know which provider its model has. */
 export function guide(model: LLMClient): ReActAgent {
   return new ReActAgent({
     name: "guide",

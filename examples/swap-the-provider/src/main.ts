@@ -5,7 +5,7 @@ import { guide } from "./guide.ts";
 import { modelOf, type ProviderName } from "./models.ts";
 import { startServers } from "./servers.ts";
 
-// What cannot be printed, as on a full disk, is no success.
+// If the result cannot be printed, for example on a full disk, the program has failed.
 process.stdout.on("error", () => (process.exitCode = 1));
 
 const provider = (process.argv[2] ?? "openai") as ProviderName;

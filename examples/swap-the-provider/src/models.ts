@@ -7,7 +7,7 @@ import type { Place } from "./servers.ts";
 
 export type ProviderName = "openai" | "anthropic" | "ai-sdk";
 
-/** The line that changes, once for each provider. Everything else of this program is the same for all. */
+/** The line that changes, once for each provider. The rest of the program is the same for all. */
 export function modelOf(provider: ProviderName, { openaiURL, anthropicURL, apiKey }: Place): LLMClient {
   switch (provider) {
     case "openai":
@@ -16,7 +16,7 @@ export function modelOf(provider: ProviderName, { openaiURL, anthropicURL, apiKe
       return anthropic("claude-sonnet-5", { baseURL: anthropicURL, apiKey });
     default:
       return fromAiSdk(createOpenAI({ baseURL: openaiURL, apiKey }).responses("gpt-5.2"), {
-        // Nothing stays with the provider, so that another one can go on with the conversation.
+        // Nothing is stored at the provider, so that another one can continue the conversation.
         providerOptions: { openai: { store: false } },
       });
   }

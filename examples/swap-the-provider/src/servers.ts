@@ -1,7 +1,7 @@
 import { type ChatMessage, type ModelRequest, textOf } from "@ravi/kernel";
 import { type Answer, loopbackAnthropic, loopbackOpenAI, type LoopbackServer } from "@ravi/testing";
 
-/** Where the models are. */
+/** The addresses of the servers. */
 export interface Place {
   readonly openaiURL: string;
   readonly anthropicURL: string;
@@ -16,8 +16,8 @@ export interface Servers extends Place, AsyncDisposable {
 const CITIES = ["Oslo", "Lisbon", "Cairo"];
 
 /**
- * Stand-ins for the providers on this machine, so that the program runs without keys. They speak the real protocols, and are
- * as strict about a conversation as the real ones: calls without results, or reasoning that is not theirs, are refused.
+ * Stand-ins for the providers on this machine, so that the program runs without keys. They speak the real protocols and are as
+ * strict about a conversation as the real ones: calls without results, and reasoning of another provider, are refused.
  */
 export async function startServers(): Promise<Servers> {
   const apiKey = "sk-example-0123456789";
@@ -54,7 +54,7 @@ function pretend({ messages }: ModelRequest): Answer {
   };
 }
 
-/** Each turn has ids of its own, as real servers give them. */
+/** Each turn has its own ids, as with real servers. */
 function idOf(city: string, messages: readonly ChatMessage[]): string {
   return `call_${city}_${messages.length}`;
 }

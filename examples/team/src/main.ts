@@ -1,13 +1,13 @@
 // A team: a lead hands tasks to researchers, who work at the same time, under one budget and one headcount.
 //
-// It needs no key: scripted models stand in for real ones. What they say depends on what they are really sent.
+// It needs no key: scripted models stand in for real ones. Their answers depend on what they are really sent.
 
 import assert from "node:assert/strict";
 import { agent, run, team, textOf, tool } from "@ravi/sdk";
 import { scriptedModel } from "@ravi/testing";
 import * as z from "zod";
 
-// What cannot be printed, as on a full disk, is no success.
+// If the result cannot be printed, for example on a full disk, the program has failed.
 process.stdout.on("error", () => (process.exitCode = 1));
 
 const OFFERS = { acme: 5_100, borealis: 5_400, cascade: 4_980 } as const;

@@ -25,8 +25,9 @@ import { tagOf } from "./request/keepsake.ts";
 import { tellWarnings } from "./warnings.ts";
 
 /**
- * A language model of the AI SDK as a model of Ravi's. It calls `doGenerate` and `doStream` directly, once for each call:
- * the retries, downloads and tool loops of the AI SDK's own functions are not in the way.
+ * Makes a language model of the AI SDK usable as a model of Ravi. Each call makes one call of `doGenerate` or `doStream`, without
+ * the retries, downloads and tool loops of the AI SDK's own functions. Throws an `InvalidValueError` if the model or an option is
+ * wrong.
  */
 export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): LLMClient {
   checkModel(model);
@@ -68,7 +69,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): LLMCli
     return { ...callOptions(request, target, given?.idempotencyKey), abortSignal: call.signal };
   };
 
-  /** Cancelled or timed out counts before whatever followed from it. */
+  /** If the call was cancelled or timed out, that is the error, whatever else failed because of it. */
   const failure = (error: unknown, call: ProviderCall): Error =>
     call.stopped ?? explain(error, { ...who, scrub, now: clock.now() });
 
@@ -121,7 +122,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): LLMCli
   });
 }
 
-/** A short answer must not pass for a whole one. */
+/** Throws if the answer was cut off: a partial answer must not pass for a complete one. */
 function checkEnding({ ending }: AnswerCollector, streamed?: "streamed"): void {
   if (ending === undefined || (streamed !== undefined && !ending.isSaid)) {
     throw new UnusableAnswer("the answer ended before the model said that it was done");
@@ -130,8 +131,8 @@ function checkEnding({ ending }: AnswerCollector, streamed?: "streamed"): void {
 }
 
 /**
- * Lets go of what is left of a stream, also of one that opens only after the call was given up. Nobody waits for it, and how
- * it ends says nothing any more.
+ * Cancels the stream, even one that opens only after the call was given up. Not awaited, and errors are ignored: the call has its
+ * result.
  */
 function leave(opened: PromiseLike<AiSdkReader> | undefined): void {
   opened?.then((reader) => reader.cancel()).then(undefined, () => undefined);

@@ -1,4 +1,4 @@
-// AI SDK models for Ravi. This list is the public surface; a test pins it.
+// Models of the AI SDK for Ravi. This list is the public surface; a test pins it.
 
 export { carefulFetch } from "./wire/careful-fetch.ts";
 export { fromAiSdk } from "./from-ai-sdk.ts";

@@ -1,16 +1,17 @@
 import type { AbortSignalLike, JsonObject } from "@ravi/kernel";
 
 /**
- * A language model of the AI SDK, of its specification v2, v3 or v4, as far as it is used here. Written out, so that neither
- * the package nor its types have to be installed: `LanguageModelV2`, `V3` and `V4` of `@ai-sdk/provider` fit.
+ * A language model of the AI SDK with specification v2, v3 or v4, reduced to what is used here. `LanguageModelV2`, `V3` and `V4` of
+ * `@ai-sdk/provider` fit, and neither that package nor its types have to be installed.
  */
 export interface AiSdkModel {
   readonly specificationVersion: "v2" | "v3" | "v4";
   readonly provider: string;
   readonly modelId: string;
-  /** Which URLs the model reads by itself, by media type. */
+  /** The URLs that the model can read itself, by media type. */
   readonly supportedUrls?: SupportedUrls | PromiseLike<SupportedUrls> | undefined;
-  // Methods, so that a model which asks for more precise options still fits; what goes in is made for its version.
+  // Methods, not properties: their parameters are checked bivariantly, so that a model with more precise options fits. The options
+  // are built for the model's version.
   doGenerate(options: AiSdkCallOptions): PromiseLike<object>;
   doStream(options: AiSdkCallOptions): PromiseLike<{ readonly stream: AiSdkStream }>;
 }
@@ -19,7 +20,7 @@ export type SpecificationVersion = AiSdkModel["specificationVersion"];
 
 export type SupportedUrls = Readonly<Record<string, readonly RegExp[]>>;
 
-/** A `ReadableStream`, whoever's. */
+/** Any implementation of `ReadableStream`. */
 interface AiSdkStream {
   getReader(): AiSdkReader;
 }
@@ -29,7 +30,7 @@ export interface AiSdkReader {
   cancel(reason?: unknown): PromiseLike<void>;
 }
 
-/** The options of a call that all versions share. `prompt`, `tools` and the like are written for the model's own version. */
+/** The call options that all versions share. `prompt`, `tools` and others are written for the model's version. */
 export interface AiSdkCallOptions {
   readonly prompt: readonly unknown[];
   readonly maxOutputTokens?: number;

@@ -10,24 +10,29 @@ import {
 import { checkRecord } from "@ravi/kernel/loop";
 import { checkClientParts, isObject, namesOnly, type WireLimits, wireLimits } from "@ravi/kernel/provider";
 
+/** Options of `fromAiSdk()`. All are optional. */
 export interface AiSdkOptions {
-  /** What the provider is called in `info`, `id` and errors: the model's own, up to its first dot (`openai.chat`: `openai`). */
+  /** The name of the provider in `info`, `id` and errors. Default: the model's, up to its first dot (`openai.chat`: `openai`). */
   readonly provider?: string | undefined;
+  /** The size of the context window in tokens, for `info`. Default: unknown. */
   readonly contextWindow?: number | undefined;
+  /** The most tokens that the model can write, for `info`. A request is not limited by it. Default: unknown. */
   readonly maxOutputTokens?: number | undefined;
-  /** How long the model may be silent, before its answer or in the middle of it: 240,000. */
+  /** Milliseconds that the model may be silent, before its answer or within it. Default: 240,000. */
   readonly idleTimeoutMs?: number | undefined;
-  /** Sent with each request. */
+  /** Sent with each request. Default: none. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Settings of the AI SDK's provider, by its name, under those of the request. */
+  /** Options of the AI SDK's provider, by its name. Those of a request override them one by one. Default: none. */
   readonly providerOptions?: Readonly<Record<string, JsonObject>> | undefined;
-  /** Whether the model takes system messages in the middle of a conversation: where the provider is OpenAI or Azure. */
+  /**
+   * Whether the model accepts system messages in the middle of a conversation. Default: true if the provider is OpenAI or Azure.
+   */
   readonly systemAnywhere?: boolean | undefined;
-  /** Texts that must be in no error, such as keys. What looks like a key is taken out anyway. */
+  /** Texts such as keys that are removed from all errors. What looks like a key is removed anyway. */
   readonly secrets?: readonly string[] | undefined;
-  /** Told once each of the warnings of the model, and of what had to be left out of a conversation. Nothing is said, unless given. */
+  /** Gets each warning of the model once, and each kind of thing that had to be left out of a conversation. Default: no logging. */
   readonly logger?: Logger | undefined;
-  /** Where the idle timer comes from; the real one, unless given. */
+  /** The clock of the idle timer. Default: the real one. */
   readonly clock?: Clock | undefined;
 }
 
@@ -44,7 +49,7 @@ const OPTIONS = [
   "clock",
 ] as const satisfies readonly (keyof AiSdkOptions)[];
 
-/** Finds what is wrong before anything is sent. No message shows a value: headers and secrets are among them. */
+/** Checks the options before anything is sent. No error message shows a value, since headers and secrets are among them. */
 export function checkOptions(options: AiSdkOptions): Pick<WireLimits, "idleTimeoutMs"> {
   checkFields("fromAiSdk options", namesOnly(options), OPTIONS);
   checkClientParts("fromAiSdk options", options);
@@ -63,7 +68,7 @@ export function checkOptions(options: AiSdkOptions): Pick<WireLimits, "idleTimeo
 
 const VERSIONS = ["v2", "v3", "v4"];
 
-/** A model's name in place of a model is the likely mistake: the AI SDK itself takes both. */
+/** Throws an `InvalidValueError` if it is no model. The likely mistake is a model's name, which the AI SDK itself accepts too. */
 export function checkModel(model: unknown): void {
   const expected = 'a language model of the AI SDK (v2, v3 or v4), such as openai("gpt-5") of @ai-sdk/openai';
   if (

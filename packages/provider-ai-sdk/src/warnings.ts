@@ -1,6 +1,6 @@
 import { field, listOf, type Notice, stringOr } from "@ravi/kernel/provider";
 
-/** Tells what a model did not do as asked. The versions word it differently; what it is about comes first. */
+/** Logs the model's warnings. The versions use different fields; the subject comes first. */
 export function tellWarnings(notice: Notice, warnings: unknown): void {
   for (const warning of listOf(warnings)) {
     const type = stringOr(field(warning, "type"), "other");

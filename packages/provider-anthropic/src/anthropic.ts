@@ -28,13 +28,16 @@ import { type Body, prepare, type Prepared } from "./request/body.ts";
 import { corrected, type Correction, correctionOf } from "./request/corrections.ts";
 import { jsonText } from "./wire/json-text.ts";
 
-/** Above this an answer may take longer than a silent connection is kept, so it is streamed, also where nobody listens. */
+/** In tokens. A longer answer may take longer than a silent connection stays open, so it is streamed even if nobody listens. */
 const LONGEST_WHOLE = 8_192;
 
 /**
- * A model of Anthropic's, or of a server that speaks its Messages API, over the official client. It sends each request once,
- * with one exception that costs nothing: a request that is refused for a parameter which the server names and does not take
- * is sent once more without it, and so are all later ones from the start.
+ * A model of Anthropic, or of a server that speaks its Messages API, with the official client. Throws an `InvalidValueError` if an
+ * option is wrong.
+ *
+ * A request is sent once; retrying is up to a layer around the model. There is one exception, which costs nothing: if the server
+ * refuses a request because it does not support some optional parameter, it is sent again without that parameter, and all later
+ * requests leave it out from the start.
  */
 export function anthropic(model: string, options: AnthropicOptions = {}): LLMClient {
   if (typeof model !== "string" || model === "") {
@@ -100,7 +103,7 @@ export function anthropic(model: string, options: AnthropicOptions = {}): LLMCli
       corrections.add(correction);
       notice(`${correction} is left out: the server does not take it`);
       const second = prepared(request, isOwn);
-      // Another body under the same key would be a contradiction.
+      // A different body needs a different idempotency key.
       const key = how.idempotencyKey === undefined ? undefined : `${how.idempotencyKey}:corrected`;
       return { response: await post(second.body, key), outputTool: second.outputTool };
     }
@@ -127,7 +130,7 @@ export function anthropic(model: string, options: AnthropicOptions = {}): LLMCli
       yield* readAnswer({ response, answer, call, limits });
       yield { type: "finish", response: answer.response() };
     } catch (error) {
-      // Cancelled or timed out counts before whatever followed from it.
+      // If the call was cancelled or timed out, that is the error, whatever else failed because of it.
       if (call.stopped !== undefined) throw call.stopped;
       const scrub = connection?.scrub ?? scrubber([options.apiKey, ...headerSecrets(options.headers)]);
       throw explain(error, { provider, model, headers, scrub, now: clock.now() });
@@ -143,14 +146,14 @@ export function anthropic(model: string, options: AnthropicOptions = {}): LLMCli
       for await (const event of run(request, callOptions, false)) {
         if (event.type === "finish") return event.response;
       }
-      // `run` ends in `finish` or throws.
+      // `run` ends with `finish` or throws.
       throw new ProviderError({ kind: "UNKNOWN", provider, model, message: "an answer without an end" });
     },
     stream: (request: ModelRequest, callOptions?: CallOptions) => run(request, callOptions, true),
   });
 }
 
-/** As it will go out: a header given by hand counts before the option. */
+/** The API version that is sent. A header overrides the option. */
 function versionOf({ headers = {}, apiVersion }: AnthropicOptions): string | undefined {
   return Object.entries(headers).find(([name]) => /^anthropic-version$/i.test(name))?.[1] ?? apiVersion;
 }

@@ -4,18 +4,21 @@ import { headerSecrets, type Scrub, scrubber, urlSecrets, lowerCased } from "@ra
 import { type AnthropicOptions, readBaseURL } from "./options.ts";
 import { carefulFetch } from "./wire/careful-fetch.ts";
 
-/** The official client, set up for one server, and what must never be told of it. */
+/** The official client for one server, with the secrets to remove from error messages. */
 export interface Connection {
   readonly client: Anthropic;
   readonly scrub: Scrub;
-  /** A server of Anthropic's. */
+  /** Whether it is a server of Anthropic. */
   readonly isOwn: boolean;
 }
 
-/** The longest that a timer can be: the time limits are ours. */
+/** The longest delay of a timer. It turns the client's timeout off: this package has its own. */
 const NO_TIMEOUT = 2 ** 31 - 1;
 
-/** Reads the environment, so it is called at the first request and not before. */
+/**
+ * Creates the client. It reads the environment, so it is called at the first request. Throws an `InvalidValueError` if no key is
+ * found and Anthropic itself is to be called.
+ */
 export function connect(options: AnthropicOptions): Connection {
   const env = environment();
   const given = options.baseURL ?? setIn(env["ANTHROPIC_BASE_URL"]);
@@ -33,7 +36,7 @@ export function connect(options: AnthropicOptions): Connection {
   }
   const isOwn = url === undefined || /(?:^|\.)anthropic\.com$/.test(url.hostname);
   const client = new Anthropic({
-    // Without one the client would look for credentials on the disk. The header that carries it is taken off below.
+    // Without a key the client would look for credentials on the disk. The header with the placeholder is removed below.
     apiKey: key ?? "none",
     webhookKey: null,
     baseURL: url === undefined ? null : `${url.origin}${pathOf(url)}`,
@@ -47,26 +50,26 @@ export function connect(options: AnthropicOptions): Connection {
     maxRetries: 0,
     timeout: NO_TIMEOUT,
     logLevel: "off",
-    // What happens in a call is told by Ravi's own telemetry, which knows what must not leave the process.
+    // Ravi has its own telemetry, which knows what must not leave the process.
     openTelemetry: false,
   });
   const scrub = scrubber([
     key,
     ...headerSecrets(options.headers),
     ...urlSecrets(url),
-    // The client sends these along by itself.
+    // The client sends these headers on its own.
     ...(env["ANTHROPIC_CUSTOM_HEADERS"] ?? "").split(/[\s:]+/),
   ]);
   return { client, scrub, isOwn };
 }
 
-/** The client sends the key as a bearer. Many servers that only speak the protocol still look for the older header. */
+/** The client sends the key as a bearer token. Many compatible servers still expect the older header. */
 function authorization(key: string | null | undefined, isOwn: boolean): Record<string, string | null> {
   if (key === undefined || key === null) return { authorization: null };
   return isOwn ? {} : { "x-api-key": key };
 }
 
-/** With or without `/v1`: half of the servers document it one way, half the other. */
+/** Accepts a path with or without `/v1`: servers document both forms. */
 function pathOf(url: URL): string {
   return url.pathname.replace(/\/+$/, "").replace(/\/v1$/, "");
 }
@@ -76,7 +79,7 @@ function setIn(text: string | undefined): string | undefined {
   return trimmed === "" ? undefined : trimmed;
 }
 
-/** In a browser there is none. */
+/** Empty in a browser, which has no environment. */
 function environment(): Readonly<Record<string, string | undefined>> {
   const { process: here }: { readonly process?: { readonly env: NodeJS.ProcessEnv } | undefined } =
     globalThis;

@@ -4,11 +4,11 @@ import { type Fields, fieldsOf, isObject, textIn, tryParse } from "@ravi/kernel/
 import { fingerprint } from "./fingerprint.ts";
 
 /**
- * Blocks that only Anthropic can read and that have to come back unchanged: thinking with its signature, thinking that was
- * encrypted, and the calls and results of tools that run on Anthropic's servers.
+ * Blocks that only Anthropic can read and that must be sent back unchanged: signed thinking, encrypted thinking, and the calls and
+ * results of tools that run on Anthropic's servers.
  */
 
-/** The part that carries such a block through a conversation. The text is not kept twice, but a change of it is noticed. */
+/** The part that keeps such a block in a conversation. The text is not stored twice; a fingerprint notices if it is changed. */
 export function opaquePart(block: Fields, provider: string): ReasoningPart | undefined {
   const text = block["type"] === "thinking" ? (textIn(block["thinking"]) ?? "") : "";
   const kept = keptOf(block, text);
@@ -22,8 +22,8 @@ function keptOf(block: Fields, text: string): Fields {
 }
 
 /**
- * The block that a part carries; undefined where there is none of this provider, or its text is no longer the signed one. Only
- * servers that are not Anthropic's own think without signing it, and some of them want it back all the same.
+ * The block that a part keeps; undefined if it is not of this provider, or if its text no longer is the signed one. Unsigned
+ * thinking is sent back only to servers other than Anthropic's: some of them require it.
  */
 export function opaqueBlock(
   part: ReasoningPart,
@@ -45,7 +45,7 @@ export function opaqueBlock(
   }
 }
 
-/** What Anthropic's own tools leave in an answer; never a call of ours, which has its place in `toolCalls`. */
+/** Whether it is a block of a tool that runs at Anthropic. Calls of the agent's own tools are in `toolCalls` instead. */
 function isServerBlock(block: object): block is ContentBlockParam {
   const { type } = fieldsOf(block);
   return (
@@ -54,7 +54,7 @@ function isServerBlock(block: object): block is ContentBlockParam {
   );
 }
 
-/** A thought goes out with every request after it; its fingerprint is made once. */
+/** A thought is sent with every later request, so its fingerprint is computed once. */
 const known = new WeakMap<ReasoningPart, { readonly text: string; readonly of: string }>();
 
 function fingerprintOf(part: ReasoningPart): string {

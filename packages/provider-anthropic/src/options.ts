@@ -7,32 +7,49 @@ import {
   wireLimits,
 } from "@ravi/kernel/provider";
 
+/** Options of `anthropic()`. All are optional. */
 export interface AnthropicOptions {
-  /** `ANTHROPIC_API_KEY` of the environment, else `ANTHROPIC_AUTH_TOKEN`, read at the first call. `null`: none is sent. */
+  /**
+   * Default: `ANTHROPIC_API_KEY` of the environment, else `ANTHROPIC_AUTH_TOKEN`, read at the first call. With `null` no key is
+   * sent.
+   */
   readonly apiKey?: string | null | undefined;
-  /** Another server that speaks the Messages API. `ANTHROPIC_BASE_URL`, else `https://api.anthropic.com`. */
+  /** Base URL of another server that speaks the Messages API. Default: `ANTHROPIC_BASE_URL`, else `https://api.anthropic.com`. */
   readonly baseURL?: string | undefined;
-  /** Which version of the API is spoken: the client's own. Before 2026-10-21 it took `temperature` and `topP`. */
+  /**
+   * The `anthropic-version` header, a date. Default: that of the official client. Versions before 2026-10-21 accept `temperature`
+   * and `topP`.
+   */
   readonly apiVersion?: string | undefined;
-  /** Sent with each request, over what is sent by itself. */
+  /** Sent with each request. They replace headers of the same name. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** What the server is called in `info.provider`, `id`, errors and `providerOptions`: `anthropic`. */
+  /** The name of the server in `info.provider`, `id`, errors and `providerOptions`. Default: `"anthropic"`. */
   readonly provider?: string | undefined;
-  /** The longest answer where a request does not say, and what `info` tells the ledger to reserve: 16,384. */
+  /**
+   * The limit of output tokens if a request has none. It is in `info` too, so that the ledger reserves as much. Default: 16,384.
+   */
   readonly maxOutputTokens?: number | undefined;
+  /** The size of the context window in tokens, for `info`. Default: known for Claude 4.5 and later. */
   readonly contextWindow?: number | undefined;
-  /** How long the server keeps what stays the same from call to call: `5m`. `1h` costs more to write. `false`: not at all. */
+  /**
+   * How long the server caches the beginning of a conversation; `false` turns caching off. `"1h"` costs more to write. Default:
+   * `"5m"`.
+   */
   readonly cache?: "5m" | "1h" | false | undefined;
-  /** Over what the model does by itself, and over what a request's `reasoning` asks for. */
+  /** Overrides the model's own default and the request's `reasoning`. Default: neither is overridden. */
   readonly thinking?: "adaptive" | "off" | { readonly budgetTokens: number } | undefined;
-  /** How long the server may be silent, before its headers or in the middle of its answer: 240,000. */
+  /** Milliseconds that the server may be silent, before its headers or within its answer. Default: 240,000. */
   readonly idleTimeoutMs?: number | undefined;
-  /** How long an answer may be on the wire: 256 MiB. An event of a stream, and an answer that is not streamed: at most 32 MiB of it. */
+  /**
+   * The maximum size of an answer in bytes. Default: 256 MiB. One event of a stream, or an answer that is not streamed, may have at
+   * most 32 MiB of it.
+   */
   readonly maxResponseBytes?: number | undefined;
+  /** Used for all requests. Default: the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch | undefined;
-  /** Where the idle timer comes from; the real one, unless given. */
+  /** The clock of the idle timer. Default: the real one. */
   readonly clock?: Clock | undefined;
-  /** Warned, once each, of what a request asked for and the API has no place for, and of what was corrected. */
+  /** Gets one warning for each kind of thing that had to be left out of a request or was corrected. Default: no logging. */
   readonly logger?: Logger | undefined;
 }
 
@@ -53,16 +70,16 @@ const OPTIONS = [
   "logger",
 ] as const satisfies readonly (keyof AnthropicOptions)[];
 
-/** Room for thinking and a long answer, and little enough to be reserved from a small budget. */
+/** Enough for thinking and a long answer, and little enough to be reserved from a small budget. */
 const MAX_OUTPUT_TOKENS = 16_384;
-/** The least that the API takes. */
+/** The minimum that the API accepts. */
 const LEAST_THINKING = 1_024;
 
 export interface Limits extends WireLimits {
   readonly maxOutputTokens: number;
 }
 
-/** Finds what is wrong with the options before anything is sent. No message shows a key or a URL that may carry one. */
+/** Checks the options before anything is sent. No error message shows a key, or a URL that may contain one. */
 export function checkOptions(options: AnthropicOptions): Limits {
   checkFields("anthropic options", namesOnly(options), OPTIONS);
   checkClientParts("anthropic options", options);
@@ -91,7 +108,7 @@ function refuse(field: string, value: unknown, expected: string): never {
   throw new InvalidValueError({ field, value, expected });
 }
 
-/** A base URL that can be used, also the one of the environment. */
+/** Parses and checks a base URL, from the options or the environment. Throws an `InvalidValueError`. */
 export function readBaseURL(value: string, field: string): URL {
   return checkBaseURL(field, URL.canParse(value) ? new URL(value) : undefined);
 }

@@ -7,19 +7,22 @@ import type { Protocol } from "./protocol.ts";
 import { RESPONSES } from "./responses/protocol.ts";
 import { guardedFetch } from "./wire/guarded-fetch.ts";
 
-/** The official client, set up for one server, and what must never be told of it. */
+/** The official client for one server, with the secrets to remove from error messages. */
 export interface Connection {
   readonly client: OpenAI;
   readonly scrub: Scrub;
-  /** Not a server of OpenAI's. */
+  /** Whether it is another server than OpenAI's own or Azure's. */
   readonly isCompatible: boolean;
   readonly protocol: Protocol;
 }
 
-/** The longest that a timer can be: the time limits are ours. */
+/** The longest delay of a timer. It turns the client's timeout off: this package has its own. */
 const NO_TIMEOUT = 2 ** 31 - 1;
 
-/** Reads the environment, so it is called at the first request and not before. */
+/**
+ * Creates the client. It reads the environment, so it is called at the first request. Throws an `InvalidValueError` if no key is
+ * found and OpenAI itself is to be called.
+ */
 export function connect(options: OpenAIOptions): Connection {
   const env = environment();
   const baseURL = options.baseURL ?? nonEmpty(env["OPENAI_BASE_URL"]);
@@ -36,11 +39,11 @@ export function connect(options: OpenAIOptions): Connection {
     throw new InvalidValueError({ field: "apiKey", value: undefined, expected });
   }
   const client = new OpenAI({
-    // The client wants one, also where the header that would carry it is taken off below.
+    // The client requires a key, even if its header is removed below.
     apiKey: apiKey ?? "none",
     adminAPIKey: null,
     baseURL: baseURL ?? null,
-    // Those of the environment belong to OpenAI, and are not for another server to know.
+    // Organization and project in the environment belong to OpenAI and must not be sent to another server.
     organization: options.organization ?? (url === undefined ? undefined : null),
     project: options.project ?? (url === undefined ? undefined : null),
     defaultHeaders: {
@@ -58,7 +61,7 @@ export function connect(options: OpenAIOptions): Connection {
       apiKey,
       ...headerSecrets(options.headers),
       ...urlSecrets(url),
-      // The client sends these along by itself.
+      // The client sends these headers on its own.
       ...(env["OPENAI_CUSTOM_HEADERS"] ?? "").split(/[\s:]+/),
     ]),
     isCompatible: url !== undefined && !/(?:^|\.)(?:openai\.com|openai\.azure\.com)$/.test(url.hostname),
@@ -66,7 +69,7 @@ export function connect(options: OpenAIOptions): Connection {
   };
 }
 
-/** Of other servers all speak Chat Completions, and only some the Responses API. */
+/** All compatible servers speak Chat Completions; only some speak the Responses API. */
 function protocolFor(api: OpenAIOptions["api"], url: URL | undefined): Protocol {
   const isOpenAI = url === undefined || /(?:^|\.)openai\.com$/.test(url.hostname);
   return (api ?? (isOpenAI ? "responses" : "chat")) === "responses" ? RESPONSES : CHAT;
@@ -77,7 +80,7 @@ function nonEmpty(text: string | undefined): string | undefined {
   return trimmed === "" ? undefined : trimmed;
 }
 
-/** In a browser there is none. */
+/** Empty in a browser, which has no environment. */
 function environment(): Readonly<Record<string, string | undefined>> {
   const { process: here }: { readonly process?: { readonly env: NodeJS.ProcessEnv } | undefined } =
     globalThis;

@@ -1,4 +1,4 @@
-// OpenAI's protocol as a model for Ravi. This list is the public surface; a test pins it.
+// A model for Ravi that speaks OpenAI's protocols. This list is the public surface; a test pins it.
 
 export { openai } from "./openai.ts";
 export type { OpenAIOptions } from "./options.ts";

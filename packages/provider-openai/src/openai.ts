@@ -15,9 +15,12 @@ import { readToEnd, readWhole, streamReader } from "./read-answer.ts";
 import { makeSender } from "./send.ts";
 
 /**
- * A model of OpenAI's over the Responses API, or of any compatible server over Chat Completions, with the official client. It
- * sends each request once, with one exception that costs nothing: a request refused for something that the server names and
- * does not take, and an answer can do without, is sent once more without it, and so are all later ones from the start.
+ * A model of OpenAI over the Responses API, or of any compatible server over Chat Completions, with the official client. Throws an
+ * `InvalidValueError` if an option is wrong.
+ *
+ * A request is sent once; retrying is up to a layer around the model. There is one exception, which costs nothing: if the server
+ * refuses a request because it does not support some optional parameter, it is sent again without that parameter, and all later
+ * requests leave it out from the start.
  */
 export function openai(model: string, options: OpenAIOptions = {}): LLMClient {
   if (typeof model !== "string" || model === "") {
@@ -45,7 +48,7 @@ export function openai(model: string, options: OpenAIOptions = {}): LLMClient {
       timers: globalThis,
     });
 
-  /** Cancelled or timed out counts before whatever followed from it. */
+  /** If the call was cancelled or timed out, that is the error, whatever else failed because of it. */
   const failure = (error: unknown, call: ProviderCall, headers?: Headers): Error =>
     call.stopped ??
     explain(error, {
@@ -67,7 +70,7 @@ export function openai(model: string, options: OpenAIOptions = {}): LLMClient {
       let headers: Headers | undefined;
       try {
         const { protocol, isCompatible } = connection();
-        // OpenAI's own models may think for longer than a silent connection lives: the call would be paid for and lost.
+        // OpenAI's models may think for longer than a silent connection stays open. The answer would be paid for and lost.
         const stream = protocol.api === "responses" && !isCompatible;
         const response = await send(call, request, { stream, idempotencyKey });
         ({ headers } = response);

@@ -7,29 +7,41 @@ import {
   wireLimits,
 } from "@ravi/kernel/provider";
 
+/** Options of `openai()`. All are optional. */
 export interface OpenAIOptions {
-  /** `OPENAI_API_KEY` of the environment, read at the first call. `null`: none is sent. */
+  /** Default: `OPENAI_API_KEY` of the environment, read at the first call. With `null` no key is sent. */
   readonly apiKey?: string | null | undefined;
-  /** Another server that speaks the protocol, with its `/v1`. `OPENAI_BASE_URL`, else `https://api.openai.com/v1`. */
+  /**
+   * Base URL of another server that speaks the protocol, including its `/v1`. Default: `OPENAI_BASE_URL`, else
+   * `https://api.openai.com/v1`.
+   */
   readonly baseURL?: string | undefined;
+  /** Default: `OPENAI_ORG_ID` of the environment, but only if no other server is called. */
   readonly organization?: string | undefined;
+  /** Default: `OPENAI_PROJECT_ID` of the environment, but only if no other server is called. */
   readonly project?: string | undefined;
-  /** Sent with each request, over what is sent by itself. */
+  /** Sent with each request. They replace headers of the same name. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** What the server is called in `info.provider`, `id`, errors and `providerOptions`: `openai`. */
+  /** The name of the server in `info.provider`, `id`, errors and `providerOptions`. Default: `"openai"`. */
   readonly provider?: string | undefined;
-  /** How long the server may be silent, before its headers or in the middle of its answer: 240,000. */
+  /** Milliseconds that the server may be silent, before its headers or within its answer. Default: 240,000. */
   readonly idleTimeoutMs?: number | undefined;
-  /** How long an answer may be on the wire: 256 MiB. A line of a stream, and an answer that is not streamed: at most 32 MiB of it. */
+  /**
+   * The maximum size of an answer in bytes. Default: 256 MiB. One line of a stream, or an answer that is not streamed, may have at
+   * most 32 MiB of it.
+   */
   readonly maxResponseBytes?: number | undefined;
+  /** The size of the context window in tokens, for `info`. Default: unknown. */
   readonly contextWindow?: number | undefined;
+  /** The most tokens that the model can write, for `info`. A request is not limited by it. Default: unknown. */
   readonly maxOutputTokens?: number | undefined;
-  /** Which of OpenAI's protocols is spoken: the Responses API with OpenAI, Chat Completions with any other `baseURL`. */
+  /** The protocol to use. Default: `"responses"` with OpenAI, `"chat"` with any other `baseURL`. */
   readonly api?: "responses" | "chat" | undefined;
+  /** Used for all requests. Default: the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch | undefined;
-  /** Where the idle timer comes from; the real one, unless given. */
+  /** The clock of the idle timer. Default: the real one. */
   readonly clock?: Clock | undefined;
-  /** Is told once of each kind of thing that had to be left out of a request, or was corrected. Nothing is said, unless given. */
+  /** Gets one warning for each kind of thing that had to be left out of a request or was corrected. Default: no logging. */
   readonly logger?: Logger | undefined;
 }
 
@@ -50,7 +62,7 @@ const OPTIONS = [
   "logger",
 ] as const satisfies readonly (keyof OpenAIOptions)[];
 
-/** Finds what is wrong with the options before anything is sent. No message shows a key or a URL that may carry one. */
+/** Checks the options before anything is sent. No error message shows a key, or a URL that may contain one. */
 export function checkOptions(options: OpenAIOptions): WireLimits {
   checkFields("openai options", namesOnly(options), OPTIONS);
   const { contextWindow, maxOutputTokens, api } = options;
@@ -67,7 +79,7 @@ export function checkOptions(options: OpenAIOptions): WireLimits {
   return wireLimits(options);
 }
 
-/** A base URL that can be used, also the one of the environment. */
+/** Parses and checks a base URL, from the options or the environment. Throws an `InvalidValueError`. */
 export function readBaseURL(value: string, field: string): URL {
   return checkBaseURL(field, URL.canParse(value) ? new URL(value) : undefined);
 }

@@ -2,41 +2,42 @@ import type { ModelEvent, ModelRequest, ModelResponse } from "@ravi/kernel";
 import type { Notice } from "@ravi/kernel/provider";
 import type { Rejection, Remedy } from "./failure/corrections.ts";
 
-/** The body of a request, before it is written as JSON. */
+/** The body of a request, before it is serialized. */
 export type RequestBody = Readonly<Record<string, unknown>>;
 
-/** Who is asked, and how. */
+/** The model and server that a request is for. */
 export interface Target {
   readonly model: string;
   readonly provider: string;
-  /** Not a server of OpenAI's. */
+  /** Whether it is another server than OpenAI's own or Azure's. */
   readonly isCompatible: boolean;
   readonly stream: boolean;
-  /** Tells what of a request could not be sent. */
+  /** Logs what could not be sent. */
   readonly notice: Notice;
 }
 
-/** An answer as it comes in. */
+/** Collects one answer. */
 export interface Answer {
-  /** One event of a stream, with the name that it came under. */
+  /** Adds one event of a stream; `name` is its SSE event name. Returns the events to emit. */
   add(event: unknown, name: string): readonly ModelEvent[];
-  /** The answer that was not streamed. */
+  /** Adds an answer that was not streamed. */
   addWhole(body: unknown): readonly ModelEvent[];
-  /** The server said why it ended: nothing of the answer is missing. */
+  /** The server said why the answer ended, so it is complete. */
   readonly isFinished: boolean;
-  /** Nothing that matters can follow, so nothing more is read. */
+  /** Nothing relevant can follow, so reading stops. */
   readonly isOver: boolean;
-  /** What is left to tell, with `finish` at the end. */
+  /** The remaining events, `finish` last. */
   finish(): readonly ModelEvent[];
+  /** The complete response. */
   response(): ModelResponse;
 }
 
-/** One of OpenAI's two protocols: what a request looks like, and what is made of an answer. */
+/** One of OpenAI's two protocols: how a request is written and how an answer is read. */
 export interface Protocol {
   readonly api: "responses" | "chat";
   readonly path: string;
   body(request: ModelRequest, target: Target): RequestBody;
-  /** What to change in a request that was refused for something that an answer can do without. */
+  /** What to change in a request that was refused because of something optional; undefined if nothing can be changed. */
   remedyFor(rejection: Rejection, sent: RequestBody): Remedy | undefined;
   collect(provider: string): Answer;
 }

@@ -17,29 +17,29 @@ export interface Reading {
   readonly answer: Answer;
 }
 
-/** An answer that is not streamed. */
+/** Reads an answer that is not streamed. */
 export async function readWhole({ response, call, limits, answer }: Reading): Promise<readonly ModelEvent[]> {
   const text = await readText(openBody(response, call, limits.maxPieceBytes));
   return answer.addWhole(parseAnswer(text, response.headers));
 }
 
-/** An answer that is streamed though nobody listens. */
+/** Reads a streamed answer to its end, if nobody listens to its events. */
 export async function readToEnd(reading: Reading): Promise<void> {
   const next = streamReader(reading);
   while ((await next()) !== undefined) {
-    // What counts is in the answer.
+    // The answer collects what counts.
   }
 }
 
 /**
- * Gives what came with each piece of a streamed answer, and undefined at its end. An end that comes before the server said
- * why is a failure. Batches and not single events: an iterator around this one would cost more than all that is done here.
+ * Returns a function that gives the events of the next piece of a streamed answer, and undefined at the end. Throws if the stream
+ * ends before the server said why. It returns arrays because an async iterator here would cost more than all the rest.
  */
 export function streamReader(reading: Reading): () => Promise<readonly ModelEvent[] | undefined> {
   const { response, call, limits, answer } = reading;
   let isEnded = false;
   if (/\bjson\b/.test(response.headers.get("content-type") ?? "")) {
-    // A server that does not stream, or one that failed before it began to.
+    // The server does not stream, or failed before it began to.
     return async () => {
       if (isEnded) return undefined;
       isEnded = true;
@@ -47,7 +47,7 @@ export function streamReader(reading: Reading): () => Promise<readonly ModelEven
     };
   }
   const body = openBody(response, call, limits.maxResponseBytes);
-  // It joins characters that were cut, and takes a byte order mark off.
+  // Joins characters that were split between pieces, and removes a byte order mark.
   const decoder = new TextDecoder();
   const reader = serverEvents(limits.maxPieceBytes);
   let failure: { readonly error: unknown } | undefined;
@@ -75,14 +75,16 @@ export function streamReader(reading: Reading): () => Promise<readonly ModelEven
     try {
       take(piece, events);
     } catch (error) {
-      // What came before it in the same piece is told first, as it would be had it come alone.
+      // Events that came before the error in the same piece are delivered first, as if they had come in a piece of their own.
       failure = { error };
     }
     return events;
   };
 }
 
-/** Once the answer is whole, a connection that breaks takes nothing away from it, and asking again would cost it twice. */
+/**
+ * Reads the next piece. If the connection breaks after the answer is complete, that is no error: a retry would pay for it twice.
+ */
 async function nextPiece(
   body: Body,
   call: ProviderCall,

@@ -10,7 +10,7 @@ interface SendOptions {
   readonly idempotencyKey: string | undefined;
 }
 
-/** Sends requests of one client, and remembers what its server does not take. */
+/** Sends the requests of one client, and remembers which parameters its server refuses. */
 export type Send = (call: ProviderCall, request: ModelRequest, options: SendOptions) => Promise<Response>;
 
 export interface SenderSetup {
@@ -20,6 +20,7 @@ export interface SenderSetup {
   readonly notice: Notice;
 }
 
+/** Creates the sender of one client. */
 export function makeSender({ model, provider, connection, notice }: SenderSetup): Send {
   const learned: Remedy[] = [];
   return async (call, request, { stream, idempotencyKey }) => {
@@ -41,14 +42,15 @@ export function makeSender({ model, provider, connection, notice }: SenderSetup)
       return await post(body, idempotencyKey);
     } catch (error) {
       if (call.stopped !== undefined || !(error instanceof APIError)) throw error;
-      // A prompt that was filtered or is too long was read before it was refused, and Azure charges for that.
+      // A prompt that was filtered or is too long was read before it was refused, and Azure charges for that. It must not be sent
+      // again.
       const { kind } = meaningOf(error);
       if (kind === ErrorKind.CONTENT_BLOCKED || kind === ErrorKind.CONTEXT_OVERFLOW) throw error;
       const remedy = protocol.remedyFor(rejectionOf(error), body);
       if (remedy === undefined) throw error;
       learn(learned, remedy);
       notice(`the server does not take ${remedy.param}: ${remedy.effect}`);
-      // Another body under the same key would be a contradiction.
+      // A different body needs a different idempotency key.
       return post(
         correct(body, [remedy]),
         idempotencyKey === undefined ? undefined : `${idempotencyKey}:corrected`,

@@ -3,6 +3,7 @@ import { checkMessage, checkPorts } from "@ravi/kernel/loop";
 import { checkHeaders } from "@ravi/kernel/provider";
 import { OPTIONS, type RestateRuntimeOptions } from "./options.ts";
 
+/** Checks the options. Throws an `InvalidValueError` for the first one that is wrong. */
 export function checkOptions(options: RestateRuntimeOptions): void {
   checkFields("runtime options", options, OPTIONS);
   const { createContext, identityKeys } = options;
@@ -22,7 +23,7 @@ const SECONDS = [
   "parkS",
 ] as const satisfies readonly (keyof RestateRuntimeOptions)[];
 
-/** The server would take what is no time for none, or for one of its own. */
+/** The server would read an invalid time as none, or use its own default. */
 function checkSeconds(options: RestateRuntimeOptions): void {
   for (const name of SECONDS) {
     const value = options[name];
@@ -31,7 +32,7 @@ function checkSeconds(options: RestateRuntimeOptions): void {
   }
 }
 
-/** No key at all would serve everybody, which nobody means who gives a list of them. */
+/** An empty list would accept every server, which is surely not what the caller means. */
 function checkIdentityKeys(keys: unknown): void {
   if (keys === undefined) return;
   const isKey = (key: unknown): boolean => typeof key === "string" && key.startsWith("publickeyv1_");
@@ -40,7 +41,7 @@ function checkIdentityKeys(keys: unknown): void {
   throw new InvalidValueError({ field: "runtime options.identityKeys", value: keys, expected });
 }
 
-/** What JSON cannot say would reach the run as nothing at all, as something else, or not. */
+/** Checks the arguments of `deliver`. What JSON cannot express would be lost or changed on its way to the run. */
 export function checkDelivered(name: unknown, value: unknown): void {
   if (typeof name !== "string")
     throw new InvalidValueError({ field: "deliver name", value: name, expected: "a text" });

@@ -5,24 +5,33 @@ import {
   type Http2Session,
 } from "node:http2";
 
-/** For a server of your own. It is written out here because the SDK's declarations do not hold under every setting. */
+/**
+ * The handler for an HTTP/2 server of your own. Declared here because the SDK's declarations do not compile under every setting.
+ */
 export type Http2Handler = (request: Http2ServerRequest, response: Http2ServerResponse) => void;
 
+/** Options of `listen`. */
 export interface ListenOptions {
-  /** 9080 unless given; 0 for any that is free. */
+  /** Default: 9080. With 0 the system chooses a free one. */
   readonly port?: number | undefined;
-  /** All interfaces unless given. */
+  /** Default: all interfaces. */
   readonly host?: string | undefined;
-  /** Several workers of one machine on one port; the operating system spreads connections over them. Not on every platform. */
+  /**
+   * Lets several workers on one machine share a port; the operating system distributes connections. Not available on every
+   * platform. Default: false.
+   */
   readonly reusePort?: boolean | undefined;
 }
 
+/** A worker that is being served. */
 export interface Listening {
+  /** The port in use. */
   readonly port: number;
-  /** Ends all connections: what was under way is tried again by another worker. */
+  /** Closes all connections. What was under way is retried by another worker. */
   close(): Promise<void>;
 }
 
+/** Serves the handler. Rejects if the port cannot be opened. */
 export async function listenOn(
   handler: Http2Handler,
   { port = 9080, host, reusePort = false }: ListenOptions = {},
@@ -32,7 +41,7 @@ export async function listenOn(
   server.on("session", (session) => {
     sessions.add(session);
     session.once("close", () => sessions.delete(session));
-    // A server that is killed resets its connections; its attempts end, and that is all there is to it.
+    // A server that is killed resets its connections. The attempts end, and nothing else needs to be done.
     session.on("error", () => {});
   });
   const { promise, resolve, reject } = Promise.withResolvers<void>();

@@ -4,22 +4,23 @@ import { pause } from "./pause.ts";
 import { serverUrl } from "./server-url.ts";
 
 export interface IngressOptions {
-  /** Where the server takes requests: `http://localhost:8080`. */
+  /** The server's ingress, for example `http://localhost:8080`. */
   readonly url: string;
   readonly fetch?: typeof fetch | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
+/** The handler that a request goes to. */
 export interface Target {
   readonly service: string;
   readonly key: string;
   readonly handler: string;
 }
 
-/** How long the next try waits. The server may be starting anew, and then every client comes at once. */
+/** Milliseconds before the next try. They grow because after a restart of the server all clients come at once. */
 const WAITS_MS = [20, 50, 100, 200, 400, 800, 1_000] as const;
 
-/** Requests to the server. What did not arrive is sent again until `signal` says that nobody needs it any more. */
+/** Requests to the server's ingress. A request that did not arrive is sent again until `signal` aborts. */
 export class Ingress {
   private readonly url: string;
   private readonly send: typeof fetch;
@@ -31,18 +32,18 @@ export class Ingress {
     this.headers = headers;
   }
 
-  /** The handler's answer. */
+  /** Calls a handler and returns its answer. Gives up after `patienceMs`. Throws a `ToolError` if the server refuses. */
   async call<T>(target: Target, message: unknown, signal: AbortSignal, patienceMs = Infinity): Promise<T> {
     const text = await this.post(target, "", message, signal, patienceMs);
     return (text === "" ? null : JSON.parse(text)) as T;
   }
 
-  /** Accepted by the server, to be done once. */
+  /** Resolves when the server has accepted the message; it is processed once. */
   async tell(target: Target, message: unknown, signal: AbortSignal): Promise<void> {
     await this.post(target, "/send", message, signal);
   }
 
-  /** Until the workflow of that key is over, or the server gives up waiting. */
+  /** Resolves when the workflow of that key is over, or the server stops waiting. */
   async whenOver(service: string, key: string, signal: AbortSignal): Promise<void> {
     const path = `${this.url}/restate/workflow/${service}/${segmentOf(key)}/attach`;
     const response = await this.send(path, { headers: this.headers, signal });
@@ -81,7 +82,7 @@ export class Ingress {
       const response = await this.send(path, init);
       const text = await response.text();
       const { ok, status } = response;
-      // Not found: the services are not registered yet. A handler that failed for good answers with 500.
+      // 404 means that the services are not registered yet. A handler that failed for good answers with 500.
       const isPassing =
         status === 404 || status === 429 || status === 502 || status === 503 || status === 504;
       return { ok, isPassing, status, text };
@@ -92,7 +93,7 @@ export class Ingress {
   }
 }
 
-/** One part of a path. Of two ids there is none, however they are written: an address leads past them to another place. */
+/** Encodes a key as one part of a path. `.` and `..` cannot be encoded: a URL parser resolves them in any notation. */
 function segmentOf(key: string): string {
   if (key !== "." && key !== "..") return encodeURIComponent(key);
   const expected = "an id other than . and .., which no address can name";

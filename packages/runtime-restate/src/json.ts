@@ -1,6 +1,6 @@
 import type { Serde } from "@restatedev/restate-sdk";
 
-/** Everything that crosses the wire is JSON; nothing at all is null. */
+/** Serializes everything as JSON. Nothing becomes null. */
 export function json<T>(): Serde<T> {
   return SERDE as Serde<T>;
 }

@@ -9,7 +9,7 @@ import {
   type SerializedError,
 } from "@ravi/kernel";
 
-/** A child's end as it crosses the wire. A structured result goes as the model's JSON. */
+/** A child's outcome as JSON. A structured result is sent as it is. */
 export function outcomeToJSON(outcome: HireOutcome): JsonObject {
   const { status, stoppedBy } = outcome;
   const base = { status, ...(stoppedBy !== undefined && { stoppedBy: { ...stoppedBy } }) };
@@ -17,6 +17,7 @@ export function outcomeToJSON(outcome: HireOutcome): JsonObject {
   return "error" in outcome ? { ...base, failure: errorToJSON(outcome.error) } : base;
 }
 
+/** The outcome from its JSON. */
 export function outcomeFromJSON(body: JsonObject): HireOutcome {
   const { status, usage, costUsd, stoppedBy } = body as JsonObject & HireUsage;
   const took: HireUsage = {

@@ -1,7 +1,7 @@
 import { type Agent, InvalidValueError } from "@ravi/kernel";
 import { isLedger } from "@ravi/kernel/loop";
 
-/** Left aside in silence it would be a limit that is none. */
+/** Refuses an agent that has a ledger of its own. If it were ignored, its limit would silently not apply. */
 export function refuseOwnLedger({ id, defaults }: Agent): void {
   const own = defaults?.executionBudget;
   if (own === undefined || !isLedger(own)) return;

@@ -1,8 +1,8 @@
-/** Until the time is up, or nobody needs it any more. The signal may live far longer, so it is left as it was. */
+/** Waits until the time is up or the signal aborts. Removes its listener, since the signal may live far longer. */
 export async function pause(
   ms: number,
   signal: AbortSignal,
-  { isAside = false }: { /** No reason for the process to stay. */ readonly isAside?: boolean } = {},
+  { isAside = false }: { /** Do not keep the process up. */ readonly isAside?: boolean } = {},
 ): Promise<void> {
   if (signal.aborted) return;
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -34,46 +34,55 @@ import { OPTIONS, type RestateRuntimeOptions } from "./options.ts";
 import { wallClock } from "./wall-clock.ts";
 import { workerHandler } from "./worker.ts";
 
+/** Options of `resume`. All are optional. */
 export interface RestateResumeOptions {
-  /** What becomes of tools that were in flight at a crash, by the key that the suspension names. */
+  /** What to do with tool calls that were in flight at a crash, by the key in the suspension's error. */
   readonly decisions?: Decisions | undefined;
-  /** Ends the run for good when it aborts. */
+  /** Cancels the run for good when it aborts. */
   readonly signal?: AbortSignalLike | undefined;
 }
 
-/** A worker of a Restate server, and a client of all runs that live there. */
+/** A worker of a Restate server, and a client of all runs on that server. */
 export interface RestateRuntime {
-  /** What a server of your own serves: `http2.createServer(runtime.handler)`. */
+  /** The handler for an HTTP/2 server of your own: `http2.createServer(runtime.handler)`. */
   readonly handler: Http2Handler;
-  /** Makes an agent known to this worker, by its name and version. */
+  /** Makes an agent known to this worker, by its name and version. Returns the runtime. */
   register(agent: Agent): RestateRuntime;
-  /** Serves this worker. */
+  /** Starts serving this worker. Rejects if the port cannot be opened. */
   listen(options?: ListenOptions): Promise<Listening>;
-  /** Tells the server where workers are reached: an address that may stand for many of them. */
+  /** Registers the address of the workers at the server. Many workers may stand behind one address. */
   deploy(uri: string): Promise<void>;
+  /** Starts a run and follows it. Throws an `InvalidValueError` if an argument is wrong or the runtime is closed. */
   run<T>(agent: Agent<T>, input: string, options?: RestateRunOptions): RootHandle<T>;
-  /** Attaches to a run. What was parked is offered to the newest deployment, and decisions are handed out. */
+  /** Attaches to a run. Hands out decisions, and offers what was parked to the newest deployment. */
   resume(runId: string, options?: RestateResumeOptions): RootHandle;
-  /** Gives a run what it waits for, or will. The same `id` twice under one name counts once, among the newest 200 of a run. */
+  /**
+   * Gives a run a value that it waits for, or will wait for. The same `id` under one name counts once, among the newest 200
+   * deliveries of the run. Default of `id`: a new one.
+   */
   deliver(
     runId: string,
     name: string,
     value: JsonValue,
     options?: { readonly id?: string | undefined },
   ): Promise<void>;
-  /** Ends a run for good, wherever its agents are. */
+  /** Cancels a run for good, wherever its agents are. */
   cancel(runId: string, reason: string): Promise<void>;
+  /** The runs that the server knows. */
   list(): Promise<readonly RunSummary[]>;
-  /** Forgets a run that is over. */
+  /** Deletes a run that is over. Rejects if it is still under way. */
   delete(runId: string): Promise<void>;
-  /** Stops serving and lets go of all handles. Runs go on wherever there is a worker; with `drain` they end first. */
+  /**
+   * Stops serving and following. Runs continue wherever there is a worker; with `drain` it waits for the followed runs to end
+   * first.
+   */
   close(options?: { readonly drain?: boolean | undefined }): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
- * A runtime whose runs are carried by a Restate server. Any process that reaches the server can start and follow runs; one
- * that listens is a worker.
+ * Creates a runtime whose runs are executed by a Restate server. Any process that reaches the server can start and follow runs; a
+ * process that calls `listen` is a worker. Throws an `InvalidValueError` if an option is wrong.
  */
 export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
   checkOptions(options);
@@ -100,7 +109,7 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
     closed: closed.signal,
   });
 
-  /** `token` is cancelled by the caller's signal, and leaves it when the result is there. */
+  /** `token` is cancelled by the caller's signal, and stops listening to it when the result is there. */
   const launch = (
     token: CancellationToken,
     asked: Pick<FollowOptions, "runId" | "agentId" | "begin" | "cancel">,
@@ -145,7 +154,7 @@ export function restateRuntime(options: RestateRuntimeOptions): RestateRuntime {
           const stopped = reason === undefined ? undefined : { reason };
           return { launch: launched, spawns, nonce: ids.uuid(), stopped };
         }));
-      // What was not started may be the run of somebody else under the same id.
+      // A run that was not started here may be another caller's run with the same id, which must not be cancelled.
       const cancel = (why: string): void => void starting.then(() => roots.stop(runId, why)).catch(() => {});
       return launch(token, { runId, agentId: meant.id, begin, cancel }) as RootHandle<T>;
     },

@@ -1,9 +1,9 @@
 import type { RetryPolicy } from "@restatedev/restate-sdk";
 
-/** Longer than anybody leaves a cluster without workers; what is left then waits for a `resume`. */
+/** Longer than any cluster stays without workers. What is left after that waits for a `resume`. */
 const FOR_EVER = { maxAttempts: 1_000_000, onMaxAttempts: "pause" } as const;
 
-/** An execution whose worker died. */
+/** For executions whose worker died. Times in milliseconds. */
 export const PATIENT: RetryPolicy = {
   initialInterval: 50,
   exponentiationFactor: 2,
@@ -12,7 +12,7 @@ export const PATIENT: RetryPolicy = {
 };
 
 /**
- * A message to an object keeps everybody else out while it waits for its next try, so it tries often. By itself the server would
- * wait up to a minute, and give up after an hour.
+ * For messages to objects. A message blocks all others while it waits for its next try, so it is retried often. With the server's
+ * defaults it would wait up to a minute, and give up after an hour.
  */
 export const DOOR: RetryPolicy = { ...PATIENT, initialInterval: 20, maxInterval: 1_000 };

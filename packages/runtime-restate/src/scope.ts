@@ -2,7 +2,7 @@ import type { RunScope, Supervision } from "@ravi/kernel";
 import { ownMetadata } from "@ravi/kernel/loop";
 import type { Launch } from "./root/messages.ts";
 
-/** For whom the run works that something is launched in. */
+/** The scope of the run that an execution belongs to. */
 export function scopeOfRun(
   { userId, tenantId, metadata }: Launch,
   { sessionId, runId }: Supervision,

@@ -1,6 +1,8 @@
 import { InvalidValueError } from "@ravi/kernel";
 
-/** An address of the server, without a slash at its end. One that is refused is not shown: it may carry a password. */
+/**
+ * Checks an address of the server and removes a slash at its end. A refused address is not shown, since it may contain a password.
+ */
 export function serverUrl(field: string, url: string, example: string): string {
   if (!URL.canParse(url)) {
     const expected = `a URL such as ${example}`;
@@ -8,7 +10,7 @@ export function serverUrl(field: string, url: string, example: string): string {
   }
   const { username, password } = new URL(url);
   if (username !== "" || password !== "") {
-    // `fetch` takes none, and what it says of them would be in every error.
+    // `fetch` refuses credentials in a URL, and its error message would show them.
     const expected = "a URL without user name and password; send them as a header: headers.authorization";
     throw new InvalidValueError({ field, value: "a URL with credentials (not shown)", expected });
   }

@@ -1,6 +1,6 @@
 import type { Clock } from "@ravi/kernel";
 
-/** The platform's time. Long waits are the server's timers; these are for graces and time-outs of tools. */
+/** Real time. Long waits use the server's timers; these timers are for graces and timeouts of tools. */
 export const wallClock: Clock = Object.freeze({
   now: () => Date.now(),
   setTimer(callback: () => void, delayMs: number) {

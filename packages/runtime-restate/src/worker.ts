@@ -23,11 +23,11 @@ export interface WorkerParts {
   readonly ports: ContextPorts;
   readonly ingress: Ingress;
   readonly roots: Roots;
-  /** Aborted when the process closes its end. */
+  /** Aborted when the runtime closes. */
   readonly closed: AbortSignal;
 }
 
-/** All that the server calls: the objects of trees and topics, and the workflows of executions. */
+/** The handler for everything that the server calls: the objects of trees and topics, and the workflows of executions. */
 export function workerHandler(
   options: RestateRuntimeOptions,
   { agents, register, ports, ingress, roots, closed }: WorkerParts,
@@ -65,7 +65,7 @@ export function workerHandler(
   });
 }
 
-/** A call is cut off by the server only long after its own time is up; what is over stays as long as somebody may ask for it. */
+/** The server cuts off a call only well after its own time is up. What is over is kept as long as somebody may ask for it. */
 function serviceOptions({
   callTimeoutS = 15 * 60,
   retentionS = 7 * 24 * 60 * 60,
@@ -81,7 +81,7 @@ function serviceOptions({
   };
 }
 
-/** The SDK tells of every replay; what matters is told by hooks and by the composition's own logger. */
+/** The SDK logs every replay. Only its warnings and errors are passed on, to the runtime's logger. */
 function silentLogger({
   logger,
 }: RestateRuntimeOptions): (meta: { level: string }, ...said: unknown[]) => void {

@@ -1,11 +1,11 @@
 import { isPromiseLike, type MaybePromise } from "@ravi/kernel";
 
 /**
- * Goes on with a value, at once where it is there already. An `await` of what is no promise still makes two and waits for a turn
- * of the queue; a call of a governed run had thirty of them.
+ * Continues with a value, synchronously if it is not a promise. An `await` of a plain value still creates two promises and waits
+ * for a microtask; a call of a governed run had thirty of them.
  *
- * What `next` needs beside the value may be handed over with it: a closure, and what it holds, is made also where there is nothing
- * to wait for, and takes 100 bytes. A turn of one tool made 2 kB of them.
+ * What `next` needs besides the value can be passed as `a` and `b`: a closure would be created even if there is nothing to wait
+ * for, and takes 100 bytes. A turn with one tool created 2 kB of closures.
  */
 export function andThen<T, R>(value: MaybePromise<T>, next: (value: T) => MaybePromise<R>): MaybePromise<R>;
 export function andThen<T, R, A>(
@@ -34,6 +34,6 @@ function later(
   a: unknown,
   b: unknown,
 ): Promise<unknown> {
-  // A thenable of somebody's own may give nothing back from its `then`; a promise is resolved to itself.
+  // The `then` of a foreign thenable may return nothing. `Promise.resolve` returns a real promise unchanged.
   return Promise.resolve(value).then((known) => next(known, a, b));
 }

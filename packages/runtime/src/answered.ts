@@ -4,21 +4,21 @@ import { turnOfLoop } from "./engine/waiting.ts";
 import type { Underway } from "./underway.ts";
 
 export interface Asked<T> {
-  /** What the journal is to do, for the error. */
+  /** The operation of the journal, for the error message. */
   readonly what: string;
   readonly run: Underway;
   readonly clock: Clock;
-  /** When the run is out of time, where nobody else watches that yet. */
+  /** The run's deadline, if nothing else watches it yet. */
   readonly deadline?: number | null;
-  /** What comes of the run is known: the journal is waited for no longer, stopped or not. */
+  /** The outcome of the run is known: the journal gets only its last second, whether or not the run was stopped. */
   readonly isOver?: boolean | undefined;
-  /** Takes what comes when nobody waits for it any more. */
+  /** Gets an answer that comes after the wait was given up. */
   readonly onLate?: ((value: T) => void) | undefined;
 }
 
 /**
- * What a run's journal was asked for, outside of its agents: those are left behind by themselves. T4: where the run is stopped and the
- * journal says nothing for so long, it has failed.
+ * Waits for an answer of the run's journal outside its agents, which have their own time limit. T4: if the run is stopped and the
+ * journal does not answer within `JOURNAL_PATIENCE_MS`, it rejects with a `JournalFailedError`.
  */
 export function answered<T>(
   asked: PromiseLike<T>,
@@ -48,7 +48,7 @@ export function answered<T>(
       time?.cancel();
       patience?.cancel();
       unlisten();
-      // Another wait of the run may be under way when this one is answered late.
+      // Another wait of the run may have set its own `wake` meanwhile.
       if (run.wake === losePatience) run.wake = undefined;
     };
     if (isOver === true || run.isStopped) losePatience();

@@ -4,8 +4,8 @@ import { armDeadline } from "./engine/deadline.ts";
 import type { Underway } from "./underway.ts";
 
 /**
- * What is waited for before a run begins. Where the run is stopped, or its time is up, that has as long to end as an agent has; then the
- * run is not begun, and nothing is on record of it.
+ * Waits for something before a run begins. If the run is stopped or its deadline passes, the work gets the same grace as an agent;
+ * then this rejects, the run is not begun, and nothing is recorded.
  */
 export function orGivenUp<T>(
   work: PromiseLike<T>,

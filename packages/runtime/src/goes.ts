@@ -29,26 +29,26 @@ import { markReadAnswers, restoreTree } from "./tree/restore.ts";
 import { Tree } from "./tree/tree.ts";
 import type { Underway } from "./underway.ts";
 
-/** What a go at a run has behind it. */
+/** What an attempt at a run continues from. */
 export interface Going {
   readonly recording?: Recording | undefined;
   readonly decisions: Decisions;
 }
 
-/** One that has nothing behind it. */
+/** An attempt with nothing recorded before it. */
 export const NEW: Going = Object.freeze({ decisions: Object.freeze({}) });
 
-/** The goes at one run until it is over: writes down how it stands, and starts it again after a crash. */
+/** The attempts at one run until it is over. Records the run's status, and restarts it after a crash. */
 export class Goes {
   private readonly ports: Ports;
   private readonly ambientScope: boolean;
   private readonly start: Start;
   private readonly run: Underway;
   private readonly execId: ExecId;
-  /** How often it was written down how the run stands. */
+  /** How many statuses were recorded. */
   private statuses = 0;
   private crashes = 0;
-  /** How long to wait before the next go. */
+  /** Milliseconds before the next attempt. */
   private delayMs = 0;
 
   constructor(ports: Ports, ambientScope: boolean, start: Start, run: Underway) {
@@ -59,15 +59,15 @@ export class Goes {
     this.execId = ExecId(start.root.runId);
   }
 
-  /** Without a journal there is one go, whatever comes of it. */
+  /** Without a journal there is one attempt, whatever its result. */
   once(): Promise<RunResult> {
     return this.begin(undefined, NEW).toEnd();
   }
 
-  /** With a journal a crash of the agent's own code costs nothing: it is started again, as far as the policy allows. */
+  /** With a journal a crash of the agent's own code loses nothing: the run is restarted, as often as the policy allows. */
   toEnd(journal: RunJournal, going: Going): Promise<RunResult> {
     if (going.recording !== undefined) return this.resume(journal, going, going.recording);
-    // One that has just begun is on record as running without a word.
+    // The status of a new run is not recorded: its start implies that it is running.
     const go = this.begin(journal, going);
     const next = (result: RunResult): MaybePromise<RunResult> => {
       const { crash } = go;
@@ -76,7 +76,7 @@ export class Goes {
         : this.close(journal, result);
     };
     const { isAddressed, tree } = this.run;
-    // Whoever was cancelled while it waited for its layers, or for its journal, must not begin to pay.
+    // A run that was cancelled while it waited for its layers or its journal must not begin to pay.
     return isAddressed && tree !== undefined ? this.look(tree).then(() => go.toEnd(next)) : go.toEnd(next);
   }
 
@@ -109,7 +109,10 @@ export class Goes {
     }
   }
 
-  /** What somebody has to decide on first. Of a run that was cancelled nothing is asked: its result says what may have been done. */
+  /**
+   * The error that asks for decisions, if there are any to make. For a cancelled run nothing is asked: its result lists the calls
+   * in doubt.
+   */
   private doubtIn({ records }: Recording, decisions: Decisions): NeedsDecisionError | undefined {
     const { tree } = this.run;
     const doubts = undecided(records, decisions);
@@ -118,12 +121,15 @@ export class Goes {
     return undefined;
   }
 
-  /** Never on a journal that takes nothing more: each go would end at its first entry. A policy that fails starts nothing again. */
+  /**
+   * Whether the run is restarted. Never if the journal accepts nothing more, since each attempt would fail at its first entry. If
+   * the policy throws, it is not restarted.
+   */
   private isToGoAgain({ isLost }: RunJournal, crash: unknown): boolean {
     const { restart, logger } = this.ports;
     if (restart === undefined) return false;
     try {
-      // Only a clear yes is one, whatever a policy without types may return.
+      // Only `true` counts as yes, whatever an untyped policy may return.
       const isWanted: unknown = crash !== undefined && !isLost && restart.shouldRetry(this.execId, crash);
       if (isWanted === true) {
         this.delayMs = restart.delayMs(this.crashes + 1);
@@ -137,7 +143,7 @@ export class Goes {
     return false;
   }
 
-  /** Waits as long as the policy says, and reads what is on record by then. */
+  /** Waits for the policy's delay, then reads what is recorded by then. */
   private async afterCrash(crash: unknown): Promise<Recording> {
     const { clock, hooks, journal } = this.ports;
     const { root } = this.start;
@@ -166,7 +172,7 @@ export class Goes {
     return answered(answer, { what, run: this.run, clock: this.ports.clock });
   }
 
-  /** What was left for it. It is not held up by a journal that does not say, once it is stopped. */
+  /** Reads what was posted to the run. If the run is stopped and the journal does not answer, it continues without. */
   private async look(tree: Tree): Promise<void> {
     try {
       await this.answered("items", tree.signals.look());
@@ -203,6 +209,7 @@ export class Goes {
   }
 }
 
+/** An entry about the run as a whole. */
 export function noteOf(
   runId: RunId,
   key: string,

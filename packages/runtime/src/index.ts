@@ -1,5 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-// Hosts agents and makes their runs survivable. This list is the public surface; a test pins it.
+// Runs agents and makes their runs survive crashes. This list is the public surface; a test pins it.
 
 export { createRunContext } from "./context/create-run-context.ts";
 export type { Decision, Decisions } from "@ravi/kernel/loop";

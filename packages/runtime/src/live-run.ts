@@ -28,11 +28,11 @@ import { totalOf } from "./tree/accounts.ts";
 import { withAgentLedger } from "./tree/ledgers.ts";
 import type { Tree } from "./tree/tree.ts";
 
-/** One go at a run in this process, from its first step to its result. */
+/** One attempt at a run in this process, from its first step to its result. */
 export class LiveRun {
   private readonly tree: Tree;
   private readonly start: Start;
-  /** What the agent's own code threw; a crash, which another go may survive. */
+  /** The error that the agent's own code threw. Another attempt may succeed. */
   crash: unknown;
   private engine: InProcessEngine | undefined;
 
@@ -41,7 +41,7 @@ export class LiveRun {
     this.start = start;
   }
 
-  /** With what is to be done about its result then. */
+  /** Runs to the end. `next` gets the result and may replace it. */
   toEnd(next: (result: RunResult) => MaybePromise<RunResult> = asItIs): Promise<RunResult> {
     const { refused } = this.start;
     if (refused !== undefined)
@@ -52,7 +52,7 @@ export class LiveRun {
     );
   }
 
-  /** It does not even begin. */
+  /** The result of a run that is suspended before it begins. */
   suspended(why: RaviError): RunResult {
     return this.broken(this.tree.suspend(why.message, why));
   }
@@ -64,7 +64,7 @@ export class LiveRun {
 
   private over(outcome: HireOutcome): RunResult {
     this.leave(outcome);
-    // Unwound for another go at a root that has crashed. Where there is none, they have ended with it.
+    // The children were suspended for a restart of the crashed root. If there is none, they ended with it.
     if (this.tree.suspension !== undefined) this.tree.accounts.cancelSuspended();
     const { recording } = this.tree;
     if (recording !== undefined) for (const key of leftInDoubt(recording)) this.tree.inDoubt.add(key);
@@ -78,7 +78,7 @@ export class LiveRun {
     return this.make("suspended", NO_OUTPUT, undefined, error.why ?? error);
   }
 
-  /** What fails before there is anybody to run leaves nothing behind either. */
+  /** Closes the engine and the tree, also if the run failed before there was an engine. */
   private leave(outcome: HireOutcome | undefined): void {
     try {
       this.engine?.over(outcome);
@@ -129,7 +129,7 @@ export class LiveRun {
     const agents = list.map((account) => account.toJSON());
     const limits = limitsOf(this.tree);
     const exceeded = ledger && exceededIn(ledger.used, limits, root.agentId);
-    // What has failed has neither a structure nor a reason of its own to stop.
+    // A failed run has no structured result and no stop reason.
     if (error !== undefined) {
       const failed = { runId, status, output, error, usage, cost, inDoubt, limits, agents };
       return exceeded === undefined ? failed : { ...failed, exceeded };
@@ -161,16 +161,16 @@ function limitsOf({ root, headcount, ledger, granted }: Tree): RunLimits {
   return runLimits(root, { isCounted: headcount !== undefined, isMetered: ledger !== undefined }, granted);
 }
 
-/** Whether nobody else holds a part of what is written down of it, and all of that is plain. */
+/** Whether the record of the result consists of plain data that nobody else holds, so that the journal need not copy it. */
 export function isStatusGiven({ structured, stoppedBy, exceeded, error }: RunResult): boolean {
   return structured === undefined && stoppedBy === undefined && exceeded === undefined && error === undefined;
 }
 
-/** What is written down of a result: enough to give it again to whoever asks for a run that is over. */
+/** What is recorded of a result: enough to return it again to a caller that resumes a finished run. */
 export function statusRecord(result: RunResult): JsonObject {
   const { status, output, structured, stopReason, error, usage, cost, inDoubt, limits, agents } = result;
   const { stoppedBy, exceeded } = result;
-  // The result itself is its caller's, so all of this is copied.
+  // The result belongs to the caller, who may change it, so everything is copied.
   const record = {
     status,
     output,
@@ -191,7 +191,7 @@ export function statusRecord(result: RunResult): JsonObject {
   };
 }
 
-/** Most often there is nothing in it, and a frozen list takes 4 µs to be copied. */
+/** It is usually empty, and copying a frozen array takes 4 µs. */
 function copyOf(keys: readonly string[]): string[] {
   return keys.length === 0 ? [] : [...keys];
 }
@@ -200,7 +200,7 @@ function accountRecord(account: AgentAccount): JsonObject {
   return { ...account, usage: { ...account.usage } };
 }
 
-/** As plain data: a value with a `toJSON` of its own makes writing the whole record three times as slow. */
+/** As plain data: values with a `toJSON` method make serializing the whole record three times as slow. */
 function limitsRecord(limits: RunLimits): JsonObject {
   return {
     spawnBudget: limits.spawnBudget?.toJSON() ?? null,
@@ -208,7 +208,7 @@ function limitsRecord(limits: RunLimits): JsonObject {
   };
 }
 
-/** The result that is on record; undefined for a run that is not over. */
+/** The recorded result; undefined if the run is not over. */
 export function recordedResult(runId: RunId, body: JsonObject): RunResult | undefined {
   const status = body["status"] as RunResult["status"] | "running";
   if (status === "running" || status === "suspended") return undefined;

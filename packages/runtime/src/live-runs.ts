@@ -3,8 +3,8 @@ import { LinkedList } from "@ravi/kernel/loop";
 import type { Underway } from "./underway.ts";
 
 /**
- * The runs that live here. Most are never asked for by their id, so the index of ids is made for the first that is: hashing an
- * id takes a tenth of the time of a run that makes one model call.
+ * The runs in this process. Most are never looked up by id, so the index is created at the first lookup: hashing an id takes a
+ * tenth of the time of a run that makes one model call.
  */
 export class LiveRuns {
   private readonly all = new LinkedList<Underway>();

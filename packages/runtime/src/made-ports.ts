@@ -4,10 +4,10 @@ import { checkPort } from "@ravi/kernel/loop";
 const LEDGER: readonly (keyof Ledger)[] = ["reserve", "charge", "child", "remaining"];
 const HEADCOUNT: readonly (keyof Headcount)[] = ["acquire", "release", "isPaused", "whenResumed"];
 
-// What factories have made for a run. One that forgets to give it back would leave limits that nobody keeps. Each method is looked
-// up by its own name: this is asked for every run, and names from a list make it twenty times as slow.
+// Checks what the factories returned for a run. If a factory forgets its `return`, limits would silently not apply. Each method is
+// accessed by its own name: this runs for every run, and names from a list make it twenty times as slow.
 
-/** One without `charge`, which only a resumed run asks for, may serve. */
+/** A ledger without `charge` is accepted: only a resumed run needs it. */
 export function madeLedger(ledger: Ledger): Ledger {
   const isOne =
     isObject(ledger) &&
@@ -18,7 +18,7 @@ export function madeLedger(ledger: Ledger): Ledger {
   return ledger;
 }
 
-/** A headcount of another root would deny every hire of this run, and only the model that asked would hear why. */
+/** Throws if the headcount belongs to another root. It would deny every hire of this run, and only the model would see why. */
 export function madeHeadcount(headcount: Headcount, root: Supervision): Headcount {
   const isOne =
     isObject(headcount) &&

@@ -1,7 +1,7 @@
 import { isPromiseLike, type Logger, type MaybePromise } from "@ravi/kernel";
 import { messageOf, tellLog } from "@ravi/kernel/loop";
 
-/** Does what changes no run where it fails, at once or later: the log is told, and `onFailure`. */
+/** Runs something whose failure must not affect the run. An error, thrown or rejected, is logged and given to `onFailure`. */
 export function orLog(
   logger: Logger | undefined,
   level: "warn" | "error",

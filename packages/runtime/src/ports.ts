@@ -27,48 +27,62 @@ import { checkPorts, guardedHooks } from "@ravi/kernel/loop";
 import { withBlobs } from "./journal/with-blobs.ts";
 import { wallClock } from "./wall-clock.ts";
 
-/** The services of a runtime. All are optional: without any there are no limits and no journal. */
+/** What a runtime may be given. Everything is optional: without options there are no limits and no journal. */
 export interface RuntimePorts {
-  /** Records runs, so that they can be resumed after a crash. */
+  /** Records every run, so that it can be resumed. Default: none. */
   readonly journal?: Journal | undefined;
-  /** Stores bodies above 256 KB, for a journal that several machines read. Default: they are stored in the journal. */
+  /** A store for bodies above 256 KB, for a journal that several machines read. Default: they stay in the journal. */
   readonly blobs?: BlobStore | undefined;
-  /** Makes the headcount of a tree. This runtime restores it from the journal and gives no `snapshot`; other engines may. */
+  /**
+   * Creates the headcount of a tree. `snapshot` is only given by engines that store one; this runtime restores from its journal.
+   * Default: none, and a run with limits on agents is refused.
+   */
   readonly headcount?: ((root: Supervision, snapshot?: JsonObject) => Headcount) | undefined;
-  /** Makes the ledger of the root of a tree. Required for limits on what may be spent. */
+  /** Creates the ledger of a tree's root. Default: none, and a run with limits on spending is refused. */
   readonly ledger?: ((root: Supervision, snapshot?: JsonObject) => Ledger) | undefined;
-  /** Estimates and prices model calls. */
+  /** Estimates and prices model calls. Default: none; tokens are then estimated, and limits in dollars refuse every call. */
   readonly meter?: Meter | undefined;
-  /** Keeps model calls within the provider's rate limits. */
+  /** Limits the model calls of all agents to what the provider accepts. Default: none. */
   readonly limiter?: Limiter | undefined;
+  /** Observers of every agent, in addition to its own. Default: none. */
   readonly hooks?: Hooks | undefined;
-  /** Middleware around all agents. An agent's own is inside of it. */
+  /** Layers around every agent, outside of its own. Default: none. */
   readonly pipelines?: Pipelines | undefined;
+  /** Stores conversations that span several runs. Default: none. */
   readonly history?: HistoryProvider | undefined;
+  /** Makes a conversation fit into the prompt. Default: none. */
   readonly compaction?: CompactionStrategy | undefined;
-  /** What agents remember beyond one conversation, as `ctx.memory`. */
+  /** What agents remember beyond one conversation. They find it as `ctx.memory`. Default: none. */
   readonly memory?: Memory | undefined;
+  /** Decides which models, tools and hires an agent may use. If it throws, that is denied. Default: everything is allowed. */
   readonly permissions?: Permissions | undefined;
-  /** Gets spans around runs, hires, model calls and tool calls. */
+  /** Gets spans around runs, hires, model calls and tool calls. Default: none. */
   readonly telemetry?: Telemetry | undefined;
-  /** Gets an entry for each hire, denial, approval, tool call and cancellation. If it fails, that is logged and the run goes on. */
+  /**
+   * Gets an entry for each hire, denial, approval, tool call and cancellation. Its errors are logged and do not affect the run.
+   * Default: none.
+   */
   readonly auditLog?: AuditLog | undefined;
-  /** Decides whether and when a crashed run is started again from its journal. Default: never. */
+  /** Whether and when a root whose own code threw is restarted from its journal. Default: never. */
   readonly restart?: RestartPolicy | undefined;
-  /** Checks the arguments of tools whose schema is a raw JSON Schema. */
+  /** Checks raw JSON Schemas of tools. Default: none. */
   readonly validator?: JsonSchemaValidator | undefined;
+  /** Default: real time. */
   readonly clock?: Clock | undefined;
+  /** The source of run ids. Default: random. */
   readonly ids?: IdSource | undefined;
+  /** Gets warnings and errors that do not fail a run. Default: no logging. */
   readonly logger?: Logger | undefined;
 }
 
-/** The services, with defaults filled in. */
+/** The ports after the defaults were applied. */
 export interface Ports extends RuntimePorts {
   readonly hooks: Hooks;
   readonly clock: Clock;
   readonly ids: IdSource;
 }
 
+/** Checks the ports and applies the defaults. Throws an `InvalidValueError`. */
 export function settlePorts(given: RuntimePorts): Ports {
   checkPorts("runtime options", given);
   const { journal, blobs } = given;

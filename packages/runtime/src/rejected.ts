@@ -1,13 +1,13 @@
 import type { MaybePromise } from "@ravi/kernel";
 
-/** A failure as a promise, where a caller must not be thrown at. Whatever was thrown is passed on as it is. */
+/** Returns the error as a rejected promise, for a caller that must not get an exception. */
 export async function rejected(error: unknown): Promise<never> {
   throw error;
 }
 
 /**
- * What throws before its first promise fails like any other. What was not compiled may give something that only looks like a promise,
- * or its value; a promise is resolved to itself.
+ * Calls `begin` and turns an exception into a rejection. Untyped code may return a foreign thenable or a plain value; a real
+ * promise is returned unchanged.
  */
 export function promised<T>(begin: () => MaybePromise<T>): Promise<T> {
   try {

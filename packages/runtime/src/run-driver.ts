@@ -25,7 +25,7 @@ import type { Ports } from "./ports.ts";
 import { readStart, type Start, isPlainStart, scopeOf, startRecord } from "./run-start.ts";
 import type { Underway } from "./underway.ts";
 
-/** A run that may go, or the result of one that is over. */
+/** A run that can start, or the result of one that is over. */
 type Ready = { readonly start: Start; readonly going: Going } | { readonly result: RunResult };
 
 export interface DriverOptions {
@@ -34,7 +34,7 @@ export interface DriverOptions {
   readonly agents: ReadonlyMap<string, Agent>;
 }
 
-/** Takes a run from its start, or from its record, to its result: asks the layers, claims it, lets it go. */
+/** Takes a run from its start, or from its record, to its result: through the layers, the claim and the attempts. */
 export class RunDriver {
   private readonly ports: Ports;
   private readonly ambientScope: boolean;
@@ -48,6 +48,7 @@ export class RunDriver {
     this.owner = processOwner(ports.ids.uuid());
   }
 
+  /** Starts a new run. */
   begin(asked: Start, run: Underway): Promise<RunResult> {
     const start = this.admit(asked, run);
     return isPromiseLike(start) ? this.beginLater(start, run) : this.beginAdmitted(start, run);
@@ -69,6 +70,7 @@ export class RunDriver {
     );
   }
 
+  /** Continues a recorded run. */
   async goOn(runId: RunId, decisions: Decisions, run: Underway): Promise<RunResult> {
     checkDecisions(decisions);
     const { journal: store } = this.ports;
@@ -83,7 +85,7 @@ export class RunDriver {
       const status = recording.aboutRun(RUN_STATUS);
       const result = status === undefined ? undefined : recordedResult(runId, status.body);
       if (result !== undefined) return { result };
-      // What is on record went through the layers before it was written down.
+      // The recorded input has been through the layers already.
       const read = readStart(this.agents, start.body);
       run.agentId = read.root.agentId;
       const decided = fullDecisions(doubtsOf(recording.records), decisions);
@@ -91,7 +93,7 @@ export class RunDriver {
     });
   }
 
-  /** The layers around the agent see its input before anything is written down, so that what they remove never is. */
+  /** The layers around the agent see its input before anything is recorded, so what they remove is never recorded. */
   private admit(start: Start, run: Underway): MaybePromise<Start> {
     const plan = planFor(start.agent, this.ports);
     return mayAdmit(plan.agent) ? this.throughLayers(plan, start, run) : start;
@@ -113,7 +115,7 @@ export class RunDriver {
     );
   }
 
-  /** A run that nobody else may write to, from where it stands to its result. */
+  /** Claims the run, so that nobody else writes to it, and takes it to its result. */
   private async claimed(
     store: Journal,
     runId: RunId,
@@ -140,7 +142,7 @@ export class RunDriver {
     }
   }
 
-  /** What came of the run is known, and on record where it could be: a claim that cannot be given back lapses by itself. */
+  /** Releases the claim. The outcome of the run is known by now, so a failure is only logged: the claim lapses on its own. */
   private letGo(journal: RunJournal, run: Underway): MaybePromise<void> {
     const { clock, logger } = this.ports;
     const message = `the claim on ${journal.runId} could not be given back; it lapses by itself`;
@@ -157,7 +159,7 @@ export class RunDriver {
   }
 }
 
-/** A run begins when it was asked for. */
+/** The recorded start time is that of the call of `run`. */
 function noteStart(start: Start, journal: RunJournal, at: number): MaybePromise<Ready> {
   const note = noteOf(start.root.runId, RUN_START, 1, at, startRecord(start), isPlainStart(start));
   return andThen(journal.append([note]), () => ({ start, going: NEW }));

@@ -19,28 +19,44 @@ import { textAt } from "./engine/body.ts";
 import { type ResultRecord, resultToJSON } from "./engine/hire-record.ts";
 import type { Ports } from "./ports.ts";
 
+/** Options of `run`. All are optional. */
 export interface RunOptions {
-  /** Default: a new id. */
+  /** Default: a new id. An id in use is an `InvalidValueError`: thrown if that run is under way here, else `result` rejects with it. */
   readonly runId?: string | undefined;
-  /** The version of the agent to run, which may be another registered one of the same name. Default: that of the given agent. */
+  /**
+   * The version to run, if it is not that of the given agent: an agent of the same name and this version must be registered.
+   * Default: the given agent.
+   */
   readonly version?: string | undefined;
+  /** The conversation that the run belongs to. Default: a new one. */
   readonly sessionId?: string | undefined;
+  /** Limits on the agents of the tree. Default: the agent's own. */
   readonly spawnBudget?: SpawnBudgetOptions | undefined;
+  /**
+   * Limits on what the tree may spend. If the agent has limits too, the lower one counts in each dimension. Default: the agent's
+   * own.
+   */
   readonly executionBudget?: ExecutionBudgetOptions | undefined;
+  /** Default: `NORMAL`. */
   readonly priority?: Priority | undefined;
+  /** How long the root's history is kept. Default: `PERMANENT`. */
   readonly retention?: HistoryRetention | undefined;
+  /** The tenant that the run works for, for layers, tools and hooks. Default: null. */
   readonly tenantId?: string | undefined;
+  /** The user that the run works for; the agents' memory is separate for each. Default: null. */
   readonly userId?: string | undefined;
+  /** Plain JSON that tools and hooks can read from the run's scope. Default: empty. */
   readonly metadata?: JsonObject | undefined;
+  /** Cancels the run for good when it aborts. */
   readonly signal?: AbortSignalLike | undefined;
   /**
-   * Called synchronously with each event of the tree, before the run goes on. That is the fastest way to follow a stream. If it throws,
-   * that is only logged. To read events at your own pace, use `events()` of the handle.
+   * Called synchronously with each event of the tree, before the run goes on: the fastest way to follow a stream. Errors that it
+   * throws are logged and ignored. To read at your own pace, use `events()` of the handle.
    */
   readonly onEvent?: ((event: RunEvent) => void) | undefined;
 }
 
-/** What a run starts with. It is recorded in the first entry of its journal. */
+/** What a run needs to start, and what its first journal entry contains. */
 export interface Start {
   readonly agent: Agent;
   readonly input: string;
@@ -49,11 +65,11 @@ export interface Start {
   readonly tenantId: string | null;
   readonly userId: string | null;
   readonly metadata: JsonObject;
-  /** The result, if a layer around the agent has answered instead of it. */
+  /** The answer of a layer around the agent, instead of the agent's own. */
   readonly refused?: AgentResult | undefined;
 }
 
-/** A new run, by what its caller and its agent say. */
+/** A new run from the caller's options and the agent's defaults. Throws if an argument is wrong or a limit cannot be enforced. */
 export function newStart(ports: Ports, agent: Agent, input: string, options: RunOptions): Start {
   const { ids, clock, ledger, headcount } = ports;
   checkRun(agent, input, options, OPTIONS);
@@ -82,7 +98,10 @@ const OPTIONS: readonly (keyof RunOptions)[] = [
   "onEvent",
 ];
 
-/** A run from its first journal entry. It is pinned to the version of its agent. */
+/**
+ * A run from its first journal entry. It needs the same version of its agent. Throws an `AgentNotFoundError` if that is not
+ * registered.
+ */
 export function readStart(agents: ReadonlyMap<string, Agent>, body: JsonObject): Start {
   const name = textAt(body, "agent");
   const agent = agents.get(name);
@@ -107,22 +126,25 @@ function frozen(metadata: JsonObject | undefined): JsonObject {
   return metadata === undefined ? NO_METADATA : deepFreeze(metadata);
 }
 
-/** Whether nothing in its record is a caller's or a layer's own: that may be no plain data, which shows when it is written as text. */
+/**
+ * Whether the record contains nothing from a caller or a layer. Their data may not be plain JSON, which only shows when it is
+ * serialized.
+ */
 export function isPlainStart({ metadata, refused }: Start): boolean {
   return metadata === NO_METADATA && refused === undefined;
 }
 
-/** What tools and hooks may know of the run. */
+/** What layers, tools and hooks may know of the run. */
 export function scopeOf({ root, tenantId, userId, metadata }: Start): RunScope {
   const { sessionId, runId } = root;
   return Object.freeze({ userId, tenantId, sessionId, runId, metadata });
 }
 
-/** What the first journal entry says. */
+/** The content of the first journal entry. */
 export function startRecord(start: Start): JsonObject {
   const { agent, input, root, deadline, tenantId, userId, metadata, refused } = start;
   const supervision = root.toJSON();
   const record = { agent: versionName(agent), input, supervision, deadline, tenantId, userId, metadata };
-  // A crash before the result is on record must not let in what a layer has refused.
+  // After a crash before the result is recorded, a refused input must still be refused.
   return refused === undefined ? record : { ...record, refused: resultToJSON(refused) };
 }

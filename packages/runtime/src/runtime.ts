@@ -37,31 +37,35 @@ import { LiveHandle, Underway } from "./underway.ts";
 import { EventHub, type EventListener } from "./tree/event-hub.ts";
 import { LiveRuns } from "./live-runs.ts";
 
+/** Options of `Runtime`. All are optional. */
 export interface RuntimeOptions extends RuntimePorts {
-  /** The agents that `resume` can find. With a journal, `run` adds the agent that it is given. */
+  /** The agents that `resume` can look up. With a journal, `run` adds the agent that it is given. Default: none. */
   readonly agents?: readonly Agent[] | undefined;
-  /** Whether `getRunScope()` works in tools and hooks. It costs something on every step. Default: false. */
+  /** Whether `getRunScope()` works in tools and hooks. Default: false, because it costs time at every step. */
   readonly ambientScope?: boolean | undefined;
 }
 
+/** Options of `send`. All are optional. */
 export interface SendOptions {
-  /** The execution that gets it. Default: the root's. */
+  /** The id of the execution that gets the message. Default: the root's. */
   readonly to?: string | undefined;
-  /** The sender. Default: `"user"`. */
+  /** The sender's name. Default: `"user"`. */
   readonly from?: string | undefined;
-  /** A second message with the same id is ignored. Default: a new id. */
+  /** The same id counts once. Default: a new one. */
   readonly id?: string | undefined;
 }
 
+/** Options of `resume`. All are optional. */
 export interface ResumeOptions {
-  /** What to do about tool calls that were in flight at a crash, by the key that the suspension names. */
+  /** What to do with tool calls that were in flight at a crash, by the key in the suspension's error. */
   readonly decisions?: Decisions | undefined;
+  /** Cancels the run for good when it aborts. */
   readonly signal?: AbortSignalLike | undefined;
   /** Called synchronously with each event from now on. */
   readonly onEvent?: EventListener | undefined;
 }
 
-/** Runs agents in one process, under the rules of the services that it is given. */
+/** Runs agents in one process. Without options it adds nothing in between; each option is enforced for every run. */
 export class Runtime {
   private readonly ports: Ports;
   private readonly agents = new Map<string, Agent>();
@@ -80,29 +84,30 @@ export class Runtime {
     for (const agent of agents) this.register(agent);
   }
 
-  /** Lets `resume` find an agent, by its name and version. */
+  /** Makes an agent known to `resume`, by its name and version. Returns the runtime. */
   register(agent: Agent): this {
-    // Mostly it is the one that ran last.
+    // It is usually the agent that ran last.
     if (agent !== this.newest || agent === undefined) this.agents.set(versionName(agent), agent);
     this.newest = agent;
     return this;
   }
 
   /**
-   * Starts a run. A run that fails has a result that says so. `result` rejects only if the run could not be started, if its journal
-   * fails, if it has a journal and its history cannot be stored (resume it then), or if another process has taken it over.
+   * Starts a run. If the run fails, its result says so. `result` rejects only if the run could not be started, if its journal
+   * fails, if it has a journal and its history cannot be saved (then resume it), or if another process has taken it over: then its
+   * outcome is not known here.
    */
   run<T>(agent: Agent<T>, input: string, options?: RunOptions): RootHandle<T>;
   run<A extends Agent>(agent: A, input: string, options?: RunOptions): RootHandle<AnswerOf<A>>;
   run<T>(agent: Agent<T>, input: string, options: RunOptions = {}): RootHandle<T> {
     const meant = versionOf(this.agents, agent, options?.version);
     const start = newStart(this.ports, meant, input, options);
-    // Without a journal nothing is ever resumed: a service that makes an agent for each of its users must not keep them all.
+    // Without a journal nothing is ever resumed, and a service that creates an agent for each user must not keep them all.
     if (this.ports.journal !== undefined) this.register(meant);
     return this.launch(start.root, options, (run) => this.driver.begin(start, run), meant) as RootHandle<T>;
   }
 
-  /** Continues a run from its journal. A run that has ended gives its result again. */
+  /** Continues a recorded run from where it stopped. If the run is over, it returns the recorded result. */
   resume(runId: string, options: ResumeOptions = {}): RootHandle {
     const { onEvent } = checkFields("resume options", options, RESUME_OPTIONS);
     if (onEvent !== undefined && typeof onEvent !== "function")
@@ -119,8 +124,8 @@ export class Runtime {
   }
 
   /**
-   * Gives a value to a run that waits for that name, or will. The run may be in another process. A value that nobody waits for is kept
-   * for the next wait of that name. If you may deliver it twice, give it an `id`: with the same name and id it counts once.
+   * Gives a run a value that it waits for, or will wait for. The run may be in another process. A value that nobody waits for is
+   * kept for the next wait of that name. If you may send it twice, give an `id`: the same id under one name counts once.
    */
   async deliver(
     runId: string,
@@ -131,12 +136,15 @@ export class Runtime {
     checkFields("deliver options", options, ["id"]);
     const { id } = options;
     const known = id === undefined ? undefined : deliveryId(name, id);
-    // The same with a journal, which would make something else of NaN and of a date, and without one.
+    // Checked in the same way without a journal. A journal would turn NaN and dates into something else.
     if (value !== undefined) checkMessage("deliver.value", value);
     await this.post(RunId(runId), { kind: "signal", name, value }, known);
   }
 
-  /** Sends a message to a running agent, which reads it between two steps, or when it waits for one. */
+  /**
+   * Sends a message to a running agent, which reads it between two steps, or when it waits for a message. Default recipient: the
+   * root. The same `id` counts once.
+   */
   async send(runId: string, message: JsonValue, options: SendOptions = {}): Promise<void> {
     checkFields("send options", options, ["to", "from", "id"]);
     const { to = ExecId(RunId(runId)), from = "user", id } = options;
@@ -145,8 +153,8 @@ export class Runtime {
   }
 
   /**
-   * Cancels a run for good, in whatever process it runs. A run that is not running is ended here if its agent is registered, and
-   * otherwise when it is resumed. Throws if there is no such run.
+   * Cancels a run for good, wherever it runs. A run that is not running ends now if its agent is registered here, else when it is
+   * resumed. Throws an `InvalidValueError` if there is no such run: otherwise a misspelt id would look like a stopped run.
    */
   async cancel(runId: string, reason: string): Promise<void> {
     const id = RunId(runId);
@@ -156,14 +164,14 @@ export class Runtime {
     }
     const posted = this.post(id, { kind: "cancel", name: "cancel", value: reason });
     const running = this.live.find(id);
-    // At once: a journal may never say that it has it, and need not once the run is over.
+    // At once: the journal may never confirm the post, and need not if the run is over.
     running?.token.cancel(reason);
     const over = running?.result?.then(isOver, isOver);
     if ((await (over === undefined ? posted : Promise.race([posted, over]))) === true) return;
     const live = this.live.find(id);
-    // Nobody may be there to hear it just now: a run that has crashed waits for its next go.
+    // The run may have no agent at the moment, because it crashed and waits for its restart.
     if (live !== undefined) live.token.cancel(reason);
-    // Whoever knows no agent does not claim it either: somebody may be about to resume it.
+    // A runtime without agents does not claim the run: another process may be about to resume it.
     else if (journal !== undefined && !this.closed && this.agents.size > 0) await this.endAtRest(id);
   }
 
@@ -171,18 +179,18 @@ export class Runtime {
     try {
       await this.resume(id).result;
     } catch (error) {
-      // Somebody is at it and reads what was posted, or somebody else knows its agent.
+      // Another process has the run and reads the post, or another one knows its agent.
       if (!isRaviError(error, "JOURNAL_LOCKED") && !isRaviError(error, "AGENT_NOT_FOUND")) throw error;
     }
   }
 
-  /** The runs on record; without a journal, those that live here. */
+  /** The runs on record; without a journal, those in this process. */
   async list(): Promise<readonly RunSummary[]> {
     if (this.ports.journal !== undefined) return this.ports.journal.list();
     return this.live.list().map((run) => run.summary());
   }
 
-  /** Forgets a run. One that is under way is refused. */
+  /** Deletes a run from the journal. Throws an `InvalidValueError` if it runs here. */
   async delete(runId: string): Promise<void> {
     if (this.live.find(RunId(runId)) !== undefined) {
       throw wrongRun(runId, "a run that is not under way; cancel it first");
@@ -190,22 +198,22 @@ export class Runtime {
     await this.journal().delete(RunId(runId));
   }
 
-  /** Forgets runs that ended longer ago than that; gives their ids. */
+  /** Deletes runs that ended more than `olderThanMs` milliseconds ago. Returns their ids. */
   async prune(options: { readonly olderThanMs: number }): Promise<RunId[]> {
     const { olderThanMs } = checkFields("prune options", options, ["olderThanMs"]);
     const before = this.ports.clock.now() - checkInteger("prune options.olderThanMs", olderThanMs, 0);
     const over = (await this.journal().list()).filter(
       ({ status, updatedAt }) => OVER.has(status) && updatedAt < before,
     );
-    // So many share what a journal does for one: a commit, which the disk has to confirm.
+    // Deletes that run together share a commit, which the disk has to confirm.
     for (let at = 0; at < over.length; at += TOGETHER)
       await Promise.all(over.slice(at, at + TOGETHER).map(async ({ runId }) => this.journal().delete(runId)));
     return over.map(({ runId }) => runId);
   }
 
   /**
-   * Ends what runs here and leaves nothing behind. `drain` waits for it; otherwise a run with a journal is suspended, to be
-   * resumed later, and one without is cancelled. The journal stays open: it belongs to whoever opened it.
+   * Ends all runs here. With `drain` it waits for them. Otherwise a run with a journal is suspended, to be resumed later, and one
+   * without is cancelled. The journal stays open: its owner closes it.
    */
   async close(options: { readonly drain?: boolean | undefined } = {}): Promise<void> {
     checkFields("close options", options, ["drain"]);
@@ -233,7 +241,7 @@ export class Runtime {
     if (this.closed)
       throw new InvalidValueError({ field: "runtime", value: "closed", expected: "one that is open" });
     const { runId } = root;
-    // One that the platform made just now is nobody else's.
+    // A random id that was made just now cannot be in use.
     const mayBeKnown = given !== undefined || this.ports.ids !== systemIds;
     if (mayBeKnown && this.live.find(runId) !== undefined) {
       throw wrongRun(runId, "a run that is not under way here already");
@@ -247,7 +255,7 @@ export class Runtime {
   }
 
   private async supervise(run: Underway, start: (run: Underway) => Promise<RunResult>): Promise<RunResult> {
-    // Whoever calls `events()` right after `run()` sees the first of them.
+    // So that a caller of `events()` right after `run()` gets the first event.
     await Promise.resolve();
     run.status = "running";
     try {
@@ -279,7 +287,7 @@ export class Runtime {
       return live?.accept(item);
     }
     await journal.post(runId, item);
-    // In the order of the journal: something that was left before may not have been read yet.
+    // In the order of the journal: an earlier post may not have been read yet.
     await live?.look();
   }
 

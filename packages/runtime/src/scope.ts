@@ -3,7 +3,7 @@ import type { RunScope } from "@ravi/kernel";
 
 const storage = new AsyncLocalStorage<RunScope>();
 
-/** For whom the run works that this code is part of; undefined outside a run, and in a runtime without `ambientScope`. */
+/** The scope of the run that the calling code belongs to. Undefined outside a run, and in a runtime without `ambientScope`. */
 export function getRunScope(): RunScope | undefined {
   return storage.getStore();
 }

@@ -17,7 +17,7 @@ import { type Linked, versionName } from "@ravi/kernel/loop";
 import type { EventHub } from "./tree/event-hub.ts";
 import type { Tree } from "./tree/tree.ts";
 
-/** A run that lives here, from before its tree exists until its result does. */
+/** A run in this process, from before its tree exists until its result does. */
 export class Underway implements Linked<Underway> {
   before: Underway | undefined;
   after: Underway | undefined;
@@ -25,20 +25,20 @@ export class Underway implements Linked<Underway> {
   readonly token: CancellationToken;
   readonly events: EventHub;
   tree: Tree | undefined;
-  /** Why it is to be suspended as soon as it begins: somebody closed the runtime before. */
+  /** Why the run is to be suspended as soon as it begins: the runtime was closed before that. */
   suspended: string | undefined;
-  /** Ends the wait for the next go, or that for a journal. */
+  /** Ends the wait for the next attempt or for the journal. */
   wake: (() => void) | undefined;
-  /** Of the whole of it. */
+  /** The result of the whole run. */
   result: Promise<RunResult> | undefined;
   agentId: AgentId;
   status: RunStatus = "pending";
   readonly startedAt: number;
-  /** Undefined where the record says which it is. */
+  /** Undefined for a resumed run, whose record names the agent. */
   private readonly agent: Agent | undefined;
-  /** Something was left in its journal before it began. */
+  /** Something was posted to its journal before it began. */
   isAddressed = false;
-  /** What was said to it before there was anybody to hear it, where no journal keeps it. */
+  /** Items that came before there was a tree, if there is no journal. */
   private early: PostedItem[] | undefined;
 
   constructor(
@@ -56,49 +56,49 @@ export class Underway implements Linked<Underway> {
     this.agent = agent;
   }
 
-  /** As it looks from outside. */
+  /** The status for callers: a run that waits for something from outside is `suspended`. */
   get seenStatus(): RunStatus {
     const { status, tree } = this;
     return status === "running" && tree?.isWaiting === true ? "suspended" : status;
   }
 
-  /** Nobody wants it to go on here: it was cancelled or suspended, or its time is up. */
+  /** The run is not to continue here: it was cancelled or suspended, or its deadline has passed. */
   get isStopped(): boolean {
     return this.suspended !== undefined || this.token.isCancelled || this.tree?.token.isCancelled === true;
   }
 
-  /** For a list of runs that no journal keeps: nothing is on record of it. */
+  /** For a list of runs without a journal. */
   summary(): RunSummary {
     const { runId, agent, startedAt } = this;
     const name = agent === undefined ? this.agentId : versionName(agent);
     return { runId, agent: name, status: this.seenStatus, startedAt, updatedAt: startedAt, entries: 0 };
   }
 
-  /** Something was left for it in its journal. Before there is anybody to hear it, that is the first thing to be looked at. */
+  /** Something was posted to its journal. If the run has no tree yet, it looks when it begins. */
   look(): Promise<void> | undefined {
     if (this.tree === undefined) this.isAddressed = true;
     return this.tree?.signals.look();
   }
 
-  /** Something from outside, where no journal keeps it. */
+  /** Takes an item from outside, if there is no journal. */
   accept(item: PostedItem): void {
     if (this.tree === undefined) (this.early ??= []).push(item);
     else this.tree.signals.accept(item);
   }
 
-  /** One that is ending, or was cancelled, comes to its end by itself: there is nothing left to go on with. */
+  /** Suspends the run. If it is ending or was cancelled, it ends on its own. */
   suspend(message: string): void {
     const { tree, token } = this;
     const isOver = tree?.isEnding === true || token.isCancelled || tree?.token.isCancelled === true;
-    // Another go, after a crash, would be suspended as soon as it begins; who waits for one waits no longer.
+    // A restart after a crash is suspended as soon as it begins, and the wait for it ends now.
     this.suspended = message;
     if (!isOver) tree?.suspend(message);
-    // What came of it is known: only those who work beside it hear of this, and are not waited for.
+    // The outcome is known. Only the agents that still work beside it are cancelled, and nobody waits for them.
     else if (tree?.isEnding === true) token.cancel(message);
     this.wake?.();
   }
 
-  /** The next go at it has begun. */
+  /** The next attempt has begun. */
   enter(tree: Tree): void {
     this.tree = tree;
     for (const item of this.early ?? []) tree.signals.accept(item);
@@ -113,14 +113,14 @@ export class Underway implements Linked<Underway> {
 }
 
 /**
- * What `run` gives. A class, because getters of an object literal are defined anew for each object: a tenth of the time of a run
- * that makes one model call.
+ * The handle that `run` returns. A class, because the getters of an object literal are defined anew for each object, which took a
+ * tenth of the time of a run that makes one model call.
  */
 export class LiveHandle implements RootHandle {
   readonly runId: RunId;
   readonly execId: ExecId;
   readonly result: Promise<RunResult>;
-  /** Functions of their own, so that they may be taken from the handle. */
+  /** Own functions, so that they can be detached from the handle. */
   readonly cancel: (reason: string) => void;
   readonly events: () => AsyncIterable<RunEvent>;
   private readonly run: Underway;

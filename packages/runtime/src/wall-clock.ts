@@ -1,12 +1,12 @@
 import type { Clock, TimerHandle } from "@ravi/kernel";
 
-/** The platform's time, with timers. A timer keeps the process alive until it fires or is cancelled. */
+/** Real time, with timers. A timer keeps the process alive until it fires or is cancelled; `unref` changes that. */
 export const wallClock: Clock & Required<Pick<Clock, "setTimer">> = Object.freeze({
   now: () => Date.now(),
   setTimer: (callback: () => void, delayMs: number) => new WallTimer(callback, delayMs),
 });
 
-/** `setTimeout` counts to 2^31 − 1 and fires at once beyond it; days and weeks are waited for in steps. */
+/** `setTimeout` fires at once if the delay is above 2^31 − 1 ms. Longer delays are waited for in steps. */
 const LONGEST_STEP_MS = 2_147_483_647;
 
 class WallTimer implements TimerHandle {
@@ -41,7 +41,7 @@ class WallTimer implements TimerHandle {
     return setTimeout(fire, next, this);
   }
 
-  /** A part of the time is over, or all of it. */
+  /** Called after each step. Starts the next one, or calls the callback. */
   fire(): void {
     if (this.left === 0) return this.callback();
     this.timer = this.step();

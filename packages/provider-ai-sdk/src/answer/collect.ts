@@ -11,13 +11,15 @@ import { type Ending, endingOf, finishReasonOf } from "./finish.ts";
 import { assembleToolCalls } from "./tool-calls.ts";
 import { usageOf } from "./usage.ts";
 
-/** Gathers an answer, from the parts of a stream or from a whole one. */
+/** Collects an answer, from the parts of a stream or from a whole one. */
 export interface AnswerCollector {
-  /** What a listener is told of one part of a stream. */
+  /** Adds one part of a stream. Returns the events to emit. */
   add(part: unknown): readonly ModelEvent[];
+  /** Adds the result of `doGenerate`. */
   addWhole(result: unknown): void;
-  /** Undefined while the model has not said that it is done. */
+  /** How the answer ended; undefined until the model says so. */
   readonly ending: Ending | undefined;
+  /** The response as collected so far. */
   response(): ModelResponse;
 }
 
@@ -28,11 +30,11 @@ interface Passage {
   metadata: unknown;
 }
 
-/** For the answer of one model, by whose provider its keepsakes are known. */
+/** Collects the answer of one model. Data that must be sent back is marked with its provider. */
 export function collectAnswer(provider: string): AnswerCollector {
   const tag = tagOf(provider);
   const tools = assembleToolCalls(tag);
-  /** In the order in which they began: some servers refuse thoughts that have changed their place. */
+  /** In the order in which they began: some servers refuse thoughts that are not in their original place. */
   const passages: Passage[] = [];
   const thoughts = new Map<string, Passage>();
   const files: ContentPart[] = [];
@@ -137,7 +139,7 @@ export function collectAnswer(provider: string): AnswerCollector {
   };
 }
 
-/** A file that the model made, as a `data:` URL or a link. Bytes or base64 up to v3, an object around them in v4. */
+/** A file that the model made, as a `data:` URL or a link. In v2 and v3 it is bytes or base64, in v4 an object around them. */
 function filesOf(part: unknown): ContentPart[] {
   const mediaType = stringOr(field(part, "mediaType"), "application/octet-stream");
   const given = field(part, "data");

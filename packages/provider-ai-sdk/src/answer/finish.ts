@@ -1,18 +1,21 @@
 import type { FinishReason } from "@ravi/kernel";
 import { field, reasonMeantBy, stringOr } from "@ravi/kernel/provider";
 
-/** How the model ended, before what it said is looked at. */
+/** How the model ended. */
 export interface Ending {
   readonly reason: FinishReason | "error";
-  /** Whether anybody said so. A provider whose server broke off politely fills in `other`, with nothing behind it. */
+  /**
+   * Whether the server really gave a reason. If the server's stream ends too early, many providers fill in `other` without a raw
+   * reason.
+   */
   readonly isSaid: boolean;
 }
 
-/** A word in v2, `{ unified, raw }` from v3 on. */
+/** Reads the finish reason: a string in v2, `{ unified, raw }` from v3 on. */
 export function endingOf(value: unknown): Ending {
   const word = stringOr(value, undefined) ?? stringOr(field(value, "unified"), "unknown");
   const raw = stringOr(field(value, "raw"), undefined);
-  // Providers often have no word for what their servers say.
+  // Providers often map a server's reason to `other`; the raw one may still be known.
   const reason = meantBy(word) ?? (raw === undefined ? undefined : meantBy(raw));
   if (reason === undefined)
     return { reason: "other", isSaid: typeof value === "string" ? word !== "unknown" : raw !== undefined };
@@ -24,7 +27,7 @@ function meantBy(word: string): FinishReason | "error" | undefined {
   return word.toLowerCase() === "error" ? "error" : reasonMeantBy(word);
 }
 
-/** Providers that say `stop` beside tool calls mean the calls, and the other way round. */
+/** `stop` and `toolCalls` depend only on whether there are calls, whatever the provider said. */
 export function finishReasonOf(reason: FinishReason, hasCalls: boolean): FinishReason {
   return reason === "stop" || reason === "toolCalls" ? (hasCalls ? "toolCalls" : "stop") : reason;
 }

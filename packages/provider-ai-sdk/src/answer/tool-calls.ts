@@ -4,9 +4,9 @@ import { type Keepsake, toolCallKeepsake } from "../request/keepsake.ts";
 
 type ToolCallEvent = Extract<ModelEvent, { type: "toolCall" }>;
 
-/** Puts the calls of an answer together, from pieces or whole. */
+/** Collects the tool calls of an answer, streamed or whole. */
 export interface ToolCallAssembly {
-  /** A part of the answer that concerns a call. Calls that the provider runs by itself are not ours. */
+  /** Adds a part of the answer and returns the events to emit. Calls that the provider runs itself are ignored. */
   add(part: unknown): readonly ToolCallEvent[];
   calls(): readonly ToolCall[];
 }
@@ -17,7 +17,7 @@ interface Draft {
   readonly name: string;
   text: string;
   whole: boolean;
-  /** What the provider wants back with it. */
+  /** The metadata that the provider needs back with the call. */
   opaque: Keepsake | undefined;
 }
 
@@ -59,7 +59,7 @@ export function assembleToolCalls(tag: string): ToolCallAssembly {
     const isNew = known === undefined || known.whole;
     const draft = isNew ? begin(given, stringOr(field(part, "toolName"), "")) : known;
     const input = inputText(field(part, "input"));
-    // The last word is the model's; what was told so far stays told.
+    // The final input counts. If it differs from what was emitted, that cannot be corrected in the stream.
     const rest = input.startsWith(draft.text) ? grow(draft, input.slice(draft.text.length)) : [];
     draft.text = input;
     draft.whole = true;
@@ -94,7 +94,7 @@ export function assembleToolCalls(tag: string): ToolCallAssembly {
   };
 }
 
-/** JSON as text; some providers hand over what they parsed already. */
+/** JSON as text. Some providers give parsed values, which are written out again. */
 function inputText(input: unknown): string {
   if (typeof input === "string") return input;
   return input === undefined ? "" : JSON.stringify(input);

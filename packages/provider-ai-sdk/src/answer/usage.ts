@@ -1,17 +1,17 @@
 import type { Usage } from "@ravi/kernel";
 import { countIn, field, isObject } from "@ravi/kernel/provider";
 
-/** What says how a model counts, beside what it counted. */
+/** What tells how a provider counts. */
 export interface Counting {
-  /** The provider, with the protocol that it speaks: `anthropic.messages`, say. */
+  /** The provider's full name, including the protocol, such as `anthropic.messages`. */
   readonly provider: string;
-  /** The provider's own words about the answer. */
+  /** The provider's own metadata of the answer. */
   readonly metadata: unknown;
 }
 
 /**
- * What the model says that the call used; undefined where it does not say both sides. It is money: a count that is not there
- * must not be settled as zero, and what is not said is charged as it was reserved.
+ * The usage that the model reports; undefined if input or output is missing. A call without usage is charged what was reserved for
+ * it, so a missing count must not become zero.
  */
 export function usageOf(value: unknown, counting: Counting): Usage | undefined {
   const given = isObject(field(value, "inputTokens")) ? nested(value) : flat(value, counting);
@@ -28,7 +28,7 @@ export function usageOf(value: unknown, counting: Counting): Usage | undefined {
   };
 }
 
-/** Of what Anthropic has written to its cache, what it keeps for an hour: only its own words say that. */
+/** The tokens that Anthropic wrote to its cache for an hour. Only its own metadata has that count. */
 function hourWrites({ metadata }: Counting): number | undefined {
   const said = field(field(metadata, "anthropic"), "usage");
   return countIn(field(field(said, "cache_creation"), "ephemeral_1h_input_tokens"));
@@ -42,7 +42,7 @@ interface Counts {
   readonly reasoning: number | undefined;
 }
 
-/** From v3 on. */
+/** Usage of v3 and later. */
 function nested(value: unknown): Counts {
   const input = field(value, "inputTokens");
   const output = field(value, "outputTokens");
@@ -57,7 +57,10 @@ function nested(value: unknown): Counts {
   };
 }
 
-/** Of v2, whose providers hand on what their servers count: some leave the cache out of the input, and thoughts out of the output. */
+/**
+ * Usage of v2. Its providers pass on what their servers count: some do not include cached tokens in the input, or thoughts in the
+ * output.
+ */
 function flat(value: unknown, { provider, metadata }: Counting): Counts {
   const input = countIn(field(value, "inputTokens"));
   const output = countIn(field(value, "outputTokens"));
@@ -75,7 +78,7 @@ function flat(value: unknown, { provider, metadata }: Counting): Counts {
   return { ...counts, input: input + beside - thoughts, output: output + thoughts };
 }
 
-/** More cannot have been cached than was sent: there it is counted beside it. */
+/** Cached tokens cannot exceed the input. If they do, they were counted separately and are added. */
 function withCached(input: number, cached: number | undefined): number {
   return cached !== undefined && cached > input ? input + cached : input;
 }

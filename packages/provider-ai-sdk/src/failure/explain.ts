@@ -14,8 +14,8 @@ import {
 import { RedirectedRequest } from "../wire/careful-fetch.ts";
 
 /**
- * Whatever went wrong with a call, as an error of Ravi that carries no secret. The errors of the AI SDK hold the URL, the
- * request and the answer; of those nothing is kept but what the server said.
+ * Turns any error of a call into a `RaviError` without secrets. The errors of the AI SDK contain the URL, the request and the
+ * answer; only what the server said is kept.
  */
 export function explain(error: unknown, context: Omit<FailureContext, "headers">): RaviError {
   if (isRaviError(error)) return error;
@@ -24,7 +24,7 @@ export function explain(error: unknown, context: Omit<FailureContext, "headers">
 }
 
 function verdictOf(error: unknown): FailureVerdict {
-  // Some providers wrap whatever their `fetch` throws.
+  // Some providers wrap what their `fetch` throws.
   const redirect = causeChain(error).find((cause) => cause instanceof RedirectedRequest);
   if (redirect === undefined) return { ...judge(error), said: messageOf(error) };
   return { kind: ErrorKind.FORMAT_ERROR, status: redirect.status, said: redirect.message };
@@ -32,7 +32,7 @@ function verdictOf(error: unknown): FailureVerdict {
 
 type Meaning = Omit<FailureVerdict, "said">;
 
-/** The errors of the AI SDK that say by their name what happened, before anything was sent or after all of it came. */
+/** Errors of the AI SDK whose name alone says what happened, before anything was sent or after the whole answer came. */
 const BY_NAME: Readonly<Record<string, ErrorKind>> = {
   AI_LoadAPIKeyError: ErrorKind.AUTH,
   AI_LoadSettingError: ErrorKind.AUTH,
@@ -53,7 +53,7 @@ function judge(error: unknown): Meaning {
   const named = Object.hasOwn(BY_NAME, name) ? BY_NAME[name] : undefined;
   if (named !== undefined) return { kind: named };
   const status = field(error, "statusCode");
-  // The answer was accepted and could not be read: whoever sent it was at fault, not the request.
+  // The request was accepted and the answer could not be read: the server is at fault, not the request.
   if (typeof status === "number" && status < 300) return { kind: ErrorKind.SERVER_ERROR };
   const verdict = classifyError(factsOf(error));
   if (verdict.kind !== ErrorKind.UNKNOWN) return verdict;
@@ -61,7 +61,7 @@ function judge(error: unknown): Meaning {
   return field(error, "isRetryable") === true ? { kind: ErrorKind.SERVER_ERROR } : classifyError(error);
 }
 
-/** The words to judge by. An error inside a stream comes as the server's own object, or as a bare text. */
+/** The fields to classify an error by. An error inside a stream is the server's own object, or a string. */
 function factsOf(error: unknown): object {
   return {
     name: field(error, "name"),
@@ -74,7 +74,7 @@ function factsOf(error: unknown): object {
   };
 }
 
-/** What the server wrote about the error: in the parsed body, else in the body's text. */
+/** What the server wrote about the error: from the parsed body, else from the body's text. */
 function reportOf(error: unknown): unknown {
   const data = field(error, "data") ?? tryParse(stringOr(field(error, "responseBody"), "")) ?? error;
   const inner = field(data, "error");
@@ -89,7 +89,7 @@ function messageOf(error: unknown): string {
   return text === undefined || text === "" ? "the model failed and did not say why" : text;
 }
 
-/** A plain object of headers, however their names are written. */
+/** Looks up headers in a plain object, whatever the case of their names. */
 function headersOf(headers: unknown): HeaderSource {
   const found = Object.entries(isObject(headers) ? headers : {});
   return {

@@ -8,7 +8,7 @@ export interface CallTarget extends PromptTarget {
   readonly providerOptions: Readonly<Record<string, JsonObject>> | undefined;
 }
 
-/** A request as the options of `doGenerate` and `doStream`. What is not given is not there at all. */
+/** The options of `doGenerate` and `doStream` for a request. Undefined fields are left out. */
 export function callOptions(
   request: ModelRequest,
   target: CallTarget,
@@ -52,7 +52,7 @@ function toolChoice(choice: ModelRequest["toolChoice"]): object | undefined {
   return typeof choice === "string" ? { type: choice } : { type: "tool", toolName: choice.name };
 }
 
-/** The request's settings win, one by one. */
+/** The request's settings override the others one by one. */
 function merged(
   base: Readonly<Record<string, JsonObject>> | undefined,
   over: Readonly<Record<string, JsonObject>> | undefined,

@@ -5,20 +5,20 @@ import type { SpecificationVersion, SupportedUrls } from "../model.ts";
 export interface FileTarget {
   readonly version: SpecificationVersion;
   readonly supportedUrls: SupportedUrls;
-  /** Told of what is left out. */
+  /** Logs what is left out. */
   readonly notice: Notice;
 }
 
 type Attachment = ImagePart | FilePart;
 
-/** What an attachment is made of: bytes as base64, or a URL that the model reads by itself. */
+/** The content of an attachment: bytes as base64, or a URL that the model reads itself. */
 type Content =
   | { readonly data: string; readonly mediaType: string }
   | { readonly url: URL; readonly mediaType: string }
   /** Why it cannot be sent. */
   | { readonly problem: string };
 
-/** An attachment in a message of the user's. */
+/** An attachment in a user's message. */
 export function filePart(part: Attachment, target: FileTarget): object {
   const content = contentOf(part, target.supportedUrls);
   if ("problem" in content) return { type: "text", text: leaveOut(part, content.problem, target) };
@@ -31,7 +31,7 @@ export function filePart(part: Attachment, target: FileTarget): object {
   return { type: "file", mediaType, ...name, data };
 }
 
-/** An attachment in a tool's result, where each version has words of its own. */
+/** An attachment in a tool's result, which each version writes differently. */
 export function toolFilePart(part: Attachment, target: FileTarget): object {
   const content = contentOf(part, target.supportedUrls);
   if ("problem" in content) return { type: "text", text: leaveOut(part, content.problem, target) };
@@ -51,14 +51,14 @@ export function toolFilePart(part: Attachment, target: FileTarget): object {
   }
 }
 
-/** What the model reads in its place; whoever listens is told the same. */
+/** The text that replaces an attachment that cannot be sent. It is logged too. */
 export function leaveOut(part: Attachment, why: string, { notice }: Pick<FileTarget, "notice">): string {
   const text = leftOut(part, why);
   notice(text.slice(1, -1));
   return text;
 }
 
-/** The same for a part of a kind that came up elsewhere. */
+/** The same for a part of an unknown type, for example one of a newer version. */
 export function leaveUnknownOut(part: unknown, { notice }: Pick<FileTarget, "notice">): string {
   const kind = textIn(field(part, "type"));
   const what = kind === undefined ? "no known kind" : `the kind ${JSON.stringify(kind.slice(0, 40))}`;

@@ -1,12 +1,12 @@
 import { parseJson } from "@ravi/kernel";
 import { isObject } from "@ravi/kernel/provider";
 
-/** What is shown of arguments that cannot be sent as they are. */
+/** How much of unreadable arguments is sent back to the model. */
 const SHOWN_CHARACTERS = 10_000;
 
 /**
- * The arguments of a call as the object that providers want. They write it anew, and servers refuse a whole conversation for
- * what is too deep, too long or badly written inside it. What the model wrote instead of an object is shown inside one.
+ * The arguments of a call as an object, which providers demand and serialize again. Servers refuse the whole conversation if it
+ * contains something too deep, too long or malformed. Text that is no object is wrapped in one, so that the model can see it.
  */
 export function inputOf(text: string): object {
   if (text.trim() === "") return {};
@@ -14,12 +14,12 @@ export function inputOf(text: string): object {
     const value: unknown = parseJson(text, "arguments");
     if (isObject(value)) return wellFormed(value) as object;
   } catch {
-    // Shown as it is.
+    // Falls through: wrapped as text.
   }
   return { unreadable: text.slice(0, SHOWN_CHARACTERS).toWellFormed() };
 }
 
-/** `parseJson` lets nothing through that is too deep for this. */
+/** Recursive: `parseJson` has limited the depth. */
 function wellFormed(value: unknown): unknown {
   if (typeof value === "string") return value.toWellFormed();
   if (Array.isArray(value)) return value.map(wellFormed);

@@ -14,10 +14,11 @@ import { inputOf } from "./input.ts";
 import { keptOptions } from "./keepsake.ts";
 
 export interface PromptTarget extends FileTarget {
-  /** Whose reasoning can go back: `ai-sdk/openai.responses`, say. */
+  /** The provider whose reasoning can be sent back, such as `ai-sdk/openai.responses`. */
   readonly tag: string;
+  /** Whether system messages may be in the middle of the conversation. */
   readonly systemAnywhere: boolean;
-  /** Chat protocols carry a tool's result as text; a picture would go as the letters of its bytes. */
+  /** Whether tool results may contain files. Chat protocols carry them as text: an image would be sent as base64 text. */
   readonly takesToolFiles: boolean;
 }
 
@@ -25,7 +26,7 @@ interface Writing extends PromptTarget {
   readonly ids: CallIds;
 }
 
-/** The conversation as the model's version of the AI SDK has it. */
+/** The conversation in the form of the model's version of the AI SDK. */
 export function promptOf(messages: readonly ChatMessage[], target: PromptTarget): readonly object[] {
   const prompt: object[] = [];
   const writing: Writing = { ...target, ids: callIds() };
@@ -39,7 +40,7 @@ export function promptOf(messages: readonly ChatMessage[], target: PromptTarget)
   return prompt;
 }
 
-/** Most protocols have one place for the system's words, at the top. Said later, they keep their place in the conversation. */
+/** Most protocols allow system text only at the top. A later system message keeps its place as a user message. */
 function lateSystem(text: string): object {
   return { role: "user", content: textPart(`<system>\n${text}\n</system>`) };
 }
@@ -57,12 +58,12 @@ function promptMessage(message: ChatMessage, target: Writing): object | undefine
   }
 }
 
-/** A turn without anything in it is none: servers refuse empty ones. */
+/** Undefined for an empty turn, which servers refuse. */
 function withContent(role: string, content: readonly object[]): object | undefined {
   return content.length === 0 ? undefined : { role, content };
 }
 
-/** There is no field for the name of a speaker, so it is said in the text. */
+/** There is no field for the speaker's name, so it is put into the text. */
 function userParts({ content, name }: UserMessage, target: PromptTarget): readonly object[] {
   if (name !== undefined && typeof content === "string") return textPart(`${name}: ${content}`);
   return [...textPart(name === undefined ? "" : `${name}:`), ...spokenParts(content, target)];
@@ -77,7 +78,7 @@ function spokenParts(content: string | readonly ContentPart[], target: PromptTar
       case "file":
         return [filePart(part, target)];
       case "reasoning":
-        // It is the assistant's own.
+        // Reasoning belongs to the assistant.
         return [];
       default:
         return textPart(leaveUnknownOut(part, target));
@@ -168,7 +169,7 @@ function toolOutput(message: ToolMessage, target: PromptTarget): object {
   return { type: message.isError === true ? "error-text" : "text", value };
 }
 
-/** Half of a letter, which tools and models may cut, is no text that every server reads. */
+/** Replaces unpaired surrogates, which not every server accepts. Tools and models may produce them when they cut text. */
 function textPart(text: string): object[] {
   return text === "" ? [] : [{ type: "text", text: text.toWellFormed() }];
 }

@@ -1,22 +1,23 @@
 type Fetch = typeof globalThis.fetch;
 
 /**
- * A `fetch` to hand to a provider of the AI SDK, around the platform's own or the one that is given. It follows no redirect:
- * that would take the prompt, and a key in a header of the provider's own such as `x-api-key`, to wherever it leads.
+ * A `fetch` for a provider of the AI SDK, as in `createAnthropic({ fetch: carefulFetch() })`. It wraps the given `fetch`, or the
+ * global one. A redirect is not followed but throws: it would send the prompt, and a key in a custom header such as `x-api-key`, to
+ * another address.
  */
 export function carefulFetch(fetch?: Fetch): Fetch {
   return async (input, init) => {
-    // The global one is looked up at each call, as whoever replaces it expects.
+    // Looked up at each call, so that a replaced global `fetch` is used.
     const response = await (fetch ?? globalThis.fetch)(input, { ...init, redirect: "manual" });
     const { status } = response;
-    // Where the platform hides a redirect, its status is 0.
+    // If the platform hides a redirect, the status is 0.
     if (status !== 0 && (status < 300 || status >= 400 || status === 304)) return response;
     await response.body?.cancel().catch(() => undefined);
     throw new RedirectedRequest(status);
   };
 }
 
-/** The server sent the request elsewhere. It was not followed there. */
+/** The server redirected the request, and the redirect was not followed. */
 export class RedirectedRequest extends Error {
   readonly status: number | undefined;
   constructor(status: number) {

@@ -5,19 +5,21 @@ import { type BlockSetup, collectBlocks } from "./blocks.ts";
 import { finishReasonOf } from "./stop-reason.ts";
 import { usageReader, type UsageSetup } from "./usage.ts";
 
-/** An answer as it comes in. */
+/** Collects one answer. */
 export interface Answer {
-  /** One event of a stream. */
+  /** Adds one event of a stream. Returns the events to emit. */
   addEvent(event: unknown): readonly ModelEvent[];
-  /** A message that was not streamed. */
+  /** Adds a message that was not streamed. */
   addWhole(message: unknown): readonly ModelEvent[];
-  /** The server said that this was all of it. */
+  /** Whether the server said that the answer is complete. */
   readonly isWhole: boolean;
+  /** The response as collected so far. */
   response(): ModelResponse;
 }
 
 export interface AnswerSetup extends BlockSetup, UsageSetup {}
 
+/** Collects an answer of the Messages API, streamed or whole. */
 export function collectAnswer(setup: AnswerSetup): Answer {
   const blocks = collectBlocks(setup);
   const usage = usageReader(setup);
@@ -31,7 +33,7 @@ export function collectAnswer(setup: AnswerSetup): Answer {
     id ??= textIn(fieldsOf(message)["id"]);
     model ??= textIn(fieldsOf(message)["model"]);
   };
-  /** A refusal may have no words but the reason for it. */
+  /** Reads the stop reason. A refusal may have no text but only an explanation, which then becomes the text. */
   const readEnd = (source: unknown): readonly ModelEvent[] => {
     const { stop_reason: reason, stop_details: details } = fieldsOf(source);
     said = textIn(reason) ?? said;
@@ -70,7 +72,7 @@ export function collectAnswer(setup: AnswerSetup): Answer {
           isWhole = true;
           return [];
         default:
-          // `ping`, and whatever will be added one day.
+          // `ping`, and events that may be added to the API later.
           if (type === undefined && "error" in event) throw new ReportedError(event);
           return [];
       }
@@ -112,12 +114,15 @@ export function collectAnswer(setup: AnswerSetup): Answer {
   };
 }
 
-/** The server says itself that this is not all: half a call is to be expected, is never run, and asking again would cost it twice. */
+/**
+ * Whether the server itself says that the answer is cut off. Half a tool call is normal then. It is never run, and a retry would
+ * pay for the answer twice.
+ */
 function isBrokenOff(reason: FinishReason): boolean {
   return reason === "length" || reason === "refused" || reason === "filtered";
 }
 
-/** Text alone is a text. */
+/** Text parts alone become one string. */
 function contentOf(parts: readonly ContentPart[]): string | readonly ContentPart[] {
   const texts = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
   return texts.length === parts.length ? texts.join("") : parts;

@@ -3,12 +3,12 @@ import { type Fields, fieldsOf, isObject, textIn } from "@ravi/kernel/provider";
 import { opaquePart } from "../opaque.ts";
 import { type CallDraft, callList } from "./tool-calls.ts";
 
-/** The content of an answer as it comes in, block by block. */
+/** Collects the content of an answer, block by block. */
 export interface Blocks {
   start(index: unknown, block: unknown): readonly ModelEvent[];
   delta(index: unknown, delta: unknown): readonly ModelEvent[];
   stop(index: unknown): readonly ModelEvent[];
-  /** A call was begun and never closed: what there is of it must not be run. */
+  /** Whether a call was begun and never closed. Such a call must not be run. */
   readonly hasOpenCall: boolean;
   parts(): readonly ContentPart[];
   calls(): readonly ToolCall[];
@@ -16,17 +16,20 @@ export interface Blocks {
 
 export interface BlockSetup {
   readonly provider: string;
-  /** The tool that stands for the answer: its arguments are text. */
+  /** The tool that the model calls to give its answer. Its arguments are emitted as text. */
   readonly outputTool: string | undefined;
 }
 
 type Draft =
   | { readonly kind: "text"; readonly pieces: string[]; readonly input: string }
   | { readonly kind: "call"; readonly call: CallDraft }
-  /** Whatever is kept as it is: thinking, and what Anthropic's own tools leave. */
+  /** Blocks that are kept unchanged: thinking, and the blocks of Anthropic's own tools. */
   | { readonly kind: "opaque"; readonly block: Record<string, unknown>; readonly input: string[] };
 
-/** Of a call whose head was lost the name is not known, and what it asks for is no text. */
+/**
+ * The type of a block whose start was lost, by the type of its delta. A call without its start has no name, but its arguments must
+ * not become text.
+ */
 const IMPLIED: ReadonlyMap<unknown, string> = new Map([
   ["thinking_delta", "thinking"],
   ["input_json_delta", "tool_use"],
@@ -39,7 +42,7 @@ export function collectBlocks({ provider, outputTool }: BlockSetup): Blocks {
 
   const open = (index: unknown, draft: Draft): Draft => {
     drafts.push(draft);
-    // An index that is used again means the newer block.
+    // If an index is used again, it means the newer block.
     byIndex.set(index, draft);
     return draft;
   };
@@ -52,7 +55,7 @@ export function collectBlocks({ provider, outputTool }: BlockSetup): Blocks {
     const call = list.begin({ id: textIn(block["id"]), name, input: argumentText(input) });
     return open(index, { kind: "call", call });
   };
-  /** A block that was never opened: its first piece says what it is. */
+  /** Finds the block of a delta. If the block was never started, its first delta tells the type. */
   const implied = (index: unknown, delta: Fields): Draft => {
     const known = byIndex.get(index) ?? (index === undefined ? drafts.at(-1) : undefined);
     if (known !== undefined) return known;
@@ -137,7 +140,7 @@ function parsedInput(text: string): unknown {
   }
 }
 
-/** As the model wrote it, where the server has not parsed it already. */
+/** The arguments as text. Input that the server has parsed already is written out again. */
 function argumentText(input: unknown): string {
   if (typeof input === "string") return input;
   return isObject(input) || Array.isArray(input) ? JSON.stringify(input) : "{}";

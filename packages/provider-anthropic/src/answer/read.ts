@@ -20,7 +20,7 @@ export interface Reading {
   readonly limits: WireLimits;
 }
 
-/** Reads a response into an answer, as a stream or whole, whichever the server has sent. */
+/** Reads a response into an answer, streamed or whole, depending on what the server sent. Throws if it ends too early. */
 export async function* readAnswer(reading: Reading): AsyncGenerator<ModelEvent, void> {
   const { response, answer } = reading;
   const kind = response.headers.get("content-type") ?? "";
@@ -47,7 +47,7 @@ async function* readStream({ response, answer, call, limits }: Reading): AsyncGe
         yield event;
         if (call.stopped !== undefined) throw call.stopped;
       }
-      // What comes after it is nobody's business, and asking again would cost the answer twice.
+      // The answer is complete. An error after that must not fail the call, since a retry would pay for it twice.
       if (answer.isWhole) return;
     }
   }
@@ -57,6 +57,6 @@ async function* readStream({ response, answer, call, limits }: Reading): AsyncGe
 function eventOf(name: string, data: string): unknown {
   if (name === "error") throw new ReportedError(tryParse(data) ?? data);
   const event = parseEvent(data);
-  // Some servers say only in the name what it is.
+  // Some servers give the type only in the SSE event name.
   return isObject(event) && event["type"] === undefined && name !== "" ? { ...event, type: name } : event;
 }

@@ -2,19 +2,21 @@ import type { FinishReason } from "@ravi/kernel";
 import { reasonMeantBy } from "@ravi/kernel/provider";
 
 export interface Ending {
-  /** As the server put it; undefined where it said nothing. */
+  /** The server's stop reason; undefined if it gave none. */
   readonly said: string | undefined;
   readonly hasCalls: boolean;
 }
 
-/** Why the answer ended. Servers that only speak the protocol also use the words of OpenAI's and Google's, in their own letters. */
+/**
+ * Why the answer ended. Compatible servers also use the words of OpenAI and Google, in upper or lower case; they are understood.
+ */
 export function finishReasonOf({ said, hasCalls }: Ending): FinishReason {
   const reason = said === undefined ? "stop" : meantBy(said);
-  // Beside calls, whatever it says, it means the calls; without any it has come to its end.
+  // `stop` and `toolCalls` depend only on whether there are calls, whatever the server said.
   return reason === "stop" || reason === "toolCalls" ? (hasCalls ? "toolCalls" : "stop") : reason;
 }
 
-/** A paused turn is not whole. It goes on when it is sent back as it is. */
+/** A paused turn is not complete. It continues if it is sent back unchanged. */
 function meantBy(said: string): FinishReason {
   return said.toLowerCase() === "pause_turn" ? "length" : (reasonMeantBy(said) ?? "other");
 }

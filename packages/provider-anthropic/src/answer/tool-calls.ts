@@ -3,26 +3,26 @@ import { uniqueIds } from "@ravi/kernel/provider";
 
 type CallEvent = Extract<ModelEvent, { type: "toolCall" }>;
 
-/** One call as it comes in. */
+/** One call while it is streamed. */
 export interface CallDraft {
-  /** A piece of its arguments. */
+  /** Adds a piece of its arguments. */
   add(text: string): CallEvent | undefined;
-  /** It is whole. Arguments that came with its head count where no piece followed. */
+  /** The call is complete. Arguments that came with its start are used if no piece followed. */
   close(): CallEvent | undefined;
 }
 
 export interface CallList {
   begin(head: { readonly id: string | undefined; readonly name: string; readonly input: string }): CallDraft;
-  /** The events that opened calls since the last time. */
+  /** The events of the calls that began since the last time. */
   opened(): readonly CallEvent[];
   readonly hasOpen: boolean;
-  /** In the order in which they began, each with an id of its own. */
+  /** In the order in which they began, each with a unique id. */
   calls(): readonly ToolCall[];
 }
 
 export function callList(): CallList {
   const calls: { readonly id: string; readonly name: string; readonly pieces: string[] }[] = [];
-  // Servers that are not Anthropic's repeat ids; results must still find their call.
+  // Servers other than Anthropic's may repeat ids. Each result must still find its call.
   const ids = uniqueIds();
   let heads: CallEvent[] = [];
   let open = 0;

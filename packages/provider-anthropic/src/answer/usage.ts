@@ -1,18 +1,18 @@
 import type { Usage } from "@ravi/kernel";
 import { fieldsOf } from "@ravi/kernel/provider";
 
-/** Collects what a call used. A stream tells it in two halves: the input at its start, the output at its end. */
+/** Collects the usage of a call. A stream reports it in two halves: the input at the start, the output at the end. */
 export interface UsageReader {
-  /** From the start of a stream: of the output it knows only the beginning. */
+  /** Usage at the start of a stream. Its output count is only that of the beginning and is ignored. */
   start(value: unknown): void;
-  /** From its end, or from an answer that is whole. */
+  /** Usage at the end of a stream, or of an answer that is not streamed. */
   end(value: unknown): void;
-  /** Undefined where a count is missing or cannot be true. It is money: then what was reserved is charged. */
+  /** Undefined if a count is missing or not valid: then the reservation is charged. */
   total(): Usage | undefined;
 }
 
 export interface UsageSetup {
-  /** What the request asked for. */
+  /** The lifetime of the cache that the request asked for. */
   readonly cacheTtl?: "1h" | undefined;
 }
 
@@ -36,7 +36,7 @@ export function usageReader({ cacheTtl }: UsageSetup = {}): UsageReader {
     forAnHour.add(fieldsOf(fieldsOf(value)["cache_creation"])["ephemeral_1h_input_tokens"]);
     const told = laterInputs(inputs, value);
     const sum = sumOf(told);
-    // Only the sum can be judged: some servers tell at the end what of the same input was cached.
+    // Only the sum can be compared: some servers report only at the end how much of the same input was cached.
     if (sum < mostInput) return;
     inputs = told;
     if (!Number.isNaN(sum)) mostInput = sum;
@@ -74,7 +74,10 @@ export function usageReader({ cacheTtl }: UsageSetup = {}): UsageReader {
   };
 }
 
-/** Where the server does not say which of them, and was asked to keep them so long, it is all: the dearer one. */
+/**
+ * The writes that are kept for an hour. If the server does not report them but was asked to keep them that long, all writes count
+ * as such: that is the more expensive price.
+ */
 function keptForAnHour(
   kept: number,
   hour: number | "missing",
@@ -84,7 +87,10 @@ function keptForAnHour(
   return tokens === 0 ? {} : { cacheWrite1hTokens: tokens };
 }
 
-/** A count that comes several times. It only grows on the way: zeros at the end would make a paid call free. */
+/**
+ * A count that is reported several times. It only grows during a call, so a smaller one is ignored: zeros at the end would make a
+ * paid call free.
+ */
 function growing(): { add(value: unknown): void; readonly count: Count } {
   let count: Count = "missing";
   let most = 0;
@@ -113,14 +119,14 @@ function laterInputs(known: Inputs, value: unknown): Inputs {
   };
 }
 
-/** NaN where a part of it cannot be true. */
+/** NaN if a count is not valid. */
 function sumOf(inputs: Inputs): number {
   return Object.values(inputs)
     .map((count) => (count === "wrong" ? Number.NaN : orNone(count)))
     .reduce((sum, count) => sum + count, 0);
 }
 
-/** A count that comes later takes the place of an earlier one, since they add up on the way; silence changes nothing. */
+/** A later count replaces an earlier one, since counts are cumulative. A missing one changes nothing. */
 function later(known: Count, value: unknown): Count {
   if (value === undefined || value === null) return known;
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : "wrong";

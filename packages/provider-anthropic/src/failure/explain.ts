@@ -12,7 +12,7 @@ import {
 import { RedirectedRequest } from "../wire/redirected-request.ts";
 import { classifyReport, ReportedError, readReport } from "./reported.ts";
 
-/** Whatever went wrong with a call, as an error of Ravi that carries no secret. */
+/** Turns any error of a call into a `RaviError` without secrets. */
 export function explain(error: unknown, context: FailureContext): RaviError {
   if (isRaviError(error)) return error;
   const { headers: own } = fieldsOf(error);
@@ -32,7 +32,7 @@ function judge(error: unknown): FailureVerdict {
   if (!(error instanceof APIError)) return { kind: ErrorKind.UNKNOWN, retryable: false, said };
   const { status, error: body } = fieldsOf(error);
   const report = readReport(body ?? said);
-  // A body of a shape that nobody knows is in what the client says of it.
+  // If the body has an unknown shape, the client's message contains it.
   const message = report.message === "" ? said : report.message;
   return classifyReport({ ...report, message }, typeof status === "number" ? status : undefined);
 }

@@ -7,7 +7,7 @@ export interface Report {
   readonly message: string;
 }
 
-/** Reads the body of a refusal or the data of an `error` event, also from servers that have a shape of their own. */
+/** Reads the body of a refusal or the data of an `error` event. Other shapes of compatible servers are understood too. */
 export function readReport(body: unknown): Report {
   if (typeof body === "string") return { type: "", message: body };
   const { error, message } = fieldsOf(body);
@@ -19,7 +19,7 @@ export function readReport(body: unknown): Report {
   };
 }
 
-/** An error that came inside an answer that had begun, or under status 200. */
+/** An error that the server reported inside an answer that had begun, or with status 200. */
 export class ReportedError extends Error {
   readonly report: Report;
   constructor(body: unknown) {
@@ -30,7 +30,7 @@ export class ReportedError extends Error {
   }
 }
 
-/** What a report means (O6); one that says nothing known is the server's own failure. */
+/** Classifies a report (O6). An unknown one counts as a failure of the server. */
 export function classifyReport({ type, message }: Report, status: number | undefined): FailureVerdict {
   const { kind, retryable } = classifyError({ status, type, message });
   if (kind === ErrorKind.UNKNOWN) return { kind: ErrorKind.SERVER_ERROR, status, said: message };

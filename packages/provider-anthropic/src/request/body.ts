@@ -13,27 +13,27 @@ export type Body = Readonly<Record<string, unknown>>;
 export interface Target {
   readonly model: string;
   readonly provider: string;
-  /** A server of Anthropic's. */
+  /** Whether it is a server of Anthropic. */
   readonly isOwn: boolean;
   readonly known: KnownModel;
-  /** Where the request does not say. */
+  /** The limit if the request has none. */
   readonly maxOutputTokens: number;
   readonly options: Pick<AnthropicOptions, "apiVersion" | "cache" | "thinking">;
-  /** The server takes no structured output. */
+  /** Whether the server has refused structured output before. */
   readonly refusesFormat: boolean;
   readonly notice: Notice;
 }
 
 export interface Prepared {
   readonly body: Body;
-  /** The tool that stands for the answer, where there is one. */
+  /** The tool that the model calls to give its answer, if structured output is not used. */
   readonly outputTool: string | undefined;
 }
 
-/** Since this version the API refuses what samples the answer, even at its default. */
+/** From this version on the API refuses sampling settings, even with their default values. */
 const WITHOUT_SAMPLING = "2026-10-21";
 
-/** The body of a request, but for whether it is streamed. */
+/** The body of a request, without `stream`. */
 export function prepare(request: ModelRequest, target: Target): Prepared {
   const { notice, options } = target;
   const conversation = toConversation(request.messages, target.provider, notice, target.isOwn);
@@ -64,7 +64,7 @@ export function prepare(request: ModelRequest, target: Target): Prepared {
   const body: Record<string, unknown> = {
     model: target.model,
     max_tokens: maxTokens,
-    // What stays the same comes first, and one mark covers both: the server reads tools before the system prompt.
+    // The server reads the tools before the system prompt, so one cache mark on the system prompt covers both.
     tools: tools.length === 0 ? undefined : markLast(tools, system.length === 0 ? control : undefined),
     tool_choice: choice,
     system: system.length === 0 ? undefined : markLast(system, control),
@@ -78,7 +78,7 @@ export function prepare(request: ModelRequest, target: Target): Prepared {
     ...sampling(request, options.apiVersion, thinking !== undefined && thinking.type !== "disabled", notice),
   };
   for (const name of new Set(["anthropic", target.provider])) merge(body, request.providerOptions?.[name]);
-  // Not to be overruled: what is read has to be what was asked for.
+  // The caller cannot override this: the answer is read as it was asked for.
   delete body["stream"];
   return {
     body: Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined)),
@@ -86,7 +86,7 @@ export function prepare(request: ModelRequest, target: Target): Prepared {
   };
 }
 
-/** Those of other kinds (`web_search`, say) come beside ours; everything else takes the place of what is there. */
+/** Appends tools (`web_search`, for example), merges `output_config`, and replaces everything else. */
 function merge(body: Record<string, unknown>, extra: JsonObject | undefined): void {
   if (extra === undefined) return;
   const { tools, output_config: config, ...rest } = extra;
@@ -120,7 +120,7 @@ function toolsFor(
   });
   if (output?.by === "tool") tools.push(output.tool);
   if (tools.length > 0) return tools;
-  // Some servers refuse calls in a conversation without any tool to have called.
+  // Some servers refuse a conversation with tool calls if no tools are defined.
   return called.map((name) => ({
     name,
     description: "Not available any more.",
@@ -136,7 +136,7 @@ function choiceFor(
 ): ToolChoice | undefined {
   const { toolChoice } = request;
   if (output?.by === "tool") {
-    // With other tools about, it calls one of them or gives its answer.
+    // If there are other tools, the model may call one of them or give its answer.
     const isOnly = specs.length === 0 || toolChoice === "none";
     return isOnly ? { type: "tool", name: output.tool.name } : { type: "any" };
   }
@@ -166,6 +166,6 @@ function sampling(
     notice(`temperature and topP are left out: the API refuses them ${why}`);
     return {};
   }
-  // Newer models take one of the two.
+  // Newer models accept only one of the two.
   return temperature === undefined ? { top_p: topP } : { temperature };
 }

@@ -5,12 +5,13 @@ interface Markable {
   cache_control?: CacheControlEphemeral | null;
 }
 
+/** The cache mark for a lifetime; undefined if caching is off. */
 export function cacheControl(cache: "5m" | "1h" | false): CacheControlEphemeral | undefined {
   if (cache === false) return undefined;
   return cache === "1h" ? { type: "ephemeral", ttl: "1h" } : { type: "ephemeral" };
 }
 
-/** The list with its last item marked: all up to there is kept. */
+/** Marks the last item of a list, so that everything up to it is cached. */
 export function markLast<T extends Markable>(
   items: readonly T[],
   control: CacheControlEphemeral | undefined,
@@ -21,8 +22,8 @@ export function markLast<T extends Markable>(
 }
 
 /**
- * Marks the end of the conversation, and the end of what was sent the last time: the server looks for what it kept only some
- * twenty blocks back, and one turn of parallel calls is longer than that.
+ * Marks the end of the conversation and the end of what was sent the last time. The server looks for a cached prefix only about
+ * twenty blocks back, and one turn of parallel calls can be longer than that.
  */
 export function markTurns(
   turns: readonly Turn[],

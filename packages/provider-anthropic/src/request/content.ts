@@ -6,10 +6,10 @@ import type {
 import type { ContentPart, FilePart, ImagePart } from "@ravi/kernel";
 import { field, leftOut, textIn } from "@ravi/kernel/provider";
 
-/** What a user or a tool may send. */
+/** The blocks that a user or a tool may send. */
 export type InputBlock = TextBlockParam | ImageBlockParam | DocumentBlockParam;
 
-/** The content of a user's or a tool's message. What the API has no place for is replaced by a sentence that says so. */
+/** The content of a user's or a tool's message. A part that cannot be sent is replaced by a sentence that says so. */
 export function inputBlocks(content: string | readonly ContentPart[]): InputBlock[] {
   if (typeof content === "string") return textBlocks(content);
   return content.flatMap((part) => {
@@ -21,7 +21,7 @@ export function inputBlocks(content: string | readonly ContentPart[]): InputBloc
       case "file":
         return [fileBlock(part)];
       case "reasoning":
-        // It is the assistant's own.
+        // Reasoning belongs to the assistant.
         return [];
       default:
         return [unknownNote(part)];
@@ -29,17 +29,17 @@ export function inputBlocks(content: string | readonly ContentPart[]): InputBloc
   });
 }
 
-/** The API refuses a text of blanks alone. */
+/** An empty list for blank text, which the API refuses. */
 export function textBlocks(text: string): TextBlockParam[] {
   return text.trim() === "" ? [] : [{ type: "text", text }];
 }
 
-/** An assistant may send text only. */
+/** A text that replaces an attachment that cannot be sent, with the reason. */
 export function noteOf(part: ImagePart | FilePart, why: string): TextBlockParam {
   return { type: "text", text: leftOut(part, why) };
 }
 
-/** In the place of a part of a kind that came up elsewhere. */
+/** A text that replaces a part of an unknown type, for example one of a newer version. */
 export function unknownNote(part: unknown): TextBlockParam {
   const kind = textIn(field(part, "type"));
   const what = kind === undefined ? "no known kind" : `the kind ${JSON.stringify(kind.slice(0, 40))}`;
@@ -106,7 +106,7 @@ function unescaped(text: string): Buffer {
   try {
     return Buffer.from(decodeURIComponent(text), "utf8");
   } catch {
-    // Not escaped after all.
+    // It was not percent-encoded.
     return Buffer.from(text, "utf8");
   }
 }

@@ -12,11 +12,11 @@ import { callIds, toolName } from "./tool-names.ts";
 export interface Conversation {
   readonly system: readonly TextBlockParam[];
   readonly messages: readonly Turn[];
-  /** The tools that were called in it. */
+  /** The names of the tools that were called in it. */
   readonly toolNames: readonly string[];
 }
 
-/** A message with its blocks in a list, so that more can be added to it. */
+/** A message with its blocks in a list, so that more blocks can be added. */
 export interface Turn {
   readonly role: "user" | "assistant";
   readonly content: ContentBlockParam[];
@@ -24,7 +24,7 @@ export interface Turn {
 
 interface Translation {
   readonly provider: string;
-  /** A server of Anthropic's. */
+  /** Whether it is a server of Anthropic. */
   readonly isOwn: boolean;
   readonly notice: Notice;
   readonly newId: (id: string) => string;
@@ -32,8 +32,8 @@ interface Translation {
 }
 
 /**
- * A conversation as the Messages API wants it, whichever provider it began with: a user speaks first and last, turns
- * alternate, and the results of all calls of a turn follow it at once, each to a call that is there.
+ * A conversation in the form that the Messages API demands, whichever provider it began with: the user speaks first and last, roles
+ * alternate, and a turn with calls is followed at once by the results of all of them.
  */
 export function toConversation(
   source: readonly ChatMessage[],
@@ -48,7 +48,7 @@ export function toConversation(
   const turns: Turn[] = [];
   for (let at = head.length; at < source.length;) {
     const message = source[at];
-    // What lies between two answers of the assistant belongs together.
+    // Everything between two assistant messages becomes one user turn.
     let end = at + 1;
     while (end < source.length && source[end]?.role !== "assistant") end++;
     if (message?.role === "assistant") {
@@ -78,9 +78,9 @@ function addAnswer(
 ): void {
   const { toolCalls = [] } = answer;
   const blocks = answerBlocks(answer, translation);
-  // The API refuses a turn that ends in thoughts, as one does that was cut off.
+  // The API refuses a turn that ends with thinking, as one that was cut off does.
   while (toolCalls.length === 0 && isThought(blocks.at(-1))) blocks.pop();
-  /** The calls that wait for their results, by the ids that their results know them by. */
+  /** The calls that still need a result, with the ids under which they are sent. */
   const open = toolCalls.map((call) => ({ call, id: translation.newId(call.id) }));
   for (const { call, id } of open) {
     const name = toolName(call.name);
@@ -121,7 +121,7 @@ function answerBlocks(
   });
 }
 
-/** What stands in a user's turn beside the results of calls. */
+/** The blocks of a user's turn other than tool results. */
 function spokenBlocks(message: ChatMessage, { notice }: Translation): ContentBlockParam[] {
   switch (message.role) {
     case "system":
@@ -141,7 +141,7 @@ function spokenBlocks(message: ChatMessage, { notice }: Translation): ContentBlo
         ...inputBlocks(message.content),
       ];
     default:
-      // Never asked for: an answer of the assistant is a turn of its own.
+      // Does not happen: an assistant message begins a turn of its own.
       return [];
   }
 }
@@ -155,7 +155,7 @@ function resultBlock(id: string, { content, isError }: ToolMessage): ToolResultB
   return { ...head, content: blocks.length === 1 && only?.type === "text" ? only.text : blocks };
 }
 
-/** Of a failure the API takes words alone, and some at least. */
+/** A failed result must be text, and must not be empty. */
 function failureText(blocks: readonly InputBlock[]): string {
   const texts = blocks.map((block) =>
     block.type === "text" ? block.text : `[a ${block.type} was left out]`,
@@ -164,8 +164,8 @@ function failureText(blocks: readonly InputBlock[]): string {
 }
 
 /**
- * The arguments as an object. What the model wrote may be none, or one that no tool would be given (too deep, too long); then
- * it is sent back as text, for the model to see.
+ * The arguments as an object. If the model wrote something else, or JSON that is too deep or too long, it is sent back as text
+ * inside an object, so that the model can see it.
  */
 function inputOf(text: string): unknown {
   if (text.trim() === "") return {};
@@ -173,11 +173,12 @@ function inputOf(text: string): unknown {
     const value = parseJson(text, "arguments");
     if (isObject(value)) return value;
   } catch {
-    // As text, then.
+    // Falls through: sent as text.
   }
   return { unreadable_arguments: text };
 }
 
+/** Whether the block is thinking, plain or encrypted. */
 export function isThought(block: ContentBlockParam | undefined): boolean {
   return block?.type === "thinking" || block?.type === "redacted_thinking";
 }
@@ -189,7 +190,7 @@ function add(turns: Turn[], role: Turn["role"], blocks: readonly ContentBlockPar
   else turns.push({ role, content: [...blocks] });
 }
 
-/** A user has to speak first, and last too: newer models refuse to go on with a text of their own. */
+/** The user must speak first and last: newer models refuse to continue a text of their own. */
 function closeEnds(turns: Turn[]): void {
   const [first] = turns;
   if (first === undefined) add(turns, "user", textBlocks("Begin."));
@@ -197,7 +198,7 @@ function closeEnds(turns: Turn[]): void {
     turns.unshift({ role: "user", content: textBlocks("[What was said before is not shown.]") });
   }
   const last = turns.at(-1);
-  // A turn that Anthropic paused goes on where it stopped.
+  // A turn that Anthropic paused must be sent as it is, so that it continues where it stopped.
   const paused = /^(?:server|mcp)_tool_use$|_tool_result$/.test(last?.content.at(-1)?.type ?? "");
   if (last?.role === "assistant" && !paused) add(turns, "user", textBlocks("Go on."));
 }

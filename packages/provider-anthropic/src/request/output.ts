@@ -7,18 +7,18 @@ import { toolName } from "./tool-names.ts";
 /** How an answer of a given shape is asked for. */
 export type OutputPlan =
   | { readonly by: "format"; readonly schema: Fields }
-  /** The model calls this tool with its answer, and its arguments are the answer's text. */
+  /** The model calls this tool to give its answer; the arguments become the text of the answer. */
   | { readonly by: "tool"; readonly tool: Tool };
 
 export interface OutputQuestion {
   readonly output: ModelRequest["output"];
   readonly toolNames: readonly string[];
-  /** The server has refused structured output before. */
+  /** Whether the server has refused structured output before. */
   readonly isRefused: boolean;
   readonly notice: Notice;
 }
 
-/** By the server's own structured output where the schema fits it, else by a tool. */
+/** Uses the server's structured output if the schema fits it, else a tool. */
 export function planOutput(question: OutputQuestion): OutputPlan | undefined {
   const { output, toolNames, isRefused, notice } = question;
   if (output === undefined) return undefined;

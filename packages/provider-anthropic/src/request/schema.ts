@@ -1,7 +1,7 @@
 import type { JsonSchema } from "@ravi/kernel";
 import { type Fields, isObject, listOf } from "@ravi/kernel/provider";
 
-/** The keywords that Anthropic's structured output takes as they are. */
+/** The keywords that Anthropic's structured output accepts unchanged. */
 const PLAIN = new Set(["type", "enum", "const", "description", "title", "default", "$ref", "required"]);
 const FORMATS = new Set("date-time time date duration email hostname uri ipv4 ipv6 uuid".split(" "));
 const MAX_DEPTH = 32;
@@ -9,9 +9,9 @@ const MAX_DEPTH = 32;
 const known = new WeakMap<JsonSchema, Fields | null>();
 
 /**
- * The schema as structured output takes it, or undefined where that would change what it allows: objects with free keys, and
- * values of any kind. Bounds that the server does not know (`minimum`, `pattern`) become words in the description; whoever
- * asked for the answer checks it against the schema itself.
+ * The schema in the form that structured output accepts, or undefined if that would change what it allows: objects with free keys,
+ * and values of any type. Bounds that the server does not support (`minimum`, `pattern`) are described in words; the caller checks
+ * the answer against the original schema.
  */
 export function outputSchema(schema: JsonSchema): Fields | undefined {
   let fitted = known.get(schema);
@@ -37,7 +37,7 @@ function fit(value: unknown, depth: number): Fields | undefined {
   const isDescribed = ["type", "$ref", "enum", "const", "anyOf", "allOf"].some((key) => key in result);
   if (!isDescribed) return undefined;
   if (type === "object" || (Array.isArray(type) && type.includes("object"))) {
-    // Free keys cannot be asked for, and an object that names none would have to stay empty.
+    // Free keys are not supported, and an object without named properties would have to stay empty.
     if (!isObject(value["properties"]) || (value["additionalProperties"] ?? false) !== false)
       return undefined;
     result["additionalProperties"] = false;

@@ -10,7 +10,7 @@ export interface ThinkingQuestion {
   readonly option: AnthropicOptions["thinking"];
   readonly model: KnownModel;
   readonly maxTokens: number;
-  /** The model must call a tool, so it must not think first: the API refuses both together. */
+  /** Whether the model must call a tool. The API refuses that together with thinking. */
   readonly isForced: boolean;
   readonly turns: readonly Turn[];
   readonly notice: Notice;
@@ -19,7 +19,7 @@ export interface ThinkingQuestion {
 const BUDGETS = { minimal: 1_024, low: 2_048, medium: 8_192, high: 16_384 } as const;
 const LEAST = 1_024;
 
-/** How the model is told to think; undefined leaves it to the model. */
+/** The `thinking` setting to send; undefined leaves it to the model. */
 export function thinkingFor(question: ThinkingQuestion): ThinkingConfigParam | undefined {
   const { asked, option, model, isForced, notice } = question;
   if (option === "off") return { type: "disabled" };
@@ -34,7 +34,7 @@ export function thinkingFor(question: ThinkingQuestion): ThinkingConfigParam | u
   const byBudget = typeof option === "object" || (option === undefined && model.thinking === "budget");
   if (!byBudget) return { type: "adaptive", ...display };
   const wanted = typeof option === "object" ? option.budgetTokens : BUDGETS[asked?.effort ?? "medium"];
-  // It counts as output: some of the answer has to be left for the answer.
+  // Thinking counts as output, so some tokens must be left for the answer.
   const budget = Math.min(wanted, Math.floor(question.maxTokens * 0.8));
   if (budget < LEAST) {
     notice("thinking is left out where maxOutputTokens leaves no room for it");
@@ -47,7 +47,7 @@ export function thinkingFor(question: ThinkingQuestion): ThinkingConfigParam | u
   return { type: "enabled", budget_tokens: budget, ...display };
 }
 
-/** The effort for models that take one; for the others it has become a budget. */
+/** The effort to send, for models that have one. For the others it was turned into a budget. */
 export function effortFor({
   asked,
   model,
@@ -60,7 +60,7 @@ function isEffort(effort: NonNullable<ModelRequest["reasoning"]>["effort"]): boo
   return effort !== undefined && effort !== "minimal";
 }
 
-/** With a budget, a turn that called tools has to begin with its thoughts, and another provider's cannot. */
+/** With a thinking budget, a turn that called tools must begin with its thinking. A turn of another provider has none. */
 function lacksThoughts(turns: readonly Turn[]): boolean {
   const answer = turns.findLast((turn) => turn.role === "assistant");
   const calls = answer?.content.some((block) => block.type === "tool_use") ?? false;

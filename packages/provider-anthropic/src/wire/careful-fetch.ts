@@ -3,18 +3,18 @@ import { RedirectedRequest } from "./redirected-request.ts";
 
 type Fetch = typeof globalThis.fetch;
 
-/** Of a refusal no more is read than it takes to understand it; the client would read it to its end. */
+/** Enough of an error's body to understand it. The client would read any length. */
 const MAX_REFUSAL_BYTES = 64 * 1024;
 const WITHOUT_BODY = new Set([204, 205, 304]);
 
-/** A `fetch` that follows no redirect, which could carry the key and the prompt anywhere, and that always hears an abort. */
+/** Wraps `fetch`. It follows no redirect, which could send the key and the prompt anywhere, and it ends at once on an abort. */
 export function carefulFetch(given: Fetch | undefined): Fetch {
   return async (input, init) => {
-    // The global one is looked up at each call, as whoever replaces it expects.
+    // Looked up at each call, so that a replaced global `fetch` is used.
     const sent = (given ?? globalThis.fetch)(input, { ...init, redirect: "manual" });
     const response = await untilAborted(sent, init?.signal);
     const { status } = response;
-    // Where the platform hides a redirect, its status is 0.
+    // If the platform hides a redirect, the status is 0.
     if (status === 0 || (status >= 300 && status < 400 && status !== 304)) {
       await response.body?.cancel().catch(() => undefined);
       throw new RedirectedRequest(status);
@@ -25,7 +25,7 @@ export function carefulFetch(given: Fetch | undefined): Fetch {
   };
 }
 
-/** The answer with what was read of it. A status that is none of HTTP's can be received, but no `Response` made with it. */
+/** The response with the text that was read. A status above 599 can be received, but the `Response` constructor refuses it. */
 function refusal(body: string | null, { status, headers }: Response): Response {
   if (status <= 599) return new Response(body, { status, headers });
   return Object.defineProperty(new Response(body, { status: 500, headers }), "status", { value: status });
@@ -44,7 +44,7 @@ async function beginningOf(response: Response): Promise<string> {
       if (size >= MAX_REFUSAL_BYTES) break;
     }
   } catch {
-    // The status says more than how its text broke off.
+    // The status says more than the missing rest of the text.
   }
   return text;
 }

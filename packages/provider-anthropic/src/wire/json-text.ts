@@ -1,9 +1,12 @@
 import { isObject } from "@ravi/kernel/provider";
 
-/** How `JSON.stringify` writes half of a character. A text that spells it out matches too, and is only looked at again. */
+/**
+ * How `JSON.stringify` escapes an unpaired surrogate. A text that contains the same characters literally matches too; that only
+ * costs a second pass.
+ */
 const HALF = /\\ud[89a-f][0-9a-f]{2}/;
 
-/** A value as JSON that has no half characters in it: servers refuse the whole request for one. */
+/** Serializes a value and replaces unpaired surrogates. Servers refuse the whole request because of one. */
 export function jsonText(value: unknown): string {
   const text = JSON.stringify(value);
   return HALF.test(text) ? JSON.stringify(value, (_, inner: unknown) => whole(inner)) : text;

@@ -1,6 +1,6 @@
 import { BrokenConnection, OversizedAnswer, type ProviderCall } from "@ravi/kernel/provider";
 
-/** A body, piece by piece. Who leaves early has read all that matters. */
+/** Reads a body piece by piece. A caller that stops early has read everything that matters. */
 export async function* readPieces(
   response: Response,
   call: ProviderCall,
@@ -24,13 +24,13 @@ export async function* readPieces(
     if (error instanceof OversizedAnswer) throw error;
     throw call.stopped ?? new BrokenConnection(error);
   } finally {
-    // Whether or not the other side could be told, nobody reads it any more.
+    // Nobody reads it any more, so it does not matter if the cancellation fails.
     if (isRead || (await endsAtOnce(reader))) call.complete();
     else reader.cancel().catch(() => undefined);
   }
 }
 
-/** The end of a body mostly comes along with its last event; then the connection can serve the next request. */
+/** Whether the body ends at once. The end usually comes with the last event, and then the connection can be reused. */
 function endsAtOnce(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<boolean> {
   return new Promise((resolve) => {
     reader.read().then(

@@ -1,4 +1,4 @@
-/** The server sent the request elsewhere. It is not followed there: `fetch` would take the key and the prompt along. */
+/** The server redirected the request. Redirects are not followed, because `fetch` would send the key and the prompt along. */
 export class RedirectedRequest extends Error {
   readonly status: number | undefined;
   constructor(status: number) {

@@ -1,8 +1,8 @@
 import type { Usage } from "@ravi/kernel";
 
 /**
- * Of what a stream says at different times that the call used, the greatest. A count only grows on the way, so one that is
- * smaller than before cannot be true: zeros at the end would make a paid call free.
+ * Combines the usage that a stream reports at different times: the greatest count wins. A count only grows during a call, so a
+ * smaller one cannot be right; zeros at the end would make a paid call free.
  */
 export function greatestUsage(known: Usage | undefined, said: Usage): Usage {
   if (known === undefined) return said;
@@ -14,7 +14,7 @@ export function greatestUsage(known: Usage | undefined, said: Usage): Usage {
     inputTokens,
     outputTokens: Math.max(known.outputTokens, said.outputTokens),
     ...(cached === undefined ? {} : { cachedInputTokens: cached }),
-    // Each is a part of the input, and the two have nothing in common.
+    // Both are parts of the input and do not overlap, so together they cannot exceed it.
     ...(written === undefined ? {} : { cacheWriteTokens: Math.min(written, inputTokens - (cached ?? 0)) }),
     ...(reasoning === undefined ? {} : { reasoningTokens: reasoning }),
   };

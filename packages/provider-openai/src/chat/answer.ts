@@ -9,9 +9,13 @@ import { assembleReasoning } from "./reasoning.ts";
 import { assembleToolCalls } from "./tool-calls.ts";
 import { readUsage } from "./usage.ts";
 
-/** The model, or its server, failed, though there is an answer: that of Gemini for a call which cannot be read is empty. */
+/**
+ * Finish reasons that mean that the model or its server failed although there is an answer. Gemini, for example, sends an empty
+ * answer after a malformed tool call.
+ */
 const FAILED = /^(?:network_)?error$|malformed_function_call/i;
 
+/** Collects an answer of Chat Completions, streamed or whole. */
 export function collectAnswer(provider: string): Answer {
   const tools = assembleToolCalls(provider);
   const reasoning = assembleReasoning();
@@ -32,13 +36,13 @@ export function collectAnswer(provider: string): Answer {
     if (!isObject(body)) throw new UnusableAnswer("the server sent JSON that is no object");
     id ??= stringOr(field(body, "id"), undefined);
     model ??= stringOr(field(body, "model"), undefined);
-    // Some servers count on in each chunk, and some send a broken count, or zeros, after a good one.
+    // Some servers send a growing count with each chunk, and some send a broken count or zeros after a good one.
     readSpent(field(body, "usage"));
     readSpent(field(field(body, "x_groq"), "usage"));
   };
   const readEnd = (choice: unknown): void => {
     const reason = field(choice, "finish_reason");
-    // Moonshot tells it here.
+    // Moonshot reports the usage here.
     readSpent(field(choice, "usage"));
     if (typeof reason === "string" && FAILED.test(reason))
       throw new ReportedError(field(choice, "error") ?? "the model failed");
@@ -97,7 +101,7 @@ export function collectAnswer(provider: string): Answer {
       const choice = listOf(field(completion, "choices"))[0];
       const message = field(choice, "message");
       readEnd(choice);
-      // Of what was filtered there may be no message at all.
+      // A filtered answer may have no message at all.
       if (!isObject(message) && reasonMeantBy(said ?? "") !== "filtered")
         throw new UnusableAnswer("the server sent an answer without a message");
       const events = readTexts(message);
@@ -108,7 +112,7 @@ export function collectAnswer(provider: string): Answer {
     get isFinished() {
       return said !== undefined;
     },
-    // Usage and [DONE] come after the reason.
+    // Usage and [DONE] come after the finish reason.
     isOver: false,
     finish() {
       const events = tools.flush();
@@ -121,7 +125,7 @@ export function collectAnswer(provider: string): Answer {
   };
 }
 
-/** Text, or parts as some servers send them, thinking among them. */
+/** Reads content that is text, or a list of parts as some servers send it, including thinking. */
 function readContent(content: unknown): { readonly text: string; readonly reasoning: string } {
   if (typeof content === "string") return { text: content, reasoning: "" };
   let text = "";

@@ -2,13 +2,13 @@ import type { FinishReason } from "@ravi/kernel";
 import { reasonMeantBy } from "@ravi/kernel/provider";
 
 export interface Ending {
-  /** As the server put it; undefined where it said nothing. */
+  /** The server's finish reason; undefined if it gave none. */
   readonly said: string | undefined;
   readonly refused: boolean;
   readonly hasCalls: boolean;
 }
 
-/** Why the answer ended. Servers that say `stop` beside tool calls mean the calls. */
+/** Why the answer ended. If a server says `stop` although there are tool calls, the result is `toolCalls`. */
 export function finishReasonOf({ said, refused, hasCalls }: Ending): FinishReason {
   const natural = hasCalls ? "toolCalls" : "stop";
   const reason = said === undefined ? natural : reasonMeantBy(said);

@@ -1,9 +1,9 @@
-/** Follows a JSON object as it is written, to know when it is closed. Each character is looked at once. */
+/** Follows a JSON object while it is streamed, to know when it is closed. Each character is looked at once. */
 export interface JsonExtent {
   add(text: string): void;
-  /** All that was opened is closed again. Whether it is valid is for whoever parses it. */
+  /** Everything that was opened is closed again. That does not mean that the JSON is valid. */
   readonly isClosed: boolean;
-  /** It has begun, and something of it is not closed yet. */
+  /** It has begun, and not everything is closed yet. */
   readonly isOpen: boolean;
 }
 

@@ -4,12 +4,12 @@ import type { RequestBody } from "../protocol.ts";
 import { KEPT_FIELDS } from "./kept.ts";
 import { saidBy } from "./messages.ts";
 
-/** A change of each message that needs it, now and in all later requests. */
+/** A change to messages that the server refuses. Applied to this and all later requests. */
 interface MessageRemedy {
-  /** Whether the server's words mean it. */
+  /** Whether the server's error message is about this. */
   readonly fits: (words: string) => boolean;
   readonly effect: string;
-  /** The message as it is sent instead; undefined where there is nothing to change. */
+  /** The message to send instead; undefined if there is nothing to change. */
   readonly change: (message: unknown) => unknown;
 }
 
@@ -17,7 +17,7 @@ const KEPT = new RegExp(String.raw`\b(?:${KEPT_FIELDS.join("|")})\b`);
 
 const REMEDIES: readonly MessageRemedy[] = [
   {
-    // Said of the turns of another model, which had none or has left it out.
+    // DeepSeek and Moonshot say this about turns of another model, which had no reasoning or has dropped it.
     fits: (words) => /reasoning_content/.test(words) && /missing|must be passed back/i.test(words),
     effect: "an assistant's message without reasoning says from now on that there was none",
     change: (message) =>
@@ -47,7 +47,7 @@ const REMEDIES: readonly MessageRemedy[] = [
     },
   },
   {
-    // Mistral's own are so; those of others, and of servers that host its models, are not.
+    // Mistral's own ids are of this form. Those of other providers, and of servers that host its models, are not.
     fits: (words) => /tool call id .{0,200}length of 9/i.test(words),
     effect: "the ids of calls have nine letters and digits from now on",
     change: (message) => {
@@ -67,7 +67,7 @@ const REMEDIES: readonly MessageRemedy[] = [
 
 const NINE_LETTERS = /^[a-zA-Z\d]{9}$/;
 
-/** The same id always becomes the same. */
+/** Deterministic: the same id always gives the same result, so calls and their results still match. */
 function nineLetters(id: string): string {
   if (NINE_LETTERS.test(id)) return id;
   let hash = 7;
@@ -75,7 +75,7 @@ function nineLetters(id: string): string {
   return hash.toString(36).padStart(9, "0");
 }
 
-/** What to change in the messages of a request that was refused for something that stands in them. */
+/** What to change if the server refused the request because of something in its messages; undefined if nothing fits. */
 export function messageRemedy({ status, message }: Rejection, sent: RequestBody): Remedy | undefined {
   if (status !== 400 && status !== 422) return undefined;
   const messages = listOf(sent["messages"]);

@@ -21,13 +21,13 @@ import { isKept, keptFields, keptWithCall } from "./kept.ts";
 
 type Reader = Pick<Target, "provider" | "isCompatible" | "notice">;
 
-/** A conversation as Chat Completions has it. What it has no place for is left out, and the model is told so in its place. */
+/** Translates a conversation to Chat Completions. Content that the protocol cannot carry is replaced by a note to the model. */
 export function chatMessages(messages: readonly ChatMessage[], reader: Reader): ChatCompletionMessageParam[] {
   return messages.flatMap((message) => {
     if (losesReasoning(message, reader))
       reader.notice("reasoning of earlier turns stays behind: Chat Completions has no place for it");
     const translated = chatMessage(message, reader);
-    // Many servers refuse a turn in which nothing is said, as one may be that was cut off while the model thought.
+    // Many servers refuse an empty turn, for example one that was cut off while the model was thinking.
     return isEmpty(translated) ? [] : [translated];
   });
 }
@@ -41,10 +41,10 @@ function isEmpty(message: ChatCompletionMessageParam): boolean {
   return message.role === "assistant" && message.content === "" && message.tool_calls === undefined;
 }
 
-/** OpenAI refuses longer ids of tool calls, and other providers make them. */
+/** OpenAI refuses longer ids of tool calls. Those of other providers may be longer. */
 const MAX_ID = 40;
 
-/** What OpenAI accepts as the name of a speaker. */
+/** What OpenAI accepts as the `name` of a speaker. */
 const SPEAKER = /^[^\s<|\\/>]{1,64}$/;
 
 function chatMessage(message: ChatMessage, reader: Reader): ChatCompletionMessageParam {
@@ -71,7 +71,7 @@ function chatMessage(message: ChatMessage, reader: Reader): ChatCompletionMessag
   }
 }
 
-/** A name that has no place of its own is said in the text. */
+/** Puts the speaker's name into the text, for names that have no field of their own. */
 export function saidBy<Part>(
   name: string,
   content: string | readonly Part[],
@@ -85,7 +85,7 @@ function assistantMessage(message: AssistantMessage, reader: Reader): ChatComple
   const { toolCalls = [] } = message;
   const { provider, isCompatible } = reader;
   const content = plainText(message, reader.notice);
-  // OpenAI itself sends nothing to be kept, and takes no fields of others.
+  // OpenAI itself sends nothing that must be sent back, and refuses the fields of other servers.
   const kept = isCompatible ? keptFields(message, provider) : {};
   if (toolCalls.length === 0) return { role: "assistant", content, ...kept };
   return {
@@ -101,7 +101,7 @@ function assistantMessage(message: AssistantMessage, reader: Reader): ChatComple
   };
 }
 
-/** Assistants and tools may only send text here. */
+/** Assistant and tool messages can only be text in this protocol. */
 function plainText({ content }: AssistantMessage | ToolMessage, notice: Notice): string {
   if (typeof content === "string") return content;
   return content
@@ -130,7 +130,7 @@ function userPart(part: ContentPart, notice: Notice): ChatCompletionContentPart[
     case "file":
       return [filePart(part)];
     case "reasoning":
-      // It is the assistant's own.
+      // Reasoning belongs to the assistant.
       return [];
     default:
       return [{ type: "text", text: unknownPart(part, notice) }];
@@ -154,7 +154,7 @@ function imagePart(part: ImagePart | FilePart): ChatCompletionContentPart {
 function filePart(part: FilePart): ChatCompletionContentPart {
   const { url, mediaType, name } = part;
   if (mediaType.startsWith("image/")) return imagePart(part);
-  // The id of a file that was uploaded before.
+  // The id of an uploaded file.
   if (/^file-[\w-]+$/.test(url)) return { type: "file", file: { file_id: url } };
   if (!url.startsWith("data:"))
     return { type: "text", text: leftOut(part, "it can be sent as a data: URL only") };

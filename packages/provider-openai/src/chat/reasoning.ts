@@ -1,9 +1,9 @@
 import { type Fields, field, isObject, listOf, textIn } from "@ravi/kernel/provider";
 import { type Thought, THOUGHT_FIELDS, type ThoughtField } from "./kept.ts";
 
-/** The reasoning of an answer as it comes in. */
+/** Collects the reasoning of an answer. */
 export interface ReasoningAssembly {
-  /** What a delta or a message says of it; `inContent` is what its content says. Gives what is new. */
+  /** Adds the reasoning of a delta or a message; `inContent` is what its content had. Returns the new text. */
   add(source: unknown, inContent: string): string;
   thought(): Thought;
 }
@@ -26,7 +26,9 @@ export function assembleReasoning(): ReasoningAssembly {
   };
 }
 
-/** A piece of the last detail where it has the same number; what is sealed comes at once. */
+/**
+ * Appends to the last detail if type and index are the same. Encrypted data is never split, so it is always a detail of its own.
+ */
 function addDetail(details: Record<string, unknown>[], piece: Fields): void {
   const last = details.at(-1);
   const isSame = ["type", "index"].every((key) => last?.[key] === piece[key] && piece[key] !== undefined);

@@ -12,7 +12,9 @@ import type { RequestBody } from "../protocol.ts";
 import { outputInWords } from "../request/output-format.ts";
 import { messageRemedy } from "./message-remedies.ts";
 
-/** Only what an answer can do without. The limit of the answer is never left out, because the budget was reserved by it. */
+/**
+ * Parameters that a request can do without. The limit of output tokens is never left out, because the budget reserved that many.
+ */
 const REMEDIES: readonly Remedy[] = [
   rename("max_completion_tokens", "max_tokens"),
   rename("max_tokens", "max_completion_tokens"),
@@ -20,7 +22,7 @@ const REMEDIES: readonly Remedy[] = [
     (param) => leaveOut(param),
   ),
   {
-    // Some accounts may not have the newest models stream; the answer then comes in one piece.
+    // Some accounts may not stream the newest models. The answer then comes in one piece.
     param: "stream",
     effect: "answers come in one piece from now on",
     apply: (body) => without(without(body, "stream"), "stream_options"),
@@ -33,6 +35,7 @@ const REMEDIES: readonly Remedy[] = [
   },
 ];
 
+/** What to change in a request that the server refused; undefined if nothing can be. */
 export function chatRemedy(rejection: Rejection, sent: RequestBody): Remedy | undefined {
   return (
     unfitSchema(rejection, sent, PLACES) ??

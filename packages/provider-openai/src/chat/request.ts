@@ -12,12 +12,12 @@ import { strictSchema } from "../request/strict.ts";
 import { chatMessages } from "./messages.ts";
 
 /**
- * The body of a request. What stays the same from call to call (model, tools, the beginning of the conversation) is written
- * the same, in the same order, so that a server's prompt cache finds it again.
+ * The body of a request. What does not change from call to call (model, tools, the beginning of the conversation) is always written
+ * in the same way and order, so that the server's prompt cache can find it.
  */
 export function chatBody(request: ModelRequest, target: Target): RequestBody {
   const { tools = [], output } = request;
-  // Most other servers know the older name only, and would ignore the newer one, and so the limit.
+  // Most other servers know only the older name. They would ignore the newer one, and with it the limit.
   const limit = target.isCompatible ? "max_tokens" : "max_completion_tokens";
   const body: Record<string, unknown> = {
     model: target.model,
@@ -37,7 +37,7 @@ export function chatBody(request: ModelRequest, target: Target): RequestBody {
   return completeBody(body, request, target, merge);
 }
 
-/** Whoever names the limit of the answer by another name does not want it twice. */
+/** If the caller sets the limit of output tokens under one name, the other one is removed. */
 function merge(body: Record<string, unknown>, extra: JsonObject): void {
   if ("max_tokens" in extra) body["max_completion_tokens"] = undefined;
   if ("max_completion_tokens" in extra) body["max_tokens"] = undefined;

@@ -6,30 +6,30 @@ import { type JsonExtent, jsonExtent } from "./json-extent.ts";
 
 type ToolCallEvent = Extract<ModelEvent, { type: "toolCall" }>;
 
-/** Puts the calls of an answer together out of what servers really send. */
+/** Puts the tool calls of an answer together, and tolerates the many ways in which servers stream them. */
 export interface ToolCallAssembly {
-  /** One entry of a delta's `tool_calls`. */
+  /** Adds one entry of a delta's `tool_calls`. Returns the event to emit, if there is one. */
   add(item: unknown): ToolCallEvent | undefined;
-  /** One entry of a whole message's `tool_calls`: always a call of its own. */
+  /** Adds one entry of a whole message's `tool_calls`. It is always a separate call. */
   addWhole(item: unknown): void;
-  /** What could not be told yet, because an id or a name might still have come. */
+  /** Events of calls that were held back because an id or a name could still have come. */
   flush(): readonly ToolCallEvent[];
-  /** The calls in the order in which they began, each with an id of its own. Only after `flush`. */
+  /** The calls in the order in which they began, each with a unique id. Call `flush` first. */
   calls(): readonly ToolCall[];
 }
 
 interface Draft {
   readonly position: number;
-  /** As the server gave it, until it is told: then as it was told. */
+  /** The server's id; once `told`, the unique id that was emitted. */
   id: string | undefined;
-  /** As the server gave it, also where another call has the same. */
+  /** The server's id, even if another call has the same one. */
   givenId: string | undefined;
   name: string | undefined;
   readonly pieces: string[];
   readonly extent: JsonExtent;
-  /** What the server wants back with it. */
+  /** The server's `extra_content`, to be sent back with the call. */
   extra: unknown;
-  /** Its first event has gone out: id and name are settled. */
+  /** Its first event was emitted: id and name cannot change any more. */
   told: boolean;
 }
 
@@ -61,13 +61,13 @@ export function assembleToolCalls(provider = "openai"): ToolCallAssembly {
     drafts.push(draft);
     return draft;
   };
-  /** No index: the id says which call it is, else it goes on with the last one. */
+  /** Without an index: the id tells which call it is. Without an id, it continues the last call. */
   const withoutIndex = (piece: Piece): Draft | undefined => {
     const last = drafts.at(-1);
     if (piece.id === undefined) return last;
     return byId.get(piece.id) ?? (last?.id === undefined ? last : undefined);
   };
-  /** The index says which call it is, unless the piece is only the rest of a call that its id names. */
+  /** The index tells which call it is, unless the piece only has an id, and that of another known call. */
   const withIndex = (piece: Piece, index: number): Draft | undefined => {
     const placed = byIndex.get(index);
     if (piece.id === undefined || piece.name !== undefined || placed?.givenId === piece.id) return placed;
@@ -109,7 +109,7 @@ export function assembleToolCalls(provider = "openai"): ToolCallAssembly {
       fill(draft, piece);
       if (told)
         return piece.text === "" ? undefined : { type: "toolCall", index: draft.position, delta: piece.text };
-      // Until its arguments begin, more of the name may come.
+      // Until the arguments begin, more of the name may come.
       const isSettled = draft.id !== undefined && draft.name !== undefined && draft.pieces.length > 0;
       return isSettled ? tell(draft) : undefined;
     },
@@ -126,15 +126,15 @@ export function assembleToolCalls(provider = "openai"): ToolCallAssembly {
 }
 
 /**
- * Whether a piece that points at a known call is the head of a new one. Some servers give every call the index 0, others
- * repeat id and name in each piece, so a repeated head counts as new only when it differs or the arguments were whole.
+ * Whether a piece that points to a known call begins a new one. Some servers give every call the index 0, others repeat id and name
+ * in each piece. So a repeated head begins a new call only if it differs, or if the arguments so far are complete.
  */
 function beginsAnother(piece: Piece, known: Draft): boolean {
   if (piece.name === undefined || known.name === undefined) return false;
   const isSameId = piece.id !== undefined && piece.id === known.givenId;
   const isOtherId = piece.id !== undefined && known.givenId !== undefined && !isSameId;
   if (piece.name !== known.name) {
-    // A name that comes in pieces does so before the arguments, and points at the one call that it belongs to.
+    // A name that is streamed in pieces comes before the arguments, and has the id or index of its call.
     const mayGrow = known.pieces.length === 0 && (isSameId || piece.index !== undefined);
     return isOtherId || !mayGrow;
   }
@@ -143,12 +143,12 @@ function beginsAnother(piece: Piece, known: Draft): boolean {
   return known.extent.isClosed;
 }
 
-/** Whether arguments go on where they were left. Some servers make up an id for each piece. */
+/** Whether the piece continues the arguments. Some servers make up a new id for each piece. */
 function goesOn(piece: Piece, known: Draft): boolean {
   return known.pieces.length === 0 ? piece.text !== "" : known.extent.isOpen;
 }
 
-/** A name comes at once, again and again, or in pieces. */
+/** A name may come at once, repeatedly, or in pieces. */
 function grown(known: string | undefined, piece: string | undefined): string | undefined {
   if (known === undefined || piece === undefined) return known ?? piece;
   return piece.startsWith(known) ? piece : known + piece;

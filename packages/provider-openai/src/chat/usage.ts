@@ -2,8 +2,8 @@ import type { Usage } from "@ravi/kernel";
 import { countIn, field } from "@ravi/kernel/provider";
 
 /**
- * What the server says that the call used; undefined where that is no sensible number. It is money: a count that cannot be
- * trusted must not be settled, and what is not said is charged as it was reserved.
+ * The usage that the server reports; undefined if the counts are missing or not valid. A call without usage is charged what was
+ * reserved for it, so a count that cannot be trusted must not be used.
  */
 export function readUsage(value: unknown): Usage | undefined {
   const sent = countIn(field(value, "prompt_tokens"));
@@ -13,8 +13,8 @@ export function readUsage(value: unknown): Usage | undefined {
   const details = field(value, "prompt_tokens_details");
   const found = countIn(field(details, "cached_tokens")) ?? countIn(field(value, "prompt_cache_hit_tokens"));
   const kept = countIn(field(details, "cache_write_tokens"));
-  // What servers count beside the rest is given away by their total: what was found in a cache, and the reasoning, of which
-  // not all of them say how much it was.
+  // Some servers count cached input, or reasoning, in addition to the other counts instead of as a part of them. Their total shows
+  // it; not all of them report how much the reasoning was.
   const total = countIn(field(value, "total_tokens")) ?? 0;
   const isBeside = found !== undefined && found > sent && total >= sent + found + written;
   const inputTokens = isBeside ? sent + found : sent;

@@ -2,21 +2,22 @@ import { field, isObject, stringOr } from "@ravi/kernel/provider";
 import type { RequestBody } from "../protocol.ts";
 import { wordsOf } from "./words.ts";
 
-/** What to do about something that a server does not take. */
+/** How to change a request that the server refused because of one parameter. */
 export interface Remedy {
-  /** As the server names it; dots lead into an object. */
+  /** The parameter's name at the server. A dot separates the levels of an object. */
   readonly param: string;
-  /** The name under which it is sent instead; undefined where there is none. */
+  /** The name under which it is sent instead, if it is renamed. */
   readonly to?: string | undefined;
-  /** Said to whoever listens, after "the server does not take `param`". */
+  /** For the log: follows "the server does not take `param`". */
   readonly effect: string;
-  /** Words by which servers mean this without its name. */
+  /** Matches error messages that mean this parameter without naming it. */
   readonly words?: RegExp | undefined;
-  /** It may be learned more than once, each time of something else under the same name. */
+  /** Whether it may be learned several times, each time for something else under the same name. Default: false. */
   readonly repeats?: boolean | undefined;
   apply(body: RequestBody): RequestBody;
 }
 
+/** What the server said when it refused a request. */
 export interface Rejection {
   readonly status: number | undefined;
   readonly code: string;
@@ -24,7 +25,7 @@ export interface Rejection {
   readonly message: string;
 }
 
-/** What a server said when it refused. */
+/** Reads the refusal from an error of the official client. */
 export function rejectionOf(error: Error): Rejection {
   const status = field(error, "status");
   return {
@@ -35,10 +36,12 @@ export function rejectionOf(error: Error): Rejection {
   };
 }
 
+/** Removes the parameter. */
 export function leaveOut(param: string, words?: RegExp): Remedy {
   return { param, effect: "it is left out from now on", words, apply: (body) => without(body, param) };
 }
 
+/** Sends the parameter under another name. */
 export function rename(param: string, to: string): Remedy {
   return {
     param,
@@ -49,13 +52,13 @@ export function rename(param: string, to: string): Remedy {
 }
 
 const UNSUPPORTED_CODE = /^(?:unsupported|unknown|unrecognized)_(?:parameter|value|argument)/i;
-/** How servers say that they do not take something. */
+/** How servers say that they do not support something. */
 export const UNSUPPORTED =
   /(?:un|not )supported|(?:does|do) not support|un(?:recognized|known|expected) (?:request )?(?:parameter|argument|field|key)|extra (?:inputs|fields|forbidden)|not permitted|not allowed|is unavailable|only \S{1,10} is allowed|must be verified/i;
 
 /**
- * Which of the remedies fits a refusal, for a parameter that the server names as one it does not take. A value that is out of
- * range is the caller's mistake and is not corrected.
+ * Chooses the remedy for a refused request. It fits if the server says that it does not support a parameter that was sent. A value
+ * that is out of range is the caller's mistake and is not corrected.
  */
 export function chooseRemedy(
   rejection: Rejection,
@@ -74,7 +77,7 @@ export function chooseRemedy(
       candidates.find(({ param }) => param === last)
     );
   }
-  // The first that the message names: the one to use instead comes after it.
+  // The first parameter in the message is the refused one; the one to use instead is named after it.
   return candidates
     .map((candidate) => ({ candidate, at: placeOf(candidate, message) }))
     .filter(({ at }) => at !== -1)
@@ -86,7 +89,7 @@ function placeOf({ param, words }: Remedy, message: string): number {
   return named === -1 && words !== undefined ? message.search(words) : named;
 }
 
-/** The body with all that was learned. */
+/** Applies everything that was learned to a body. */
 export function correct(body: RequestBody, remedies: readonly Remedy[]): RequestBody {
   return remedies.reduce(
     (known, remedy) => (isSent(known, remedy.param) ? remedy.apply(known) : known),
@@ -94,10 +97,10 @@ export function correct(body: RequestBody, remedies: readonly Remedy[]): Request
   );
 }
 
-/** Far more than a server can have to refuse. */
+/** Far more than any server refuses; only a limit to the memory used. */
 const MAX_LEARNED = 100;
 
-/** Adds what was learned, unless it would undo what was learned before: then neither name works. */
+/** Remembers a remedy. If it would undo an earlier one, neither name works, and it is ignored. */
 export function learn(learned: Remedy[], found: Remedy): void {
   if (learned.length >= MAX_LEARNED) return;
   if (found.repeats !== true && learned.some(({ param, to }) => param === found.param || to === found.param))
@@ -111,7 +114,7 @@ function isSent(body: unknown, param: string): boolean {
   return rest.length === 0 || isSent(field(body, first), rest.join("."));
 }
 
-/** A copy without the parameter, and without what held nothing else. */
+/** A copy without the parameter. An object that is empty after that is removed too. */
 export function without(body: RequestBody, param: string): RequestBody {
   const [first = "", ...rest] = param.split(".");
   const result: Record<string, unknown> = { ...body };

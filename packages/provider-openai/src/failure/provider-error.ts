@@ -12,11 +12,11 @@ import { ReportedError } from "./reported-error.ts";
 import { meaningOf, wordsOf } from "./words.ts";
 
 export interface FailureContext extends CallContext {
-  /** Which protocol was spoken. */
+  /** The protocol that was used. */
   readonly api: "responses" | "chat";
 }
 
-/** Whatever went wrong with a call, as an error of Ravi that carries no secret. */
+/** Turns any error of a call into a `RaviError` without secrets. */
 export function explain(error: unknown, context: FailureContext): RaviError {
   if (isRaviError(error)) return error;
   const carried = error instanceof APIError ? field(error, "headers") : undefined;
@@ -49,7 +49,7 @@ function faultOf(error: unknown): ConnectionFault | undefined {
 const USE_CHAT =
   '; if this server has no Responses API (POST /responses), use Chat Completions: openai(model, { api: "chat" })';
 
-/** Nothing is said of the model or of anything else that the server looked for, so it may be the endpoint that is not there. */
+/** The error does not mention a model or an item that was not found, so the endpoint itself may not exist. */
 function isMissingEndpoint(error: unknown, status: number | undefined): boolean {
   if (status !== 404 && status !== 405 && status !== 501) return false;
   const code = field(error, "code");

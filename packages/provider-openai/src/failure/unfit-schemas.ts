@@ -2,15 +2,15 @@ import { field, isObject, listOf } from "@ravi/kernel/provider";
 import type { RequestBody } from "../protocol.ts";
 import type { Rejection, Remedy } from "./corrections.ts";
 
-/** Where a protocol has its schemas. */
+/** Where a protocol has its schemas in the body. */
 export interface SchemaPlaces {
-  /** The shape of the answer: its parameter, its schema, and the body that asks for it in words. */
+  /** The schema of the answer: its parameter, how to read it, and the body that asks for the same shape in words instead. */
   readonly output: {
     readonly param: string;
     readonly schemaOf: (body: RequestBody) => unknown;
     readonly inWords: (body: RequestBody) => RequestBody;
   };
-  /** What a tool is described by, and the tool with another description. */
+  /** Reads the description of a tool, and returns the tool with another one. */
   readonly tool: {
     readonly read: (tool: unknown) => unknown;
     readonly write: (tool: unknown, description: object) => unknown;
@@ -21,8 +21,8 @@ const UNFIT_OUTPUT = /invalid schema for (?:response_format|text\.format)/i;
 const UNFIT_TOOL = /invalid schema for function '([^']{1,128})'/i;
 
 /**
- * What to do about a schema that the server cannot hold a model to: it has limits that change with the model, and an answer that
- * is no object is beyond them. Only the schema that was refused is given up.
+ * What to do if the server refuses a schema. Its limits depend on the model, and an answer that is not an object is never accepted.
+ * Only the refused schema is affected.
  */
 export function unfitSchema(
   { status, message }: Rejection,

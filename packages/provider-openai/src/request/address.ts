@@ -1,7 +1,7 @@
-/** A path is none, also with the letter of a drive before it: servers refuse the whole request for it. */
+/** A scheme of at least two letters, so that a Windows path (`C:\`) is no URL: servers would refuse the whole request. */
 const ADDRESS = /^[a-z][a-z\d+.-]+:/i;
 
-/** Whether it can be sent as where something is: a URL, or a `data:` URL. */
+/** Whether it is a URL or a `data:` URL. */
 export function isAddress(url: string): boolean {
   return ADDRESS.test(url);
 }

@@ -3,7 +3,7 @@ import type { RequestBody, Target } from "../protocol.ts";
 
 type Merge = (body: Record<string, unknown>, extra: JsonObject) => void;
 
-/** The body with what the caller has for this provider alone, and without what is undefined. */
+/** Adds the caller's `providerOptions` to the body and removes undefined fields. */
 export function completeBody(
   body: Record<string, unknown>,
   { providerOptions = {} }: ModelRequest,
@@ -11,7 +11,7 @@ export function completeBody(
   merge: Merge,
 ): RequestBody {
   for (const name of new Set(["openai", provider])) merge(body, providerOptions[name] ?? {});
-  // Not to be overruled: what is read has to be what was asked for.
+  // The caller cannot override this: the answer is read as it was asked for.
   body["stream"] = stream ? true : undefined;
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
 }

@@ -7,7 +7,7 @@ export interface OutputFormat {
   readonly strict?: true;
 }
 
-/** The shape that an answer must have, as both protocols describe it. */
+/** The shape of the answer as both protocols describe it. */
 export function outputFormat({ name, schema }: NonNullable<ModelRequest["output"]>): OutputFormat {
   const strict = strictSchema(schema);
   return {
@@ -17,7 +17,7 @@ export function outputFormat({ name, schema }: NonNullable<ModelRequest["output"
   };
 }
 
-/** For a model that cannot be held to a shape: then it is asked for it. */
+/** Asks for the shape in words, for a model that does not support a schema. */
 export function outputInWords(schema: unknown): string {
   return `Answer with JSON only, without a code fence or any other text, that fits this JSON Schema:\n${JSON.stringify(schema)}`;
 }

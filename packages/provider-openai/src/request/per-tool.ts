@@ -1,6 +1,6 @@
 import type { ToolSpec } from "@ravi/kernel";
 
-/** Makes it once for each tool: specs go out with every request of a run. */
+/** Caches the result for each tool spec, since the same specs go out with every request of a run. */
 export function perTool<T extends object>(make: (spec: ToolSpec) => T): (spec: ToolSpec) => T {
   const made = new WeakMap<ToolSpec, T>();
   return (spec) => {

@@ -1,8 +1,9 @@
 import { isObject, tryParse } from "@ravi/kernel/provider";
 
 /**
- * The arguments of a call for the way back. OpenAI takes them as the model wrote them; most others parse them again, and refuse
- * the whole conversation from then on for a call that has none, or whose arguments are broken. There the model is shown them.
+ * The arguments of an earlier call, to be sent back. OpenAI accepts any text. Most other servers parse them, and would refuse the
+ * conversation from then on if they are empty or invalid. There, invalid arguments are wrapped in a JSON object that shows them to
+ * the model.
  */
 export function sendableArguments(text: string, isCompatible: boolean): string {
   if (!isCompatible || isObject(tryParse(text))) return text;

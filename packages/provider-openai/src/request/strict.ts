@@ -1,7 +1,7 @@
 import type { JsonSchema } from "@ravi/kernel";
 import { isObject, isObjectSchema, listOf } from "@ravi/kernel/provider";
 
-/** What OpenAI's strict mode understands; with any other keyword a schema is sent as it is, and is not strict. */
+/** The keywords that OpenAI's strict mode supports. A schema with any other one is sent unchanged and not strict. */
 const KEYWORDS = new Set([
   "$defs",
   "$ref",
@@ -32,8 +32,9 @@ const MAX_PROPERTIES = 5_000;
 const known = new WeakMap<JsonSchema, JsonSchema | null>();
 
 /**
- * The schema in the form that strict mode demands, or undefined where its meaning would change. All that is added is that no
- * property may be invented: an optional property would have to become one that may be null, which the tool does not expect.
+ * The schema in the form that strict mode demands, or undefined if that would change its meaning. Only `additionalProperties:
+ * false` is added. A schema with optional properties is not converted: they would have to become nullable, which the tool does not
+ * expect.
  */
 export function strictSchema(schema: JsonSchema): JsonSchema | undefined {
   let strict = known.get(schema);
@@ -54,7 +55,7 @@ function narrow(value: unknown, depth: number, budget: { properties: number }): 
   if (!Object.keys(node).every((key) => KEYWORDS.has(key))) return undefined;
   const { type, properties, items, anyOf, $ref, pattern } = node;
   if ((type ?? $ref ?? anyOf) === undefined) return undefined;
-  // A reference stands alone there, and a pattern looks neither ahead nor back.
+  // In strict mode a `$ref` must stand alone, and patterns with lookahead or lookbehind are refused.
   if ($ref !== undefined && Object.keys(node).length > 1) return undefined;
   if (typeof pattern === "string" && /\(\?<?[=!]/.test(pattern)) return undefined;
   const below = (inner: unknown): Node | undefined => narrow(inner, depth + 1, budget);

@@ -1,6 +1,6 @@
 import { field, type Notice, textIn } from "@ravi/kernel/provider";
 
-/** What the model reads in the place of a part of a kind that came up elsewhere; whoever listens is told the same. */
+/** The text that replaces a part of an unknown type, for example one of a newer version. It is logged too. */
 export function unknownPart(part: unknown, notice: Notice): string {
   const kind = textIn(field(part, "type"));
   const what = kind === undefined ? "no known kind" : `the kind ${JSON.stringify(kind.slice(0, 40))}`;

@@ -13,9 +13,9 @@ import { unclosed } from "./unclosed.ts";
 import { readUsage } from "./usage.ts";
 
 /**
- * An answer of the Responses API. While it is streamed, each event goes to the draft of the item that it is about, and what is new in
- * it is emitted at once. The last event has the whole response, which is what counts in the end; if it has no items, they are
- * taken as the server closed them, or as far as they came.
+ * Collects an answer of the Responses API. While it is streamed, each event is added to the draft of its item, and what is new is
+ * emitted at once. The last event has the whole response, which is what counts. If that has no items, the items are used as the
+ * server closed them, or as far as they came.
  */
 export function collectResponse(provider: string): Answer {
   const drafts = makeDrafts();
@@ -37,11 +37,11 @@ export function collectResponse(provider: string): Answer {
   const close = (response: unknown, status: string): ModelEvent[] => {
     readHead(response);
     const final = finalItems(response, status, drafts);
-    // This also announces the calls that were not announced yet, so that all of them have their ids.
+    // This also announces the calls that were not announced yet, so that every call has an id.
     const events = final.flatMap(({ item, draft }) => emitRest(draft, item, ids));
     const items = final.map(({ item }) => item);
     const calls = final.filter(({ item }) => item.type === "function_call");
-    // Without a count at the end, that of the output is not known yet, and what was reserved is charged.
+    // Without usage at the end, the output count is not known: no usage is reported, and the reservation is charged.
     const isCounted = readUsage(field(response, "usage")) !== undefined;
     result = {
       message: messageOf(
@@ -81,7 +81,7 @@ export function collectResponse(provider: string): Answer {
           if (!isObject(inner) && drafts.all().length === 0)
             throw new UnusableAnswer("the stream ended with a response that is none");
           const said = statusOf(inner);
-          // Some servers complete what they call incomplete in the same event; then it is.
+          // Some servers send a response with the status `completed` in an `incomplete` event. It counts as incomplete.
           return [
             ...read(event, type),
             ...close(inner, type === "response.incomplete" ? "incomplete" : said),
@@ -118,7 +118,7 @@ interface FinalItem {
   readonly draft: Draft;
 }
 
-/** The items that count, each with its draft: those of the response or, if it has none, those that were streamed. */
+/** The items that count, each with its draft: those of the response, or the streamed ones if it has none. */
 function finalItems(response: unknown, status: string, drafts: Drafts): FinalItem[] {
   const output = listOf(field(response, "output")).filter(isObject);
   const isWhole = output.length > 0;
@@ -136,7 +136,7 @@ function hasError(value: unknown): boolean {
   return error !== undefined && error !== null && error !== false;
 }
 
-/** How a response ended. One that failed, or has not ended, is no answer. */
+/** How the response ended. Throws if it failed or has not ended. */
 function statusOf(response: unknown): string {
   if (hasError(response)) throw new ReportedError(field(response, "error"));
   const status = stringOr(field(response, "status"), "completed");

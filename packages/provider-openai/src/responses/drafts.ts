@@ -6,7 +6,7 @@ export type ItemType = OutputItem["type"] | "other";
 /** An item of the answer while it comes in. */
 export interface Draft {
   readonly type: ItemType;
-  /** Its `output_index`, where an event gave one. */
+  /** Its `output_index`, if an event had one. */
   outputIndex: number | undefined;
   /** Its text or its arguments, as far as they were emitted. What was emitted cannot be taken back. */
   emitted: string;
@@ -15,9 +15,9 @@ export interface Draft {
 
   // Of a message, and of reasoning:
 
-  /** What came of each part, by its name. */
+  /** The text of each part so far, by its name. */
   readonly parts: Map<string, string>;
-  /** The part of the reasoning that is coming in: another one begins a paragraph. */
+  /** The part of the reasoning that is being streamed. The next part begins a new paragraph. */
   currentPart: string | undefined;
   refused: boolean;
 
@@ -27,22 +27,24 @@ export interface Draft {
   readonly callIndex: number;
   callId: string | undefined;
   name: string | undefined;
-  /** The id under which the call was announced: not before it has a name and an id of the server's. */
+  /** The id under which the call was announced. It is announced once it has the server's id and name. */
   announcedId: string | undefined;
   /** Arguments that came before the call was announced; or all of them, once `hasAllArguments`. */
   heldArguments: string;
   hasAllArguments: boolean;
 }
 
-/** The items of an answer, found again by the events that belong to them. */
+/** The items of an answer, and how to find the one that an event is about. */
 export interface Drafts {
-  /** For `output_item.added`: a new one, unless this very item is known. */
+  /** For `output_item.added`: creates a draft, unless the item is known already. */
   begin(event: unknown): Draft;
-  /** For any other event about an item. Without an id and an index it is about the latest of its type; an unknown item is begun. */
+  /**
+   * For any other event about an item. Without id and index, it is about the latest item of its type. An unknown item is created.
+   */
   find(event: unknown, type: ItemType): Draft;
-  /** For an event with a whole part. It may be the latest item of its type even if the event has an index, where that item has none. */
+  /** For an event with a whole part. If its item is not known, it is that of the latest item of its type that has no index. */
   findWhole(event: unknown, type: ItemType): Draft;
-  /** The drafts of the items of the finished answer, one for each: by id, else by index, else in their order. */
+  /** The drafts of the items of the finished answer, one for each: by id, else by index, else by order. */
   match(items: readonly unknown[]): readonly Draft[];
   all(): readonly Draft[];
 }
@@ -82,7 +84,7 @@ export function makeDrafts(): Drafts {
     }
     return draft;
   };
-  /** By its id; else by its index, since some servers give each event an id of its own. */
+  /** By its id; else by its index, since some servers give each event a new id. */
   const lookUp = (id: string | undefined, index: unknown, type: ItemType): Draft | undefined => {
     const named = id === undefined ? undefined : byId.get(id);
     if (named !== undefined) return named.type === type ? named : undefined;

@@ -4,7 +4,7 @@ import type { Draft } from "./drafts.ts";
 import { type OutputItem, PARAGRAPH } from "./output.ts";
 import type { WholePart } from "./whole-parts.ts";
 
-// Turns what came in of an item into events for the caller, and keeps count of it in the draft.
+// Turns the streamed pieces of an item into events for the caller, and records them in the draft.
 
 function emitText(draft: Draft, delta: string): ModelEvent[] {
   if (delta === "") return [];
@@ -12,13 +12,16 @@ function emitText(draft: Draft, delta: string): ModelEvent[] {
   return [{ type: draft.type === "reasoning" ? "reasoning" : "text", delta }];
 }
 
-/** One more piece of a part of a message. */
+/** Emits a piece of a part of a message. */
 export function emitPart(draft: Draft, index: unknown, delta: string): ModelEvent[] {
   addTo(draft, partName("content", index), delta);
   return emitText(draft, delta);
 }
 
-/** One more piece of reasoning. Each part is a paragraph. Of a summary and the reasoning itself, the one that comes first is emitted. */
+/**
+ * Emits a piece of reasoning. Each part is a paragraph. If a server sends both a summary and the reasoning itself, only the one
+ * that comes first is emitted.
+ */
 export function emitReasoning(draft: Draft, channel: string, index: unknown, delta: string): ModelEvent[] {
   const part = partName(channel, index);
   if (draft.currentPart !== undefined && !draft.currentPart.startsWith(`${channel}:`)) return [];
@@ -28,7 +31,10 @@ export function emitReasoning(draft: Draft, channel: string, index: unknown, del
   return emitText(draft, begins && delta !== "" ? PARAGRAPH + delta : delta);
 }
 
-/** Emits the rest of a part that has come whole. Where it differs from what was emitted, only the final response has it right. */
+/**
+ * Emits the rest of a part that has come whole. If it differs from what was emitted, that cannot be corrected in the stream; the
+ * final response is right.
+ */
 export function emitWholePart(
   draft: Draft,
   { item, channel, index, text, refused }: WholePart,
@@ -53,7 +59,7 @@ function addTo({ parts }: Draft, part: string, delta: string): void {
   if (delta !== "") parts.set(part, (parts.get(part) ?? "") + delta);
 }
 
-/** One more piece of a call's arguments, held back until the call is announced. */
+/** Emits a piece of a call's arguments. It is held back until the call is announced. */
 export function emitArguments(draft: Draft, delta: string): ModelEvent[] {
   if (draft.announcedId === undefined) {
     draft.heldArguments += delta;
@@ -64,7 +70,7 @@ export function emitArguments(draft: Draft, delta: string): ModelEvent[] {
   return [{ type: "toolCall", index: draft.callIndex, delta }];
 }
 
-/** Emits the beginning of a call as soon as it has an id and a name; with `force`, also without them. */
+/** Emits the beginning of a call as soon as it has an id and a name; with `force`, even without them. */
 export function announce(draft: Draft, ids: IdGiver, force = false): ModelEvent[] {
   if (draft.announcedId !== undefined) return [];
   if (!force && (draft.callId === undefined || draft.name === undefined)) return [];
@@ -74,7 +80,10 @@ export function announce(draft: Draft, ids: IdGiver, force = false): ModelEvent[
   return [{ type: "toolCall", index, id, name, delta }];
 }
 
-/** Emits the rest of a closed item. Where it differs from what was emitted, only the final response has it right. */
+/**
+ * Emits the rest of a closed item. If it differs from what was emitted, that cannot be corrected in the stream; the final response
+ * is right.
+ */
 export function emitRest(draft: Draft, item: OutputItem, ids: IdGiver): ModelEvent[] {
   if (item.type !== "function_call") {
     return item.text.startsWith(draft.emitted) ? emitText(draft, item.text.slice(draft.emitted.length)) : [];

@@ -6,7 +6,7 @@ import { readItem } from "./output.ts";
 import { announce, emitRest, emitArguments, emitPart, emitReasoning, emitWholePart } from "./emit.ts";
 import { wholePart } from "./whole-parts.ts";
 
-/** Takes one event about an item, and gives what there is to emit. Unknown events are ignored. */
+/** Processes one event about an item, and returns the events to emit. Unknown events are ignored. */
 export function readEvent(
   event: unknown,
   type: string,

@@ -3,19 +3,21 @@ import { reasonMeantBy } from "@ravi/kernel/provider";
 
 export interface Ending {
   readonly status: string | undefined;
-  /** Of `incomplete_details`. */
+  /** The `reason` of `incomplete_details`. */
   readonly reason: string | undefined;
   readonly refused: boolean;
   readonly hasCalls: boolean;
-  /** An item says of itself that it is not whole. */
+  /** Whether an item has the status `incomplete`. */
   readonly isCut: boolean;
 }
 
-/** Why the answer ended. A call that may not be whole must not be run, so an answer that was cut with calls in it is `length`. */
+/**
+ * Why the answer ended. An incomplete answer with calls ends with `length`, since a call that may be incomplete must not be run.
+ */
 export function finishReasonOf({ status, reason, refused, hasCalls, isCut }: Ending): FinishReason {
   const meant = reason === undefined ? undefined : reasonMeantBy(reason);
   if (meant === "filtered") return meant;
-  // Where no reason is given, it was cut off all the same.
+  // An incomplete answer without a reason counts as cut off.
   if (status === "incomplete")
     return hasCalls || reason === undefined || meant === "length" ? "length" : "other";
   if (isCut) return "length";

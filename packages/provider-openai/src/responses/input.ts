@@ -13,14 +13,14 @@ import { inputParts, inputText } from "./parts.ts";
 
 export interface InputContext {
   readonly provider: string;
-  /** Not a server of OpenAI's. */
+  /** Whether it is another server than OpenAI's own or Azure's. */
   readonly isCompatible: boolean;
   readonly notice: Notice;
 }
 
 /**
- * A conversation as the items that the Responses API takes. Each message becomes the same items whatever follows it, so that
- * the beginning of a conversation stays the same from call to call and is found in the prompt cache.
+ * A conversation as input items of the Responses API. A message always becomes the same items, whatever follows it, so the prompt
+ * cache finds the beginning of the conversation again.
  */
 export function inputItems(messages: readonly ChatMessage[], context: InputContext): JsonObject[] {
   const ids = callIds();
@@ -38,7 +38,7 @@ export function inputItems(messages: readonly ChatMessage[], context: InputConte
   });
 }
 
-/** There is no field for the name of a speaker, so it is said in the text. */
+/** There is no field for the speaker's name, so it is put into the text. */
 function userItem({ content, name }: UserMessage, notice: Notice): JsonObject {
   if (typeof content === "string")
     return { role: "user", content: name === undefined ? content : `${name}: ${content}` };
@@ -87,7 +87,7 @@ function assistantItems(message: AssistantMessage, ids: CallIds, context: InputC
     }
   }
   sendCalls(toolCalls.length);
-  // Reasoning that led to nothing, as in an answer that was cut off, is refused without what should follow it.
+  // Reasoning at the end, as in an answer that was cut off, is refused by the server because no item follows it.
   while (items.at(-1)?.["type"] === "reasoning") items.pop();
   return items;
 }
@@ -97,17 +97,18 @@ function callItem({ id, name, arguments: text }: ToolCall, ids: CallIds, context
   return { type: "function_call", call_id: ids.begin(id), name: callName(name), arguments: args };
 }
 
-/** A name that a model made up, or another provider allowed, must not make the whole conversation unsendable. */
+/** Makes the name valid. One that a model invented or another provider allowed would make the whole conversation unsendable. */
 function callName(name: string): string {
   return name.replaceAll(/[^\w-]/g, "_").slice(0, 128) || "unnamed";
 }
 
 const MAX_ID = 64;
 
-/** The ids of calls as they are sent: such as the API takes, and none twice, since some servers begin at `call_0` in each turn. */
+/** The ids of calls as they are sent: valid for the API, and unique, since some servers start again at `call_0` in each turn. */
 interface CallIds {
+  /** The id to send for a new call. */
   begin(id: string): string;
-  /** What the latest call with this id is sent as. */
+  /** The id that the latest call with this id was sent with. */
   latest(id: string): string;
 }
 

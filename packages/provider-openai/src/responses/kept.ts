@@ -2,23 +2,23 @@ import type { JsonObject, ReasoningPart } from "@ravi/kernel";
 import { field, isObject, stringOr, tryParse } from "@ravi/kernel/provider";
 
 /**
- * What the Responses API needs back with the next turn and the kernel has no word for. It travels in the `opaque` data of a
- * reasoning part, as JSON. Nothing is kept on the server, so all of it has to come along.
+ * What the Responses API needs back with the next turn and the kernel has no field for. It is stored as JSON in the `opaque` data
+ * of a reasoning part. The server stores nothing, so all of it has to be sent.
  */
 export interface Kept {
-  /** Of a reasoning item. */
+  /** The id of the reasoning item. */
   readonly id?: string | undefined;
-  /** The reasoning, sealed by the server. */
+  /** The reasoning, encrypted by the server. */
   readonly encrypted?: string | undefined;
-  /** The text of the part is the reasoning itself, as open models send it, and not a summary of it. */
+  /** Whether the text of the part is the reasoning itself, as open models send it, and not a summary. */
   readonly open?: boolean | undefined;
-  /** How many of the tool calls came before it: a reasoning item belongs right before what followed from it. */
+  /** The number of tool calls before it. A reasoning item must come right before the item that followed from it. */
   readonly calls?: number | undefined;
-  /** Of the message that follows: whether it was meant as an answer or as a remark on the way to it. */
+  /** Of the next message: whether it was the answer or a remark on the way to it. */
   readonly phase?: string | undefined;
 }
 
-/** The part that carries it; only its text where the server would have no use for the rest. */
+/** The reasoning part to keep. It has `opaque` data only if the server needs that back. */
 export function keep(provider: string, text: string, kept: Kept): ReasoningPart {
   const { encrypted, open, phase } = kept;
   if (encrypted === undefined && open === undefined && phase === undefined)
@@ -26,7 +26,7 @@ export function keep(provider: string, text: string, kept: Kept): ReasoningPart 
   return { type: "reasoning", text, opaque: { provider, data: JSON.stringify(kept) } };
 }
 
-/** Undefined where it belongs to somebody else, or cannot be read. */
+/** Reads it back. Undefined if it belongs to another provider or is not valid. */
 export function keptIn({ opaque }: ReasoningPart, provider: string): Kept | undefined {
   if (opaque === undefined || opaque.provider !== provider) return undefined;
   const data = tryParse(opaque.data);
@@ -41,7 +41,7 @@ export function keptIn({ opaque }: ReasoningPart, provider: string): Kept | unde
   };
 }
 
-/** The reasoning item that a part stands for; undefined where the server could make nothing of it. */
+/** The reasoning item for a part; undefined if the server could not use it. */
 export function reasoningItem(text: string, kept: Kept): JsonObject | undefined {
   const { id, encrypted, open } = kept;
   if (encrypted === undefined && open === undefined) return undefined;

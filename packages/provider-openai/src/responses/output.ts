@@ -3,7 +3,7 @@ import { field, isObject, listOf, stringOr, textIn } from "@ravi/kernel/provider
 import { argumentText } from "../answer/argument-text.ts";
 import { keep } from "./kept.ts";
 
-/** What of an answer's items the kernel has a word for. Items of tools that run at the server are not among them. */
+/** The items that the kernel can represent. Items of tools that run at the server are not among them. */
 export type OutputItem =
   | {
       readonly type: "message";
@@ -14,7 +14,7 @@ export type OutputItem =
   | {
       readonly type: "reasoning";
       readonly text: string;
-      /** The text is the reasoning itself. */
+      /** Whether the text is the reasoning itself and not a summary. */
       readonly isOpen: boolean;
       readonly id: string | undefined;
       readonly encrypted: string | undefined;
@@ -27,6 +27,7 @@ export type OutputItem =
       readonly isCut: boolean;
     };
 
+/** Reads one item of a response; undefined for types that are not represented. */
 export function readItem(item: unknown): OutputItem | undefined {
   switch (field(item, "type")) {
     case "message":
@@ -58,7 +59,7 @@ function readMessage(item: unknown): OutputItem {
   return { type: "message", text, refused, phase: textIn(field(item, "phase")) };
 }
 
-/** Between two parts of a summary. */
+/** Separates the parts of a summary. */
 export const PARAGRAPH = "\n\n";
 
 function readReasoning(item: unknown): OutputItem {
@@ -80,7 +81,7 @@ function textsOf(parts: unknown): string {
     .join(PARAGRAPH);
 }
 
-/** The message that the items make up, the calls with the ids that were given to them. */
+/** Builds the message from its items. `callIds` are the ids under which the calls were announced. */
 export function messageOf(
   items: readonly OutputItem[],
   callIds: readonly string[],

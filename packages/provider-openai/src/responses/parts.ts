@@ -3,7 +3,7 @@ import { leftOut, type Notice } from "@ravi/kernel/provider";
 import { isAddress } from "../request/address.ts";
 import { unknownPart } from "../request/unknown-part.ts";
 
-/** The parts of a user's message or of a tool's result. What has no place is replaced by a sentence that says so. */
+/** The parts of a user's message or a tool's result. A part that cannot be sent is replaced by a sentence that says so. */
 export function inputParts(parts: readonly ContentPart[], notice: Notice): JsonObject[] {
   return parts.flatMap((part): JsonObject[] => {
     switch (part.type) {
@@ -14,7 +14,7 @@ export function inputParts(parts: readonly ContentPart[], notice: Notice): JsonO
       case "file":
         return [filePart(part, notice)];
       case "reasoning":
-        // It is the assistant's own.
+        // Reasoning belongs to the assistant.
         return [];
       default:
         return [inputText(unknownPart(part, notice))];
@@ -26,7 +26,7 @@ export function inputText(text: string): JsonObject {
   return { type: "input_text", text };
 }
 
-/** The id of a file that was uploaded before. */
+/** The id of an uploaded file. */
 const UPLOADED = /^file-[\w-]+$/;
 
 function imagePart(part: ImagePart | FilePart, notice: Notice): JsonObject {

@@ -4,13 +4,15 @@ import { type SchemaPlaces, unfitSchema } from "../failure/unfit-schemas.ts";
 import type { RequestBody } from "../protocol.ts";
 import { outputInWords } from "../request/output-format.ts";
 
-/** Only what an answer can do without. The limit of the answer is never left out, because the budget was reserved by it. */
+/**
+ * Parameters that a request can do without. The limit of output tokens is never left out, because the budget reserved that many.
+ */
 const REMEDIES: readonly Remedy[] = [
   ...["temperature", "top_p", "reasoning.summary", "reasoning.effort"].map((param) => leaveOut(param)),
   leaveOut("reasoning", /\breasoning\b/i),
   leaveOut("include", /encrypted[ _]content/i),
   ...["parallel_tool_calls", "text.verbosity", "prompt_cache_key", "store"].map((param) => leaveOut(param)),
-  // Some accounts may not have the newest models stream; the answer then comes in one piece.
+  // Some accounts may not stream the newest models. The answer then comes in one piece.
   leaveOut("stream"),
   {
     param: "text.format",
@@ -20,6 +22,7 @@ const REMEDIES: readonly Remedy[] = [
   },
 ];
 
+/** What to change in a request that the server refused; undefined if nothing can be. */
 export function responsesRemedy(rejection: Rejection, sent: RequestBody): Remedy | undefined {
   return (
     reasoningRemedy(rejection, sent) ??
@@ -45,16 +48,16 @@ function askInWords(body: RequestBody): RequestBody {
 }
 
 const UNREADABLE = /encrypted content .{0,200}could not be (?:verified|decrypted)/i;
-/** A server that looks the item up although it was sent whole. */
+/** A server that looks up the item although it was sent whole. */
 const NOT_KEPT = /item with id '[^']{1,200}' not found/i;
-/** What followed from it was not sent: the call of a tool that runs at the server, say, which is not kept. */
+/** The item that followed the reasoning was not sent, for example the call of a tool that runs at the server, which is not kept. */
 const LEADS_NOWHERE = /reasoning'? was provided without its required following item/i;
 const NO_REASONING = /reasoning (?:input )?items? can only be provided to/i;
 
 /**
- * Reasoning in the conversation that cannot be taken. A model that does not reason takes none, now or later. What another
- * account has sealed, as when a conversation goes on elsewhere, is left out from now on; that of later turns is this server's
- * own.
+ * What to do if the server refuses the reasoning in the conversation. A model that does not reason never accepts any, so all of it
+ * is left out. Reasoning that another account has encrypted, as when a conversation continues elsewhere, is left out from now on;
+ * that of later turns is this server's own and stays.
  */
 function reasoningRemedy({ status, code, message }: Rejection, sent: RequestBody): Remedy | undefined {
   if (status !== 400 && status !== 404) return undefined;

@@ -5,19 +5,22 @@ interface NamedEvent {
   readonly type: string;
 }
 
-/** Gives the events of a stream that are to be read, none twice: a proxy that reconnects sends again what it has sent before. */
+/** Returns the events to process. Repeats are dropped: a proxy that reconnects sends again what it sent before. */
 export type Unrepeated = (event: unknown, type: string) => readonly NamedEvent[];
 
 /**
- * An event is a repeat if its sequence number came before with the same content. Some servers give all events one number, or begin
- * anew with each item. As soon as a number comes with two different contents, numbers are not trusted any more, and from then
- * on nothing is left out.
+ * An event is a repeat if its sequence number came before with the same content. Some servers give all events the same number, or
+ * start again with each item. As soon as one number comes with two different contents, numbers are not trusted any more and nothing
+ * is dropped.
  */
 export function unrepeated(): Unrepeated {
   const seen = new Map<number, string>();
   let isTrusted = true;
   let last: number | undefined;
-  /** Apparent repeats under the number that came last. Until another number comes, they may be events of their own. */
+  /**
+   * Apparent repeats under the last number. They may be real events, which is known only if the same number comes with other
+   * content.
+   */
   let held: NamedEvent[] = [];
 
   return (event, type) => {
@@ -43,7 +46,7 @@ export function unrepeated(): Unrepeated {
   };
 }
 
-/** The item's id counts only where there is no index: some servers give each event an id of its own. */
+/** The item's id counts only if there is no index, since some servers give each event a new id. */
 function contentOf(event: unknown, type: string): string {
   const item = field(event, "output_index") ?? field(event, "item_id");
   const part = field(event, "content_index") ?? field(event, "summary_index");

@@ -9,8 +9,8 @@ import { strictSchema } from "../request/strict.ts";
 import { inputItems } from "./input.ts";
 
 /**
- * The body of a request. Nothing is stored at the server and nothing of an earlier answer is referred to: the conversation is
- * whole in each request, so that it can be resumed, forked, compacted and taken elsewhere.
+ * The body of a request. Nothing is stored at the server and no earlier answer is referred to: each request has the whole
+ * conversation, so that it can be resumed, forked, compacted and continued elsewhere.
  */
 export function responsesBody(request: ModelRequest, target: Target): RequestBody {
   const { tools = [], output, reasoning } = request;
@@ -34,7 +34,7 @@ export function responsesBody(request: ModelRequest, target: Target): RequestBod
   return completeBody(body, request, target, merge);
 }
 
-/** What has several settings in it, or is a list, is added to; anything else is replaced. */
+/** Merges `text` and `reasoning`, appends to `tools` and `include`, and replaces everything else. */
 function merge(body: Record<string, unknown>, extra: JsonObject): void {
   for (const [key, value] of Object.entries(extra)) {
     const known = body[key];
@@ -56,7 +56,7 @@ function reasoningOf(reasoning: ModelRequest["reasoning"]): JsonObject | undefin
 
 const functionTool = perTool(({ name, description, parameters }): FunctionTool => {
   const strict = strictSchema(parameters);
-  // Said also where it is false: here a schema that says nothing of it is made strict, and changed for it.
+  // `strict` is set even if it is false: if it is absent, the API makes the schema strict, and changes it for that.
   return {
     type: "function",
     name,

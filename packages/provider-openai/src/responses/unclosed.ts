@@ -4,8 +4,8 @@ import type { Draft } from "./drafts.ts";
 import { PARAGRAPH } from "./output.ts";
 
 /**
- * An item that the server never closed, as far as it came. A call whose arguments were not said to be whole is no call to run:
- * in an answer that claims to be complete there can be none.
+ * An item that the server never closed, as far as it came. Throws if the response claims to be complete but a call's arguments are
+ * not: such a call must not be run.
  */
 export function unclosed(draft: Draft, status: string): JsonObject | undefined {
   switch (draft.type) {

@@ -1,12 +1,12 @@
 import type { Usage } from "@ravi/kernel";
 import { countIn, field } from "@ravi/kernel/provider";
 
-/** What the server says that the call used; undefined where that is no sensible number: then the reservation is charged. */
+/** The usage that the server reports; undefined if the counts are missing or not valid: then the reservation is charged. */
 export function readUsage(value: unknown): Usage | undefined {
   const inputTokens = countIn(field(value, "input_tokens"));
   const written = countIn(field(value, "output_tokens"));
   if (inputTokens === undefined || written === undefined) return undefined;
-  // Some servers count the reasoning beside the output. Their total gives it away.
+  // Some servers count the reasoning in addition to the output. Their total shows it.
   const outputTokens = Math.max(written, (countIn(field(value, "total_tokens")) ?? 0) - inputTokens);
   const details = field(value, "input_tokens_details");
   const cached = countIn(field(details, "cached_tokens"));

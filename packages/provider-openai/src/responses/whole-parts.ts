@@ -1,16 +1,16 @@
 import { field, textIn } from "@ravi/kernel/provider";
 
-/** A part of an item that an event says whole. */
+/** A part of an item that comes whole in one event. */
 export interface WholePart {
   readonly item: "message" | "reasoning";
-  /** Of reasoning: whether it is a summary or the reasoning itself. */
+  /** For reasoning: whether it is a summary or the reasoning itself. */
   readonly channel: "summary" | "content";
   readonly index: unknown;
   readonly text: string;
   readonly refused: boolean;
 }
 
-/** Undefined where the event says no part whole, or one with nothing in it. */
+/** Undefined if the event has no whole part, or an empty one. */
 export function wholePart(event: unknown, type: string): WholePart | undefined {
   const part = field(event, "part");
   switch (type) {

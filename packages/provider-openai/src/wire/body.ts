@@ -1,18 +1,19 @@
 import { BrokenConnection, OversizedAnswer, type ProviderCall } from "@ravi/kernel/provider";
 
-/** The body of an answer, piece by piece. */
+/** Reads the body of an answer piece by piece. */
 export interface Body {
-  /** Undefined at the end. */
+  /** The next piece; undefined at the end. Throws if the connection breaks or the answer is too long. */
   next(): Promise<Uint8Array | undefined>;
-  /** Everything worth reading was read. A connection that then ends as well is kept for the next request. */
+  /** Nothing more is worth reading. If the body ends now too, its connection is kept for the next request. */
   leave(): void;
 }
 
+/** Opens the body of a response, which may have at most `maxBytes` bytes. */
 export function openBody(response: Response, call: ProviderCall, maxBytes: number): Body {
   const reader: ReadableStreamDefaultReader<Uint8Array> | undefined = response.body?.getReader();
   let size = 0;
   const cancel = (): void => {
-    // Whether or not the connection could be told, nobody reads it any more.
+    // Nobody reads it any more, so it does not matter if the cancellation fails.
     reader?.cancel().catch(() => undefined);
   };
   return {
@@ -34,7 +35,7 @@ export function openBody(response: Response, call: ProviderCall, maxBytes: numbe
     leave() {
       if (reader === undefined) return;
       call.complete();
-      // The end of the body mostly comes along with the last event. If it does not at once, the connection is given up.
+      // The end of the body usually comes with the last event. If it is not there at once, the connection is closed.
       let ended = false;
       reader.read().then(
         ({ done }) => {
@@ -49,7 +50,7 @@ export function openBody(response: Response, call: ProviderCall, maxBytes: numbe
   };
 }
 
-/** The whole body as text. */
+/** Reads the whole body as text. */
 export async function readText(body: Body): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";

@@ -9,17 +9,18 @@ const MAX_ERROR_BYTES = 64 * 1024;
 const BODILESS = new Set([204, 205, 304]);
 
 /**
- * Sends no half characters. Follows no redirect: `fetch` would take a key that is in a header of its own, and the prompt, to wherever it is sent. Of an
- * error's body only the beginning is read, because the client reads what it gets to the end.
+ * Wraps `fetch`. It replaces unpaired surrogates in the body. It follows no redirect, since `fetch` would send the prompt, and a
+ * key in a custom header, to the new address. Of an error's body it reads only the beginning, because the client would read any
+ * length.
  */
 export function guardedFetch(fetch: Fetch | undefined): Fetch {
   return async (input, init) => {
     const body = typeof init?.body === "string" ? { body: wholeCharacters(init.body) } : {};
-    // Looked up at each call, as whoever replaces the global one expects.
+    // Looked up at each call, so that a replaced global `fetch` is used.
     const sent = (fetch ?? globalThis.fetch)(input, { ...init, ...body, redirect: "manual" });
     const response = await untilAborted(sent, init?.signal);
     if (response.ok) return response;
-    // Where `fetch` hides what was redirected, its status is 0.
+    // If `fetch` hides the redirect, the status is 0.
     if (response.status < 200) {
       throw new InvalidValueError({
         field: "baseURL",
@@ -32,7 +33,7 @@ export function guardedFetch(fetch: Fetch | undefined): Fetch {
   };
 }
 
-/** The answer with what was read of it. A status that is none of HTTP's can be received, but no `Response` made with it. */
+/** The response with the text that was read. A status above 599 can be received, but the `Response` constructor refuses it. */
 function refusal(body: string | null, { status, headers }: Response): Response {
   if (status <= 599) return new Response(body, { status, headers });
   return Object.defineProperty(new Response(body, { status: 500, headers }), "status", { value: status });
@@ -55,7 +56,7 @@ async function beginningOf(response: Response): Promise<string> {
       if (size >= MAX_ERROR_BYTES) break;
     }
   } catch {
-    // The status says more than how its text broke off.
+    // The status says more than the missing rest of the text.
     return text;
   }
   await reader.cancel().catch(() => undefined);

@@ -1,7 +1,10 @@
-/** Every escape in a JSON text, one after the other, so that a text which spells one out stays as it is. */
+/** Every escape of a JSON text. Matching all of them, one after the other, keeps an escaped backslash before `ud…` as it is. */
 const ESCAPES = /\\(?:ud[89a-f][0-9a-f]{2}|.)/g;
 
-/** A text of `JSON.stringify`, which escapes half characters only, without any: servers refuse the whole request for one. */
+/**
+ * Replaces unpaired surrogates in a text of `JSON.stringify`, which escapes only those. Servers refuse the whole request because of
+ * one.
+ */
 export function wholeCharacters(json: string): string {
   return json.includes("\\ud") ? json.replaceAll(ESCAPES, repaired) : json;
 }

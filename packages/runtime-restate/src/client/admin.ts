@@ -5,7 +5,7 @@ import { pause } from "../pause.ts";
 import { serverUrl } from "../server-url.ts";
 
 export interface AdminOptions {
-  /** `http://localhost:9070` */
+  /** For example `http://localhost:9070`. */
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
@@ -17,15 +17,18 @@ interface Invocation {
   readonly deployment: string | null;
 }
 
-/** A worker that was killed is noticed within milliseconds; one behind a cut line is not, and is waited for no longer. */
+/**
+ * How often `goOn` looks. A killed worker is noticed within milliseconds; one behind a broken connection is not, and is not waited
+ * for any longer.
+ */
 const ROUNDS = 40;
-/** Looks at 50, 150, 350 milliseconds and so on, for six seconds. */
+/** How often `resumePaused` looks: after 50, 150, 350 milliseconds and so on, for about six seconds. */
 const AFTERCARE = 7;
 const AT_REST: ReadonlySet<string> = new Set(["backing-off", "paused", "suspended"]);
 const ALL = [ROOT, EXECUTION, WATCHER, TOPIC] as const;
 const MOVE = "resume?deployment=latest";
 
-/** The server's own administration: what runs there, and where it runs. */
+/** The server's admin API: which invocations exist, and on which deployment. */
 export class Admin {
   private readonly url: string;
   private readonly headers: Readonly<Record<string, string>>;
@@ -35,11 +38,12 @@ export class Admin {
     this.headers = headers;
   }
 
-  /** Tells the server where workers are reached. From then on new runs go there. */
+  /** Registers the address of the workers at the server. From then on new runs go there. */
   async register(uri: string): Promise<void> {
     await this.request("POST", "/deployments", { uri, force: true });
   }
 
+  /** The summaries of all runs. */
   async list(): Promise<RunSummary[]> {
     const rows = await this.query(
       `SELECT value_utf8 FROM state WHERE service_name = '${ROOT}' AND key = '${SUMMARY}'`,
@@ -47,14 +51,14 @@ export class Admin {
     return rows.map(({ value_utf8 }) => JSON.parse(String(value_utf8)) as RunSummary);
   }
 
-  /** What there is of a run that is over. */
+  /** The ids of the completed invocations of a run. */
   async finished(runId: string): Promise<string[]> {
     return (await this.invocations(runId, ALL, "status = 'completed'")).map(({ id }) => id);
   }
 
   /**
-   * Goes on at once with whatever of a run is parked or waits for its next try, on the newest deployment. What is bound to
-   * another one is moved; the server moves only what is at rest, so what tries again by itself is paused first.
+   * Continues everything of a run that is parked or waits for its next retry, on the newest deployment. Invocations that are bound
+   * to another deployment are moved. The server moves only what is at rest, so an invocation that is being retried is paused first.
    */
   async goOn(runId: string, signal: AbortSignal): Promise<void> {
     const latest = await this.latest();
@@ -76,8 +80,8 @@ export class Admin {
   }
 
   /**
-   * Somebody else may have moved an invocation before it was paused for that here, and a pause takes effect when it can: then
-   * it is paused where it should run. For a while after a move, whatever is found paused is therefore resumed.
+   * Resumes what is still paused after a move. Another client may have moved an invocation before this one paused it, and a pause
+   * may take effect late: then the invocation would stay paused on the right deployment.
    */
   private async resumePaused(runId: string, signal: AbortSignal): Promise<void> {
     for (let round = 0; round < AFTERCARE && !signal.aborted; round++) {
@@ -89,15 +93,15 @@ export class Admin {
   }
 
   /**
-   * A message to a tree's object that is bound to a deployment which does not answer keeps everybody else out. It is moved to
-   * the newest one; nothing else of the run is touched.
+   * If a message to a tree's object is bound to a deployment that does not answer, it blocks all other messages. It is moved to the
+   * newest deployment; nothing else of the run is touched.
    */
   async openDoor(runId: string): Promise<void> {
     const held = await this.invocations(runId, [ROOT, TOPIC], "status IN ('backing-off', 'paused')");
     await Promise.all(held.map((one) => this.move(one)));
   }
 
-  /** Ends executions that can hear nothing, because no worker can carry them. Their watchers tell the root. */
+  /** Kills executions that cannot be told to stop, because no worker can run them. Their watchers report the end to the root. */
   async kill(execIds: readonly string[]): Promise<void> {
     for (const execId of execIds) {
       const held = await this.invocations(execId, [EXECUTION], "status <> 'completed'");
@@ -106,6 +110,7 @@ export class Admin {
     }
   }
 
+  /** Removes a completed invocation from the server. */
   async purge(invocation: string): Promise<void> {
     await this.patch(invocation, "purge");
   }
@@ -140,7 +145,7 @@ export class Admin {
     return typeof deployment === "string" ? deployment : null;
   }
 
-  /** Refused where the invocation is under way, or gone: both are looked at again by whoever asked. */
+  /** The server refuses this if the invocation is running or gone. That is no error: the caller looks again. */
   private async patch(invocation: string, what: string): Promise<void> {
     await this.request("PATCH", `/invocations/${invocation}/${what}`, undefined, [400, 404, 409]);
   }

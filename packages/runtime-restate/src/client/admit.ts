@@ -5,8 +5,9 @@ import type { Launch } from "../root/messages.ts";
 import { scopeOfRun } from "../scope.ts";
 
 /**
- * The layers around a root agent, the runtime's outside and its own inside, see its input in the process that starts the run:
- * what they remove reaches no server. One that answers for the agent ends the run with its answer.
+ * Runs the admission of the layers around a root agent, the runtime's outside and the agent's own inside, in the process that
+ * starts the run: what they remove from the input never reaches the server. If a layer answers for the agent, the run ends with
+ * that answer.
  */
 export async function admitRoot(
   agent: Agent,

@@ -16,9 +16,9 @@ import { unknownRun } from "../root/unknown.ts";
 import type { Page } from "../topic/object.ts";
 import { leftAlone, resultOf } from "./result.ts";
 
-/** How long one look is waited for. */
+/** How long one look waits for an answer. */
 const LOOK_MS = 5_000;
-/** How long to wait between two looks: short at first, then longer, as somebody who is told nothing. */
+/** The pauses between two looks: short at first, then longer while nothing changes. */
 const LOOKS_MS = [5, 10, 20, 40, 80, 160, 320, 500] as const;
 
 function msUntilLook(looks: number): number {
@@ -31,15 +31,15 @@ export interface FollowOptions {
   readonly ingress: Ingress;
   /** Aborted when the client closes. */
   readonly closed: AbortSignal;
-  /** Done before the first look: the run is started, or moved. */
+  /** Runs before the first look: starts the run, or moves it. */
   readonly begin: () => Promise<void>;
   readonly cancel: (reason: string) => void;
 }
 
-/** A run as a client anywhere sees it. It only looks: nothing of the run depends on it. */
+/** The handle of a run for a client in any process. It only reads: the run does not depend on it. */
 export function follow(options: FollowOptions): RootHandle {
   const { runId, ingress, closed } = options;
-  // Its own: the client's one would have a listener for every run that is followed.
+  // A signal of its own. On the client's signal, every followed run would leave listeners.
   const signal = AbortSignal.any([closed]);
   let status: RunStatus = "pending";
   let agentId = options.agentId ?? AgentId("unknown");
@@ -51,7 +51,7 @@ export function follow(options: FollowOptions): RootHandle {
     status = "running";
     const ended = new AbortController();
     const tell = (): void => ended.abort();
-    // The end is told at once; that a run waits or is suspended is seen by looking.
+    // The end is reported at once. That a run waits or is suspended is only found by looking.
     ingress.whenOver(WATCHER, runId, signal).then(tell, () => {});
     const awake = AbortSignal.any([signal, ended.signal]);
     for (let looks = 0, version = 0; ; looks++) {
@@ -76,12 +76,12 @@ export function follow(options: FollowOptions): RootHandle {
       return leftAlone(runId);
     })
     .finally(() => over.abort());
-  // Of what rests, or could not be followed, the topic is not closed: what there is of it is all there is.
+  // The topic of a run that is suspended, or could not be followed, is never closed: reading ends with what is there.
   let isLost = false;
   const isLeft = (): boolean => over.signal.aborted && (isLost || status === "suspended");
-  /** Somebody may have it forgotten when it is over, and its topic with it. */
+  /** Somebody may delete the run when it is over, and its topic with it. */
   const isGone = async (): Promise<boolean> => over.signal.aborted && !(await look()).known;
-  // Whoever wants to know awaits it; nobody else must be troubled by it.
+  // A caller that wants the error awaits `result`. Without this handler, an error that nobody awaits would end the process.
   result.catch(() => {
     isLost = true;
     status = "failed";
@@ -103,7 +103,7 @@ export function follow(options: FollowOptions): RootHandle {
 
 const blank = { code: null, name: "Error", message: "", retryable: false, fields: {}, cause: null } as const;
 
-/** From the first event to the last; or as far as it has come, where the run is suspended. */
+/** All events from the first to the last; if the run is suspended, those that there are. */
 async function* eventsOf(
   ingress: Ingress,
   runId: RunId,
@@ -118,7 +118,7 @@ async function* eventsOf(
       page = await lookAgain<Page>(ingress, target, { from }, signal);
       if (page.events.length === 0 && !page.isClosed && (await isGone())) return;
     } catch (error) {
-      // Whoever looks on has closed his end.
+      // The reader has closed its runtime.
       if (signal.aborted) return;
       throw error;
     }
@@ -131,7 +131,7 @@ async function* eventsOf(
   }
 }
 
-/** One that a dead worker was asked for is not waited for: the next goes to another. */
+/** Calls with a time limit and tries again: a call that went to a dead worker would wait too long; the next goes to another one. */
 async function lookAgain<T>(
   ingress: Ingress,
   target: Target,

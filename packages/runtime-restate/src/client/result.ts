@@ -14,7 +14,7 @@ import type { Standings } from "../root/messages.ts";
 import { addCost } from "../root/spend.ts";
 import { NOTHING_SPENT } from "../root/state.ts";
 
-/** A run's result from how it stands; undefined while it goes on. */
+/** The result of a run from its standings; undefined while it runs. */
 export function resultOf(runId: RunId, standings: Standings): RunResult | undefined {
   const { status, result, error } = standings;
   if (status === "over" && result !== undefined)
@@ -27,7 +27,7 @@ export function resultOf(runId: RunId, standings: Standings): RunResult | undefi
   });
 }
 
-/** Left where it is by somebody who closes his end of it. */
+/** The result for a client that closes while the run continues. */
 export function leftAlone(runId: RunId): RunResult {
   return { runId, status: "suspended", output: "", usage: NO_USAGE, cost: 0 };
 }

@@ -7,18 +7,18 @@ import { knownAnswer } from "../root/unknown.ts";
 import { orOpened } from "../slow.ts";
 import type { Admin } from "./admin.ts";
 
-/** How long a server that does not answer is tried for by a client. Workers try for as long as their attempt lives. */
+/** How long a client tries to reach a server that does not answer. Workers try for as long as their attempt lives. */
 const PATIENCE_MS = 30_000;
 
 export interface RootsOptions {
   readonly ingress: Ingress;
   readonly admin: Admin;
   readonly clock: Clock;
-  /** Aborts whatever is being said. */
+  /** Aborts all requests. */
   readonly closed: AbortSignal;
 }
 
-/** What a client says to the objects that have the trees of runs. */
+/** The messages of a client to the objects of the trees. */
 export class Roots {
   private readonly options: RootsOptions;
   private readonly starting = new Map<string, Promise<void>>();
@@ -27,12 +27,12 @@ export class Roots {
     this.options = options;
   }
 
-  /** A run's object may be held by a deployment that is gone; the server is told to try another. */
+  /** The run's object may be blocked by a deployment that is gone. Tells the server to use another one. */
   open(runId: string): void {
     void this.options.admin.openDoor(runId).catch(() => {});
   }
 
-  /** What is said to the run meanwhile waits until it has begun. */
+  /** Starts a run. Other messages to the run wait until it has begun. */
   start(runId: string, message: () => Promise<Omit<StartMessage, "at">>): Promise<void> {
     const begun = this.begin(runId, message).finally(() => this.starting.delete(runId));
     this.starting.set(runId, begun);
@@ -47,21 +47,25 @@ export class Roots {
     throw new InvalidValueError({ field: "runId", value: runId, expected });
   }
 
+  /** Hands out decisions and continues what is parked. Throws if a decision is refused. */
   async resume(runId: string, decisions: Decisions): Promise<void> {
     const resumed = (await this.say(runId, "resume", { decisions })) as Resumed | null;
     if (resumed?.refused !== undefined) throw errorFromJSON(resumed.refused);
     await this.options.admin.goOn(runId, this.options.closed);
   }
 
+  /** Stops a run. Executions that no worker can run are killed at the server. */
   async stop(runId: string, reason: string): Promise<void> {
     const { deaf } = (await this.say(runId, "stop", { execId: null, stopped: { reason } })) as StopAnswer;
     await this.options.admin.kill(deaf);
   }
 
+  /** Gives the run a value that it waits for. */
   async deliver(runId: string, said: { id: string; name: string; value: JsonValue }): Promise<void> {
     await this.say(runId, "deliver", said);
   }
 
+  /** Deletes a run that is over. Throws an `InvalidValueError` if it is still under way. */
   async forget(runId: string): Promise<void> {
     const { admin } = this.options;
     const { isGone } = (await this.say(runId, "forget", {})) as { isGone: boolean };
@@ -74,7 +78,7 @@ export class Roots {
   }
 
   private async say(runId: string, name: string, message: object): Promise<unknown> {
-    // Whether it could be started is for whoever has started it.
+    // A failed start is reported to the caller that started it.
     await this.starting.get(runId)?.catch(() => {});
     return this.ask(runId, name, message);
   }

@@ -10,7 +10,7 @@ import {
 } from "@ravi/kernel";
 import type { UsedSoFar } from "../root/messages.ts";
 
-/** One thing that was paid for, as it is recorded with the call that it belongs to. */
+/** One payment, as it is recorded with its call. */
 export type Paid = {
   readonly usage: Usage;
   readonly costUsd: number | null;
@@ -19,7 +19,7 @@ export type Paid = {
   readonly isNested?: boolean | undefined;
 };
 
-/** What one execution has used, by what is on record: a replay counts the same. */
+/** What one execution has used, computed from the record, so a replay counts the same. */
 export class UsedAccount implements Used {
   usage: Usage = NO_USAGE;
   private modelCalls = 0;
@@ -33,12 +33,13 @@ export class UsedAccount implements Used {
     return this.unpriced > 0 ? null : this.nano / 1e9;
   }
 
+  /** All counters, as they are sent to the root. */
   get total(): UsedSoFar {
     const { usage, costUsd, modelCalls, toolCalls, retries, wasteNano } = this;
     return { usage, costUsd, modelCalls, toolCalls, retries, wasteUsd: wasteNano / 1e9 };
   }
 
-  /** All that one call has cost, in the attempt at it that is on record. */
+  /** Adds everything that one call has cost. `attempt` is the number of the recorded attempt at it. */
   add(paid: readonly Paid[], attempt: number): void {
     let tries = 0;
     for (const { usage, costUsd, toolCalls, isWaste, isNested } of paid) {
@@ -64,7 +65,7 @@ export class UsedAccount implements Used {
     status: AgentAccount["status"],
   ): AgentAccount {
     const { total, nano } = this;
-    // Whatever an agent paid that was cut off, its parent got nothing for it.
+    // If an agent failed or was cancelled, everything that it paid is waste: its parent got nothing for it.
     const isLost = status === "cancelled" || status === "failed";
     return {
       ...total,

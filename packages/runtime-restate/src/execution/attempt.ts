@@ -26,15 +26,15 @@ export interface AttemptOptions {
   readonly publisher: Publisher;
   readonly ports: ContextPorts;
   readonly blobs: BlobStore | undefined;
-  /** Whoever hires somebody can carry it, too. */
+  /** Makes a hired agent known to this worker, so that it can run the agent too. */
   readonly register: (agent: Agent) => void;
 }
 
 type Stops = readonly RestatePromise<{ readonly stop: Stopped }>[];
 
 /**
- * One attempt at an execution: what it knows, and how it speaks to its root. What it knows it knows from the journal, so every
- * attempt knows the same.
+ * One attempt at an execution: its state, and its messages to its root. The state comes from the journal, so every attempt has the
+ * same.
  */
 export class Attempt {
   readonly start: ExecutionStart;
@@ -46,22 +46,23 @@ export class Attempt {
   readonly register: AttemptOptions["register"];
   readonly token = new CancellationToken();
   readonly used = new UsedAccount();
-  /** Unwinds the execution while it keeps its place. */
+  /** Set to unwind the execution while it keeps its place at the server. */
   suspension: SuspendedError | undefined;
-  /** What the root has not been told yet. */
+  /** Settlements that the root has not received yet. */
   unsettled: readonly (Settle | Left)[] = [];
+  /** How many children it has hired. */
   hired = 0;
-  /** Whom it may join and ask. */
+  /** The children that it may join and ask. */
   readonly children = new Set<string>();
-  /** Calls of the batch under way that wait for a seat. */
+  /** How many calls of the current batch wait for a seat. */
   resting = 0;
   standing: Standing;
-  /** What may end its waiting from outside; empty once it did. */
+  /** Promises that end its waiting from outside; empty once it was stopped. */
   stops: Stops;
 
   private constructor(options: AttemptOptions, standing: Standing, stops: Stops) {
     this.start = options.start;
-    // The SDK's context is one that knows whether it replays.
+    // The SDK's context is in fact this one, which knows whether it replays.
     this.context = options.context as internal.ContextInternal;
     this.line = options.line;
     this.publisher = options.publisher;
@@ -74,7 +75,7 @@ export class Attempt {
     this.hearStop(standing);
   }
 
-  /** The first word of an execution to its root: that it is there, and where it can be told to stop. */
+  /** Creates the attempt with its first message to the root: that it runs, and how it can be stopped. */
   static async open(options: AttemptOptions): Promise<Attempt> {
     const { context, line, start, ports } = options;
     const { execId, deadline } = start;
@@ -94,21 +95,22 @@ export class Attempt {
     return new Attempt({ ...options, start: { ...start, isResumed: !isFresh } }, standing, stops);
   }
 
-  /** Aborted when the attempt is over: another one may be under way, and what this one still does is heard by nobody. */
+  /** Aborted when the attempt is over. Another one may run by then, and nothing receives what this one still does. */
   get isOver(): AbortSignal {
     return this.context.request().attemptCompletedSignal;
   }
 
-  /** What every message of an execution begins with. Its time is recorded, so that a replay sends the same. */
+  /** The head of every message of an execution. Its time is recorded, so that a replay sends the same. */
   from(lane: number): FromExec {
     return { at: this.standing.at, execId: this.start.execId, lane, used: this.used.total };
   }
 
-  /** As `from`, with the time of now: for what is said inside of a closure, which is not said again by a replay. */
+  /** Like `from` with the current time, for messages inside a closure, which a replay does not send again. */
   fromNow(lane: number): FromExec {
     return { ...this.from(lane), at: this.ports.clock.now() };
   }
 
+  /** Sends a message to the root through the journal and awaits its answer. */
   call<N extends MessageName>(name: N, message: Message<N>): RestatePromise<Answer<N>> {
     const serdes = { inputSerde: json<Message<N>>(), outputSerde: json<Answer<N>>() };
     return this.context.genericCall<Message<N>, Answer<N>>({
@@ -118,7 +120,7 @@ export class Attempt {
     });
   }
 
-  /** Several of a kind in one message, decided in the order given. */
+  /** Sends several messages of the same kind as one. They are decided in the given order. */
   callAll<N extends MessageName>(name: N, messages: readonly Message<N>[]): RestatePromise<Answer<N>[]> {
     const said: Said[] = messages.map((message) => ({ name, message }));
     const serdes = { inputSerde: json<{ said: readonly Said[] }>(), outputSerde: json<Answer<N>[]>() };
@@ -129,11 +131,12 @@ export class Attempt {
     });
   }
 
+  /** Sends a message to the root through the journal, without an answer. */
   send<N extends MessageName>(name: N, message: Message<N>): void {
     this.context.genericSend<Message<N>>({ ...this.to(name), parameter: message, inputSerde: json() });
   }
 
-  /** Tells the root what was spent, where no admission will carry it soon. */
+  /** Sends the open settlements to the root, if no admission will carry them soon. */
   flush(lane: number): void {
     const { unsettled } = this;
     if (unsettled.length === 0) return;
@@ -141,19 +144,20 @@ export class Attempt {
     this.send("settle", { ...this.from(lane), settle: unsettled, isOneWay: true });
   }
 
-  /** What an answer tells beside what was asked. */
+  /** Takes over the time, pause and budget that come with every answer. */
   learn({ at, paused, remaining }: Pick<Standing, "at" | "paused" | "remaining">): void {
     this.standing = { ...this.standing, paused, remaining };
     this.learnTime(at);
   }
 
-  /** Who learns that it is late need not wait for the timer to say so, which the server may set off later. */
+  /** Takes over the root's time. If the deadline has passed, the execution stops at once; the server's timer may fire later. */
   learnTime(at: number): void {
     this.standing = { ...this.standing, at };
     const { deadline } = this.start;
     if (deadline !== null && at >= deadline) this.hearStop({ stopped: { reason: "", deadline } });
   }
 
+  /** Stops the execution if it was told to. */
   hearStop({ stopped }: { readonly stopped?: Stopped | undefined }): void {
     if (stopped === undefined) return;
     this.stops = [];
@@ -162,18 +166,19 @@ export class Attempt {
     this.token.cancel(cancellationOf(stopped));
   }
 
-  /** Suspends the execution where the journal has something else than what is asked for. */
+  /** Suspends the execution if the journal has another step than the one that is requested. */
   expect(requested: string, recorded: string): void {
     if (requested !== recorded) throw this.mismatch({ key: requested, recorded, requested });
   }
 
+  /** Throws an `InvalidValueError` if the execution has no such child. */
   checkChild(child: string): void {
     if (this.children.has(child)) return;
     const expected = `a child of ${this.start.execId}`;
     throw new InvalidValueError({ field: "handle", value: child, expected });
   }
 
-  /** Suspends the execution where it would end while the journal has more of it. */
+  /** Suspends the execution if it would end while the journal has more steps. */
   expectEnd(): void {
     if (this.context.isProcessing()) return;
     throw this.mismatch({ key: "its end", recorded: "more steps", requested: "none" });

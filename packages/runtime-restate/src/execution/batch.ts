@@ -8,7 +8,7 @@ import type { Steps } from "./steps.ts";
 import { Turns } from "./turns.ts";
 import { waiting } from "./waits.ts";
 
-/** All seats in order, all admissions in order; every branch is moved by the one loop until the last of them is over. */
+/** Runs a batch. All seats are requested in order, then all admissions; one loop moves every branch until the last one ends. */
 export async function batch(
   attempt: Attempt,
   driver: Lane,

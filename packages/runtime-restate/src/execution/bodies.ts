@@ -1,13 +1,17 @@
 import { type BlobStore, InvalidValueError, type JsonObject } from "@ravi/kernel";
 
-/** Above this a body goes to the blob store, as in every engine. */
+/** In characters. Larger bodies go to the blob store, as with every engine. */
 const LARGE = 256 * 1024;
-/** An execution has many, and its journal, with all of them, is sent to every attempt at it. */
+/**
+ * The most bytes that are recorded without a blob store. An execution has many outcomes, and its journal is sent with all of them
+ * to every attempt.
+ */
 const MOST = 8 * 1024 * 1024;
 
-/** What is recorded of an outcome: itself, or where it lies. */
+/** What is recorded of an outcome: the outcome itself, or its blob. */
 export type Stored = { readonly here: JsonObject } | { readonly blob: string };
 
+/** Stores an outcome. Throws an `InvalidValueError` if it is too large and there is no blob store. */
 export async function store(body: JsonObject, blobs: BlobStore | undefined): Promise<Stored> {
   const text = JSON.stringify(body);
   if (text.length <= LARGE) return { here: body };
@@ -21,6 +25,7 @@ export async function store(body: JsonObject, blobs: BlobStore | undefined): Pro
   });
 }
 
+/** Reads a stored outcome. */
 export async function fetchStored(stored: Stored, blobs: BlobStore | undefined): Promise<JsonObject> {
   if ("here" in stored) return stored.here;
   if (blobs === undefined) {

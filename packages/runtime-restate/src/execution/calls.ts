@@ -22,10 +22,10 @@ import type { Turn } from "./turns.ts";
 
 const ONE_TOOL_CALL: readonly Paid[] = Object.freeze([{ usage: NO_USAGE, costUsd: 0, toolCalls: 1 }]);
 
-/** What a call came to: its record and whether this attempt has made it, or nothing where somebody decided to leave it out. */
+/** The result of a call: its record and whether this attempt made it; or `skipped`, if somebody decided to leave the call out. */
 export type Made = { readonly recorded: Recorded; readonly isFresh: boolean } | { readonly skipped: true };
 
-/** One call, as often as it takes until it is made: it may have to wait for a seat or for a decision in between. */
+/** Makes one call. It repeats until the call is made, since it may have to wait for a seat or a decision first. */
 export function* paying(attempt: Attempt, lane: number, effect: Effect, turn: Turn): Steps<Made> {
   const { context, start, token } = attempt;
   const { execId } = start;
@@ -70,7 +70,7 @@ export function* paying(attempt: Attempt, lane: number, effect: Effect, turn: Tu
     if (recorded.verdict === "stale") throw attempt.suspend(new Error(`${execId} goes on elsewhere`));
     if (recorded.verdict === "doubt") {
       const decision = yield* deciding(attempt, lane, effect);
-      // It was begun, and stays charged: only one that is made again counts by what it takes then.
+      // The call was begun and stays charged. Only a call that is made again counts by what it then uses.
       if (decision !== "retry" && effect.kind === "tool") attempt.used.add(ONE_TOOL_CALL, 1);
       if (decision === "skip" && effect.skipped !== undefined) return { skipped: true };
       if (decision !== "retry") throw new NeedsDecisionError({ execId, key: effect.key, what: effect.what });
@@ -81,7 +81,7 @@ export function* paying(attempt: Attempt, lane: number, effect: Effect, turn: Tu
   }
 }
 
-/** What the agent gets of it. */
+/** Turns the record of a call into the value or error for the agent. */
 export async function settledOf(attempt: Attempt, effect: Effect, one: Settled): Promise<Settled> {
   if (!one.ok) return one;
   const made = one.value as Made;
@@ -93,7 +93,9 @@ export async function settledOf(attempt: Attempt, effect: Effect, one: Settled):
   return { ok: false, error: errorFromJSON(body["error"] as SerializedError) };
 }
 
-/** What is on record but cannot be read just now is no outcome of the call: the execution keeps its place. */
+/**
+ * If a recorded outcome cannot be read now, that is not the outcome of the call: the execution is suspended and keeps its place.
+ */
 async function readBody(attempt: Attempt, stored: Stored): Promise<JsonObject> {
   try {
     return await fetchStored(stored, attempt.blobs);
@@ -102,7 +104,7 @@ async function readBody(attempt: Attempt, stored: Stored): Promise<JsonObject> {
   }
 }
 
-/** It may or may not have been made before a crash, and must not be made twice: somebody is asked. */
+/** The call may have been made before a crash and must not be made twice: somebody has to decide. */
 function* deciding(attempt: Attempt, lane: number, { key, what }: Effect): Steps<Decision> {
   const { context, start, line } = attempt;
   const { execId } = start;

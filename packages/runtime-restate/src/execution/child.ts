@@ -15,10 +15,10 @@ import type { Seat } from "./hiring.ts";
 import type { Lane } from "./lane.ts";
 import { awaiting, type Steps } from "./steps.ts";
 
-/** Of one who was never hired. */
+/** For a child that was never hired. */
 const NOTHING_USED: HireUsage = Object.freeze({ usage: NO_USAGE, costUsd: 0 });
 
-/** A child's whole run, after its seat was asked for. */
+/** The whole run of a child, after its seat was requested. */
 export function* childOf(
   attempt: Attempt,
   driver: Lane,
@@ -37,7 +37,7 @@ export function* childOf(
       cut: true,
     });
     if (first.outcome !== undefined) return learned(attempt, first.outcome);
-    // Time without a seat is not counted: as long as it was without one, it has longer.
+    // Time without a seat does not count: the timeout is extended by it.
     const call = attempt.call("waited", { ...attempt.from(lane), child: spec.execId });
     const { unseatedMs, ...used } = yield* awaiting(call, { cut: false });
     if (unseatedMs > unseated) {
@@ -54,20 +54,21 @@ export function* childOf(
   }
 }
 
+/** Waits for the end of a child. */
 export function* joining(attempt: Attempt, lane: number, child: ExecId): Steps<HireOutcome> {
   const over = attempt.context.awakeable<JsonObject>(json());
   attempt.send("join", { ...attempt.from(lane), child, over: over.id });
   return learned(attempt, yield* awaiting(over.promise, { cut: true }));
 }
 
-/** A child's end says when it was: it may have been late, and then so is who waited for it. */
+/** A child's outcome has the time of its end. If that is after the deadline of the waiting parent, the parent is stopped too. */
 function learned(attempt: Attempt, outcome: JsonObject): HireOutcome {
   const { at } = outcome;
   if (typeof at === "number") attempt.learnTime(Math.max(at, attempt.standing.at));
   return outcomeFromJSON(outcome);
 }
 
-/** The agent is over: until all whom it hired are, too. */
+/** After the agent has ended: waits until all its children have. */
 export function* ending(attempt: Attempt, lane: number): Steps<void> {
   const over = attempt.context.awakeable<null>(json());
   const asked = attempt.call("end", { ...attempt.from(lane), awakeable: over.id });
@@ -75,6 +76,7 @@ export function* ending(attempt: Attempt, lane: number): Steps<void> {
   if (!alone) yield* awaiting(over.promise, { cut: false });
 }
 
+/** The handle of a child. */
 export function handleOf(
   attempt: Attempt,
   lane: Lane,
@@ -87,7 +89,7 @@ export function handleOf(
     status: "running",
     cancel: (reason) => {
       const message = { at: attempt.standing.at, execId, stopped: { reason } };
-      // From inside of a call only the line is to be had; in the lane it is an entry of the journal.
+      // Inside a call only the line can be used. Between calls the message must be an entry of the journal.
       if (!lane.isBusy) attempt.send("stop", message);
       else void attempt.line.tell("stop", message, attempt.isOver).catch(() => {});
     },

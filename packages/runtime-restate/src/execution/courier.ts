@@ -12,21 +12,21 @@ interface Letter extends Said {
 const MOST_AT_ONCE = 64;
 
 /**
- * Carries what the executions of one worker say to the roots of their trees. One message to a root is under way at a time; what
- * is said meanwhile goes together in the next, so that the door of a large tree opens once for many.
+ * Carries the messages of one worker's executions to the roots of their trees. Only one request per root is in flight; messages
+ * that come meanwhile go together in the next one. So the object of a large tree is entered once for many messages.
  */
 export class Courier {
   private readonly ingress: Ingress;
   private readonly open: (runId: string) => void;
   private readonly waiting = new Map<string, Letter[]>();
 
-  /** `open` is called where a root does not answer: something that is gone may hold its door. */
+  /** `open` is called if a root does not answer: a deployment that is gone may block it. */
   constructor(ingress: Ingress, open: (runId: string) => void = () => {}) {
     this.ingress = ingress;
     this.open = open;
   }
 
-  /** Tried until it is answered, or `signal` says that nobody needs the answer. */
+  /** Sends a message. Tries until it is answered or `signal` aborts. */
   async ask<N extends MessageName>(
     runId: string,
     name: N,
@@ -73,7 +73,7 @@ export class Courier {
       const answers = await orOpened(asked, () => this.open(runId));
       for (const [at, { answer }] of parcel.entries()) answer.resolve(knownAnswer(answers[at], runId));
     } catch {
-      // One of them may have been refused: then each is heard by itself.
+      // One of them may have been refused. Each is sent on its own.
       for (const letter of parcel) await this.deliverOne(runId, letter);
     }
     for (const { signal } of parcel) signal.removeEventListener("abort", leave);

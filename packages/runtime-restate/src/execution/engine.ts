@@ -39,14 +39,14 @@ export interface EngineOptions {
   readonly restart: RestartPolicy | undefined;
 }
 
-/** The port of an execution, on one attempt at it: every operation takes its place in the lane, and is driven to its end. */
+/** The engine of an execution, for one attempt at it. Operations run one after the other in its lane. */
 export class RestateEngine implements DurableEngine {
   readonly bare = undefined;
   readonly isDurable = true;
   readonly tellsPauses = true;
   readonly isWatched: boolean;
   readonly attempt: Attempt;
-  /** Its agent crashed, and is to be started again. */
+  /** Set if the agent crashed and is to be restarted. */
   restarting: Restarting | undefined;
   private readonly lane: Lane;
   private readonly restart: RestartPolicy | undefined;
@@ -146,7 +146,8 @@ export class RestateEngine implements DurableEngine {
   }
 
   publish(event: AgentEvent): void {
-    // What is told inside of a call is told once; what the agent says in its lane is said again by a replay, and has a number.
+    // An event inside a call is published once. One between calls is published again by a replay, so it has a number by which the
+    // repeat is recognised.
     const n = this.lane.isBusy ? null : ++this.published;
     const { publisher, ports } = this.attempt;
     const { supervision, execId } = this.start;
@@ -163,7 +164,7 @@ export class RestateEngine implements DurableEngine {
     if (restart !== undefined && start.supervision.isRoot) {
       const error = isCrash && "error" in outcome ? outcome.error : undefined;
       this.restarting = error === undefined ? undefined : await restartAfter(attempt, restart, error);
-      // Nothing of this end is on record: what its agent has done so far is, and the next attempt goes on from there.
+      // This end is not recorded. What the agent has done so far is, so the next attempt continues from there.
       if (this.restarting !== undefined && error !== undefined) throw attempt.suspend(error);
       forgetCrashes(attempt, restart);
     }
@@ -178,7 +179,10 @@ export class RestateEngine implements DurableEngine {
     );
   }
 
-  /** Stopped by the context itself, in the middle of an operation: only the journal can wake what waits there. */
+  /**
+   * The context itself stopped the execution during an operation. What waits there can only be woken by the journal, so the root is
+   * asked to do it.
+   */
   private tellOfOwnStop(reason: string): void {
     const { attempt } = this;
     if (!this.lane.isBusy || attempt.stops.length === 0 || attempt.isOver.aborted) return;

@@ -24,7 +24,7 @@ type Asked = {
   readonly denied: readonly (SerializedError | null)[];
 };
 
-/** A seat that was granted, with its child's end to wait for; or why there is none. */
+/** A granted seat with the promise of its child's end, or the reason for the denial. */
 export interface Seat {
   readonly denied?: RaviError | undefined;
   readonly over?: RestatePromise<JsonObject> | undefined;
@@ -32,7 +32,7 @@ export interface Seat {
   readonly deadline: number;
 }
 
-/** Takes all seats, in the order given; by the key of each hire. */
+/** Requests all seats in the given order. Returns them by the key of the hire. */
 export function* hiring(
   attempt: Attempt,
   lane: number,
@@ -74,7 +74,7 @@ export function* hiring(
     const isJoinable = spec.isJoinable || spec.onTimeout === "leave";
     return { ...attempt.from(lane), at, key, ...terms, over: over?.id, isJoinable };
   });
-  // One message for all of them: a large tree is hired at once, and its object writes down its state once.
+  // One message for all of them: the tree's object writes its state once, however many are hired.
   const hired = yield* awaiting(attempt.callAll("hire", messages), { cut: false });
   for (const [place, { key, execId }] of wanted.entries()) {
     const refused = hired[place]?.denied;
@@ -88,7 +88,7 @@ function deniedSeat(refused: SerializedError, at: number): Seat {
   return { denied: errorFromJSON(refused) as RaviError, deadline: at };
 }
 
-/** Not asked again on replay: it is part of what is recorded. */
+/** Runs inside the recorded closure, so a replay does not ask again. */
 async function denialOf(spec: HireSpec, room: Room): Promise<SerializedError | null> {
   try {
     refuseOwnLedger(spec.agent);
@@ -101,7 +101,7 @@ async function denialOf(spec: HireSpec, room: Room): Promise<SerializedError | n
   }
 }
 
-/** What the inputs of one batch may take together: they go in one message. */
+/** Limits the total size of the inputs of one batch, since they go in one message. */
 class Room {
   private taken = 0;
 
@@ -132,7 +132,7 @@ function launchOf({ start }: Attempt, spec: HireSpec, at: number): Launch {
   };
 }
 
-/** As whoever writes them by hand: a frozen budget says its version in JSON, which is no limit. */
+/** Only the limits: a frozen budget also has its version in JSON, which is not a limit. */
 function limitsOf(budget: ExecutionBudgetOptions | undefined): ExecutionBudgetOptions | null {
   if (budget === undefined) return null;
   const { maxTokens, maxCostUsd, maxTurns, maxToolCalls, deadlineS } = budget;

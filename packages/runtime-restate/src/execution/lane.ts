@@ -3,9 +3,12 @@ import type { Stopped } from "../root/messages.ts";
 import type { Attempt } from "./attempt.ts";
 import { drive, type Steps } from "./steps.ts";
 
-/** The one lane of an execution: one operation after the other, each with a number, which is the fence against zombies. */
+/**
+ * The single lane of an execution: one operation after the other, each with a number. The number is also the fence against attempts
+ * that are over but still run.
+ */
 export class Lane {
-  /** Counts operations: an admission below the newest one is refused. */
+  /** The number of the current operation. The root refuses an admission with a lower number than the newest one. */
   number = 0;
   private readonly attempt: Attempt;
   private busy: Promise<unknown> | undefined;
@@ -18,7 +21,9 @@ export class Lane {
     return this.busy !== undefined;
   }
 
-  /** One after the other, also where an agent ended in the middle of one: the journal knows only one await at a time. */
+  /**
+   * Runs operations one after the other, even if the agent ended in the middle of one: the journal allows only one await at a time.
+   */
   async operation<T>(act: (lane: number) => Promise<T>): Promise<T> {
     while (this.busy !== undefined) await this.busy.catch(() => {});
     const running = act(++this.number);
@@ -30,11 +35,12 @@ export class Lane {
     }
   }
 
-  /** An operation of one branch. */
+  /** Runs an operation with one branch. */
   one<T>(make: (lane: number) => Steps<T>): Promise<T> {
     return this.operation((lane) => this.drove(make(lane)));
   }
 
+  /** Drives one branch to its end. Throws its error, or the suspension. */
   async drove<T>(steps: Steps<T>): Promise<T> {
     const [settled] = await this.drive([steps]);
     const { suspension } = this.attempt;
@@ -43,6 +49,7 @@ export class Lane {
     throw settled?.error;
   }
 
+  /** Drives several branches to their ends. Never rejects because of a branch. */
   drive(branches: readonly Steps<unknown>[]): Promise<Settled[]> {
     const { attempt } = this;
     const heard = (stopped: Stopped | undefined): CancellationError | undefined => {

@@ -3,7 +3,7 @@ import { ROOT } from "../names.ts";
 import type { Answer, Message, MessageName } from "../root/decide.ts";
 import type { Courier } from "./courier.ts";
 
-/** What an execution says to its root from inside of a closure, where the engine's own calls are not to be had. */
+/** Messages of an execution to its root from inside a closure, where the context's own calls are not allowed. */
 export class Line {
   private readonly courier: Courier;
   private readonly ingress: Ingress;
@@ -15,11 +15,12 @@ export class Line {
     this.runId = runId;
   }
 
-  /** Tried until it is answered, or `signal` says that nobody needs the answer. */
+  /** Sends a message. Tries until it is answered or `signal` aborts. */
   ask<N extends MessageName>(name: N, message: Message<N>, signal: AbortSignal): Promise<Answer<N>> {
     return this.courier.ask(this.runId, name, message, signal);
   }
 
+  /** Sends a message without waiting for its answer. */
   async tell<N extends MessageName>(name: N, message: Message<N>, signal: AbortSignal): Promise<void> {
     await this.ingress.tell({ service: ROOT, key: this.runId, handler: name }, message, signal);
   }

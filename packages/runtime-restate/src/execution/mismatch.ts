@@ -2,15 +2,15 @@ import type { HooksProvider } from "@restatedev/restate-sdk";
 import { NonDeterminismError } from "@ravi/kernel";
 import type { Launch } from "../root/messages.ts";
 
-/** What the SDK's errors say where the journal has another step than the one that is taken. */
+/** The code of the SDK's errors if the journal has another step than the one that is taken. */
 const MISMATCH = 570;
 
-/** Never fails: why the attempt ended is what the server must hear. */
+/** Must not throw: the server has to get the original error. */
 type Tell = (launch: Launch, why: NonDeterminismError, signal: AbortSignal) => Promise<void>;
 
 /**
- * An agent that has changed may take another step than the one on record. The SDK finds that out where the two are of different
- * kinds, and ends the attempt without a word to its handler; so it is heard around the handler, for whoever waits for the run.
+ * If an agent's code has changed, it may take another step than the recorded one. If the two are of different kinds, the SDK ends
+ * the attempt without telling its handler. This hook around the handler reports it, for everybody who waits for the run.
  */
 export function hearMismatch(tell: Tell): HooksProvider {
   return ({ request }) => ({
@@ -31,7 +31,7 @@ export function hearMismatch(tell: Tell): HooksProvider {
   });
 }
 
-/** The SDK's lines after the first two say which steps they are. */
+/** The lines of the SDK's message after the first two name the steps. */
 function mismatchOf(execId: string, message: string): NonDeterminismError {
   const details = message.split("\n").slice(2).join(" ").replaceAll(/\s+/g, " ").trim();
   const requested = details === "" ? "this one" : `this one (${details})`;

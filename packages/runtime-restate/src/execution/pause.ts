@@ -6,8 +6,8 @@ import { dispatch } from "./tell.ts";
 import { resting } from "./waits.ts";
 
 /**
- * A call that finds out by its admission that its agent has no seat any more: until it has one again. Several calls of a batch
- * may find it out; it is one pause, and is told once when it begins and once when it ends, also by a replay.
+ * Waits until the agent has its seat again, after an admission said that it was lost. Several calls of a batch may notice it; that
+ * is one pause. Its begin and its end are each reported once, also in a replay.
  */
 export function* pausing(attempt: Attempt, lane: number): Steps<void> {
   const { context, ports } = attempt;

@@ -20,7 +20,7 @@ import type { Line } from "./line.ts";
 import { Purse } from "./purse.ts";
 import type { Turn } from "./turns.ts";
 
-/** What the journal has of one go at an effect: its outcome, or why it was not made. */
+/** What the journal records of one attempt at an effect: its outcome, or why it was not made. */
 export type Recorded = {
   readonly key: string;
   readonly fingerprint: string;
@@ -32,7 +32,7 @@ export type Recorded = {
   readonly attempt: number;
   readonly stored?: Stored | undefined;
   readonly paid: readonly Paid[];
-  /** What the root has not been told yet; it goes with the next message. */
+  /** Settlements that the root has not received yet. They go with the next message. */
   readonly settle: readonly (Settle | Left)[];
 };
 
@@ -48,23 +48,26 @@ export interface PaymentOptions {
   readonly blobs: BlobStore | undefined;
   readonly token: CancellationToken;
   readonly turn: Turn;
-  /** Aborted when the attempt that this closure belongs to is over. What it does then is heard by nobody. */
+  /** Aborted when the attempt of this closure is over. Nothing receives what it does after that. */
   readonly attemptOver: AbortSignal;
   readonly warn: (warnings: readonly BudgetWarning[]) => void;
 }
 
-/** How long a call may go on after it was told to stop. Less than what its agent is given. */
+/** Milliseconds that a call may go on after it was told to stop. Less than its agent gets. */
 const GRACE_MS = 20;
 const WITHDRAW_MS = 5_000;
 
-/** What an effect says of itself before it is made, or why it cannot. */
+/** What an effect wants to reserve before it is made, or the error of its `begin`. */
 interface Begun {
   readonly wanted?: Partial<Spend> | undefined;
   readonly usage?: Usage | undefined;
   readonly early?: Error | undefined;
 }
 
-/** The closure of an effect: admission by the root, then the payment. Errors are values, so that the engine never repeats it. */
+/**
+ * The closure of an effect: admission by the root, then the call itself. Errors are returned as values, so that the server never
+ * repeats the closure.
+ */
 export async function pay(options: PaymentOptions): Promise<Recorded> {
   const { effect, from, attemptOver, fingerprint, clock } = options;
   const { key } = effect;
@@ -109,7 +112,7 @@ async function beginEffect({ effect, isMetered }: PaymentOptions): Promise<Begun
   }
 }
 
-/** Asks the root, in the turn of this call. */
+/** Asks the root for admission, when it is this call's turn. */
 async function admit(options: PaymentOptions, nonce: string, { wanted, usage }: Begun): Promise<Admission> {
   const { effect, from, settle, line, clock, turn, attemptOver } = options;
   const { key, onDoubt } = effect;
@@ -125,7 +128,10 @@ async function admit(options: PaymentOptions, nonce: string, { wanted, usage }: 
   }
 }
 
-/** A zombie: the run goes on elsewhere. What paid nothing is taken back, so that nobody has to doubt it. */
+/**
+ * This attempt is over but still runs; the run continues elsewhere. The admission is withdrawn because nothing was paid, so that
+ * the call is not in doubt.
+ */
 function withdraw({ effect, from, line, clock }: PaymentOptions, nonce: string): Promise<void> {
   const message = { at: clock.now(), execId: from.execId, key: effect.key, nonce };
   return line.tell("withdraw", message, AbortSignal.timeout(WITHDRAW_MS));
@@ -148,7 +154,7 @@ async function outcomeOf(
   }
 }
 
-/** A call that is told to stop and does not is left behind: the journal must not wait for it. */
+/** Abandons a call that does not stop within the grace after it was told to: the journal must not wait for it. */
 async function inTime<T>(
   { token, clock }: PaymentOptions,
   running: MaybePromise<T>,
@@ -170,7 +176,7 @@ async function inTime<T>(
   }
 }
 
-/** What is asked for together with the admission. A tool call takes one of its kind, and what it pays inside, by itself. */
+/** What to reserve with the admission. A tool call takes one tool call; model calls inside it reserve on their own. */
 function wantedBy(effect: Effect, begin: JsonObject, isMetered: boolean): Partial<Spend> | undefined {
   if (!isMetered) return undefined;
   if (effect.kind === "tool") return { toolCalls: 1 };

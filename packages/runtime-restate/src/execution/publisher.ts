@@ -2,10 +2,12 @@ import type { Clock, Logger } from "@ravi/kernel";
 import { messageOf, tellLog } from "@ravi/kernel/loop";
 import type { Told } from "../topic/log.ts";
 
-/** How long something told may wait for company. A parcel is a message to the server, and costs as much as an admission. */
+/**
+ * Milliseconds that events wait for more to join them. Each batch is a message to the server, which costs as much as an admission.
+ */
 const LINGER_MS = 100;
 
-/** Does not throw. */
+/** Must not throw. */
 type Send = (events: readonly Told[]) => Promise<void>;
 
 export interface PublishersOptions {
@@ -16,7 +18,7 @@ export interface PublishersOptions {
   readonly logger?: Logger | undefined;
 }
 
-/** The publishers of a worker, one for each run that it has something to tell of: what its agents tell at once goes together. */
+/** The publishers of a worker, one per run, so that events of several agents go together. */
 export class Publishers {
   private readonly options: PublishersOptions;
   private readonly open = new Map<string, Publisher>();
@@ -25,6 +27,7 @@ export class Publishers {
     this.options = options;
   }
 
+  /** The publisher of a run. It is created if needed, and removed when it is idle. */
   of(runId: string): Publisher {
     let publisher = this.open.get(runId);
     if (publisher === undefined) {
@@ -35,20 +38,20 @@ export class Publishers {
     return publisher;
   }
 
-  /** Nobody waits for what is told, so its loss ends nothing; but somebody may look for it. */
+  /** A lost event must not fail the run, so the error is only logged. */
   private async sendOrTell(runId: string, events: readonly Told[]): Promise<void> {
     const { send, closed, logger } = this.options;
     try {
       await send(runId, events);
     } catch (error) {
-      // Closed: the next attempt, elsewhere, tells again what is not there yet.
+      // After closing, the next attempt in another process publishes again what is missing.
       if (closed.aborted) return;
       tellLog(logger, "warn", `${events.length} events of ${runId} could not be told: ${messageOf(error)}`);
     }
   }
 }
 
-/** Sends what is told of a run, in order and one parcel at a time: what comes meanwhile goes with the next. */
+/** Sends the events of a run in order, one batch at a time. Events that come meanwhile go with the next batch. */
 export class Publisher {
   private readonly send: Send;
   private readonly onIdle: () => void;
@@ -57,7 +60,7 @@ export class Publisher {
   private readonly clock: Clock;
   private hurry: (() => void) | undefined;
 
-  /** `onIdle` is told whenever there is nothing more to send. */
+  /** `onIdle` is called whenever there is nothing more to send. */
   constructor(clock: Clock, send: Send, onIdle: () => void = () => {}) {
     this.clock = clock;
     this.send = send;
@@ -69,7 +72,7 @@ export class Publisher {
     this.sending ??= this.drain();
   }
 
-  /** Until all of it has arrived. */
+  /** Resolves when everything has been sent. */
   async flush(): Promise<void> {
     while (this.sending !== undefined) {
       this.hurry?.();

@@ -12,8 +12,8 @@ import type { PaymentOptions } from "./payment.ts";
 const NO_WARNINGS: Settlement = Object.freeze({ warnings: [], exceeded: [] });
 
 /**
- * The money of one effect: the first reservation came with the admission, any further one is asked for. What a call took goes
- * with the next message; where the admission said that a limit is near, it is told at once, so that a warning comes in time.
+ * The money of one effect. Its first reservation came with the admission; further ones are requested. Settlements normally go with
+ * the next message. If the admission said that a limit is near, they are sent at once, so that a warning comes in time.
  */
 export class Purse {
   private readonly options: PaymentOptions;
@@ -63,7 +63,7 @@ export class Purse {
     return this.reservation(id);
   }
 
-  /** What is left to be told. */
+  /** The settlements that are still to be sent. */
   close(): readonly Settle[] {
     this.putBack();
     return this.settles;
@@ -94,7 +94,7 @@ export class Purse {
     };
   }
 
-  /** What cannot be told now, because the attempt is over, is not told at all: another attempt makes the call again. */
+  /** If the attempt is over, this rejects and nothing is settled: another attempt makes the call again. */
   private async settleNow(): Promise<Settlement> {
     const { line, from, clock, attemptOver } = this.options;
     const message = { ...from, at: clock.now(), settle: this.take() };

@@ -2,7 +2,7 @@ import { agentName, errorToJSON, HookEvent, type RaviError, type RestartPolicy }
 import { messageOf, tellLog } from "@ravi/kernel/loop";
 import type { Attempt } from "./attempt.ts";
 
-/** What is needed to know of an attempt whose agent crashed. */
+/** What is needed of an attempt whose agent crashed. */
 export type Crashed = Pick<Attempt, "ports" | "start" | "line" | "isOver">;
 
 export interface Restarting {
@@ -10,8 +10,8 @@ export interface Restarting {
 }
 
 /**
- * Whether an agent whose code threw is started again. A policy counts in its process, and the next crash may be in another one;
- * so the crashes are counted by the root, and the policy is asked as often as there were.
+ * Decides whether an agent whose code threw is started again; undefined means no. A policy counts crashes in its own process, but
+ * the next one may happen in another. So the root counts them, and the policy is asked that many times.
  */
 export async function restartAfter(
   attempt: Crashed,
@@ -25,7 +25,7 @@ export async function restartAfter(
   const { crashes } = await line.ask("crashed", message, attempt.isOver);
   const delayMs = guarded(attempt, () => {
     policy.reset(execId);
-    // Only a clear yes is one, whatever a policy without types may return.
+    // Only `true` counts as yes, whatever an untyped policy may return.
     let isWanted: unknown = false;
     for (let crash = 0; crash < crashes; crash++) isWanted = policy.shouldRetry(execId, error);
     return isWanted === true ? policy.delayMs(crashes) : undefined;
@@ -41,12 +41,12 @@ export async function restartAfter(
   return { delayMs };
 }
 
-/** It is over for good: nobody will ask the policy about it again. */
+/** The execution is over for good, so the policy can forget it. */
 export function forgetCrashes(attempt: Crashed, policy: RestartPolicy): void {
   guarded(attempt, () => policy.reset(attempt.start.execId));
 }
 
-/** A policy that fails starts nothing again; the server would try for ever what throws here. */
+/** If the policy throws, nothing is restarted. An error thrown from here would be retried by the server for ever. */
 function guarded<T>({ ports, start }: Crashed, ask: () => T): T | undefined {
   try {
     return ask();

@@ -42,7 +42,7 @@ export interface ExecutionOptions {
   readonly service: restate.WorkflowOptions;
 }
 
-/** The one workflow that carries every execution; which agent it is, is data. */
+/** The one workflow that runs every execution. Which agent it runs is part of its input. */
 export function executionService(
   options: ExecutionOptions,
 ): restate.WorkflowDefinition<typeof EXECUTION, unknown> {
@@ -90,7 +90,7 @@ async function host(
     const { suspension } = attempt;
     if (over.aborted || error instanceof restate.TerminalError) throw error;
     if (suspension === undefined) {
-      // As where its history cannot be kept: the server tries again soon, and whoever waits hears why it has to.
+      // As when the history cannot be saved: the server retries soon, and everybody who waits for the run can see why.
       await sayParked(options, line, execId, error, over);
       throw error;
     }
@@ -101,13 +101,13 @@ async function host(
   }
 }
 
-/** What its agent gave, where the server can carry it. */
+/** The outcome, or a failure if it is too large for the server. */
 function carried(execId: string, outcome: HireOutcome): HireOutcome {
   const bytes = bytesOf(outcomeToJSON(outcome));
   return bytes <= MOST ? outcome : { status: "failed", error: tooLarge(`the result of ${execId}`, bytes) };
 }
 
-/** Says why it cannot go on here and keeps its place; the server offers it again, or whoever resumes the run does. */
+/** Reports why the execution cannot go on here, and keeps its place. The server offers it again later, or `resume` does. */
 async function park(
   options: ExecutionOptions,
   context: restate.Context,

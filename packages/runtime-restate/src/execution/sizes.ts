@@ -1,16 +1,18 @@
 import { InvalidValueError, type JsonValue } from "@ravi/kernel";
 
 /**
- * The server refuses a message of 32 MiB and would try it for ever: what comes near is refused here, by whoever says it. Not earlier,
- * since a result was paid for. The rest of a message, with what else is in the state of its tree, has the room that is left.
+ * In bytes. The server refuses a message of 32 MiB and would retry it for ever, so values near that size are refused where they are
+ * made. The limit is not lower, since a result has been paid for. The rest is for the other fields of a message and the rest of the
+ * tree's state.
  */
 export const MOST = 24 * 1024 * 1024;
 
-/** As it crosses the wire. */
+/** The size of a value as JSON on the wire. */
 export function bytesOf(value: JsonValue): number {
   return Buffer.byteLength(JSON.stringify(value ?? null));
 }
 
+/** Throws an `InvalidValueError` if the value is too large. */
 export function checkSize(field: string, value: JsonValue): void {
   const bytes = bytesOf(value);
   if (bytes > MOST) throw tooLarge(field, bytes);

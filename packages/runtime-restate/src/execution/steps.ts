@@ -1,18 +1,19 @@
 import { CancelledError, RestatePromise } from "@restatedev/restate-sdk";
 import type { CancellationError, Settled } from "@ravi/kernel";
 
-/** One thing that a branch waits for. A `cut` is heard while it waits: it is then ended by the execution's own stop. */
+/** One promise that a branch waits for. With `cut`, a stop of the execution ends the wait. */
 interface Step {
   readonly promise: RestatePromise<unknown>;
   readonly cut: boolean;
 }
 
 /**
- * A branch of several steps, as a generator. The engine records by position and knows only one await at a time: all branches of
- * an operation are therefore moved by one loop, in the order in which the journal has their answers.
+ * A branch with several steps, as a generator. The journal records by position and allows only one await at a time. So one loop
+ * moves all branches of an operation, in the order in which the journal has their answers.
  */
 export type Steps<T> = Generator<Step, T, unknown>;
 
+/** Waits for one promise in a branch. */
 export function* awaiting<T>(promise: RestatePromise<T>, options: { readonly cut: boolean }): Steps<T> {
   return (yield { promise, cut: options.cut }) as T;
 }
@@ -20,16 +21,17 @@ export function* awaiting<T>(promise: RestatePromise<T>, options: { readonly cut
 type Moved = { readonly at: number; readonly value: unknown; readonly failure: unknown };
 
 export interface Interruptions<S> {
-  /** What may end the waiting from outside; empty once it did. */
+  /** Promises that end the waiting from outside; empty once one did. */
   readonly promises: () => readonly RestatePromise<{ readonly stop: S }>[];
-  /** Gives what the branches that can be cut are ended with. */
+  /** Handles a stop. Returns the error that ends the branches which can be cut. */
   readonly heard: (stop: S | undefined) => CancellationError | undefined;
-  /** As `heard`, where somebody has cancelled the execution at the server, by hand. The server says it once. */
+  /** Like `heard`, if somebody cancelled the execution at the server by hand. The server says so only once. */
   readonly cancelled: () => CancellationError | undefined;
-  /** Already stopped before it began. */
+  /** The error, if it was stopped before it began. */
   readonly already: () => CancellationError | undefined;
 }
 
+/** Moves all branches until the last one ends. Returns their results in the same order. */
 export async function drive<S>(
   branches: readonly Steps<unknown>[],
   interruptions: Interruptions<S>,
@@ -75,7 +77,7 @@ export async function drive<S>(
   return settled;
 }
 
-/** Undefined where the server says that the execution is cancelled. */
+/** Undefined if the server says that the execution is cancelled. */
 async function unlessCancelled<T>(first: RestatePromise<T>): Promise<T | undefined> {
   try {
     return await first;

@@ -2,7 +2,10 @@ import { agentName, type BudgetWarning, type HookBase, HookEvent, type HookPaylo
 import { bothHooks, guardedHooks } from "@ravi/kernel/loop";
 import type { Attempt } from "./attempt.ts";
 
-/** Tells the hooks of the runtime and of the agent what the engine alone knows. Everything else is told by the context. */
+/**
+ * Dispatches a hook event that only the engine knows of, to the hooks of the runtime and of the agent. All others come from the
+ * context.
+ */
 export function dispatch<E extends HookEvent>(
   { ports, start }: Attempt,
   event: E,
@@ -18,7 +21,7 @@ export function dispatch<E extends HookEvent>(
   void hooks.dispatch(event, { ...base, ...more } as HookPayloads[E]);
 }
 
-/** Limits that were nearly used up by calls whose own settlement could not tell it. */
+/** Reports thresholds that were passed by calls whose own settlement could not report them. */
 export function tellWarnings(attempt: Attempt, warnings: readonly BudgetWarning[]): void {
   const { publisher, ports, start } = attempt;
   for (const warning of warnings) {

@@ -1,14 +1,14 @@
-/** A place in the order in which the calls of a batch were asked for. */
+/** A place in the order of the calls of a batch. */
 export interface Turn {
-  /** Until everybody before it has asked, or need not ask. */
+  /** Resolves when all calls before it have asked, or need not ask. */
   come(): Promise<void>;
-  /** It has asked, or need not: what is on record is not asked for again. */
+  /** This call has asked, or need not: a recorded call does not ask again. */
   pass(): void;
 }
 
 /**
- * The engine begins the closures of a batch in any order. Money and tool calls are given to those who ask first, so they ask in
- * the order of the batch, as they do in one process.
+ * Makes the calls of a batch ask for admission in the order of the batch, as they do in one process. The SDK starts closures in any
+ * order, and the root gives money to the first that asks.
  */
 export class Turns {
   private last: Promise<unknown> = Promise.resolve();

@@ -24,7 +24,7 @@ type Fact = {
   readonly at: number;
 };
 
-/** A fact, made once and read ever after. */
+/** A value that is computed once and recorded. */
 export function* learning(
   attempt: Attempt,
   key: string,
@@ -45,6 +45,7 @@ export function* learning(
   return known.value;
 }
 
+/** Waits until a time. */
 export function* sleeping(attempt: Attempt, key: string, until: number): Steps<void> {
   const { context, ports } = attempt;
   for (;;) {
@@ -57,7 +58,7 @@ export function* sleeping(attempt: Attempt, key: string, until: number): Steps<v
   }
 }
 
-/** Until somebody delivers what is waited for. What came early is there at once, and nobody is told that it is missing. */
+/** Waits until a value of that name is delivered. A value that came early is returned at once, and `onWait` is not called. */
 export function* waiting(attempt: Attempt, lane: number, spec: WaitSpec): Steps<JsonValue> {
   const { context, line } = attempt;
   const { key, name } = spec;
@@ -84,7 +85,7 @@ export function* waiting(attempt: Attempt, lane: number, spec: WaitSpec): Steps<
   return value;
 }
 
-/** Until it has its seat again. `tell` hears of it when it is first known that there is none; not on replay. */
+/** Waits until the agent has its seat again. `tell` is called when the missing seat is noticed, but not in a replay. */
 export function* resting(attempt: Attempt, lane: number, tell?: (at: number) => void): Steps<void> {
   const { context, line } = attempt;
   attempt.flush(lane);
@@ -112,6 +113,7 @@ export interface Question {
   readonly timeoutMs: number | undefined;
 }
 
+/** Asks a child and waits for its reply, its end or the timeout. */
 export function* asking(attempt: Attempt, lane: number, question: Question): Steps<Heard> {
   const { context, start } = attempt;
   const { key, child, content, timeoutMs } = question;
@@ -125,6 +127,7 @@ export function* asking(attempt: Attempt, lane: number, question: Question): Ste
   return yield* awaiting(RestatePromise.race([heard.promise, late]), { cut: true });
 }
 
+/** Reads the next message to this execution; null if there is none and `wait` is false. */
 export function* reading(
   attempt: Attempt,
   lane: number,

@@ -4,7 +4,7 @@ import { json } from "../json.ts";
 import { EXECUTION, ROOT, WATCHER } from "../names.ts";
 import type { Launch, Left, OverMessage, Settle } from "../root/messages.ts";
 
-/** What an execution ends with. */
+/** The result of an execution's workflow. */
 export type Ended = {
   readonly at: number;
   readonly outcome: JsonObject;
@@ -13,8 +13,8 @@ export type Ended = {
 };
 
 /**
- * Starts an execution and outlives it: however it ends, also when somebody kills it by hand, the root hears of it, and its seat
- * is given back.
+ * Starts an execution and outlives it. However the execution ends, even if somebody kills it by hand, the root is told and its seat
+ * is released.
  */
 export function watcherService(
   retention: restate.WorkflowOptions,

@@ -15,25 +15,28 @@ import { addSpend, mostSpend } from "./spend.ts";
 import type { Left, Settle } from "./messages.ts";
 import { drop, type ExecState, type OpenReservation, type RootState } from "./state.ts";
 
+/** Creates the ledger of a tree's root. */
 export type LedgerFactory = (root: Supervision) => Ledger;
 
 const UNLIMITED: Remaining = Object.freeze({ tokens: null, cost: null, turns: null, toolCalls: null });
 
 /**
- * The money of a tree. The ledgers live for one session: they are opened, told what every living account has spent and holds,
- * asked, and forgotten. So any ledger serves that obeys the port, and what is kept is readable by newer code.
+ * The money of a tree. The ledgers live only for one message: they are created, told what each living account has spent and
+ * reserved, asked, and dropped. So any ledger that implements the port can be used, and the stored state does not depend on its
+ * class.
  */
 export class Books {
   private readonly state: RootState;
   private readonly ledgers = new Map<string, Ledger>();
   private readonly held = new Map<string, Reservation>();
-  /** Somebody was given money in this session. */
+  /** Whether money was reserved in this session. */
   hasGiven = false;
 
   private constructor(state: RootState) {
     this.state = state;
   }
 
+  /** Creates the ledgers of all living executions and restores what they have spent and reserved. */
   static async open(state: RootState, root: Supervision, make: LedgerFactory | undefined): Promise<Books> {
     const books = new Books(state);
     if (make === undefined) return books;
@@ -59,7 +62,7 @@ export class Books {
     return this.ledgers.get(execId)?.remaining() ?? UNLIMITED;
   }
 
-  /** Why nobody can be given an account under that one; a bad limit must not be found out by every later message. */
+  /** Why no account can be created under that one; undefined if it can. Otherwise a bad limit would fail every later message. */
   refusal(payer: string, budget: ExecState["budget"], scope: string): SerializedError | undefined {
     try {
       this.ledgers.get(payer)?.child(budget ?? {}, scope);
@@ -69,7 +72,7 @@ export class Books {
     }
   }
 
-  /** Sets money aside under that id; gives why not. */
+  /** Reserves money under that id. Returns the error if it is refused. */
   async reserve(
     id: string,
     open: OpenReservation,
@@ -88,7 +91,10 @@ export class Books {
     return undefined;
   }
 
-  /** One that is not open any more was settled before, by the same message or by a crash. */
+  /**
+   * Settles reservations and returns the warnings. A reservation that is not open any more was settled before, by the same message
+   * or after a crash.
+   */
   async settle(settles: readonly (Settle | Left)[]): Promise<BudgetWarning[]> {
     const warnings: BudgetWarning[] = [];
     for (const settled of settles) {
@@ -117,8 +123,8 @@ export class Books {
   }
 
   /**
-   * Whether a threshold would be passed if all that is under way took all that was set aside for it. The last question to these
-   * books: it is found out by settling it.
+   * Whether a threshold would be passed if every call under way used its whole reservation. Must be the last question to these
+   * books, because it settles the reservations to find out.
    */
   async isNear(): Promise<boolean> {
     for (const reservation of this.held.values()) {
@@ -128,7 +134,7 @@ export class Books {
     return false;
   }
 
-  /** Noted with who asked and with everybody above, so that it stays when who asked is over. */
+  /** Raises limits. It is noted with the asking execution and everyone above it, so that it stays when that execution is over. */
   async raise(execId: string, id: string, more: Partial<Spend>): Promise<void> {
     const { execs } = this.state;
     const asking = execs[execId];
@@ -138,7 +144,10 @@ export class Books {
     await this.ledgers.get(execId)?.raise?.(more);
   }
 
-  /** A ledger raises all above it as well: what is noted on several levels is told to the lowest alone. */
+  /**
+   * Repeats all raises. A ledger also raises everyone above it, so a raise that is noted on several levels is applied on the lowest
+   * one only.
+   */
   private async raiseAgain(): Promise<void> {
     const told = new Set<string>();
     for (const [execId, ledger] of [...this.ledgers].toReversed()) {
@@ -149,7 +158,7 @@ export class Books {
     }
   }
 
-  /** A call whose outcome nobody will ever know: what was set aside for it counts as spent, and a model call is in doubt. */
+  /** A call whose outcome will never be known: its reservation counts as spent, and a model call is in doubt. */
   async forfeit(id: string, { isMadeAgain = false } = {}): Promise<void> {
     const { open, execs } = this.state;
     const lost = open[id];
@@ -161,13 +170,13 @@ export class Books {
     if (lost.of !== undefined) this.doubt(lost.of);
   }
 
-  /** A call under its whole key: it may have been made. */
+  /** Notes that a call, under its full key, may have been made. */
   doubt(call: string): void {
     const { inDoubt } = this.state;
     if (!inDoubt.includes(call)) inDoubt.push(call);
   }
 
-  /** Whoever is over leaves what it spent to the one above it. */
+  /** An execution is over: what it spent is charged to the one above it. */
   async close(execId: string): Promise<void> {
     const { open, execs } = this.state;
     for (const [id, { exec }] of Object.entries(open)) if (exec === execId) await this.forfeit(id);
@@ -187,13 +196,13 @@ export class Books {
     try {
       this.held.set(id, await ledger.reserve(spend, { wrapUp: true }));
     } catch {
-      // It was granted when it was asked for; where it no longer fits, as after an excess, it counts as spent.
+      // It was granted once. If it does not fit any more, for example after an excess, it counts as spent.
       await ledger.charge(spend);
     }
   }
 }
 
-/** Without one, nothing would be limited. */
+/** Throws if the factory returns no ledger: otherwise nothing would be limited. */
 function madeLedger(make: LedgerFactory, root: Supervision): Ledger {
   const ledger: Partial<Ledger> | undefined = make(root);
   if (typeof ledger?.reserve === "function") return ledger as Ledger;
@@ -201,7 +210,7 @@ function madeLedger(make: LedgerFactory, root: Supervision): Ledger {
   throw new InvalidValueError({ field: "ledger", value: ledger, expected });
 }
 
-/** Who pays for it beside itself: the nearest above it that is not over, as one may die before those whom it hired; or the root. */
+/** The execution that pays for it: the nearest one above that is not over (a parent may die before its children), or the root. */
 function payerAbove({ execs }: RootState, exec: ExecState): string | undefined {
   let above = exec.parent;
   for (let at = above; at !== null; at = execs[at]?.parent ?? null) {
@@ -213,7 +222,7 @@ function payerAbove({ execs }: RootState, exec: ExecState): string | undefined {
 
 async function restore(ledger: Ledger, exec: ExecState | undefined): Promise<void> {
   if (exec === undefined) return;
-  // All that it has spent is no call of its own: what is held back for its last turn goes by the largest of them.
+  // The whole sum is not one call. What is held back for the last turn depends on the largest single call.
   const { tokens, cost } = exec.largest;
   await ledger.charge(exec.own, { largest: tokens === 0 && cost === 0 ? null : { tokens, cost } });
 }

@@ -17,7 +17,7 @@ import { type ExecState, newRoot, NOTHING_SPENT, type RootState } from "./state.
 import * as talk from "./talk.ts";
 import { accountsOf, rootOf, type TreePorts, TreeSession } from "./tree.ts";
 
-/** What can be said to a tree that exists. Each of them decides at once: none waits, none throws. */
+/** The messages to an existing tree. Each is decided at once: no handler waits or throws. */
 export const MESSAGES = {
   enter,
   stop,
@@ -47,7 +47,7 @@ export type MessageName = keyof typeof MESSAGES;
 export type Message<N extends MessageName> = Parameters<(typeof MESSAGES)[N]>[1];
 export type Answer<N extends MessageName> = Awaited<ReturnType<(typeof MESSAGES)[N]>>;
 
-/** One message among several. */
+/** One message of several that are sent together. */
 export interface Said {
   readonly name: MessageName;
   readonly message: { readonly at: number };
@@ -57,11 +57,11 @@ export interface Decided<A> {
   readonly state: RootState;
   readonly answer: A;
   readonly outbox: Outbox;
-  /** How the run stands has changed, so the list of runs has to. */
+  /** Whether the status of the run has changed, so that the list of runs must be updated. */
   readonly isTurn: boolean;
 }
 
-/** The next state of a tree, what is answered, and what is done outward. The state that was given is changed. */
+/** Decides one message: returns the next state, the answer and the actions to take. Changes the given state. */
 export async function decide<N extends MessageName>(
   state: RootState,
   ports: TreePorts,
@@ -72,7 +72,7 @@ export async function decide<N extends MessageName>(
   return { ...rest, answer: answer[0] as Answer<N> };
 }
 
-/** One after the other, in one session: opening it costs more than most messages. */
+/** Decides several messages one after the other in one session, because opening a session costs more than most messages. */
 export async function decideAll(
   state: RootState,
   ports: TreePorts,
@@ -105,7 +105,10 @@ async function act<N extends MessageName>(
   return answer;
 }
 
-/** Why a tree is not begun here: a limit that nobody keeps is none. Only the worker that has the tree knows who does. */
+/**
+ * Why a tree is not started here; undefined if it can be. A limit that nobody enforces is refused. Only the worker that has the
+ * tree knows what it was given.
+ */
 export function refusalOf(
   ports: TreePorts,
   { launch, spawns }: messages.StartMessage,
@@ -119,7 +122,9 @@ export function refusalOf(
   }
 }
 
-/** A tree that is held to limits is not decided on by a worker that keeps none: workers may differ by mistake. */
+/**
+ * Throws if this worker cannot enforce the limits that the tree was started with: workers may be configured differently by mistake.
+ */
 export function checkKeepers(state: RootState, ports: TreePorts): void {
   const { executionBudget } = Supervision.fromJSON(rootOf(state).launch.supervision);
   refuseUnkept({ ...keepersOf(ports), isCounted: true }, executionBudget, undefined);
@@ -135,7 +140,7 @@ function keepersOf({ headcount, ledger }: TreePorts): Keepers {
   return { isCounted: headcount !== undefined, isMetered: ledger !== undefined };
 }
 
-/** A start that finds a tree there: it is its own, where the answer to it was lost. */
+/** The answer to a start of a tree that exists. It is new if this is the same start again, whose first answer was lost. */
 export function startedBefore(
   { startedBy }: RootState,
   { nonce }: Pick<messages.StartMessage, "nonce">,
@@ -143,7 +148,7 @@ export function startedBefore(
   return { isNew: nonce !== undefined && nonce === startedBy };
 }
 
-/** The first word about a tree. A second one finds it there. */
+/** Starts a tree. */
 export async function begin(
   ports: TreePorts,
   { launch, at, nonce, stopped }: messages.StartMessage,
@@ -158,7 +163,7 @@ export async function begin(
   return { state, answer: { isNew: true }, outbox: tree.outbox, isTurn: true };
 }
 
-/** An execution is there, and says where it can be told to stop. */
+/** An execution runs, and says how it can be stopped. */
 async function enter(tree: TreeSession, message: messages.EnterMessage): Promise<messages.Standing> {
   const exec = tree.exec(message.execId);
   if (exec !== undefined) exec.stop = message.stop;
@@ -178,6 +183,7 @@ function isEmpty(record: Readonly<Record<string, unknown>>): boolean {
   return Object.keys(record).length === 0;
 }
 
+/** The standings of a run, for its clients. */
 export function standingsOf(state: RootState | null, ports: TreePorts): messages.Standings {
   if (state === null) return { known: false, version: 0, status: "pending" };
   const { version, result, inDoubt } = state;
@@ -199,7 +205,7 @@ export function standingsOf(state: RootState | null, ports: TreePorts): messages
   return { known: true, version, agentId, status, ...rest, ...keepersOf(ports) };
 }
 
-/** By the whole tree: whoever is over has left what it spent to one above it. */
+/** What the whole tree has spent. Executions that are over have left their sum to one above them. */
 function usedBy(state: RootState): Spend {
   const living = Object.values(state.execs).filter(
     ({ phase, parent }) => phase !== "over" && parent !== null,
@@ -214,7 +220,7 @@ function statusOf(state: RootState): Exclude<messages.Standings["status"], "pend
   return living.some(({ wants }) => Object.keys(wants).length > 0) ? "waiting" : "running";
 }
 
-/** The line of a list of runs. */
+/** The entry of a run in the list of runs. */
 export function summaryOf(state: RootState): JsonObject {
   const status = statusOf(state);
   const ended = state.result?.["status"];

@@ -17,7 +17,7 @@ import { type ExecState, newExec } from "./state.ts";
 import { forgetDecisions } from "./talk.ts";
 import { tookBelow, type TreeSession } from "./tree.ts";
 
-/** A seat, an account and a child, or why not. Hiring under the same key hires once. */
+/** Gives a child its seat and account and starts it, or denies it. The same child is hired only once. */
 export async function hire(tree: TreeSession, message: HireMessage): Promise<Hired> {
   const { state, seats } = tree;
   const { execId, launch, over: awakeable, agentId, priority, budget, onFull, isJoinable } = message;
@@ -48,7 +48,7 @@ export async function hire(tree: TreeSession, message: HireMessage): Promise<Hir
   return { at };
 }
 
-/** An execution has ended, however that came: its seat is free, its money is counted, and whoever waits is told. */
+/** An execution has ended, in whatever way: its seat is released, its money is counted, and everyone who waits for it is told. */
 export async function over(tree: TreeSession, message: OverMessage): Promise<null> {
   const { state, seats, books } = tree;
   const { execId, account } = message;
@@ -59,7 +59,7 @@ export async function over(tree: TreeSession, message: OverMessage): Promise<nul
   if (account !== undefined) exec.used = undefined;
   const { stopped } = exec;
   const isCancelled = message.isKilled === true && stopped !== undefined;
-  // Nobody can join those whom it has hired any more.
+  // Nobody can join its children any more, so their outcomes need not be kept.
   for (const child of tree.childrenOf(execId)) forgetOutcome(tree.exec(child));
   const fate = isCancelled
     ? { status: "cancelled", failure: refusal(stopped.reason) }
@@ -75,7 +75,7 @@ export async function over(tree: TreeSession, message: OverMessage): Promise<nul
   exec.doubts = {};
   forgetDecisions(state, execId);
   exec.suspended = undefined;
-  // Whoever dies without having ended leaves nobody behind.
+  // An execution that dies without its `end` message leaves no children running.
   for (const child of tree.childrenOf(execId))
     tree.stop(child, { reason: `${exec.agentId} has ended` }, false);
   for (const awakeable of Object.values(exec.askers)) tree.resolve(awakeable, { silent: true, ended: true });
@@ -94,12 +94,14 @@ export async function over(tree: TreeSession, message: OverMessage): Promise<nul
   return null;
 }
 
-/** All but its status: a message carries the whole state. */
+/** Keeps only the status, because every message carries the whole state. */
 function forgetOutcome(exec: ExecState | undefined): void {
   if (exec?.outcome !== undefined) exec.outcome = { status: exec.outcome["status"] ?? null };
 }
 
-/** Whoever was stopped while it waited for its first seat is over: it has not begun, and without a seat it must not. */
+/**
+ * Ends executions that were stopped while they waited for their first seat: they have not begun, and must not begin without a seat.
+ */
 export async function endUnseated(tree: TreeSession): Promise<void> {
   for (const [execId, exec] of Object.entries(tree.state.execs)) {
     const { phase, stopped } = exec;
@@ -114,6 +116,7 @@ function outcomeOf({ reason, deadline }: Stopped): JsonObject {
   return { status: "partial", result: { status: "partial", output: "", stopReason: "deadline" } };
 }
 
+/** Reports the end of a child to a waiting execution, now or later. */
 export async function join(tree: TreeSession, { child, over: awakeable }: JoinMessage): Promise<null> {
   const exec = tree.exec(child);
   if (exec === undefined)
@@ -123,14 +126,14 @@ export async function join(tree: TreeSession, { child, over: awakeable }: JoinMe
   return null;
 }
 
-/** How long a child was without a seat: its parent does not count that time. */
+/** How long a child had no seat. Its parent's timeout does not count that time. */
 export async function waited({ state }: TreeSession, { child }: WaitedMessage): Promise<Waited> {
   const { unseatedMs = 0, unseatedSince } = state.execs[child] ?? {};
   const now = unseatedSince === undefined ? 0 : state.at - unseatedSince;
   return { unseatedMs: unseatedMs + now, ...tookBelow(state, child) };
 }
 
-/** An agent's own code threw: how often by now, whichever worker asks. */
+/** Counts the crashes of an agent's own code, over all workers. */
 export async function crashed(
   tree: TreeSession,
   { execId, nonce }: CrashedMessage,
@@ -142,7 +145,7 @@ export async function crashed(
   return { crashes: exec.crashes?.count ?? 0 };
 }
 
-/** The agent is over: whom it hired and nobody joined is told to stop, and the last of them tells it. */
+/** The agent has ended: its remaining children are stopped, and it is told when the last one has ended. */
 export async function end(tree: TreeSession, { execId, awakeable }: EndMessage): Promise<{ alone: boolean }> {
   const exec = tree.exec(execId);
   if (exec === undefined) return { alone: true };
@@ -151,7 +154,7 @@ export async function end(tree: TreeSession, { execId, awakeable }: EndMessage):
   return { alone: endIfAlone(tree, execId) };
 }
 
-/** It lost its seat: it is told when it has one again. */
+/** The execution lost its seat. It is told when it has one again. */
 export async function park(tree: TreeSession, { execId, awakeable }: ParkMessage): Promise<Standing> {
   const exec = tree.exec(execId);
   const standing = await tree.standing(execId);

@@ -3,12 +3,14 @@ import type { UsedSoFar } from "./messages.ts";
 import { addCost } from "./spend.ts";
 import type { OpenReservation } from "./state.ts";
 
-/** Model calls whose outcome nobody will ever know. What was set aside for them counts as spent, and their execution cannot say so. */
+/**
+ * Model calls whose outcome will never be known. What was reserved for them counts as spent, and their execution cannot report it.
+ */
 export type Lost = Pick<UsedSoFar, "usage" | "costUsd" | "modelCalls">;
 
 const NOTHING_LOST: Lost = Object.freeze({ usage: NO_USAGE, costUsd: 0, modelCalls: 0 });
 
-/** `isMadeAgain`: its execution tells of the call, and of its tries. */
+/** With `isMadeAgain` the execution itself counts the call and its retries. */
 export function addLost(
   { usage, costUsd, modelCalls }: Lost = NOTHING_LOST,
   { spend, usage: told }: OpenReservation,
@@ -24,7 +26,7 @@ export function addLost(
   };
 }
 
-/** What an execution has told, with what was lost of it. */
+/** What an execution has reported, plus its lost calls. */
 export function withLost<U extends UsedSoFar>(used: U, lost: Lost | undefined): U {
   if (lost === undefined) return used;
   return {

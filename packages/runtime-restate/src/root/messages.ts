@@ -14,10 +14,10 @@ import type {
 } from "@ravi/kernel";
 import type { Decisions } from "@ravi/kernel/loop";
 
-// What executions and clients say to the object of a tree's root, and what it answers. All of it is plain JSON, each message
-// carries the sender's time, and each can be said twice: a second time gives the same answer and changes nothing.
+// The messages of executions and clients to the object of a tree's root, and its answers. All are plain JSON. Each has the sender's
+// time, and each may be sent twice: the second time gives the same answer and changes nothing.
 
-/** What one execution needs to begin, in any process. */
+/** What one execution needs to start, in any process. */
 export type Launch = {
   readonly runId: string;
   readonly execId: string;
@@ -30,26 +30,26 @@ export type Launch = {
   readonly metadata: JsonObject;
   readonly deadline: number | null;
   readonly onPreempt: "park" | "return";
-  /** Of a root: a layer around its agent has answered for it, and nobody is started. */
+  /** For a root: the answer of a layer around the agent. Nothing is started then. */
   readonly refused?: JsonObject | undefined;
 };
 
-/** What became of money that was set aside. */
+/** What became of a reservation. */
 export type Settle = {
   readonly id: string;
-  /** Absent: nothing was sent, and all of it goes back. */
+  /** Absent if nothing was sent: the whole reservation is released. */
   readonly actual?: (Partial<Spend> & { readonly estimated?: boolean }) | undefined;
 };
-/** A call that did not stop when it was told to, under its whole key. Nobody waits for it; it may have been paid for. */
+/** The full key of a call that did not stop when it was told to. Nobody waits for it, but it may have been paid for. */
 export type Left = { readonly left: string };
 
 type At = { readonly at: number };
-/** What an execution has used so far, itself and without those whom it hired. */
+/** What an execution itself has used so far, without its children. */
 export type UsedSoFar = Pick<
   AgentAccount,
   "usage" | "costUsd" | "modelCalls" | "toolCalls" | "retries" | "wasteUsd"
 >;
-/** From an execution. A lane below the newest one is that of an attempt which is dead, and is refused. */
+/** A message of an execution. A lane below the newest one belongs to an attempt that is over, and is refused. */
 export type FromExec = At & {
   readonly execId: string;
   readonly lane: number;
@@ -58,11 +58,11 @@ export type FromExec = At & {
 
 export type StartMessage = At & {
   readonly launch: Launch;
-  /** The seats that were asked for: a tree's supervision has some by default. */
+  /** The seats that the caller asked for. (A tree's supervision always has some, by default.) */
   readonly spawns?: SpawnBudgetOptions | undefined;
-  /** One for each start, so that a repeated message is not taken for somebody else's. */
+  /** Different for each start, so that a repeated message is recognised. */
   readonly nonce?: string | undefined;
-  /** Its caller had given it up before it was started. */
+  /** Set if the caller had cancelled the run before it was started. */
   readonly stopped?: Stopped | undefined;
 };
 export type Started = { readonly isNew: boolean; readonly refused?: SerializedError | undefined };
@@ -78,26 +78,26 @@ export type Standing = {
   readonly stopped?: Stopped | undefined;
 };
 
-/** Why an execution is to end. With a `deadline` it is out of time and may return what it has. */
+/** Why an execution is to end. With a `deadline` it ran out of time and may return what it has. */
 export type Stopped = { readonly reason: string; readonly deadline?: number | undefined };
 
 export type AdmitMessage = FromExec & {
   readonly key: string;
-  /** One for each time that the closure runs, so that a repeated message is not taken for a second try. */
+  /** Different for each time that the closure runs, so that a repeated message is not taken for a second try. */
   readonly nonce: string;
   readonly onDoubt: "retry" | "ask";
   readonly reserve?: Partial<Spend> | undefined;
-  /** How the tokens that it sets aside are made up. */
+  /** What the reserved tokens consist of. */
   readonly usage?: Usage | undefined;
   readonly settle: readonly (Settle | Left)[];
 };
 export type Admission = Standing & {
   readonly verdict: "go" | "parked" | "stopped" | "stale" | "doubt";
   readonly attempt: number;
-  /** The reservation that was granted, or why it was not. */
+  /** The id of the granted reservation, or why it was refused. */
   readonly reserved?: string | undefined;
   readonly refused?: SerializedError | undefined;
-  /** What this call takes, with all that is under way, may pass a threshold: whoever settles it does so at once, to hear of it. */
+  /** This call, together with everything under way, may pass a threshold. It then settles at once, to get the warning in time. */
   readonly isNear?: boolean | undefined;
   readonly warnings: readonly BudgetWarning[];
 };
@@ -118,7 +118,7 @@ export type Reserved = {
 
 export type SettleMessage = FromExec & {
   readonly settle: readonly (Settle | Left)[];
-  /** Nobody waits for the answer. */
+  /** Whether nobody waits for the answer. */
   readonly isOneWay?: boolean | undefined;
 };
 export type WithdrawMessage = At & { readonly execId: string; readonly key: string; readonly nonce: string };
@@ -130,9 +130,9 @@ export type HireMessage = FromExec & {
   readonly launch: Launch;
   readonly budget: ExecutionBudgetOptions | null;
   readonly onFull: "deny" | "queue";
-  /** Who is told of its end. */
+  /** The awakeable to resolve with its outcome. */
   readonly over?: string | undefined;
-  /** False where nobody else can ask for what came of it. */
+  /** False if nobody can join the child later. */
   readonly isJoinable?: boolean | undefined;
 };
 export type Hired = { readonly at: number; readonly denied?: SerializedError | undefined };
@@ -142,12 +142,12 @@ export type OverMessage = At & {
   readonly outcome: JsonObject;
   readonly account?: AgentAccount | undefined;
   readonly settle: readonly (Settle | Left)[];
-  /** It was ended from outside, without a word of its own. */
+  /** Whether it was ended from outside and could not report anything. */
   readonly isKilled?: boolean | undefined;
 };
 export type JoinMessage = FromExec & { readonly child: string; readonly over: string };
 export type WaitedMessage = FromExec & { readonly child: string };
-/** How long a child was without a seat, and what it and all below it have used, as far as they have told. */
+/** How long a child had no seat, and what it and everyone below it have used, as far as they have reported. */
 export type Waited = {
   readonly unseatedMs: number;
   readonly usage: Usage;
@@ -178,10 +178,10 @@ export type ReplyMessage = FromExec & { readonly messageId: string; readonly val
 export type StopMessage = At & {
   readonly execId: string | null;
   readonly stopped: Stopped;
-  /** Only that execution, and not those whom it hired. */
+  /** Stops only that execution, not its children. */
   readonly alone?: boolean | undefined;
 };
-/** Who cannot hear it, because no worker can go on with it. */
+/** The executions that cannot be told, because no worker can run them. */
 export type StopAnswer = { readonly deaf: readonly string[] };
 export type ParkMessage = FromExec & { readonly awakeable: string };
 export type DoubtMessage = FromExec & {
@@ -189,16 +189,16 @@ export type DoubtMessage = FromExec & {
   readonly awakeable: string;
   readonly error: SerializedError;
 };
-/** The agent's own code threw. One nonce for each time, so that a repeated message is not taken for another crash. */
+/** The agent's own code threw. The nonce is different each time, so that a repeated message does not count as another crash. */
 export type CrashedMessage = At & { readonly execId: string; readonly nonce: string };
 export type EndMessage = FromExec & { readonly awakeable: string };
 export type RaiseMessage = FromExec & { readonly key: string; readonly more: Partial<Spend> };
-/** A worker cannot go on with an execution, and says why. */
+/** A worker cannot go on with an execution, for this reason. */
 export type SuspendedMessage = At & { readonly execId: string; readonly error: SerializedError };
 export type ResumeMessage = At & { readonly decisions: Decisions };
 export type Resumed = { readonly refused?: SerializedError | undefined };
 
-/** How a run stands. */
+/** The state of a run, as its clients see it. */
 export type Standings = {
   readonly known: boolean;
   readonly version: number;
@@ -208,7 +208,7 @@ export type Standings = {
   readonly result?: JsonObject | undefined;
   readonly inDoubt?: readonly string[] | undefined;
   readonly accounts?: readonly AgentAccount[] | undefined;
-  /** The root's supervision, whose limits somebody held the tree to, and what was granted beyond them. */
+  /** The root's supervision with the limits of the tree, and what was granted beyond them. */
   readonly supervision?: JsonObject | undefined;
   readonly granted?: Spend | undefined;
   /** What the whole tree has used. */

@@ -11,7 +11,9 @@ import type {
 import { drop, type Mark } from "./state.ts";
 import type { TreeSession } from "./tree.ts";
 
-/** May this call be made now? Fence, stop, pause, doubt, money and the mark of its beginning, all in one answer. */
+/**
+ * Decides whether a call may be made now. One answer covers fence, stop, pause, doubt, reservation and the mark that it was begun.
+ */
 export async function admit(tree: TreeSession, message: AdmitMessage): Promise<Admission> {
   const { execId, lane, key, nonce } = message;
   const { state, books } = tree;
@@ -30,7 +32,7 @@ export async function admit(tree: TreeSession, message: AdmitMessage): Promise<A
     if (message.onDoubt === "ask" && state.decisions[full] !== "retry") {
       return { ...answer, verdict: "doubt", attempt: known.attempt };
     }
-    // It was begun, and nobody knows how it ended: it is reported, and what was set aside for it counts as spent.
+    // The call was begun and its outcome is not known: it is reported as in doubt, and its reservation counts as spent.
     for (const [id, { of }] of Object.entries(state.open))
       if (id === known.reserved || of === full) await books.forfeit(id, { isMadeAgain: true });
     books.doubt(full);
@@ -52,7 +54,7 @@ export async function admit(tree: TreeSession, message: AdmitMessage): Promise<A
   return { ...answer, remaining, verdict: "go", attempt, reserved, refused };
 }
 
-/** For another attempt at the same call, by a layer that repeats it, or one made inside of it. */
+/** A further reservation: for another try by a layer that repeats the call, or for a call inside it. */
 export async function reserve(tree: TreeSession, message: ReserveMessage): Promise<Reserved> {
   const { execId, id, key, spend, wrapUp, what } = message;
   const { books } = tree;
@@ -62,7 +64,7 @@ export async function reserve(tree: TreeSession, message: ReserveMessage): Promi
   return { warnings, refused };
 }
 
-/** Says to everybody who was given money whether a threshold is near. The last thing that is asked of the books. */
+/** Tells every execution that got money whether a threshold is near. Must be the last question to the books. */
 export async function withNearness(tree: TreeSession, answers: readonly unknown[]): Promise<unknown[]> {
   const isNear = tree.books.hasGiven && (await tree.books.isNear());
   return answers.map((answer) =>
@@ -72,7 +74,10 @@ export async function withNearness(tree: TreeSession, answers: readonly unknown[
   );
 }
 
-/** Asked for by a call that is near a threshold; said one-way by an execution that begins to wait, and then kept for later. */
+/**
+ * Settles reservations. A call that is near a threshold waits for the answer. An execution that begins to wait sends it one-way;
+ * the warnings are then kept for its next message.
+ */
 export async function settle(
   tree: TreeSession,
   { execId, settle: settles, isOneWay }: SettleMessage,
@@ -82,7 +87,7 @@ export async function settle(
   return { warnings };
 }
 
-/** The closure found its attempt dead before it paid anything: as if it had not asked. */
+/** The closure found that its attempt is over before it paid anything: its admission is undone. */
 export async function withdraw(tree: TreeSession, { execId, key, nonce }: WithdrawMessage): Promise<null> {
   const exec = tree.exec(execId);
   const mark = exec?.marks[key];
@@ -94,13 +99,13 @@ export async function withdraw(tree: TreeSession, { execId, key, nonce }: Withdr
   return null;
 }
 
-/** Said twice it counts once. */
+/** Raises limits. The same key counts once. */
 export async function raise(tree: TreeSession, { execId, key, more }: RaiseMessage): Promise<null> {
   await tree.books.raise(execId, `${execId}:${key}`, more);
   return null;
 }
 
-/** Marks of lanes before this one belong to calls whose outcome is on record. */
+/** Removes marks of earlier lanes: the outcomes of those calls are recorded. */
 export function forgetMarks(tree: TreeSession, execId: string, lane: number): void {
   const exec = tree.exec(execId);
   if (exec === undefined) return;

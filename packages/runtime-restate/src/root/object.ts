@@ -30,13 +30,13 @@ type Several = (
   message: { readonly said: readonly Said[] },
 ) => Promise<unknown>;
 
-/** What a message did is in the state: its journal is of no use afterwards. */
+/** The effect of a message is in the state, so its journal is not kept. */
 const QUIET = { journalRetention: 0 } as const;
 
 /**
- * The object of one tree: its headcount, its money and the marks of what was begun, behind one door. A handler reads what is
- * on record, decides, writes it down and passes on what follows from it. It waits for nobody, so the door is never blocked; but for
- * a worker that lacks what the tree was begun with: then another has to answer, and the server tries until one does.
+ * The object of one tree: its headcount, its money and the marks of calls that were begun. A handler reads the state, decides,
+ * writes the state and sends what follows from it. It waits for nothing, so it does not block other messages. The exception is a
+ * worker that lacks what the tree was started with: then the server retries until another one answers.
  */
 export function rootObject(ports: TreePorts): restate.VirtualObjectDefinition<typeof ROOT, unknown> {
   const start: Handler = async (context, message) => {
@@ -87,7 +87,7 @@ async function take<A>(context: restate.ObjectContext, make: () => Promise<Decid
   try {
     decided = await make();
   } catch (error) {
-    // A mistake of a tracker must not close the door: the sender hears of it, and the next message is served.
+    // A bug in a tracker must not block the object: the sender gets the error, and the next message is processed.
     throw new restate.TerminalError(messageOf(error));
   }
   const { state, outbox, answer } = decided;

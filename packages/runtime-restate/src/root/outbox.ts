@@ -1,11 +1,11 @@
 import type { JsonValue } from "@ravi/kernel";
 import type { Launch } from "./messages.ts";
 
-/** What the root object does outward at the end of a message. It decides first and does all of it then, so it never waits. */
+/** What the root object does at the end of a message. It decides everything first and acts then, so it never waits in between. */
 export interface Outbox {
   readonly resolved: { readonly awakeable: string; readonly value: JsonValue }[];
   readonly launched: Launch[];
-  /** The run is over, and nothing more will be told of it. */
+  /** The run is over, and no more events will come. */
   isOver: boolean;
 }
 

@@ -3,14 +3,14 @@ import { bytesOf, MOST, tooLarge } from "../execution/sizes.ts";
 import type { RootState } from "./state.ts";
 import { STORED } from "./stored.ts";
 
-/** What is smaller is not measured: for that the whole state has to be packed, which takes ten times as long as to write it out. */
+/** In bytes. Smaller outcomes are not measured, because that requires packing the whole state. */
 const LARGE = 64 * 1024;
-/** Of so few, such small ones have room together. */
+/** With at most this many executions, outcomes below `LARGE` always fit. */
 const FEW = MOST / LARGE / 2;
 
 /**
- * What came of an execution, where the state has room for it beside all that somebody may still join. The server would try for ever to
- * write a state that is too large, so what has no room is a failure.
+ * The outcome of an execution, or a failure if it does not fit into the state beside the outcomes that may still be joined. The
+ * server would retry for ever to write a state that is too large.
  */
 export function withRoom(state: RootState, execId: string, fate: JsonObject): JsonObject {
   if (bytesOf(fate) < LARGE && areSmallTogether(state)) return fate;

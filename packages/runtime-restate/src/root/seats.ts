@@ -10,12 +10,12 @@ import {
 } from "@ravi/kernel";
 import type { RootState } from "./state.ts";
 
-/** With the snapshot of an earlier one, a headcount as it was. */
+/** Creates the headcount of a tree, or restores it if a snapshot is given. */
 export type HeadcountFactory = (root: Supervision, snapshot?: JsonObject) => Headcount;
 
 export type Seating = "held" | "queued" | { readonly denied: SerializedError };
 
-/** The seats of a tree, for one message: restored from their snapshot, asked, and written down again. */
+/** The seats of a tree, for one message: restored from their snapshot, used, and saved again. */
 export class Seats {
   private readonly state: RootState;
   private readonly headcount: Headcount | undefined;
@@ -36,6 +36,7 @@ export class Seats {
     return seats;
   }
 
+  /** Takes a seat, queues for one, or says why it is denied. */
   async take(
     agentId: string,
     priority: Priority | null,
@@ -69,12 +70,12 @@ export class Seats {
     return (await this.headcount?.isPaused(agentId as AgentId)) ?? false;
   }
 
-  /** Whether somebody who was queued has its seat now. */
+  /** Whether an execution that was queued has its seat now. */
   hasComeUp(agentId: string): boolean {
     return this.headcount === undefined || this.queued.get(agentId)?.isHeld === true;
   }
 
-  /** Writes down how it is now. */
+  /** Saves the headcount to the state. */
   keep(): void {
     if (this.headcount !== undefined) this.state.seats = this.headcount.snapshot();
   }
@@ -103,7 +104,7 @@ export class Seats {
   }
 }
 
-/** Without one, everybody would have a seat. */
+/** Throws if the factory returns no headcount: otherwise everybody would get a seat. */
 function madeHeadcount(make: HeadcountFactory, root: Supervision, snapshot?: JsonObject): Headcount {
   const headcount: Partial<Headcount> | undefined = make(root, snapshot);
   if (typeof headcount?.acquire === "function") return headcount as Headcount;
@@ -111,7 +112,7 @@ function madeHeadcount(make: HeadcountFactory, root: Supervision, snapshot?: Jso
   throw new InvalidValueError({ field: "headcount", value: headcount, expected });
 }
 
-/** Until what was granted by the last call is known: promises of a headcount settle without I/O. */
+/** Waits until the grants of the last call are known. The promises of a headcount settle without I/O, after a few microtasks. */
 async function settled(): Promise<void> {
   for (let n = 0; n < 8; n++) await Promise.resolve();
 }

@@ -2,22 +2,23 @@ import type { Spend } from "@ravi/kernel";
 
 const DIMENSIONS = ["tokens", "cost", "turns", "toolCalls"] as const satisfies readonly (keyof Spend)[];
 
-/** Dollars in whole nano-dollars, so that many small sums add up to what they are. */
+/** Adds in whole nano-dollars, so that many small sums have no rounding error. */
 export function addSpend(a: Spend, b: Partial<Spend>): Spend {
   return combine(a, b, (x, y) => x + y);
 }
 
+/** The larger value of each dimension. */
 export function mostSpend(a: Spend, b: Partial<Spend>): Spend {
   return combine(a, b, Math.max);
 }
 
-/** Whether what was set aside is enough for what is wanted now, and says a cost where that does. */
+/** Whether a reservation is enough for what is wanted now. Either both have a cost or neither. */
 export function covers(held: Partial<Spend>, wanted: Partial<Spend>): boolean {
   if ((held.cost === undefined) !== (wanted.cost === undefined)) return false;
   return DIMENSIONS.every((name) => (held[name] ?? 0) >= (wanted[name] ?? 0));
 }
 
-/** Null where a price is not known. */
+/** Null if a price is not known. */
 export function addCost(a: number | null, b: number | null): number | null {
   return a === null || b === null ? null : (nano(a) + nano(b)) / 1e9;
 }

@@ -14,18 +14,18 @@ import type { Decision } from "@ravi/kernel/loop";
 import type { Lost } from "./lost.ts";
 import type { Launch, StartMessage, Stopped, UsedSoFar } from "./messages.ts";
 
-/** Money that is set aside: it is held until somebody settles it, and charged if nobody does. */
+/** Reserved money. It is held until it is settled, and charged if it never is. */
 export interface OpenReservation {
   readonly exec: string;
   readonly spend: Partial<Spend>;
   readonly wrapUp: boolean;
-  /** The call that it is for, under its whole key. */
+  /** The full key of its call. */
   readonly of?: string | undefined;
-  /** How its tokens are made up, of the first try at a model call. */
+  /** What its tokens consist of; only for the first try at a model call. */
   readonly usage?: Usage | undefined;
 }
 
-/** A call that was begun and whose outcome is not on record yet. */
+/** A call that was begun and whose outcome is not recorded yet. */
 export interface Mark {
   readonly attempt: number;
   readonly nonce: string;
@@ -38,34 +38,37 @@ export interface ExecState {
   readonly agentId: string;
   readonly priority: Priority | null;
   readonly budget: ExecutionBudgetOptions | null;
-  /** What it is started with: of the root for ever, of others only until they are. A message carries the whole state. */
+  /**
+   * What it is started with. Kept for the root; for others only until they have started, because every message carries the whole
+   * state.
+   */
   launch: Launch | null;
   phase: "queued" | "running" | "over";
   lane: number;
-  /** Where it is told to stop. */
+  /** The awakeable that tells it to stop. */
   stop?: string | undefined;
   stopped?: Stopped | undefined;
-  /** Spent by itself and by those below it who are over. */
+  /** What it and its finished descendants have spent. */
   own: Spend;
-  /** The most that one call of its own took: ledgers hold so much back for the last turn. */
+  /** The most that one of its own calls used. Ledgers hold back that much for the last turn. */
   largest: Spend;
   lost?: Lost | undefined;
-  /** What was granted beyond the limits to it or to anybody below it, each under its whole key. */
+  /** What was granted beyond the limits, to it or anyone below it, each under its full key. */
   raised: Record<string, Partial<Spend>>;
   marks: Record<string, Mark>;
-  /** `n` says who came first, in the whole tree. */
+  /** `n` is the order of the waits in the whole tree. */
   wants: Record<string, { readonly name: string; readonly awakeable: string; readonly n?: number }>;
-  /** Given in answer to what was asked in this lane: somebody may ask again, because the answer was lost. */
+  /** Answers to requests of this lane, kept because the answer may be lost and the request repeated. */
   given: Record<string, { readonly lane: number; readonly value: JsonValue }>;
   mail: InboxMessage[];
   reader?: { readonly key: string; readonly awakeable: string } | undefined;
-  /** Who waits for its reply, by message. */
+  /** The awakeables that wait for its reply, by message id. */
   askers: Record<string, string>;
-  /** Who waits for its end. */
+  /** The awakeables that wait for its end. */
   joiners: string[];
-  /** It ended, and waits for those whom it hired. */
+  /** Set when it has ended and waits for its children. */
   ender?: string | undefined;
-  /** Who waits until it has its seat again. */
+  /** The awakeables that wait until it has its seat again. */
   parked: string[];
   unseatedSince?: number | undefined;
   unseatedMs: number;
@@ -73,36 +76,39 @@ export interface ExecState {
   suspended?: SerializedError | undefined;
   /** How often its agent's own code threw, and the nonce of the last time. */
   crashes?: { readonly count: number; readonly nonce: string } | undefined;
-  /** Thresholds that were passed by somebody who could not be told any more. */
+  /** Warnings that could not be reported to the execution that caused them. */
   untold?: readonly BudgetWarning[] | undefined;
-  /** As it said last; its `account` says it when it is over. */
+  /** What it reported last. When it is over, its `account` has that. */
   used?: UsedSoFar | undefined;
-  /** Of one whom nobody can join any more, only its status: a message carries the whole state. */
+  /** Only its status once nobody can join it any more, because every message carries the whole state. */
   outcome?: JsonObject | undefined;
   readonly isJoinable?: boolean | undefined;
   account?: AgentAccount | undefined;
 }
 
 export interface RootState {
-  /** Readable by newer code: fields are added, none changes its meaning. */
+  /** Must stay readable by newer code: fields may be added, but none may change its meaning. */
   readonly format: 1;
   readonly runId: string;
   readonly startedAt: number;
-  /** The nonce of the message that began it. */
+  /** The nonce of the message that started it. */
   readonly startedBy?: string | undefined;
-  /** The newest time that anybody told. */
+  /** The latest time of any message. */
   at: number;
-  /** Counts changes of how the run stands. */
+  /** Counts the changes of the run's status. */
   version: number;
-  /** Counts what was written down, for the list of runs. */
+  /** Counts what was recorded, for the list of runs. */
   entries: number;
   execs: Record<string, ExecState>;
   seats: JsonObject | null;
   open: Record<string, OpenReservation>;
   signals: Record<string, JsonValue[]>;
-  /** The newest deliveries by id: one that is sent again counts once. */
+  /** The ids of the newest deliveries, so that a repeated one counts once. */
   delivered: string[];
-  /** On calls that are or may come to be in doubt, under whole keys (`execId:key`), until they are made or their execution is over. */
+  /**
+   * Decisions on calls that are or may come to be in doubt, by full key (`execId:key`), until the call is made or its execution is
+   * over.
+   */
   decisions: Record<string, Decision>;
   inDoubt: string[];
   result?: JsonObject | undefined;

@@ -2,13 +2,13 @@ import { deflateSync, inflateSync } from "node:zlib";
 import type { Serde } from "@restatedev/restate-sdk";
 import type { RootState } from "./state.ts";
 
-/** Smaller states are kept as they are: anybody can read them with the server's own tools. */
+/** In bytes. Smaller states are stored as plain JSON, which can be read with the server's own tools. */
 const LARGE = 4_096;
 const BRACE = "{".charCodeAt(0);
 
 /**
- * How a tree's state is kept. Every message reads all of it and writes all of it, and the server logs both; the state of a large
- * tree says the same few words again and again, and packed it is a tenth. What was written unpacked is read as it is.
+ * How a tree's state is stored. Every message reads and writes all of it, and the server logs both. The state of a large tree is
+ * repetitive: compressed it has a tenth of the size. A state that was stored as plain JSON can still be read.
  */
 export const STORED: Serde<RootState> = {
   contentType: "application/json",

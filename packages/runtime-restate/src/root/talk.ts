@@ -16,9 +16,10 @@ import type {
 import { drop, type RootState } from "./state.ts";
 import type { TreeSession } from "./tree.ts";
 
+/** How many delivery ids are remembered. */
 const REMEMBERED = 200;
 
-/** What was delivered early is handed out at once; otherwise the asker is told when it comes. */
+/** Returns a value that was delivered early, or notes that the execution waits for it. */
 export async function want(tree: TreeSession, message: WantMessage): Promise<Wanted> {
   const { execId, lane, key, name, awakeable } = message;
   const { exec, standing } = await tree.speaker(execId, lane);
@@ -36,7 +37,7 @@ export async function want(tree: TreeSession, message: WantMessage): Promise<Wan
   return standing;
 }
 
-/** To whoever has waited for that name the longest, or kept until somebody does. */
+/** Gives the value to the execution that has waited longest for that name, or keeps it until one does. */
 export async function deliver(tree: TreeSession, { id, name, value }: DeliverMessage): Promise<null> {
   const { state } = tree;
   if (state.delivered.includes(id)) return null;
@@ -54,7 +55,7 @@ export async function deliver(tree: TreeSession, { id, name, value }: DeliverMes
   return null;
 }
 
-/** Whoever was told to stop does not wait any more: what comes is for the next. */
+/** Executions that were told to stop are left out: the value is for the next one. */
 function longestWaiting({ execs }: RootState, name: string) {
   const waiting = Object.entries(execs).flatMap(([execId, exec]) =>
     exec.stopped !== undefined
@@ -64,18 +65,18 @@ function longestWaiting({ execs }: RootState, name: string) {
   return waiting.filter((one) => one.name === name).toSorted((a, b) => (a.n ?? 0) - (b.n ?? 0))[0];
 }
 
-/** A caller chooses the names: one may be that of something every object has. */
+/** The caller chooses the names, so one may be that of a property which every object has. */
 function earlyOf({ signals }: RootState, name: string): readonly JsonValue[] {
   return Object.hasOwn(signals, name) ? (signals[name] ?? []) : [];
 }
 
-/** Written as a literal, which takes every name for a field, `__proto__` too. */
+/** An object literal with a computed key accepts every name as a field, even `__proto__`. */
 function keepEarly(state: RootState, name: string, values: JsonValue[]): void {
   if (values.length === 0) drop(state.signals, name);
   else state.signals = { ...state.signals, [name]: values };
 }
 
-/** A message to a child. Whoever is over says nothing any more. */
+/** Sends a message to a child. If the child is over, the asker is told that no reply will come. */
 export async function ask(tree: TreeSession, { child, message, awakeable }: AskMessage): Promise<null> {
   const exec = tree.exec(child);
   if (exec === undefined || exec.phase === "over") {
@@ -95,6 +96,7 @@ export async function ask(tree: TreeSession, { child, message, awakeable }: AskM
   return null;
 }
 
+/** Returns the next message to an execution, or notes that it waits for one. */
 export async function mail(tree: TreeSession, message: MailMessage): Promise<Mail> {
   const { execId, lane, key, wait, awakeable } = message;
   const { exec, standing } = await tree.speaker(execId, lane);
@@ -111,6 +113,7 @@ export async function mail(tree: TreeSession, message: MailMessage): Promise<Mai
   return standing;
 }
 
+/** Passes a reply to the execution that asked. */
 export async function reply(tree: TreeSession, { execId, messageId, value }: ReplyMessage): Promise<null> {
   const exec = tree.exec(execId);
   const asker = exec?.askers[messageId];
@@ -120,7 +123,7 @@ export async function reply(tree: TreeSession, { execId, messageId, value }: Rep
   return null;
 }
 
-/** Somebody has to decide on a call that may or may not have been made. */
+/** Notes that somebody has to decide on a call that may have been made. */
 export async function doubt(
   tree: TreeSession,
   message: DoubtMessage,
@@ -134,13 +137,17 @@ export async function doubt(
   return { decision: null };
 }
 
+/** Notes why an execution cannot go on. */
 export async function suspended(tree: TreeSession, { execId, error }: SuspendedMessage): Promise<null> {
   const exec = tree.exec(execId);
   if (exec !== undefined && exec.phase !== "over") exec.suspended = error;
   return null;
 }
 
-/** Hands out decisions; whatever else kept an execution from going on is tried anew. One that cannot be understood changes nothing. */
+/**
+ * Hands out decisions, and clears all other suspensions so that they are tried again. If a decision is not valid, nothing is
+ * changed.
+ */
 export async function resume(tree: TreeSession, message: ResumeMessage): Promise<Resumed> {
   const { execs, decisions } = tree.state;
   let decided: Decisions;
@@ -151,7 +158,7 @@ export async function resume(tree: TreeSession, message: ResumeMessage): Promise
   }
   const living = Object.keys(execs).filter((execId) => execs[execId]?.phase !== "over");
   for (const [full, decision] of Object.entries(decided)) {
-    // What names no execution would lie here for ever, and fall on a later call that nobody has seen.
+    // A decision that names no living execution would stay here for ever and might apply to a later call that nobody has seen.
     if (living.some((execId) => full.startsWith(`${execId}:`))) decisions[full] = decision;
   }
   for (const [execId, exec] of Object.entries(execs)) {
@@ -173,7 +180,7 @@ function doubtsOf({ execs }: RootState): InDoubt[] {
   );
 }
 
-/** Nobody will ask for what was decided on its calls any more. */
+/** Removes the decisions on calls of an execution that is over. */
 export function forgetDecisions({ decisions }: RootState, execId: string): void {
   for (const full of Object.keys(decisions)) if (full.startsWith(`${execId}:`)) drop(decisions, full);
 }

@@ -21,7 +21,7 @@ export interface TreePorts {
   readonly ledger?: LedgerFactory | undefined;
 }
 
-/** A tree during one message, or several that came together: what is on record of it, its seats and its money, and what has to be done outward. */
+/** A tree while one message, or several together, are decided: its state, seats and money, and the actions to take at the end. */
 export class TreeSession {
   readonly state: RootState;
   readonly seats: Seats;
@@ -44,7 +44,7 @@ export class TreeSession {
     );
   }
 
-  /** Clocks of several machines: time in a tree does not go back. */
+  /** The clocks of several machines differ: time in a tree never goes back. */
   hearTime(at: number): void {
     this.state.at = Math.max(this.state.at, at);
   }
@@ -61,7 +61,7 @@ export class TreeSession {
     this.outbox.launched.push(launch);
   }
 
-  /** What is told with every answer, so that nobody has to ask for it. */
+  /** The state that every answer contains, so that an execution need not ask for it. */
   async standing(execId: string): Promise<Standing> {
     const { state, seats, books } = this;
     const exec = state.execs[execId];
@@ -74,20 +74,20 @@ export class TreeSession {
     };
   }
 
-  /** What an execution says of itself with every message. */
+  /** Notes what an execution reports about itself with every message. */
   hear(execId: string, used: UsedSoFar | undefined): void {
     const exec = this.state.execs[execId];
     if (exec !== undefined && exec.phase !== "over" && used !== undefined) exec.used = used;
   }
 
-  /** Whoever says something goes on: a worker was found by itself, without a `resume`. What is in doubt still waits. */
+  /** A message proves that the execution runs: a worker was found without a `resume`. Calls in doubt still wait for a decision. */
   hearFromWorker(execId: string, lane: number): void {
     const exec = this.state.execs[execId];
     if (exec !== undefined && lane >= exec.lane && Object.keys(exec.doubts).length === 0)
       exec.suspended = undefined;
   }
 
-  /** The newest lane of an execution; false for an attempt that is dead, or an execution that is over. */
+  /** Notes the newest lane of an execution. False if the attempt or the execution is over. */
   enterLane(execId: string, lane: number): boolean {
     const exec = this.state.execs[execId];
     if (exec === undefined || exec.phase === "over" || lane < exec.lane) return false;
@@ -98,7 +98,10 @@ export class TreeSession {
     return true;
   }
 
-  /** Who speaks from that lane, and how it stands. There is none where its attempt is dead, or its execution is over. */
+  /**
+   * The execution that sent a message from that lane, and its standing. `exec` is undefined if the attempt or the execution is
+   * over.
+   */
   async speaker(
     execId: string,
     lane: number,
@@ -108,6 +111,7 @@ export class TreeSession {
     return { exec: isCurrent ? this.exec(execId) : undefined, standing };
   }
 
+  /** Tells an execution to stop; unless `alone`, everyone below it too. */
   stop(execId: string, stopped: Stopped, alone: boolean): void {
     const exec = this.state.execs[execId];
     if (exec === undefined || exec.phase === "over") return;
@@ -123,7 +127,10 @@ export class TreeSession {
     return Object.entries(this.state.execs).flatMap(([id, { parent }]) => (parent === execId ? [id] : []));
   }
 
-  /** Warnings that nobody could be told when they came: they go with the next answer to that execution, or to who hired it. */
+  /**
+   * Keeps warnings that could not be reported. They go with the next answer to that execution, or to the nearest living one above
+   * it.
+   */
   keepUntold(execId: string, warnings: readonly BudgetWarning[]): void {
     if (warnings.length === 0) return;
     let exec = this.state.execs[execId];
@@ -131,7 +138,7 @@ export class TreeSession {
     if (exec !== undefined) exec.untold = [...(exec.untold ?? []), ...warnings];
   }
 
-  /** Gives what that execution is to be told: what could not be told before, and what comes of settling these. */
+  /** Settles reservations. Returns the new warnings and those that were kept. */
   async settle(execId: string, settles: readonly (Settle | Left)[]): Promise<readonly BudgetWarning[]> {
     const exec = this.state.execs[execId];
     const untold = exec?.untold ?? [];
@@ -139,7 +146,7 @@ export class TreeSession {
     return [...untold, ...(await this.books.settle(settles))];
   }
 
-  /** Whoever has its seat again, or for the first time, goes on; whoever lost it begins to wait. */
+  /** Continues executions that have a seat again, starts those that have their first one, and notes since when others have none. */
   async seatEverybody(): Promise<void> {
     const { state, seats } = this;
     for (const [execId, exec] of Object.entries(state.execs)) {
@@ -169,6 +176,7 @@ export class TreeSession {
   }
 }
 
+/** The root's execution. Throws if the state has none. */
 export function rootOf(state: RootState): ExecState & { readonly launch: Launch } {
   const root = state.execs[state.runId];
   if (root === undefined || root.launch === null)
@@ -176,7 +184,7 @@ export function rootOf(state: RootState): ExecState & { readonly launch: Launch 
   return { ...root, launch: root.launch };
 }
 
-/** What an execution and all below it have used, as far as they have told. */
+/** What an execution and everyone below it have used, as far as they have reported. */
 export function tookBelow(state: RootState, execId: string): { usage: Usage; costUsd: number | null } {
   let usage: Usage = NO_USAGE;
   let costUsd: number | null = 0;
@@ -189,7 +197,7 @@ export function tookBelow(state: RootState, execId: string): { usage: Usage; cos
   return { usage, costUsd };
 }
 
-/** Who worked in the tree and what each used; one that never told has used nothing that anybody knows. */
+/** The account of each agent in the tree. One that never reported anything counts as having used nothing. */
 export function accountsOf(state: RootState): AgentAccount[] {
   return Object.entries(state.execs).map(([execId, exec]) => {
     const { account, agentId, parent, priority, used = NOTHING_USED, lost } = exec;

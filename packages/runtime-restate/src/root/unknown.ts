@@ -1,9 +1,9 @@
 import { InvalidValueError } from "@ravi/kernel";
 
-/** Answered where nothing is known of the run: it was forgotten, or never begun. */
+/** The answer if the run is not known: it was deleted, or never started. */
 export const UNKNOWN = { isUnknown: true } as const;
 
-/** An answer of a run that there is. */
+/** Throws an `InvalidValueError` if the answer says that the run is not known. */
 export function knownAnswer(answer: unknown, runId: string): unknown {
   if (typeof answer === "object" && answer !== null && "isUnknown" in answer) throw unknownRun(runId);
   return answer;

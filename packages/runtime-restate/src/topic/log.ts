@@ -1,9 +1,9 @@
 import type { JsonObject, RunEvent } from "@ravi/kernel";
 
-/** How many events lie in one value of the store: appending rewrites one of them, never the whole log. */
+/** Events per stored value. Appending rewrites one such value, never the whole log. */
 export const CHUNK = 64;
 
-/** An event on its way. Those of the lane are numbered by its execution, so that a replay adds nothing twice. */
+/** An event to be published. Events between calls are numbered by their execution (`n`), so that a replay adds nothing twice. */
 export type Told = {
   readonly n: number | null;
   readonly at: number;
@@ -13,9 +13,9 @@ export type Told = {
 };
 
 export interface Head {
-  /** The number of the next event. */
+  /** The `seq` of the next event. */
   next: number;
-  /** The last number that each execution told. */
+  /** The last number `n` of each execution. */
   readonly told: Record<string, number>;
   isClosed: boolean;
 }
@@ -27,7 +27,7 @@ export interface Appended {
   readonly added: readonly RunEvent[];
 }
 
-/** Numbers what is new, without a gap. */
+/** Gives new events their sequence numbers, without gaps, and drops repeats. */
 export function append(head: Head, events: readonly Told[]): Appended {
   const told = { ...head.told };
   let { next } = head;
@@ -42,6 +42,7 @@ export function append(head: Head, events: readonly Told[]): Appended {
   return { head: { ...head, next, told }, added };
 }
 
+/** The key of the stored value that has this event. */
 export function chunkOf(seq: number): string {
   return `events:${Math.floor(seq / CHUNK)}`;
 }

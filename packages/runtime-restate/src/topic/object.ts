@@ -7,9 +7,10 @@ import { append, CHUNK, chunkOf, EMPTY, type Head, type Told } from "./log.ts";
 const HEAD = "head";
 const QUIET = { journalRetention: 0, enableLazyState: true } as const;
 
+/** A part of the events. `isClosed` means that no more will follow. */
 export type Page = { readonly events: readonly RunEvent[]; readonly isClosed: boolean };
 
-/** The progress of one run, numbered. Whoever reads from a number on misses nothing and sees nothing twice. */
+/** The events of one run, numbered. A reader that continues from a number misses nothing and sees nothing twice. */
 export function topicObject(): restate.VirtualObjectDefinition<typeof TOPIC, unknown> {
   const tell = async (context: restate.ObjectContext, events: readonly Told[]): Promise<void> => {
     const { head, added } = append((await context.get<Head>(HEAD)) ?? EMPTY, events);

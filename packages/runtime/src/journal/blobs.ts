@@ -3,17 +3,20 @@ import { nodeCrypto } from "../platform.ts";
 
 const PREFIX = "sha256-";
 
-/** A blob is named by its content, so that the same bytes are kept once, and what comes back can be checked. */
+/** The name of a blob is the hash of its content. So the same bytes are stored once, and a read can be verified. */
 export function blobRef(bytes: Uint8Array): string {
   return PREFIX + nodeCrypto().hash("sha256", bytes, "hex");
 }
 
+/** Throws an `InvalidValueError` if it is no `Uint8Array`. */
 export function checkBytes(bytes: Uint8Array): Uint8Array {
   if (bytes instanceof Uint8Array) return bytes;
   throw new InvalidValueError({ field: "bytes", value: bytes, expected: "a Uint8Array" });
 }
 
-/** The bytes, if they are there and are what their name says. */
+/**
+ * The bytes of a blob. Throws an `InvalidValueError` if there are none, and a `JournalCorruptError` if they do not match the name.
+ */
 export function verifiedBlob(ref: string, bytes: Uint8Array | undefined): Uint8Array {
   if (bytes === undefined) {
     throw new InvalidValueError({
@@ -30,7 +33,7 @@ export function verifiedBlob(ref: string, bytes: Uint8Array | undefined): Uint8A
   });
 }
 
-/** Blobs for the life of the process. Keeps and gives copies: what a caller does with its bytes changes nothing here. */
+/** Blobs in memory. It stores and returns copies, so a caller may change its own bytes. */
 export class MemoryBlobs implements BlobStore {
   private readonly kept = new Map<string, Uint8Array>();
 

@@ -1,8 +1,8 @@
 import { checkInteger, InvalidValueError } from "@ravi/kernel";
 
-/** Who may write to a run. The epoch goes up with every new claim, and never back: it is what fences a stale writer. */
+/** The right to write to a run. The epoch grows with every new claim and never goes back: it fences off an earlier writer. */
 export interface Claim {
-  /** Null once it was released. */
+  /** Null after a release. */
   readonly owner: string | null;
   readonly epoch: number;
   /** Epoch milliseconds. */
@@ -13,14 +13,14 @@ export interface ClaimRequest {
   readonly owner: string;
   readonly ttlMs: number;
   readonly now: number;
-  /** Whether an owner is known to be no more; then its claim counts for nothing. */
+  /** Whether an owner is known to be dead. Its claim is then ignored. */
   readonly isGone?: ((owner: string) => boolean) | undefined;
 }
 
 /**
- * The claim as it is after the request, or null when somebody else holds it. The same owner renews under the same epoch,
- * also after it lapsed, as long as nobody took it. `floor` is the highest epoch of any run that was deleted: a run made
- * anew under an old name must not accept what a writer of the old one still sends.
+ * The claim after the request, or null if somebody else holds it. The same owner renews under the same epoch, even after the claim
+ * has lapsed, as long as nobody took it. `floor` is the highest epoch of any deleted run: if a run is created again under an old
+ * id, a writer of the old run must still be refused.
  */
 export function decideClaim(current: Claim | undefined, request: ClaimRequest, floor: number): Claim | null {
   const { owner, ttlMs, now } = request;
@@ -32,13 +32,15 @@ export function decideClaim(current: Claim | undefined, request: ClaimRequest, f
   return { owner, epoch: current.epoch + 1, expires };
 }
 
+/** Whether the claim is held and has not lapsed. */
 export function isHeld(claim: Claim, now: number): boolean {
   return claim.owner !== null && claim.expires > now;
 }
 
-/** The one that was found good last: a process claims all of its runs in one name. */
+/** The last owner that passed the check: a process claims all its runs under one name. */
 let lastGood = "";
 
+/** Throws an `InvalidValueError` if the owner or the time is not valid. */
 export function checkClaim(owner: string, ttlMs: number): void {
   if (owner !== lastGood || owner === "") checkOwner(owner);
   checkInteger("ttlMs", ttlMs, 1);

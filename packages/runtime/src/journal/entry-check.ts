@@ -1,6 +1,6 @@
 import { InvalidValueError, type JournalEntry, type JsonObject } from "@ravi/kernel";
 
-/** An entry that was checked. A list, since it becomes one in a file. */
+/** A checked entry, as a tuple because it is stored as one. */
 export type Row = readonly [
   exec: string,
   key: string,
@@ -10,15 +10,15 @@ export type Row = readonly [
   body: JsonObject,
 ];
 
-/** Names that were looked at before. */
+/** The names of the last entry, which were checked already. */
 export interface KnownNames {
   readonly exec: string | undefined;
   readonly key: string | undefined;
 }
 
 /**
- * Each field is read once, so that what was checked is what is kept. What is inside the body shows when it becomes text. Of
- * the names of the last entry most come again; not to look at them twice saves 50 ns.
+ * Checks an entry. Each field is read only once, so that what was checked is what is stored. The content of the body is checked
+ * when it becomes text. Most names are those of the last entry; not checking them twice saves 50 ns.
  */
 export function checkEntry(entry: JournalEntry, last: KnownNames | undefined): Row {
   refuseNoEntry(entry);
@@ -27,13 +27,14 @@ export function checkEntry(entry: JournalEntry, last: KnownNames | undefined): R
   return [exec, key, plainZero(attempt), phase, plainZero(at), body];
 }
 
+/** Throws an `InvalidValueError` if it is no object. */
 export function refuseNoEntry(entry: JournalEntry): void {
   if (typeof entry !== "object" || entry === null) {
     throw new InvalidValueError({ field: "entry", value: entry, expected: "an entry" });
   }
 }
 
-/** One by one, for whoever makes no row of them. */
+/** Checks the fields of an entry, for a caller that creates no row. */
 export function checkFields(
   exec: string,
   key: string,
@@ -55,17 +56,18 @@ export function checkFields(
   }
 }
 
-/** In JSON, -0 is 0; so it is everywhere. */
+/** JSON turns -0 into 0, so all journals do. */
 export function plainZero(value: number): number {
   return value === 0 ? 0 : value;
 }
 
+/** Throws an `InvalidValueError` if it is no list. */
 export function checkList(entries: unknown): void {
   if (Array.isArray(entries)) return;
   throw new InvalidValueError({ field: "entries", value: entries, expected: "a list of entries" });
 }
 
-/** Sign by sign: a regular expression takes twice as long, which is a hundredth of a run. */
+/** Character by character: a regular expression takes twice as long, which is a hundredth of a run. */
 function isName(value: unknown): boolean {
   if (typeof value !== "string" || value.length === 0) return false;
   for (let at = 0; at < value.length; at++) {

@@ -5,19 +5,19 @@ import { stringify } from "./plain-json.ts";
 import { factsOf, type RunFacts } from "./run-facts.ts";
 
 /**
- * Entries on their way to a disk. The text is made when they are handed over, so that a caller who changes an object
- * afterwards changes nothing that is recorded, and so that every journal gives back exactly what a round trip through JSON
- * gives. `JSON.stringify` is the cheapest such snapshot: a deep freeze would freeze the objects of the caller's tools, and a
- * copy of the objects costs more to make and twice as much to keep.
+ * Entries ready to be written to disk. They become text when they are handed over: if the caller changes an object later, the
+ * record does not change, and every journal returns exactly what a round trip through JSON gives. `JSON.stringify` is the cheapest
+ * such snapshot: a deep freeze would freeze objects of the caller's tools, and a copy of the objects costs more to make and twice
+ * as much memory to keep.
  */
 export interface EncodedEntries {
-  /** A JSON list of `[exec, key, attempt, phase, at, body]`, or `[…, at, null, ref]` where the body is kept apart. */
+  /** A JSON list of `[exec, key, attempt, phase, at, body]`, or `[…, at, null, ref]` if the body is stored as a blob. */
   readonly text: string;
-  /** The same before they became text, for their identities. */
+  /** The entries before they became text, for their identities. */
   readonly rows: readonly Row[];
-  /** The last entry's time. */
+  /** The time of the last entry. */
   readonly at: number;
-  /** The bodies that are kept apart. */
+  /** The bodies that are stored as blobs. */
   readonly large: readonly LargeBody[];
   readonly facts: RunFacts | undefined;
 }
@@ -26,6 +26,7 @@ type StoredRow = readonly [...fields: Row, ref?: string];
 
 const NONE: readonly LargeBody[] = [];
 
+/** Checks and encodes entries. Throws an `InvalidValueError` if one is not valid. */
 export function encodeEntries(
   runId: RunId,
   list: readonly JournalEntry[],
@@ -33,7 +34,7 @@ export function encodeEntries(
 ): EncodedEntries {
   checkList(list);
   const [only] = list;
-  // A list that begins empty and grows takes room for seventeen, and nearly always it is one.
+  // Not with `map` for one entry: an array that grows from empty reserves room for seventeen, and there is nearly always only one.
   const rows = list.length === 1 && only !== undefined ? [checkEntry(only, last)] : list.map(checked);
   const at = rows.at(-1)?.[4] ?? 0;
   const text = stringify(rows);
@@ -53,15 +54,15 @@ function checked(entry: JournalEntry): Row {
   return checkEntry(entry, undefined);
 }
 
-/** Several texts as one, in their order. */
+/** Joins several encoded texts into one, in order. */
 export function joinTexts(texts: readonly string[]): string {
   return `[${texts.map((text) => text.slice(1, -1)).join(",")}]`;
 }
 
-/** Gets a body that is kept apart. */
+/** Reads a body that is stored as a blob. */
 export type FetchBody = (ref: string, seq: number) => JsonObject;
 
-/** Adds the records of one text, the first of which has the number `first`. */
+/** Decodes one text and appends its records to `into`. The first record gets the number `first`. */
 export function decodeEntries(
   text: string,
   first: number,
@@ -71,7 +72,7 @@ export function decodeEntries(
   let seq = first;
   for (const [exec, key, attempt, phase, at, inline, ref] of JSON.parse(text) as readonly StoredRow[]) {
     const body = ref === undefined ? inline : fetchBody(ref, seq);
-    // The text was made from checked entries; a store on disk has compared its checksum before.
+    // The text was made from checked entries, and a store on disk has verified its checksum.
     into.push({ seq, exec, key, attempt, phase, at, body } as JournalRecord);
     seq++;
   }

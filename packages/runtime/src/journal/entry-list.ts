@@ -1,26 +1,26 @@
 import type { JournalEntry, JsonObject } from "@ravi/kernel";
 import type { KnownNames } from "./entry-check.ts";
 
-/** Text, or an object that never changes. */
+/** JSON text, or an object that never changes. */
 export type KeptBody = string | JsonObject;
 
 interface KeptEntry extends Omit<JournalEntry, "body"> {
   readonly body: KeptBody;
 }
 
-/** `exec`, `key`, `attempt`, `phase`, `at` and `body` of one entry after the other. */
+/** `exec`, `key`, `attempt`, `phase`, `at` and `body`, entry after entry. */
 type Cell = KeptBody | number;
 const WIDTH = 6;
 
-/** As many cells as an array gets room for when the first entry is put into it: none of them is ever moved to a larger one. */
+/** The number of cells that an array reserves when the first entry is pushed. So no array is ever moved to a larger one. */
 const PART = 4 * WIDTH;
 
 /**
- * Entries that stay in memory. They lie side by side in arrays: with an object for each an append costs 0.75 µs instead
- * of 0.35, all of the difference in the garbage collector, which has to move them.
+ * Entries in memory. They are stored side by side in arrays: with an object for each entry an append costs 0.75 µs instead of 0.35,
+ * all of it in the garbage collector, which has to move them.
  */
 export class EntryList implements KnownNames {
-  /** Of the last entry. */
+  /** The `exec` and `key` of the last entry. */
   exec: string | undefined;
   key: string | undefined;
   private full: Cell[][] | undefined;
@@ -47,7 +47,7 @@ export class EntryList implements KnownNames {
     this.cells.push(exec, key, attempt, phase, at, body);
   }
 
-  /** From the last to the first, since an end most often follows its begin. */
+  /** Searches from the last entry to the first, since an end usually follows its begin. */
   has(exec: string, key: string, attempt: number, phase: string): boolean {
     if (isIn(this.cells, exec, key, attempt, phase)) return true;
     const { full } = this;
@@ -61,7 +61,7 @@ export class EntryList implements KnownNames {
     for (const cells of [...(this.full ?? []), this.cells]) {
       for (let from = 0; from < cells.length; from += WIDTH) {
         const [exec, key, attempt, phase, at, body] = cells.slice(from, from + WIDTH);
-        // As they were pushed.
+        // The cells are in the order in which they were pushed.
         entries.push({ exec, key, attempt, phase, at, body } as KeptEntry);
       }
     }

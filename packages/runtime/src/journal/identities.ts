@@ -1,7 +1,7 @@
 import { InvalidValueError, type RunId } from "@ravi/kernel";
 import { type Indexed, TextIndex } from "@ravi/kernel/loop";
 
-/** What no two entries of a run share. */
+/** What must be unique among the entries of a run. */
 export type Identity = readonly [
   exec: string,
   key: string,
@@ -10,7 +10,7 @@ export type Identity = readonly [
   ...rest: readonly unknown[],
 ];
 
-/** What is known of a key: its phases, as bits of one number. */
+/** A key and the phases that are recorded for it, as bits of one number. */
 interface Known extends Indexed<Known> {
   phases: number;
 }
@@ -27,15 +27,15 @@ class Names extends TextIndex<Known> implements Indexed<Names> {
 }
 
 /**
- * The identities of a run's entries. This is asked for every entry, so no text is put together for it; the execution that was asked
- * for last is at hand, as most runs have only one, and so is the key, as most effects end before another begins.
+ * The identities of a run's entries. It is asked for every entry, so it builds no strings. The last execution is cached, since most
+ * runs have only one, and so is the last key, since most effects end before another begins.
  */
 export class Identities {
   private readonly executions = new TextIndex<Names>();
   private names: Names | undefined;
   private latest: Known | undefined;
 
-  /** Whether it is new. */
+  /** Adds an identity. Returns whether it is new. */
   add(exec: string, key: string, attempt: number, phase: string): boolean {
     const known = this.known(exec, nameOf(key, attempt));
     const bit = bitOf(phase);
@@ -44,7 +44,7 @@ export class Identities {
     return true;
   }
 
-  /** Adds all of them, or none: then the first that is known already comes back. */
+  /** Adds all of them, or none: then it returns the first one that is known already. */
   addAll(identities: readonly Identity[]): Identity | undefined {
     let count = 0;
     for (const identity of identities) {
@@ -81,11 +81,15 @@ function bitOf(phase: string): number {
   return phase === "begin" ? 1 : phase === "end" ? 2 : 4;
 }
 
-/** Nearly all are a first attempt. A line break is in no key, so that others cannot be taken for one. */
+/**
+ * The key alone for a first attempt, which nearly all are. No key contains a line break, so the names of other attempts cannot
+ * collide.
+ */
 function nameOf(key: string, attempt: number): string {
   return attempt === 1 ? key : `${key}\n${attempt}`;
 }
 
+/** The error for an entry that is recorded already. */
 export function duplicateError(runId: RunId, [exec, key, attempt, phase]: Identity): InvalidValueError {
   return new InvalidValueError({
     field: `an entry of run ${runId}`,

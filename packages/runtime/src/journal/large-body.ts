@@ -2,7 +2,7 @@ import type { JsonObject } from "@ravi/kernel";
 import { blobRef } from "./blobs.ts";
 import { stringify } from "./plain-json.ts";
 
-/** Above this many bytes of JSON a body is kept as a blob, and its entry holds the blob's name. */
+/** A body with more bytes of JSON is stored as a blob, and its entry has the blob's name. */
 const LARGE_BODY_BYTES = 256 * 1024;
 
 export interface LargeBody {
@@ -11,8 +11,8 @@ export interface LargeBody {
 }
 
 /**
- * The blob that a body is to be kept as, if it is large. Together with `bodyOf` this is all that a store needs for it: a
- * journal writes the blob in the transaction of the entry, an engine puts it into a `BlobStore` first.
+ * The blob that a body is to be stored as; undefined if it is small. With `bodyOf` this is all that a store needs: a journal writes
+ * the blob in the transaction of the entry, an engine puts it into a `BlobStore` first.
  */
 export function largeBody(body: JsonObject): LargeBody | undefined {
   const text = stringify(body);
@@ -21,12 +21,12 @@ export function largeBody(body: JsonObject): LargeBody | undefined {
   return bytes.length > LARGE_BODY_BYTES ? { ref: blobRef(bytes), bytes } : undefined;
 }
 
-/** Whether the text can be over the limit in UTF-8, which takes three bytes at most for a unit of UTF-16. */
+/** Whether the text may exceed the limit in UTF-8, which takes at most three bytes per UTF-16 unit. */
 export function mayExceed(text: string): boolean {
   return text.length * 3 > LARGE_BODY_BYTES;
 }
 
-/** The body that a blob holds. */
+/** The body that a blob contains. */
 export function bodyOf(bytes: Uint8Array): JsonObject {
   return JSON.parse(new TextDecoder().decode(bytes)) as JsonObject;
 }

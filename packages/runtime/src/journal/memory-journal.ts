@@ -30,29 +30,30 @@ interface Posted {
   readonly values: string[];
 }
 
+/** Options of `MemoryJournal`. All are optional. */
 export interface MemoryJournalOptions {
-  /** For claims that lapse. */
+  /** The clock for claims that lapse. Default: real time. */
   readonly clock?: Clock | undefined;
   /**
-   * How many runs are kept after they have ended, the newest of them; all unless given. A process that lives long would keep them for
-   * good. One that is let go of cannot be asked for again, its id is free, and nothing can be posted for it: with this, `post` refuses
-   * a run that is not there.
+   * How many ended runs are kept, the newest ones. Default: all, so a long-lived process should set it. A run that is no longer
+   * kept cannot be resumed, and its id is free again. With this option, `post` throws for a run that is not on record, since it may
+   * have been dropped.
    */
   readonly keepEnded?: number | undefined;
 }
 
-/** A journal for the life of the process. It answers at once, with the same rules and the same errors as one on disk. */
+/** A journal in memory, lost with the process. It answers synchronously, with the same rules and errors as one on disk. */
 export class MemoryJournal implements Journal {
   private readonly clock: Clock;
   private readonly keepEnded: number;
-  /** Those that nobody holds, from the one that ended first on; empty where all are kept. */
+  /** Ended runs that nobody holds, the one that ended first at the front. Empty if all runs are kept. */
   private readonly ended = new Set<MemoryRun>();
   private readonly runs = new LinkedList<MemoryRun>();
   private readonly byId = new TextIndex<MemoryRun>();
   private readonly watchers = new Watchers({ coversAll: true });
   private readonly posted = new Map<RunId, Posted>();
   private epochFloor = 0;
-  /** The one that was asked for last: to find it by its id takes 0.14 µs, four times a turn. */
+  /** The run that was asked for last. A lookup by id takes 0.14 µs, four times a turn. */
   private latest: MemoryRun | undefined;
 
   constructor(options: MemoryJournalOptions = {}) {
@@ -142,15 +143,15 @@ export class MemoryJournal implements Journal {
     return this.runs.toArray().map((run) => run.summary());
   }
 
-  /** Also under a living claim: its holder's next append is refused. */
+  /** Deletes a run, even if it is claimed: the next append of its holder is refused. */
   delete(runId: RunId): void {
     const run = this.find(runId);
     if (run !== undefined) this.drop(run);
-    // Nearly always it is empty, and to look for a new text in a map takes a microsecond.
+    // It is nearly always empty, and looking up a new string in a map takes a microsecond.
     if (this.posted.size > 0) this.posted.delete(runId);
   }
 
-  /** Deletes runs that ended long ago, but none that somebody holds. Gives the ids of those that are gone. */
+  /** Deletes runs that ended long ago, but none that somebody holds. Returns the ids of the deleted runs. */
   prune(options: PruneOptions): readonly RunId[] {
     const now = this.clock.now();
     const plan = prunePlan(options, now);
@@ -196,6 +197,6 @@ export class MemoryJournal implements Journal {
     this.latest = run;
   }
 
-  /** Nothing to let go of: what it holds can still be read, as a file can that is opened again. */
+  /** Does nothing: the entries can still be read, as from a file that is opened again. */
   close(): void {}
 }

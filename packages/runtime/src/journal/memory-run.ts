@@ -8,10 +8,10 @@ import { stringify } from "./plain-json.ts";
 import { isEnded } from "./retention.ts";
 import { factsOf, type RunFacts } from "./run-facts.ts";
 
-/** Up to so many entries a look through all of them does without a map of their identities, which weighs 0.3 kB a run. */
+/** Up to this many entries are searched one by one. An index of their identities would take 0.3 kB a run. */
 const FEW = 24;
 
-/** One run as it is kept in memory. */
+/** One run in memory. */
 export class MemoryRun implements Linked<MemoryRun>, Indexed<MemoryRun> {
   readonly runId: RunId;
   before: MemoryRun | undefined;
@@ -32,7 +32,7 @@ export class MemoryRun implements Linked<MemoryRun>, Indexed<MemoryRun> {
     this.updatedAt = now;
   }
 
-  /** It was claimed, and nothing more. */
+  /** It was claimed, and nothing was recorded yet. */
   get isEmpty(): boolean {
     return this.kept.length === 0;
   }
@@ -45,10 +45,10 @@ export class MemoryRun implements Linked<MemoryRun>, Indexed<MemoryRun> {
     return this.runId;
   }
 
-  /** All of them or none: what may throw, or run code of the caller's, comes before the first is kept. */
+  /** Appends all entries or none: everything that may throw, or run the caller's code, comes before the first is stored. */
   append(entries: readonly JournalEntry[]): void {
     const [only] = entries;
-    // Nearly always it is one.
+    // Nearly always it is one entry.
     if (entries.length !== 1 || only === undefined) return this.appendAll(entries);
     refuseNoEntry(only);
     const { exec, key, attempt, phase, at, body, given } = only;

@@ -2,16 +2,18 @@ import { type ProcessTable, processTable } from "./process-table.ts";
 
 const FORM = /^process:([^:]*:[^:]*):(\d+):(\d*):/;
 
-/** A name for this process as the owner of claims, by which others of its table can see whether it still lives. */
+/**
+ * The name of this process as an owner of claims. From it, other processes on the same machine can see whether this one is alive.
+ */
 export function processOwner(id: string): string {
   const table = processTable();
   return `process:${table.name}:${process.pid}:${table.startOf(process.pid)}:${id}`;
 }
 
 /**
- * Whether the owner is a process of this very table that is certainly no more. Then nobody has to wait until its claim
- * lapses: a killed run is resumed at once. An owner of another table counts as living, since its number says nothing here:
- * a container that shares the disk, and even the name of the machine, has numbers of its own.
+ * Whether the owner is a process of the same process table that is certainly dead. Then its claim need not lapse first, and a
+ * killed run can be resumed at once. An owner of another table counts as alive, because its pid means nothing here: a container
+ * that shares the disk, and even the host name, has pids of its own.
  */
 export function isOwnerGone(owner: string, table: ProcessTable = processTable()): boolean {
   const [, where, pid, start] = FORM.exec(owner) ?? [];

@@ -2,7 +2,7 @@ import { InvalidValueError, type PostedItem } from "@ravi/kernel";
 
 const KINDS: ReadonlySet<unknown> = new Set<PostedItem["kind"]>(["signal", "message", "decision", "cancel"]);
 
-/** Posting needs no claim, so that anybody may send anything: it is checked before it is kept. */
+/** Checks an item before it is stored. Posting needs no claim, so an item may come from anywhere. Throws an `InvalidValueError`. */
 export function checkItem(item: PostedItem): void {
   if (typeof item !== "object" || item === null) {
     throw new InvalidValueError({ field: "item", value: item, expected: "an item" });

@@ -1,36 +1,36 @@
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
-/** The processes that can be told apart by their numbers. A container has a table of its own, on the same machine. */
+/** A set of processes with their own pids. A container has its own table, on the same machine. */
 export interface ProcessTable {
-  /** Two of the same name are the same table. */
+  /** Tables with the same name are the same. */
   readonly name: string;
-  /** Also where nobody can say. */
+  /** Also true if it cannot be determined. */
   isAlive(pid: number): boolean;
-  /** Another process of the same number began at another time. Empty where nobody can say. */
+  /** The start time of a process: it differs if the pid is used again. Empty if it cannot be determined. */
   startOf(pid: number): string;
 }
 
-/** The table that this process stands in. */
+/** The table of this process. */
 export function processTable(): ProcessTable {
   return (here ??= lookAround());
 }
 
-/** A process never changes its table. */
+/** Cached: a process never changes its table. */
 let here: ProcessTable | undefined;
 
 function lookAround(): ProcessTable {
   const host = encodeURIComponent(hostname());
-  // Elsewhere a machine has one table.
+  // On other platforms a machine has one table.
   if (process.platform !== "linux") return { name: `${host}:`, isAlive, startOf: () => "" };
   const boot = read("/proc/sys/kernel/random/boot_id").trim();
   const pids = link("/proc/self/ns/pid");
-  // Without them two containers would look alike, so nobody is known to be gone.
+  // Without these, two containers would look the same, so no process can be known to be dead.
   if (boot === "" || pids === "") return { name: `${host}:unknown`, isAlive: () => true, startOf: () => "" };
-  // When a process began is counted by the clock of whoever reads it, and that may be set apart as well.
+  // Start times depend on the time namespace of the reader.
   const name = encodeURIComponent([boot, pids, link("/proc/self/ns/time")].join());
-  // The files may be those of the table around this one, in which a number is somebody else's. Then a process has a
-  // number in each of the two.
+  // /proc may be that of an outer pid namespace, where a pid belongs to another process. In that case a process has several pids in
+  // `NSpid`.
   const isOurs = /^NSpid:\t\d+$/m.test(read("/proc/self/status"));
   if (!isOurs) return { name: `${host}:${name}`, isAlive, startOf: () => "" };
   return { name: `${host}:${name}`, isAlive: (pid) => isAlive(pid) && !isDefunct(pid), startOf };
@@ -46,8 +46,8 @@ function isAlive(pid: number): boolean {
 }
 
 /**
- * Whether it has ended, to its last thread, and only its number is left, because nobody has asked how it ended. In a
- * container whose first process is no init that can be for good.
+ * Whether the process has ended with its last thread, and only its pid is left because its parent has not collected it (a zombie).
+ * In a container whose first process is no init, that can last for ever.
  */
 function isDefunct(pid: number): boolean {
   const stat = statOf(pid);
@@ -60,7 +60,7 @@ function startOf(pid: number): string {
 
 function statOf(pid: number): string[] {
   const stat = read(`/proc/${pid}/stat`);
-  // The name of its program is in parentheses, and may have some of its own.
+  // The program's name is in parentheses, and may contain parentheses itself.
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
 
@@ -68,7 +68,7 @@ function read(path: string): string {
   try {
     return readFileSync(path, "latin1");
   } catch {
-    // It is not there, or not for everybody to read: nothing is known then.
+    // It does not exist or may not be read: nothing is known.
     return "";
   }
 }

@@ -7,10 +7,11 @@ import {
   type RunSummary,
 } from "@ravi/kernel";
 
+/** Which runs `prune` deletes. */
 export interface PruneOptions {
-  /** How long ago a run's last entry must be. */
+  /** Milliseconds since a run's last entry. */
   readonly olderThanMs: number;
-  /** Which ones may go; without it, those that have ended. */
+  /** The statuses of runs that may be deleted. Default: those of runs that have ended. */
   readonly statuses?: readonly RunStatus[] | undefined;
 }
 

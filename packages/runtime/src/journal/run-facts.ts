@@ -2,15 +2,15 @@ import type { RunId, RunStatus } from "@ravi/kernel";
 import type { Row } from "./entry-check.ts";
 
 /**
- * How a journal knows what `list` says of a run, without understanding effects. The runtime notes, for the root execution
- * only (`exec` is the run's own id):
+ * What `list` shows of a run, which a journal finds without understanding effects. The runtime records these notes, for the root
+ * execution only (`exec` is the run's own id):
  *
- * - `run:start` with a body `{ agent: "name@version", … }`: who runs, and since when;
- * - `run:status` with a body `{ status, … }`, each time that it changes.
+ * - `run:start` with a body `{ agent: "name@version", … }`: the agent, and when it started;
+ * - `run:status` with a body `{ status, … }`, each time it changes.
  *
- * Entries are unique, so further ones are numbered: `run:status#2`, or the same key with a higher attempt. Until the first
- * status is noted a started run is `running`, and a claimed one without entries `pending`. Notes of children, and bodies
- * of another shape, say nothing about the run.
+ * Entries are unique, so further ones are numbered: `run:status#2`, or the same key with a higher attempt. Until the first status
+ * is recorded, a started run is `running`, and a claimed one without entries `pending`. Notes of children, and bodies of another
+ * shape, say nothing about the run.
  */
 export interface RunFacts {
   readonly agent?: string | undefined;
@@ -31,7 +31,7 @@ const STATUSES: ReadonlySet<unknown> = new Set<RunStatus>([
   "cancelled",
 ]);
 
-/** What the entries say about the run; undefined when that is nothing. */
+/** What the entries say about the run; undefined if nothing. */
 export function factsOf(runId: RunId, rows: readonly Row[]): RunFacts | undefined {
   let facts: RunFacts | undefined;
   for (const row of rows) {
@@ -40,7 +40,7 @@ export function factsOf(runId: RunId, rows: readonly Row[]): RunFacts | undefine
   return facts;
 }
 
-/** What is known after this note, or what was known before when it says nothing new. */
+/** The facts after this note; unchanged if it says nothing new. */
 function after([, key, , , at, body]: Row, before: RunFacts | undefined): RunFacts | undefined {
   if (isKey(key, RUN_START)) {
     const { agent } = body;

@@ -41,19 +41,20 @@ import { sameFile } from "./sqlite/same-file.ts";
 import { Unreturned } from "./sqlite/unreturned.ts";
 import type { AppendJob } from "./sqlite/writing.ts";
 
+/** Options of `SqliteJournal.open`. All are optional. */
 export interface SqliteJournalOptions {
-  /** Decides when a claim has run out. Processes that share a journal must agree on the time. Default: the system's clock. */
+  /** The clock for claims that lapse. Processes that share a journal must agree on the time. Default: real time. */
   readonly clock?: Clock | undefined;
-  /** How long a write waits in all while other processes write. Default: 10,000. */
+  /** Milliseconds that a write waits in total for other writing processes. Default: 10,000. */
   readonly busyTimeoutMs?: number | undefined;
 }
 
 /**
- * A journal in one SQLite file, `ravi.db`. Several processes may have it open at the same time, each writing to its own runs. The
- * writes of one turn of the event loop share a transaction, and resolve when it is on disk.
+ * A journal in one SQLite file, `ravi.db`. Several processes may have it open at the same time, each writing to its own runs.
+ * Writes of one turn of the event loop share a commit, and resolve when it is on disk.
  */
 export class SqliteJournal implements Journal {
-  /** Stores blobs in the same file, for values that you want to keep out of the entries. */
+  /** A blob store in the same file, for values that you want to store apart yourself. */
   readonly blobs: BlobStore;
   private readonly ownBlobs: SqliteBlobs;
   private readonly db: DatabaseSync;
@@ -75,7 +76,7 @@ export class SqliteJournal implements Journal {
   private closing: Promise<void> | undefined;
 
   private constructor(db: DatabaseSync, options: SqliteJournalOptions) {
-    // The constructor is private, which only TypeScript enforces.
+    // The constructor is private for the compiler. Untyped callers are told what to do.
     if (!hasMethod(db, "prepare")) {
       const expected = "nothing: a journal is opened by SqliteJournal.open(directory)";
       throw new InvalidValueError({ field: "what new SqliteJournal was given", value: db, expected });
@@ -105,7 +106,10 @@ export class SqliteJournal implements Journal {
     this.commits = new GroupCommit({ store: groupStore(db, this.appender), busyTimeoutMs, wait });
   }
 
-  /** Opens the journal in a directory, and creates both if needed. Throws if the file is not a journal, or of a newer format. */
+  /**
+   * Opens the journal in a directory; creates both if needed. Throws an `InvalidValueError` if the file is not a journal of Ravi,
+   * is damaged, or has a newer format.
+   */
   static open(directory: string, options: SqliteJournalOptions = {}): SqliteJournal {
     checkFields("options", options, ["clock", "busyTimeoutMs"]);
     checkPorts("options", { clock: options.clock });
@@ -120,7 +124,7 @@ export class SqliteJournal implements Journal {
     }
   }
 
-  /** Whether a write has failed for good. Nothing more can be written then: close it, and open the directory again. */
+  /** Whether a write has failed for good. The directory must then be opened again. */
   get isFailed(): boolean {
     return this.commits.isFailed;
   }
@@ -157,7 +161,7 @@ export class SqliteJournal implements Journal {
     });
   }
 
-  /** Includes what was appended through this object before, even if nobody has awaited that. */
+  /** Reads a run, including everything that was appended through this object, even if nobody awaited it. */
   async load(runId: RunId): Promise<readonly JournalRecord[]> {
     this.checkOpen();
     await this.commits.settled();
@@ -203,14 +207,14 @@ export class SqliteJournal implements Journal {
     this.arrivals.watchers.tell(id);
   }
 
-  /** Reports posts through this object at once, and those of other processes within a quarter of a second. */
+  /** Calls the listener at once for posts through this object, and within a quarter of a second for posts of other processes. */
   watch(runId: RunId, listener: () => void): JournalWatch {
-    // A closed journal reports nothing, and must not start a timer.
+    // The journal is closing: nothing will come any more.
     if (this.closing !== undefined) return { coversAll: false, stop() {} };
     return this.arrivals.watchers.add(runId, listener);
   }
 
-  /** Reads an index only, so it is cheap enough to poll. */
+  /** One index lookup, cheap enough for polling. */
   items(runId: RunId, after: number): readonly PostedRecord[] {
     checkInteger("after", after, 0);
     return this.reading(runId, () => this.posted.after(RunId(runId), after));
@@ -220,13 +224,13 @@ export class SqliteJournal implements Journal {
     return this.reading("all runs", () => this.runs.list());
   }
 
-  /** Deletes a run, even if somebody holds its claim: the holder's next append is refused. */
+  /** Deletes a run, even if it is claimed: the next append of its holder is refused. */
   async delete(runId: RunId): Promise<void> {
     const id = RunId(runId);
     await this.write(() => this.remove(id));
   }
 
-  /** Deletes runs that ended long ago, but none whose claim somebody holds. Gives the ids of the deleted runs. */
+  /** Deletes runs that ended long ago, but none that somebody holds. Returns the ids of the deleted runs. */
   async prune(options: PruneOptions): Promise<readonly RunId[]> {
     const { runs, posted: items, clock } = this;
     const now = clock.now();
@@ -246,7 +250,7 @@ export class SqliteJournal implements Journal {
     return this.close();
   }
 
-  /** Runs `act` in the transaction of the current group, after the appends before it. */
+  /** Runs in the group's transaction, after the appends that came before. */
   private async write<T>(act: () => T): Promise<T> {
     this.checkOpen();
     return this.commits.add(() => {
@@ -255,7 +259,7 @@ export class SqliteJournal implements Journal {
     });
   }
 
-  /** Runs a read. Errors of SQLite become errors of the journal. */
+  /** Turns errors of SQLite into errors of Ravi. */
   private reading<T>(what: string, act: () => T): T {
     this.checkOpen();
     try {
@@ -273,14 +277,14 @@ export class SqliteJournal implements Journal {
     return records;
   }
 
-  /** Runs several reads in one transaction. Otherwise a run that is deleted between two of them would look damaged. */
+  /** Reads within one transaction. Otherwise a delete between two reads would make the run look damaged. */
   private atOneMoment<T>(act: () => T): T {
     const { db } = this;
     db.exec("BEGIN");
     try {
       return act();
     } finally {
-      // Some failures have ended the transaction.
+      // Some failures have ended the transaction already.
       if (db.isTransaction) db.exec("COMMIT");
     }
   }
@@ -296,18 +300,18 @@ export class SqliteJournal implements Journal {
     });
   }
 
-  /** Remembers a claim that could not be released, so that this process need not wait until it runs out. */
+  /** Remembers a claim that could not be released. If that cannot be read either, the claim lapses. */
   private keepUnreturned(runId: RunId, epoch: number): void {
     if (this.closing !== undefined) return;
     try {
       const run = this.runs.find(runId);
       if (run?.fence === epoch && run.owner !== null) this.unreturned.add(runId, run.owner);
     } catch {
-      // The error of `release` is reported. The claim will run out.
+      // The original error says more.
     }
   }
 
-  /** Deletes a run and gives its size in bytes. */
+  /** Returns the number of bytes that were deleted. */
   private remove(runId: RunId): number {
     const run = this.runs.find(runId);
     this.posted.delete(runId);

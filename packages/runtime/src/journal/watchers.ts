@@ -4,12 +4,12 @@ import { type Linked, LinkedList } from "@ravi/kernel/loop";
 type Listener = () => void;
 
 export interface WatchersOptions {
-  /** Whether nobody else can post than through this object. */
+  /** Whether posts can come through this object only. */
   readonly coversAll: boolean;
   readonly onAdd?: ((runId: RunId) => void) | undefined;
-  /** The first one waits for a post, or the last one does no longer. */
+  /** Called when the first watch waits for a post, and when the last one stops waiting. */
   readonly onAwaited?: ((isAwaited: boolean) => void) | undefined;
-  /** The last one has left. */
+  /** Called when the last watch has stopped. */
   readonly onEmpty?: (() => void) | undefined;
 }
 
@@ -30,11 +30,11 @@ class Watch implements Linked<Watch> {
   }
 }
 
-/** Who listens for posts to which run, in one journal object. */
+/** The listeners for posts to runs, in one journal object. */
 export class Watchers {
   private readonly options: WatchersOptions;
   private readonly all = new LinkedList<Watch>();
-  /** Made for the first post: most runs are over before anybody posts anything, and their ids need not be hashed. */
+  /** Created at the first post: most runs end before anything is posted, and hashing their ids costs time. */
   private index: Map<RunId, readonly Watch[]> | undefined;
   private awaited = 0;
 
@@ -57,7 +57,10 @@ export class Watchers {
     return this.awaited > 0;
   }
 
-  /** One that throws keeps neither the others from being told nor the post from whoever made it: the platform hears of it. */
+  /**
+   * Calls the listeners of a run. If one throws, the others are still called and the post succeeds; the error becomes an uncaught
+   * exception.
+   */
   tell(runId: RunId): void {
     this.index ??= indexOf(this.all.toArray());
     for (const watch of this.index.get(runId) ?? []) tellOne(watch);
@@ -75,7 +78,7 @@ export class Watchers {
     if (this.isAwaited !== before) this.options.onAwaited?.(isAwaited);
   }
 
-  /** Again, it does nothing. */
+  /** Does nothing the second time. */
   private stop(watch: Watch): void {
     if (watch.isOver) return;
     this.await(watch, false);
@@ -94,13 +97,13 @@ function indexOf(watches: readonly Watch[]): Map<RunId, readonly Watch[]> {
   return index;
 }
 
-/** As a new list: whoever goes through the old one is not disturbed. */
+/** Creates a new list, so that a loop over the old one is not disturbed. */
 function addTo(index: Map<RunId, readonly Watch[]>, watch: Watch): void {
   index.set(watch.runId, [...(index.get(watch.runId) ?? []), watch]);
 }
 
 function tellOne({ listener, isOver }: Watch): void {
-  // Another may have stopped it just now.
+  // Another listener may have stopped it just now.
   if (isOver) return;
   try {
     listener();

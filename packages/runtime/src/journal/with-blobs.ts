@@ -11,13 +11,13 @@ import {
 import { andThen } from "../and-then.ts";
 import { bodyOf, largeBody } from "./large-body.ts";
 
-/** The one field of a body that lies in a blob store. No body of ours has a field of that name. */
+/** The only field of a body that is stored as a blob. No body of Ravi has a field of this name. */
 const REF = "~blob";
 
 /**
- * A journal whose large bodies are kept in a store beside it, as processes on several machines need it. A blob is there before
- * the entry that names it. What is deleted from the journal stays in the store: blobs are named by their content and may be
- * shared, so whoever keeps the store clears it.
+ * Stores the large bodies of a journal in a blob store, for processes on several machines. A blob is written before the entry that
+ * names it. Deleting a run does not delete its blobs: they are named by their content and may be shared, so cleaning the store is
+ * up to its owner.
  */
 export function withBlobs(journal: Journal, blobs: BlobStore): Journal {
   const put = async (bytes: Uint8Array): Promise<string> => {
@@ -44,7 +44,7 @@ export function withBlobs(journal: Journal, blobs: BlobStore): Journal {
       throw new JournalCorruptError({ runId: record.exec, position: record.seq, problem, cause });
     }
   };
-  /** The newest append of a run that waits for its blobs. What comes after it waits too, and fails with it. */
+  /** The newest append of each run that waits for its blobs. Later appends wait for it, and fail if it fails. */
   const late = new Map<RunId, Promise<void>>();
   return {
     claim: (runId, owner, ttlMs) => journal.claim(runId, owner, ttlMs),
@@ -61,7 +61,7 @@ export function withBlobs(journal: Journal, blobs: BlobStore): Journal {
     append(runId, epoch, entries): MaybePromise<void> {
       const before = late.get(runId);
       const isSmall = !entries.some(({ body }) => largeBody(body) !== undefined);
-      // Most entries are small, and go the short way.
+      // Most entries are small and need no waiting.
       if (isSmall && before === undefined) return journal.append(runId, epoch, entries);
       const written = inOrder(before, isSmall ? entries : kept(entries), (small) =>
         journal.append(runId, epoch, small),
@@ -71,11 +71,11 @@ export function withBlobs(journal: Journal, blobs: BlobStore): Journal {
       written.then(forget, forget);
       return written;
     },
-    /** With what was appended before it, also where nobody waited for that. */
+    /** Includes everything that was appended before, even if nobody awaited it. */
     load(runId): MaybePromise<readonly JournalRecord[]> {
       const all = (records: readonly JournalRecord[]): MaybePromise<readonly JournalRecord[]> =>
         records.some(({ body }) => typeof body[REF] === "string") ? Promise.all(records.map(read)) : records;
-      // Whether it could be written is said to whoever appended it.
+      // If an append failed, its caller gets the error.
       const settled = late.get(runId)?.then(ignore, ignore);
       return andThen(settled, () => andThen(journal.load(runId), all));
     },
@@ -87,7 +87,7 @@ async function inOrder(
   entries: MaybePromise<readonly JournalEntry[]>,
   append: (entries: readonly JournalEntry[]) => MaybePromise<void>,
 ): Promise<void> {
-  // Both: where the first fails, nobody else would hear the other fail.
+  // Awaits both: otherwise, if the first one failed, the rejection of the other would be unhandled.
   const [small] = await Promise.all([entries, before]);
   await append(small);
 }

@@ -13,28 +13,28 @@ export interface AppenderParts {
 }
 
 /**
- * Turns appends into rows. That no two entries are alike is decided in memory, by the identities of the runs which are
- * being written: only the holder of a claim writes, and the fence, which also compares the number of entries, fails as
- * soon as that is no longer true. A unique index over them would cost more than all the rest.
+ * Turns appends into rows. Duplicate entries are found in memory, by the identities of the runs that are being written. That is
+ * safe because only the holder of a claim writes: the fence, which also compares the number of entries, fails as soon as somebody
+ * else does. A unique index in SQLite would cost more than all the rest.
  */
 export class Appender {
   private readonly parts: AppenderParts;
-  /** The runs that were claimed through this journal, by their epoch. */
+  /** The runs that were claimed through this journal, with their epochs. */
   private readonly claimed = new Map<RunId, number>();
   private readonly writing = new Map<RunId, Writing>();
-  /** The runs that have appends in the present group. */
+  /** The runs with appends in the current group. */
   private staged: Writing[] = [];
   private version: number | undefined;
-  /** Goes up when another connection wrote: then every fence is looked at again before it is trusted. */
+  /** Incremented when another connection has written. Then every fence is compared again before it is trusted. */
   private generation = 0;
-  /** The id of the last row that was written, and the generation in which it is the highest of all. */
+  /** The highest row id, and the generation in which that is known to be true. */
   private highest = { id: 0, in: 0 };
 
   constructor(parts: AppenderParts) {
     this.parts = parts;
   }
 
-  /** At the start of each transaction, from which on nobody else can write. */
+  /** Called at the start of each transaction, from which on nobody else can write. */
   begin(): void {
     const version = this.parts.runs.version();
     if (version === this.version) return;
@@ -42,7 +42,7 @@ export class Appender {
     this.generation++;
   }
 
-  /** Inside the transaction. Throws what refuses this append alone; the fence's word comes in `write`. */
+  /** Called inside the transaction. Throws if this append alone is refused. The fence is compared in `write`. */
   stage(job: AppendJob): void {
     const { runId, epoch, rows } = job;
     const [first] = rows;
@@ -57,7 +57,7 @@ export class Appender {
     this.staged.push(writing);
   }
 
-  /** Writes all that is staged. */
+  /** Writes everything that is staged. */
   write(): void {
     if (this.staged.length === 0) return;
     const { runs, log } = this.parts;
@@ -74,26 +74,28 @@ export class Appender {
     log.flush();
   }
 
+  /** Notes a new claim. What is known of the run under another epoch is dropped. */
   expect(runId: RunId, epoch: number): void {
     if (this.writing.get(runId)?.epoch !== epoch) this.forget(runId);
     this.claimed.set(runId, epoch);
   }
 
+  /** Drops everything that is known of a run. */
   forget(runId: RunId): void {
     this.claimed.delete(runId);
     this.drop(runId);
   }
 
-  /** What is known of a run, if that is still of the same epoch. */
+  /** What is known of a run under this epoch. */
   known(runId: RunId, epoch: number): Writing | undefined {
     const writing = this.writing.get(runId);
     return writing?.epoch === epoch ? writing : undefined;
   }
 
-  /** A run that was claimed here and then read need not be read again at its first append. */
+  /** Notes the records of a claimed run that were just read, so that its first append need not read them again. */
   learn(runId: RunId, run: StoredRun, records: readonly JournalRecord[]): void {
     if (this.claimed.get(runId) !== run.fence || this.writing.get(runId)?.epoch === run.fence) return;
-    // Read outside a transaction, so it is compared at the first append.
+    // They were read outside a transaction, so the fence is compared at the first append.
     this.start(runId, run, records, 0);
   }
 
@@ -121,12 +123,12 @@ export class Appender {
 
   private checkFence(runId: RunId, epoch: number): StoredRun {
     const run = this.parts.runs.find(runId);
-    // A released run has fence 0, which is no epoch that anybody was given.
+    // The fence of a released run is 0, which is no valid epoch.
     if (epoch > 0 && run?.fence === epoch) return run;
     throw new JournalLockedError({ runId, owner: run?.owner ?? undefined });
   }
 
-  /** The run's tip is moved; only where its fence lets that pass, the row follows. */
+  /** Moves the run's tip, and writes the row only if the fence allowed that. */
   private writeRun(writing: Writing, jobs: readonly AppendJob[], id: number): boolean {
     const { runs, log, blobs } = this.parts;
     const { runId, no: run, epoch, seed, entries: from, last: prev } = writing;

@@ -11,8 +11,8 @@ export interface ArrivalsOptions {
 }
 
 /**
- * Tells those who listen of what is posted, by other processes too. SQLite calls nobody, so the file's version is looked at
- * four times a second while anybody listens, by one timer for all of them, and the items only when it has changed.
+ * Calls listeners when something is posted, also by other processes. SQLite has no notification across processes, so one timer for
+ * all listeners reads the file's version four times a second, and the items only if it has changed.
  */
 export class Arrivals {
   readonly watchers = new Watchers({
@@ -25,7 +25,10 @@ export class Arrivals {
   private timer: NodeJS.Timeout | undefined;
   private version: number | undefined;
   private mark: Mark | undefined;
-  /** They are told once in any case: something may have come just before they began to listen. */
+  /**
+   * Runs that are watched since the last look. Their listeners are called in any case: something may have come just before they
+   * began to listen.
+   */
   private fresh = new Set<RunId>();
 
   constructor(options: ArrivalsOptions) {
@@ -39,20 +42,23 @@ export class Arrivals {
     this.fresh.clear();
   }
 
-  /** Nothing comes any more. Whoever waits all the same is told so by its heart, and the process lives until then. */
+  /**
+   * Nothing comes any more. If somebody still waits, the timer keeps the process alive until the run's heartbeat reports that the
+   * journal is closed.
+   */
   close(): void {
     if (!this.watchers.isAwaited) this.stop();
   }
 
   private start(runId: RunId): void {
     this.fresh.add(runId);
-    // Locks and files live in real time, whatever the clock of the claims says.
+    // Real time, whatever the clock of the claims says.
     if (this.timer !== undefined) return;
     this.timer = setInterval(() => this.look(), LOOK_MS);
     this.keepAlive();
   }
 
-  /** Somebody who only listens is no reason to live; somebody who waits is. */
+  /** A listener does not keep the process alive; one that waits for a post does. */
   private keepAlive(): void {
     if (this.watchers.isAwaited) this.timer?.ref();
     else this.timer?.unref();
@@ -66,12 +72,12 @@ export class Arrivals {
       if (arrived === undefined) return this.watchers.tellAll();
       for (const runId of fresh.union(arrived)) this.watchers.tell(runId);
     } catch {
-      // A file that cannot be read now is looked at again. If it stays so, it is the matter of whoever reads from it next, at the
-      // latest of the heartbeat.
+      // If the file cannot be read now, the next look tries again. If that goes on, the next reader gets the error, at the latest
+      // the heartbeat.
     }
   }
 
-  /** The runs for which something came since the last look; undefined when it may be any. */
+  /** The runs for which something came since the last look; undefined if it may be any run. */
   private arrived(): ReadonlySet<RunId> | undefined {
     const { items, version } = this.options;
     const { version: before, mark } = this;
@@ -79,7 +85,7 @@ export class Arrivals {
     if (before === now) return new Set();
     const newest = items.mark();
     const runs = before === undefined ? new Set<RunId>() : items.runsSince(mark);
-    // Only now, when all of it was read.
+    // Only now, after everything was read.
     this.version = now;
     this.mark = newest;
     return runs;

@@ -3,16 +3,19 @@ import type { BlobStore } from "@ravi/kernel";
 import { blobRef, checkBytes, verifiedBlob } from "../blobs.ts";
 import type { LargeBody } from "../large-body.ts";
 
-/** Stands for nobody's run: what was put by hand stays until the file is deleted, since nobody says when it may go. */
+/**
+ * The run number of blobs that a user has put. They stay until the file is deleted, since nothing says when they are not needed any
+ * more.
+ */
 const BY_HAND = 0;
 
-/** What the blobs need of the journal whose file they share. */
+/** What the blobs need of the journal that they share a file with. */
 export interface BlobsJournal {
   write<T>(act: () => T): Promise<T>;
   reading<T>(what: string, act: () => T): T;
 }
 
-/** Blobs in the journal's own file. What an append puts aside is kept in its transaction, so both are there or neither. */
+/** Blobs in the journal's own file. A blob of an append is written in the same transaction, so both exist or neither. */
 export class SqliteBlobs implements BlobStore {
   private readonly journal: BlobsJournal;
   private readonly insert: StatementSync;
@@ -36,7 +39,7 @@ export class SqliteBlobs implements BlobStore {
   }
 
   async put(bytes: Uint8Array): Promise<string> {
-    // A copy: the caller may go on with its bytes before the group is written.
+    // A copy: the caller may change its bytes before the group is written.
     const blob = { ref: blobRef(checkBytes(bytes)), bytes: bytes.slice() };
     await this.journal.write(() => this.keep(BY_HAND, blob));
     return blob.ref;
@@ -46,7 +49,7 @@ export class SqliteBlobs implements BlobStore {
     return this.journal.reading(ref, () => this.read(ref));
   }
 
-  /** Inside the transaction. */
+  /** Call inside the transaction. */
   keep(run: number, blob: LargeBody): void {
     this.insert.run(blob.ref, blob.bytes);
     this.insertUse.run(run, blob.ref);
@@ -57,7 +60,7 @@ export class SqliteBlobs implements BlobStore {
     return verifiedBlob(ref, bytes instanceof Uint8Array ? bytes : undefined);
   }
 
-  /** Inside the transaction. Blobs that another run needs too stay. Gives how many bytes are gone. */
+  /** Call inside the transaction. Keeps blobs that another run uses too. Returns the number of deleted bytes. */
   deleteOf(run: number): number {
     const refs = this.selectUses.all(run).map((row) => String(row["ref"]));
     this.deleteUses.run(run);

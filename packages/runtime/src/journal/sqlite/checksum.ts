@@ -1,7 +1,7 @@
 import type { RunId } from "@ravi/kernel";
 import { nodeZlib } from "../../platform.ts";
 
-/** What a row's checksum covers beside its run. */
+/** What a row's checksum covers, apart from its run. */
 export interface RowContent {
   readonly first: number;
   readonly count: number;
@@ -10,14 +10,14 @@ export interface RowContent {
   readonly data: string;
 }
 
-/** What the checksums of all rows of a run begin with. */
+/** The start value for the checksums of all rows of a run. */
 export function checksumSeed(runId: RunId, run: number): number {
   return nodeZlib().crc32(`${runId}\n${run} `);
 }
 
 /**
- * The CRC-32 of the text `id\nrun first count prev\ndata`, from the run's seed on. The numbers are summed up here, digit by
- * digit: as text of their own, and with another call out of JavaScript, they take 0.1 µs more, which is a third of it all.
+ * The CRC-32 of the text `id\nrun first count prev\ndata`, continued from the run's seed. The numbers are added here, digit by
+ * digit: converting them to text and calling zlib once more takes 0.1 µs longer, a third of the whole.
  */
 export function checksum(seed: number, { first, count, prev, data }: RowContent): number {
   let crc = withNumber(~seed, first);
@@ -31,7 +31,7 @@ const LINE_BREAK = 0x0a;
 const MINUS = 0x2d;
 const ZERO = 0x30;
 
-/** Of each byte, as zlib computes it: the reflected polynomial of Ethernet. */
+/** The table of CRC-32 as in zlib: the reflected Ethernet polynomial. */
 const TABLE = Int32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte;
   for (let bit = 0; bit < 8; bit++) crc = (crc & 1) === 0 ? crc >>> 1 : (crc >>> 1) ^ 0xedb88320;
@@ -42,7 +42,7 @@ function withByte(crc: number, byte: number): number {
   return (TABLE[(crc ^ byte) & 0xff] ?? 0) ^ (crc >>> 8);
 }
 
-/** Its decimal digits. What is no whole number of that many digits is damage, and then any sum will do. */
+/** Adds the decimal digits of a number. A value that is no safe integer is damage, and then any checksum will do. */
 function withNumber(crc: number, value: number): number {
   if (!Number.isSafeInteger(value)) return crc;
   let sum = value < 0 ? withByte(crc, MINUS) : crc;

@@ -1,6 +1,6 @@
 import { isRaviError, JournalCorruptError, JournalFailedError } from "@ravi/kernel";
 
-/** Primary result codes of SQLite that are told apart here; the extended ones have them in their low byte. */
+/** The primary result codes of SQLite that are distinguished here. Extended codes have them in their low byte. */
 const BUSY = 5;
 const NO_MEMORY = 7;
 const CORRUPT = 11;
@@ -13,7 +13,7 @@ function resultCode(error: unknown): number | undefined {
   return error.errcode & 0xff;
 }
 
-/** Another process holds the lock; trying again helps. */
+/** Another process holds the lock; a retry helps. */
 export function isBusy(error: unknown): boolean {
   return resultCode(error) === BUSY;
 }
@@ -24,13 +24,13 @@ export function isDamaged(error: unknown): boolean {
   return code === CORRUPT || code === NOT_A_DATABASE;
 }
 
-/** The system had no more to give, such as open files. What is in the file is not the worse for it. */
+/** The system ran out of a resource, such as open files. The file itself is not affected. */
 export function isStarved(error: unknown): boolean {
   const code = resultCode(error);
   return code === CANNOT_OPEN || code === NO_MEMORY;
 }
 
-/** What a failed read is to whoever asked for it. */
+/** The error for a failed read. */
 export function readFailure(what: string, cause: unknown): Error {
   if (isRaviError(cause)) return cause;
   if (isBusy(cause)) return new JournalFailedError({ what: "the journal is locked", final: false, cause });

@@ -1,19 +1,19 @@
 import { isRaviError, type RaviError, JournalFailedError } from "@ravi/kernel";
 
-/** What a group of writes is carried out on. Everything is synchronous: no other statement comes between. */
+/** What a group of writes is executed on. Everything is synchronous, so no other statement comes in between. */
 export interface GroupStore {
   begin(): void;
-  /** Writes what jobs have only staged. */
+  /** Writes what the jobs have staged. */
   finish(): void;
   commit(): void;
   rollback(): void;
   isBusy(error: unknown): boolean;
 }
 
-/** A write that waits for its group. Whatever it returns is given to its caller once the group is on disk. */
+/** A write that waits for its group. Its caller gets the returned value once the group is on disk. */
 export interface Job {
   run(job: this): unknown;
-  /** Set while the group runs: this one is refused, the others go on. */
+  /** Set while the group runs if this job alone is refused; the others continue. */
   refused: RaviError | undefined;
   value: unknown;
   readonly resolve: (value: never) => void;
@@ -22,7 +22,7 @@ export interface Job {
 
 export interface GroupCommitOptions {
   readonly store: GroupStore;
-  /** How long a group waits in all for other processes that write. */
+  /** Milliseconds that a group waits in total for other writing processes. */
   readonly busyTimeoutMs: number;
   readonly wait: (ms: number) => Promise<void>;
 }
@@ -30,9 +30,9 @@ export interface GroupCommitOptions {
 const LONGEST_WAIT_MS = 50;
 
 /**
- * Collects the writes of one turn of the event loop into one transaction, so that many runs share one sync of the disk.
- * A write resolves after its commit. When a commit fails, its whole group is refused and so is everything after it: nobody
- * may pay for a call that could not be recorded. Another process's lock is no failure: the group waits and tries again.
+ * Collects the writes of one turn of the event loop into one transaction, so that many runs share one sync of the disk. A write
+ * resolves after its commit. If a commit fails, its whole group is refused, and so is everything after it: nobody may pay for a
+ * call that could not be recorded. A lock of another process is no failure: the group waits and tries again.
  */
 export class GroupCommit {
   private readonly options: GroupCommitOptions;
@@ -45,18 +45,19 @@ export class GroupCommit {
     this.options = options;
   }
 
-  /** It takes nothing more. */
+  /** Whether a commit has failed. It accepts nothing more then. */
   get isFailed(): boolean {
     return this.failure !== undefined;
   }
 
+  /** Adds a write. Resolves with its value after the commit. */
   add<T>(run: () => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.enqueue({ run, refused: undefined, value: undefined, resolve, reject });
     });
   }
 
-  /** The same for a job that is made already. */
+  /** The same for a job object, which saves a promise. */
   enqueue(job: Job): void {
     if (this.failure !== undefined) return job.reject(this.failure);
     this.queue.push(job);
@@ -65,7 +66,7 @@ export class GroupCommit {
     setImmediate(() => this.flush());
   }
 
-  /** Resolves when all that was added so far has settled, well or badly. */
+  /** Resolves when everything that was added so far has been written or refused. */
   async settled(): Promise<void> {
     if (!this.scheduled) return;
     await this.add(() => undefined).catch(() => undefined);
@@ -89,7 +90,7 @@ export class GroupCommit {
       try {
         store.rollback();
       } catch {
-        // Some failures have rolled back by themselves. Nothing is written here any more, and the first error says why.
+        // After some failures SQLite has rolled back already. Nothing more is written here, and the first error says why.
       }
       return this.fail(jobs, error);
     }
@@ -125,7 +126,7 @@ export class GroupCommit {
   }
 }
 
-/** A refusal is the job's own; anything else that is thrown concerns the whole group. */
+/** An error of Ravi refuses this job alone; any other error fails the whole group. */
 function carryOut(job: Job): void {
   try {
     job.value = job.run(job);

@@ -20,7 +20,7 @@ export interface Mark {
   readonly id: string;
 }
 
-/** What others posted for a run, numbered in each run from 1. */
+/** The items that were posted to runs, numbered from 1 in each run. */
 export class Items {
   private readonly insert: StatementSync;
   private readonly highest: StatementSync;
@@ -48,7 +48,7 @@ export class Items {
     this.behindRow = db.prepare("SELECT DISTINCT run FROM items WHERE rowid > ?");
   }
 
-  /** Inside the transaction. One that is known already is dropped. */
+  /** Call inside the transaction. A repeated id is ignored. */
   add(runId: RunId, { id, kind, name, at }: PostedItem, value: string): void {
     if (this.known.get(runId, id) !== undefined) return;
     const seq = Number(this.highest.get(runId)?.["seq"] ?? 0) + 1;
@@ -56,6 +56,7 @@ export class Items {
     this.insert.run(runId, seq, id, kind, name, at, crc, value);
   }
 
+  /** The items of a run after a number. Throws a `JournalCorruptError` if one is missing or damaged. */
   after(runId: RunId, after: number): PostedRecord[] {
     const rows = this.select.all(runId, after) as (Record<string, unknown> & ItemRow)[];
     return rows.map((row, index) => {
@@ -67,14 +68,14 @@ export class Items {
     });
   }
 
-  /** Undefined when there is none. */
+  /** The newest item; undefined if there is none. */
   mark(): Mark | undefined {
     return this.newest.get() as (Record<string, unknown> & Mark) | undefined;
   }
 
   /**
-   * For which runs something was posted since then; undefined when that cannot be told. A new row's number is one above the
-   * highest, so that it may be a number again which a deleted row had.
+   * The runs for which something was posted since the mark; undefined if that is not known, because the marked row was deleted:
+   * SQLite may then give its row number to a new one.
    */
   runsSince(mark: Mark | undefined): ReadonlySet<RunId> | undefined {
     if (mark !== undefined && this.atRow.get(mark.row, mark.run, mark.id) === undefined) return undefined;
@@ -85,7 +86,7 @@ export class Items {
     this.remove.run(runId);
   }
 
-  /** Ids for which something was posted, long ago, without such a run being here. */
+  /** Ids with old items but without a run. */
   orphansBefore(before: number): RunId[] {
     return this.orphans.all(before).map((row) => row["run"] as RunId);
   }

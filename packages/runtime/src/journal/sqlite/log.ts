@@ -6,10 +6,10 @@ import { isBusy, isStarved } from "./errors.ts";
 import { RowWriter } from "./row-writer.ts";
 import { type Columns, type RowReader, rowReader } from "./read-ahead.ts";
 
-/** To delete a row takes as long as so many bytes of one. */
+/** Deleting a row takes as long as deleting this many bytes. */
 const ROW_WEIGHT = 10_000;
 
-/** Where a run's chain of rows ends. */
+/** The end of a run's chain of rows. */
 export interface Tip {
   readonly fence: number;
   readonly entries: number;
@@ -27,12 +27,12 @@ interface LogRow extends RowContent {
   readonly run: number;
 }
 
-/** A row as it lies in the file, before anything about it is believed. */
+/** A row as it is in the file, not verified yet. */
 interface StoredRow extends LogRow {
   readonly crc: number;
 }
 
-/** The rows of all runs, each run's chained from its tip backwards. See `SCHEMA`. */
+/** The rows of all runs. Those of a run are chained backwards from its tip. See `SCHEMA`. */
 export class Log {
   private readonly highest: StatementSync;
   private readonly insert: RowWriter;
@@ -54,7 +54,7 @@ export class Log {
     return Number(this.highest.get()?.["id"] ?? 0);
   }
 
-  /** It is written with the next `flush`. */
+  /** Adds a row. It is written with the next `flush`. */
   add(row: NewRow): void {
     const { id, run, first, count, prev, seed, data } = row;
     this.insert.add(id, run, first, count, prev, checksum(seed, row), data);
@@ -65,8 +65,8 @@ export class Log {
   }
 
   /**
-   * All records of a run, or a `JournalCorruptError` that names the first place, from the end, where something is wrong.
-   * Row by row, since each must be proved before its pointer to the next is trusted.
+   * All records of a run. Throws a `JournalCorruptError` with the first place, from the end, where something is wrong. It reads row
+   * by row, since each must be verified before its pointer to the next is trusted.
    */
   read(runId: RunId, run: number, tip: Tip, fetchBody: FetchBody): JournalRecord[] {
     const rows: StoredRow[] = [];
@@ -90,7 +90,10 @@ export class Log {
     return records;
   }
 
-  /** Removes a run's rows along its chain; where that is broken, by a search of the whole log. Gives how much that was. */
+  /**
+   * Deletes a run's rows along its chain; if the chain is broken, by searching the whole log. Returns the weight of what was
+   * deleted.
+   */
   delete(run: number, tip: Tip): number {
     let left = tip.entries;
     let weight = 0;
@@ -103,7 +106,7 @@ export class Log {
         id = Number(gone["prev"]);
       }
     } catch (error) {
-      // A number that JavaScript cannot hold is damage like any other; a failing disk fails the search as well.
+      // A number that JavaScript cannot represent is damage, as any other. If the disk fails, the search fails too.
       if (!(error instanceof RangeError)) throw error;
     }
     if (left !== 0) this.removeAll.run(run);
@@ -122,7 +125,7 @@ function storedRow(
     columns = next(id);
   } catch (cause) {
     if (isBusy(cause) || isStarved(cause)) throw cause;
-    // Also a number that JavaScript cannot hold, where a bit of it was flipped.
+    // This includes a number that JavaScript cannot represent, after a flipped bit.
     throw damaged(runId, end, "its row cannot be read", cause);
   }
   if (columns === undefined) throw damaged(runId, end, "its row is missing");
@@ -150,7 +153,7 @@ function problemOf(row: StoredRow, run: number, end: number): string | undefined
   return undefined;
 }
 
-/** The row's own number where that is credible. */
+/** The row's own number, if it is plausible. */
 function placeOf(row: StoredRow, end: number): number {
   return Number.isSafeInteger(row.first) && row.first >= 1 && row.first <= end ? row.first : end;
 }

@@ -7,15 +7,18 @@ import { isBusy, isDamaged } from "./errors.ts";
 import { APPLICATION_ID, FORMAT, INDEX, SCHEMA } from "./schema.ts";
 
 const FILE = "ravi.db";
-/** Opening waits this long for others that open, or mend after a crash, at the same moment. */
+/** How long opening waits for other processes that open the file, or recover it after a crash, at the same time. */
 const OPEN_TIMEOUT_MS = 10_000;
 /**
- * Later, a statement waits this long inside SQLite, where it blocks this process; `GroupCommit` goes on waiting outside.
- * A commit holds the lock for a millisecond or so, hence most waits end here.
+ * After opening, a statement waits this long inside SQLite, which blocks the process; `GroupCommit` then waits outside. A commit
+ * holds the lock for about a millisecond, so most waits end here.
  */
 const BUSY_TIMEOUT_MS = 10;
 
-/** Loaded when the first journal is opened: a runtime without one needs no SQLite, and some Nodes warn when it is loaded. */
+/**
+ * Loaded when the first journal is opened: a runtime without a journal needs no SQLite, and some versions of Node warn when it is
+ * loaded.
+ */
 function sqlite(): typeof Sqlite {
   const module = process.getBuiltinModule("node:sqlite");
   if (module !== undefined) return module;
@@ -23,7 +26,10 @@ function sqlite(): typeof Sqlite {
   throw new InvalidValueError({ field: "process.version", value: process.version, expected });
 }
 
-/** Opens `ravi.db` in the directory, making both when they are not there: 0700 and 0600, for nobody else's eyes. */
+/**
+ * Opens `ravi.db` in the directory. Creates both if needed, with modes 0700 and 0600, so that other users cannot read them. Throws
+ * an `InvalidValueError`.
+ */
 export function openDatabase(directory: string): Sqlite.DatabaseSync {
   const path = prepareFile(directory);
   refuseForeign(path, headerOf(path));
@@ -55,11 +61,11 @@ function prepareFile(directory: string): string {
       expected: "the path of a directory",
     });
   }
-  // Absolute: SQLite would read a path that begins with `file:` as an address with options.
+  // Absolute: SQLite would read a path that begins with `file:` as a URL with options.
   const path = resolve(directory, FILE);
   try {
     nodeFiles().mkdirSync(directory, { recursive: true, mode: 0o700 });
-    // SQLite would make it readable for all; the files that it makes beside it take over this one's mode.
+    // SQLite would make it readable for everybody. The files that it creates beside it get the mode of this one.
     nodeFiles().closeSync(nodeFiles().openSync(path, "a", 0o600));
     return path;
   } catch (cause) {
@@ -73,7 +79,7 @@ interface Header {
   readonly application: number;
 }
 
-/** Read without SQLite, which would leave its marks on a file that is not ours to touch. */
+/** Read without SQLite, which would modify a file that is not ours. */
 function headerOf(path: string): Header | undefined {
   const bytes = Buffer.alloc(100);
   const file = nodeFiles().openSync(path, "r");
@@ -114,22 +120,22 @@ function setUp(db: Sqlite.DatabaseSync, path: string): void {
     db.exec(INDEX);
     db.exec("COMMIT");
   } catch (error) {
-    // After a full disk SQLite has rolled back by itself; to say so would hide what was wrong.
+    // After a full disk SQLite has rolled back already. Another rollback would hide the original error.
     if (db.isTransaction) db.exec("ROLLBACK");
     throw error;
   }
-  // Changing the mode does not wait for others by itself.
+  // Changing the mode does not wait for locks by itself.
   const mode = patiently(() => db.prepare("PRAGMA journal_mode = WAL").get()?.["journal_mode"]);
   if (mode !== "wal") {
     const expected = `a disk on which SQLite can keep a write-ahead log (it answered ${String(mode)})`;
     throw new InvalidValueError({ field: "journal", value: path, expected });
   }
   db.exec("PRAGMA synchronous = FULL; PRAGMA cell_size_check = ON");
-  // The log of a new journal is opened by whoever reads first: here, where it is known what that cannot be opened means.
+  // The write-ahead log of a new journal is opened by the first read. Done here, where a failure to open it gets the right error.
   patiently(() => pragma(db, "user_version"));
 }
 
-/** Before the write-ahead log is switched on, so that the format stands in the file itself from the start. */
+/** Before the write-ahead log is switched on, so that the format is in the file itself from the start. */
 function create(db: Sqlite.DatabaseSync, path: string): void {
   if (db.prepare("SELECT 1 FROM sqlite_schema").get() !== undefined) {
     const expected = "a journal; this is another program's SQLite database";

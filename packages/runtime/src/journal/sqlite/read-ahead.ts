@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 
-/** A row as SQLite gives it: nothing about it is believed yet. */
+/** A row as SQLite returns it, not verified yet. */
 export type Columns = readonly [
   id: number,
   run: number,
@@ -13,17 +13,17 @@ export type Columns = readonly [
 
 const COLUMNS = "id, run, first, count, prev, crc, data";
 const WIDEST = 2_048;
-/** One in so many rows must be the run's own for reading ahead to be worth it. */
+/** Reading ahead is worth it if at least one in this many rows belongs to the run. */
 const SPARSE = 8;
 
 export interface RowReader {
-  /** A way to ask for rows of one run, each with a lower id than the one before. */
+  /** Returns a function that gives rows of one run, each with a lower id than the one before. */
   along(run: number): (id: number) => Columns | undefined;
 }
 
 /**
- * Rows by their ids, from the end backwards. A run that was alone has its rows side by side, and a stretch of them comes
- * in a fraction of the time of single ones; among many others they lie far apart, and are fetched one by one.
+ * Reads rows by their ids, from the end backwards. If a run was alone, its rows are adjacent, and reading a range takes a fraction
+ * of the time of single reads. Among many runs its rows are far apart, and are read one by one.
  */
 export function rowReader(db: DatabaseSync): RowReader {
   const single = prepare(db, `SELECT ${COLUMNS} FROM log WHERE id = ?`);
@@ -48,7 +48,7 @@ export function rowReader(db: DatabaseSync): RowReader {
         const dense = ahead.length * SPARSE >= width;
         width = dense ? Math.min(WIDEST, width * 2) : Math.max(1, width / 2);
       } catch {
-        // Some row in it cannot be read. One by one, the error will name the right one.
+        // Some row in the range cannot be read. Reading one by one, the error names the right one.
         ahead = [];
         width = 1;
       }
@@ -67,7 +67,7 @@ export function rowReader(db: DatabaseSync): RowReader {
 
 function prepare(db: DatabaseSync, sql: string): StatementSync {
   const statement = db.prepare(sql);
-  // Half the time of objects, and a run may have 100,000 rows.
+  // Takes half the time of objects, and a run may have 100,000 rows.
   statement.setReturnArrays(true);
   return statement;
 }

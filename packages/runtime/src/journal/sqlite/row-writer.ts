@@ -1,23 +1,23 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 
-/** As many rows as one statement takes. */
+/** The numbers of rows that one statement writes. */
 const MANY = 40;
 const SOME = 8;
 
 /**
- * Writes rows many at a time. A statement for each costs nearly as much as the row itself: a row of the log takes 0.8 µs in
- * this way, and 1.2 on its own.
+ * Writes many rows at a time. A statement for each row costs nearly as much as the row itself: a row of the log takes 0.8 µs in
+ * this way, and 1.2 µs alone.
  */
 export class RowWriter {
   private readonly width: number;
   private readonly one: StatementSync;
   private readonly some: StatementSync;
   private readonly many: StatementSync;
-  /** The values of rows that wait, one row after the other. */
+  /** The values of waiting rows, row after row. */
   private readonly values: SQLInputValue[];
   private length = 0;
 
-  /** `into` is `INSERT INTO …` or the like, for rows of that many columns. */
+  /** `into` is `INSERT INTO …` or similar, for rows with `width` columns. */
   constructor(db: DatabaseSync, into: string, width: number) {
     const row = `(${Array(width).fill("?").join(", ")})`;
     const prepare = (count: number): StatementSync =>
@@ -29,7 +29,7 @@ export class RowWriter {
     this.values = Array<SQLInputValue>(MANY * width).fill(null);
   }
 
-  /** One row, in the order of its columns. It is surely written with the next `flush`. */
+  /** Adds one row, with its values in the order of the columns. It is written with the next `flush` at the latest. */
   add(...row: readonly SQLInputValue[]): void {
     for (const value of row) this.values[this.length++] = value;
     if (this.length < this.values.length) return;

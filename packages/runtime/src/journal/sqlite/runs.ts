@@ -6,7 +6,7 @@ import type { RunFacts } from "../run-facts.ts";
 import type { Tip } from "./log.ts";
 import { RowWriter } from "./row-writer.ts";
 
-/** A run as the tables have it. */
+/** A run as it is stored in the tables. */
 export interface StoredRun extends Claim, Tip {
   readonly no: number;
 }
@@ -28,7 +28,7 @@ interface NewTip {
   readonly at: number;
 }
 
-/** Who may write to which run, where its entries end, and what `list` says of it. To be called inside a transaction. */
+/** The claims and tips of all runs, and what `list` shows of them. Call inside a transaction. */
 export class Runs {
   private readonly select: StatementSync;
   private readonly insertRun: StatementSync;
@@ -74,7 +74,7 @@ export class Runs {
   }
 
   find(runId: RunId): StoredRun | undefined {
-    // SQLite keeps UTF-8: half a character would be stored, and found, as another id.
+    // SQLite stores UTF-8: an unpaired surrogate would be stored, and found, as another id.
     if (typeof runId !== "string" || !runId.isWellFormed()) return undefined;
     return this.select.get(runId) as (Record<string, unknown> & StoredRun) | undefined;
   }
@@ -112,12 +112,15 @@ export class Runs {
     if (current?.fence === epoch && current.entries === 0) this.delete(current);
   }
 
-  /** False, and nothing is changed, when another epoch holds the run or the number of its entries is not `from`. */
+  /**
+   * Moves a run's tip. Returns false and changes nothing if another epoch holds the run, or if the number of its entries is not
+   * `from`.
+   */
   advance({ run, epoch, entries, last, at }: NewTip, from: number): boolean {
     return Number(this.moveTip.run(entries, last, at, run, epoch, from).changes) === 1;
   }
 
-  /** The same for a run that surely nobody else has touched: without looking, and with the next `flush`. */
+  /** The same without comparing, for a run that certainly nobody else has touched. Written with the next `flush`. */
   advanceSurely({ run, epoch, entries, last, at }: NewTip): void {
     this.tips.add(run, epoch, entries, last, at);
   }
@@ -139,14 +142,14 @@ export class Runs {
     return this.listed().map(summaryOf);
   }
 
-  /** Those that the plan lets go, and that nobody holds. */
+  /** The runs that the plan allows to delete and that nobody holds. */
   prunable(plan: PrunePlan, now: number): RunId[] {
     return this.listed()
       .filter((run) => isFree(run, plan, now))
       .map((run) => run.id);
   }
 
-  /** The same of one of them, at another moment. */
+  /** The same check for one run, at a later time. */
   isPrunable(runId: RunId, plan: PrunePlan, now: number): boolean {
     const run = this.selectListed.get(runId) as (Record<string, unknown> & ListedRun) | undefined;
     return run !== undefined && isFree(run, plan, now);

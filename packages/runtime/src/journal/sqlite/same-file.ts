@@ -1,8 +1,8 @@
 import { nodeFiles } from "../../platform.ts";
 
 /**
- * Throws once the file that was opened is no longer the one of its name. SQLite writes on into a file that was removed or replaced,
- * and all that was paid for would be on record where nobody finds it again.
+ * Returns a check that throws once the opened file is no longer the one at its path. SQLite would continue to write to a file that
+ * was removed or replaced, and everything that was paid for would be recorded where nobody finds it.
  */
 export function sameFile(path: string): () => void {
   const opened = numberOf(path);
@@ -13,7 +13,10 @@ export function sameFile(path: string): () => void {
   };
 }
 
-/** Of the file as the disk counts it. Who may not look there any more, and goes on with what it opened, knows nothing of it. */
+/**
+ * The inode number of the file. If the process may not look there any more, nothing is known, and it continues with the file that
+ * it opened.
+ */
 function numberOf(path: string): bigint | "none" | "unknown" {
   try {
     return nodeFiles().statSync(path, { bigint: true, throwIfNoEntry: false })?.ino ?? "none";

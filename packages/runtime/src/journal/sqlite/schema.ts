@@ -1,22 +1,22 @@
-/** Goes up when an older release could no longer read the file. */
+/** Incremented when older releases can no longer read the file. */
 export const FORMAT = 1;
-/** "Ravi" in ASCII, by which a file of ours is told from any other SQLite database. */
+/** "Ravi" in ASCII. It distinguishes a journal from any other SQLite database. */
 export const APPLICATION_ID = 0x52617669;
 
 /**
- * The log is a plain append: a new row goes to the end of one B-tree, whatever run it belongs to. What an index by run
- * would do is done by a chain: `tips` knows the last row of each run, and every row its predecessor. An index costs about
- * as much as everything else together, since 200 runs at once dirty 200 of its pages in every commit, and the write-ahead
- * log takes whole pages.
+ * The log is append-only: a new row goes to the end of one B-tree, whatever run it belongs to. Instead of an index by run there
+ * is a chain: `tips` has the last row of each run, and every row its predecessor. An index would cost about as much as
+ * everything else together, since 200 concurrent runs dirty 200 of its pages in every commit, and the write-ahead log takes
+ * whole pages.
  *
- * - `tips.fence` is the epoch that may write, 0 when nobody may. An append moves the tip under that condition and under
- *   the number of entries it knows, which makes the sequence gap-free and without doubles in the one statement that also
- *   fences. Where SQLite says (`PRAGMA data_version`, inside the transaction) that no other connection wrote since the
- *   fence was last compared, the tip is moved without comparing again.
+ * - `tips.fence` is the epoch that may write, 0 if nobody may. An append moves the tip only if the fence and the number of
+ *   entries are what it expects. So one statement both fences and keeps the sequence without gaps and duplicates. If SQLite says
+ *   (`PRAGMA data_version`, inside the transaction) that no other connection has written since the fence was last compared,
+ *   the tip is moved without comparing again.
  * - `log.crc` covers the run's id, `first`, `count`, `prev` and `data`.
- * - `runs` has what is derived (for `list`) and the claim; `deleted` has the highest epoch of any run that is gone.
+ * - `runs` has the claim, and derived data for `list`; `deleted` has the highest epoch of any deleted run.
  * - `items` need no run: an answer may come before its question.
- * - `blob_uses` says which runs need a blob; run 0 stands for those that somebody put by hand.
+ * - `blob_uses` says which runs use a blob; run 0 stands for blobs that a user has put.
  */
 export const SCHEMA = `
   CREATE TABLE runs (
@@ -63,5 +63,8 @@ export const SCHEMA = `
   INSERT INTO deleted VALUES (0);
 `;
 
-/** Made wherever it is missing: files of earlier releases have none, and without it each blob of a deleted run costs a look at all uses. */
+/**
+ * Created if it is missing, since files of earlier releases have none. Without it, each blob of a deleted run costs a scan of all
+ * uses.
+ */
 export const INDEX = "CREATE INDEX IF NOT EXISTS blob_users ON blob_uses (ref)";

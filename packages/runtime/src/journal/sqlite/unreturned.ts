@@ -1,11 +1,11 @@
 import type { RunId } from "@ravi/kernel";
 
-/** Owners by file and run, for all journals of this process: who opens a file again has another object. */
+/** Owners by file and run, for all journals of this process: a file that is opened again has another journal object. */
 const owners = new Map<string, string>();
 
 /**
- * The claims on runs of one file with which somebody in this process was done, but which could not be given back: the disk said
- * no. Nobody works under them, so whoever opens the file again need not wait until they lapse.
+ * Claims on runs of one file that this process is done with but could not release, because the disk failed. Nobody works under
+ * them, so a journal that opens the file again need not wait until they lapse.
  */
 export class Unreturned {
   private readonly path: string;
@@ -22,7 +22,7 @@ export class Unreturned {
     return owners.size > 0 && owners.get(this.nameOf(runId)) === owner;
   }
 
-  /** Somebody works on it again. */
+  /** Somebody has claimed the run again. */
   taken(runId: RunId): void {
     if (owners.size > 0) owners.delete(this.nameOf(runId));
   }

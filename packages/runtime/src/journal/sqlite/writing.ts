@@ -10,14 +10,14 @@ import type { StoredRun } from "./runs.ts";
 export interface AppendJob extends Job, EncodedEntries {
   readonly runId: RunId;
   readonly epoch: number;
-  /** What was known of its run when it was made. */
+  /** What was known of its run when the job was created. */
   readonly writing: Writing | undefined;
 }
 
-/** What we know of a run that we write to. It stays true while nobody else writes, and the fence tells when somebody did. */
+/** What is known of a run that is being written. It stays true while nobody else writes, and the fence tells if somebody did. */
 export interface Writing extends KnownNames {
   readonly runId: RunId;
-  /** False once it was forgotten. */
+  /** False once it was dropped. */
   isCurrent: boolean;
   exec: string | undefined;
   key: string | undefined;
@@ -27,13 +27,13 @@ export interface Writing extends KnownNames {
   entries: number;
   last: number;
   readonly identities: Identities;
-  /** The `generation` in which this was last compared with the file. */
+  /** The `generation` in which it was last compared with the file. */
   checkedIn: number;
-  /** Its appends in the present group: they become one row. */
+  /** Its appends in the current group. They become one row. */
   staged: AppendJob[] | undefined;
 }
 
-/** `checkedIn` is 0 for what was read outside a transaction: it is compared at the first append. */
+/** `checkedIn` is 0 if the run was read outside a transaction: it is then compared at the first append. */
 export function startWriting(
   runId: RunId,
   run: StoredRun,
@@ -59,7 +59,7 @@ export function startWriting(
   };
 }
 
-/** The text of several appends as that of one. */
+/** Joins the texts of several appends. */
 export function textOf(jobs: readonly AppendJob[]): string {
   const [first] = jobs;
   if (first !== undefined && jobs.length === 1) return first.text;
