@@ -1,5 +1,4 @@
 import {
-  BudgetExhaustedError,
   type Clock,
   InvalidValueError,
   isRaviError,
@@ -51,7 +50,6 @@ function reserve(
   try {
     return ledger.reserve(estimate, options);
   } catch (error) {
-    if (isRaviError(error, "BUDGET_EXHAUSTED")) throw withOurNames(error);
     throw isRaviError(error, "INVALID_VALUE") && isUnpriced(estimate)
       ? unpriced(options?.what, error)
       : error;
@@ -59,21 +57,6 @@ function reserve(
 }
 
 /** The kernel's option names and what they are called here. */
-const OPTIONS: ReadonlyMap<string, string> = new Map([
-  ["maxCostUsd", "budget.usd"],
-  ["maxTokens", "budget.tokens"],
-  ["maxTurns", "budget.turns"],
-  ["maxToolCalls", "budget.toolCalls"],
-  ["maxOutputTokens", "settings.maxOutputTokens"],
-]);
-
-/** The hint of the error names the option to raise; here that option has another name. */
-function withOurNames(error: BudgetExhaustedError): BudgetExhaustedError {
-  const { dimension, used, limit, scope } = error;
-  const hint = error.hint?.replace(/\bmax[A-Z]\w*/g, (name) => OPTIONS.get(name) ?? name);
-  return new BudgetExhaustedError({ dimension, used, limit, scope, hint });
-}
-
 function isUnpriced({ cost, tokens = 0, turns = 0 }: Partial<Spend>): boolean {
   return cost === undefined && (tokens > 0 || turns > 0);
 }

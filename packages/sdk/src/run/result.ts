@@ -93,7 +93,7 @@ export function sdkResult<T>(result: RunResult<T>, { agentId, asked, log }: Resu
     runId,
     output,
     ...(stopReason !== undefined && { stopReason }),
-    ...(stoppedBy !== undefined && { stoppedBy }),
+    ...(stoppedBy !== undefined && { stoppedBy: withOurNames(stoppedBy) }),
     ...(exceeded !== undefined && { exceeded }),
     usage,
     cost,
@@ -104,6 +104,25 @@ export function sdkResult<T>(result: RunResult<T>, { agentId, asked, log }: Resu
     toJSON: () => toJSON(made),
   };
   return Object.freeze(made);
+}
+
+/** Names of the kernel's options, and what the sdk calls them. */
+const OPTIONS: ReadonlyMap<string, string> = new Map([
+  ["maxCostUsd", "budget.usd"],
+  ["maxTokens", "budget.tokens"],
+  ["maxTurns", "budget.turns"],
+  ["maxToolCalls", "budget.toolCalls"],
+  ["maxOutputTokens", "settings.maxOutputTokens"],
+]);
+
+/**
+ * The hint of the ledger, with the names of the sdk's options. Replaced only here: models see the ledger's text too, and get the same
+ * prompt with any wiring.
+ */
+function withOurNames(stoppedBy: StoppedBy): StoppedBy {
+  const { hint } = stoppedBy;
+  if (hint === undefined) return stoppedBy;
+  return { ...stoppedBy, hint: hint.replace(/\bmax[A-Z]\w*/g, (name) => OPTIONS.get(name) ?? name) };
 }
 
 function unwrap<T>(result: SdkResult<T>): CompletedResult<T> {
