@@ -8,8 +8,7 @@ import {
 import { tellLog } from "@ravi/kernel/loop";
 import type { Execution } from "./execution.ts";
 
-// At its end a run waits for what others do on its behalf: a ledger, a history, listeners, an audit log. None of them may hold it up
-// for good.
+// At its end a run waits for a ledger, a history, listeners and an audit log. None of them may hold it up for good.
 
 /** Waits for work that never rejects, `limitMs` at most. If that is not enough, it logs `problem` and goes on. */
 export async function waitAtMost(
@@ -57,7 +56,7 @@ async function raceCancellation(
     if (isFromOutside(exec, error)) startTimer();
   };
   const unlisten = token.onCancel(onCancel);
-  // The agent's own token may have been cancelled before, by its deadline or its end, and tells nothing more then.
+  // The agent's own token may have been cancelled before, by its deadline or its end, and then reports nothing more.
   const unlistenToRun = engine.runToken?.onCancel(onCancel);
   if (outcome.status === "cancelled") startTimer();
   try {

@@ -11,11 +11,11 @@ import { tellOwn } from "@ravi/kernel/loop";
 import type { Bill } from "./money/bill.ts";
 import type { Execution } from "./execution.ts";
 
-// What listeners and observers hear of a model call, whoever asked for it.
+// What hooks and observers are told of a model call, whether the agent or a tool has made it.
 
 export interface ToldCall extends Pick<LlmLeaf, "model" | "request"> {
   readonly key: string;
-  /** Whom it was sent to last: a layer may have put another in the place of the agent's model. */
+  /** The model that it was sent to last, if a layer has replaced the agent's model. */
   readonly sentTo?: Pick<LLMClient, "info"> | undefined;
 }
 
@@ -30,7 +30,7 @@ export interface ToldEnd {
   readonly estimated: boolean;
 }
 
-// Payloads are written out: a spread takes longer than all the rest of telling.
+// Payloads are written out, because a spread takes longer than everything else here.
 
 export function tellCallStart(
   exec: Execution,
@@ -56,7 +56,7 @@ export function tellCallStart(
   tellOwn(exec.hooks, HookEvent.LLM_START, replayed ? { ...payload, replayed } : payload);
 }
 
-/** Gives the time that it told, where it told one. */
+/** Reports the end of a call. Returns the time that hooks were told; undefined if none of them listens. */
 export function tellCallEnd(
   exec: Execution,
   { key, model, sentTo = model }: ToldCall,
@@ -79,7 +79,7 @@ export function tellCallEnd(
     provider,
     model: name,
     status,
-    // What is told is frozen; observers and the record hold the same usage.
+    // Copied, because the payload is frozen, and observers and the record hold the same object.
     usage: { ...usage },
     costUsd,
     durationMs: at - started,
@@ -103,7 +103,7 @@ function unusual(
   };
 }
 
-/** A call that is made inside of another effect, told with what it put on a bill of its own. */
+/** Makes a model call inside of another effect, and reports its start and end. `bill` is a bill for this call alone. */
 export async function toldCall(
   exec: Execution,
   call: ToldCall,
