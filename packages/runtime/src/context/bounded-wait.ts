@@ -25,6 +25,7 @@ export async function waitAtMost(
   if (!isInTime) tellLog(ports.logger, "warn", problem);
 }
 
+/** How to wait for work at the end of an agent. */
 export interface CancelledWait {
   readonly exec: Execution;
   readonly outcome: HireOutcome;
@@ -35,8 +36,8 @@ export interface CancelledWait {
 }
 
 /**
- * Waits for work as long as it takes. But if the run is cancelled, before or meanwhile, only for `limitMs` from then on: whoever
- * cancels a run wants it to end soon (T4).
+ * Waits for work as long as it takes. But if the run is cancelled, before or meanwhile, only for `limitMs` from then on: a cancelled run
+ * has to end soon (T4).
  */
 export function waitUnlessCancelled(work: MaybePromise<void>, wait: CancelledWait): MaybePromise<void> {
   return isPromiseLike(work) ? raceCancellation(Promise.resolve(work), wait) : undefined;

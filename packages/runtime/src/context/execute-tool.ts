@@ -21,7 +21,7 @@ function resultLater(exec: Execution, value: PromiseLike<unknown>): Promise<Tool
   return Promise.resolve(value).then(toToolResult, (error: unknown) => failed(exec, error));
 }
 
-/** A tool that was cut off because the run was stopped has not failed: it is not known whether it did its work. */
+/** If the run was stopped, the tool was cut off and has not failed: it is not known whether it did its work. */
 function failed({ stopped }: Execution, error: unknown): ToolResult {
   if (stopped !== undefined) throw stopped;
   return toolFailureOf(error);

@@ -20,7 +20,7 @@ class Question {
     this.answer.promise.catch(() => {});
   }
 
-  /** The answer. The admit counts as waiting until it is there. */
+  /** The answer. If it is not there yet, the admit counts as waiting until it is. */
   askedBy(admit: Admit<unknown>): Promise<JsonValue> {
     if (this.askers !== undefined) {
       this.askers.push(admit);

@@ -29,9 +29,10 @@ import { nameOfText } from "./digest.ts";
 import { denialOf } from "./permission.ts";
 import { mayAdmit, type Plan, planFor } from "./plan.ts";
 
-/** What a hire is asked for with: the agent, its input, and options such as budget and priority. */
+/** What an agent gives to hire another: the agent, its input, and options such as budget and priority. */
 export type Terms<T = unknown> = Omit<HireLeaf<T>, "kind">;
 
+/** A hire that was checked and admitted. */
 export interface PreparedHire {
   readonly spec: HireSpec;
   /** The outcome, if a layer around the agent answered for it. Then nobody is hired. */
@@ -119,7 +120,7 @@ class Hire implements HireSpec {
     this.agentId = agentId;
     this.priority = terms.priority;
     this.input = input;
-    // Only compared with a record.
+    // Only needed to compare it with a record.
     this.fingerprint = exec.engine.isDurable ? nameOfText(`${this.agentName}\n${input}`) : "";
     this.budget = tighterBudget(agent, terms.executionBudget);
     const isKept = exec.engine.isMetered || withAgentLedger(agent, undefined) !== undefined;
@@ -146,7 +147,7 @@ function refusalFor(reason: string | undefined): RaviError | undefined {
   return reason === undefined ? undefined : new MiddlewareTermination({ layer: "permissions", reason });
 }
 
-/** Converts seconds. Throws an `InvalidValueError` unless they are a finite number above 0. */
+/** Seconds as milliseconds; undefined stays undefined. Throws an `InvalidValueError` unless they are a finite number above 0. */
 export function milliseconds(field: string, seconds: number | undefined): number | undefined {
   if (seconds === undefined) return undefined;
   if (Number.isFinite(seconds) && seconds > 0) return seconds * 1000;

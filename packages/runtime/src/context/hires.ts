@@ -88,7 +88,7 @@ export async function ask(
   });
 }
 
-/** Adds who was hired, and whether it was denied, to the audit log. What became of the child is told by its own entries. */
+/** Adds to the audit log who was hired, and whether that was denied. The child's own entries tell what became of it. */
 export function auditHire(exec: Execution, spec: HireSpec, { status }: Pick<HireOutcome, "status">): void {
   if (!isAudited(exec)) return;
   const outcome = status === "denied" ? "denied" : "ok";

@@ -118,8 +118,8 @@ class Hosting {
   }
 
   /**
-   * Rejects with the suspension, but only after the children have stopped: until then, what they do is still charged to this agent and
-   * recorded below it.
+   * Rejects with the suspension, but only after the children have stopped: until then, what they pay is still charged to this agent and
+   * recorded under it.
    */
   private breakOff(why: unknown): void {
     endSpan(this.exec, this.span, why);

@@ -4,7 +4,7 @@ import type { ChatCall } from "./chat-call.ts";
 import type { FunctionCall } from "./function-call.ts";
 
 // The result that layers leave is checked like the answer of a provider: a layer in plain JavaScript may set anything, and the agent that
-// reads it would fail in its place.
+// reads it would be the one to fail.
 
 const NOTHING = "neither called next() nor set a result";
 

@@ -203,7 +203,7 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
     return attempt.run();
   }
 
-  /** Tells observers that show the answer while it is streamed that it starts again: the part so far is not continued. */
+  /** If an earlier attempt was streamed in part, tells observers that the answer starts again, so that they can discard that part. */
   private beginStreaming(attempt: Attempt): void {
     if (this.streaming?.hasStreamed === true)
       this.exec.emit({ type: "progress", name: "answerRestarted", data: { key: this.key } });

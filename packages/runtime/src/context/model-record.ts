@@ -14,6 +14,7 @@ import type { ToldEnd } from "./tell-call.ts";
 /** The model that was called instead of the agent's own, because a layer has replaced it. */
 export type Substitute = { readonly provider: string; readonly model: string };
 
+/** The body of the end entry of a call that was answered. */
 export function modelRecord(
   response: ModelResponse,
   bill: Bill,
@@ -31,6 +32,7 @@ export function recordNote({ estimated }: Bill, sentTo: Substitute | undefined):
   return { ...(estimated && { estimated }), ...(sentTo !== undefined && { sentTo }) };
 }
 
+/** The substitute in a recorded end entry; undefined if the agent's own model was called. */
 export function substituteIn(body: JsonObject): Substitute | undefined {
   return body["sentTo"] as Substitute | undefined;
 }

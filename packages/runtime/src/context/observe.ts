@@ -4,11 +4,12 @@ import type { Execution } from "./execution.ts";
 
 // Telemetry and the audit log observe a run and cannot change it: if one of them fails, that is logged and the run goes on.
 
-/** Whether there is telemetry. Asked first, so that no attributes are built for nobody. */
+/** Whether there is telemetry. Ask first, so that attributes are built only if somebody gets them. */
 export function isMeasured({ ports }: Execution): boolean {
   return ports.telemetry !== undefined && !ports.telemetry.isNoop;
 }
 
+/** Whether there is an audit log. */
 export function isAudited({ ports }: Execution): boolean {
   return ports.auditLog !== undefined && !ports.auditLog.isNoop;
 }
@@ -26,6 +27,7 @@ export function startSpan(exec: Execution, name: string, attributes: JsonObject)
   }
 }
 
+/** Ends a span, if there is one, and records the error in it. */
 export function endSpan(exec: Execution, span: Span | undefined, error?: unknown): void {
   if (span === undefined) return;
   try {

@@ -25,6 +25,7 @@ type WayIn = Parameters<Pipeline<never>["run"]>[2];
 
 const BARE: Plan = Object.freeze({ hooks: NO_HOOKS, agent: undefined, chat: undefined, function: undefined });
 
+/** The plan for an agent. Throws an `InvalidValueError` if its hooks or pipelines are invalid. */
 export function planFor(agent: Agent, ports: ContextPorts): Plan {
   const own = agent.pipelines;
   const shared = ports.pipelines;

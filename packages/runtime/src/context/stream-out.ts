@@ -2,6 +2,7 @@ import type { AbortSignalLike, ModelEvent, ModelResponse, StreamTransform } from
 import type { Execution } from "./execution.ts";
 
 type Delta = Exclude<ModelEvent, { type: "finish" }>;
+/** Receives the deltas of an answer while it is streamed. */
 export type Sink = (event: Delta) => void;
 
 /** A call whose attempts are streamed. */

@@ -13,12 +13,14 @@ import type { Execution } from "./execution.ts";
 
 // What hooks and observers are told of a model call, whether the agent or a tool has made it.
 
+/** The model call that is reported. */
 export interface ToldCall extends Pick<LlmLeaf, "model" | "request"> {
   readonly key: string;
-  /** The model that it was sent to last, if a layer has replaced the agent's model. */
+  /** The model that it was sent to last: a layer may have replaced the agent's. Default: `model`. */
   readonly sentTo?: Pick<LLMClient, "info"> | undefined;
 }
 
+/** The end of a model call, as it is reported. */
 export interface ToldEnd {
   readonly status: "ok" | "error";
   readonly response?: ModelResponse | undefined;
@@ -32,6 +34,7 @@ export interface ToldEnd {
 
 // Payloads are written out, because a spread takes longer than everything else here.
 
+/** Reports the start of a call to hooks, if any of them listens. */
 export function tellCallStart(
   exec: Execution,
   { key, model, request }: ToldCall,

@@ -16,6 +16,7 @@ export interface ToldTool {
   readonly span: Span | undefined;
 }
 
+/** Reports the start of a call to hooks, if any of them listens. */
 export function tellToolStart({ exec, key, tool, call, startedAt }: ToldTool): void {
   if (!exec.hooks.has(HookEvent.TOOL_START)) return;
   const { runId, sessionId } = exec.supervision;

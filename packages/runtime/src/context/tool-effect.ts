@@ -35,6 +35,7 @@ import { ToolModels } from "./tool-models.ts";
 import { withinTime } from "./tool-time.ts";
 import { formOf, valueIn } from "./tool-value.ts";
 
+/** The tool call that the agent has asked for. */
 export type AskedTool = Pick<ToolLeaf, "call" | "tool" | "validator" | "onResult">;
 
 const NOTHING_BUT_THE_CALL: JsonObject = Object.freeze({ ...new Bill().toJSON(), toolCalls: 1 });
@@ -56,7 +57,7 @@ export class ToolEffect implements Effect<ToolResult>, ToldTool {
   private lazyModels: ToolModels | undefined;
   /** The arguments as the schema has parsed them. */
   args: unknown;
-  /** Whether the call was reserved in the budget: a call that was refused costs nothing. */
+  /** Whether the budget has allowed the call, so that it counts: a call that was refused costs nothing. */
   isCounted = false;
   /** Present if there are layers. */
   context: FunctionCall | undefined;
@@ -128,7 +129,7 @@ export class ToolEffect implements Effect<ToolResult>, ToldTool {
     return result;
   }
 
-  /** Undefined if the call was not reserved: a call that was refused costs nothing. */
+  /** Undefined if the call does not count: a call that was refused costs nothing. */
   spend(): JsonObject | undefined {
     return this.isCounted ? this.spentSoFar() : undefined;
   }

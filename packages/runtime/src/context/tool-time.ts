@@ -2,6 +2,7 @@ import { type AbortSignalLike, CancellationToken, type Clock, type ToolResult } 
 import { toolFailure } from "@ravi/kernel/loop";
 import { delay } from "../engine/waiting.ts";
 
+/** A tool's time limit, and what may stop the tool before that. */
 export interface ToolTime {
   readonly name: string;
   readonly timeoutS: number;

@@ -1,5 +1,6 @@
 import { type CancellationToken, type Clock, InvalidValueError, type TimerHandle } from "@ravi/kernel";
 
+/** A promise that can be given up. */
 export interface Delay<T> {
   readonly promise: Promise<T>;
   cancel(): void;

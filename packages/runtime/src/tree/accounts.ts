@@ -69,7 +69,7 @@ export class Account implements Tally, Used {
     return this.unpriced > 0 ? null : this.nano / 1e9;
   }
 
-  /** Adds what a hire has used that is over. */
+  /** Adds what a hire that is over has used, with everyone below it. */
   addBelow({ usage = NO_USAGE, costUsd = 0 }: HireUsage): void {
     this.belowUsage = addUsage(this.belowUsage, usage);
     if (costUsd === null) this.isBelowUnpriced = true;

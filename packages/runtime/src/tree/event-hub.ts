@@ -103,7 +103,7 @@ export class EventHub {
     this.logger = logger;
   }
 
-  /** Whether anybody observes the run, so that no event is built for nobody. */
+  /** Whether anybody observes the run. Ask first, so that an event is built only if somebody gets it. */
   get isWatched(): boolean {
     return this.listener !== undefined || (this.observers !== undefined && this.observers.size > 0);
   }

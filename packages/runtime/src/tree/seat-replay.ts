@@ -20,7 +20,7 @@ export class SeatReplay {
     if ((await this.take(execId, begin)) !== "seated" && hasWorked) this.queue.set(execId, begin);
   }
 
-  /** Releases the seat of a hire and those of everyone below it: who has no end of its own has ended with it. */
+  /** Releases the seat of a hire and those of everyone below it: agents without an end on record have ended with it. */
   async end(execId: ExecId): Promise<void> {
     const leaving = this.withAllBelow(execId);
     for (const id of leaving) this.queue.delete(id);

@@ -29,6 +29,7 @@ type RecordedSpend = Partial<Spend> & {
   readonly open?: readonly number[];
 };
 
+/** An amount that the journal says was spent, or may have been. */
 export interface SpendOnRecord {
   readonly exec: ExecId;
   /** The key of the effect. */
@@ -81,7 +82,7 @@ function* openFirstCall(begin: JournalRecord, index: Index): Generator<SpendOnRe
   const { exec, key, body } = begin;
   const end = index.ends.get(attemptOf(begin));
   if (end !== undefined && hasInSum(end, FIRST)) return;
-  // A tool has no reservation in its begin entry, and was called all the same.
+  // The begin entry of a tool has no reservation, but the tool was called all the same.
   const isTool = body["tool"] !== undefined;
   const spend = isTool ? ONE_TOOL_CALL : spendIn((noteOn(begin, FIRST, index) ?? begin).body);
   const isToCome = isTool && end === undefined && !isNeverMadeAgain(begin, index);

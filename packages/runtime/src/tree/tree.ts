@@ -34,6 +34,7 @@ type Letter = { readonly from: string; readonly content: JsonValue };
 const NOTHING: Spend = Object.freeze({ tokens: 0, cost: 0, turns: 0, toolCalls: 0 });
 const NO_DOUBTS: readonly string[] = Object.freeze([]);
 
+/** What a run is made of. */
 export interface TreeOptions {
   readonly ports: Ports;
   readonly start: Start;

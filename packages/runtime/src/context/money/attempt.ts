@@ -23,6 +23,7 @@ import { amountToReserve, estimateOf } from "./estimate.ts";
 import { isCoveredByRecord, noteReservation } from "./notes.ts";
 import { lose, settle, settleFailure } from "./settlement.ts";
 
+/** What an attempt at a model call is made with. */
 export interface AttemptOptions {
   readonly exec: Execution;
   readonly model: LLMClient;
@@ -40,7 +41,7 @@ export interface AttemptOptions {
   readonly isNested: boolean;
   /** Receives the deltas of the answer; without it the answer comes in one piece. */
   readonly sink: Sink | undefined;
-  /** The estimate, if there is one already. It is not made again then. */
+  /** The estimate, if it was made already. */
   readonly knownEstimate?: Estimate | undefined;
   /** What the effect's begin entry has reserved for this attempt. Undefined if the entry is about another one. */
   readonly recordedEstimate?: Estimate | undefined;
@@ -58,7 +59,8 @@ export interface AttemptOptions {
  *
  * If the agent ends between 5 and 6, the attempt is abandoned (abandoned.ts).
  *
- * Only the wait for a limiter and the handling of failures are async functions: an async frame for every step would cost 1.5 kB a call.
+ * Only the wait for a limiter, notes and the handling of failures are async functions: an async frame for every step would cost 1.5 kB a
+ * call.
  */
 export class Attempt implements AttemptOptions, Linked<Attempt> {
   /** Neighbours in `exec.openAttempts`. */

@@ -138,7 +138,7 @@ export class Bill {
     };
   }
 
-  /** Whether there was no more than one call and it was answered, which is the usual case and needs no further fields. */
+  /** Whether there was no more than one call, and nothing was wasted: the usual case, which needs no further fields. */
   private get isOfOneCall(): boolean {
     const { ownSent, wasteNano, turns, extraCalls, openCalls } = this;
     return ownSent <= 1 && wasteNano <= 0 && turns <= 1 && extraCalls === 0 && openCalls.length === 0;

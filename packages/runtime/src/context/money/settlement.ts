@@ -83,7 +83,7 @@ function wrongPrice({ info }: LLMClient, usd: unknown): InvalidValueError {
   });
 }
 
-/** Charges an attempt whose answer nobody gets, as waste, and throws `error`. */
+/** Charges an attempt as waste, because nobody gets its answer, and throws `error`. */
 export async function lose(attempt: Attempt, usage: Usage | undefined, error: unknown): Promise<never> {
   await settle(attempt, usage, true);
   throw error;
@@ -108,14 +108,14 @@ export async function settleFailure(attempt: Attempt, error: unknown): Promise<n
   throw error;
 }
 
-/** A failure of the limiter is only logged, for instance if the provider's time is not a number: the money must be settled in any case. */
+/** A failure of the limiter, such as its refusal of a time that is not a number, is only logged: the money must be settled in any case. */
 function slowDown({ ports }: Execution, retryAfterMs: number): void {
   void orLog(ports.logger, "warn", "the limiter was not slowed down", () =>
     ports.limiter?.slowDown(retryAfterMs),
   );
 }
 
-/** Charges an attempt that nobody waits for any more with all that was set aside. */
+/** Charges all that was set aside for an attempt that nobody waits for any more. */
 export function settleAbandoned(attempt: Attempt): MaybePromise<void> {
   // Without an estimate nothing was set aside, and it is not known what the call takes.
   if (attempt.estimate === undefined) return undefined;
