@@ -12,7 +12,7 @@ export class Mailbox {
     return this.waiting.length > 0;
   }
 
-  /** Messages are read in the order of delivery, and so also in the order of each sender. */
+  /** Messages are read in the order of delivery, so those of one sender keep their order. */
   deliver(message: InboxMessage): void {
     if (this.known.has(message.id)) return;
     this.known.add(message.id);

@@ -82,7 +82,7 @@ export class RunJournal implements Beating {
 
   /**
    * Writes entries. A journal that could not be written to, or was taken over, accepts nothing more, so that the run stops before it pays
-   * again. Nor does a journal that was released, though its store may not know of that yet. If the entries are nothing that can be written,
+   * again. Nor does a journal that was released, though its store may not know of that yet. If the entries cannot be written as JSON,
    * `append` throws, nothing is written, and the journal can still be used.
    */
   append(entries: readonly JournalEntry[]): MaybePromise<void> {
@@ -118,7 +118,7 @@ export class RunJournal implements Beating {
   }
 
   private fail(error: unknown, entries: readonly JournalEntry[]): never {
-    // The entries are nothing that can be written, whatever error the store throws for that.
+    // The entries cannot be written as JSON, whatever error the store throws for that.
     if (!isJournalError(error) && !isWritable(entries)) throw error;
     this.lost =
       error instanceof Error ? error : new JournalFailedError({ what: "append", final: true, cause: error });
@@ -156,11 +156,11 @@ export class RunJournal implements Beating {
     try {
       const claim = await this.journal.claim(this.runId, this.owner, CLAIM_TTL_MS);
       if (claim?.epoch !== this.epoch) this.lost = new JournalLockedError({ runId: this.runId });
-      // The claim had lapsed, and another owner has taken it and given it up since. This run may not go on, so its new claim is given up
-      // too.
+      // A run that may not go on must not hold a claim: it lost its journal before, or its claim had lapsed and this call has claimed the
+      // run anew after another owner gave it up.
       if (claim !== null && this.isLost) await this.journal.release(this.runId, claim.epoch);
     } catch (error) {
-      // The next heartbeat may succeed. If another owner takes the claim before that, the epoch shows it.
+      // The next heartbeat may succeed. If another owner takes the claim before that, its epoch is another one, and appends are refused.
       if (isRaviError(error) && !error.retryable) this.lost = error;
     }
     if (this.released) return;

@@ -51,7 +51,7 @@ export class Signals {
     this.watch = run.store?.watch?.(run.runId, () => void this.look());
   }
 
-  /** Takes an item that has arrived, by any way. The same one (by its id) counts only once. */
+  /** Takes an item that has arrived, from this process or from the journal. The same one (by its id) counts only once. */
   accept(item: PostedItem): void {
     if (this.seen?.has(item.id) === true) return;
     this.markRead(item.id);

@@ -82,7 +82,7 @@ function* openFirstCall(begin: JournalRecord, index: Index): Generator<SpendOnRe
   const { exec, key, body } = begin;
   const end = index.ends.get(attemptOf(begin));
   if (end !== undefined && hasInSum(end, FIRST)) return;
-  // The begin entry of a tool has no reservation, but the tool was called all the same.
+  // The begin entry of a tool has no reservation, but the tool may have been called.
   const isTool = body["tool"] !== undefined;
   const spend = isTool ? ONE_TOOL_CALL : spendIn((noteOn(begin, FIRST, index) ?? begin).body);
   const isToCome = isTool && end === undefined && !isNeverMadeAgain(begin, index);

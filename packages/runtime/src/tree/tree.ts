@@ -74,7 +74,7 @@ export class Tree implements Reachable, Holder {
   isEnding = false;
   /** Agents that were hired before a crash, have not ended, and were not asked for again by their parent yet. */
   unasked: Map<ExecId, AgentId> | undefined;
-  // Made when they are first needed: most runs are neither resumed nor sent anything, and eight maps and sets are much for a run with a
+  // Made when they are first needed: most runs are neither resumed nor sent anything, and eight maps and sets would weigh on a run with a
   // single model call.
   private lazyScope: RunScope | undefined;
   private lazyRestored: Restored | undefined;
@@ -94,7 +94,8 @@ export class Tree implements Reachable, Holder {
     this.accounts = new Accounts(options.recording !== undefined);
     this.decisions = options.decisions;
     this.runToken = options.token;
-    // Every start of a run has a token of its own. The handle's token outlives it, for a restart, and for what is waited for at the end.
+    // Every start of a run has a token of its own. The handle's token outlives it, for a restart, and for what is waited for at the end. A
+    // run without a journal, a history and hooks has neither, and uses the handle's token.
     const isAlone =
       ports.journal === undefined && ports.history === undefined && start.agent.hooks === undefined;
     this.token = isAlone && ports.hooks === NO_HOOKS ? options.token : options.token.child();
