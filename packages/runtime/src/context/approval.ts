@@ -3,21 +3,24 @@ import { readApproval, toolFailure } from "@ravi/kernel/loop";
 import type { Execution } from "./execution.ts";
 import { audit } from "./observe.ts";
 
-/** Which call wants to be allowed. */
+/** The call that needs approval. */
 export interface Approvable {
   readonly key: string;
   readonly call: ToolCall;
   readonly tool: Tool;
 }
 
-/** Waits, for days if need be, until somebody allows a call. What it gives stands for the call; undefined when it may be made. */
+/**
+ * Waits, for days if necessary, until somebody decides on a call. Returns undefined if it may be made, otherwise the result that stands in
+ * for it.
+ */
 export async function askApproval(
   exec: Execution,
   { key, call, tool }: Approvable,
   gate: Gate,
 ): Promise<ToolResult | undefined> {
   const name = `approval:${exec.execId}:${key}`;
-  // Where a layer has asked under the same name, its answer serves here too and nobody is told twice.
+  // If a layer has asked under the same name, its answer counts here too, and nobody is told twice.
   const tell = (): void => {
     if (!exec.hooks.has(HookEvent.APPROVAL_REQUESTED)) return;
     const question = `${exec.agentId} wants to call ${tool.name}. Allow it?`;

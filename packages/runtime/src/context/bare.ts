@@ -36,8 +36,8 @@ import { hire } from "./hires.ts";
 import { isModel } from "./leaf-check.ts";
 import { refuseStopped } from "./reserved.ts";
 
-// The short way of an execution that nothing was given to: no journal, no limit, no layer, no listener. What is left of the
-// rules (one lane, cancellation) is kept by the execution itself. A turn of it costs a quarter of what the long way costs.
+// A shortcut for executions without a journal, limits, layers and hooks. The rules that are left (one operation at a time, cancellation)
+// are enforced by the execution itself. A turn costs a quarter of what it costs the usual way.
 
 /** Whether nothing stands between this execution and its models and tools. */
 export function isBare({ ports, plan }: Pick<Execution, "ports" | "plan">): boolean {
@@ -51,7 +51,7 @@ function isOff(service: { readonly isNoop: boolean } | undefined): boolean {
   return service === undefined || service.isNoop;
 }
 
-/** What a call gets beside its request. Plain fields: a model that wraps another may well spread them, or write them to a log. */
+/** The options of a model call. Plain fields and no getters, because a model that wraps another may spread them, or write them to a log. */
 function callOptions(exec: Execution): CallOptions {
   return { signal: exec.signal, idempotencyKey: `${exec.execId}:llm#${++exec.modelCalls}` };
 }
@@ -65,7 +65,7 @@ function toolContext(exec: Execution, tally: Tally): ToolContext {
   };
 }
 
-/** A model call of the agent's own, in its lane: one promise beside the provider's. */
+/** A model call of the agent itself, in its lane. Makes one promise beside the provider's. */
 export function bareLlm(
   exec: Execution,
   tally: Tally,
@@ -90,7 +90,7 @@ export function bareLlm(
   return exec.lane.hold(answered);
 }
 
-/** The same for a loop, which waits for the provider's own promise. */
+/** The same for a loop, which awaits the provider's own promise. */
 export const bareDirect: Direct<Execution> = {
   ask(exec, model, request) {
     if (exec.tally === undefined || exec.engine.isWatched || !isModel(model)) return undefined;
@@ -105,7 +105,7 @@ export const bareDirect: Direct<Execution> = {
   },
 };
 
-/** What was not compiled may throw before its promise, or give none. */
+/** A model in plain JavaScript may throw synchronously, or return no promise. */
 function generate(exec: Execution, model: LLMClient, request: ModelRequest): Promise<ModelResponse> {
   try {
     exec.checkStopped();
@@ -132,7 +132,7 @@ function counted(tally: Tally, model: LLMClient, response: ModelResponse, isNest
   return response;
 }
 
-/** No promise where neither the schema nor the tool makes one. */
+/** Makes no promise if neither the schema nor the tool makes one. */
 function bareToolCall(exec: Execution, tally: Tally, leaf: ToolLeaf): MaybePromise<ToolResult> {
   const { call, tool, validator = exec.ports.validator } = leaf;
   const parsed = readArguments(call, tool, validator);
@@ -148,7 +148,7 @@ async function callParsedLater(
   tool: Tool,
 ): Promise<ToolResult> {
   const read = await parsed;
-  // Reading them may have taken a while.
+  // The run may have been stopped while the arguments were read.
   exec.token.check();
   return callParsed(read, exec, tally, tool);
 }
@@ -164,12 +164,12 @@ function callParsed(
   return executeTool(exec, tool, parsed.value, toolContext(exec, tally));
 }
 
-/** No promise where every tool of it answers at once. */
+/** Runs a batch. Makes no promise if every tool returns synchronously. */
 export function bareBatch(exec: Execution, leaves: readonly Leaf[]): MaybePromise<Outcome[]> {
   const { tally } = exec;
   if (tally === undefined) return runBatch(exec, leaves);
   const [only] = leaves;
-  // Most turns ask for one thing, and a push makes room for seventeen.
+  // Most turns ask for one thing, and the first push onto an empty array allocates room for 17 elements.
   if (only !== undefined && leaves.length === 1) return andThen(outcomeOf(exec, tally, only), listOf);
   const outcomes: MaybePromise<Outcome>[] = [];
   let isWaiting = false;
@@ -188,7 +188,7 @@ async function whenAll(outcomes: readonly MaybePromise<Outcome>[]): Promise<Outc
   return done;
 }
 
-/** A tool with a time limit, or that needs approval, goes the long way. */
+/** Whether a leaf can take the shortcut. A tool with a time limit, or one that needs approval, cannot. */
 export function isPlain(leaf: Leaf): boolean {
   return leaf.kind !== "tool" || (!wantsApproval(leaf.tool) && leaf.tool.timeoutS === undefined);
 }

@@ -27,16 +27,19 @@ import { mayAdmit } from "./plan.ts";
 import { mayAsk, prepareToolCall } from "./tool-call.ts";
 import type { ToolEffect } from "./tool-effect.ts";
 
-/** What became of a leaf before it could begin. */
+/** A leaf that does not begin, because it was refused or a layer has answered it, with its outcome. */
 interface Refused {
   readonly kind: "refused";
   readonly outcome: Outcome;
 }
 
-/** A leaf that may begin, or not. */
+/** A leaf that begins, or one that does not. */
 type Start = Operation | Refused;
 
-/** Leaves at once. First everything that may refuse or wait, in order; then all of them are begun; an outcome for each. */
+/**
+ * Runs several leaves at the same time, and returns an outcome for each. First everything that may refuse or wait is done, in order; then
+ * all of them begin.
+ */
 export function runBatch(exec: Execution, leaves: readonly Leaf[]): MaybePromise<Outcome[]> {
   const starts = mayAnyWait(exec, leaves) ? admitAll(exec, leaves) : startAll(exec, leaves);
   return andThen(starts, afterAdmits, exec, leaves);
@@ -47,7 +50,7 @@ function afterAdmits(
   exec: Execution,
   leaves: readonly Leaf[],
 ): MaybePromise<Outcome[]> {
-  // Somebody may have waited for days: what has happened meanwhile counts.
+  // An approval may have taken days, and the run may have been stopped in the meantime.
   const { suspension } = exec.engine;
   if (suspension !== undefined) throw suspension;
   const { error } = exec.token;
@@ -83,7 +86,7 @@ function outcomesOf(settled: readonly Settled[], exec: Execution, starts: readon
   });
 }
 
-/** With layers or approvals, which may ask somebody. Those of all calls are asked for together. */
+/** Prepares the leaves if layers or approvals may ask somebody. The questions of all calls are asked together. */
 function admitAll(exec: Execution, leaves: readonly Leaf[]): MaybePromise<Start[]> {
   const turn = exec.modelCalls;
   const calls = leaves.map((leaf, index) => {
@@ -97,11 +100,11 @@ function admitAll(exec: Execution, leaves: readonly Leaf[]): MaybePromise<Start[
   );
 }
 
-/** Without. A promise only where a permission or an agent's layers make one. */
+/** Prepares the leaves if nobody can be asked. Makes no promise if no check makes one. */
 function startAll(exec: Execution, leaves: readonly Leaf[]): MaybePromise<Start[]> {
   const turn = exec.modelCalls;
   const [only] = leaves;
-  // Most turns ask for one thing, and a push makes room for seventeen.
+  // Most turns ask for one thing, and the first push onto an empty array allocates room for 17 elements.
   if (only !== undefined && leaves.length === 1) return andThen(startOrRefusal(exec, only, turn, 0), listOf);
   const starts: Start[] = [];
   for (const [at, leaf] of leaves.entries()) {
@@ -116,7 +119,7 @@ export function listOf<T>(one: T): T[] {
   return [one];
 }
 
-/** From one on that has to be waited for: the next one waits for it too. */
+/** The rest of `startAll` after a leaf that has to be waited for. Each leaf is prepared after the one before it. */
 async function startRest(
   exec: Execution,
   leaves: readonly Leaf[],
@@ -145,7 +148,7 @@ function orRefusal(start: PromiseLike<Start>, exec: Execution, leaf: Leaf): Prom
   return Promise.resolve(start).then(undefined, (error: unknown) => refusal(exec, error, leaf));
 }
 
-/** Refused before it began: its outcome, like any other failure. */
+/** The outcome of a leaf that was refused before it began, like that of any other failure. */
 function refusal(exec: Execution, error: unknown, leaf: Leaf | undefined): Refused {
   return notBegun({ ...failureOf(exec, error), ...(leaf?.kind === "hire" && NOTHING_USED) });
 }
@@ -159,13 +162,13 @@ function mayAnyWait(exec: Execution, leaves: readonly Leaf[]): boolean {
   return false;
 }
 
-/** Whether somebody may be asked about it before it begins. */
+/** Whether a layer or a person may be asked about the leaf before it begins. */
 function mayWait(exec: Execution, leaf: Leaf): boolean {
   if (leaf.kind === "llm") return mayAdmit(exec.plan.chat);
   return leaf.kind === "tool" && mayAsk(exec, leaf.tool);
 }
 
-/** A hire takes its key when its turn comes. */
+/** The key of a leaf; empty for a hire, which takes its key in `prepareHire`. */
 function keyOf(exec: Execution, leaf: Leaf, turn: number, index: number): string {
   if (leaf.kind === "llm") return exec.nextKey("llm", leaf.model.id);
   return leaf.kind === "tool" ? exec.keys.place(turn, index) : "";
@@ -201,6 +204,7 @@ function outcomeOf(exec: Execution, { kind }: Operation, settled: Settled | unde
   return { status: "completed", result: value as ToolResult };
 }
 
+/** The outcome of a leaf that failed. If a limit refused it, the execution remembers the limit. */
 export function failureOf(exec: Execution, error: unknown): Outcome & { readonly error: RaviError } {
   exec.noteRefusal(error);
   const known = isRaviError(error)

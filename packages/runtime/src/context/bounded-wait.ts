@@ -8,8 +8,7 @@ import {
 import { tellLog } from "@ravi/kernel/loop";
 import type { Execution } from "./execution.ts";
 
-// At its end a run waits for what others do on its behalf: a ledger, a history, listeners, an audit log. None of them may hold it up
-// for good.
+// At its end a run waits for a ledger, a history, listeners and an audit log. None of them may hold it up for good.
 
 /** Waits for work that never rejects, `limitMs` at most. If that is not enough, it logs `problem` and goes on. */
 export async function waitAtMost(
@@ -26,6 +25,7 @@ export async function waitAtMost(
   if (!isInTime) tellLog(ports.logger, "warn", problem);
 }
 
+/** How to wait for work at the end of an agent. */
 export interface CancelledWait {
   readonly exec: Execution;
   readonly outcome: HireOutcome;
@@ -36,8 +36,8 @@ export interface CancelledWait {
 }
 
 /**
- * Waits for work as long as it takes. But if the run is cancelled, before or meanwhile, only for `limitMs` from then on: whoever
- * cancels a run wants it to end soon (T4).
+ * Waits for work as long as it takes. But if the run is cancelled, before or meanwhile, only for `limitMs` from then on: a cancelled run
+ * has to end soon (T4).
  */
 export function waitUnlessCancelled(work: MaybePromise<void>, wait: CancelledWait): MaybePromise<void> {
   return isPromiseLike(work) ? raceCancellation(Promise.resolve(work), wait) : undefined;
@@ -57,7 +57,7 @@ async function raceCancellation(
     if (isFromOutside(exec, error)) startTimer();
   };
   const unlisten = token.onCancel(onCancel);
-  // The agent's own token may have been cancelled before, by its deadline or its end, and tells nothing more then.
+  // The agent's own token may have been cancelled before, by its deadline or its end, and then reports nothing more.
   const unlistenToRun = engine.runToken?.onCancel(onCancel);
   if (outcome.status === "cancelled") startTimer();
   try {

@@ -4,8 +4,8 @@ import type { Execution } from "./execution.ts";
 const DIMENSIONS = ["tokens", "cost", "turns", "toolCalls"] as const satisfies readonly (keyof Spend)[];
 
 /**
- * Asks whoever runs the tree for more money, and waits for the answer however long it takes. The agent only asks: how much it
- * gets is what the answer says, so it cannot raise its own limits.
+ * Asks the person who runs the tree for more budget, and waits for the answer as long as it takes. Returns whether more was granted. The
+ * answer says how much, so an agent cannot raise its own limits.
  */
 export async function requestBudget(exec: Execution, refusal: BudgetExhaustedError): Promise<boolean> {
   const { engine } = exec;
@@ -22,7 +22,7 @@ export async function requestBudget(exec: Execution, refusal: BudgetExhaustedErr
       await engine.raise(exec.nextKey("raise", "budget"), granted);
       return true;
     }
-    // Waiting costs nothing; money that nobody has named is not spent.
+    // The answer names no valid amount, so nothing is granted: ask again.
     question = `${JSON.stringify(answer)} does not say how much ${exec.agentId} may spend: whole numbers, or dollars up to ${MOST_USD}. ${how}`;
   }
 }
@@ -36,10 +36,10 @@ function ask(exec: Execution, name: string, question: string): Promise<JsonValue
   return exec.engine.wait({ kind: "wait", key: exec.nextKey("wait", name), name, onWait });
 }
 
-/** Ledgers count in whole nano-dollars. */
+/** Ledgers count whole nano-dollars, so this is the most that they can represent exactly. */
 const MOST_USD = Number.MAX_SAFE_INTEGER / 1e9;
 
-/** Undefined where the answer names no amount, or something that is none. */
+/** The amount that the answer grants; undefined if it is not a valid amount, or not above 0 in any dimension. */
 function amountOf(answer: JsonValue): Partial<Spend> | undefined {
   if (typeof answer !== "object" || answer === null || Array.isArray(answer)) return undefined;
   const granted: { -readonly [D in keyof Spend]?: number } = {};

@@ -8,15 +8,15 @@ import {
 import type { Execution } from "./execution.ts";
 import { LevelCall } from "./level-call.ts";
 
-/** A model call, as its context needs it. */
+/** What the context needs to know of a model call. */
 interface Asked extends Pick<LlmLeaf, "model" | "request"> {
   readonly key: string;
-  /** A model call of a layer's own. */
+  /** Makes a model call of a layer's own, inside of this one. */
   nested(model: LlmLeaf["model"], request: LlmLeaf["request"]): Promise<ModelResponse>;
   addTransform(transform: StreamTransform): void;
 }
 
-/** Around one model call. */
+/** The context of layers around one model call. */
 export class ChatCall extends LevelCall implements ChatContext {
   readonly key: string;
   model: LlmLeaf["model"];
@@ -37,7 +37,7 @@ export class ChatCall extends LevelCall implements ChatContext {
     return first?.role === "system" ? textOf(first) : "";
   }
 
-  // Made for whoever asks, so that they may be taken from the context.
+  // Getters that return functions, so that a layer may destructure them.
   get call(): ChatContext["call"] {
     return (model, request) => this.asked.nested(model, request);
   }

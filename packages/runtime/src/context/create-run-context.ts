@@ -5,8 +5,8 @@ import { ExecutionInbox } from "./inbox.ts";
 import { planFor } from "./plan.ts";
 
 /**
- * The one `RunContext`, on any engine: the rules (lanes, admits, layers, money, hooks, hires, sizes, deadlines) are in here, and
- * how things are recorded and carried is the engine's.
+ * Makes the context of one agent, on any engine. The rules (lanes, admits, layers, money, hooks, hires, sizes, deadlines) are enforced
+ * here; how things are recorded and carried is up to the engine.
  */
 export function createRunContext(engine: DurableEngine, ports: ContextPorts): AgentRun {
   const context = new Execution(engine, ports, planFor(engine.start.agent, ports));

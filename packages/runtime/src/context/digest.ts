@@ -2,7 +2,7 @@ import { nodeCrypto } from "../platform.ts";
 
 const [C1, C2, C3, C4] = [0x239b961b, 0xab0e9789, 0x38b34ae5, 0xa1e38b93] as const;
 
-/** What comes next, said before it comes: so no two values are taken in as the same numbers. */
+/** Tags that come before each value, so that no two values are read as the same numbers. */
 const TEXT = 0;
 const NUMBER = 1;
 const BOOLEAN = 2;
@@ -14,19 +14,19 @@ const KEY = 7;
 const LONG_TEXT = 8;
 const KINDS = 16;
 
-/** A text that is not longer stands for itself. */
+/** A text of up to so many characters is its own name. */
 const SHORT = 27;
-/** For a longer text a call into the cryptographic library is the faster way: 9 µs instead of 29 for 10,000 characters. */
+/** A longer text goes through the cryptographic library, which is faster: 9 µs instead of 29 for 10,000 characters. */
 const LONG = 512;
 
-/** A value inside so many others goes through JSON first, which says what is wrong with one that contains itself. */
+/** A value at this depth goes through JSON first, which throws a clear error for one that contains itself. */
 const DEEPEST = 32;
 
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 /**
- * A short name for a request: the same for the same, another for any other. It has to tell apart what a program asks by mistake, and
- * nobody gains by two requests that share one; so it is made after MurmurHash3, and takes in values as they are. A SHA-256 over
+ * Makes a short name for a request: the same for the same request, and another for any other. It has to tell apart what a program asks by
+ * mistake, and nobody gains from two requests with the same name; so it is made like MurmurHash3, directly from the values. A SHA-256 over
  * their JSON took 4 of the 16 µs of a turn with a journal ([record 17](../../../../docs/decisions/0017-names-of-requests.md)).
  */
 export class Digest {
@@ -42,13 +42,13 @@ export class Digest {
     return this;
   }
 
-  /** As JSON would write it: a message has the same name before it is written down and after. */
+  /** Adds a value as JSON would write it: a message has the same name before it is recorded and after. */
   value(value: unknown): this {
     this.plain(plainOf(value, 0), 0);
     return this;
   }
 
-  /** Twenty letters, for this and for another together. */
+  /** The name, 20 characters long, of this digest and another one together. */
   name(other = NOTHING): string {
     let a = this.a ^ other.a;
     let b = this.b ^ other.b;
@@ -103,7 +103,7 @@ export class Digest {
     this.d = (Math.imul(((mixed << 15) | (mixed >>> 17)) + b, 5) + 0x96cd1c35) | 0;
   }
 
-  /** Eight at a time, two for each of the four numbers, and then one by one: the numbers take turns. */
+  /** Adds eight characters at a time, two to each of the four numbers, and the rest one by one, to each number in turn. */
   private characters(text: string): void {
     let { a, b, c, d } = this;
     const { length } = text;
@@ -138,12 +138,12 @@ export class Digest {
 const NOTHING = new Digest();
 const LETTERS = Array.from(ALPHABET, (one) => one.charCodeAt(0));
 
-/** Short enough to be written down with every call. */
+/** A name for a text, short enough to be recorded with every call. */
 export function nameOfText(text: string): string {
   return text.length <= SHORT ? text : new Digest().text(text).name();
 }
 
-/** Fields that nearly every message has: to take in their names would be half of the work. */
+/** A number for a field that nearly every message has; 0 for any other. Reading the names of those fields would be half of the work. */
 function knownKey(key: string): number {
   switch (key) {
     case "role":
@@ -165,12 +165,12 @@ function knownKey(key: string): number {
   }
 }
 
-/** A half of a pair is no text that bytes could stand for; JSON writes it in letters. */
+/** Half of a surrogate pair cannot be encoded as bytes, so such a text is hashed as JSON, which escapes it. */
 function sha256(text: string): string {
   return nodeCrypto().hash("sha256", text.isWellFormed() ? text : JSON.stringify(text), "base64url");
 }
 
-/** Undefined for what JSON leaves out. */
+/** The value as JSON would write it; undefined if JSON leaves it out. */
 function plainOf(value: unknown, depth: number): unknown {
   if (typeof value === "string" || typeof value === "boolean" || value === null) return value;
   if (typeof value === "number") return Number.isFinite(value) ? value : null;
@@ -180,7 +180,7 @@ function plainOf(value: unknown, depth: number): unknown {
   return text === undefined ? undefined : JSON.parse(text);
 }
 
-/** Whether its fields are all that JSON writes of it. */
+/** Whether JSON writes its fields and nothing else. */
 function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null && !Array.isArray(value)) return false;
@@ -191,7 +191,7 @@ function letter(bits: number): number {
   return LETTERS[bits & 63] ?? 0;
 }
 
-/** Of each number thirty bits. At once: put together from parts it would be kept as a tree of them. */
+/** Thirty bits of each number. In one call, because V8 would keep a concatenated text as a tree of its parts. */
 function letters(a: number, b: number, c: number, d: number): string {
   return String.fromCharCode(
     letter(a),
@@ -217,7 +217,7 @@ function letters(a: number, b: number, c: number, d: number): string {
   );
 }
 
-/** Every bit has to do with every other. */
+/** Mixes the bits, so that each of them affects all others. */
 function spread(hash: number): number {
   let mixed = hash ^ (hash >>> 16);
   mixed = Math.imul(mixed, 0x85ebca6b);

@@ -42,6 +42,7 @@ const STEPS: readonly ((ending: Ending) => MaybePromise<void>)[] = [
   drainAudits,
 ];
 
+/** Ends an agent: does the `STEPS` in order, from the `from`-th on. */
 export function end(ending: Ending, from = 0): MaybePromise<void> {
   for (let at = from; at < STEPS.length; at++) {
     const done = STEPS[at]?.(ending);

@@ -2,7 +2,7 @@ import { isPromiseLike, type MaybePromise, type Tool, type ToolContext, type Too
 import { toolFailureOf, toToolResult } from "@ravi/kernel/loop";
 import type { Execution } from "./execution.ts";
 
-/** Runs a tool; its own failure is a result for the model. No promise where the tool makes none. */
+/** Runs a tool. If it fails, that is a result for the model. Makes no promise if the tool makes none. */
 export function executeTool(
   exec: Execution,
   tool: Tool,
@@ -21,7 +21,7 @@ function resultLater(exec: Execution, value: PromiseLike<unknown>): Promise<Tool
   return Promise.resolve(value).then(toToolResult, (error: unknown) => failed(exec, error));
 }
 
-/** A tool that was cut off has not failed: whether it did its work is not known. */
+/** If the run was stopped, the tool was cut off and has not failed: it is not known whether it did its work. */
 function failed({ stopped }: Execution, error: unknown): ToolResult {
   if (stopped !== undefined) throw stopped;
   return toolFailureOf(error);

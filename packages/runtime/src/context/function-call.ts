@@ -3,13 +3,13 @@ import type { Approvable } from "./approval.ts";
 import type { Execution } from "./execution.ts";
 import { LevelCall } from "./level-call.ts";
 
-/** Around one tool call. */
+/** The context of layers around one tool call. */
 export class FunctionCall extends LevelCall implements FunctionContext {
   readonly key: string;
   readonly tool: Tool;
   readonly callId: string;
   arguments: unknown;
-  /** It was done at once, and its result was taken. */
+  /** Whether the layers have returned synchronously and the result was taken. */
   isOver = false;
   private answer: ToolResult | undefined;
 
@@ -25,7 +25,10 @@ export class FunctionCall extends LevelCall implements FunctionContext {
     return this.answer;
   }
 
-  /** A layer that did not wait for its call, and changes the result in a `then` on the side, must not go unheard. */
+  /**
+   * Throws if the result was taken: a layer that changes it later, because it has not awaited `next()`, must be told that this has no
+   * effect.
+   */
   set result(result: ToolResult | undefined) {
     if (this.isOver) {
       const problem = `changed the result of ${this.functionName} after the call was over; await next() first`;

@@ -8,7 +8,7 @@ import {
 } from "@ravi/kernel";
 import type { Execution } from "./execution.ts";
 
-/** What was asked once, and whoever wants to know. */
+/** A question that is asked once, and the admits that wait for its answer. */
 class Question {
   readonly spec: WaitSpec;
   readonly answer = Promise.withResolvers<JsonValue>();
@@ -16,11 +16,11 @@ class Question {
 
   constructor(spec: WaitSpec) {
     this.spec = spec;
-    // Nobody may wait for it any more when it fails.
+    // Perhaps nobody waits for it any more when it fails: that must not be an unhandled rejection.
     this.answer.promise.catch(() => {});
   }
 
-  /** It waits until the answer is there, unless it is already. */
+  /** The answer. If it is not there yet, the admit counts as waiting until it is. */
   askedBy(admit: Admit<unknown>): Promise<JsonValue> {
     if (this.askers !== undefined) {
       this.askers.push(admit);
@@ -37,14 +37,14 @@ class Question {
   }
 }
 
-/** One admit under way: a call's layers, which may ask for an answer before anything is begun. */
+/** One running `admit` of a call's layers, which may ask for an answer before anything begins. */
 class Admit<T> implements Gate {
-  /** What came of it; undefined while it is under way. */
+  /** Its result; undefined while it is running. */
   result: PromiseSettledResult<T> | undefined;
   private readonly gates: Gates;
   private readonly key: string;
   private over: Promise<void> | undefined;
-  /** Questions that it has asked and that nobody has answered yet. */
+  /** How many of its questions are not answered yet. */
   private open = 0;
   private parked: PromiseWithResolvers<void> | undefined;
 
@@ -53,7 +53,7 @@ class Admit<T> implements Gate {
     this.key = key;
   }
 
-  /** No promise where nobody has to be waited for, which is most of the time. */
+  /** Starts it. Makes no promise if nobody has to be waited for, which is the usual case. */
   start(act: (gate: Gate) => MaybePromise<T>): MaybePromise<void> {
     try {
       const run = act(this);
@@ -75,7 +75,7 @@ class Admit<T> implements Gate {
     return this.gates.ask(name, this.key, question, tell).askedBy(this);
   }
 
-  /** Until it is over, or waits for an answer. */
+  /** Resolves when it is over, or waits for an answer. */
   async settle(): Promise<void> {
     if (this.open > 0) return;
     this.parked ??= Promise.withResolvers<void>();
@@ -99,8 +99,8 @@ interface AskedAdmit<T> {
 }
 
 /**
- * What layers ask for in their `admit`. The answer is a recorded fact of the execution, under the key of the call that it is
- * about: a replay gets it without asking anybody again, and so does whoever asks for the same call under the same name.
+ * The questions that layers ask in their `admit`. An answer is a recorded fact of the execution, under the key of the call that it is
+ * about: a replay gets it without asking again, and so does everyone who asks under the same name about the same call.
  */
 export class Gates {
   private readonly exec: Execution;
@@ -127,8 +127,8 @@ export class Gates {
   }
 
   /**
-   * Runs the admits in the order given. One that waits for an answer does not keep the next from asking: when all are over or
-   * wait, all waits are one operation of the engine, and so on until nobody waits.
+   * Runs the admits in the order given. One that waits for an answer does not keep the next from asking: when all are over or waiting, all
+   * waits become one operation of the engine, and so on until none is waiting.
    */
   admitAll<T>(calls: readonly AskedAdmit<T>[]): MaybePromise<PromiseSettledResult<T>[]> {
     const admits: Admit<T>[] = [];
@@ -158,7 +158,7 @@ export class Gates {
     return this.answerAll(admits);
   }
 
-  /** Whoever is not over when all have settled waits for something that is pending. */
+  /** An admit that is not over when all have settled waits for a question that is pending. */
   private async answerAll<T>(admits: readonly Admit<T>[]): Promise<PromiseSettledResult<T>[]> {
     while (this.pending.length > 0) {
       const round = this.pending;
@@ -180,7 +180,7 @@ export class Gates {
   }
 }
 
-/** Of admits that are over. */
+/** The results of admits that are all over. */
 function resultsOf<T>(admits: readonly Admit<T>[]): PromiseSettledResult<T>[] {
   return admits.flatMap(({ result }) => (result === undefined ? [] : [result]));
 }

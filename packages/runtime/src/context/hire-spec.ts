@@ -29,15 +29,20 @@ import { nameOfText } from "./digest.ts";
 import { denialOf } from "./permission.ts";
 import { mayAdmit, type Plan, planFor } from "./plan.ts";
 
+/** What an agent gives to hire another: the agent, its input, and options such as budget and priority. */
 export type Terms<T = unknown> = Omit<HireLeaf<T>, "kind">;
 
+/** A hire that was checked and admitted. */
 export interface PreparedHire {
   readonly spec: HireSpec;
-  /** A layer around the agent answered for it: nobody is hired. */
+  /** The outcome, if a layer around the agent answered for it. Then nobody is hired. */
   readonly answered: HireOutcome | undefined;
 }
 
-/** A hire as its engine gets it. Its place among the hires is taken here, whatever it then waits for. */
+/**
+ * Checks a hire and makes its spec for the engine. Its key and number are taken synchronously, whatever it then waits for, so that a replay
+ * gives it the same ones.
+ */
 export function prepareHire(exec: Execution, terms: Terms, isJoinable: boolean): MaybePromise<PreparedHire> {
   const { agent } = terms;
   if (typeof terms.input !== "string") {
@@ -49,13 +54,13 @@ export function prepareHire(exec: Execution, terms: Terms, isJoinable: boolean):
   const key = exec.nextKey("hire", agentName(agent.id));
   const agentId = hiredId(exec.agentId, agent.id, ++exec.hires);
   const plan = planFor(agent, exec.ports);
-  // Most have no layer that looks at their input first: nothing is made for it then.
+  // Most agents have no layer with an `admit`, and then nothing is allocated for one.
   if (mayAdmit(plan.agent)) return admitted(exec, terms, plan, { key, agentId, timeoutMs, isJoinable });
   const spec = new Hire(exec, terms, terms.input, { key, agentId, timeoutMs, isJoinable });
   return { spec, answered: undefined };
 }
 
-/** As the layers around the agent want it. */
+/** Calls the `admit` of the layers around the agent, which may change the input or answer for the agent. */
 function admitted(
   exec: Execution,
   terms: Terms,
@@ -115,7 +120,7 @@ class Hire implements HireSpec {
     this.agentId = agentId;
     this.priority = terms.priority;
     this.input = input;
-    // Only a record is compared with it.
+    // Only needed to compare it with a record.
     this.fingerprint = exec.engine.isDurable ? nameOfText(`${this.agentName}\n${input}`) : "";
     this.budget = tighterBudget(agent, terms.executionBudget);
     const isKept = exec.engine.isMetered || withAgentLedger(agent, undefined) !== undefined;
@@ -142,6 +147,7 @@ function refusalFor(reason: string | undefined): RaviError | undefined {
   return reason === undefined ? undefined : new MiddlewareTermination({ layer: "permissions", reason });
 }
 
+/** Seconds as milliseconds; undefined stays undefined. Throws an `InvalidValueError` unless they are a finite number above 0. */
 export function milliseconds(field: string, seconds: number | undefined): number | undefined {
   if (seconds === undefined) return undefined;
   if (Number.isFinite(seconds) && seconds > 0) return seconds * 1000;

@@ -14,7 +14,7 @@ import type { Execution } from "./execution.ts";
 import { audit, isAudited } from "./observe.ts";
 import { milliseconds, type PreparedHire, prepareHire, type Terms } from "./hire-spec.ts";
 
-/** A seat, then the child's whole run. Never throws: a failure is a promise too. */
+/** Hires an agent and waits for its end. Never throws: a failure is a rejected promise. */
 export function hire(exec: Execution, terms: Terms): Promise<HireOutcome> {
   try {
     return Promise.resolve(andThen(prepareHire(exec, terms, false), hirePrepared, exec));
@@ -33,6 +33,7 @@ function hired(exec: Execution, spec: HireSpec, outcome: HireOutcome): HireOutco
   return outcome;
 }
 
+/** Starts a child and returns its handle without waiting for its end. Throws if it is denied. */
 export async function spawn(exec: Execution, terms: Terms): Promise<RunHandle> {
   refuseSpawnTime(terms);
   const prepared = await prepareHire(exec, terms, true);
@@ -48,18 +49,22 @@ export async function spawn(exec: Execution, terms: Terms): Promise<RunHandle> {
   }
 }
 
+/** Waits for the end of a child that `spawn` has started. */
 export async function join(exec: Execution, handle: RunHandle): Promise<HireOutcome> {
   const outcome = exec.answered?.get(handle.execId) ?? (await exec.engine.join(handle.execId));
   noteStop(exec, outcome);
   return outcome;
 }
 
-/** Where an agent ends because somebody below it was cut off, that limit is what stopped it. */
+/** Remembers the limit that has cut a child off: if the agent ends because of that, this limit has stopped it too. */
 export function noteStop(exec: Execution, { stoppedBy }: HireUsage): void {
   if (stoppedBy !== undefined) exec.stoppedBy = stoppedBy;
 }
 
-/** Says something to a living child. */
+/**
+ * Sends a message to a running child and returns its reply. Throws a `ToolError` if the child ends without a reply, or does not reply in
+ * time.
+ */
 export async function ask(
   exec: Execution,
   key: string,
@@ -68,7 +73,7 @@ export async function ask(
   timeoutS: number | undefined,
 ): Promise<JsonValue> {
   const timeoutMs = milliseconds("ask.timeoutS", timeoutS);
-  // The child reads it from its record after a crash.
+  // It has to be JSON, because after a crash the child reads it from its record.
   checkMessage("ask.message", message);
   const isAnswered = exec.answered?.has(handle.execId) === true;
   const heard = isAnswered ? undefined : await exec.engine.ask(key, handle.execId, message, { timeoutMs });
@@ -83,7 +88,7 @@ export async function ask(
   });
 }
 
-/** A hire is provable by who was hired and whether there was a seat; its child's fate is told by its own entries. */
+/** Adds to the audit log who was hired, and whether that was denied. The child's own entries tell what became of it. */
 export function auditHire(exec: Execution, spec: HireSpec, { status }: Pick<HireOutcome, "status">): void {
   if (!isAudited(exec)) return;
   const outcome = status === "denied" ? "denied" : "ok";
@@ -95,7 +100,7 @@ export function auditHire(exec: Execution, spec: HireSpec, { status }: Pick<Hire
   });
 }
 
-/** For one whom nobody hired, because a layer answered: it is over already. */
+/** The handle of an agent that was not hired, because a layer answered for it. It has ended already. */
 function handleOf(exec: Execution, { spec, answered }: PreparedHire): RunHandle {
   const status = answered?.status === "completed" ? "completed" : "partial";
   return {

@@ -23,14 +23,14 @@ import { AgentCall } from "./level-call.ts";
 import { endSpan, isMeasured, startSpan } from "./observe.ts";
 import type { Plan } from "./plan.ts";
 
-/** Runs one agent to its end, whatever end that is. Rejects only with what suspends it, and what breaks its engine. */
+/** Runs one agent to its end and resolves with its outcome, even if it failed. Rejects only if the run is suspended or the engine fails. */
 export function host(exec: Execution, inbox: ExecutionInbox): Promise<HireOutcome> {
   return new Promise((resolve, reject) => new Hosting(exec, resolve, reject).begin(inbox));
 }
 
 /**
- * One agent at work, until it ends or is given up: one that is told to stop and does not is left behind after its grace, and
- * said so. Its promise may still settle; what it does then reaches nothing, because every operation of its context is refused.
+ * One agent at work, until it ends or is given up. If it was told to stop and does not, it is given up after `GRACE_MS`, with a warning in
+ * the log. Its promise may still settle later, but without effect, because its context refuses every operation by then.
  */
 class Hosting {
   private readonly exec: Execution;
@@ -46,19 +46,19 @@ class Hosting {
     this.exec = exec;
     this.resolve = resolve;
     this.reject = reject;
-    // Only a listener asks for it.
+    // Only hooks need the time.
     this.startedAt = exec.hooks === NO_HOOKS ? 0 : exec.ports.clock.now();
   }
 
   begin(inbox: ExecutionInbox): void {
     const { exec } = this;
     this.span = begin(exec, inbox.input, this.startedAt);
-    // A constant first: see docs/decisions/0012.
+    // Assigned in two steps, because V8 would otherwise allocate the function in its old generation: see docs/decisions/0012.
     const unlisten = exec.token.onCancel((error) => this.giveGrace(error));
     this.unlisten = unlisten;
     try {
       const running: MaybePromise<AgentResult> = throughLayers(exec, inbox);
-      // An agent that was not compiled may return its result without a promise.
+      // An agent in plain JavaScript may return its result without a promise.
       if (!isPromiseLike(running)) return this.done(running);
       running.then(
         (given) => this.done(given),
@@ -93,7 +93,7 @@ class Hosting {
     this.end(failureOf(this.exec, error));
   }
 
-  /** The first end counts. Does not throw: nobody would hear it, and whoever waits for the outcome would wait for good. */
+  /** Ends the agent; only the first call counts. It must not throw: nobody would catch it, and the caller of `host` would wait forever. */
   private end(given: HireOutcome): void {
     if (this.isOver) return;
     this.isOver = true;
@@ -101,7 +101,7 @@ class Hosting {
     try {
       this.grace?.cancel();
       this.unlisten?.();
-      // All is unwound, and none of it is an outcome.
+      // A suspended run has no outcome, whatever the agent has returned or thrown.
       const { suspension } = exec.engine;
       if (suspension !== undefined) return this.breakOff(suspension);
       const outcome = withLimit(exec, given);
@@ -117,7 +117,10 @@ class Hosting {
     }
   }
 
-  /** What those below it do until they stop is paid and recorded in its name, so it is not over before them. */
+  /**
+   * Rejects with the suspension, but only after the children have stopped: until then, what they pay is still charged to this agent and
+   * recorded under it.
+   */
   private breakOff(why: unknown): void {
     endSpan(this.exec, this.span, why);
     const left = andThen(this.exec.engine.unwound?.(), () => leaveCalls({ exec: this.exec }));
@@ -126,7 +129,7 @@ class Hosting {
   }
 }
 
-/** Tells those who listen and measure. */
+/** Reports the start to observers and hooks, and starts the span. */
 function begin(exec: Execution, input: string, at: number): Span | undefined {
   const { isResumed } = exec.engine.start;
   exec.emit({ type: "started", input });
@@ -140,7 +143,7 @@ function begin(exec: Execution, input: string, at: number): Span | undefined {
   });
 }
 
-/** What an agent gave, as an outcome. */
+/** The outcome of an agent that has returned. Throws if its result is invalid, or cannot be recorded. */
 function outcomeOf(exec: Execution, given: AgentResult): HireOutcome {
   const result = readResult(exec.agentId, given);
   checkWritable(exec, result);
@@ -149,17 +152,17 @@ function outcomeOf(exec: Execution, given: AgentResult): HireOutcome {
 }
 
 function failureOf(exec: Execution, error: unknown): HireOutcome {
-  // A provider's client throws what it likes when it is aborted; why it was aborted is what counts.
+  // A provider's client may throw anything when it is aborted; the reason for the abort is what counts.
   return fate(exec, exec.token.error ?? error);
 }
 
-/** Says which limit it was, of whoever was cut off by one. */
+/** Adds the limit that stopped the agent, if its stop reason is `budget`. */
 function withLimit({ stoppedBy }: Execution, outcome: HireOutcome): HireOutcome {
   const isCutOff = "result" in outcome && outcome.result.stopReason === "budget";
   return isCutOff && stoppedBy !== undefined ? { ...outcome, stoppedBy } : outcome;
 }
 
-/** What cannot be written down is refused here, where it is the agent's failure and not the journal's. */
+/** Throws if a durable run cannot record the result. Checked here, it is the agent's failure; later it would be the journal's. */
 function checkWritable({ engine, agentId }: Execution, { structured }: AgentResult): void {
   if (structured === undefined || !engine.isDurable) return;
   try {
@@ -175,7 +178,10 @@ function checkWritable({ engine, agentId }: Execution, { structured }: AgentResu
   }
 }
 
-/** An agent that was told to stop and returned all the same: a cancelled run is cancelled, a late result is partial. */
+/**
+ * The outcome of an agent that returned although it was told to stop: cancelled if the run was cancelled, partial if it was late. Undefined
+ * if its result stands.
+ */
 function afterStop(exec: Execution, result: AgentResult): HireOutcome | undefined {
   const { error } = exec.token;
   if (error === undefined) return undefined;
@@ -197,7 +203,7 @@ function through(
   const context = new AgentCall(exec, inbox.input);
   const core = (): Promise<void> => {
     const given = context.input === inbox.input ? inbox : inbox.withInput(context.input);
-    // An agent that was not compiled may return its result without a promise.
+    // An agent in plain JavaScript may return its result without a promise.
     return Promise.resolve(exec.agent.run(exec, given)).then((result) => void (context.result = result));
   };
   return Promise.resolve(layers.run(context, core)).then(() => {
@@ -206,7 +212,7 @@ function through(
   });
 }
 
-/** What an error that an agent let through means. A budget or a deadline cuts it off; it has not failed. */
+/** The outcome for an error that the agent has not caught. A budget or a deadline cuts the agent off, which is not a failure. */
 function fate(exec: Execution, error: unknown): HireOutcome {
   const output = exec.drafted ?? exec.history.lastText;
   const cutOff = (stopReason: StopReason): HireOutcome => ({

@@ -4,17 +4,17 @@ import type { Execution } from "./execution.ts";
 
 const MOST_DELIVERIES = 3;
 
-/** What others say to an execution. Reading is recorded, so a replay reads the same. */
+/** The messages to one execution. What it reads is recorded, so a replay reads the same. */
 export class ExecutionInbox implements Inbox {
   readonly input: string;
   private readonly exec: Execution;
   protected readonly engine: DurableEngine;
-  /** Messages that were handed back. */
+  /** Messages that `nack` has handed back. */
   private again: InboxMessage[] | undefined;
   private deliveries: Map<string, number> | undefined;
   private replied: Set<string> | undefined;
   private reads = 0;
-  /** Of the next read; asked for before every turn. */
+  /** The key of the next read. Kept ready, because `hasMail` needs it before every turn. */
   protected nextRead = "inbox#1";
 
   constructor(exec: Execution) {
@@ -24,7 +24,7 @@ export class ExecutionInbox implements Inbox {
     this.input = engine.start.input;
   }
 
-  /** For an engine that can tell whether there is mail, the inbox can too. */
+  /** Makes an inbox. It has `hasMail` only if the engine can tell whether there is mail. */
   static of(exec: Execution): ExecutionInbox {
     return exec.engine.hasMail === undefined ? new ExecutionInbox(exec) : new TellingInbox(exec);
   }
@@ -35,7 +35,7 @@ export class ExecutionInbox implements Inbox {
 
   async receive(): Promise<InboxMessage> {
     return this.inLane("inbox.receive", async () => {
-      // What was handed back comes after what is here already, and before what is yet to come.
+      // Messages that were handed back come after those that are here already, and before later ones.
       const message = await this.read(!this.isAnyBack);
       const next = message ?? this.again?.shift();
       if (next !== undefined) return next;
@@ -63,7 +63,10 @@ export class ExecutionInbox implements Inbox {
     });
   }
 
-  /** The first counts: whoever asked has it, and it is on record. One that could not be given is none, nor is one that a journal cannot keep. */
+  /**
+   * Replies to a message. Only the first reply counts; one that failed does not. Throws an `InvalidValueError` if the value is no plain
+   * JSON.
+   */
   async reply(message: InboxMessage, value: JsonValue): Promise<void> {
     const { id } = message;
     checkMessage("inbox.reply", value);
@@ -74,7 +77,7 @@ export class ExecutionInbox implements Inbox {
     });
   }
 
-  /** The same inbox with another input, as a layer around the run wants it. */
+  /** The same inbox with the input that a layer around the run has set. */
   withInput(input: string): Inbox {
     return {
       input,

@@ -1,29 +1,35 @@
-/** Up to so many a look through all of them does. */
+/** Up to so many counters are searched one by one. */
 const FEW = 16;
 
 /**
- * What the steps of one execution are called. Most are of the kind and name of the step before, or stand at the next place of the same
- * turn: neither needs to be looked up, which takes as long as hashing its text.
+ * Makes the keys of one execution's steps. Most steps have the kind and name of the step before, or the next place of the same turn:
+ * neither is looked up, which would take as long as hashing its text.
  */
 export class Keys {
   private counters: Counter[] = NONE;
-  /** By kind and name, once there are many: a map for each run in flight would weigh 220 bytes. */
+  /** Counters by kind and name, once there are many: a map for each run in flight would take 220 bytes. */
   private index: Map<string, Counter> | undefined;
   private latest: Counter = { kind: "", name: "", what: "", n: 0 };
   private turn = -1;
   /** The highest place of that turn so far. */
   private highest = -1;
-  /** How often those below it were taken, where it was not once: hand-offs take none, so places between two tools are free. */
+  /**
+   * How often a place up to the highest was taken, if not exactly once. Hand-offs take no place, so there may be free ones between two
+   * tools.
+   */
   private taken: Map<number, number> | undefined;
 
-  /** `kind:name#n`, where n counts in this execution. */
+  /** The next key `kind:name#n`, where n counts the steps of that kind and name in this execution. */
   next(kind: string, name: string): string {
     let { latest } = this;
     if (latest.name !== name || latest.kind !== kind) this.latest = latest = this.counterOf(kind, name);
     return `${latest.what}#${++latest.n}`;
   }
 
-  /** The key of a place in a turn. They are taken one after the other, from the first again where a turn has several batches. */
+  /**
+   * The key of a place in a turn. Places are taken in order, and again from the first if a turn has several batches: the second key of a
+   * place ends in `#2`, and so on.
+   */
   place(turn: number, index: number): string {
     if (turn !== this.turn) {
       this.turn = turn;
@@ -56,7 +62,7 @@ export class Keys {
     const known = this.find(what);
     if (known !== undefined) return known;
     const counter = { kind, name, what, n: 0 };
-    // The first push onto an empty list makes room for seventeen.
+    // The first push onto an empty array allocates room for 17 elements, so it is created with its first one.
     if (this.counters === NONE) this.counters = [counter];
     else this.counters.push(counter);
     if (this.index === undefined && this.counters.length > FEW)

@@ -1,7 +1,8 @@
 import { InvalidValueError, type Leaf, type LLMClient } from "@ravi/kernel";
 
-// Agents that were not compiled may ask for anything. They are told what is missing, before any of it is begun.
+// Checks at run time what a compiler would have caught, for agents in plain JavaScript. They are told what is wrong before any leaf begins.
 
+/** Throws an `InvalidValueError` that names the wrong field. */
 export function checkLeaves(leaves: readonly Leaf[]): void {
   const isList: boolean = Array.isArray(leaves);
   if (!isList) throw invalid("leaves", leaves, "a list of tool, llm and hire leaves");
@@ -13,7 +14,7 @@ function checkLeaf(leaf: Leaf): void {
     case "tool":
       if (typeof leaf.tool?.execute !== "function")
         throw invalid("leaf.tool", leaf.tool, "a tool, as defineTool makes it");
-      // What is in it was written by a model, and is told to the model where it is wrong.
+      // Its content was written by a model, and is checked later: mistakes in it are reported to the model.
       if (typeof leaf.call !== "object" || leaf.call === null)
         throw invalid("leaf.call", leaf.call, "a call with an id, a name and arguments");
       return;

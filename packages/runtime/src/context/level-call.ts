@@ -9,12 +9,15 @@ import type {
 } from "@ravi/kernel";
 import type { Execution } from "./execution.ts";
 
-/** What a layer sees at any level, read from the execution when it asks: a signal is made for whoever reads one. */
+/**
+ * The part of a context that layers of all levels have. Its fields are read from the execution when a layer asks, so that a signal is
+ * created only if one is read.
+ */
 export class LevelCall {
   readonly exec: Execution;
-  /** A layer's own, in place of the execution's. */
+  /** The signal that a layer has set instead of the execution's. */
   ownSignal: AbortSignalLike | undefined;
-  /** The same, of the newest attempt at the call. */
+  /** The `ownSignal` of the newest attempt at the call. */
   newestSignal: AbortSignalLike | undefined;
 
   constructor(exec: Execution) {
@@ -54,7 +57,7 @@ export class LevelCall {
   }
 }
 
-/** Around one agent's run. */
+/** The context of layers around one agent's run. */
 export class AgentCall extends LevelCall implements AgentRunContext {
   input: string;
   result: AgentResult | undefined;
@@ -70,8 +73,9 @@ export class AgentCall extends LevelCall implements AgentRunContext {
 }
 
 /**
- * A layer gave up on an attempt, or all was stopped: what comes late must not replace the answer of a newer attempt. What the newest
- * gives in a run that is only suspended is kept: it need not be paid for, or asked about, when the run goes on.
+ * Throws if a layer has given up the attempt with this signal, or everything was stopped: a late answer must not replace the answer of a
+ * newer attempt. In a run that is only suspended, the answer of the newest attempt is kept, so that it need not be paid for, or asked
+ * about, again when the run is resumed.
  */
 export function refuseLate({ exec, newestSignal }: LevelCall, own: AbortSignalLike | undefined): void {
   if (exec.engine.suspension !== undefined && own === newestSignal) return;

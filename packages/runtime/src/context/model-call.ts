@@ -15,7 +15,7 @@ import { admitOne } from "./one-call.ts";
 import { denialOf } from "./permission.ts";
 import { admitBy, mayAdmit } from "./plan.ts";
 
-/** One model call of an agent: its layers' admits, then the recorded effect, with its hooks around it. */
+/** Makes one model call of an agent: first the `admit` of its layers, then the recorded effect, with its hooks around it. */
 export function callModel(exec: Execution, leaf: LlmLeaf, key: string): MaybePromise<ModelResponse> {
   const call = mayAdmit(exec.plan.chat)
     ? admitModelCall(exec, leaf, key)
@@ -31,7 +31,10 @@ function makeUnlessRefused(call: ModelEffect, { engine }: Execution): MaybePromi
   return call.refused ?? engine.effect(call);
 }
 
-/** The gate is for the layers; without layers there need be none. */
+/**
+ * Does everything that can refuse a call before it begins: checks its permission and asks the layers. Throws a `MiddlewareTermination` if
+ * it is not permitted. The gate is for the layers, and may be undefined if none of them has an `admit`.
+ */
 export function prepareModelCall(
   exec: Execution,
   leaf: LlmLeaf,

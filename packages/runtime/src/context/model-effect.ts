@@ -44,22 +44,22 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
   readonly key: string;
   readonly exec: Execution;
   private readonly leaf: LlmLeaf;
-  /** Where there are layers. */
+  /** Present if there are layers. */
   context: ChatCall | undefined;
-  /** A layer answered in its `admit`: nothing is sent and nothing is recorded. */
+  /** The answer, if a layer gave one in its `admit`. Then nothing is sent and nothing is recorded. */
   refused: ModelResponse | undefined;
   private readonly bill = new Bill();
   private scope: EffectScope | undefined;
   private span: ReturnType<typeof startSpan>;
   private startedAt = 0;
   endedAt: number | undefined;
-  /** Whom the last attempt was sent to. */
+  /** The model that the last attempt was sent to. */
   sentTo: ToldCall["sentTo"];
   /** A copy of the answer, for the record. */
   private ownCopy: ModelResponse | undefined;
   isRecordGiven = false;
 
-  /** What the begin entry is about, and the reservation that it has. */
+  /** The call that the begin entry is about, and the estimate that it reserves. */
   private begunModel: LLMClient | undefined;
   private begunRequest: ModelRequest | undefined;
   recordedEstimate: Estimate | undefined;
@@ -93,7 +93,7 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
     return this.exec.requests.fingerprint(this.leaf.model.id, this.context?.request ?? this.leaf.request);
   }
 
-  /** With what stays charged after a crash in the middle of the call. */
+  /** Makes the begin entry, with the amount that stays charged after a crash in the middle of the call. */
   begin(): MaybePromise<JsonObject> {
     const { exec, leaf } = this;
     const messages = leaf.request.messages.length;
@@ -104,7 +104,7 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
     return andThen(estimateOf(exec, model, request), beginEntry, this, messages);
   }
 
-  // Not asynchronous itself: what it needs at its end is kept in fields, and not once more in a frame.
+  // Not async: what it needs at its end is kept in fields, and an async frame would keep it once more.
   run(scope: EffectScope): Promise<ModelResponse> {
     const { exec } = this;
     this.scope = scope;
@@ -135,7 +135,7 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
     );
   }
 
-  /** What the last layer calls, once or several times. */
+  /** Called by the innermost layer, once or several times. */
   private innermost(context: ChatCall): Promise<void> {
     const { ownSignal } = context;
     context.newestSignal = ownSignal;
@@ -174,7 +174,7 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
   ): Promise<ModelResponse> {
     const { exec, bill, scope, leaf } = this;
     if (scope === undefined) {
-      // Before the call is begun nothing is on record that it could be paid under.
+      // Nothing is on record yet that the call could be paid under.
       const problem = "call() was used in admit, where nothing may be paid; it belongs to process";
       return Promise.reject(new MiddlewareError({ layer: "chat", problem }));
     }
@@ -203,7 +203,7 @@ export class ModelEffect implements Effect<ModelResponse>, ToldCall {
     return attempt.run();
   }
 
-  /** Whoever shows an answer while it comes in has to know that the part shown so far is not going on. */
+  /** If an earlier attempt was streamed in part, tells observers that the answer starts again, so that they can discard that part. */
   private beginStreaming(attempt: Attempt): void {
     if (this.streaming?.hasStreamed === true)
       this.exec.emit({ type: "progress", name: "answerRestarted", data: { key: this.key } });
@@ -297,10 +297,10 @@ function beginEntry(estimate: Estimate, call: ModelEffect, messages: number): Js
   call.freshEstimate = estimate;
   call.recordedEstimate = estimate;
   const reserve = reserveRecord(estimate);
-  // The call may wait in a long line, and is on record once more when it is sent.
+  // The call may wait in line for long, and is recorded once more when it is sent.
   if (call.exec.ports.limiter !== undefined)
     return { messages, reserve, fingerprint: undefined, inLine: true };
-  // With room for what the recorder adds: a field that an object was not made with takes 40 bytes more.
+  // With the field that the recorder sets, because a field that is added later takes 40 bytes more.
   return { messages, reserve, fingerprint: undefined };
 }
 

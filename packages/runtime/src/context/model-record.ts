@@ -9,11 +9,12 @@ import {
 import type { Bill } from "./money/bill.ts";
 import type { ToldEnd } from "./tell-call.ts";
 
-// The end entry of a model call, and what a replay tells of it.
+// The end entry of a model call, and what hooks are told of it in a replay.
 
-/** Who answered in place of the agent's model. */
+/** The model that was called instead of the agent's own, because a layer has replaced it. */
 export type Substitute = { readonly provider: string; readonly model: string };
 
+/** The body of the end entry of a call that was answered. */
 export function modelRecord(
   response: ModelResponse,
   bill: Bill,
@@ -21,21 +22,22 @@ export function modelRecord(
 ): JsonObject {
   const { costUsd } = bill;
   const body = { response, spend: bill.toJSON(), costUsd };
-  // Nearly always there is nothing to add.
+  // Most calls have nothing to add, and need no copy.
   if (!bill.estimated && substitute === undefined) return body;
   return { ...body, ...recordNote(bill, substitute) };
 }
 
-/** What the entry says of any end, also of a failure. */
+/** The fields that the end entry of an answer and that of a failure have in common. */
 export function recordNote({ estimated }: Bill, sentTo: Substitute | undefined): JsonObject {
   return { ...(estimated && { estimated }), ...(sentTo !== undefined && { sentTo }) };
 }
 
+/** The substitute in a recorded end entry; undefined if the agent's own model was called. */
 export function substituteIn(body: JsonObject): Substitute | undefined {
   return body["sentTo"] as Substitute | undefined;
 }
 
-/** The end as it was told when it happened, with what it cost then. */
+/** The end of a recorded call as hooks are told of it in a replay, with what it cost when it was made. */
 export function replayedEnd(body: JsonObject, started: number): ToldEnd {
   const response = body["response"] as ModelResponse | undefined;
   const spend = body["spend"] as Partial<RecordedSpend> | undefined;
@@ -48,7 +50,7 @@ export function replayedEnd(body: JsonObject, started: number): ToldEnd {
 
 type RecordedSpend = { readonly usage: Usage; readonly cost: number; readonly priced: boolean };
 
-/** Undefined where the call was withdrawn. */
+/** Undefined if the call was withdrawn. */
 function errorIn(body: JsonObject): unknown {
   const error = body["error"];
   return error === undefined ? undefined : errorFromJSON(error as SerializedError);

@@ -2,18 +2,19 @@ import { type AuditEntry, isPromiseLike, type JsonObject, type Span } from "@rav
 import { messageOf, tellLog } from "@ravi/kernel/loop";
 import type { Execution } from "./execution.ts";
 
-// Telemetry and audit watch a run. They never change it: what fails in them is logged, and the run goes on.
+// Telemetry and the audit log observe a run and cannot change it: if one of them fails, that is logged and the run goes on.
 
-/** Whether somebody measures, so that nothing is put together for nobody. */
+/** Whether there is telemetry. Ask first, so that attributes are built only if somebody gets them. */
 export function isMeasured({ ports }: Execution): boolean {
   return ports.telemetry !== undefined && !ports.telemetry.isNoop;
 }
 
+/** Whether there is an audit log. */
 export function isAudited({ ports }: Execution): boolean {
   return ports.auditLog !== undefined && !ports.auditLog.isNoop;
 }
 
-/** A span around a piece of work; undefined where nobody measures. */
+/** Starts a span around a piece of work. Returns undefined if there is no telemetry, or if it fails. */
 export function startSpan(exec: Execution, name: string, attributes: JsonObject): Span | undefined {
   const { telemetry } = exec.ports;
   if (telemetry === undefined || telemetry.isNoop) return undefined;
@@ -26,6 +27,7 @@ export function startSpan(exec: Execution, name: string, attributes: JsonObject)
   }
 }
 
+/** Ends a span, if there is one, and records the error in it. */
 export function endSpan(exec: Execution, span: Span | undefined, error?: unknown): void {
   if (span === undefined) return;
   try {
@@ -36,7 +38,7 @@ export function endSpan(exec: Execution, span: Span | undefined, error?: unknown
   }
 }
 
-/** What must be provable later. `key` in the details names the call: a replay may tell of the same one again. */
+/** Adds an entry to the audit log. A `key` in the details identifies the call, because a replay may report the same one again. */
 export function audit(exec: Execution, entry: Omit<AuditEntry, "at" | "actor">): void {
   const { auditLog, clock } = exec.ports;
   if (auditLog === undefined || auditLog.isNoop) return;

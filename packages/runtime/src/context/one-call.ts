@@ -2,7 +2,7 @@ import type { Gate, MaybePromise } from "@ravi/kernel";
 import { andThen } from "../and-then.ts";
 import type { Execution } from "./execution.ts";
 
-/** The admits of a single call, which may wait for an answer. */
+/** Runs the admit of a single call, which may wait for an answer. Throws its error. */
 export function admitOne<T>(
   exec: Execution,
   key: string,

@@ -1,14 +1,14 @@
 import type { ModelResponse, ToolCall } from "@ravi/kernel";
 
 /**
- * A copy of an answer of which nobody else holds a part, so that a journal in memory may keep it as it is; undefined where there is
- * more in it than text and tool calls.
+ * A copy of an answer that shares no object with it, so that a journal in memory can keep it as it is. Undefined if the answer contains
+ * more than text and tool calls.
  */
 export function ownResponse(response: ModelResponse): ModelResponse | undefined {
   if (!isPlain(response)) return undefined;
   const { message, usage } = response;
   const { toolCalls } = message;
-  // Not pushed one by one: the first push onto an empty list makes room for seventeen, and the journal keeps it.
+  // Not pushed one by one: the first push onto an empty array allocates room for 17 elements, and the journal would keep that.
   const said =
     toolCalls === undefined
       ? { ...message }
@@ -16,7 +16,7 @@ export function ownResponse(response: ModelResponse): ModelResponse | undefined 
   return { ...response, message: said, usage: usage && { ...usage } };
 }
 
-/** Whether there is nothing in it but text and tool calls. Then it can be written down, too. */
+/** Whether it contains only text and tool calls. Then it can also be written to a journal. */
 function isPlain(response: ModelResponse): boolean {
   try {
     const { message, usage } = response;
@@ -24,7 +24,7 @@ function isPlain(response: ModelResponse): boolean {
     if (usage !== undefined && !isFlat(usage)) return false;
     return message.toolCalls === undefined || areFlat(message.toolCalls);
   } catch {
-    // A getter of somebody's own threw: it is no plain field.
+    // A getter threw, so it is no plain field.
     return false;
   }
 }
@@ -36,9 +36,11 @@ function areFlat(calls: readonly ToolCall[]): boolean {
   return true;
 }
 
-/** Whether it holds nothing but texts, numbers and truths, beside what is looked at by itself under those names. */
+/**
+ * Whether it contains only strings, numbers, booleans, null and undefined, except in the fields `one` and `other`, which the caller checks.
+ */
 function isFlat(value: object, one?: string, other?: string): boolean {
-  // A model that was not compiled may leave out anything.
+  // A model in plain JavaScript may leave out anything.
   if (typeof value !== "object" || value === null) return false;
   if ((value as { readonly toJSON?: unknown }).toJSON !== undefined) return false;
   for (const key in value) {

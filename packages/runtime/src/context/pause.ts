@@ -1,7 +1,10 @@
 import { HookEvent, isPromiseLike, type MaybePromise, PausedError } from "@ravi/kernel";
 import type { Execution } from "./execution.ts";
 
-/** Where an agent that lost its slot stops: until it has one again, or for good where its parent wants what there is. */
+/**
+ * Makes an agent that has lost its slot wait until it has one again. With `onPreempt: "return"` it throws a `PausedError` instead, and the
+ * agent ends with what it has.
+ */
 export function yieldIfPaused(exec: Execution, n: number): MaybePromise<void> {
   const paused = exec.engine.isPaused(n);
   if (isPromiseLike(paused))

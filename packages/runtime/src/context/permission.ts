@@ -9,7 +9,7 @@ import { messageOf } from "@ravi/kernel/loop";
 import type { Execution } from "./execution.ts";
 import { audit } from "./observe.ts";
 
-/** Why somebody may not do it; undefined when they may. A policy that fails denies. */
+/** Asks the permission policy. Returns why the action is not permitted; undefined if it is. A policy that fails denies. */
 export function denialOf(
   exec: Execution,
   action: PermissionRequest["action"],
@@ -30,7 +30,7 @@ export function denialOf(
     return `${target} is not permitted: ${reason}`;
   };
   const read = (decision: PermissionDecision): string | undefined => {
-    // Only a clear yes is one, whatever a policy without types may return.
+    // Only `true` permits, whatever a policy in plain JavaScript may return.
     const allow: unknown = decision.allow;
     if (allow === true) return undefined;
     return deny("reason" in decision ? decision.reason : "no reason was given");
@@ -38,7 +38,7 @@ export function denialOf(
   const broken = (error: unknown): string => deny(`the policy failed (${messageOf(error)})`);
   try {
     const decision = permissions.check(request);
-    // A thenable of somebody's own may give nothing back from its `then`: nothing would be a yes.
+    // Converted to a real promise: the `then` of a custom thenable may return undefined, which would mean that it is permitted.
     return isPromiseLike(decision) ? Promise.resolve(decision).then(read, broken) : read(decision);
   } catch (error) {
     return broken(error);

@@ -12,7 +12,7 @@ import { bothHooks, checkHosted, guardedHooks, hasMethod, isUnset } from "@ravi/
 import { andThen } from "../and-then.ts";
 import { promised } from "../rejected.ts";
 
-/** What surrounds one agent's runs, put together once: the runtime's layers outside, the agent's own inside. */
+/** The hooks and layers around one agent's runs. The runtime's layers are outside, the agent's own inside. */
 export interface Plan {
   readonly hooks: Hooks;
   readonly agent: NonNullable<Pipelines["agent"]> | undefined;
@@ -25,6 +25,7 @@ type WayIn = Parameters<Pipeline<never>["run"]>[2];
 
 const BARE: Plan = Object.freeze({ hooks: NO_HOOKS, agent: undefined, chat: undefined, function: undefined });
 
+/** The plan for an agent. Throws an `InvalidValueError` if its hooks or pipelines are invalid. */
 export function planFor(agent: Agent, ports: ContextPorts): Plan {
   const own = agent.pipelines;
   const shared = ports.pipelines;
@@ -43,12 +44,12 @@ function hooksFor({ hooks: own }: Agent, { hooks: shared, logger }: ContextPorts
   return bothHooks(guardedHooks(shared, logger), own && guardedHooks(own, logger));
 }
 
-/** Undefined when there is no layer at all, so that the hot path has one thing to ask. */
+/** Two pipelines as one. Undefined if there is no layer at all, so that the hot path has a single check. */
 function join<C extends { result: unknown }>(
   outer: Pipeline<C> | undefined,
   inner: Pipeline<C> | undefined,
 ): Pipeline<C> | undefined {
-  // Only who says so is none: a guard that does not say is not left out.
+  // A pipeline is left out only if it says that it is empty: a guard without `isNoop` must not be.
   const first = outer?.isNoop === true ? undefined : outer;
   const second = inner?.isNoop === true ? undefined : inner;
   if (first === undefined || second === undefined) return first ?? second;
@@ -59,7 +60,7 @@ function join<C extends { result: unknown }>(
       andThen(admitBy(first, context, gate), () =>
         isUnset(context.result) ? admitBy(second, context, gate) : undefined,
       ),
-    // The inner layers are told what became of the way to them: nothing is paid for an attempt that was given up outside.
+    // The inner layers are told if an outer layer has given up the attempt, so that nothing is paid for it any more.
     run: (context, core, way) => first.run(context, (to) => second.run(context, core, wayOf(to)), way),
     ...(first.runDirect !== undefined && {
       runDirect: (context: C, core: Core<C>, way?: WayIn) =>
@@ -68,12 +69,12 @@ function join<C extends { result: unknown }>(
   };
 }
 
-/** A pipeline of somebody's own may call its core with anything, as `.catch(core)` does. */
+/** A custom pipeline may call its core with any argument, as `.catch(core)` does. */
 function wayOf(given: unknown): WayIn {
   return hasMethod(given, "isGivenUp") ? (given as WayIn) : undefined;
 }
 
-/** No promise where neither the core nor a layer makes one, and the layers can do without. */
+/** Runs a call through the layers. Makes no promise if neither the core nor a layer makes one and the pipeline has `runDirect`. */
 export function runLayers<C>(
   layers: Pipeline<C>,
   context: C,
@@ -85,12 +86,12 @@ export function runLayers<C>(
     : layers.runDirect(context, core, way);
 }
 
-/** Whether a layer may have something to say, or to wait for, before a call begins. */
+/** Whether a layer may have an `admit`, which may refuse or wait before a call begins. */
 export function mayAdmit(layers: Pick<Pipeline<never>, "hasAdmits"> | undefined): boolean {
   return layers !== undefined && layers.hasAdmits !== false;
 }
 
-/** Layers that say they have no `admit` are not asked, and need have none. */
+/** Calls the `admit` of the layers, unless they say that they have none. Such a pipeline need not have the method. */
 export function admitBy<C>(layers: Pipeline<C>, context: C, gate: Gate): MaybePromise<void> {
   return mayAdmit(layers) ? layers.admit(context, gate) : undefined;
 }

@@ -16,8 +16,8 @@ import type { Execution } from "./execution.ts";
 const MOST_NAME_CHARS = 200;
 
 /**
- * A fact of the agent's own. That it could not be made is a fact too: the agent may have gone another way because of it, and
- * a replay has to go the same.
+ * Records a fact of the agent (`ctx.record`). If `make` fails, that is recorded too: the agent may have reacted to the error, and a replay
+ * has to do the same.
  */
 export function recordFact(
   exec: Execution,
@@ -32,7 +32,7 @@ export function recordFact(
   return exec.lane.within(key, () => {
     let thrown: { readonly error: unknown } | undefined;
     const failed = (error: unknown): JsonObject => {
-      // What stops the run is about this go at it, and not about the fact.
+      // An error that stops the run says nothing about the fact.
       if (isStop(error)) throw error;
       thrown = { error };
       return { failure: errorToJSON(error) };

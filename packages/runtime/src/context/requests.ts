@@ -1,21 +1,21 @@
 import type { ChatMessage, ModelRequest, ToolSpec } from "@ravi/kernel";
 import { Digest } from "./digest.ts";
 
-/** What of a list has been read. */
+/** The digest of a list of messages, and how many of them it covers. */
 class Chain extends Digest {
   count = 0;
 }
 
-/** A list of fewer messages is read anew sooner than looked up. */
+/** A list of up to so many messages is read again faster than it is looked up. */
 const FEW = 8;
 
-/** Of lists that were asked about before another one: conversations that one agent leads in turns. */
+/** Digests of lists other than the newest, for agents that alternate between several conversations. */
 const chains = new WeakMap<readonly ChatMessage[], Chain>();
 const toolNames = new WeakMap<readonly ToolSpec[], string>();
 
 /**
- * What one execution knows of the requests that it makes. A loop makes one request and goes on with it, over a list that grows, so
- * the newest is at hand: to find it by a `WeakMap` takes 0.3 µs each time, and makes the collector follow it.
+ * Names the requests of one execution. A loop makes one request again and again, with a list that grows, so the newest is kept in fields:
+ * to find it in a `WeakMap` takes 0.3 µs each time, and is work for the garbage collector.
  */
 export class Requests {
   private list: readonly ChatMessage[] | undefined;
@@ -31,12 +31,15 @@ export class Requests {
     return this.messagesOf(request.messages).name(this.settingsOf(modelId, request));
   }
 
-  /** What was set aside for the answer is what the provider may write: otherwise the limit would not bind it. */
+  /**
+   * The request with `maxOutputTokens`, if it has none of its own. Without it the provider could write more than was set aside for its
+   * answer.
+   */
   bounded(request: ModelRequest, maxOutputTokens: number): ModelRequest {
     if (request.maxOutputTokens !== undefined) return request;
     if (this.bound?.maxOutputTokens === maxOutputTokens && this.unbound === request) return this.bound;
     const made = Object.freeze({ ...request, maxOutputTokens });
-    // What may still change is copied anew each time.
+    // A request that is not frozen may still change, so its copy is not kept.
     if (Object.isFrozen(request)) {
       this.unbound = request;
       this.bound = made;
@@ -50,14 +53,14 @@ export class Requests {
    */
   private messagesOf(messages: readonly ChatMessage[]): Digest {
     if (messages !== this.list) this.turnTo(messages);
-    // Shorter than it was: a list that somebody cut. It is read from its beginning.
+    // Somebody has cut the list, so it is read from its beginning.
     if (this.chain.count > messages.length) {
       chains.delete(messages);
       this.chain = new Chain();
     }
     const { chain } = this;
     let { count } = chain;
-    // Until all of it was read: where that throws, what was taken in of it is of no use.
+    // Invalid until all of it is read: if that throws, the digest is incomplete, and the next call starts again.
     chain.count = Infinity;
     while (count < messages.length) chain.value(messages[count++]);
     chain.count = count;
@@ -70,7 +73,7 @@ export class Requests {
     this.chain = chains.get(messages) ?? new Chain();
   }
 
-  /** Of everything in a request but its messages. */
+  /** The digest of everything in a request but its messages. */
   private settingsOf(modelId: string, request: ModelRequest): Digest {
     if (this.settings !== undefined && request === this.request && modelId === this.modelId)
       return this.settings;
@@ -81,7 +84,7 @@ export class Requests {
       const value: unknown = request[key as keyof ModelRequest];
       if (value !== undefined) settings.text(key).value(value);
     }
-    // What may still change is read anew each time.
+    // A request that is not frozen may still change, so its digest is not kept.
     if (Object.isFrozen(request)) {
       this.request = request;
       this.modelId = modelId;

@@ -2,7 +2,10 @@ import { type AbortSignalLike, CancellationError, cancellationOf, type Reservati
 import { orLog } from "../or-log.ts";
 import type { Execution } from "./execution.ts";
 
-/** Throws if nothing more may be sent: everything was stopped, the agent has ended, or whoever asked for this call has given it up. */
+/**
+ * Throws if nothing more may be sent: everything was stopped, the agent has ended, or the layer or tool that made this call has given it
+ * up.
+ */
 export function refuseStopped(
   { stopped, isOver, agentId }: Execution,
   signal: AbortSignalLike | undefined,
@@ -20,7 +23,7 @@ export function refuseCancelled({ engine, token }: Execution): void {
   if (engine.suspension === undefined) token.check();
 }
 
-/** A ledger may answer late. If `refuse` throws by then, the reservation is given back. */
+/** Waits for a reservation. A ledger may answer late: if `refuse` throws by then, the reservation is given back. */
 export async function reservedInTime(
   exec: Execution,
   reserving: PromiseLike<Reservation>,
@@ -36,7 +39,9 @@ export async function reservedInTime(
   return reservation;
 }
 
-/** A failure of the ledger is only logged: it must not replace the reason for stopping, and a layer would retry it. */
+/**
+ * Cancels a reservation. A failure of the ledger is only logged: it must not replace the reason for stopping, and a layer would retry it.
+ */
 export async function giveBack({ agentId, ports }: Execution, reservation: Reservation): Promise<void> {
   const message = `what was set aside for ${agentId} could not be given back`;
   await orLog(ports.logger, "error", message, () => reservation.cancel());

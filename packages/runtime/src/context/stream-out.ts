@@ -2,19 +2,21 @@ import type { AbortSignalLike, ModelEvent, ModelResponse, StreamTransform } from
 import type { Execution } from "./execution.ts";
 
 type Delta = Exclude<ModelEvent, { type: "finish" }>;
+/** Receives the deltas of an answer while it is streamed. */
 export type Sink = (event: Delta) => void;
 
 /** A call whose attempts are streamed. */
 interface Streamed {
   readonly exec: Execution;
   readonly transforms: readonly StreamTransform[] | undefined;
-  /** Of the newest attempt, while it is under way. */
+  /** The sink of the newest attempt, while it is running. */
   sink: Sink | undefined;
 }
 
 /**
- * One attempt whose deltas reach observers through the layers' transforms, so that what a redactor removes never does. An attempt
- * that a layer has given up may go on all the same: it is not heard, and leaves alone what a newer one has in the transforms.
+ * Makes one attempt and sends its deltas to observers, through the layers' transforms, so that they never see what a redactor removes. An
+ * attempt that a layer has given up may still go on: its deltas are dropped, and it leaves alone what a newer attempt has in the
+ * transforms.
  */
 export async function streamOut(
   call: Streamed,
@@ -45,13 +47,13 @@ export async function streamOut(
   }
 }
 
-/** They begin anew with the next attempt, and what they held is nobody's. */
+/** Empties the transforms for the next attempt. What they held is dropped. */
 function discard(transforms: readonly StreamTransform[] = []): void {
   for (const transform of transforms) {
     try {
       transform.flush();
     } catch {
-      // A guard that trips over the rest of an answer which has failed anyway: why it failed says more.
+      // A guard refused the rest of an answer that is dropped anyway. The reason why the attempt failed says more.
     }
   }
 }

@@ -11,14 +11,16 @@ import { tellOwn } from "@ravi/kernel/loop";
 import type { Bill } from "./money/bill.ts";
 import type { Execution } from "./execution.ts";
 
-// What listeners and observers hear of a model call, whoever asked for it.
+// What hooks and observers are told of a model call, whether the agent or a tool has made it.
 
+/** The model call that is reported. */
 export interface ToldCall extends Pick<LlmLeaf, "model" | "request"> {
   readonly key: string;
-  /** Whom it was sent to last: a layer may have put another in the place of the agent's model. */
+  /** The model that it was sent to last: a layer may have replaced the agent's. Default: `model`. */
   readonly sentTo?: Pick<LLMClient, "info"> | undefined;
 }
 
+/** The end of a model call, as it is reported. */
 export interface ToldEnd {
   readonly status: "ok" | "error";
   readonly response?: ModelResponse | undefined;
@@ -30,8 +32,9 @@ export interface ToldEnd {
   readonly estimated: boolean;
 }
 
-// Payloads are written out: a spread takes longer than all the rest of telling.
+// Payloads are written out, because a spread takes longer than everything else here.
 
+/** Reports the start of a call to hooks, if any of them listens. */
 export function tellCallStart(
   exec: Execution,
   { key, model, request }: ToldCall,
@@ -56,7 +59,7 @@ export function tellCallStart(
   tellOwn(exec.hooks, HookEvent.LLM_START, replayed ? { ...payload, replayed } : payload);
 }
 
-/** Gives the time that it told, where it told one. */
+/** Reports the end of a call. Returns the time that hooks were told; undefined if none of them listens. */
 export function tellCallEnd(
   exec: Execution,
   { key, model, sentTo = model }: ToldCall,
@@ -79,7 +82,7 @@ export function tellCallEnd(
     provider,
     model: name,
     status,
-    // What is told is frozen; observers and the record hold the same usage.
+    // Copied, because the payload is frozen, and observers and the record hold the same object.
     usage: { ...usage },
     costUsd,
     durationMs: at - started,
@@ -103,7 +106,7 @@ function unusual(
   };
 }
 
-/** A call that is made inside of another effect, told with what it put on a bill of its own. */
+/** Makes a model call inside of another effect, and reports its start and end. `bill` is a bill for this call alone. */
 export async function toldCall(
   exec: Execution,
   call: ToldCall,

@@ -3,10 +3,10 @@ import { tellOwn } from "@ravi/kernel/loop";
 import type { Execution } from "./execution.ts";
 import { audit, endSpan, isAudited } from "./observe.ts";
 
-// What listeners, measurers and the audit log hear of a tool call. Payloads are written out: a spread takes longer than all the
-// rest of telling.
+// What hooks, telemetry and the audit log are told of a tool call. Payloads are written out, because a spread takes longer than everything
+// else here.
 
-/** A call as it is told. */
+/** The call that is reported. */
 export interface ToldTool {
   readonly exec: Execution;
   readonly key: string;
@@ -16,6 +16,7 @@ export interface ToldTool {
   readonly span: Span | undefined;
 }
 
+/** Reports the start of a call to hooks, if any of them listens. */
 export function tellToolStart({ exec, key, tool, call, startedAt }: ToldTool): void {
   if (!exec.hooks.has(HookEvent.TOOL_START)) return;
   const { runId, sessionId } = exec.supervision;
@@ -32,7 +33,7 @@ export function tellToolStart({ exec, key, tool, call, startedAt }: ToldTool): v
   });
 }
 
-/** Gives the time that it told, where it told one. */
+/** Reports the end of a call. Returns the time that hooks were told; undefined if none of them listens. */
 export function tellToolEnd(told: ToldTool, status: "ok" | "error", error?: unknown): number | undefined {
   const { exec, key, tool, call, startedAt } = told;
   endSpan(exec, told.span, error);
@@ -58,7 +59,7 @@ export function tellToolEnd(told: ToldTool, status: "ok" | "error", error?: unkn
   return at;
 }
 
-/** A call that is on record. */
+/** Reports a call that comes from the record, marked as `replayed`. */
 export function tellToolAgain({ exec, key, tool, call }: ToldTool, status: "ok" | "error"): void {
   const base = { ...exec.hookBase(true), key, toolName: tool.name, callId: call.id };
   if (exec.hooks.has(HookEvent.TOOL_START)) void exec.hooks.dispatch(HookEvent.TOOL_START, base);

@@ -10,21 +10,24 @@ import { denialOf } from "./permission.ts";
 import { admitBy, mayAdmit } from "./plan.ts";
 import { type AskedTool, ToolEffect } from "./tool-effect.ts";
 
-/** One tool call of an agent. Bad arguments, a denial and a failing tool are results; only the rules throw. */
+/**
+ * Makes one tool call of an agent. Invalid arguments, a denial and a failing tool are results for the model; only a rule, such as a budget
+ * or a cancellation, throws.
+ */
 export function callTool(exec: Execution, asked: AskedTool, key: string): MaybePromise<ToolResult> {
   const admit = (gate?: Gate): MaybePromise<ToolEffect> => prepareToolCall(exec, asked, key, gate);
   const prepared = mayAsk(exec, asked.tool) ? admitOne(exec, key, admit) : admit();
   return andThen(prepared, (call) => call.refused ?? exec.engine.effect(call));
 }
 
-/** Whether somebody may be asked about it before it begins. */
+/** Whether a layer or a person may be asked before the call begins. */
 export function mayAsk({ plan }: Execution, tool: Tool): boolean {
   return wantsApproval(tool) || mayAdmit(plan.function);
 }
 
 /**
- * Everything that can refuse before anything is begun. It is repeated on replay, so it decides from recorded facts. The gate is for
- * layers and approvals; where there are none there need be no gate.
+ * Does everything that can refuse a call before it begins: checks its arguments, permission, layers and approval. It runs again in a
+ * replay, which gets the answers of the gate from the record. The gate is for layers and approvals, and may be undefined if there are none.
  */
 export function prepareToolCall(
   exec: Execution,
@@ -62,7 +65,10 @@ function refusedWith(refused: ToolResult | undefined, call: ToolEffect): ToolEff
   return call;
 }
 
-/** The layers, then whoever has to approve. */
+/**
+ * Asks the layers, then the person who has to approve the call. Returns the result that stands in for the call; undefined if it may be
+ * made.
+ */
 function askBoth(call: ToolEffect, gate: Gate): MaybePromise<ToolResult | undefined> {
   const { exec, context, tool } = call;
   const approve = (): MaybePromise<ToolResult | undefined> =>

@@ -35,30 +35,31 @@ import { ToolModels } from "./tool-models.ts";
 import { withinTime } from "./tool-time.ts";
 import { formOf, valueIn } from "./tool-value.ts";
 
+/** The tool call that the agent has asked for. */
 export type AskedTool = Pick<ToolLeaf, "call" | "tool" | "validator" | "onResult">;
 
 const NOTHING_BUT_THE_CALL: JsonObject = Object.freeze({ ...new Bill().toJSON(), toolCalls: 1 });
 const ONE_TOOL_CALL = Object.freeze({ toolCalls: 1 });
 const ONE_CALL = Object.freeze({ usage: NO_USAGE, costUsd: 0, toolCalls: 1 });
 
-/** A tool call that was asked for, from its begin to its end. */
+/** One tool call of an agent, from its begin entry to its end entry. */
 export class ToolEffect implements Effect<ToolResult>, ToldTool {
   readonly kind = "tool";
-  /** It is not made: the arguments do not fit, somebody denied it, or a layer answered in its `admit`. */
+  /** The result if the call is not made: its arguments are invalid, it was denied, or a layer answered in its `admit`. */
   refused: ToolResult | undefined;
   readonly key: string;
   readonly onDoubt: "retry" | "ask";
   readonly exec: Execution;
   readonly call: ToolCall;
   readonly tool: Tool;
-  /** Taken off when it was told. */
+  /** Removed when it is called. */
   private onResult: ToolLeaf["onResult"];
   private lazyModels: ToolModels | undefined;
-  /** As its schema made them. */
+  /** The arguments as the schema has parsed them. */
   args: unknown;
-  /** Its one tool call was reserved: a call that was refused costs nothing. */
+  /** Whether the budget has allowed the call, so that it counts: a call that was refused costs nothing. */
   isCounted = false;
-  /** Where there are layers. */
+  /** Present if there are layers. */
   context: FunctionCall | undefined;
   startedAt = 0;
   endedAt: number | undefined;
@@ -79,21 +80,23 @@ export class ToolEffect implements Effect<ToolResult>, ToldTool {
     return `the call of ${this.tool.name}`;
   }
 
-  /** The model's own id is part of it: servers use `call_0` again and again, but not for another call at the same place. */
+  /**
+   * Contains the model's own id of the call. Servers use ids such as `call_0` again and again, but not for another call at the same place.
+   */
   fingerprint(): string {
     return nameOfText(`${this.tool.name}\n${this.call.id}\n${this.call.arguments}`);
   }
 
   begin(): JsonObject {
     const tool = this.tool.name;
-    // Room for what the recorder adds.
+    // Set by the recorder. It is there from the start, because a field that is added later takes 40 bytes more.
     const fingerprint = undefined;
     return this.onDoubt === "ask" ? { tool, ask: true, fingerprint } : { tool, fingerprint };
   }
 
-  // Not asynchronous itself: what it needs at its end is kept with the call, and not once more with a frame of it.
+  // Not async: what it needs at its end is kept in fields, and an async frame would keep it once more.
   run(scope: EffectScope): MaybePromise<ToolResult> {
-    // A permission, an approval or the record of its begin may have come late. Nobody was told of its start yet.
+    // The run may have been cancelled during the wait for a permission, an approval or the begin entry. Nobody was told of the start yet.
     refuseCancelled(this.exec);
     let made: MaybePromise<ToolResult>;
     try {
@@ -110,7 +113,7 @@ export class ToolEffect implements Effect<ToolResult>, ToldTool {
 
   record(result: ToolResult): JsonObject {
     const { content, isError } = result;
-    // A layer that was not compiled may set anything.
+    // A layer in plain JavaScript may set anything.
     this.isRecordGiven = typeof content === "string" && typeof isError === "boolean";
     const spend = this.spentSoFar();
     const form = formOf(result, this.context !== undefined);
@@ -126,7 +129,7 @@ export class ToolEffect implements Effect<ToolResult>, ToldTool {
     return result;
   }
 
-  /** A call that was refused costs nothing. */
+  /** Undefined if the call does not count: a call that was refused costs nothing. */
   spend(): JsonObject | undefined {
     return this.isCounted ? this.spentSoFar() : undefined;
   }
@@ -142,13 +145,13 @@ export class ToolEffect implements Effect<ToolResult>, ToldTool {
     );
   }
 
-  /** What is on record is told again, marked as such. */
+  /** Reports the recorded call to hooks again, marked as `replayed`. */
   replayed(body: JsonObject): void {
     const status = body["error"] === undefined && body["isError"] !== true ? "ok" : "error";
     tellToolAgain(this, status);
   }
 
-  /** Once: an engine may read back what it has just written. */
+  /** Calls `onResult` once only, since an engine may read back (`restore`) what it has just written. */
   private tell(result: ToolResult): void {
     const { onResult } = this;
     this.onResult = undefined;
@@ -164,7 +167,7 @@ export class ToolEffect implements Effect<ToolResult>, ToldTool {
     return andThen(reserved, makeIt, this, scope);
   }
 
-  /** One call from the budget. */
+  /** Reserves one tool call in the budget. */
   private reserve({ ledger }: EffectScope): MaybePromise<Reservation | undefined> {
     const reserving = ledger?.reserve(ONE_TOOL_CALL);
     return isPromiseLike(reserving) ? this.reservedLater(reserving) : reserving;
@@ -181,7 +184,10 @@ export class ToolEffect implements Effect<ToolResult>, ToldTool {
     return reservation?.settle(ONE_TOOL_CALL);
   }
 
-  /** A ledger that fails here fails the call, which has an end for whoever was told of its start all the same. */
+  /**
+   * Settles the reservation, then calls `next`. If the ledger fails, the call fails; its end is still reported to everyone who was told of
+   * its start.
+   */
   private whenSettled<T>(next: () => T): MaybePromise<T> {
     let settled: MaybePromise<unknown>;
     try {
@@ -204,13 +210,13 @@ export class ToolEffect implements Effect<ToolResult>, ToldTool {
   private broken(error: unknown): MaybePromise<never> {
     return this.whenSettled(() => {
       this.endedAt = tellToolEnd(this, "error", error);
-      // An error of Ravi's goes on as it is; a stranger's gets a code to branch on.
+      // An error of Ravi is thrown as it is; any other is wrapped, so that it has a code.
       if (isRaviError(error)) throw error;
       throw new ToolError({ toolName: this.tool.name, message: messageOf(error), cause: error });
     });
   }
 
-  /** Through the layers. No promise where there are none and the tool makes none. */
+  /** Calls the tool, through the layers if there are any. Makes no promise if neither a layer nor the tool makes one. */
   make(scope: EffectScope): MaybePromise<ToolResult> {
     const { context } = this;
     const layers = this.exec.plan.function;
@@ -233,7 +239,7 @@ export class ToolEffect implements Effect<ToolResult>, ToldTool {
   private innermost(context: FunctionCall, scope: EffectScope): MaybePromise<void> {
     const { ownSignal } = context;
     context.newestSignal = ownSignal;
-    // A layer may have waited before it called on.
+    // The run may have been cancelled while a layer waited before it called `next`.
     refuseCancelled(this.exec);
     ownSignal?.throwIfAborted();
     return andThen(this.execute(context.arguments, ownSignal, scope), takeResult, context, ownSignal);
@@ -256,7 +262,7 @@ export class ToolEffect implements Effect<ToolResult>, ToldTool {
     return executeTool(this.exec, this.tool, args, this.toolContext(signal, scope));
   }
 
-  /** Plain fields, so that they may be taken from it, or spread. */
+  /** Plain fields and no getters, so that a tool may destructure or spread them. */
   private toolContext(signal: AbortSignalLike, effect: EffectScope): ToolContext {
     const { idempotencyKey } = effect;
     return {

@@ -4,9 +4,9 @@ import { Bill } from "./money/bill.ts";
 import type { Execution } from "./execution.ts";
 import { toldCall } from "./tell-call.ts";
 
-/** The model calls that one tool makes by itself. Most make none. */
+/** The model calls that a tool makes during one call. Most tools make none. */
 export class ToolModels {
-  /** What they have cost together. */
+  /** The sum of what they have cost. */
   readonly bill = new Bill();
   private readonly exec: Execution;
   private readonly key: string;
@@ -27,7 +27,7 @@ export class ToolModels {
     const bill = new Bill(this.bill);
     const number = ++this.calls;
     const told = { key: `${this.key}/llm#${number}`, model, request };
-    // Each of its own: a provider that knows a key gives the answer that it gave before.
+    // Each call has a key of its own: for a key that it knows, a provider returns the answer that it gave before.
     const idempotencyKey = `${scope.idempotencyKey}/llm#${number}`;
     const attempt = new Attempt({
       exec,

@@ -2,16 +2,20 @@ import { type AbortSignalLike, CancellationToken, type Clock, type ToolResult } 
 import { toolFailure } from "@ravi/kernel/loop";
 import { delay } from "../engine/waiting.ts";
 
+/** A tool's time limit, and what may stop the tool before that. */
 export interface ToolTime {
   readonly name: string;
   readonly timeoutS: number;
   readonly clock: Clock;
   readonly signal: AbortSignalLike;
-  /** Of the execution. */
+  /** The token of the execution. */
   readonly token: CancellationToken;
 }
 
-/** A tool with a signal of its own: out of its time, it is told so, pays for nothing more, and its result says so. */
+/**
+ * Runs a tool with a time limit. When the time is over, its signal is aborted, it can pay for nothing more, and the result is a failure
+ * that says so.
+ */
 export async function withinTime(
   { name, timeoutS, clock, signal, token: whole }: ToolTime,
   run: (signal: AbortSignalLike) => Promise<ToolResult>,
@@ -23,7 +27,7 @@ export async function withinTime(
     token.cancel(problem);
     return toolFailure(problem);
   });
-  // A tool that does not stop when all is stopped is left behind, and its time with it.
+  // If everything was stopped, nobody waits for a tool that does not stop, so its timer is not needed either.
   const unlisten = whole.onCancel(() => limit.cancel());
   try {
     return await Promise.race([run(token.signal), late]);

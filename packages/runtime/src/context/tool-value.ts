@@ -1,9 +1,9 @@
 import { checkPlainJson, type JsonValue, type ToolResult } from "@ravi/kernel";
 
-/** How what a tool returned is read back from its content, which is on record. */
+/** How the value that a tool returned is read back from its recorded content. */
 type Form = "text" | "json";
 
-/** Undefined where it cannot be: it was no plain JSON, or a layer has made another content of it. */
+/** Undefined if the value cannot be read back: it is no plain JSON, or a layer has changed the content. */
 export function formOf({ content, value, isError }: ToolResult, hasLayers: boolean): Form | undefined {
   if (value === undefined || isError || typeof content !== "string") return undefined;
   if (value === content) return "text";
@@ -11,6 +11,7 @@ export function formOf({ content, value, isError }: ToolResult, hasLayers: boole
   return "json";
 }
 
+/** The value that a tool returned, from its recorded content. Undefined if it cannot be read back. */
 export function valueIn(content: ToolResult["content"], form: unknown): JsonValue | undefined {
   if (typeof content !== "string") return undefined;
   if (form === "text") return content;

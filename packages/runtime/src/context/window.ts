@@ -21,16 +21,19 @@ import type { Execution } from "./execution.ts";
 const NOTHING_YET: ChatMessage[] = [];
 
 /**
- * What an agent sees of its conversation: the history as of the run's start, and what this run has added, through the
- * compaction strategy. The transcript itself is never cut.
+ * The conversation as an agent sees it: the history as of the run's start and what this run has added, shortened by the compaction
+ * strategy. The transcript itself is never cut.
  */
 export class Window {
   private readonly exec: Execution;
-  /** What the agent sees, behind the system prompt: a list that only grows, until a compaction or another prompt starts a new one. */
+  /** What the agent sees, with the system prompt in front. The list only grows, until a compaction or another prompt starts a new one. */
   private view: ChatMessage[] = NOTHING_YET;
-  /** The same without the system prompt, where a strategy looks at it: the newest compaction and what came after it. */
+  /**
+   * The same without the system prompt, for the compaction strategy: the newest compaction and what came after it. Undefined without a
+   * strategy.
+   */
   private body: ChatMessage[] | undefined;
-  /** What this run has added, where it is to be kept. */
+  /** What this run has added, if it is to be stored. */
   private readonly own: ChatMessage[] | undefined;
   /** How many messages the history had when the run began. */
   private ownFrom = 0;
@@ -43,7 +46,7 @@ export class Window {
   constructor(exec: Execution) {
     this.exec = exec;
     const { history, compaction } = exec.ports;
-    // A run of ten thousand turns keeps no transcript that nobody will read.
+    // Otherwise a run of ten thousand turns would keep a transcript that nobody reads.
     const isKept = history !== undefined && exec.supervision.retention === HistoryRetention.PERMANENT;
     this.own = isKept ? [] : undefined;
     this.body = compaction === undefined ? undefined : [];
@@ -51,7 +54,7 @@ export class Window {
 
   add(message: ChatMessage): void {
     Object.freeze(message);
-    // The first push onto an empty list makes room for seventeen.
+    // The first push onto an empty array allocates room for 17 elements, so it is created with its first one.
     if (this.view === NOTHING_YET) this.view = [message];
     else this.view.push(message);
     this.body?.push(message);
@@ -59,7 +62,7 @@ export class Window {
     if (message.role === "assistant" && textOf(message) !== "") this.lastSaid = message;
   }
 
-  /** The last thing that the agent said. */
+  /** The last text that the agent said; empty if there is none. */
   get lastText(): string {
     return this.lastSaid === undefined ? "" : textOf(this.lastSaid);
   }
@@ -72,7 +75,7 @@ export class Window {
     return this.show(options);
   }
 
-  /** Where the history is kept; undefined where nothing is kept at all. */
+  /** The key of the stored history; undefined if none is stored. */
   key(): HistoryKey | undefined {
     const { supervision, execId } = this.exec;
     const { sessionId, retention, agentId } = supervision;
@@ -81,7 +84,7 @@ export class Window {
     return retention === HistoryRetention.RUN ? { ...key, execId } : key;
   }
 
-  /** Keeps what the run has added, where it outlives the run. Written once, also when the run was resumed in between. */
+  /** Stores what the run has added, if the history outlives the run. It is written once, even if the run was resumed in between. */
   keep(): MaybePromise<void> {
     const { history } = this.exec.ports;
     if (history === undefined || this.own === undefined || this.own.length === 0) return undefined;
@@ -90,13 +93,16 @@ export class Window {
   }
 
   private async write(history: HistoryProvider, key: HistoryKey, own: readonly ChatMessage[]): Promise<void> {
-    // A run that was resumed may have been killed right after it wrote: what stands there already is not written again.
+    // A resumed run may have been killed right after it wrote, so what is there already is not written again.
     const isWritten =
       this.exec.engine.start.isResumed && this.standsIn((await history.load(key)).messages, own);
     if (!isWritten) await history.append(key, own);
   }
 
-  /** Behind what the run began with, where others may have written too. One that never looked has written at the end. */
+  /**
+   * Whether the history contains what this run has added. It is after what the run began with, and others may have written there too. If
+   * the run has never read the history, only its end is compared.
+   */
   private standsIn(messages: readonly ChatMessage[], own: readonly ChatMessage[]): boolean {
     const last = messages.length - own.length;
     for (let at = this.loaded ? this.ownFrom : Math.max(0, last); at <= last; at++)
@@ -109,15 +115,15 @@ export class Window {
     const key = this.key();
     if (history === undefined || key === undefined) return;
     const head = async (): Promise<number> => (await history.load(key, 0)).head;
-    // Kept where the history then fails: whoever looks again has its head on record.
+    // Kept even if the load below fails: the head is on record by then, and must not be recorded again by the next read.
     this.head ??= Number(
       await this.exec.lane.within("window", () => this.exec.engine.fact("history:head", head)),
     );
     const { messages } = await history.load(key, this.head);
-    // Somebody else has asked in the meantime.
+    // Another `read` has loaded it in the meantime.
     if (this.loaded) return;
     this.ownFrom = messages.length;
-    // What was said before the agent first looked comes after what is known from before.
+    // Messages that were added before the first read come after the history.
     this.restart([...messages, ...this.withoutSystem()]);
     this.loaded = true;
   }
@@ -129,7 +135,7 @@ export class Window {
       this.system = system;
       this.restart(said);
     }
-    // What is handed out is the list that grows.
+    // The caller gets the list that will grow, so it must not be the shared empty one.
     if (this.view === NOTHING_YET) this.view = [];
     const { compaction } = this.exec.ports;
     return compaction === undefined ? this.view : this.compact(compaction, options);
@@ -158,7 +164,7 @@ export class Window {
         throw new InvalidValueError({ field, value: after, expected: "a list of messages" });
       }
       if (after !== before) {
-        // What was added while the strategy was at work was not looked at by it.
+        // The strategy has not seen what was added while it worked: that is kept behind its result.
         this.restart(before.length === length ? after : [...after, ...before.slice(length)]);
         this.tell(strategy, length, after.length);
       }
@@ -167,7 +173,7 @@ export class Window {
     return andThen(strategy.compact(before, this.contextFor(options)), take);
   }
 
-  /** One object for the execution: a strategy remembers by it what it has paid for. */
+  /** The same object for the whole execution: a strategy remembers by it what it has paid for. */
   private contextFor(options: WindowOptions): CompactionContext {
     const { exec } = this;
     this.strategyContext ??= {

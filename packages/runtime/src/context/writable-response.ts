@@ -1,9 +1,9 @@
 import { type LLMClient, type ModelResponse, ProviderError } from "@ravi/kernel";
 
 /**
- * An answer as it can be written down. What a client, or a layer, has left in it beside what it says (an object of its library,
- * say) and what is no JSON is left out, for the agent too: a resumed run must not see another answer. Where that is a part of
- * what it says, there is no answer.
+ * The answer in a form that can be recorded. Additional fields of a client or a layer that are no JSON, such as an object of its library,
+ * are left out, for the agent too: a resumed run must not see another answer. Throws a `ProviderError` if a part of the answer itself
+ * cannot be recorded.
  */
 export function writableResponse(model: LLMClient, response: ModelResponse): ModelResponse {
   if (isWritable(response)) return response;
@@ -27,7 +27,7 @@ function isWritable(response: ModelResponse): boolean {
   }
 }
 
-/** A copy with those fields that can be written down; and with those of the given names, which are looked at by themselves. */
+/** A copy with the fields that can be recorded. Fields in `taken` are copied unchecked, because the caller checks them. */
 function writableFields<T extends object>(value: T, ...taken: readonly string[]): Partial<T> {
   const kept: Partial<T> = {};
   for (const key in value) {
@@ -43,7 +43,10 @@ function writableFields<T extends object>(value: T, ...taken: readonly string[])
   return kept;
 }
 
-/** Of the kind of any other bad answer: the same client most likely gives the same again, and is paid for it. */
+/**
+ * The same kind as any other bad answer, which is not retried by default: the client would most likely give the same answer again, and be
+ * paid for it.
+ */
 function unwritable({ id, info }: LLMClient, field: string): ProviderError {
   const message = `${id} gave an answer of which ${field} cannot be written down; expected plain JSON`;
   return new ProviderError({ kind: "FORMAT_ERROR", message, ...info });

@@ -1,6 +1,6 @@
 import type { JsonObject } from "@ravi/kernel";
 
-/** A text in what was recorded; "" where there is none. */
+/** A text field of a recorded body; "" if there is none. */
 export function textAt(body: JsonObject | undefined, field: string): string {
   const value = body?.[field];
   return typeof value === "string" ? value : "";

@@ -1,7 +1,7 @@
 import type { AgentId, ExecId, RunHandle, RunId, RunStatus } from "@ravi/kernel";
 import type { Hiring } from "./hiring.ts";
 
-/** What whoever hired a child holds of it. A class, because a getter of an object literal is defined anew for each object. */
+/** The handle of a child, for its parent. A class, because a getter of an object literal is defined anew for each object. */
 export class ChildHandle implements RunHandle {
   readonly runId: RunId;
   readonly execId: ExecId;
@@ -14,7 +14,7 @@ export class ChildHandle implements RunHandle {
     this.runId = runId;
     this.execId = hiring.spec.execId;
     this.agentId = hiring.spec.agentId;
-    // A constant first: see docs/decisions/0012.
+    // Assigned in two steps, because V8 would otherwise allocate the function in its old generation: see docs/decisions/0012.
     const cancel = (reason: string): void => hiring.cancel(reason);
     this.cancel = cancel;
   }

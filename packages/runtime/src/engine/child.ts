@@ -5,8 +5,8 @@ import type { Mailbox } from "./mailbox.ts";
 /** A hired agent as its parent's engine sees it. */
 export interface Child extends Linked<Child> {
   readonly handle: RunHandle;
-  /** Undefined for one that is over, unless somebody may still ask for what it has answered. */
+  /** Undefined after its end, unless what it has replied may still be asked for. */
   readonly mailbox: Mailbox | undefined;
-  /** Never rejects for the child's own fate. */
+  /** Does not reject if the child fails. */
   readonly outcome: Promise<HireOutcome>;
 }

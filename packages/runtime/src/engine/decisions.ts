@@ -3,14 +3,14 @@ import type { Decisions, InDoubt } from "@ravi/kernel/loop";
 import { textAt } from "./body.ts";
 import type { Recording } from "./recording.ts";
 
-/** What nobody has decided on. */
+/** The calls in doubt that nobody has decided on. */
 export function undecided(records: readonly JournalRecord[], decisions: Decisions): readonly Doubt[] {
   return doubtsOf(records).filter(({ full }) => decisions[full] === undefined);
 }
 
 /**
- * What has to be decided on before the run may go on; undefined where that is nothing. All of it at once: whoever is decided on would be
- * made again, and then be unwound with all the others by the next that is not.
+ * An error that names every call that has to be decided on before the run may go on; undefined if there is none. It names all at once:
+ * otherwise a call that was decided on would be made again, and then be unwound because of the next one that was not.
  */
 export function needsDecision([first, ...others]: readonly Doubt[]): NeedsDecisionError | undefined {
   if (first === undefined) return undefined;
@@ -28,7 +28,7 @@ interface Doubt extends InDoubt {
   readonly tool: string;
 }
 
-/** Calls that were begun, never ended, and may not be made again without being asked about. */
+/** Calls that were begun, never ended, and may not be made again without a decision. */
 export function doubtsOf(records: readonly JournalRecord[]): readonly Doubt[] {
   const ended = new Set<string>();
   for (const { exec, key, phase } of records) if (phase === "end") ended.add(`${exec}:${key}`);
@@ -42,7 +42,9 @@ export function doubtsOf(records: readonly JournalRecord[]): readonly Doubt[] {
   return [...open.values()];
 }
 
-/** Calls that were begun, never ended, and were not asked for again by the end of the run: what they have cost is charged. */
+/**
+ * The keys of calls that were begun, never ended, and were not asked for again by the end of the run. What they may have cost is charged.
+ */
 export function* leftInDoubt({ execs, records }: Recording): Generator<string> {
   const over = overIn(records);
   for (const [exec, { isCaughtUp, steps }] of execs) {
@@ -53,21 +55,24 @@ export function* leftInDoubt({ execs, records }: Recording): Generator<string> {
   }
 }
 
-/** What has ended, as the id of an execution, where it was a hire. */
+/** Everything that has ended, in the form of an execution's id: for a hire, it is the id of the hired execution. */
 function overIn(records: readonly JournalRecord[]): ReadonlySet<string> {
   const over = new Set<string>();
   for (const { exec, key, phase } of records) if (phase === "end") over.add(`${exec}/${key}`);
   return over;
 }
 
-/** Whoever was hired by somebody whose hire is over will not be asked again. */
+/** Whether the execution is, or is below, a hire that is over. Nothing in it is made again. */
 function isBelow(exec: string, over: ReadonlySet<string>): boolean {
   for (let end = exec.length; end > 0; end = exec.lastIndexOf("/", end - 1))
     if (over.has(exec.slice(0, end))) return true;
   return false;
 }
 
-/** Those on calls that nobody has made since: one that was made again, and is in doubt again, is for somebody to decide on anew. */
+/**
+ * The decisions that still apply: those on calls that were not made since. A call that was made again, and is in doubt again, has to be
+ * decided on anew.
+ */
 export function stillMeant(
   decisions: Decisions,
   before: readonly JournalRecord[],

@@ -26,7 +26,7 @@ export class InProcessScope implements EffectScope {
   spent({ usage, costUsd, isWaste, isNested, toolCalls }: Spent): MaybePromise<void> {
     const { account } = this.engine;
     if (toolCalls !== undefined) {
-      // The one before counts as a call, and is in the accounts by its begin.
+      // The earlier attempt counts as the call, and is in the accounts by its begin entry.
       if (this.isRepeat) account.retries++;
       else account.toolCalls += toolCalls;
       return;
@@ -37,7 +37,7 @@ export class InProcessScope implements EffectScope {
     else account.retries++;
   }
 
-  /** It was tried before, by an earlier process, and something may have gone out. */
+  /** Whether an earlier process has tried it, and may have sent something. */
   private get isRepeat(): boolean {
     const { key, attempt, engine } = this;
     return attempt > 1 && engine.tree.recording?.of(engine.start.execId).isRepeat(key, attempt) === true;
@@ -47,7 +47,7 @@ export class InProcessScope implements EffectScope {
     this.engine.noteDoubt(this.key);
   }
 
-  /** A crash before the effect's end must not lose what was paid, or may be, inside of it. */
+  /** Records what is set aside and paid for inside of the effect, so that a crash before its end does not lose it. */
   note(notes: readonly CallNote[]): MaybePromise<void> {
     const { engine, attempt } = this;
     return engine.tree.journal?.append(notes.map((note) => noteEntry(engine, this.key, attempt, note)));

@@ -1,20 +1,20 @@
 import type { Clock, TimerHandle } from "@ravi/kernel";
 import { type Linked, LinkedList } from "@ravi/kernel/loop";
 
-/** What has to be done again and again while it lasts. */
+/** Something that is done periodically. */
 export interface Beating extends Linked<Beating> {
-  /** When it is done next; kept by `Heartbeats`. */
+  /** When it is done next, in epoch milliseconds. Set by `Heartbeats`. */
   due: number;
   beat(): void;
 }
 
 const EVERY_MS = 15_000;
-/** What is due so soon is done at once, so that runs which began together are renewed together. */
+/** What is due within this time is done at once, so that runs that began together are renewed together. */
 const SOON_MS = 500;
 
 /**
- * The hearts of all runs that have a clock in common beat on one timer: to set and cancel one for each costs 0.2 µs a run. It
- * is set a turn of the event loop later, so that a run which is over by then needs none.
+ * The heartbeats of all runs with the same clock, on one timer: to set and cancel one for each costs 0.2 µs a run. The timer is set one
+ * turn of the event loop later, so that a run that is over by then needs none.
  */
 export class Heartbeats {
   private static readonly byClock = new WeakMap<Clock, Heartbeats>();
@@ -34,7 +34,7 @@ export class Heartbeats {
     return hearts;
   }
 
-  /** It beats once, a while from now. */
+  /** Makes it beat once, `EVERY_MS` from now. */
   add(beating: Beating): void {
     this.enqueue(beating);
     if (this.timer !== undefined || this.isArming) return;
@@ -45,7 +45,7 @@ export class Heartbeats {
     });
   }
 
-  /** The same for one that has beaten, and so has outlived a turn. */
+  /** The same for one that has beaten before. The timer is set at once, because the run has lasted longer than a turn. */
   addAgain(beating: Beating): void {
     this.enqueue(beating);
     this.arm();
@@ -72,14 +72,14 @@ export class Heartbeats {
       this.beatAll();
       this.arm();
     }, delay);
-    // A heart that beats is no reason to live.
+    // The timer must not keep the process alive.
     this.timer?.unref?.();
   }
 
   private beatAll(): void {
     const now = this.clock.now();
     for (let each = this.beating.first; each !== undefined; each = this.beating.first) {
-      // Further away than any can be: the clock was set back, and nobody knows how long it has waited.
+      // A beat that is further away than `EVERY_MS` is made now: the clock was set back, and it is not known how long it has waited.
       if (each.due - now > SOON_MS && each.due - now <= EVERY_MS) break;
       this.beating.delete(each);
       each.beat();

@@ -18,6 +18,7 @@ import {
   type Usage,
 } from "@ravi/kernel";
 
+/** An agent's result as it is recorded. */
 export type ResultRecord = {
   readonly status: AgentResult["status"];
   readonly output: string;
@@ -50,6 +51,7 @@ export function usageToJSON({ usage, costUsd, stoppedBy }: HireUsage): JsonObjec
   };
 }
 
+/** What a hire has used, from a recorded body. */
 export function usageIn(body: JsonObject): HireUsage {
   const { usage, costUsd, stoppedBy } = body;
   return {
@@ -62,6 +64,7 @@ export function usageIn(body: JsonObject): HireUsage {
 /** The usage of a hire that never started. */
 export const NOTHING_USED: HireUsage = Object.freeze({ usage: NO_USAGE, costUsd: 0 });
 
+/** The outcome of a hire, from the body of its end entry. */
 export function restoreOutcome(body: JsonObject): HireOutcome {
   const used = usageIn(body);
   // The hire itself failed: for instance, its outcome could not be recorded.
@@ -76,11 +79,13 @@ export function restoreOutcome(body: JsonObject): HireOutcome {
   return { status: status === "timedOut" ? "failed" : status, error, ...used };
 }
 
+/** The status of a child's handle after this outcome. */
 export function hireStatus({ status }: HireOutcome): RunStatus {
   if (status === "paused" || status === "timedOut") return "suspended";
   return status === "denied" ? "failed" : status;
 }
 
+/** The status of an agent's account after this outcome. */
 export function accountStatus({ status }: HireOutcome): AgentAccount["status"] {
   return status === "timedOut" ? "failed" : status;
 }

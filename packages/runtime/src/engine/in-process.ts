@@ -42,6 +42,7 @@ import { Seat } from "./seat.ts";
 import { allTogether } from "./together.ts";
 import { delay, orStopped } from "./waiting.ts";
 
+/** What the engine of one execution is made with. */
 export interface InProcessOptions {
   readonly tree: Tree;
   readonly start: ExecutionStart;
@@ -329,7 +330,7 @@ export class InProcessEngine implements DurableEngine, Recorded {
 
   private async nextSignal(name: string): Promise<Answer> {
     const { value, leave } = this.tree.signals.next(name);
-    // When it is stopped it leaves the line at once, so that a later answer goes to whoever waits next.
+    // When it is stopped it leaves the line at once, so that a later answer goes to the next one that waits.
     return orStopped(this, { promise: value, cancel: leave });
   }
 }

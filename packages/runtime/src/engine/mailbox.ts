@@ -1,7 +1,7 @@
 import type { InboxMessage, JsonValue } from "@ravi/kernel";
 import { orStopped, type Stoppable } from "./waiting.ts";
 
-/** Where others of the same process leave messages for an execution. The same message twice counts once. */
+/** The messages to one execution. The same message (by its id) counts only once. */
 export class Mailbox {
   private readonly waiting: InboxMessage[] = [];
   private readonly known = new Set<string>();
@@ -12,7 +12,7 @@ export class Mailbox {
     return this.waiting.length > 0;
   }
 
-  /** FIFO, and with that FIFO per sender. */
+  /** Messages are read in the order of delivery, so those of one sender keep their order. */
   deliver(message: InboxMessage): void {
     if (this.known.has(message.id)) return;
     this.known.add(message.id);
@@ -26,6 +26,7 @@ export class Mailbox {
     return this.waiting.shift();
   }
 
+  /** Waits for the next message. Rejects if the run is stopped. */
   async next(engine: Stoppable): Promise<InboxMessage> {
     const { promise, resolve } = Promise.withResolvers<InboxMessage>();
     this.receiver = resolve;
@@ -36,13 +37,14 @@ export class Mailbox {
     }
   }
 
-  /** It was read, now or before a crash: it will not come again. */
+  /** Marks a message that was read, now or before a crash, so that it does not come again. */
   markRead({ id }: InboxMessage): void {
     this.known.add(id);
     const at = this.waiting.findIndex((message) => message.id === id);
     if (at !== -1) this.waiting.splice(at, 1);
   }
 
+  /** Resolves with the reply to that message. It may never do so. */
   replyTo(id: string): Promise<JsonValue> {
     return this.replyOf(id).promise;
   }

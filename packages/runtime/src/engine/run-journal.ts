@@ -13,17 +13,17 @@ import { andThen } from "../and-then.ts";
 import { isWritable } from "../journal/plain-json.ts";
 import { type Beating, Heartbeats } from "./heartbeats.ts";
 
-/** Two heartbeats: one may be late. */
+/** Two heartbeats, so that one may be late. */
 const CLAIM_TTL_MS = 30_000;
 
-/** How long a journal is waited for once its run was told to stop. A disk that is busy, or far away, needs more than an agent does. */
+/** How long to wait for a journal after its run was told to stop. A disk that is busy, or far away, needs more time than an agent. */
 export const JOURNAL_PATIENCE_MS = 1_000;
 
-/** Who works on a run while its journal is held. */
+/** The run that uses a journal while this process holds the claim on it. */
 export interface Holder {
-  /** Every heartbeat is a moment to look what others have left for the run. */
+  /** Called at every heartbeat, to read what other processes have posted to the run. */
   look(): void;
-  /** Nothing more can be written down: nobody is to wait, or to do anything, any longer. */
+  /** Called when nothing more can be recorded: the run has to stop. */
   lost(why: Error): void;
 }
 
@@ -41,7 +41,7 @@ export class RunJournal implements Beating {
   private released = false;
   private renewing: Promise<void> | undefined;
   private holder: Holder | undefined;
-  /** Entries that the store has not answered for, and how often it has answered. */
+  /** How many appends the store has not answered yet, and how many it has answered. */
   private open = 0;
   private answers = 0;
 
@@ -54,7 +54,7 @@ export class RunJournal implements Beating {
     this.hearts.add(this);
   }
 
-  /** Throws a `JournalLockedError` when another owner has it. */
+  /** Claims the run for this process. Throws a `JournalLockedError` if another owner has it. */
   static claim(journal: Journal, runId: RunId, owner: string, clock: Clock): MaybePromise<RunJournal> {
     const claim = journal.claim(runId, owner, CLAIM_TTL_MS);
     const taken = (granted: { readonly epoch: number } | null): RunJournal => {
@@ -66,21 +66,24 @@ export class RunJournal implements Beating {
     return andThen(claim, taken);
   }
 
-  /** Who works on the run from now on. A go after a crash may come to a journal that was lost meanwhile. */
+  /**
+   * Sets the run that uses the journal from now on. When a run is restarted after a crash, the journal may have been lost in between: then
+   * the run is told at once.
+   */
   heldBy(holder: Holder): void {
     this.holder = holder;
     if (this.lost !== undefined) holder.lost(this.lost);
   }
 
-  /** It takes nothing more, for good. */
+  /** Whether nothing more can be written, for good. */
   get isLost(): boolean {
     return this.lost !== undefined;
   }
 
   /**
-   * A journal that could not be written to, or was taken over, takes nothing more: the run stops before it pays again. Nor does one
-   * whose run was given up, though its store may not have heard of that yet. One that was given what cannot be written down says
-   * so, has written nothing, and goes on.
+   * Writes entries. A journal that could not be written to, or was taken over, accepts nothing more, so that the run stops before it pays
+   * again. Nor does a journal that was released, though its store may not know of that yet. If the entries cannot be written as JSON,
+   * `append` throws, nothing is written, and the journal can still be used.
    */
   append(entries: readonly JournalEntry[]): MaybePromise<void> {
     if (this.lost !== undefined) throw this.lost;
@@ -106,39 +109,42 @@ export class RunJournal implements Beating {
     this.answers++;
   }
 
-  /** How often the store has answered, while it owes an answer; undefined where it owes none. */
+  /**
+   * How many appends the store has answered, while it owes an answer; undefined if it owes none. If it stays the same, the store makes no
+   * progress.
+   */
   get owing(): number | undefined {
     return this.open > 0 ? this.answers : undefined;
   }
 
   private fail(error: unknown, entries: readonly JournalEntry[]): never {
-    // Whatever words the journal has for it: nobody could have written that.
+    // The entries cannot be written as JSON, whatever error the store throws for that.
     if (!isJournalError(error) && !isWritable(entries)) throw error;
     this.lost =
       error instanceof Error ? error : new JournalFailedError({ what: "append", final: true, cause: error });
     throw this.lost;
   }
 
-  /** Again, it does nothing. */
+  /** Gives up the claim. A second call does nothing. */
   release(): MaybePromise<void> {
     if (this.released) return;
     this.released = true;
     this.hearts.delete(this);
     const { journal, runId, epoch, renewing } = this;
-    // A heartbeat that is under way would take the claim again right after it was given back.
+    // A heartbeat that is running would take the claim again right after it was given up, so it is awaited first.
     return renewing === undefined
       ? journal.release(runId, epoch)
       : renewing.then(() => journal.release(runId, epoch));
   }
 
-  /** A run that nobody has started is not listed for having been asked for. What was posted to it early stays. */
+  /** Removes a run that was claimed and never started, so that it is not listed. What was posted to it early is kept. */
   async abandon(): Promise<void> {
     const { journal, runId, epoch } = this;
-    // A heartbeat would claim it again, and with that it would be there once more.
+    // A heartbeat that is running would claim the run, and so create it, again.
     await this.renewing;
     this.hearts.delete(this);
     if (journal.abandon !== undefined) return journal.abandon(runId, epoch);
-    // What is posted at this very moment would go with it: whoever can do better has `abandon`.
+    // What is posted between the two calls is lost. A journal that can do better has `abandon`.
     if ((await journal.items(runId, 0)).length === 0) await journal.delete(runId);
   }
 
@@ -150,10 +156,11 @@ export class RunJournal implements Beating {
     try {
       const claim = await this.journal.claim(this.runId, this.owner, CLAIM_TTL_MS);
       if (claim?.epoch !== this.epoch) this.lost = new JournalLockedError({ runId: this.runId });
-      // It had lapsed, and whoever took over is done: what was taken just now is nobody's.
+      // A run that may not go on must not hold a claim: it lost its journal before, or its claim had lapsed and this call has claimed the
+      // run anew after another owner gave it up.
       if (claim !== null && this.isLost) await this.journal.release(this.runId, claim.epoch);
     } catch (error) {
-      // One that could not be renewed now may be the next time. If somebody has taken it by then, the fence says so.
+      // The next heartbeat may succeed. If another owner takes the claim before that, its epoch is another one, and appends are refused.
       if (isRaviError(error) && !error.retryable) this.lost = error;
     }
     if (this.released) return;

@@ -6,7 +6,7 @@ export interface StartOptions extends Omit<ExecutionStart, "scope" | "tenantId">
   readonly tree: Tree;
 }
 
-/** What one execution in this process begins with. What the whole tree shares is read from it when it is asked for. */
+/** What one execution in this process begins with. What the whole tree shares is read from the tree when it is needed. */
 export class InProcessStart implements ExecutionStart {
   readonly agent: Agent;
   readonly execId: ExecId;

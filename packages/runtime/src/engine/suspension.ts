@@ -1,7 +1,8 @@
 import { type RaviError, SuspendedError } from "@ravi/kernel";
 
-/** Unwinds a run that keeps its place. Not an error of the agent's: whatever it makes of it, the run is suspended. */
+/** Thrown to unwind a run that can be resumed later. If an agent catches it, the run is suspended all the same. */
 export class Suspension extends SuspendedError {
+  /** The error that has caused the suspension, if there is one. */
   readonly why: RaviError | undefined;
 
   constructor(reason: string, why?: RaviError) {

@@ -1,17 +1,18 @@
 import { type CancellationToken, type Clock, InvalidValueError, type TimerHandle } from "@ravi/kernel";
 
+/** A promise that can be given up. */
 export interface Delay<T> {
   readonly promise: Promise<T>;
   cancel(): void;
 }
 
-/** What may end a wait before it is over. */
+/** What may stop a wait before it is over. */
 export interface Stoppable {
   readonly token: CancellationToken;
   readonly suspension: Error | undefined;
 }
 
-/** A promise, or the end of the run if that comes first. Nothing is left behind either way. */
+/** Waits for `work`, and rejects at once if the run is stopped. Removes its listener, and cancels the work if it can be, in either case. */
 export function orStopped<T>(engine: Stoppable, work: Promise<T> | Delay<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     let unlisten = (): void => {};
@@ -35,13 +36,14 @@ export function orStopped<T>(engine: Stoppable, work: Promise<T> | Delay<T>): Pr
   });
 }
 
+/** A promise that resolves after that time, unless it is cancelled; then it never settles. */
 export function delay(clock: Clock, milliseconds: number): Delay<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const handle = timer(clock, resolve, milliseconds);
   return { promise, cancel: () => handle.cancel() };
 }
 
-/** A timer of a clock that has them. */
+/** Sets a timer. Throws an `InvalidValueError` if the clock has none. */
 export function timer(clock: Clock, callback: () => void, milliseconds: number): TimerHandle {
   if (clock.setTimer !== undefined) return clock.setTimer(callback, milliseconds);
   throw new InvalidValueError({
@@ -51,7 +53,9 @@ export function timer(clock: Clock, callback: () => void, milliseconds: number):
   });
 }
 
-/** A turn of the platform's own loop. On a clock that a test moves on, a second may pass in less, and no journal answers in less. */
+/**
+ * Waits for one turn of the platform's event loop. With the clock of a test a second may pass in less time, in which no journal can answer.
+ */
 export function turnOfLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

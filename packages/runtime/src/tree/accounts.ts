@@ -12,7 +12,7 @@ import {
   type Used,
 } from "@ravi/kernel";
 
-/** What one execution has used so far, itself and without its children. */
+/** What one execution has used so far, without its children; `total` includes them. */
 export class Account implements Tally, Used {
   readonly agentId: AgentId;
   readonly execId: ExecId;
@@ -25,10 +25,10 @@ export class Account implements Tally, Used {
   retries = 0;
   /** Calls without a known price. */
   private unpriced = 0;
-  /** Whole nano-dollars, so that many small sums add up to what they are. */
+  /** Whole nano-dollars, so that many small amounts add up without rounding errors. */
   private nano = 0;
   private wasteNano = 0;
-  /** Of whom it has hired, and of all below them, when they are over. */
+  /** What its hires, and everyone below them, have used. Added when a hire is over. */
   private belowUsage: Usage = NO_USAGE;
   private belowNano = 0;
   private isBelowUnpriced = false;
@@ -39,7 +39,7 @@ export class Account implements Tally, Used {
     this.priority = priority;
   }
 
-  /** Who hired it and how urgent it is; known when it is hosted, not where only its spend is on record. */
+  /** Sets its parent and priority. They are known when it starts, but not if only its spend is on record. */
   describe({ parentId, priority }: Supervision): this {
     this.parent = parentId;
     this.priority = priority;
@@ -53,7 +53,7 @@ export class Account implements Tally, Used {
     this.wasteNano += Math.round(wasteUsd * 1e9);
   }
 
-  /** One call of a bare execution. */
+  /** Counts one model call of a bare execution. */
   model(usage: Usage | undefined, isNested: boolean): void {
     if (!isNested) this.modelCalls++;
     if (usage === undefined) this.unpriced++;
@@ -64,19 +64,19 @@ export class Account implements Tally, Used {
     this.toolCalls++;
   }
 
-  /** Null when a call had no known price: a sum with a hole in it is not a sum. */
+  /** Dollars; null if the price of a call is not known. */
   get costUsd(): number | null {
     return this.unpriced > 0 ? null : this.nano / 1e9;
   }
 
-  /** A hire of it is over. */
+  /** Adds what a hire that is over has used, with everyone below it. */
   addBelow({ usage = NO_USAGE, costUsd = 0 }: HireUsage): void {
     this.belowUsage = addUsage(this.belowUsage, usage);
     if (costUsd === null) this.isBelowUnpriced = true;
     else this.belowNano += Math.round(costUsd * 1e9);
   }
 
-  /** What it has used, itself and with all below it. */
+  /** What it has used, together with everyone below it. */
   get total(): HireUsage {
     const isUnpriced = this.unpriced > 0 || this.isBelowUnpriced;
     return {
@@ -88,7 +88,7 @@ export class Account implements Tally, Used {
   toJSON(): AgentAccount {
     const { execId, agentId, parent, priority, status, usage, costUsd, modelCalls, toolCalls, retries } =
       this;
-    // Whatever an agent paid that was cut off, its parent got nothing for it.
+    // Everything that a failed or cancelled agent has paid is waste, because its parent got nothing for it.
     const isLost = status === "cancelled" || status === "failed";
     const wasteUsd = (isLost ? this.nano : this.wasteNano) / 1e9;
     return {
@@ -109,23 +109,23 @@ export class Account implements Tally, Used {
 
 const NONE: Account[] = [];
 
-/** Who used what. A finished execution leaves this and nothing else. */
+/** The accounts of all executions of a run. A finished execution leaves nothing else in memory. */
 export class Accounts {
   private readonly isResumed: boolean;
   private all: Account[] = NONE;
-  /** Made for the first who asks. In a run that was never resumed nobody does, and no id has to be hashed. */
+  /** Made when somebody first asks. In a run that was never resumed nobody does, and no id has to be hashed. */
   private index: Map<ExecId, Account> | undefined;
 
   constructor(isResumed: boolean) {
     this.isResumed = isResumed;
   }
 
-  /** The account of that execution; the one from before, where a run is resumed. */
+  /** The account of that execution: in a resumed run the one from before, otherwise a new one. */
   open(agentId: AgentId, execId: ExecId, priority: Priority): Account {
     const known = this.isResumed ? this.find(execId) : undefined;
     if (known !== undefined) return known;
     const account = new Account(agentId, execId, priority);
-    // Most runs have one, and the first push onto an empty list makes room for seventeen.
+    // Most runs have one, and the first push onto an empty array allocates room for 17 elements.
     if (this.all === NONE) this.all = [account];
     else this.all.push(account);
     this.index?.set(execId, account);
@@ -137,7 +137,7 @@ export class Accounts {
     return this.index.get(execId);
   }
 
-  /** All is unwound: whoever has not ended by now keeps its place. */
+  /** Marks every execution that has not ended as suspended. */
   suspend(): void {
     for (const account of this.all) if (account.status === "running") account.status = "suspended";
   }
@@ -151,7 +151,7 @@ export class Accounts {
   }
 }
 
-/** What all of them took together. */
+/** What all of them have used together. The cost is null if the price of a call is not known. */
 export function totalOf(accounts: readonly Account[]): {
   readonly usage: Usage;
   readonly cost: number | null;

@@ -10,13 +10,13 @@ import { messageOf, tellLog } from "@ravi/kernel/loop";
 
 type Reader = (result: IteratorResult<RunEvent>) => void;
 
-/** One observer who reads at its own pace: what it has not read yet, or that it waits. */
+/** One observer, which reads at its own pace. Holds the events that it has not read yet. */
 class Subscription implements AsyncIterableIterator<RunEvent> {
   private unread: RunEvent[] = [];
-  /** How many of them were read. They are dropped when all were: taking each off the front would move all the others. */
+  /** How many events of `unread` were read already. Removing each one from the front would move all the others. */
   private read = 0;
   private waiting: Reader | undefined;
-  /** Whoever asks again before it was answered. */
+  /** Further calls of `next` before the first was answered. */
   private alsoWaiting: Reader[] | undefined;
   private ended = false;
   private readonly leave: (subscription: Subscription) => void;
@@ -53,7 +53,7 @@ class Subscription implements AsyncIterableIterator<RunEvent> {
     });
   }
 
-  /** Somebody broke off: nothing stays behind. */
+  /** Called when the reader stops early. Nothing is kept for it. */
   return(): Promise<IteratorResult<RunEvent>> {
     this.leave(this);
     this.forget();
@@ -70,7 +70,7 @@ class Subscription implements AsyncIterableIterator<RunEvent> {
     if (event === undefined) return undefined;
     this.read++;
     if (this.read === this.unread.length) this.forget();
-    // A reader that never quite catches up would keep all that it has read.
+    // Otherwise a reader that never quite catches up would keep everything that it has read.
     else if (this.read === MOST_READ) {
       this.unread = this.unread.slice(MOST_READ);
       this.read = 0;
@@ -86,12 +86,12 @@ class Subscription implements AsyncIterableIterator<RunEvent> {
 
 const MOST_READ = 1_024;
 
-/** An observer that is called, at once, with each event. */
+/** An observer that is called synchronously with each event. */
 export type EventListener = (event: RunEvent) => void;
 
-/** Tells any number of observers what happens in a tree. They never change it; without them nothing is kept. */
+/** Publishes the events of a run to any number of observers, who cannot affect the run. Without observers nothing is stored. */
 export class EventHub {
-  /** Made for the first of them. */
+  /** Made for the first observer. */
   private observers: Set<Subscription> | undefined;
   private readonly listener: EventListener | undefined;
   private readonly logger: Logger | undefined;
@@ -103,12 +103,12 @@ export class EventHub {
     this.logger = logger;
   }
 
-  /** Whether anybody looks, so that nothing is built for nobody. */
+  /** Whether anybody observes the run. Ask first, so that an event is built only if somebody gets it. */
   get isWatched(): boolean {
     return this.listener !== undefined || (this.observers !== undefined && this.observers.size > 0);
   }
 
-  /** From now on. */
+  /** Events from now on, until the run ends or the reader stops. */
   subscribe(): AsyncIterableIterator<RunEvent> {
     const subscription = new Subscription((left) => this.observers?.delete(left));
     if (this.over) subscription.end();
@@ -116,19 +116,19 @@ export class EventHub {
     return subscription;
   }
 
-  /** After its end nobody is told anything, whoever has kept a context. */
+  /** Numbers an event and sends it to all observers. Does nothing after the run's end, even if somebody has kept a context. */
   publish(at: number, agentId: AgentId, execId: ExecId, event: AgentEvent): void {
     if (this.over) return;
     const numbered: RunEvent = { seq: ++this.seq, at, agentId, execId, event };
-    // What one of them does with it must not reach another. For one alone it is not worth an eighth of the time of a delta.
+    // Frozen, so that no observer can change what another one gets. Not for a single one: it would take an eighth of the time of a delta.
     const observers = this.observers?.size ?? 0;
     if (observers > 1 || (observers === 1 && this.listener !== undefined)) Object.freeze(numbered);
-    // The listener last: what it does at once may publish more, and that comes after this for everybody.
+    // The listener comes last: it may publish further events, which must come after this one for all observers.
     if (this.observers !== undefined) for (const observer of this.observers) observer.push(numbered);
     if (this.listener !== undefined) this.tell(this.listener, numbered);
   }
 
-  /** Nobody looks, but the number is taken: observers who come later see where they came in. */
+  /** Counts an event that nobody observes, so that later observers see from its number how many came before. */
   skip(): void {
     this.seq++;
   }
@@ -139,10 +139,10 @@ export class EventHub {
     this.observers = undefined;
   }
 
-  /** What a listener throws is its own affair. */
+  /** Calls the listener. If it throws, that is only logged. */
   private tell(listener: EventListener, event: RunEvent): void {
     try {
-      // It may be asynchronous all the same; nobody else would hear it fail.
+      // It may be an async function, whose rejection would go unhandled otherwise.
       const told: unknown = listener(event);
       if (isPromiseLike(told)) told.then(undefined, (error: unknown) => this.complain(event, error));
     } catch (error) {

@@ -1,20 +1,23 @@
 import type { Agent, Ledger, Reservation, Settlement } from "@ravi/kernel";
 import { isLedger, least } from "@ravi/kernel/loop";
 
-/** An execution's ledger, and with it one that a user gave to the agent, which is reserved from in addition. */
+/**
+ * The ledger of an execution, combined with the one that the user gave to the agent (`defaults.executionBudget`), if there is one: every
+ * call then reserves from both.
+ */
 export function withAgentLedger(agent: Agent, ledger: Ledger | undefined): Ledger | undefined {
   const given = agent.defaults?.executionBudget;
   if (given === undefined || !isLedger(given)) return ledger;
   return ledger === undefined ? given : both(ledger, given);
 }
 
-/** Two ledgers as one; the second is a user's own. */
+/** Two ledgers as one; the second is the user's own. */
 interface JointLedger extends Ledger {
   readonly first: Ledger;
   readonly extra: Ledger;
 }
 
-/** A ledger that a resumed run brought along, with all that the agents above it were given by their users. */
+/** The restored ledger of a resumed execution, combined with the users' own ledgers of all agents above it. */
 export function withExtraOf(parent: Ledger | undefined, restored: Ledger, scope: string): Ledger {
   let ledger = restored;
   for (let at = parent; at !== undefined && isJoint(at); at = at.first) {
@@ -27,7 +30,7 @@ function isJoint(ledger: Ledger): ledger is JointLedger {
   return "extra" in ledger;
 }
 
-/** Two ledgers that do not know each other, reserved from together: all or nothing. */
+/** Combines two independent ledgers. Every call reserves from both of them or from neither. */
 function both(first: Ledger, second: Ledger): JointLedger {
   return {
     first,
@@ -45,7 +48,7 @@ function both(first: Ledger, second: Ledger): JointLedger {
         async settle(actual) {
           let a: Settlement;
           let b: Settlement;
-          // One that fails must not leave open what the other has set aside.
+          // If the first fails, the reservation of the second must still be settled.
           try {
             a = await one.settle(actual);
           } finally {
@@ -54,7 +57,7 @@ function both(first: Ledger, second: Ledger): JointLedger {
           return bothOf(a, b);
         },
         async cancel() {
-          // One that fails must not keep what the other has set aside.
+          // If the first fails, the reservation of the second must still be cancelled.
           try {
             await one.cancel();
           } finally {
@@ -67,7 +70,7 @@ function both(first: Ledger, second: Ledger): JointLedger {
       const [a, b] = [await first.charge(spent, options), await second.charge(spent, options)];
       return bothOf(a, b);
     },
-    // What the run may spend can be raised; what a user has given beside it is theirs.
+    // Only the run's own ledger is raised, and not the one that belongs to the user.
     ...(first.raise !== undefined && { raise: (more) => first.raise?.(more) }),
     child: (budget, scope) => both(first.child(budget, scope), second.child({}, scope)),
     remaining() {
@@ -86,7 +89,7 @@ function both(first: Ledger, second: Ledger): JointLedger {
   };
 }
 
-/** A ledger that was not compiled may leave out what it has nothing to say of. */
+/** A ledger in plain JavaScript may return an incomplete settlement, or none. */
 function bothOf(a: Partial<Settlement> = {}, b: Partial<Settlement> = {}): Settlement {
   return {
     warnings: [...(a.warnings ?? []), ...(b.warnings ?? [])],

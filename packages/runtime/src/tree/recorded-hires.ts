@@ -9,6 +9,7 @@ export interface RecordedHire {
   end: JournalRecord | undefined;
 }
 
+/** All hires in the journal of a run. */
 export interface RecordedHires {
   /** In the order in which they were begun, so that a parent comes before its children. */
   readonly all: readonly RecordedHire[];
@@ -16,6 +17,7 @@ export interface RecordedHires {
   readonly entries: readonly { readonly phase: "begin" | "end"; readonly hire: RecordedHire }[];
 }
 
+/** Collects the hires from the journal of a run. */
 export function hiresIn({ records }: Recording): RecordedHires {
   const hires = new Map<ExecId, RecordedHire>();
   const entries: RecordedHires["entries"][number][] = [];

@@ -30,7 +30,7 @@ function openAccounts(tree: Tree, hires: readonly RecordedHire[]): void {
     const { agentId, parentId, priority } = begin.body as HireBegin;
     const account = accounts.open(agentId, execId, priority ?? root.priority);
     account.parent = parentId;
-    // Who has no end of its own, but a parent that has ended, was cancelled with it.
+    // A hire without an end, whose parent has ended, was cancelled with it.
     const isCancelled = end === undefined && over.has(begin.exec);
     if (end !== undefined) account.status = accountStatus(restoreOutcome(end.body));
     else if (isCancelled) account.status = "cancelled";

@@ -1,11 +1,11 @@
 import { type AgentId, type ExecId, type Headcount, isRaviError, type JournalRecord } from "@ravi/kernel";
 import type { HireBegin } from "../engine/hire-record.ts";
 
-/** Takes seats and gives them back again in the order of a record, which ends in the same state. */
+/** Takes seats and releases them in the order of the record, which leads to the same state as before the crash. */
 export class SeatReplay {
   readonly seated = new Map<ExecId, AgentId>();
   private readonly headcount: Headcount;
-  /** Who found no seat at first and has worked all the same: it waited for one, and got it when one was free. */
+  /** Hires that found no seat at first, and are on record as having worked: they have waited for one, and got it when it was free. */
   private readonly queue = new Map<ExecId, JournalRecord>();
   private readonly below = new Map<ExecId, ExecId[]>();
 
@@ -20,7 +20,7 @@ export class SeatReplay {
     if ((await this.take(execId, begin)) !== "seated" && hasWorked) this.queue.set(execId, begin);
   }
 
-  /** With all whom it had hired: who has no end of its own was ended by this one. */
+  /** Releases the seat of a hire and those of everyone below it: agents without an end on record have ended with it. */
   async end(execId: ExecId): Promise<void> {
     const leaving = this.withAllBelow(execId);
     for (const id of leaving) this.queue.delete(id);
@@ -37,7 +37,7 @@ export class SeatReplay {
     for (const [next, begin] of this.queue) {
       const taken = await this.take(next, begin);
       if (taken === "seated") this.queue.delete(next);
-      // Nor is there a seat for those behind it: to ask for each of them at each end would take minutes for some thousands.
+      // There is no seat for those behind it either. To ask for each of them at each end would take minutes with some thousand hires.
       if (taken === "full") return;
     }
   }
@@ -49,17 +49,17 @@ export class SeatReplay {
       this.seated.set(execId, agentId);
       return "seated";
     } catch (error) {
-      // It was denied then as well, or it was waiting in the queue; its hire asks again by itself.
+      // It was denied before the crash too, or it was waiting in the queue. Its hire asks again by itself.
       if (isRaviError(error, "BUDGET_EXHAUSTED")) return error.dimension === "agents" ? "full" : "denied";
       if (isRaviError(error, "INVALID_VALUE")) return "denied";
       throw error;
     }
   }
 
-  /** Those above come before those whom they have hired. */
+  /** The hire and everyone below it, parents before their children. */
   private withAllBelow(execId: ExecId): ExecId[] {
     const all = [execId];
-    // It grows while it is gone through.
+    // The list grows during the loop.
     for (const next of all) for (const hired of this.below.get(next) ?? []) all.push(hired);
     return all;
   }

@@ -12,25 +12,25 @@ import type {
 const POLL_MS = 250;
 const NOTHING_TO_READ = Promise.resolve();
 
-/** The run that is reached. */
+/** The run that gets what is delivered. */
 export interface Reachable {
   readonly runId: RunId;
   readonly clock: Clock;
-  /** Where other processes leave what they deliver. */
+  /** The journal through which other processes deliver. */
   readonly store: Journal | undefined;
   cancelledFromOutside(reason: string): void;
-  /** Somebody says something to an agent of the run. */
+  /** Passes a message on to an agent of the run. */
   deliver(item: PostedItem): void;
-  /** Looking failed: the run cannot be reached any more. */
+  /** Called if the journal cannot be read: then nothing from outside reaches the run. */
   unreachable(error: unknown): void;
 }
 
-/** What was delivered, with the id of its delivery. */
+/** A value that was delivered, with the id of its delivery. */
 export type Answer = { readonly id: string; readonly value: JsonValue };
 
 /**
- * What comes from outside: answers by name, kept until somebody waits for them. Another process delivers through the journal,
- * which tells of it where it can, and is otherwise looked at while somebody waits.
+ * Receives what comes from outside the run. Answers are kept by name until somebody waits for them. Another process delivers through the
+ * journal, which reports it if it can be watched, and is otherwise polled while somebody waits.
  */
 export class Signals {
   private readonly run: Reachable;
@@ -51,7 +51,7 @@ export class Signals {
     this.watch = run.store?.watch?.(run.runId, () => void this.look());
   }
 
-  /** An item that arrived, by whatever way. The same one twice counts once. */
+  /** Takes an item that has arrived, from this process or from the journal. The same one (by its id) counts only once. */
   accept(item: PostedItem): void {
     if (this.seen?.has(item.id) === true) return;
     this.markRead(item.id);
@@ -94,7 +94,7 @@ export class Signals {
     };
   }
 
-  /** Somebody waits for a message: the journal is looked at until it leaves. */
+  /** Called for an agent that waits for a message: new items are read until it calls the function that this returns. */
   listen(): () => void {
     this.listeners++;
     void this.look();
@@ -104,7 +104,7 @@ export class Signals {
     };
   }
 
-  /** It was read before, and is on record: it is not delivered again. */
+  /** Marks an item that was read before and is on record, so that it is not delivered again. */
   markRead(id: string): void {
     (this.seen ??= new Set()).add(id);
   }
@@ -120,14 +120,14 @@ export class Signals {
     this.stopIfIdle();
   }
 
-  /** Reads what was left in the journal, in the order in which it was left. Resolves when all of it was seen. */
+  /** Reads what was posted to the journal, in the order of posting. Resolves when everything is read. */
   look(): Promise<void> {
     const { store } = this.run;
     if (store === undefined) return NOTHING_TO_READ;
     this.isStale = true;
     this.looking ??= this.readAll(store).then(() => {
       this.looking = undefined;
-      // Something was posted after the last look, while this one was about to end.
+      // Something was posted after the last read, while this promise was about to resolve.
       if (this.isStale) return this.look();
       return this.lookLater();
     });
@@ -153,7 +153,7 @@ export class Signals {
 
   private lookLater(): void {
     if (this.isIdle || this.timer !== undefined) return;
-    // A watch that was passed on without its `awaits` keeps no process alive: then the timer has to.
+    // A watch that was passed on without its `awaits` cannot keep the process alive, so the timer has to.
     if (this.watch?.coversAll === true && this.watch.awaits !== undefined) return this.watch.awaits(true);
     this.timer = this.run.clock.setTimer?.(() => {
       this.timer = undefined;

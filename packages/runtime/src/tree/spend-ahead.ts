@@ -5,13 +5,13 @@ import { raisesOf, spendsOf } from "./spends.ts";
 type Sum = { -readonly [D in keyof Spend]: number };
 
 /**
- * What an execution, and whom it has hired, will have spent by the end of what is on record of it, less what will have been
- * granted to them. The record is read once, and what the agent has asked for again is taken off: to add it all up each time that
- * the agent looks at its budget takes minutes for some thousand calls.
+ * What an execution and everyone below it will have spent by the end of their record, less what will have been granted to them. The record
+ * is read once, and each step is subtracted when the agent asks for it again: adding it all up each time that the agent looks at its budget
+ * would take minutes with some thousand calls.
  */
 export class SpendAhead {
   private readonly sum: Sum = nothing();
-  /** By the key under which the execution itself asks for it. */
+  /** The part of the sum for each key that the execution itself asks for. */
   private readonly byKey = new Map<string, Sum>();
 
   constructor(recording: Recording, execId: ExecId) {
@@ -26,7 +26,7 @@ export class SpendAhead {
     for (const { exec, key, spend, isToCome } of spendsOf(recording))
       if (!isToCome) this.add(keyOf(exec, key), spend, 1);
     for (const { exec, key, more } of raisesOf(recording)) this.add(keyOf(exec, key), more, -1);
-    // A constant first: see docs/decisions/0012.
+    // Assigned in two steps, because V8 would otherwise allocate the function in its old generation: see docs/decisions/0012.
     const taken = (key: string): void => this.taken(key);
     mine.onTaken = taken;
   }
@@ -40,7 +40,7 @@ export class SpendAhead {
     let sum = this.byKey.get(key);
     if (sum === undefined) this.byKey.set(key, (sum = nothing()));
     const { tokens = 0, cost = 0, turns = 0, toolCalls = 0 } = spend;
-    // Whole billionths of a dollar: what is taken off is exactly what was added.
+    // Whole nano-dollars, so that exactly what was added is subtracted.
     const amounts = { tokens, cost: Math.round(cost * NANOS), turns, toolCalls };
     move(sum, amounts, sign);
     move(this.sum, amounts, sign);
@@ -65,7 +65,7 @@ function move(sum: Sum, { tokens, cost, turns, toolCalls }: Spend, sign: 1 | -1)
   sum.toolCalls += sign * toolCalls;
 }
 
-/** Of the hire that an execution is, or is below of, where that is one of those. */
+/** The key of the hire in `keys` that an execution is, or is below; undefined if there is none. */
 function keyAbove(exec: ExecId, from: number, keys: ReadonlyMap<string, string>): string | undefined {
   for (let end = exec.length; end > from; end = exec.lastIndexOf("/", end - 1)) {
     const key = keys.get(exec.slice(0, end));

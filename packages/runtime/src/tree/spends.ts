@@ -9,9 +9,9 @@ import {
 import { textAt } from "../engine/body.ts";
 import { attemptOf, RAISE, type Recording, SPEND, spendKey } from "../engine/recording.ts";
 
-// What a run has spent, read from its journal. It is the other side of `context/money`: a begin entry has the reservation of one call,
-// the effect's first, which is number 0; notes have the calls beside it, and what the first took where the begin entry does not
-// cover it; an end entry has the sum of all calls that were charged by then.
+// What a run has spent, read from its journal. It is the counterpart of `context/money`: a begin entry has the reservation of one call, the
+// effect's first, which is number 0; notes have the calls beside it, and what the first took if the begin entry does not cover it; an end
+// entry has the sum of all calls that were charged by then.
 
 /** A bill (`Bill.toJSON`), a charge or a reservation, as the journal has it. */
 type RecordedSpend = Partial<Spend> & {
@@ -19,26 +19,27 @@ type RecordedSpend = Partial<Spend> & {
   readonly priced?: boolean;
   readonly retries?: number;
   readonly waste?: number;
-  /** The largest single charge, where there are several. */
+  /** The largest single charge, if there are several. */
   readonly largest?: Pick<Spend, "tokens" | "cost">;
   /** How many calls there were beside the first. They are numbered from 1. */
   readonly calls?: number;
-  /** How many of all calls were the effect's own attempts, and not a tool's or a layer's. */
+  /** How many of all calls were the effect's own attempts, and not calls of a tool or a layer. */
   readonly own?: number;
   /** Numbers of the calls that were not charged yet: they are not in the sum. */
   readonly open?: readonly number[];
 };
 
+/** An amount that the journal says was spent, or may have been. */
 export interface SpendOnRecord {
   readonly exec: ExecId;
-  /** Of the effect. */
+  /** The key of the effect. */
   readonly key: string;
   readonly spend: RecordedSpend;
-  /** A call that the effect made beside its sum: it does not count as one more effect. */
+  /** Whether it is a single call inside of an effect. It does not count as one more effect. */
   readonly isInside: boolean;
   /**
-   * A tool call without an end, on which nobody has decided. It is made again and counted then, so it does not count now: a run that
-   * crashed must not come to its limit sooner than one that did not.
+   * Whether it is a tool call without an end that nobody has decided on. It is made again and counted then, so it does not count now: a run
+   * that crashed must not reach its limit sooner than one that did not.
    */
   readonly isToCome: boolean;
 }
@@ -76,12 +77,12 @@ function* extraCall(note: JournalRecord, { ends, notes }: Index): Generator<Spen
   yield { exec, key, spend: spendIn(body), isInside: true, isToCome: false };
 }
 
-/** The call that an effect was begun for, where the effect has no end, or ended without waiting for it. */
+/** The call that an effect was begun for, if the effect has no end, or ended without waiting for it. */
 function* openFirstCall(begin: JournalRecord, index: Index): Generator<SpendOnRecord> {
   const { exec, key, body } = begin;
   const end = index.ends.get(attemptOf(begin));
   if (end !== undefined && hasInSum(end, FIRST)) return;
-  // A tool has no reservation in its begin entry, and was called all the same.
+  // The begin entry of a tool has no reservation, but the tool may have been called.
   const isTool = body["tool"] !== undefined;
   const spend = isTool ? ONE_TOOL_CALL : spendIn((noteOn(begin, FIRST, index) ?? begin).body);
   const isToCome = isTool && end === undefined && !isNeverMadeAgain(begin, index);
@@ -90,7 +91,7 @@ function* openFirstCall(begin: JournalRecord, index: Index): Generator<SpendOnRe
 
 const ONE_TOOL_CALL: RecordedSpend = Object.freeze({ toolCalls: 1 });
 
-/** Somebody has decided on it, or whoever would make it again has ended. */
+/** Whether somebody has decided on the call, or the agent that would make it again has ended. */
 function isNeverMadeAgain(begin: JournalRecord, { decided, begins, endedHires }: Index): boolean {
   if (decided.has(attemptOf(begin))) return true;
   const isNewest = begins.get(effectOf(begin)) === begin;
@@ -143,21 +144,22 @@ function noteOn(effect: JournalRecord, call: number, { notes }: Index): JournalR
   return notes.get(attemptOf({ ...effect, key: spendKey(effect.key, call) }));
 }
 
-/** What somebody decided on after a crash stays charged as the crash has left it. */
+/** Whether somebody has decided on it after a crash. Then it stays charged as the crash has left it. */
 function isDecided({ body }: JournalRecord): boolean {
   return body["decided"] === true;
 }
 
-/** What a call took or, where that is not known, what was set aside for it. */
+/** What a call took or, if that is not known, what was set aside for it. */
 function spendIn(body: JsonObject): RecordedSpend {
   return (body["spend"] ?? body["reserve"] ?? {}) as RecordedSpend;
 }
 
-/** What an effect's end entry says of its calls; nothing where it cost nothing. */
+/** The bill in the end entry of an effect; empty if it cost nothing. */
 function billIn({ body }: JournalRecord): RecordedSpend {
   return (body["spend"] ?? {}) as RecordedSpend;
 }
 
+/** Whether the sum of the end entry contains that call. */
 function hasInSum(end: JournalRecord, call: number): boolean {
   const { calls = 0, open = [] } = billIn(end);
   return call <= calls && !open.includes(call);
@@ -166,7 +168,7 @@ function hasInSum(end: JournalRecord, call: number): boolean {
 /** Whether an own attempt was sent, and not only nested calls. If a cache answered, none was. */
 export function hasGoneOut({ own, turns, open = [] }: RecordedSpend): boolean {
   if (own !== undefined) return own > 0;
-  // Then there is at most one call, an own one. Without a turn it was withdrawn before it was sent.
+  // Without `own` there is at most one call, an own one. If it has no turn, it was withdrawn before it was sent.
   return turns !== 0 || open.length > 0;
 }
 

@@ -28,12 +28,13 @@ import { Mailbox } from "../engine/mailbox.ts";
 import { type Reachable, Signals } from "./signals.ts";
 import { Suspension } from "../engine/suspension.ts";
 
-/** What is posted as the value of a message. */
+/** The value of a message that was posted. */
 type Letter = { readonly from: string; readonly content: JsonValue };
 
 const NOTHING: Spend = Object.freeze({ tokens: 0, cost: 0, turns: 0, toolCalls: 0 });
 const NO_DOUBTS: readonly string[] = Object.freeze([]);
 
+/** What a run is made of. */
 export interface TreeOptions {
   readonly ports: Ports;
   readonly start: Start;
@@ -46,7 +47,7 @@ export interface TreeOptions {
   readonly createContext: CreateRunContext;
 }
 
-/** What all executions of one run have in common. */
+/** What all executions of one run share. */
 export class Tree implements Reachable, Holder {
   readonly ports: Ports;
   readonly root: Supervision;
@@ -56,25 +57,25 @@ export class Tree implements Reachable, Holder {
   readonly recording: Recording | undefined;
   readonly decisions: Decisions;
   readonly token: CancellationToken;
-  /** That of its handle. */
+  /** The token of the run's handle. */
   readonly runToken: CancellationToken;
   readonly events: EventHub;
   /** Whether `getRunScope()` knows this run. */
   readonly ambientScope: boolean;
-  /** Builds the context of everybody who works in it. */
+  /** Makes the context of every agent in the run. */
   readonly createContext: CreateRunContext;
   readonly accounts: Accounts;
-  /** What was granted beyond the limits, all in all. */
+  /** The sum of everything that was granted beyond the limits. */
   granted: Spend = NOTHING;
   readonly headcount: Headcount | undefined;
   readonly ledger: Ledger | undefined;
   suspension: Suspension | undefined;
-  /** What came of its root is known. */
+  /** Whether the outcome of the root is known. */
   isEnding = false;
-  /** Who was hired before a crash, has not ended, and was not asked for again yet. */
+  /** Agents that were hired before a crash, have not ended, and were not asked for again by their parent yet. */
   unasked: Map<ExecId, AgentId> | undefined;
-  // Made when they are first needed: most runs are neither resumed nor talked to, and eight maps and sets weigh on one that makes
-  // a single model call.
+  // Made when they are first needed: most runs are neither resumed nor sent anything, and eight maps and sets would weigh on a run with a
+  // single model call.
   private lazyScope: RunScope | undefined;
   private lazyRestored: Restored | undefined;
   private lazyDoubts: Set<string> | undefined;
@@ -93,7 +94,8 @@ export class Tree implements Reachable, Holder {
     this.accounts = new Accounts(options.recording !== undefined);
     this.decisions = options.decisions;
     this.runToken = options.token;
-    // A go at a run ends with its own token; the handle's outlives it, for the next go, and for what is waited for at the end.
+    // Every start of a run has a token of its own. The handle's token outlives it, for a restart, and for what is waited for at the end. A
+    // run without a journal, a history and hooks has neither, and uses the handle's token.
     const isAlone =
       ports.journal === undefined && ports.history === undefined && start.agent.hooks === undefined;
     this.token = isAlone && ports.hooks === NO_HOOKS ? options.token : options.token.child();
@@ -102,21 +104,21 @@ export class Tree implements Reachable, Holder {
     this.createContext = options.createContext;
     this.headcount = ports.headcount && madeHeadcount(ports.headcount(root), root);
     this.ledger = ports.ledger && madeLedger(ports.ledger(root));
-    // Others may leave something in a journal at any time.
+    // Other processes may post something to the journal at any time.
     if (ports.journal !== undefined) this.lazySignals = new Signals(this);
   }
 
   get scope(): RunScope {
     return (this.lazyScope ??= scopeOf(this.start));
   }
-  /** Ledgers and seats that a resumed run had before, until their executions are there again. */
+  /** Ledgers and seats that were restored for a resumed run, until their executions run again. */
   get restored(): Restored {
     return (this.lazyRestored ??= { ledgers: new Map(), seats: new Set() });
   }
   restoredLedger(execId: ExecId): Ledger | undefined {
     return this.lazyRestored?.ledgers.get(execId);
   }
-  /** Whether it had one; it has it no longer, whoever asked. */
+  /** Whether there is a restored seat for the execution. It now belongs to the caller: a second call returns false. */
   takeRestoredSeat(execId: ExecId): boolean {
     return this.lazyRestored?.seats.delete(execId) === true;
   }
@@ -145,7 +147,7 @@ export class Tree implements Reachable, Holder {
     return this.root.runId;
   }
 
-  /** Where messages wait for an execution, which need not be there yet. */
+  /** The mailbox of an execution, which need not have started yet. */
   mailboxOf(execId: ExecId): Mailbox {
     const mail = (this.lazyMail ??= new Map<ExecId, Mailbox>());
     let mailbox = mail.get(execId);
@@ -157,12 +159,12 @@ export class Tree implements Reachable, Holder {
     return this.lazyMail?.get(execId)?.hasMail === true;
   }
 
-  /** Its execution is over. */
+  /** Removes the mailbox of an execution that is over. */
   dropMail(execId: ExecId): void {
     this.lazyMail?.delete(execId);
   }
 
-  /** It counts for the whole tree, whoever asked for it. */
+  /** Notes what was granted beyond the limits. It counts for the whole tree, whichever agent has asked for it. */
   grant(more: Partial<Spend>): void {
     const { tokens, cost, turns, toolCalls } = this.granted;
     this.granted = {
@@ -173,11 +175,11 @@ export class Tree implements Reachable, Holder {
     };
   }
 
-  /** Whom an execution had hired before a crash, and has not asked for again by its end, ends with it. */
+  /** Called when an execution has ended: agents that it had hired before a crash, and has not asked for again, end with it. */
   endBelow(execId: ExecId): void {
     const { unasked, accounts, headcount } = this;
     if (unasked === undefined || unasked.size === 0) return;
-    // From the bottom: nobody's slot is free before those of whom it has hired.
+    // From the bottom up, because the seats of children must be free before those of their parents.
     for (const [below, agentId] of [...unasked].toReversed()) {
       if (!below.startsWith(`${execId}/`)) continue;
       unasked.delete(below);
@@ -187,16 +189,19 @@ export class Tree implements Reachable, Holder {
     }
   }
 
-  /** It ends for good, and does not keep its place. */
+  /** Whether the run was cancelled for good, and not only suspended. */
   get isCancelled(): boolean {
     return this.token.isCancelled && this.suspension === undefined;
   }
 
-  /** Ends the run in this process; it keeps its place. Whoever waits or comes next is unwound. */
+  /**
+   * Stops the run in this process, so that it can be resumed later. Everything that waits or begins from now on is unwound. Returns the
+   * error that does so.
+   */
   suspend(message: string, why?: RaviError): Suspension {
     if (this.suspension === undefined) {
       this.suspension = new Suspension(message, why);
-      // What is under way is aborted; what it says of it is not recorded, because a suspension is no outcome.
+      // Aborts what is running. Its errors are not recorded, because a suspension is no outcome.
       this.token.cancel(message);
     }
     return this.suspension;
@@ -220,7 +225,7 @@ export class Tree implements Reachable, Holder {
     void this.signals.look();
   }
 
-  /** What waits is unwound, and nothing of it is on record. One that is ending finds out by itself. */
+  /** Called when the journal is lost: the run is suspended, and nothing of that is recorded. A run that is ending finds out by itself. */
   lost(why: Error): void {
     if (!this.isEnding) this.suspend(why.message);
   }

@@ -35,6 +35,7 @@ interface Job {
   readonly parts: Parts;
 }
 
+/** What a runner works with. */
 export interface RunnerParts {
   readonly plan: Plan;
   readonly stage: Stage;

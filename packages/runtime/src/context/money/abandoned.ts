@@ -4,8 +4,9 @@ import type { Execution } from "../execution.ts";
 import { settleAbandoned } from "./settlement.ts";
 
 /**
- * An agent has ended while attempts of its own are not answered, because their provider does not stop when it is told to. The
- * provider may charge for them all the same: what was set aside counts as spent, and they are in doubt.
+ * Charges the attempts that have no answer when their agent ends, because their provider does not stop when it is told to. The provider may
+ * still charge for them, so what was set aside counts as spent, and the calls are in doubt. Returns undefined if there is nothing to wait
+ * for.
  */
 export function abandonAttempts(exec: Execution): Promise<void> | undefined {
   const { openAttempts } = exec;
@@ -13,11 +14,11 @@ export function abandonAttempts(exec: Execution): Promise<void> | undefined {
   const settling: Promise<void>[] = [];
   for (const attempt of openAttempts.takeAll()) {
     const { scope } = attempt;
-    // An engine without `leave` counts by itself what is open.
+    // An engine without `leave` accounts for open attempts by itself.
     if (scope.leave === undefined) continue;
     attempt.isAbandoned = true;
     scope.leave();
-    // The agent has ended, whatever its books say.
+    // A failure is only logged, because the agent has ended in any case.
     const message = `what ${exec.agentId} has left behind could not be settled`;
     const settled = orLog(exec.ports.logger, "error", message, () => settleAbandoned(attempt));
     if (isPromiseLike(settled)) settling.push(Promise.resolve(settled));

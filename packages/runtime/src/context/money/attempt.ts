@@ -23,24 +23,25 @@ import { amountToReserve, estimateOf } from "./estimate.ts";
 import { isCoveredByRecord, noteReservation } from "./notes.ts";
 import { lose, settle, settleFailure } from "./settlement.ts";
 
+/** What an attempt at a model call is made with. */
 export interface AttemptOptions {
   readonly exec: Execution;
   readonly model: LLMClient;
   readonly request: ModelRequest;
-  /** A layer's or a tool's own; without it, the execution's signal counts. */
+  /** The signal of a layer or a tool. Default: the execution's signal. */
   readonly signal: AbortSignalLike | undefined;
   readonly idempotencyKey: string;
-  /** It may use what the ledger holds back for a last call. */
+  /** Whether it may use what the ledger holds back for a last call. */
   readonly wrapUp: boolean;
   /** Where its charge is added up. */
   readonly bill: Bill;
   /** The effect that this is an attempt at or, if it is nested, that it is made inside of. */
   readonly scope: EffectScope;
-  /** A layer or a tool asked for it: the effect around it is about something else. */
+  /** Whether a layer or a tool makes this call, inside of an effect that is about another one. */
   readonly isNested: boolean;
   /** Receives the deltas of the answer; without it the answer comes in one piece. */
   readonly sink: Sink | undefined;
-  /** Spares a second estimate where there is one already. */
+  /** The estimate, if it was made already. */
   readonly knownEstimate?: Estimate | undefined;
   /** What the effect's begin entry has reserved for this attempt. Undefined if the entry is about another one. */
   readonly recordedEstimate?: Estimate | undefined;
@@ -54,12 +55,12 @@ export interface AttemptOptions {
  * 3. `reserve`: set the estimate aside in the ledger, which may refuse.
  * 4. `noteAndSend`: put the reservation on record, unless the effect's begin entry covers it (notes.ts).
  * 5. `send`: call the provider.
- * 6. `settle`: charge what the call took, or all that was set aside if nobody can tell (settlement.ts).
+ * 6. `settle`: charge what the call took, or all that was set aside if that is not known (settlement.ts).
  *
  * If the agent ends between 5 and 6, the attempt is abandoned (abandoned.ts).
  *
- * Nothing here is asynchronous but the wait for a limiter and what follows a failure: an async frame for every step would cost
- * 1.5 kB a call.
+ * Only the wait for a limiter, notes and the handling of failures are async functions: an async frame for every step would cost 1.5 kB a
+ * call.
  */
 export class Attempt implements AttemptOptions, Linked<Attempt> {
   /** Neighbours in `exec.openAttempts`. */
@@ -77,16 +78,16 @@ export class Attempt implements AttemptOptions, Linked<Attempt> {
   readonly sink: Sink | undefined;
   readonly knownEstimate: Estimate | undefined;
   readonly recordedEstimate: Estimate | undefined;
-  /** What it may take at most. Undefined where nobody limits it: there is neither a ledger nor a limiter. */
+  /** What the call may take at most. Undefined if there is neither a ledger nor a limiter. */
   estimate: Estimate | undefined;
   reservation: Reservation | undefined;
   /** Its number among the paid calls of its effect, given when it is about to be sent. 0: the effect was begun for this call. */
   number = 0;
   /** What it took, once it is settled. */
   tokens = 0;
-  /** A part of the answer was handed to the sink. */
+  /** Whether a part of the answer was passed to the sink. */
   hasStreamed = false;
-  /** Its agent has ended and its money is settled: whatever the provider still answers changes nothing. */
+  /** Whether its agent has ended and its money is settled: whatever the provider still answers changes nothing. */
   isAbandoned = false;
 
   constructor(options: AttemptOptions) {
@@ -104,6 +105,7 @@ export class Attempt implements AttemptOptions, Linked<Attempt> {
     this.recordedEstimate = options.recordedEstimate;
   }
 
+  /** Makes the attempt. Never throws: a failure is a rejected promise. */
   run(): Promise<ModelResponse> {
     try {
       return this.begin();
@@ -115,7 +117,7 @@ export class Attempt implements AttemptOptions, Linked<Attempt> {
   private begin(): Promise<ModelResponse> {
     const { exec, scope } = this;
     const { limiter } = exec.ports;
-    // A tool that goes on after its agent's end, for one, must not pay for anything more.
+    // For example, a tool that still runs after its agent's end must not pay for anything more.
     refuseStopped(exec, this.signal);
     if (scope.ledger === undefined && limiter === undefined) return this.noteAndSend();
     const estimate = this.knownEstimate ?? estimateOf(exec, this.model, this.request);
@@ -128,7 +130,7 @@ export class Attempt implements AttemptOptions, Linked<Attempt> {
     const estimate = await estimated;
     const permit = await this.acquirePermit(estimate);
     try {
-      // The line may have been long.
+      // The run may have been stopped while the attempt waited in line.
       refuseStopped(this.exec, this.signal);
       return await this.reserve(estimate);
     } finally {
@@ -147,7 +149,7 @@ export class Attempt implements AttemptOptions, Linked<Attempt> {
     }
   }
 
-  /** A limiter that fails here must not cost the caller an answer that is paid for. */
+  /** A failure of the limiter is only logged: it must not cost the caller an answer that is paid for. */
   private releasePermit(permit: Permit): void {
     const { tokens } = this;
     const { logger } = this.exec.ports;
@@ -172,7 +174,10 @@ export class Attempt implements AttemptOptions, Linked<Attempt> {
     return this.noteAndSend();
   }
 
-  /** What a call may cost is on record before it is sent, so that a crash in the middle of it passes no limit. */
+  /**
+   * Records what the call may cost before it is sent. Otherwise a crash in the middle of it would lose the cost, and the resumed run could
+   * exceed its limit.
+   */
   private noteAndSend(): Promise<ModelResponse> {
     this.number = this.bill.open(this.isNested);
     return isCoveredByRecord(this)
@@ -192,7 +197,7 @@ export class Attempt implements AttemptOptions, Linked<Attempt> {
           problem = answerProblem(this.model, response);
           usage = soundUsage(response?.usage);
         } catch (error) {
-          // A getter of the answer threw. It is paid for all the same.
+          // A getter of the answer threw. The answer was paid for nevertheless.
           return lose(this, undefined, error);
         }
         if (problem !== undefined) return lose(this, usage, problem);
@@ -206,11 +211,11 @@ export class Attempt implements AttemptOptions, Linked<Attempt> {
     );
   }
 
-  /** A model that was not compiled may throw at once, or give something that only looks like a promise. */
+  /** Calls the provider. A model in plain JavaScript may throw synchronously, or return something that only looks like a promise. */
   private send(): Promise<ModelResponse> {
     const { exec, model, sink, idempotencyKey, signal = exec.signal } = this;
     try {
-      // Plain fields: a model that wraps another may well spread them.
+      // Plain fields and no getters, because a model that wraps another may spread them.
       const call = { signal, idempotencyKey };
       const request = this.boundedRequest();
       this.bill.countSent(this.isNested);
@@ -225,7 +230,7 @@ export class Attempt implements AttemptOptions, Linked<Attempt> {
     }
   }
 
-  /** The provider may write no more than what was set aside for its answer. */
+  /** Limits the answer to the number of tokens that was set aside for it. */
   private boundedRequest(): ModelRequest {
     const { request, estimate, reservation, exec } = this;
     if (estimate === undefined || reservation === undefined) return request;

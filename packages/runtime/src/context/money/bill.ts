@@ -1,16 +1,16 @@
 import { addUsage, type CallNote, type JsonObject, NO_USAGE, totalTokens, type Usage } from "@ravi/kernel";
 import { type Charge, spendRecord } from "./charge.ts";
 
-// Shared: nearly every call is the only one of its effect.
+// Shared, because most effects make a single call.
 const NONE: readonly number[] = Object.freeze([]);
 const THE_FIRST: readonly number[] = Object.freeze([0]);
 
-/** The charges of one effect added up: of its own attempts, and of the calls that layers and tools made inside of it. */
+/** The sum of the charges of one effect: of its own attempts, and of the calls that layers and tools have made inside of it. */
 export class Bill {
   usage: Usage = NO_USAGE;
-  /** Some of it is what was set aside, as nobody knows what was used. */
+  /** Whether a part of it is what was set aside, because the real usage of a call is not known. */
   estimated = false;
-  /** Its effect has ended: what is charged from now on is not in the sum that the end entry has. */
+  /** Whether the effect has ended. Later charges are not in the sum of its end entry. */
   isClosed = false;
   private tokens = 0;
   /** How many attempts were charged. */
@@ -22,7 +22,7 @@ export class Bill {
   /** Whole nano-dollars. */
   private nano = 0;
   private wasteNano = 0;
-  /** The largest single charge: a ledger holds back as much for the last call. */
+  /** The largest single charge, from which a ledger learns how much to hold back for a last call. */
   private largestTokens = 0;
   private largestNano = 0;
   private unpriced = false;
@@ -31,7 +31,7 @@ export class Bill {
   private extraCalls = 0;
   /** Numbers of the calls that are not charged yet. */
   private openCalls = NONE;
-  /** The last charge of an own attempt, while the journal does not have it. */
+  /** The last charge of an own attempt, until it is written to the journal. */
   private unwritten: Charge | undefined;
   private unwrittenNumber = 0;
   /** The bill of the whole effect, of which this one is a part. It numbers the calls for all of its parts. */
@@ -41,7 +41,7 @@ export class Bill {
     this.whole = whole;
   }
 
-  /** A call is about to be sent. Gives its number: 0 for the effect's own first attempt. */
+  /** Notes that a call is about to be sent. Returns its number: 0 for the effect's own first attempt. */
   open(isNested: boolean): number {
     if (this.whole !== undefined) return this.whole.open(isNested);
     const number = isNested || this.hasOpenedOwn ? ++this.extraCalls : 0;
@@ -50,7 +50,7 @@ export class Bill {
     return number;
   }
 
-  /** A call that was opened ends without a charge. */
+  /** Notes that an opened call has ended without a charge. */
   drop(number: number): void {
     if (this.whole !== undefined) this.whole.drop(number);
     else if (this.openCalls.length === 1 && this.openCalls[0] === number) this.openCalls = NONE;
@@ -62,7 +62,7 @@ export class Bill {
     if (!isNested) this.ownSent++;
   }
 
-  /** A call that was opened ends with this charge, and counts as a turn. */
+  /** Notes that an opened call has ended with this charge. It counts as a turn. */
   charge(number: number, charge: Charge): void {
     this.drop(number);
     this.estimated ||= charge.isEstimated;
@@ -84,7 +84,10 @@ export class Bill {
     this.whole?.add(charge);
   }
 
-  /** Whether the journal gets it later, with the next note or in the sum of the effect's end entry. */
+  /**
+   * Leaves a charge to be written later, with the next note or in the sum of the effect's end entry. Returns false if it has to be written
+   * now.
+   */
   leaveUnwritten(number: number, charge: Charge): boolean {
     if (this.isClosed || this.unwritten !== undefined) return false;
     this.unwritten = charge;
@@ -92,6 +95,7 @@ export class Bill {
     return true;
   }
 
+  /** The charge that was left to be written later, as a note; empty if there is none. From now on it counts as written. */
   takeUnwritten(): CallNote[] {
     const { unwritten: charge, unwrittenNumber: call } = this;
     if (charge === undefined) return [];
@@ -99,22 +103,22 @@ export class Bill {
     return [{ call, spend: { ...spendRecord(charge), ...(call > 0 && { retries: 1 }) } }];
   }
 
-  /** Nothing was charged, and no call is open. */
+  /** Whether nothing was charged and no call is open. */
   get isEmpty(): boolean {
     return this.turns === 0 && this.openCalls.length === 0;
   }
 
-  /** All that was sent is charged, by what it really took. */
+  /** Whether everything that was sent is charged with its real usage. */
   get isSettled(): boolean {
     return this.sent === this.turns && !this.estimated;
   }
 
-  /** Null where a price is missing: not 0. */
+  /** Dollars; null if the price of a call is not known. */
   get costUsd(): number | null {
     return this.unpriced ? null : this.nano / 1e9;
   }
 
-  /** As the journal has it; `spends.ts` reads it after a crash. */
+  /** The sum as it is written to the journal, where `spends.ts` reads it after a crash. */
   toJSON(): JsonObject {
     const sum = {
       tokens: this.tokens,
@@ -134,7 +138,7 @@ export class Bill {
     };
   }
 
-  /** One call that was answered, as nearly always. */
+  /** Whether there was no more than one call, and nothing was wasted: the usual case, which needs no further fields. */
   private get isOfOneCall(): boolean {
     const { ownSent, wasteNano, turns, extraCalls, openCalls } = this;
     return ownSent <= 1 && wasteNano <= 0 && turns <= 1 && extraCalls === 0 && openCalls.length === 0;

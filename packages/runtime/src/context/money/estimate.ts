@@ -3,20 +3,20 @@ import type { Execution } from "../execution.ts";
 import { usdOf } from "./charge.ts";
 import { roughEstimate } from "./rough-estimate.ts";
 
-/** What a call may take at most. */
+/** What a call may take at most, by the meter or, if there is none, by a rough rule. */
 export function estimateOf(exec: Execution, model: LLMClient, request: ModelRequest): MaybePromise<Estimate> {
   const { meter } = exec.ports;
   return meter === undefined ? roughEstimate(model.info, request) : meter.estimate(model.info, request);
 }
 
-/** What the ledger is asked for. A cost is left out where no price is known, and the ledger decides. */
+/** The amount to reserve in the ledger. If no price is known the cost is left out, and the ledger decides whether to allow the call. */
 export function amountToReserve({ inputTokens, maxOutputTokens, price }: Estimate): Partial<Spend> {
   const tokens = inputTokens + maxOutputTokens;
   return "unpriced" in price ? { tokens, turns: 1 } : { tokens, cost: price.usd, turns: 1 };
 }
 
 /**
- * A reservation as the journal has it. If nothing more is written of the call, all of it stays charged, as waste: the call may
+ * A reservation as it is written to the journal. If nothing more is written about the call, all of it stays charged, as waste: the call may
  * have been paid for, and nobody got an answer.
  */
 export function reserveRecord({ inputTokens, maxOutputTokens, price }: Estimate): JsonObject {
@@ -32,7 +32,7 @@ export function reserveRecord({ inputTokens, maxOutputTokens, price }: Estimate)
   };
 }
 
-/** Whether a call of this estimate can take no more than one of the other. */
+/** Whether a call with this estimate cannot take more than one with the other. */
 export function isWithin(estimate: Estimate, other: Estimate): boolean {
   const tokens = estimate.inputTokens + estimate.maxOutputTokens;
   if (tokens > other.inputTokens + other.maxOutputTokens) return false;

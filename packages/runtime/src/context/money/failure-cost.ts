@@ -1,8 +1,8 @@
 import { type ClassifiedError, type ErrorKind, isRaviError } from "@ravi/kernel";
 
-// What a failed call can have cost. Where the provider refused it, or it was never sent, nothing but the turn.
+// What a failed call can have cost: only the turn, if the provider refused it or it was never sent.
 
-/** Kinds of errors that a provider reports before it works. */
+/** Kinds of errors that a provider reports before it does any work. */
 const UNPAID: ReadonlySet<ErrorKind> = new Set([
   "RATE_LIMIT",
   "AUTH",
@@ -13,7 +13,7 @@ const UNPAID: ReadonlySet<ErrorKind> = new Set([
 ]);
 
 /**
- * Whether the provider refused the call before it did any work. Not every client tells the status; without it the kind decides,
+ * Whether the provider refused the call before it did any work. Not every client reports the status; without it the kind of error decides,
  * unless the error came in the middle of an answer, after work that may be charged for.
  */
 export function isRefusal(
@@ -25,7 +25,10 @@ export function isRefusal(
   return !hasStreamed && (UNPAID.has(kind) || isUnsent(error));
 }
 
-/** A mistake in the program, or a refusal of our own: nothing was sent. A `fetch failed` is a TypeError too, but has a cause. */
+/**
+ * Whether the error is a mistake in the program or a refusal by Ravi itself, so that nothing was sent. A `fetch failed` is a TypeError too,
+ * but it has a cause.
+ */
 export function isProgramError(error: unknown): boolean {
   return (
     (error instanceof TypeError && error.cause === undefined) ||
@@ -34,7 +37,7 @@ export function isProgramError(error: unknown): boolean {
   );
 }
 
-/** There was no connection yet. Others (`ECONNRESET`, `ETIMEDOUT`) may also come when the request has been read. */
+/** Codes of errors before there was a connection. Others (`ECONNRESET`, `ETIMEDOUT`) may also occur after the request was read. */
 const BEFORE_CONNECTION: ReadonlySet<unknown> = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -42,7 +45,7 @@ const BEFORE_CONNECTION: ReadonlySet<unknown> = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
 
-/** Deeper than clients wrap what happened. */
+/** How many causes of an error are looked at. Clients nest them less deeply. */
 const MOST_CAUSES = 8;
 
 /** Whether the request has certainly not left this machine, so that nobody can have charged for it. */

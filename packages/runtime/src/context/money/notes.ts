@@ -8,14 +8,14 @@ import { isWithin, reserveRecord } from "./estimate.ts";
 // request that the effect was begun with. The end entry has the sum of all charges. Between the two, every other paid call gets
 // notes of its own: what is set aside for it before it is sent, and what it took. An effect that needs a single attempt writes none.
 
-/** Whether a crash in the middle of the attempt would leave enough charged by what is on record already. */
+/** Whether the journal already covers the attempt: after a crash in the middle of it, enough would be charged. */
 export function isCoveredByRecord(attempt: Attempt): boolean {
   const { exec, number, estimate, recordedEstimate } = attempt;
   if (!takesNotes(attempt)) return true;
   if (number !== 0) return false;
-  // Without a ledger nothing is set aside for anything.
+  // Without a ledger nothing is set aside.
   if (attempt.reservation === undefined) return true;
-  // An effect that is begun and waits in line has sent nothing yet: that its call was sent has to be on record by itself.
+  // With a limiter, an effect that has begun may still wait in line with nothing sent, so the journal needs a note that the call was sent.
   if (exec.ports.limiter !== undefined) return false;
   if (estimate === recordedEstimate) return true;
   return estimate !== undefined && recordedEstimate !== undefined && isWithin(estimate, recordedEstimate);

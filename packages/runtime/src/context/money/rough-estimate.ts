@@ -11,8 +11,8 @@ const lists = new WeakMap<readonly ChatMessage[], Measured>();
 const tools = new WeakMap<readonly ToolSpec[], number>();
 
 /**
- * What a call may take when no meter was given: two bytes a token, which is more than any common text needs (a Chinese sign is
- * three), and no price. `@ravi/resources` has a meter that counts and prices.
+ * What a call may take at most, if there is no meter: one token for every two bytes, which is more than any common text needs (a Chinese
+ * character has three bytes), and no price. `@ravi/resources` has a meter that counts and prices.
  */
 export function roughEstimate(info: ModelInfo, request: ModelRequest): Estimate {
   const bytes = sizeOf(request.messages) + toolsSize(request.tools);
@@ -23,7 +23,7 @@ export function roughEstimate(info: ModelInfo, request: ModelRequest): Estimate 
   };
 }
 
-/** A list is only appended to, so only what is new in it is measured. */
+/** Lists of messages are append-only, so only new messages are measured. */
 function sizeOf(messages: readonly ChatMessage[]): number {
   let known = lists.get(messages);
   if (known === undefined || known.count > messages.length) {

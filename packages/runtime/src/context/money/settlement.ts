@@ -22,10 +22,13 @@ import { type Charge, chargeAtMost, usdOf } from "./charge.ts";
 import { isProgramError, isRefusal } from "./failure-cost.ts";
 import { noteCharge } from "./notes.ts";
 
-// The end of an attempt's money. However it ended, it comes to one charge, and `book` does the rest: the charge goes into the bill,
-// the accounts and the journal, and then what was set aside is settled with the ledger.
+// How an attempt is charged. However it ended, the result is one charge, and `book` does the rest: it adds the charge to the bill, the
+// accounts and the journal, and then settles the reservation with the ledger.
 
-/** An attempt that was answered. Its usage is what the provider says, if it says any; the price is the meter's. */
+/**
+ * Charges an attempt that was answered: the usage that the provider reports, at the meter's price. If it reports none, all that was set
+ * aside is charged.
+ */
 export function settle(attempt: Attempt, usage: Usage | undefined, isWaste: boolean): MaybePromise<void> {
   if (usage === undefined) return book(attempt, chargeAtMost(attempt.estimate, isWaste));
   const { meter } = attempt.exec.ports;
@@ -40,7 +43,7 @@ export function settle(attempt: Attempt, usage: Usage | undefined, isWaste: bool
     : settleAt(price, attempt, usage, isWaste);
 }
 
-/** A meter may never answer: while it does not, the attempt stays open, and may be abandoned. */
+/** A meter may never answer. Until it does the attempt stays open, and may be abandoned. */
 async function settleWhenPriced(
   attempt: Attempt,
   usage: Usage,
@@ -62,10 +65,10 @@ function settleAt(price: Price, attempt: Attempt, usage: Usage, isWaste: boolean
   try {
     cost = usdOf(price);
   } catch {
-    // A meter that was not compiled may give anything.
+    // A meter in plain JavaScript may return anything.
     return lose(attempt, undefined, wrongPrice(attempt.model, price));
   }
-  // In the bill it would spoil every sum that it is part of.
+  // In the bill, NaN or a negative price would spoil every sum that it is part of.
   if (cost !== null && !(Number.isFinite(cost) && cost >= 0))
     return lose(attempt, undefined, wrongPrice(attempt.model, cost));
   return book(attempt, { usage, cost, isWaste, isEstimated: false });
@@ -80,15 +83,15 @@ function wrongPrice({ info }: LLMClient, usd: unknown): InvalidValueError {
   });
 }
 
-/** Charges, as waste, an attempt whose answer nobody gets, and throws why. */
+/** Charges an attempt as waste, because nobody gets its answer, and throws `error`. */
 export async function lose(attempt: Attempt, usage: Usage | undefined, error: unknown): Promise<never> {
   await settle(attempt, usage, true);
   throw error;
 }
 
 /**
- * An attempt that failed. If the provider refused it, or could not be reached, it costs nothing but the turn. If the connection
- * broke or was cut, the provider may have worked and charged, so all that was set aside counts as spent.
+ * Charges an attempt that failed, and throws `error`. If the provider refused it, or could not be reached, only the turn is charged. If the
+ * connection broke or was cut, the provider may have worked and charged, so all that was set aside counts as spent.
  */
 export async function settleFailure(attempt: Attempt, error: unknown): Promise<never> {
   const { exec, estimate, bill } = attempt;
@@ -97,7 +100,7 @@ export async function settleFailure(attempt: Attempt, error: unknown): Promise<n
     slowDown(exec, failure.retryAfterMs);
   const isRefused = isRefusal(error, failure, attempt.hasStreamed);
   if (estimate === undefined && !isRefused) {
-    // Neither a ledger nor a limiter counts what may be lost.
+    // Without a ledger and a limiter there is no estimate that could be charged.
     exec.openAttempts?.delete(attempt);
     bill.drop(attempt.number);
   } else if (isRefused || isProgramError(error)) await book(attempt, ONLY_THE_TURN);
@@ -105,16 +108,16 @@ export async function settleFailure(attempt: Attempt, error: unknown): Promise<n
   throw error;
 }
 
-/** A limiter that fails here, as where a provider named no time at all, must not keep the money from being settled. */
+/** A failure of the limiter, such as its refusal of a time that is not a number, is only logged: the money must be settled in any case. */
 function slowDown({ ports }: Execution, retryAfterMs: number): void {
   void orLog(ports.logger, "warn", "the limiter was not slowed down", () =>
     ports.limiter?.slowDown(retryAfterMs),
   );
 }
 
-/** An attempt that nobody waits for any more. */
+/** Charges all that was set aside for an attempt that nobody waits for any more. */
 export function settleAbandoned(attempt: Attempt): MaybePromise<void> {
-  // Without an estimate nothing was set aside, and nobody knows what it takes.
+  // Without an estimate nothing was set aside, and it is not known what the call takes.
   if (attempt.estimate === undefined) return undefined;
   return book(attempt, chargeAtMost(attempt.estimate, true));
 }
@@ -127,7 +130,7 @@ const ONLY_THE_TURN: Charge = Object.freeze({
   isEstimated: false,
 });
 
-/** Every attempt that was sent comes here once, with its charge. */
+/** Adds a charge to the bill, the accounts and the journal, then settles the reservation. Called at most once for an attempt. */
 function book(attempt: Attempt, charge: Charge): MaybePromise<void> {
   attempt.exec.openAttempts?.delete(attempt);
   attempt.bill.charge(attempt.number, charge);
@@ -149,14 +152,17 @@ function write(attempt: Attempt, charge: Charge): MaybePromise<void> {
   const { scope, isNested } = attempt;
   const { usage, cost: costUsd, isWaste } = charge;
   const counted = scope.spent({ usage, costUsd, isWaste, isNested });
-  // An abandoned attempt stays open in the journal, where that reads as the same charge.
+  // An abandoned attempt stays open in the journal, where an open attempt is read as the same charge.
   if (attempt.isAbandoned) return counted;
-  // In the same tick as the bill: both must agree on what was charged before the effect's end.
+  // In the same tick as the bill is charged: both must agree on what was charged before the effect's end.
   const noted = noteCharge(attempt, charge);
   return isPromiseLike(counted) ? Promise.all([counted, noted]).then(() => undefined) : noted;
 }
 
-/** What could not be written down was paid all the same: the ledger may be somebody's who goes on with it. */
+/**
+ * Settles the reservation of a charge that could not be recorded, and throws `error`. It was paid nevertheless, and the ledger may be
+ * shared with runs that go on.
+ */
 function closeUnwritten(attempt: Attempt, charge: Charge, error: unknown): MaybePromise<never> {
   return andThen(closeReservation(attempt, charge), () => {
     throw error;
@@ -183,15 +189,15 @@ function closeReservation(attempt: Attempt, { cost, isEstimated }: Charge): Mayb
 }
 
 /**
- * A ledger that finds the amount invalid gets all that was set aside instead, since a reservation that stays open is never given
- * back. If it failed for another reason, it may have counted the amount.
+ * If the ledger finds the amount invalid, all that was set aside is settled instead: a reservation that stays open would never be given
+ * back. After any other failure it is not tried again, since the ledger may have counted the amount. Throws `error`.
  */
 async function forfeit(exec: Execution, reservation: Reservation, error: unknown): Promise<never> {
   if (isRaviError(error, "INVALID_VALUE")) {
     try {
       tellWarnings(exec, await reservation.settle(ALL_OF_IT));
     } catch {
-      // It was closed all the same, or takes nothing at all; the first refusal says more.
+      // The reservation is closed already, or the ledger accepts nothing at all. The first error says more.
     }
   }
   throw error;
@@ -200,10 +206,11 @@ async function forfeit(exec: Execution, reservation: Reservation, error: unknown
 const NONE: readonly never[] = Object.freeze([]);
 const NOTHING_SAID: Partial<Settlement> = Object.freeze({});
 
-/** A ledger that was not compiled may leave out what it has nothing to say of. */
+/**
+ * Reports the warnings of a settlement to observers and hooks. A ledger in plain JavaScript may return an incomplete settlement, or none.
+ */
 function tellWarnings(exec: Execution, settlement: Partial<Settlement> = NOTHING_SAID): void {
   const { warnings = NONE, exceeded = NONE } = settlement;
-  // Nearly always there is nothing.
   if (warnings.length + exceeded.length === 0) return;
   for (const warning of warningsIn({ warnings, exceeded })) {
     exec.emit({ type: "budgetWarning", ...warning });
