@@ -12,7 +12,7 @@ import { Runtime } from "@ravi/runtime";
 import { SpawnTracker } from "@ravi/supervision";
 import { type Answer, type Script, scriptedModel } from "@ravi/testing";
 
-// What the tests of orchestrators share: a runtime with all its rules, and leads whose models follow a script.
+// Shared by the tests of orchestrators: a runtime with all rules, and leads whose models follow a script.
 
 export const done = (output: string): AgentResult => ({ status: "completed", output, stopReason: "done" });
 export const agent = (name: string, run: Agent["run"]): Agent => ({ id: AgentId(name), run });
@@ -36,7 +36,7 @@ const resultsIn = (messages: readonly ChatMessage[]) =>
     message.role === "tool" ? [{ text: textOf(message), isError: message.isError === true }] : [],
   );
 
-/** Runs a lead that hands over once and then answers; gives what it was told. */
+/** Runs a lead that hands over once and then answers. Returns its result and the tool results that it got. */
 export async function handOver(
   handoffs: Answer,
   subAgents: readonly SubAgentConfig[],
@@ -50,7 +50,7 @@ export async function handOver(
   return { result, told: resultsIn(asked.calls.at(-1)?.request.messages ?? []) };
 }
 
-/** Helpers that count how many of them work at once, over several turns of their own. */
+/** A helper that counts how many of it work at the same time. */
 export function counted(): {
   readonly helper: Agent;
   readonly most: () => number;

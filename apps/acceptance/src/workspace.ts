@@ -13,7 +13,7 @@ export interface Manifest {
   readonly devDependencies?: Readonly<Record<string, string>>;
 }
 
-/** A member of the workspace with all that its files import. */
+/** A member of the workspace with the imports of all its files. */
 export interface Member {
   /** Relative to the root: `packages/kernel`. */
   readonly folder: string;
@@ -47,7 +47,9 @@ function readMember(folder: string): Member {
   };
 }
 
-/** Every specifier that a file imports, types included. A look-alike inside a comment counts too: better one too many. */
+/**
+ * Every specifier that a file imports, type imports included. One in a comment counts too: a false alarm is better than a miss.
+ */
 export function importsOf(source: string): string[] {
   const found = source.matchAll(/(?:\bfrom|\bimport|\brequire)\s*\(?\s*["']([@.\w][\w@./:-]*)["']/g);
   return [...new Set([...found].map((match) => String(match[1])))];
