@@ -1,7 +1,7 @@
 import type { Journal } from "@ravi/kernel";
 
 export interface KillPoint {
-  /** The number of the entry in the run, counted from 1. */
+  /** The number of the entry among those that this process writes, counted from 1. */
   readonly entry: number;
   /** Before it is written, or after it is on disk but before the runtime knows. */
   readonly when: "before" | "after";
