@@ -4,8 +4,8 @@ export const MEASURE_MS = Number(process.env["MEASURE_MS"] ?? 500);
 
 /**
  * Microseconds per run, one after the other, in a warmed-up process. Garbage is not collected in between: while no run is alive,
- * a collection removes the hidden classes of their objects and with them the code compiled for these classes. In real use a
- * collection never comes exactly between runs.
+ * a collection removes the hidden classes of their objects and with them the code compiled for these classes. Left to itself, V8
+ * does not collect at that moment.
  */
 export async function perRun(run: () => Promise<unknown>): Promise<number> {
   await spend(run, WARM_MS);
