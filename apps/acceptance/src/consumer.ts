@@ -19,6 +19,7 @@ export interface Consumer extends AsyncDisposable {
   run(file: string): Promise<Finished>;
 }
 
+/** Creates the folder, with a `package.json` and nothing else. */
 export async function emptyConsumer(): Promise<Consumer> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), "ravi-consumer-")));
   const consumer: Consumer = {

@@ -22,6 +22,7 @@ export function readExamples(): Example[] {
     .flatMap((document) => examplesOf(document, readFileSync(join(root, document), "utf8")));
 }
 
+/** The examples in one document's text. */
 export function examplesOf(document: string, text: string): Example[] {
   return [...text.matchAll(BLOCK)].map(([, file = "", code = ""]) => ({
     document,

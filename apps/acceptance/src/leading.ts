@@ -16,12 +16,14 @@ import { type Answer, type Script, scriptedModel } from "@ravi/testing";
 
 export const done = (output: string): AgentResult => ({ status: "completed", output, stopReason: "done" });
 export const agent = (name: string, run: Agent["run"]): Agent => ({ id: AgentId(name), run });
+/** A model answer that hands each task to the agent of that name. */
 export const hands = (...tasks: readonly (readonly [name: string, task: string])[]): Answer => ({
   toolCalls: tasks.map(([name, task]) => ({ name: `handoff_${name}`, arguments: { task } })),
 });
 export const PRICED = { info: { provider: "test", model: "fixed" } };
 export const model = (script: Script) => scriptedModel(script, PRICED);
 
+/** A runtime with headcount, ledger and meter; `extra` adds or replaces options. */
 export function governed(extra: ConstructorParameters<typeof Runtime>[0] = {}): Runtime {
   return new Runtime({
     headcount: (root) => new SpawnTracker(root.spawnBudget, { rootId: root.rootId }),

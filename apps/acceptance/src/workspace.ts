@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 
+/** The repository's root folder. */
 export const root = join(import.meta.dirname, "../../..");
 
 export interface Manifest {
@@ -27,6 +28,7 @@ export interface SourceFile {
   readonly imports: readonly string[];
 }
 
+/** Reads all packages, apps, examples and the benchmark. */
 export function readWorkspace(): Member[] {
   const manifests = globSync(["{packages,apps,examples}/*/package.json", "bench/package.json"], {
     cwd: root,

@@ -25,6 +25,7 @@ export interface ServerOptions {
   readonly settings?: Readonly<Record<string, string>> | undefined;
 }
 
+/** The ports of one server. */
 export interface Ports {
   readonly ingress: number;
   readonly admin: number;
@@ -50,6 +51,7 @@ export class RestateServer {
     this.admin = `http://127.0.0.1:${ports.admin}`;
   }
 
+  /** Starts a server in a new temporary directory, unless one is given, and waits until it is healthy. */
   static async start(options: ServerOptions = {}): Promise<RestateServer> {
     const { cluster } = options;
     const ports = cluster === undefined ? await freePorts() : cluster.nodes[cluster.place];
@@ -151,6 +153,7 @@ function settings(
   };
 }
 
+/** Three ports that are free at the moment. */
 export async function freePorts(): Promise<Ports> {
   const servers = await Promise.all([0, 1, 2].map(() => free()));
   const [ingress, admin, node] = servers.map(({ port }) => port);

@@ -28,6 +28,7 @@ export class WorkerProcess {
     child.once("close", () => listen(Buffer.of()));
   }
 
+  /** Starts the process and waits until the worker listens. */
   static async start({ server, model, key, hold }: WorkerOptions): Promise<WorkerProcess> {
     const { ingress, admin } = server;
     const args = { ingress, admin, port: "0", model, key, ...(hold !== undefined && { hold }) };
@@ -57,6 +58,7 @@ export class WorkerProcess {
     return this.child.pid;
   }
 
+  /** Kills the process (SIGKILL) and waits until it has ended. */
   async kill(): Promise<void> {
     if (this.child.exitCode !== null || this.child.signalCode !== null) return;
     const over = once(this.child, "exit");

@@ -53,6 +53,10 @@ export const TWELVE: Readonly<Record<string, Build>> = {
   blackboard: ({ ann, bob, judge }) => new Blackboard({ experts: { ann, bob }, coordinator: judge }),
 };
 
+/**
+ * Builds an agent with the named strategy, a `look_up` tool and, if the strategy needs them, workers. Throws if there is no such
+ * strategy.
+ */
 export function seat(name: string, model: LLMClient, memory?: Memory): Seat {
   const lookUp = defineTool({
     name: "look_up",

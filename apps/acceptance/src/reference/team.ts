@@ -29,6 +29,7 @@ function loop(name: string, model: LLMClient, instructions: string, tools: reado
   };
 }
 
+/** Builds the team. `outbox` is the file to which the editor's tool appends. */
 export function referenceTeam(
   model: LLMClient,
   outbox: string,
