@@ -52,7 +52,7 @@ export async function handOver(
   return { result, told: resultsIn(asked.calls.at(-1)?.request.messages ?? []) };
 }
 
-/** A helper that counts how many of it work at the same time. */
+/** A helper, with counts of how many of its runs were active at once and how often it ran. */
 export function counted(): {
   readonly helper: Agent;
   readonly most: () => number;
